@@ -1,0 +1,2 @@
+//! The everbloom command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Everbloom: every Bloom filter, in one library.
+pub mod theory;

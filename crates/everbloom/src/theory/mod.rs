@@ -1,0 +1,1 @@
+//! Shared formulas as pure functions, each citing its equation.
