@@ -1,0 +1,7 @@
+//! The one list of variants. Everything that is said of "every variant" is a loop over it.
+
+use crate::variant::Variant;
+use crate::{counting, membership};
+
+/// Every variant, in order of its id.
+pub static VARIANTS: &[&Variant] = &[&membership::bloom::VARIANT, &counting::counting::VARIANT];

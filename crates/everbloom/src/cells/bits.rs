@@ -1,0 +1,238 @@
+//! A bit array on 64-bit words. Padding bits of the last word are always zero.
+
+use std::sync::atomic::Ordering;
+
+use super::Words;
+use super::words::AtomicWords;
+use crate::codec::{Decoder, Encoder, Role, State};
+use crate::error::Result;
+use crate::probe::Pairing;
+
+/// `len` bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bits {
+    len: u64,
+    words: Words,
+}
+
+impl Bits {
+    /// `len` zero bits.
+    pub fn new(len: u64) -> Self {
+        Self { len, words: Words::zeroed(len.div_ceil(64) as usize) }
+    }
+
+    /// Number of bits.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are no bits at all.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bit at `i`.
+    #[inline]
+    pub fn get(&self, i: u64) -> bool {
+        self.words[(i / 64) as usize] >> (i % 64) & 1 != 0
+    }
+
+    /// Sets the bit at `i`; true if it was zero.
+    #[inline]
+    pub fn set(&mut self, i: u64) -> bool {
+        debug_assert!(i < self.len);
+        let word = &mut self.words.make_mut()[(i / 64) as usize];
+        let bit = 1 << (i % 64);
+        let fresh = *word & bit == 0;
+        *word |= bit;
+        fresh
+    }
+
+    /// Resets the bit at `i`.
+    #[inline]
+    pub fn reset(&mut self, i: u64) {
+        self.words.make_mut()[(i / 64) as usize] &= !(1 << (i % 64));
+    }
+
+    /// Resets every bit.
+    pub fn clear(&mut self) {
+        self.words.make_mut().fill(0);
+    }
+
+    /// Number of ones.
+    pub fn ones(&self) -> u64 {
+        self.words.iter().map(|w| u64::from(w.count_ones())).sum()
+    }
+
+    /// Number of zeros, padding not counted.
+    pub fn zeros(&self) -> u64 {
+        self.len - self.ones()
+    }
+
+    /// Number of ones in `start..start + len`.
+    pub fn ones_in(&self, start: u64, len: u64) -> u64 {
+        let (mut at, end) = (start, start + len);
+        let mut ones = 0;
+        while at < end {
+            let take = (64 - at % 64).min(end - at);
+            let word = self.words[(at / 64) as usize] >> (at % 64);
+            let mask = u64::MAX >> (64 - take);
+            ones += u64::from((word & mask).count_ones());
+            at += take;
+        }
+        ones
+    }
+
+    /// Number of positions that are one in both.
+    pub fn ones_in_both(&self, other: &Bits) -> u64 {
+        self.words
+            .iter()
+            .zip(other.words.iter())
+            .map(|(a, b)| u64::from((a & b).count_ones()))
+            .sum()
+    }
+
+    /// Bitwise OR with an array of the same length.
+    pub fn union(&mut self, other: &Bits) {
+        self.words.make_mut().iter_mut().zip(other.words.iter()).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Bitwise AND with an array of the same length.
+    pub fn intersect(&mut self, other: &Bits) {
+        self.words.make_mut().iter_mut().zip(other.words.iter()).for_each(|(a, b)| *a &= b);
+    }
+
+    /// Half as many bits, each the OR of the two that `pairing` joins.
+    #[must_use]
+    pub fn fold(&self, pairing: Pairing) -> Bits {
+        let mut half = Bits::new(self.len / 2);
+        for (w, &word) in self.words.iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                let i = w as u64 * 64 + u64::from(rest.trailing_zeros());
+                half.set(match pairing {
+                    Pairing::Halves => i % (self.len / 2),
+                    Pairing::Neighbors(run) => i / (2 * run) * run + i % run,
+                });
+                rest &= rest - 1;
+            }
+        }
+        half
+    }
+
+    /// The words that hold the bits, lowest bit first.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether huge pages back the array.
+    pub fn huge(&self) -> bool {
+        self.words.huge()
+    }
+
+    /// The same bits, for many threads at once.
+    pub fn into_atomic(self) -> AtomicBits {
+        AtomicBits { len: self.len, words: AtomicWords::new(self.words) }
+    }
+}
+
+/// A bit array set by many threads at once.
+#[derive(Debug)]
+pub struct AtomicBits {
+    len: u64,
+    words: AtomicWords,
+}
+
+impl AtomicBits {
+    /// The bit at `i`.
+    #[inline]
+    pub fn get(&self, i: u64) -> bool {
+        self.words.get()[(i / 64) as usize].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
+    }
+
+    /// Sets the bit at `i`; true if it was zero. Tests first: a set bit costs no exclusive access to
+    /// its cache line. Relaxed order is enough, since a bit publishes nothing but itself.
+    #[inline]
+    pub fn set(&self, i: u64) -> bool {
+        let word = &self.words.get()[(i / 64) as usize];
+        let bit = 1 << (i % 64);
+        if word.load(Ordering::Relaxed) & bit != 0 {
+            return false;
+        }
+        word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// The bits, for one owner again.
+    pub fn into_plain(self) -> Bits {
+        Bits { len: self.len, words: self.words.into_inner() }
+    }
+}
+
+impl State for Bits {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.array(name, Role::Cells { bits: self.len }, self.len, &self.words);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        let (len, words) = src.array(name)?;
+        if len.div_ceil(64) != words.len() as u64 {
+            return Err(src.corrupt(format!("{name}: {len} bits in {} words", words.len())));
+        }
+        if !len.is_multiple_of(64) && words.last().is_some_and(|w| w >> (len % 64) != 0) {
+            return Err(src.corrupt(format!("{name}: padding bits are set")));
+        }
+        Ok(Self { len, words })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    #[test]
+    fn counting_ones_in_a_range_agrees_with_looking() {
+        let mut bits = Bits::new(300);
+        (0..300).filter(|i| i * i % 7 < 3).for_each(|i| {
+            bits.set(i);
+        });
+        for start in 0..300 {
+            for len in [0, 1, 5, 63, 64, 65, 130].into_iter().filter(|l| start + l <= 300) {
+                let looked = (start..start + len).filter(|&i| bits.get(i)).count() as u64;
+                assert_eq!(bits.ones_in(start, len), looked, "{start}+{len}");
+            }
+        }
+    }
+
+    #[test]
+    fn folding_joins_the_named_pairs() {
+        let mut bits = Bits::new(130);
+        [0, 64, 65, 129].into_iter().for_each(|i| {
+            bits.set(i);
+        });
+        let ones = |b: Bits| (0..b.len()).filter(|&i| b.get(i)).collect::<Vec<_>>();
+        assert_eq!(ones(bits.fold(Pairing::Halves)), [0, 64]);
+        assert_eq!(ones(bits.fold(Pairing::Neighbors(1))), [0, 32, 64]);
+    }
+
+    #[test]
+    fn atomic_sets_are_the_plain_ones() {
+        let atomic = Bits::new(10_000).into_atomic();
+        let fresh = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for t in 0..4u64 {
+                let (atomic, fresh) = (&atomic, &fresh);
+                scope.spawn(move || {
+                    for i in (0..10_000).filter(|i| i % (t + 2) == 0) {
+                        fresh.fetch_add(u64::from(atomic.set(i)), Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        let bits = atomic.into_plain();
+        let expect = (0..10_000u64).filter(|i| (2..6).any(|t| i % t == 0)).count() as u64;
+        assert_eq!(bits.ones(), expect);
+        assert_eq!(fresh.into_inner(), expect, "each bit is new to exactly one thread");
+    }
+}

@@ -1,0 +1,16 @@
+//! What the indices point at: bits, counters, packed fields, sums.
+//!
+//! Every array is built on [`Words`], is checked when it is loaded, and is stored word for word, so
+//! that a file can be used in place.
+
+mod bits;
+mod counters;
+mod packed;
+mod sums;
+mod words;
+
+pub use bits::{AtomicBits, Bits};
+pub use counters::Counters;
+pub use packed::Packed;
+pub use sums::{Cell, Sums};
+pub use words::{HUGE_FROM, Words};

@@ -1,0 +1,168 @@
+//! Where cells live: 64-bit words on the heap, in anonymous pages, or in a mapped file.
+//!
+//! | size or origin | storage | why |
+//! |---|---|---|
+//! | below [`HUGE_FROM`] | heap, 64-byte aligned | a block is a cache line |
+//! | from there on | anonymous pages, huge pages asked for | fewer TLB misses, zeroed lazily |
+//! | an opened file | the file's own pages | opens in no time; copied on the first write |
+//!
+//! Reading is one pointer whatever the storage, so the hot paths have no branch on it.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use memmap2::{Advice, Mmap, MmapMut};
+
+/// Arrays from this many bytes on are allocated in pages and ask for huge ones.
+pub const HUGE_FROM: usize = 2 << 20;
+
+/// One cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+enum Owner {
+    Heap(
+        #[expect(dead_code, reason = "owns the memory that `Words::start` points into")] Vec<Line>,
+    ),
+    Pages(#[expect(dead_code, reason = "owns the memory that `Words::start` points into")] MmapMut),
+    File(
+        #[expect(dead_code, reason = "owns the memory that `Words::start` points into")] Arc<Mmap>,
+    ),
+}
+
+/// An array of 64-bit words, 64-byte aligned.
+pub struct Words {
+    start: *mut u64,
+    len: usize,
+    owner: Owner,
+    huge: bool,
+}
+
+// SAFETY: `Words` owns its memory exclusively (heap, anonymous pages) or shares it read-only (a file
+// mapping, which is never written through `start`); moving it or sharing `&Words` between threads is
+// as safe as for a `Vec<u64>`.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    /// `len` zero words.
+    pub fn zeroed(len: usize) -> Self {
+        if len.saturating_mul(8) >= HUGE_FROM
+            && let Ok(words) = Self::pages(len)
+        {
+            return words;
+        }
+        let mut lines = vec![Line([0; 8]); len.div_ceil(8)];
+        let start = lines.as_mut_ptr().cast();
+        Self { start, len, owner: Owner::Heap(lines), huge: false }
+    }
+
+    fn pages(len: usize) -> std::io::Result<Self> {
+        let mut map = MmapMut::map_anon(len * 8)?;
+        // Advice may be refused (no huge pages on this system); the array works all the same.
+        let huge = map.advise(Advice::HugePage).is_ok();
+        let start = map.as_mut_ptr().cast();
+        Ok(Self { start, len, owner: Owner::Pages(map), huge })
+    }
+
+    /// Words from little-endian bytes, copied.
+    pub fn from_le_bytes(bytes: &[u8]) -> Self {
+        let mut words = Self::zeroed(bytes.len() / 8);
+        for (word, chunk) in words.make_mut().iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+        }
+        words
+    }
+
+    /// The words at byte `offset` of a mapped file, used in place where the layout allows it.
+    pub fn in_file(map: &Arc<Mmap>, offset: usize, len: usize) -> Self {
+        let bytes = &map[offset..offset + len * 8];
+        let start = bytes.as_ptr().cast_mut().cast::<u64>();
+        if cfg!(target_endian = "big") || !start.is_aligned() {
+            return Self::from_le_bytes(bytes);
+        }
+        Self { start, len, owner: Owner::File(Arc::clone(map)), huge: false }
+    }
+
+    /// The words, writable; a mapped array is copied first, so that the file is never changed.
+    #[inline]
+    pub fn make_mut(&mut self) -> &mut [u64] {
+        if let Owner::File(_) = self.owner {
+            self.unshare();
+        }
+        // SAFETY: heap and page memory is valid for `len` words and exclusively ours.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
+    }
+
+    #[cold]
+    fn unshare(&mut self) {
+        *self = self.clone();
+    }
+
+    /// Whether huge pages were asked for, and the system took the advice.
+    pub fn huge(&self) -> bool {
+        self.huge
+    }
+}
+
+impl Deref for Words {
+    type Target = [u64];
+
+    #[inline]
+    fn deref(&self) -> &[u64] {
+        // SAFETY: `start` is valid for reads of `len` words as long as `owner` lives.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+/// The same memory for concurrent use: every access is atomic, plain ones are out of reach.
+#[derive(Debug)]
+pub struct AtomicWords {
+    words: Words,
+}
+
+impl AtomicWords {
+    /// Takes the words over; mapped ones are copied, so that the file is never changed.
+    pub fn new(mut words: Words) -> Self {
+        words.make_mut();
+        Self { words }
+    }
+
+    /// The words.
+    #[inline]
+    pub fn get(&self) -> &[AtomicU64] {
+        // SAFETY: `AtomicU64` has the size and alignment of `u64`; the memory is owned and writable
+        // (`new` saw to that) and, `words` being private, never accessed other than atomically.
+        unsafe { std::slice::from_raw_parts(self.words.start.cast(), self.words.len) }
+    }
+
+    /// Gives the words back to plain use.
+    pub fn into_inner(self) -> Words {
+        self.words
+    }
+}
+
+impl Clone for Words {
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeroed(self.len);
+        copy.make_mut().copy_from_slice(self);
+        copy
+    }
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Words({})", self.len)
+    }
+}

@@ -1,0 +1,394 @@
+//! The few public traits: what every filter can do, and one small trait per further ability.
+//!
+//! These are the dynamic face, for code that picks a variant at run time (the command line, a server).
+//! Code that knows its variant uses the type's own methods, which take any [`Key`](crate::hash::Key)
+//! and are not dispatched.
+
+use std::any::Any;
+use std::fmt;
+
+use crate::codec::{Decoder, Encoder, Memory, State};
+use crate::error::{Error, Kind, Result};
+use crate::hash::Hasher;
+use crate::variant::Variant;
+
+/// One record: a key, and a value where the variant takes one. Builds and queries share the grammar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record<'a> {
+    /// The key's bytes.
+    pub key: &'a [u8],
+    /// The value that came with the key.
+    pub value: Option<Value<'a>>,
+}
+
+impl<'a> Record<'a> {
+    /// A key without a value.
+    pub fn key(key: &'a [u8]) -> Self {
+        Self { key, value: None }
+    }
+}
+
+/// What may stand beside a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// A class, group or short value.
+    Label(&'a [u8]),
+    /// A weight, prior or frequency.
+    Weight(f64),
+    /// A multiplicity.
+    Count(u64),
+    /// Arbitrary bytes.
+    Bytes(&'a [u8]),
+}
+
+/// What a filter says of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Not a member.
+    Absent,
+    /// A member, or a false positive.
+    Present,
+    /// The filter cannot tell.
+    Undecided,
+}
+
+/// What a filter knows beyond the verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Detail {
+    /// Nothing.
+    None,
+    /// An estimate of the key's multiplicity.
+    Count(u64),
+    /// The key's value.
+    Value(Vec<u8>),
+    /// The groups the key may belong to.
+    Labels(Vec<Vec<u8>>),
+    /// A degree of similarity or belief.
+    Score(f64),
+}
+
+/// The answer to a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Member, not a member, or undecided.
+    pub verdict: Verdict,
+    /// What else is known.
+    pub detail: Detail,
+}
+
+impl Answer {
+    /// Present if `present`, else absent, with no detail.
+    #[inline]
+    pub fn of(present: bool) -> Self {
+        let verdict = if present { Verdict::Present } else { Verdict::Absent };
+        Self { verdict, detail: Detail::None }
+    }
+
+    /// The same verdict with a detail.
+    #[must_use]
+    pub fn with(mut self, detail: Detail) -> Self {
+        self.detail = detail;
+        self
+    }
+}
+
+/// What an insertion found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// The key was certainly not there before.
+    New,
+    /// The key, or others that cover it, may have been there before.
+    Maybe,
+}
+
+/// Rates a filter predicts of itself, from its real fill. `None` where it has no formula.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// P(present | not a member).
+    pub fpr: Option<f64>,
+    /// P(absent | a member), over the members in it.
+    pub fnr: Option<f64>,
+    /// P(undecided | not a member).
+    pub undecided: Option<f64>,
+}
+
+impl Rates {
+    /// A rate of false positives, and no false negatives.
+    pub fn one_sided(fpr: f64) -> Self {
+        Self { fpr: Some(fpr), fnr: Some(0.0), undecided: None }
+    }
+}
+
+/// One fact of a filter's shape, for people and machines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// Its name, as in formulas where there is one.
+    pub name: &'static str,
+    /// Its value.
+    pub value: FactValue,
+}
+
+/// The value of a [`Fact`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum FactValue {
+    /// A whole number.
+    Integer(u64),
+    /// A real number.
+    Real(f64),
+    /// A word.
+    Text(String),
+}
+
+/// A whole number as a fact.
+pub fn fact(name: &'static str, value: impl Into<u64>) -> Fact {
+    Fact { name, value: FactValue::Integer(value.into()) }
+}
+
+/// A real number as a fact.
+pub fn real(name: &'static str, value: f64) -> Fact {
+    Fact { name, value: FactValue::Real(value) }
+}
+
+/// A word as a fact.
+pub fn text(name: &'static str, value: impl Into<String>) -> Fact {
+    Fact { name, value: FactValue::Text(value.into()) }
+}
+
+impl fmt::Display for FactValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FactValue::Integer(v) => v.fmt(f),
+            FactValue::Real(v) => v.fmt(f),
+            FactValue::Text(v) => v.fmt(f),
+        }
+    }
+}
+
+/// What every filter has, whatever its variant: the part of its state that the file's prefix holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// The hash, with its seed or key.
+    pub hasher: Hasher,
+    /// Items held; what an item is, the variant says.
+    pub items: u64,
+    /// The rate the filter was planned for, if it was.
+    pub fpr: Option<f64>,
+    /// The rate of false negatives it was planned for, where there are any.
+    pub fnr: Option<f64>,
+    /// The form, one of the variant's.
+    pub form: &'static str,
+}
+
+impl Head {
+    /// An empty filter's head: default form, no targets.
+    pub fn new(hasher: Hasher, form: &'static str) -> Self {
+        Self { hasher, items: 0, fpr: None, fnr: None, form }
+    }
+
+    /// Refuses two filters that hash keys differently or are of different forms.
+    pub(crate) fn agree(&self, other: &Head) -> Result<()> {
+        self.hasher.agree(&other.hasher)?;
+        crate::error::agree("form", self.form, other.form)
+    }
+}
+
+impl State for Head {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        // Hash, seed, items and targets of the outermost filter stand in the prefix.
+        let outermost = out.claim_prefix(self);
+        debug_assert!(outermost, "filters inside filters share the outer head");
+        out.bytes(name, self.form.as_bytes());
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        let form = src.bytes(name)?;
+        let variant = src.variant();
+        let known = variant.forms.iter().find(|f| f.name.as_bytes() == form);
+        let form = known.ok_or_else(|| {
+            src.unsupported(format!("form {:?} of {}", String::from_utf8_lossy(form), variant.slug))
+        })?;
+        let head = src.take_prefix().ok_or_else(|| src.corrupt("a second head"))?;
+        Ok(Head { form: form.name, ..head })
+    }
+}
+
+/// Object-safe access to a filter's state; every [`State`] has it.
+pub trait Saved {
+    /// Writes the whole state.
+    fn save_state<'a>(&'a self, out: &mut Encoder<'a>);
+}
+
+impl<T: State> Saved for T {
+    fn save_state<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.save("filter", out);
+    }
+}
+
+/// A filter of any variant.
+pub trait Filter: Any + Saved + Send + Sync + fmt::Debug {
+    /// The list entry it belongs to.
+    fn variant(&self) -> &'static Variant;
+
+    /// Hash, items, targets and form.
+    fn head(&self) -> &Head;
+
+    /// Answers a query. Never writes. A record the variant cannot take is an error.
+    fn query(&self, record: Record<'_>) -> Result<Answer>;
+
+    /// Fraction of cells in use, where that means something.
+    fn fill(&self) -> Option<f64>;
+
+    /// The rates predicted from the real fill.
+    fn now(&self) -> Rates;
+
+    /// The shape, in a few facts.
+    fn describe(&self) -> Vec<Fact>;
+
+    /// Whether huge pages back the cells.
+    fn huge_pages(&self) -> bool;
+
+    /// Bits used by cells and by everything else.
+    fn memory(&self) -> Memory {
+        let mut encoder = Encoder::default();
+        self.save_state(&mut encoder);
+        encoder.memory()
+    }
+
+    /// The ability to take further keys.
+    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
+        None
+    }
+
+    /// The ability to remove keys.
+    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
+        None
+    }
+
+    /// The ability to estimate multiplicities.
+    fn as_count(&self) -> Option<&dyn Count> {
+        None
+    }
+
+    /// The ability to return and change values.
+    fn as_lookup(&mut self) -> Option<&mut dyn Lookup> {
+        None
+    }
+
+    /// The ability to forget with time.
+    fn as_age(&mut self) -> Option<&mut dyn Age> {
+        None
+    }
+
+    /// The ability to be combined with another filter.
+    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
+        None
+    }
+
+    /// The ability to tell set differences.
+    fn as_reconcile(&mut self) -> Option<&mut dyn Reconcile> {
+        None
+    }
+}
+
+impl dyn Filter {
+    /// Whether the key may be a member. A key the variant cannot take is not one.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.query(Record::key(key)).is_ok_and(|answer| answer.verdict != Verdict::Absent)
+    }
+
+    /// This filter as a `T`, or an error that names the two variants.
+    pub(crate) fn as_same<T: Filter>(&self) -> Result<&T> {
+        let any: &dyn Any = self;
+        any.downcast_ref::<T>().ok_or_else(|| {
+            Error::new(
+                Kind::Incompatible { what: "variant" },
+                format!("the other filter is a {} filter", self.variant().slug),
+            )
+        })
+    }
+}
+
+/// Takes further keys.
+pub trait Insert {
+    /// Inserts a record; a refused one leaves the filter as it was.
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen>;
+
+    /// Inserts records up to the first that is refused; returns how many were taken before it.
+    fn insert_many(&mut self, records: &[Record<'_>]) -> std::result::Result<(), (usize, Error)> {
+        for (i, record) in records.iter().enumerate() {
+            self.insert(*record).map_err(|e| (i, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes keys.
+pub trait Remove {
+    /// Removes a record that was inserted; a refused removal leaves the filter as it was.
+    fn remove(&mut self, record: Record<'_>) -> Result<()>;
+}
+
+/// Estimates multiplicities.
+pub trait Count {
+    /// How often the key was inserted, as far as the filter can tell.
+    fn count(&self, key: &[u8]) -> u64;
+}
+
+/// Holds a value per key.
+pub trait Lookup {
+    /// The key's value; `None` for a key that is certainly not a member.
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>>;
+
+    /// Changes a member's value, where the form allows it.
+    fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+}
+
+/// Forgets with time. Time passes only by explicit ticks.
+pub trait Age {
+    /// Lets `ticks` units of time pass.
+    fn age(&mut self, ticks: u64);
+}
+
+/// What combining two filters means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeLaw {
+    /// The filter of the union; merging twice changes nothing.
+    Set,
+    /// The filter of the multiset sum.
+    Multiset,
+    /// The filter of the union of two sets that share no key.
+    Disjoint,
+}
+
+/// Combines with a filter of the same variant, shape, hash and seed.
+pub trait Merge {
+    /// What the result holds.
+    fn law(&self) -> MergeLaw;
+
+    /// Takes the other filter in; a filter that does not fit is refused and the difference named.
+    fn merge(&mut self, other: &dyn Filter) -> Result<()>;
+}
+
+/// The two sides of a set difference, as 64-bit ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Ids only this side has.
+    pub ours: Vec<u64>,
+    /// Ids only the other side has.
+    pub theirs: Vec<u64>,
+}
+
+/// Tells what two sets do not share.
+pub trait Reconcile {
+    /// Subtracts the other side's filter.
+    fn subtract(&mut self, other: &dyn Filter) -> Result<()>;
+
+    /// Lists what is left after subtraction; an error if it is more than the cells can carry.
+    fn decode(&self) -> Result<Difference>;
+
+    /// Estimates how many ids are left after subtraction.
+    fn estimate(&self) -> Result<u64>;
+
+    /// The id under which a key is held.
+    fn id_of(&self, key: &[u8]) -> u64;
+}

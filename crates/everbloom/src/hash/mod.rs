@@ -1,0 +1,235 @@
+//! Key bytes → digest.
+//!
+//! A key is bytes, and its 128-bit [`Digest`] is computed once. Everything downstream (probe
+//! schemes, fingerprints, checks, layers) derives from the digest, salting it where two parts must
+//! be independent, and never hashes the key again.
+//!
+//! Hash ids are permanent and append-only: they stand in files.
+
+mod generator;
+mod key;
+mod secret;
+
+pub use generator::Generator;
+pub use key::Key;
+pub use secret::SecretKey;
+
+use std::fmt;
+
+use crate::error::{Error, Kind, Result};
+
+/// The seed used when the caller names none, so that filters of two machines merge.
+pub const DEFAULT_SEED: u64 = 0;
+
+/// Which function turns key bytes into a digest. The numbers stand in files, for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum HashId {
+    /// XXH3-128 with a 64-bit seed: the default, for trusted input.
+    Xxh3_128 = 1,
+    /// XXH3-64 with a 64-bit seed, widened by [`mix64`]. Only where n·2⁻⁶⁴ ≤ p/100.
+    Xxh3_64 = 2,
+    /// XXH64 with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere.
+    Xxh64 = 3,
+    /// SipHash-2-4-128 under a secret key: for keys chosen by an adversary.
+    SipHash24_128 = 4,
+}
+
+impl HashId {
+    /// Every id, in order.
+    pub const ALL: [HashId; 4] =
+        [HashId::Xxh3_128, HashId::Xxh3_64, HashId::Xxh64, HashId::SipHash24_128];
+
+    /// The id stored in a file as `number`, if this build knows it.
+    pub fn from_number(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|id| *id as u16 == number)
+    }
+
+    /// The name shown to people and accepted by `--set hash=`.
+    pub fn name(self) -> &'static str {
+        match self {
+            HashId::Xxh3_128 => "xxh3-128",
+            HashId::Xxh3_64 => "xxh3-64",
+            HashId::Xxh64 => "xxh64",
+            HashId::SipHash24_128 => "siphash-2-4-128",
+        }
+    }
+}
+
+impl fmt::Display for HashId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The 128-bit digest of a key, as the two words every probe scheme starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Digest {
+    /// H1.
+    pub h1: u64,
+    /// H2.
+    pub h2: u64,
+}
+
+impl Digest {
+    /// A digest of the same key that is independent of this one, for layers, checks and groups.
+    ///
+    /// Salting replaces re-hashing the key: both words pass through a full mix, so that probes
+    /// under two salts agree no more often than those of two keys.
+    #[inline]
+    #[must_use]
+    pub fn salted(self, salt: u64) -> Self {
+        let s = mix64(salt ^ 0x5851_F42D_4C95_7F2D);
+        Self {
+            h1: mix64(self.h1 ^ s),
+            h2: mix64(self.h2.wrapping_add(s) ^ self.h1.rotate_left(32)),
+        }
+    }
+
+    /// One 64-bit word that depends on all 128 bits and on `salt`: fingerprints, masks, checks.
+    #[inline]
+    pub fn word(self, salt: u64) -> u64 {
+        mix64(self.h1 ^ mix64(self.h2.wrapping_add(salt)))
+    }
+}
+
+/// One SplitMix64 step: the pinned 64-bit mixer of the whole system.
+#[inline]
+pub fn mix64(x: u64) -> u64 {
+    let mut z = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// A hash function with its seed or key: what two filters must share to be compared.
+#[derive(Clone)]
+pub struct Hasher {
+    id: HashId,
+    /// The seed, or the key's public id when the hash is keyed.
+    seed: u64,
+    key: Option<SecretKey>,
+}
+
+impl Hasher {
+    /// The default hash, XXH3-128, under `seed`.
+    pub fn seeded(seed: u64) -> Self {
+        Self { id: HashId::Xxh3_128, seed, key: None }
+    }
+
+    /// Another unkeyed hash under `seed`; the keyed one needs [`Hasher::keyed`].
+    pub fn with_id(id: HashId, seed: u64) -> Result<Self> {
+        if id == HashId::SipHash24_128 {
+            return Err(Error::new(
+                Kind::KeyMissing,
+                "siphash-2-4-128 is a keyed hash: give it a key file instead of a seed",
+            ));
+        }
+        Ok(Self { id, seed, key: None })
+    }
+
+    /// SipHash-2-4-128 under a secret key. Only the key's id is ever stored.
+    pub fn keyed(key: SecretKey) -> Self {
+        Self { id: HashId::SipHash24_128, seed: key.id(), key: Some(key) }
+    }
+
+    /// The hasher a file asks for, given the key the caller holds, if any.
+    pub(crate) fn restore(id: HashId, seed: u64, key: Option<&SecretKey>) -> Result<Self> {
+        if id != HashId::SipHash24_128 {
+            return Ok(Self { id, seed, key: None });
+        }
+        match key {
+            Some(key) if key.id() == seed => Ok(Self::keyed(key.clone())),
+            Some(key) => Err(Error::new(
+                Kind::KeyMissing,
+                format!(
+                    "the filter was made with key {seed:016x}, the key given is {:016x}: \
+                     pass the key file it was built with",
+                    key.id()
+                ),
+            )),
+            None => Err(Error::new(
+                Kind::KeyMissing,
+                format!("the filter is keyed (key {seed:016x}): pass its key with --key-file"),
+            )),
+        }
+    }
+
+    /// A hasher that describes a keyed filter whose key is not at hand; it never meets a key.
+    pub(crate) fn locked(seed: u64) -> Self {
+        Self { id: HashId::SipHash24_128, seed, key: None }
+    }
+
+    /// The permanent id of the function.
+    pub fn id(&self) -> HashId {
+        self.id
+    }
+
+    /// The seed, or the public id of the key.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Whether the hash is keyed, so that [`Hasher::seed`] is a key id.
+    pub fn is_keyed(&self) -> bool {
+        self.id == HashId::SipHash24_128
+    }
+
+    /// The digest of a key.
+    #[inline]
+    pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        key.with_bytes(|bytes| self.digest_bytes(bytes))
+    }
+
+    #[inline]
+    fn digest_bytes(&self, bytes: &[u8]) -> Digest {
+        match self.id {
+            HashId::Xxh3_128 => {
+                let h = xxhash_rust::xxh3::xxh3_128_with_seed(bytes, self.seed);
+                Digest { h1: h as u64, h2: (h >> 64) as u64 }
+            }
+            HashId::Xxh3_64 => widen(xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.seed)),
+            HashId::Xxh64 => widen(xxhash_rust::xxh64::xxh64(bytes, self.seed)),
+            HashId::SipHash24_128 => self.key.as_ref().map_or(LOCKED, |key| key.digest(bytes)),
+        }
+    }
+
+    /// Refuses hashers that would send one key to different digests.
+    pub(crate) fn agree(&self, other: &Hasher) -> Result<()> {
+        crate::error::agree("hash", self.id, other.id)?;
+        let what = if self.is_keyed() { "key" } else { "seed" };
+        crate::error::agree(what, format!("{:016x}", self.seed), format!("{:016x}", other.seed))
+    }
+}
+
+/// What a locked hasher returns. No answer is ever given from it: the codec hands out a filter
+/// without its key only inside an [`Inspection`](crate::codec::Inspection), which cannot be asked.
+const LOCKED: Digest = Digest { h1: 0, h2: 0 };
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Self::seeded(DEFAULT_SEED)
+    }
+}
+
+impl PartialEq for Hasher {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.seed == other.seed
+    }
+}
+
+impl fmt::Debug for Hasher {
+    /// Never prints the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{:016x}", self.id, self.seed)
+    }
+}
+
+/// A 64-bit hash as a digest; the second word adds no entropy, only spread.
+#[inline]
+fn widen(h: u64) -> Digest {
+    Digest { h1: h, h2: mix64(h ^ 0xA076_1D64_78BD_642F) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Published vectors of every hash id, and quality on keys that are not random.
+
+use super::*;
+
+/// The byte sequence of the xxHash repository's sanity checks.
+fn sanity_buffer(len: usize) -> Vec<u8> {
+    let mut generator: u64 = 2_654_435_761;
+    (0..len)
+        .map(|_| {
+            let byte = (generator >> 56) as u8;
+            generator = generator.wrapping_mul(11_400_714_785_074_694_797);
+            byte
+        })
+        .collect()
+}
+
+#[test]
+fn xxh3_and_xxh64_match_the_published_sanity_vectors() {
+    const PRIME32: u64 = 2_654_435_761;
+    const PRIME64: u64 = 11_400_714_785_074_694_797;
+    let buffer = sanity_buffer(64);
+    let h = |id, seed, len: usize| Hasher { id, seed, key: None }.digest(&buffer[..len]);
+    // xxHash, tests/sanity_test_vectors.h: XXH64 of 0, 1 and 14 bytes.
+    assert_eq!(h(HashId::Xxh64, 0, 0).h1, 0xEF46_DB37_51D8_E999);
+    assert_eq!(h(HashId::Xxh64, PRIME32, 0).h1, 0xAC75_FDA2_929B_17EF);
+    assert_eq!(h(HashId::Xxh64, 0, 1).h1, 0xE934_A84A_DB05_2768);
+    assert_eq!(h(HashId::Xxh64, 0, 14).h1, 0x8282_DCC4_994E_35C8);
+    // XXH3-64 of 0 and 1 bytes.
+    assert_eq!(h(HashId::Xxh3_64, 0, 0).h1, 0x2D06_8005_38D3_94C2);
+    assert_eq!(h(HashId::Xxh3_64, PRIME64, 0).h1, 0xA8A6_B918_B2F0_364A);
+    assert_eq!(h(HashId::Xxh3_64, 0, 1).h1, 0xC44B_DFF4_074E_ECDB);
+    // XXH3-128 of 0 and 1 bytes: low word first.
+    let empty = h(HashId::Xxh3_128, 0, 0);
+    assert_eq!((empty.h1, empty.h2), (0x6001_C324_468D_497F, 0x99AA_06D3_0147_98D8));
+    let one = h(HashId::Xxh3_128, 0, 1);
+    assert_eq!((one.h1, one.h2), (0xC44B_DFF4_074E_ECDB, 0xA6CD_5E93_9200_0F6A));
+}
+
+#[test]
+fn siphash_matches_the_reference_vectors() {
+    // SipHash reference, vectors.h (vectors_sip128): key 00..0f, messages of 0 and 1 bytes.
+    let hasher = Hasher::keyed(SecretKey::new(std::array::from_fn(|i| i as u8)));
+    let expect = |bytes: [u8; 16]| {
+        let word = |b: &[u8]| u64::from_le_bytes(b.try_into().unwrap());
+        Digest { h1: word(&bytes[..8]), h2: word(&bytes[8..]) }
+    };
+    let empty = expect([
+        0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72, 0x14, 0xc7, 0x55, 0x02,
+        0x93,
+    ]);
+    let one = expect([
+        0xda, 0x87, 0xc1, 0xd8, 0x6b, 0x99, 0xaf, 0x44, 0x34, 0x76, 0x59, 0x11, 0x9b, 0x22, 0xfc,
+        0x45,
+    ]);
+    assert_eq!(hasher.digest(&[0u8; 0]), empty);
+    assert_eq!(hasher.digest(&[0u8]), one);
+}
+
+#[test]
+fn splitmix64_matches_the_published_stream() {
+    // Vigna's splitmix64.c from seed 1234567.
+    let mut g = Generator::new(1_234_567);
+    assert_eq!(g.next_u64(), 6_457_827_717_110_365_317);
+    assert_eq!(g.next_u64(), 3_203_168_211_198_807_973);
+    assert_eq!(g.next_u64(), 9_817_491_932_198_370_423);
+}
+
+#[test]
+fn integers_are_their_little_endian_bytes_under_every_hash() {
+    let key = SecretKey::from_hex("000102030405060708090a0b0c0d0e0f").unwrap();
+    for id in HashId::ALL {
+        let hasher = Hasher::with_id(id, 7).unwrap_or_else(|_| Hasher::keyed(key.clone()));
+        assert_eq!(hasher.digest(&42u64), hasher.digest(&42u64.to_le_bytes()), "{id}");
+        assert_eq!(hasher.digest("ab"), hasher.digest(b"ab"), "{id}");
+    }
+}
+
+/// Keys people really have: counters, short words, one field that moves inside a fixed frame.
+fn structured_keys(n: u64) -> Vec<(&'static str, Vec<Vec<u8>>)> {
+    vec![
+        ("sequential", (0..n).map(|i| i.to_le_bytes().to_vec()).collect()),
+        ("multiples of 2^32", (0..n).map(|i| (i << 32).to_le_bytes().to_vec()).collect()),
+        ("short strings", (0..n).map(|i| format!("{i:x}").into_bytes()).collect()),
+        ("urls", (0..n).map(|i| format!("https://a.b/{i}/index.html").into_bytes()).collect()),
+        ("addresses", (0..n).map(|i| (0x0A00_0000 + i as u32).to_be_bytes().to_vec()).collect()),
+    ]
+}
+
+#[test]
+fn structured_keys_spread_like_random_ones() {
+    // χ² over 1,024 bins on the top and the bottom bits of both words and of a salted word:
+    // mean 1023, sd 45; six sigmas is 271.
+    const N: u64 = 102_400;
+    let hasher = Hasher::default();
+    for (name, keys) in structured_keys(N) {
+        type View = fn(Digest) -> u64;
+        let views: [(&str, View); 5] = [
+            ("h1 high", |d| d.h1 >> 54),
+            ("h1 low", |d| d.h1 & 1023),
+            ("h2 high", |d| d.h2 >> 54),
+            ("h2 low", |d| d.h2 & 1023),
+            ("salted", |d| d.salted(3).h1 >> 54),
+        ];
+        for (view, bin) in views {
+            let mut counts = vec![0f64; 1024];
+            for key in &keys {
+                counts[bin(hasher.digest(key)) as usize] += 1.0;
+            }
+            let mean = N as f64 / 1024.0;
+            let chi2: f64 = counts.iter().map(|c| (c - mean).powi(2) / mean).sum();
+            assert!((chi2 - 1023.0).abs() < 271.0, "{name}, {view}: χ² = {chi2}");
+        }
+    }
+}
+
+#[test]
+fn every_input_bit_moves_half_the_output_bits() {
+    let hasher = Hasher::default();
+    for bit in 0..64 {
+        let flips: u32 = (0..1000u64)
+            .map(|i| {
+                let (a, b) = (hasher.digest(&i), hasher.digest(&(i ^ 1 << bit)));
+                (a.h1 ^ b.h1).count_ones() + (a.h2 ^ b.h2).count_ones()
+            })
+            .sum();
+        // 128,000 fair coins: sd 179, six sigmas 1073.
+        assert!((i64::from(flips) - 64_000).abs() < 1_073, "bit {bit}: {flips}");
+    }
+}
+
+#[test]
+fn a_malformed_key_is_refused() {
+    for bad in ["", "00", "zz0102030405060708090a0b0c0d0e0f", "000102030405060708090a0b0c0d0e0f00"]
+    {
+        assert!(SecretKey::from_hex(bad).is_err(), "{bad:?}");
+    }
+}

@@ -1,0 +1,340 @@
+//! The standard Bloom filter (Bloom 1970; catalogue F1; S0 §II, S1 §2.1, S3 §II).
+//!
+//! A set in m bits. Inserting a key sets the k bits its digest points at; a key all of whose bits are
+//! set may be a member, one with a zero among them is not:
+//!
+//! ```text
+//!   insert x          insert y             z? a zero: no        w? all ones: yes, wrongly
+//!   ↓   ↓     ↓         ↓ ↓   ↓              ↓  ↓    ↓             ↓  ↓    ↓
+//!   1 0 1 0 0 1 0 0   1 0 1 1 0 1 1 0    1 0 1 1 0 1 1 0       1 0 1 1 0 1 1 0
+//! ```
+//!
+//! With n keys inside, f = (1 − e^{−kn/m})^k of all other keys pass; the best k leaves half of the bits
+//! zero, and then f = 2^{−k} at 1.44·log2(1/f) bits a key, 44 % above the lower bound.
+//!
+//! **Use it** when keys only come, the number of them is known roughly, and filters have to be united,
+//! intersected, folded or compared. **Don't** when keys must be removed (`counting`), when their number
+//! is unknown (`scalable`), when every nanosecond counts (`blocked`), or when the set never changes and
+//! space is dear.
+
+use crate::cells::{AtomicBits, Bits};
+use crate::codec::state;
+use crate::error::{Error, Result};
+use crate::filter::{
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact, text,
+};
+use crate::hash::{Hasher, Key};
+use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
+use crate::probe::{Probe, Scheme};
+use crate::structure::{Inputs, Ops, Structure, stream};
+use crate::theory::bloom as theory;
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+/// A set in m bits with k probes per key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bloom {
+    head: Head,
+    probe: Probe,
+    bits: Bits,
+}
+
+state!(Bloom { head, probe, bits });
+
+impl Bloom {
+    /// A filter for `items` keys at a false-positive rate of `fpr`, under the default hash and seed.
+    ///
+    /// ```
+    /// let mut seen = everbloom::membership::Bloom::with_rate(1_000_000, 0.01)?;
+    /// seen.insert("apple");
+    /// assert!(seen.contains("apple"));
+    /// assert!(!seen.contains("pear"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let goal = crate::plan::Goal::new(items, fpr);
+        let request = Request::new(&VARIANT, &goal)?;
+        let shape = Self::plan(&request)?;
+        Ok(Self::empty(&shape, request.head(|_| None)))
+    }
+
+    /// A filter of `m` bits and `k` probes; both at least 1.
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Self {
+        let probe = Probe::over(m.max(1), k.max(1));
+        Self { head: Head::new(hasher, FORM), bits: Bits::new(probe.m()), probe }
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        Self { head, probe: shape.probe.clone(), bits: Bits::new(shape.probe.m()) }
+    }
+
+    /// Inserts a key.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest(key);
+        let bits = &mut self.bits;
+        let mut new = false;
+        self.probe.each(digest, |i| new |= bits.set(i));
+        self.head.items += 1;
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear();
+        self.head.items = 0;
+    }
+
+    /// Number of bits.
+    pub fn m(&self) -> u64 {
+        self.bits.len()
+    }
+
+    /// Number of probes per key.
+    pub fn k(&self) -> u32 {
+        self.probe.k()
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    /// Makes this the filter of the union of both sets, exactly (S1 §2.4).
+    ///
+    /// Items are then estimated from the zeros: the two counts cannot be added, since nobody knows how
+    /// many keys the sets share.
+    pub fn union(&mut self, other: &Bloom) -> Result<()> {
+        self.agree(other)?;
+        self.bits.union(&other.bits);
+        self.recount(self.head.items.saturating_add(other.head.items));
+        Ok(())
+    }
+
+    /// Keeps what both filters hold: every common key passes, and a few others that the filter of the
+    /// true intersection would not let pass (S0 theorem 2).
+    pub fn intersect(&mut self, other: &Bloom) -> Result<()> {
+        self.agree(other)?;
+        let both = self.intersection_size(other)?;
+        self.bits.intersect(&other.bits);
+        let most = self.head.items.min(other.head.items);
+        self.head.items = both.map_or(most, |n| n.max(0.0).round() as u64).min(most);
+        Ok(())
+    }
+
+    /// Halves the filter: same keys, half the bits, a higher rate (S1 §2.4).
+    pub fn fold(&self) -> Result<Bloom> {
+        let (probe, pairing) = self.probe.fold()?;
+        Ok(Bloom { head: self.head.clone(), probe, bits: self.bits.fold(pairing) })
+    }
+
+    /// The number of distinct keys, estimated from the zeros; `None` for a filter without zeros.
+    pub fn cardinality(&self) -> Option<f64> {
+        theory::cardinality(self.bits.zeros(), self.m(), self.k())
+    }
+
+    /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` where
+    /// one is too full to tell.
+    pub fn intersection_size(&self, other: &Bloom) -> Result<Option<f64>> {
+        self.agree(other)?;
+        let (a, b) = (self.bits.zeros(), other.bits.zeros());
+        let both = self.m() - self.bits.ones_in_both(&other.bits);
+        Ok(theory::intersection_size(a, b, both, self.m(), self.k()))
+    }
+
+    /// The same filter for many threads at once.
+    pub fn into_atomic(self) -> AtomicBloom {
+        AtomicBloom { head: self.head, probe: self.probe, bits: self.bits.into_atomic() }
+    }
+
+    fn agree(&self, other: &Bloom) -> Result<()> {
+        self.head.agree(&other.head)?;
+        self.probe.agree(&other.probe)
+    }
+
+    /// Items from the zeros, or `otherwise` where there are none left to count.
+    fn recount(&mut self, otherwise: u64) {
+        self.head.items = self.cardinality().map_or(otherwise, |n| n.round() as u64);
+    }
+
+    fn check(&self) -> Result<()> {
+        self.probe.check(self.bits.len())?;
+        match self.probe.scheme() {
+            Scheme::Partitioned | Scheme::Blocked => {
+                Err(Error::corrupt(0, "corrupt filter: not a probe scheme of the standard filter"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The twin of [`Bloom`] whose inserts take `&self`: same bits, same file.
+///
+/// ```
+/// use everbloom::membership::Bloom;
+///
+/// let shared = Bloom::with_rate(1000, 0.01)?.into_atomic();
+/// std::thread::scope(|s| {
+///     s.spawn(|| shared.insert("left"));
+///     s.spawn(|| shared.insert("right"));
+/// });
+/// let filter = shared.into_bloom();
+/// assert!(filter.contains("left") && filter.contains("right"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicBloom {
+    head: Head,
+    probe: Probe,
+    bits: AtomicBits,
+}
+
+impl AtomicBloom {
+    /// Inserts a key. An insertion is visible to other threads bit by bit; a thread that learns of it
+    /// by synchronizing with this one finds the key.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Seen {
+        let mut new = false;
+        self.probe.each(self.head.hasher.digest(key), |i| new |= self.bits.set(i));
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+    }
+
+    /// The filter for one owner again. Items come from the fill: counting them would make every insert
+    /// write to one shared cache line.
+    pub fn into_bloom(self) -> Bloom {
+        let mut bloom = Bloom { head: self.head, probe: self.probe, bits: self.bits.into_plain() };
+        bloom.recount(bloom.head.items);
+        bloom
+    }
+}
+
+/// The planned probe: m, k and the scheme.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    probe: Probe,
+}
+
+impl Structure for Bloom {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let Flat { m, k } = Flat::plan(request, 1)?;
+        let probe = match request.choice("scheme").and_then(Scheme::named) {
+            Some(scheme) => Probe::flat(scheme, m, k)?,
+            None => Probe::over(m, k),
+        };
+        Ok(Shape { probe })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let flat = Flat { m: shape.probe.m(), k: shape.probe.k() };
+        let n = load.distinct;
+        Some(Expect::one_sided(flat.fpr(n), flat.m, Some(flat.fill(n))))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head), inputs)
+    }
+}
+
+impl Filter for Bloom {
+    fn variant(&self) -> &'static Variant {
+        &VARIANT
+    }
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.bits.ones() as f64 / self.m() as f64)
+    }
+
+    fn now(&self) -> Rates {
+        let fill = self.bits.ones() as f64 / self.m() as f64;
+        Rates::one_sided(libm::pow(fill, f64::from(self.k())))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![fact("m", self.m()), fact("k", self.k()), text("scheme", self.probe.scheme().name())]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.bits.huge()
+    }
+
+    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
+        Some(self)
+    }
+
+    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
+        Some(self)
+    }
+}
+
+impl Insert for Bloom {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Ok(Bloom::insert(self, record.key))
+    }
+}
+
+impl Merge for Bloom {
+    fn law(&self) -> MergeLaw {
+        MergeLaw::Set
+    }
+
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        self.union(other.as_same()?)
+    }
+}
+
+const FORM: &str = "standard";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 1,
+    slug: "bloom",
+    entry: "F1",
+    kind: EntryKind::Filter,
+    name: "Standard Bloom filter",
+    paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
+    family: "membership",
+    needs: &["membership", "merge", "estimate", "fold", "concurrent"],
+    input: Input::KEYS,
+    meaning: "items are keys, the rate is that of false positives",
+    forms: &[Form {
+        name: FORM,
+        abilities: &[Ability::Insert, Ability::Merge],
+        false_negatives: FalseNegatives::Never,
+    }],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param {
+            name: "scheme",
+            range: Range::Choice(&["double", "enhanced", "ring", "mixed"]),
+            default: Setting::Planned,
+            help: "how probes derive from the digest",
+        },
+    ],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<Bloom>()),
+};

@@ -1,0 +1,5 @@
+//! Is this key in the set? Filters that answer that and little else.
+
+pub mod bloom;
+
+pub use bloom::{AtomicBloom, Bloom};

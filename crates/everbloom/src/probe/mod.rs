@@ -1,0 +1,330 @@
+//! Digest → cell indices.
+//!
+//! | scheme | ranges | range reduction | what it is for |
+//! |---|---|---|---|
+//! | [`Double`] | large | mod | Kirsch–Mitzenmacher, as printed |
+//! | [`Enhanced`] | large | mod | Dillinger–Manolios, as printed |
+//! | [`Ring`] | large | multiply-shift | enhanced double hashing without a division: the default |
+//! | [`Mixed`] | any | multiply-shift | independent indices, also in a range of a few cells |
+//! | [`Partitioned`] | any | multiply-shift | one slice per hash |
+//! | [`Blocked`] | any | multiply-shift | all indices inside one block |
+//!
+//! Two filters are compatible only if their schemes are equal, so a scheme's number stands in every
+//! file and never changes its meaning; the number covers the range reduction.
+
+mod blocked;
+mod double;
+mod enhanced;
+mod mixed;
+mod partitioned;
+mod ring;
+
+pub use blocked::Blocked;
+pub use double::Double;
+pub use enhanced::Enhanced;
+pub use mixed::Mixed;
+pub use partitioned::Partitioned;
+pub use ring::Ring;
+
+use smallvec::SmallVec;
+
+use crate::codec::{Decoder, Encoder, State};
+use crate::error::{Error, Result};
+use crate::hash::Digest;
+
+/// The indices of one key: on the stack up to sixteen, on the heap beyond.
+pub type Indices = SmallVec<[u64; 16]>;
+
+/// `hash` spread over `0..n` as ⌊hash·n / 2⁶⁴⌋. The bias is below n·2⁻⁶⁴; `n` = 0 gives 0.
+#[inline]
+pub fn multiply_shift(hash: u64, n: u64) -> u64 {
+    ((u128::from(hash) * u128::from(n)) >> 64) as u64
+}
+
+/// What a variant does when several hashes of one key meet in one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coincide {
+    /// Touch the cell once per hash.
+    PerHash,
+    /// Touch each distinct cell once.
+    Distinct,
+}
+
+/// Which cells become one when a filter is folded to half its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// Cell j with cell j + m/2: reductions by mod and by mask.
+    Halves,
+    /// Runs of this many cells: run 2j with run 2j+1 (1 is the multiply-shift reduction of cells).
+    Neighbors(u64),
+}
+
+/// Which scheme, by its permanent number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Scheme {
+    /// Double hashing, mod.
+    Double = 1,
+    /// Enhanced double hashing, mod.
+    Enhanced = 2,
+    /// Enhanced double hashing on the 2⁶⁴ ring, multiply-shift.
+    Ring = 3,
+    /// Re-mixed indices, multiply-shift.
+    Mixed = 4,
+    /// One slice per hash, re-mixed, multiply-shift.
+    Partitioned = 5,
+    /// One block per key, re-mixed inside, multiply-shift.
+    Blocked = 6,
+}
+
+impl Scheme {
+    /// Every scheme, in order.
+    pub const ALL: [Scheme; 6] = [
+        Scheme::Double,
+        Scheme::Enhanced,
+        Scheme::Ring,
+        Scheme::Mixed,
+        Scheme::Partitioned,
+        Scheme::Blocked,
+    ];
+
+    /// The name shown to people and accepted by `--set scheme=`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Double => "double",
+            Scheme::Enhanced => "enhanced",
+            Scheme::Ring => "ring",
+            Scheme::Mixed => "mixed",
+            Scheme::Partitioned => "partitioned",
+            Scheme::Blocked => "blocked",
+        }
+    }
+
+    /// The scheme called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|s| s.name() == name)
+    }
+}
+
+/// The smallest range on which ring indices are as good as independent ones.
+///
+/// Two keys meet in all k cells when both words land close together, about n/m² of all pairs:
+/// noise from here on, a tenth of the rate at a thousand cells (catalogue F3).
+pub const RING_FROM: u64 = 1 << 16;
+
+/// A probe scheme with its shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// See [`Double`].
+    Double(Double),
+    /// See [`Enhanced`].
+    Enhanced(Enhanced),
+    /// See [`Ring`].
+    Ring(Ring),
+    /// See [`Mixed`].
+    Mixed(Mixed),
+    /// See [`Partitioned`].
+    Partitioned(Partitioned),
+    /// See [`Blocked`].
+    Blocked(Blocked),
+}
+
+/// Runs `$body` with `$p` bound to the scheme inside: static dispatch, one branch per key.
+macro_rules! dispatch {
+    ($probe:expr, $p:ident => $body:expr) => {
+        match $probe {
+            Probe::Double($p) => $body,
+            Probe::Enhanced($p) => $body,
+            Probe::Ring($p) => $body,
+            Probe::Mixed($p) => $body,
+            Probe::Partitioned($p) => $body,
+            Probe::Blocked($p) => $body,
+        }
+    };
+}
+
+impl Probe {
+    /// `k` indices into `0..m` by the best scheme for that range.
+    pub fn over(m: u64, k: u32) -> Self {
+        if m >= RING_FROM { Probe::Ring(Ring::new(m, k)) } else { Probe::Mixed(Mixed::new(m, k)) }
+    }
+
+    /// `k` indices into `0..m` by `scheme`; partitioned and blocked schemes have shapes of their own.
+    pub fn flat(scheme: Scheme, m: u64, k: u32) -> Result<Self> {
+        Ok(match scheme {
+            Scheme::Double => Probe::Double(Double::new(m, k)),
+            Scheme::Enhanced => Probe::Enhanced(Enhanced::new(m, k)),
+            Scheme::Ring => Probe::Ring(Ring::new(m, k)),
+            Scheme::Mixed => Probe::Mixed(Mixed::new(m, k)),
+            Scheme::Partitioned | Scheme::Blocked => {
+                return Err(Error::parameter(format!(
+                    "the {} scheme is a variant of its own: use --kind {}",
+                    scheme.name(),
+                    scheme.name()
+                )));
+            }
+        })
+    }
+
+    /// The permanent number of the scheme.
+    pub fn scheme(&self) -> Scheme {
+        match self {
+            Probe::Double(_) => Scheme::Double,
+            Probe::Enhanced(_) => Scheme::Enhanced,
+            Probe::Ring(_) => Scheme::Ring,
+            Probe::Mixed(_) => Scheme::Mixed,
+            Probe::Partitioned(_) => Scheme::Partitioned,
+            Probe::Blocked(_) => Scheme::Blocked,
+        }
+    }
+
+    /// Number of cells.
+    pub fn m(&self) -> u64 {
+        dispatch!(self, p => p.m())
+    }
+
+    /// Number of indices per key.
+    pub fn k(&self) -> u32 {
+        dispatch!(self, p => p.k())
+    }
+
+    /// Calls `f` with every index of the key, coinciding ones included.
+    #[inline]
+    pub fn each(&self, digest: Digest, f: impl FnMut(u64)) {
+        dispatch!(self, p => p.indices(digest).for_each(f));
+    }
+
+    /// Whether `f` holds for every index; stops at the first for which it does not.
+    #[inline]
+    pub fn all(&self, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
+        dispatch!(self, p => p.indices(digest).all(f))
+    }
+
+    /// The key's indices in probe order, once per hash or each distinct one once.
+    #[inline]
+    pub fn collect(&self, digest: Digest, coincide: Coincide) -> Indices {
+        let mut out = Indices::new();
+        match coincide {
+            Coincide::PerHash => self.each(digest, |i| out.push(i)),
+            Coincide::Distinct => self.each(digest, |i| {
+                if !out.contains(&i) {
+                    out.push(i);
+                }
+            }),
+        }
+        out
+    }
+
+    /// The scheme over half the cells, and which cells become one.
+    pub fn fold(&self) -> Result<(Probe, Pairing)> {
+        Ok(match self {
+            Probe::Double(p) => (Probe::Double(p.fold()?), Pairing::Halves),
+            Probe::Enhanced(p) => {
+                (Probe::Enhanced(Enhanced::new(half(p.m(), "m")?, p.k())), Pairing::Halves)
+            }
+            Probe::Ring(p) => {
+                (Probe::Ring(Ring::new(half(p.m(), "m")?, p.k())), Pairing::Neighbors(1))
+            }
+            Probe::Mixed(p) => {
+                (Probe::Mixed(Mixed::new(half(p.m(), "m")?, p.k())), Pairing::Neighbors(1))
+            }
+            Probe::Partitioned(p) => (
+                Probe::Partitioned(Partitioned::new(half(p.slice(), "the slice")?, p.k())),
+                Pairing::Neighbors(1),
+            ),
+            Probe::Blocked(p) => (
+                Probe::Blocked(Blocked::new(
+                    half(p.blocks(), "the number of blocks")?,
+                    p.block(),
+                    p.k(),
+                )?),
+                Pairing::Neighbors(p.block()),
+            ),
+        })
+    }
+
+    /// Refuses probes that would send one digest to different cells.
+    pub(crate) fn agree(&self, other: &Probe) -> Result<()> {
+        use crate::error::agree;
+        agree("probe scheme", self.scheme().name(), other.scheme().name())?;
+        agree("m", self.m(), other.m())?;
+        agree("k", self.k(), other.k())?;
+        if let (Probe::Blocked(a), Probe::Blocked(b)) = (self, other) {
+            agree("block size", a.block(), b.block())?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a shape whose indices would leave `cells` cells, or that would take for ever.
+    pub(crate) fn check(&self, cells: u64) -> Result<()> {
+        let ok = self.m() == cells && cells > 0 && (1..=MAX_K).contains(&self.k());
+        if ok {
+            Ok(())
+        } else {
+            Err(Error::corrupt(
+                0,
+                format!("{} probes into {} of {cells} cells", self.k(), self.m()),
+            ))
+        }
+    }
+}
+
+/// The largest number of probes a shape may have: p = 10⁻³⁰⁰ needs 997.
+pub const MAX_K: u32 = 4096;
+
+fn half(n: u64, what: &str) -> Result<u64> {
+    if n >= 2 && n.is_multiple_of(2) {
+        Ok(n / 2)
+    } else {
+        Err(Error::parameter(format!("cannot fold: {what} is {n}, which has no half")))
+    }
+}
+
+impl State for Probe {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            out.u64("scheme", self.scheme() as u64);
+            out.u64("k", self.k().into());
+            match self {
+                Probe::Partitioned(p) => out.u64("slice", p.slice()),
+                Probe::Blocked(p) => {
+                    out.u64("blocks", p.blocks());
+                    out.u64("block", p.block());
+                }
+                flat => out.u64("m", flat.m()),
+            }
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let number = u64::load("scheme", src)?;
+            let scheme = Scheme::ALL
+                .into_iter()
+                .find(|s| *s as u64 == number)
+                .ok_or_else(|| src.unsupported(format!("probe scheme {number}")))?;
+            let k = u32::load("k", src)?;
+            if k == 0 || k > MAX_K {
+                return Err(src.corrupt(format!("k is {k}, outside 1..={MAX_K}")));
+            }
+            match scheme {
+                Scheme::Partitioned => {
+                    let slice = src.positive("slice")?;
+                    slice
+                        .checked_mul(u64::from(k))
+                        .ok_or_else(|| src.corrupt("slices overflow 2^64 cells"))?;
+                    Ok(Probe::Partitioned(Partitioned::new(slice, k)))
+                }
+                Scheme::Blocked => {
+                    let blocks = src.positive("blocks")?;
+                    let block = src.positive("block")?;
+                    Ok(Probe::Blocked(Blocked::new(blocks, block, k)?))
+                }
+                flat => Probe::flat(flat, src.positive("m")?, k),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! What stands behind a list entry: a type that can be planned, predicted, built and loaded.
+
+use crate::codec::{Decoder, State};
+use crate::error::Result;
+use crate::filter::{Filter, Head, Insert, Record};
+use crate::plan::{Expect, Load, Request};
+
+/// A sequence of records that can be gone through again.
+pub trait Source {
+    /// Calls `f` with all records in order, in batches.
+    fn batches(&mut self, f: &mut dyn FnMut(&[Record<'_>]) -> Result<()>) -> Result<()>;
+}
+
+impl Source for &[Record<'_>] {
+    fn batches(&mut self, f: &mut dyn FnMut(&[Record<'_>]) -> Result<()>) -> Result<()> {
+        self.chunks(4096).try_for_each(f)
+    }
+}
+
+/// What a build reads.
+pub struct Inputs<'a> {
+    /// The members.
+    pub records: &'a mut dyn Source,
+    /// Known non-members, for variants that use them.
+    pub negatives: Option<&'a mut dyn Source>,
+}
+
+/// A variant's type: how it is planned, predicted and built.
+pub trait Structure: Filter + State + Sized {
+    /// The numbers that `plan` settles.
+    type Shape;
+
+    /// From a goal to a shape.
+    fn plan(request: &Request<'_>) -> Result<Self::Shape>;
+
+    /// What the formulas say of that shape under a load; `None` where no formula exists.
+    fn expect(shape: &Self::Shape, load: &Load) -> Option<Expect>;
+
+    /// Builds the filter of that shape.
+    fn build(shape: &Self::Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self>;
+}
+
+/// Inserts every record into an empty filter: the build of a streaming variant.
+pub(crate) fn stream<F: Insert>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
+    let mut line = 0;
+    inputs.records.batches(&mut |batch| {
+        filter
+            .insert_many(batch)
+            .map_err(|(i, e)| e.context(format!("record {}", line + i + 1)))?;
+        line += batch.len();
+        Ok(())
+    })?;
+    Ok(filter)
+}
+
+/// The functions behind a list entry, made from its [`Structure`].
+#[derive(Debug)]
+pub struct Ops {
+    pub(crate) build: fn(&Request<'_>, &mut Inputs<'_>) -> Result<Box<dyn Filter>>,
+    pub(crate) expect: fn(&Request<'_>, &Load) -> Result<Option<Expect>>,
+    pub(crate) load: fn(&mut Decoder<'_>) -> Result<Box<dyn Filter>>,
+}
+
+impl Ops {
+    /// The functions of `T`.
+    pub const fn of<T: Structure>() -> Self {
+        Self {
+            build: |request, inputs| {
+                let shape = T::plan(request)?;
+                let head = request.head(|load| T::expect(&shape, load));
+                Ok(Box::new(T::build(&shape, head, inputs)?))
+            },
+            expect: |request, load| Ok(T::expect(&T::plan(request)?, load)),
+            load: |src| Ok(Box::new(T::load("filter", src)?)),
+        }
+    }
+}
