@@ -1,1 +1,42 @@
 //! Shared formulas as pure functions, each citing its equation.
+//!
+//! Letters are the field's own: `n` items, `m` bits or cells, `k` probes per item, `c = m/n`.
+//! The surveys are cited by the catalogue's keys: S0 (Tarkoma et al.), S1 (Broder and
+//! Mitzenmacher), S2 (Laufer et al.), S3 (Luo et al.).
+//!
+//! | module | entry | what it answers |
+//! |---|---|---|
+//! | [`bloom`] | F1, F2 | rate, size, probes, capacity and estimates of the standard filter |
+//! | [`bound`] | F7 | the fewest bits any filter can do with |
+//! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
+//! | [`counting`] | C1 | how full the counters of a counting filter get |
+//! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
+//! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
+//!
+//! Logarithms, exponentials and powers come from `libm`, never from the platform, so that two
+//! machines plan the same filter from the same wish. Every function returns for every finite
+//! argument; outside the range that its documentation names, the value means nothing (it may
+//! be NaN), but nothing panics.
+
+pub mod blocked;
+pub mod bloom;
+pub mod bound;
+pub mod counting;
+pub mod generalized;
+pub mod tail;
+
+mod gamma;
+mod occupancy;
+mod search;
+
+/// Asserts that a computed value shows the printed digits: within half a unit of the last one.
+#[cfg(test)]
+#[track_caller]
+fn assert_prints(value: f64, printed: f64, last_digit: f64) {
+    // A hair over the half, because a printed decimal is itself rounded to binary.
+    let slack = last_digit * 0.5 + printed.abs() * 1e-12;
+    assert!(
+        (value - printed).abs() <= slack,
+        "computed {value}, printed {printed} (last digit {last_digit})"
+    );
+}
