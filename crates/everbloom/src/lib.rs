@@ -9,9 +9,16 @@ pub mod filter;
 pub mod hash;
 pub mod plan;
 pub mod probe;
+pub mod solve;
 pub mod structure;
 pub mod theory;
 pub mod variant;
 
 pub mod counting;
+pub mod decaying;
+pub mod deleting;
+pub mod growing;
+pub mod keyvalue;
 pub mod membership;
+pub mod reconciling;
+pub mod similarity;

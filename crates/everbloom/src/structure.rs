@@ -53,6 +53,13 @@ pub(crate) fn stream<F: Insert>(mut filter: F, inputs: &mut Inputs<'_>) -> Resul
     Ok(filter)
 }
 
+/// The shape a goal leads to, and the head of an empty filter of that shape.
+pub(crate) fn planned<T: Structure>(request: &Request<'_>) -> Result<(T::Shape, Head)> {
+    let shape = T::plan(request)?;
+    let head = request.head(|load| T::expect(&shape, load));
+    Ok((shape, head))
+}
+
 /// The functions behind a list entry, made from its [`Structure`].
 #[derive(Debug)]
 pub struct Ops {
@@ -66,8 +73,7 @@ impl Ops {
     pub const fn of<T: Structure>() -> Self {
         Self {
             build: |request, inputs| {
-                let shape = T::plan(request)?;
-                let head = request.head(|load| T::expect(&shape, load));
+                let (shape, head) = planned::<T>(request)?;
                 Ok(Box::new(T::build(&shape, head, inputs)?))
             },
             expect: |request, load| Ok(T::expect(&T::plan(request)?, load)),

@@ -29,7 +29,7 @@ use crate::filter::{
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Coincide, Indices, Probe};
-use crate::structure::{Inputs, Ops, Structure, stream};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::variant::{
     Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
 };
@@ -57,9 +57,8 @@ impl Counting {
     /// ```
     pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
         let goal = Goal::new(items, fpr);
-        let request = Request::new(&VARIANT, &goal)?;
-        let shape = Self::plan(&request)?;
-        Ok(Self::empty(&shape, request.head(|_| None)))
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Ok(Self::empty(&shape, head))
     }
 
     /// A filter of `m` counters of `width` bits (1 to 16) and `k` probes.

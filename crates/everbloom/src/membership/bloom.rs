@@ -24,9 +24,9 @@ use crate::filter::{
     Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact, text,
 };
 use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
+use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, Scheme};
-use crate::structure::{Inputs, Ops, Structure, stream};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
 use crate::variant::{
     Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
@@ -53,10 +53,9 @@ impl Bloom {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = crate::plan::Goal::new(items, fpr);
-        let request = Request::new(&VARIANT, &goal)?;
-        let shape = Self::plan(&request)?;
-        Ok(Self::empty(&shape, request.head(|_| None)))
+        let goal = Goal::new(items, fpr);
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Ok(Self::empty(&shape, head))
     }
 
     /// A filter of `m` bits and `k` probes; both at least 1.

@@ -42,9 +42,7 @@ pub fn fpr_classic(block_bits: u64, bits_per_item: f64, k: u32) -> f64 {
 pub fn best_k(block_bits: u64, bits_per_item: f64) -> u32 {
     let rate = |k: &u32| fpr(block_bits, bits_per_item, *k);
     // `min_by` keeps the first of equals.
-    (1..=most_probes(bits_per_item))
-        .min_by(|a, b| rate(a).total_cmp(&rate(b)))
-        .unwrap_or(1)
+    (1..=most_probes(bits_per_item)).min_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or(1)
 }
 
 /// Least bits per item, and its k, at which [`fpr`] is at most `p`.
@@ -95,10 +93,7 @@ impl InnerRates {
     fn new(block_bits: u64, k: u32) -> Self {
         let occupancy = Occupancy::new(block_bits.max(1), k);
         let by_items = vec![occupancy.fpr()];
-        Self {
-            occupancy,
-            by_items,
-        }
+        Self { occupancy, by_items }
     }
 
     fn at(&mut self, items: u64) -> f64 {
@@ -156,11 +151,7 @@ mod tests {
         for (c, k, classic, bose, standard) in rows {
             assert_prints(fpr_classic(512, c, k), classic.0, classic.1);
             assert_prints(fpr(512, c, k), bose.0, bose.1);
-            assert_prints(
-                bloom::fpr_asymptotic(c, 1.0, f64::from(k)),
-                standard.0,
-                standard.1,
-            );
+            assert_prints(bloom::fpr_asymptotic(c, 1.0, f64::from(k)), standard.0, standard.1);
         }
         assert_eq!(best_k(512, 20.0), 11);
         assert_prints(fpr_classic(512, 20.0, 11), 1.915e-4, 1e-7);
@@ -173,10 +164,7 @@ mod tests {
             for c in [1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0] {
                 let tried = most_probes(c);
                 let best = fpr(block, c, best_k(block, c));
-                assert!(
-                    (tried + 1..tried + 8).all(|k| fpr(block, c, k) > best),
-                    "{block} {c}"
-                );
+                assert!((tried + 1..tried + 8).all(|k| fpr(block, c, k) > best), "{block} {c}");
             }
         }
         assert_eq!([64.0, 1000.0].map(|c| best_k(512, c)), [20, 38]);

@@ -75,11 +75,7 @@ fn missed(m: f64, throws: f64) -> f64 {
 
 fn ln_missed(m: f64, throws: f64) -> f64 {
     // In a single cell 0 · ln 0 comes up, and no throw at all misses it for certain.
-    if throws == 0.0 {
-        0.0
-    } else {
-        throws * libm::log1p(-1.0 / m)
-    }
+    if throws == 0.0 { 0.0 } else { throws * libm::log1p(-1.0 / m) }
 }
 
 /// Expected share of ones after `throws` independent throws, `1 − (1 − 1/m)^throws`.
@@ -130,11 +126,7 @@ pub fn best_k(m: u64, n: u64) -> u32 {
     let (m, n) = (m as f64, n as f64);
     let low = optimal_k(m, n).floor().max(1.0);
     let high = optimal_k(m, n).ceil().max(1.0);
-    let best = if fpr_asymptotic(m, n, high) < fpr_asymptotic(m, n, low) {
-        high
-    } else {
-        low
-    };
+    let best = if fpr_asymptotic(m, n, high) < fpr_asymptotic(m, n, low) { high } else { low };
     best as u32
 }
 
@@ -264,10 +256,7 @@ mod tests {
         ] {
             let mut occupancy = Occupancy::new(m, k);
             (0..n).for_each(|_| occupancy.insert());
-            assert!(
-                (fpr_exact(m, n, k) / occupancy.fpr() - 1.0).abs() < 1e-9,
-                "{m} {n} {k}"
-            );
+            assert!((fpr_exact(m, n, k) / occupancy.fpr() - 1.0).abs() < 1e-9, "{m} {n} {k}");
         }
     }
 
@@ -392,11 +381,7 @@ mod tests {
         assert_prints(fpr_classic(8000.0, 1000.0, 5.0), 0.0216841, 1e-7);
         assert_prints(fpr_partitioned(1428.0, 1000.0, 7.0), 0.0082235, 1e-7);
         assert_prints(fpr_classic(10_000.0, 1000.0, 7.0), 0.0081957, 1e-7);
-        assert_prints(
-            fpr_partitioned(10_000.0 / 7.0, 1000.0, 7.0),
-            0.0082076,
-            1e-7,
-        );
+        assert_prints(fpr_partitioned(10_000.0 / 7.0, 1000.0, 7.0), 0.0082076, 1e-7);
         assert_prints(fpr_partitioned(10.0, 10.0, 7.0), 0.0497242, 1e-7);
         assert_prints(fpr_classic(70.0, 10.0, 7.0), 0.0415228, 1e-7);
     }

@@ -15,11 +15,7 @@ use core::num::NonZeroU64;
 /// `x^by` in logarithms, with `x = 1 − lost`: keeps the digits of tiny losses.
 fn ln_kept(lost: f64, by: f64) -> f64 {
     // Nothing to lose: also where the logarithm is of zero.
-    if by == 0.0 {
-        0.0
-    } else {
-        by * libm::log1p(-lost)
-    }
+    if by == 0.0 { 0.0 } else { by * libm::log1p(-lost) }
 }
 
 /// A filter of `m` ≥ 1 bits with `k0` resetting and `k1` setting hashes.
@@ -191,19 +187,14 @@ pub fn balanced_k(bits_per_item: f64, share: f64) -> f64 {
 /// The real k1 that goes with `k0` > 0 on the curve F_n = `share`·F_p (eq. 24), up to 64.
 pub fn balanced_k1(k0: f64, bits_per_item: f64, share: f64) -> f64 {
     let at = |k1: f64| Hashes { k0, k1 };
-    least_real(0.0, f64::from(MOST_HASHES), |k1| {
-        at(k1).fnr_per_fpr(bits_per_item) >= share
-    })
+    least_real(0.0, f64::from(MOST_HASHES), |k1| at(k1).fnr_per_fpr(bits_per_item) >= share)
 }
 
 /// The whole pairs (k0, k1) for which F_n is near `share` of F_p, off by no more than a factor
 /// of `within` ≥ 1 either way, nearest first (eq. 25).
 pub fn weighted_pairs(bits_per_item: f64, share: f64, within: f64) -> Vec<(u32, u32)> {
     let off = |&(k0, k1): &(u32, u32)| {
-        let hashes = Hashes {
-            k0: f64::from(k0),
-            k1: f64::from(k1),
-        };
+        let hashes = Hashes { k0: f64::from(k0), k1: f64::from(k1) };
         libm::log(hashes.fnr_per_fpr(bits_per_item) / share).abs()
     };
     let all = (1..=MOST_HASHES).flat_map(|k0| (1..=MOST_HASHES).map(move |k1| (k0, k1)));
@@ -231,10 +222,7 @@ pub struct Design {
 pub fn design(fp_bound: f64, fn_bound: f64) -> Option<Design> {
     let mut best: Option<Design> = None;
     for k0 in 1..=MOST_HASHES {
-        let at = |k1: u32| Hashes {
-            k0: f64::from(k0),
-            k1: f64::from(k1),
-        };
+        let at = |k1: u32| Hashes { k0: f64::from(k0), k1: f64::from(k1) };
         // F_p falls and F_n rises with k1: more than enough is only larger.
         let Some(k1) = (1..=MOST_HASHES).find(|&k1| at(k1).max_fpr() <= fp_bound) else {
             continue;
@@ -244,11 +232,7 @@ pub fn design(fp_bound: f64, fn_bound: f64) -> Option<Design> {
         };
         // A mirrored pair may differ in the last bits; that is not better.
         if best.is_none_or(|best| bits_per_item < best.bits_per_item * (1.0 - 1e-9)) {
-            best = Some(Design {
-                k0,
-                k1,
-                bits_per_item,
-            });
+            best = Some(Design { k0, k1, bits_per_item });
         }
     }
     best
@@ -279,18 +263,11 @@ mod tests {
     use super::*;
 
     fn hashes(k0: u32, k1: u32) -> Hashes {
-        Hashes {
-            k0: f64::from(k0),
-            k1: f64::from(k1),
-        }
+        Hashes { k0: f64::from(k0), k1: f64::from(k1) }
     }
 
     fn shape(m: u32, k0: u32, k1: u32) -> Shape {
-        Shape {
-            m: f64::from(m),
-            k0: f64::from(k0),
-            k1: f64::from(k1),
-        }
+        Shape { m: f64::from(m), k0: f64::from(k0), k1: f64::from(k1) }
     }
 
     #[test]
@@ -442,20 +419,11 @@ mod tests {
 
     #[test]
     fn r10_fig_13() {
-        for (k, fpr, fnr) in [
-            (1, 0.25, 0.01544),
-            (2, 0.0625, 0.06013),
-            (3, 0.015625, 0.12975),
-        ] {
+        for (k, fpr, fnr) in [(1, 0.25, 0.01544), (2, 0.0625, 0.06013), (3, 0.015625, 0.12975)] {
             assert_eq!(hashes(k, k).max_fpr(), fpr);
             assert_prints(hashes(k, k).max_fnr(128.0), fnr, 1e-5);
         }
-        for (c, k) in [
-            (64.0, 1.742),
-            (128.0, 2.016),
-            (256.0, 2.310),
-            (512.0, 2.621),
-        ] {
+        for (c, k) in [(64.0, 1.742), (128.0, 2.016), (256.0, 2.310), (512.0, 2.621)] {
             assert_prints(balanced_k(c, 1.0), k, 1e-3);
             let equal = balanced_k(c, 1.0);
             assert!((balanced_k1(equal, c, 1.0) - equal).abs() < 1e-9);
@@ -464,11 +432,9 @@ mod tests {
 
     #[test]
     fn r10_fig_14() {
-        for (k0, k1, fpr, fnr) in [
-            (2, 2, 0.0625, 0.03065),
-            (2, 3, 0.03456, 0.04557),
-            (3, 3, 0.015625, 0.06751),
-        ] {
+        for (k0, k1, fpr, fnr) in
+            [(2, 2, 0.0625, 0.03065), (2, 3, 0.03456, 0.04557), (3, 3, 0.015625, 0.06751)]
+        {
             assert_prints(hashes(k0, k1).max_fpr(), fpr, 1e-12);
             assert_prints(hashes(k0, k1).max_fnr(256.0), fnr, 1e-5);
         }
@@ -496,15 +462,8 @@ mod tests {
         let zeros = shape.zeros_after(1.0, 10.0);
         assert_prints(zeros, 0.984623, 1e-6);
         assert_prints(shape.fpr(zeros), 2.3301e-4, 1e-8);
-        assert_prints(
-            shape.fpr(zeros) + shape.fpr_excess_of_skipping(zeros),
-            2.80e-4,
-            1e-6,
-        );
-        assert_eq!(
-            super::tests::shape(1280, 2, 0).fpr_excess_of_skipping(1.0),
-            0.0
-        );
+        assert_prints(shape.fpr(zeros) + shape.fpr_excess_of_skipping(zeros), 2.80e-4, 1e-6);
+        assert_eq!(super::tests::shape(1280, 2, 0).fpr_excess_of_skipping(1.0), 0.0);
     }
 
     #[test]
@@ -529,10 +488,7 @@ mod tests {
 
     #[test]
     fn r10_design_at_its_limits() {
-        assert_eq!(
-            design(0.3, 0.9).map(|design| design.bits_per_item),
-            Some(1e-3)
-        );
+        assert_eq!(design(0.3, 0.9).map(|design| design.bits_per_item), Some(1e-3));
         assert!(design(1e-38, 0.1).is_some());
         assert_eq!(design(1e-39, 0.1), None);
         assert_eq!(design(0.0, 0.1), None);

@@ -40,12 +40,7 @@ impl Occupancy {
         }
         let mut covered = vec![0.0; most + 1];
         covered[0] = 1.0;
-        Self {
-            cells: m,
-            probes,
-            distinct,
-            covered,
-        }
+        Self { cells: m, probes, distinct, covered }
     }
 
     /// One item more: as many throws as there are probes.
@@ -60,11 +55,7 @@ impl Occupancy {
 
     /// The false-positive rate now.
     pub(super) fn fpr(&self) -> f64 {
-        self.distinct
-            .iter()
-            .zip(&self.covered)
-            .map(|(p, q)| p * q)
-            .sum()
+        self.distinct.iter().zip(&self.covered).map(|(p, q)| p * q).sum()
     }
 }
 
@@ -88,14 +79,7 @@ mod tests {
 
     #[test]
     fn agrees_with_the_recurrence_on_occupied_cells() {
-        for (m, n, k) in [
-            (1, 1, 1),
-            (2, 1, 2),
-            (3, 2, 5),
-            (12, 3, 3),
-            (64, 8, 5),
-            (500, 60, 9),
-        ] {
+        for (m, n, k) in [(1, 1, 1), (2, 1, 2), (3, 2, 5), (12, 3, 3), (64, 8, 5), (500, 60, 9)] {
             let mut occupancy = Occupancy::new(m as u64, k);
             (0..n).for_each(|_| occupancy.insert());
             let other = by_occupied_cells(m, n, k);

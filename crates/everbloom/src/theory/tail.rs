@@ -77,11 +77,7 @@ pub fn binomial_pmf(n: u64, p: f64, i: u64) -> f64 {
     }
     let (nf, x) = (n as f64, i as f64);
     if i == 0 {
-        return if n == 0 {
-            1.0
-        } else {
-            libm::exp(nf * libm::log1p(-p))
-        };
+        return if n == 0 { 1.0 } else { libm::exp(nf * libm::log1p(-p)) };
     }
     if i == n {
         return libm::pow(p, nf);
@@ -97,28 +93,18 @@ pub fn binomial_pmf(n: u64, p: f64, i: u64) -> f64 {
 
 /// P(X ≥ i) for X binomial(n, p).
 pub fn binomial_at_least(n: u64, p: f64, i: u64) -> f64 {
-    if i as f64 > n as f64 * p {
-        upper_tail(n, p, i)
-    } else {
-        1.0 - lower_tail(n, p, i)
-    }
+    if i as f64 > n as f64 * p { upper_tail(n, p, i) } else { 1.0 - lower_tail(n, p, i) }
 }
 
 /// P(X < i) for X binomial(n, p).
 pub fn binomial_below(n: u64, p: f64, i: u64) -> f64 {
-    if i as f64 > n as f64 * p {
-        1.0 - upper_tail(n, p, i)
-    } else {
-        lower_tail(n, p, i)
-    }
+    if i as f64 > n as f64 * p { 1.0 - upper_tail(n, p, i) } else { lower_tail(n, p, i) }
 }
 
 /// P(X ≥ i) for i above the mean.
 fn upper_tail(n: u64, p: f64, i: u64) -> f64 {
     let odds = p / (1.0 - p);
-    sum_outward(binomial_pmf(n, p, i), i..n, |j| {
-        (n - j) as f64 / (j + 1) as f64 * odds
-    })
+    sum_outward(binomial_pmf(n, p, i), i..n, |j| (n - j) as f64 / (j + 1) as f64 * odds)
 }
 
 /// P(X < i) for i up to the mean.
@@ -127,9 +113,7 @@ fn lower_tail(n: u64, p: f64, i: u64) -> f64 {
         return 0.0;
     }
     let odds = (1.0 - p) / p;
-    sum_outward(binomial_pmf(n, p, i - 1), (1..i).rev(), |j| {
-        j as f64 / (n - j + 1) as f64 * odds
-    })
+    sum_outward(binomial_pmf(n, p, i - 1), (1..i).rev(), |j| j as f64 / (n - j + 1) as f64 * odds)
 }
 
 /// Whole numbers that X binomial(n, p) stays within but for a chance of `alpha` in all.
@@ -179,10 +163,7 @@ mod tests {
     fn assert_close(ours: f64, theirs: f64, relative: f64) {
         // The absolute part is for theirs, which lose tails below 1e-290.
         let slack = relative * theirs.abs() + 1e-290;
-        assert!(
-            (ours - theirs).abs() <= slack,
-            "{ours:e} against {theirs:e}"
-        );
+        assert!((ours - theirs).abs() <= slack, "{ours:e} against {theirs:e}");
     }
 
     #[test]
@@ -200,13 +181,7 @@ mod tests {
 
     #[test]
     fn binomial_agrees_with_statrs() {
-        for (n, p) in [
-            (1u64, 0.3),
-            (10, 0.5),
-            (1000, 0.01),
-            (100_000, 0.2),
-            (1_000_000, 0.01),
-        ] {
+        for (n, p) in [(1u64, 0.3), (10, 0.5), (1000, 0.01), (100_000, 0.2), (1_000_000, 0.01)] {
             let other = Binomial::new(p, n).unwrap();
             let mean = n as f64 * p;
             let sd = (mean * (1.0 - p)).sqrt();
@@ -252,11 +227,7 @@ mod tests {
     #[test]
     fn bounds_are_the_narrowest_allowed() {
         assert_eq!(binomial_bounds(1_000_000, 0.01, 1e-9), (9398, 10_614));
-        for (n, p, alpha) in [
-            (10_000_000u64, 0.01, 1e-9),
-            (1000, 0.3, 0.05),
-            (50, 0.5, 1e-3),
-        ] {
+        for (n, p, alpha) in [(10_000_000u64, 0.01, 1e-9), (1000, 0.3, 0.05), (50, 0.5, 1e-3)] {
             let (lo, hi) = binomial_bounds(n, p, alpha);
             assert!(binomial_below(n, p, lo) <= alpha / 2.0);
             assert!(binomial_below(n, p, lo + 1) > alpha / 2.0);
@@ -273,11 +244,7 @@ mod tests {
             let ours = poisson_binomial_at_least(&[0.2; 11], i);
             assert_close(ours, binomial_at_least(11, 0.2, i as u64), 1e-13);
         }
-        assert_close(
-            poisson_binomial_at_least(&[0.5, 0.1, 0.25], 3),
-            0.0125,
-            1e-14,
-        );
+        assert_close(poisson_binomial_at_least(&[0.5, 0.1, 0.25], 3), 0.0125, 1e-14);
         assert_close(poisson_binomial_at_least(&[0.5, 0.1], 1), 0.55, 1e-14);
         assert_eq!(poisson_binomial_at_least(&[], 0), 1.0);
     }

@@ -1,0 +1,1 @@
+//! Streams without end: filters that forget.

@@ -1,0 +1,1 @@
+//! Keys come and go: filters made for removal in little space.

@@ -1,0 +1,1 @@
+//! How many keys, nobody knows: filters that grow.

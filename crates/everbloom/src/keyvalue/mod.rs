@@ -1,0 +1,1 @@
+//! What value does this key have? Filters that map keys to values.

@@ -1,0 +1,1 @@
+//! What do two sets not share? Filters that are subtracted and read back.

@@ -1,0 +1,1 @@
+//! Is there anything like it? Filters that find near keys.

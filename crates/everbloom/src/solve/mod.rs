@@ -1,0 +1,1 @@
+//! Solving for the cells: peeling, linear systems, placement.

@@ -1,0 +1,6 @@
+//! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
+
+mod evidence {
+    mod bloom;
+    mod counting;
+}

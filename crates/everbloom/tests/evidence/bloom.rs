@@ -1,0 +1,1 @@
+//! F1, the standard Bloom filter.

@@ -1,0 +1,1 @@
+//! C1, the counting Bloom filter.
