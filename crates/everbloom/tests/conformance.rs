@@ -342,8 +342,7 @@ fn counts_are_never_too_low() {
             .enumerate()
             .flat_map(|(i, r)| vec![*r; if i % 3 == 0 { 3 } else { 1 }])
             .collect();
-        let filter =
-            variant.build_from(&Goal { items: Some(500), ..goal }, &records).expect(&what);
+        let filter = variant.build_from(&Goal { items: Some(500), ..goal }, &records).expect(&what);
         let mut exact = 0;
         for (i, record) in keys.iter().enumerate() {
             let (truth, count) =

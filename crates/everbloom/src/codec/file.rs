@@ -24,6 +24,8 @@ pub const MINOR: u16 = 0;
 const PREFIX: usize = 80;
 /// Bytes of payload under one checksum.
 const CHUNK: usize = 64 << 10;
+/// More items than any filter is given in this universe, so that counting on never overflows.
+const MAX_ITEMS: u64 = 1 << 62;
 /// The bits of an absent target rate.
 const NO_RATE: u64 = u64::MAX;
 
@@ -222,9 +224,13 @@ impl Opener {
             Lock::Open if hash == HashId::SipHash24_128 => Hasher::locked(seed),
             _ => Hasher::restore(hash, seed, self.key.as_ref())?,
         };
+        let items = u64_at(bytes, 32);
+        if items > MAX_ITEMS {
+            return Err(Error::corrupt(32, format!("corrupt filter: it claims {items} items")));
+        }
         let head = Head {
             hasher,
-            items: u64_at(bytes, 32),
+            items,
             fpr: rate_at(bytes, 40)?,
             fnr: rate_at(bytes, 48)?,
             form: variant.forms[0].name,
