@@ -9,7 +9,7 @@ use memmap2::Mmap;
 
 use super::tree::{Decoder, Encoder, Payload};
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Filter, Head};
+use crate::filter::{Filter, Head, MAX_ITEMS};
 use crate::hash::{HashId, Hasher, SecretKey};
 use crate::variant::Variant;
 
@@ -24,8 +24,6 @@ pub const MINOR: u16 = 0;
 const PREFIX: usize = 80;
 /// Bytes of payload under one checksum.
 const CHUNK: usize = 64 << 10;
-/// More items than any filter is given in this universe, so that counting on never overflows.
-const MAX_ITEMS: u64 = 1 << 62;
 /// The bits of an absent target rate.
 const NO_RATE: u64 = u64::MAX;
 
