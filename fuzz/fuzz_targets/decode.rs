@@ -44,7 +44,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let (tree, payload) = (word(&bytes, 56) as usize, word(&bytes, 64) as usize);
     let len = bytes.len() as u64;
     bytes[72..80].copy_from_slice(&len.to_le_bytes());
-    let Some(crc_at) = tree.checked_add(80).filter(|at| at + 4 <= bytes.len()) else { return bytes };
+    let Some(crc_at) = tree.checked_add(80).filter(|at| *at <= bytes.len() - 4) else { return bytes };
     let crc = crc32c::crc32c(&bytes[..crc_at]);
     bytes[crc_at..crc_at + 4].copy_from_slice(&crc.to_le_bytes());
     let start = (crc_at + 4).next_multiple_of(64);

@@ -112,7 +112,7 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
         u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default()) as usize
     };
     let (tree, payload) = (word(&bytes, 56), word(&bytes, 64));
-    let Some(crc_at) = tree.checked_add(80).filter(|at| at + 4 <= bytes.len()) else {
+    let Some(crc_at) = tree.checked_add(80).filter(|at| *at <= bytes.len() - 4) else {
         return bytes;
     };
     let crc = crc32c::crc32c(&bytes[..crc_at]);
