@@ -4,5 +4,9 @@ use crate::variant::Variant;
 use crate::{counting, membership};
 
 /// Every variant, in order of its id.
-pub static VARIANTS: &[&Variant] =
-    &[&membership::bloom::VARIANT, &membership::partitioned::VARIANT, &counting::counting::VARIANT];
+pub static VARIANTS: &[&Variant] = &[
+    &membership::bloom::VARIANT,
+    &membership::partitioned::VARIANT,
+    &membership::blocked::VARIANT,
+    &counting::counting::VARIANT,
+];
