@@ -1,7 +1,7 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, membership};
+use crate::{counting, growing, membership};
 
 /// Every variant, in order of its id.
 pub static VARIANTS: &[&Variant] = &[
@@ -9,4 +9,5 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::partitioned::VARIANT,
     &membership::blocked::VARIANT,
     &counting::counting::VARIANT,
+    &growing::scalable::VARIANT,
 ];

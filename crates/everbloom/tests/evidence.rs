@@ -5,4 +5,5 @@ mod evidence {
     mod bloom;
     mod counting;
     mod partitioned;
+    mod scalable;
 }
