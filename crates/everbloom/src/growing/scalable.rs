@@ -143,8 +143,8 @@ impl Scalable {
         self.contains_digest(self.head.hasher.digest(key))
     }
 
-    /// Newest first, since the large layers hold most of the keys. The digest is salted by the layer:
-    /// otherwise a key would look at the same places of all of them, and pass several at once.
+    /// Newest first, since the large layers hold most of the keys. The digest is salted by the layer,
+    /// so that no key looks at the same places of all of them.
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
         let mut newest_first = self.layers.iter().enumerate().rev();
@@ -421,6 +421,21 @@ mod tests {
         let (p, k) = (0.0015, layer_k(0.0015));
         let short = (layer_bits(5.0, p) / k).ceil();
         assert!(theory::fpr_partitioned(short, 5.0, k) > 1.3 * p);
+    }
+
+    #[test]
+    fn layers_are_salted() {
+        let mut filter = Scalable::with_rate(1, 1e-9).unwrap();
+        for (i, key) in ["a", "b"].into_iter().enumerate() {
+            filter.insert(key).unwrap();
+            let (digest, layer) = (filter.head.hasher.digest(key), &filter.layers[i]);
+            let mut set = Vec::new();
+            layer.probe.each(digest.salted(i as u64), |bit| set.push(bit));
+            let ones = (0..layer.bits.len()).filter(|&bit| layer.bits.get(bit));
+            assert!(ones.eq(set), "slices are in order, and each holds the one bit of its key");
+            assert!((0..4).all(|salt| salt == i as u64 || !layer.contains(digest.salted(salt))));
+        }
+        assert_eq!(filter.layers(), 2);
     }
 
     #[test]

@@ -162,15 +162,14 @@ fn s11_repetitions_fill_no_layer() {
 }
 
 #[test]
-fn s11_one_key_sets_k_bits_and_layers_are_salted() {
+fn s11_one_key_sets_k_bits_and_rates_of_layers_add_up() {
     for key in 0..1000u64 {
         let mut filter = Scalable::with_rate(1000, 0.01).unwrap();
         filter.insert(&key).unwrap();
         let ones = filter.fill().unwrap() * filter.m() as f64;
         assert_eq!(ones.round() as u64, 10);
     }
-    // Without salts the layers would look at the same fractions of their slices, and a false positive
-    // of one would be one of the next: the rates would not add up.
+    // At a rate this high the product 1 − Π(1 − fᵢ) is far from the sum.
     let goal = Goal::new(200, 0.5).set("tightening", 0.9);
     let (mut total, mut predicted) = (0, 0.0);
     for seed in 0..20 {
