@@ -19,8 +19,8 @@
 //! Two forms. `mixed` draws the k bits from the digest. `patterns` draws one of P ready-made masks, so
 //! that an insertion is one OR and a query one comparison of whole words. Two keys of one block then
 //! have the same mask with probability 1/P, and that puts a floor of about B/(cP) under the rate. The
-//! 16,384 lines that 1 MiB holds cost 7 % more bits at a rate of 1 %, and ever more below; blocks of a
-//! few words have room for masks enough.
+//! 16,384 lines that 1 MiB holds cost 8 % more bits at a rate of 1 %, and twice as many at 0.1 %; blocks
+//! of a word have room for masks enough, but crowd more.
 //!
 //! **Use it** when the filter is larger than the cache and speed counts. **Don't** for rates below
 //! 10⁻⁵, where crowded blocks cost more bits than the misses are worth.

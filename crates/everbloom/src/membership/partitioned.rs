@@ -14,7 +14,7 @@
 //!
 //! With n keys inside, f = (1 − (1 − 1/m')ⁿ)^k of all other keys pass. That is exact, since slices are
 //! independent of each other, and a trifle above the standard filter, whose bits are shared: at 10⁴
-//! bits 0.3 %, at 10⁶ nothing that can be seen.
+//! bits 0.1 to 0.3 %, at 10⁶ nothing that can be seen.
 //!
 //! **Use it** where probes run in parallel or in separate memories, and where the rate has to be known
 //! exactly. **Don't** in a single memory, where `bloom` does the same with one array.

@@ -1,6 +1,6 @@
 //! I6, the blocked Bloom filter.
 
-use everbloom::filter::Filter;
+use everbloom::filter::{Filter, Seen};
 use everbloom::hash::Hasher;
 use everbloom::membership::BlockedBloom;
 use everbloom::membership::blocked::{VARIANT, fpr_patterns};
@@ -186,6 +186,9 @@ fn i6_union_and_halving() {
         };
         let (a, b, whole) =
             (make(blocks, 0..3000), make(blocks, 2000..5000), make(blocks, 0..5000));
+        let mut again = a.clone();
+        assert_eq!(again.insert(&7u64), Seen::Maybe);
+        assert_eq!(filter(blocks, block, 5, patterns, 1).insert(&7u64), Seen::New);
         let mut union = a.clone();
         union.union(&b).unwrap();
         assert_eq!(union.bits(), whole.bits());
