@@ -1,8 +1,13 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, membership};
+use crate::{counting, growing, membership};
 
 /// Every variant, in order of its id.
-pub static VARIANTS: &[&Variant] =
-    &[&membership::bloom::VARIANT, &counting::counting_bloom::VARIANT];
+pub static VARIANTS: &[&Variant] = &[
+    &membership::bloom::VARIANT,
+    &membership::partitioned::VARIANT,
+    &membership::blocked::VARIANT,
+    &counting::counting_bloom::VARIANT,
+    &growing::scalable::VARIANT,
+];

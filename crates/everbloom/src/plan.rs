@@ -140,6 +140,11 @@ impl<'a> Request<'a> {
         self.goal.items
     }
 
+    /// The rate asked for, if one was.
+    pub fn goal_fpr(&self) -> Option<f64> {
+        self.goal.fpr
+    }
+
     /// The bits to fit in, if the goal says.
     pub fn goal_bits(&self) -> Option<u64> {
         self.goal.bits

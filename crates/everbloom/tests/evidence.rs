@@ -1,6 +1,9 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
 mod evidence {
+    mod blocked;
     mod bloom;
     mod counting;
+    mod partitioned;
+    mod scalable;
 }
