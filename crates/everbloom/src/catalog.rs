@@ -4,4 +4,5 @@ use crate::variant::Variant;
 use crate::{counting, membership};
 
 /// Every variant, in order of its id.
-pub static VARIANTS: &[&Variant] = &[&membership::bloom::VARIANT, &counting::counting::VARIANT];
+pub static VARIANTS: &[&Variant] =
+    &[&membership::bloom::VARIANT, &counting::counting::VARIANT, &membership::generalized::VARIANT];
