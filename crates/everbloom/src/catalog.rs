@@ -1,8 +1,13 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, membership};
+use crate::{counting, decaying, deleting, membership};
 
 /// Every variant, in order of its id.
-pub static VARIANTS: &[&Variant] =
-    &[&membership::bloom::VARIANT, &counting::counting::VARIANT, &membership::generalized::VARIANT];
+pub static VARIANTS: &[&Variant] = &[
+    &membership::bloom::VARIANT,
+    &counting::counting::VARIANT,
+    &deleting::ternary::VARIANT,
+    &decaying::stable::VARIANT,
+    &membership::generalized::VARIANT,
+];

@@ -4,4 +4,6 @@ mod evidence {
     mod bloom;
     mod counting;
     mod generalized;
+    mod stable;
+    mod ternary;
 }

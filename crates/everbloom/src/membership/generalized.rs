@@ -34,6 +34,7 @@ use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
 use crate::probe::{Coincide, Indices, Probe, Scheme};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::generalized::{self as theory, Hashes, MOST_HASHES};
+use crate::theory::mean_over;
 use crate::variant::{
     Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
 };
@@ -206,13 +207,8 @@ pub fn max_fpr(m: f64, k0: u32, k1: u32) -> f64 {
 }
 
 /// The false-negative rate averaged over `n` members: S2 eq. 12 over all positions.
-///
-/// Beyond 4096 members, over as many evenly spaced positions: the curve has no feature narrower.
 pub fn mean_fnr(shape: &theory::Shape, n: u64) -> f64 {
-    let samples = n.clamp(1, 4096);
-    let step = n as f64 / samples as f64;
-    let later = |i: u64| ((i as f64 + 0.5) * step - 0.5).max(0.0);
-    (0..samples).map(|i| shape.fnr(later(i))).sum::<f64>() / samples as f64
+    mean_over(n, |later| shape.fnr(later))
 }
 
 /// Standard deviation of the share of ones after `n` keys, from filter to filter.
