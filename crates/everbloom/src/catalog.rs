@@ -1,7 +1,7 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, decaying, deleting, membership};
+use crate::{counting, decaying, deleting, membership, similarity};
 
 /// Every variant, in order of its id.
 pub static VARIANTS: &[&Variant] = &[
@@ -9,5 +9,6 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::counting::VARIANT,
     &deleting::ternary::VARIANT,
     &decaying::stable::VARIANT,
+    &similarity::distance_sensitive::VARIANT,
     &membership::generalized::VARIANT,
 ];

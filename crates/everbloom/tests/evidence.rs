@@ -3,6 +3,7 @@
 mod evidence {
     mod bloom;
     mod counting;
+    mod distance_sensitive;
     mod generalized;
     mod stable;
     mod ternary;

@@ -69,7 +69,8 @@ fn s26_rates() {
         let shape = Shape { flat: Flat { m: 8 * n, k: 4 }, many: if quaternary { 3 } else { 2 } };
         let want = shape.undeletable(n);
         // For the two-bit form 0.0239; the catalogue measured 0.0232.
-        assert!((undeletable - want).abs() < 0.05 * want + 1e-5, "{form} {undeletable} {want}");
+        let noise = 4.0 * (want / (filters * n) as f64).sqrt();
+        assert!((undeletable - want).abs() < noise + 0.02 * want, "{form} {undeletable} {want}");
         assert!(quaternary || (want - 0.0239).abs() < 5e-5);
     }
 }
