@@ -5,10 +5,11 @@
 //! the maximum, and before that every arrival takes one off P cells in a row, from a random start.
 //!
 //! ```text
-//!             P = 4, random start                     k = 2, Max = 3
-//!               ─────┴─────                             ↓       ↓
-//!   3 0 1 2 0 0 1 3 0 2 0 1     →     3 0 1 2 0 0 0 2 0 1 0 1     →     3 0 1 2 0 0 3 2 0 1 3 1
-//!   asked: all k cells above 0?       decremented                       set
+//!   3 0 1 2 0 0 1 3 0 2 0 1     asked: are all k cells above zero?
+//!               ───────
+//!   3 0 1 2 0 0 0 2 0 1 0 1     P = 4 cells in a row lose one, from a random start
+//!               ↓       ↓
+//!   3 0 1 2 0 0 3 2 0 1 3 1     the k = 2 cells are set to Max = 3
 //! ```
 //!
 //! What is set per arrival and what is taken off balance each other: whatever it starts from, the share
@@ -35,6 +36,8 @@
 //! which tends to a^Max; with q = k/m that is the paper's Z, without detour. The key is missed if one of
 //! its k cells is zero: 1 − (1 − z(g))^k. The plan takes the least m for which this, averaged over the
 //! window g = 0 … n−1, is at most `fnr`.
+
+use std::cell::Cell;
 
 use crate::cells::Packed;
 use crate::codec::state;
@@ -294,13 +297,13 @@ impl Planner {
         let all = libm::pow(decrements / (decrements + kf), max as f64);
         let fnr = |window: f64| {
             let missed = |i: u32| {
-                let touches = window * (f64::from(i) + 0.5) / 64.0;
+                let touches = window * (f64::from(i) + 0.5) / 32.0;
                 -libm::expm1(kf * libm::log1p(-all * tail::poisson_tail(touches, max)))
             };
-            (0..64).map(missed).sum::<f64>() / 64.0
+            (0..32).map(missed).sum::<f64>() / 32.0
         };
         let (mut low, mut high) = (0.0, 1e4 * max as f64);
-        for _ in 0..48 {
+        for _ in 0..40 {
             let middle = 0.5 * (low + high);
             if fnr(middle) <= self.fnr { low = middle } else { high = middle }
         }
@@ -361,7 +364,14 @@ impl Structure for Stable {
             return Ok(Shape { fnr: request.goal_items().map(|n| shape.mean_fnr(n)), ..shape });
         }
         let width = f64::from(max_bits);
-        let per_key = |p: f64| planner.best(p).map_or(f64::INFINITY, |(_, cells)| cells);
+        // Sought are the items for one rate, or the rate for given items: the last answer often serves.
+        let last = Cell::new((f64::NAN, f64::NAN));
+        let per_key = |p: f64| {
+            if last.get().0 != p {
+                last.set((p, planner.best(p).map_or(f64::INFINITY, |(_, cells)| cells)));
+            }
+            last.get().1
+        };
         let (n, p) = request.items_and_rate(|n, p| (per_key(p) * n as f64).max(8.0) * width)?;
         let (k, per_key) = planner.best(p).ok_or_else(|| too_few(p))?;
         let wanted = per_key * n as f64;

@@ -7,10 +7,10 @@
 //! and hashes only those, so that near keys mostly meet:
 //!
 //! ```text
-//!   x = 0 1 1 0 1 0 0 1      array 1 looks at   ↑   ↑ ↑         → 1 0 0 →  ▁▁█▁▁▁▁▁
-//!   y = 0 1 1 0 1 1 0 1      array 2 looks at     ↑     ↑ ↑     → 1 0 1 →  ▁▁▁▁▁█▁▁
-//!                ~
-//!   y differs from x in one place: array 1 does not see it, array 2 does if it looks there.
+//!   x            0 1 1 0 1 0 0 1
+//!   y            0 1 1 0 1 1 0 1      differs from x in one of eight coordinates
+//!   array 1        ↑   ↑     ↑        sees 1 0 0 of both: y meets the bit that x set
+//!   array 2          ↑     ↑   ↑      sees 1 0 1 of x, 1 1 1 of y: y most likely finds a zero
 //! ```
 //!
 //! A query counts the arrays whose bit is set, B. A member has B = k. A key near one has about k·p_H,
@@ -298,11 +298,8 @@ impl Planner {
         let range = self.samples.map_or(1..=MAX_SAMPLES, |s| s..=s);
         for samples in range {
             let p_near = near_hit(self.near, samples);
-            // With ever more samples even near keys never meet.
-            if p_near < 1e-3 && self.samples.is_none() {
-                break;
-            }
-            if far_hit(self.far, samples, f64::INFINITY, n) >= p_near {
+            let agreeing = far_hit(self.far, samples, f64::INFINITY, n);
+            if agreeing >= p_near && self.samples.is_none() {
                 continue;
             }
             let loads = (0..16).map(|i| 0.01 * libm::pow(1.38, f64::from(i)));
@@ -320,6 +317,10 @@ impl Planner {
                     let slice = slice as u64;
                     best = Some(Shape { samples, arrays, slice, threshold, length: 0, fpr, fnr });
                 }
+            }
+            // Where far keys hardly agree any more, further samples only part near keys.
+            if agreeing < 1e-3 * p_near {
+                break;
             }
         }
         best.map(|shape| self.trimmed(shape, n, p))
@@ -348,13 +349,20 @@ impl Planner {
             if p_far >= p_near {
                 continue;
             }
-            for threshold in self.threshold.map_or(1..=arrays, |t| t..=t) {
-                let fpr = tail::binomial_at_least(arrays.into(), p_far, threshold.into());
-                let fnr = tail::binomial_below(arrays.into(), p_near, threshold.into());
-                if best.is_none_or(|(error, _)| fpr + fnr < error) {
-                    let (fpr, fnr) = (Some(fpr), Some(fnr));
-                    let shape = Shape { samples, arrays, slice, threshold, length: 0, fpr, fnr };
-                    best = Some((fpr.unwrap_or(1.0) + fnr.unwrap_or(1.0), shape));
+            let fpr = |t: u32| tail::binomial_at_least(arrays.into(), p_far, t.into());
+            let fnr = |t: u32| tail::binomial_below(arrays.into(), p_near, t.into());
+            // One rate falls with t and the other rises: the best is where they cross, or just before.
+            let (mut low, mut high) = (1, arrays);
+            while low < high {
+                let middle = (low + high) / 2;
+                if fpr(middle) <= fnr(middle) { high = middle } else { low = middle + 1 }
+            }
+            for t in self.threshold.map_or([low.max(2) - 1, low], |t| [t, t]) {
+                let error = fpr(t) + fnr(t);
+                if best.is_none_or(|(least, _)| error < least) {
+                    let (fpr, fnr) = (Some(fpr(t)), Some(fnr(t)));
+                    let shape = Shape { samples, arrays, slice, threshold: t, length: 0, fpr, fnr };
+                    best = Some((error, shape));
                 }
             }
         }
