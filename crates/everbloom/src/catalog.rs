@@ -1,7 +1,7 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, growing, membership};
+use crate::{counting, decaying, deleting, growing, membership, similarity};
 
 /// Every variant, in order of its id.
 pub static VARIANTS: &[&Variant] = &[
@@ -10,4 +10,8 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::blocked::VARIANT,
     &counting::counting_bloom::VARIANT,
     &growing::scalable::VARIANT,
+    &deleting::ternary::VARIANT,
+    &decaying::stable::VARIANT,
+    &similarity::distance_sensitive::VARIANT,
+    &membership::generalized::VARIANT,
 ];

@@ -4,6 +4,10 @@ mod evidence {
     mod blocked;
     mod bloom;
     mod counting;
+    mod distance_sensitive;
+    mod generalized;
     mod partitioned;
     mod scalable;
+    mod stable;
+    mod ternary;
 }

@@ -1,1 +1,5 @@
 //! Streams without end: filters that forget.
+
+pub mod stable;
+
+pub use stable::Stable;

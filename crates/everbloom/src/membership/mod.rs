@@ -2,8 +2,10 @@
 
 pub mod blocked;
 pub mod bloom;
+pub mod generalized;
 pub mod partitioned;
 
 pub use blocked::BlockedBloom;
 pub use bloom::{AtomicBloom, Bloom};
+pub use generalized::Generalized;
 pub use partitioned::PartitionedBloom;

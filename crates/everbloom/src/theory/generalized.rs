@@ -174,7 +174,7 @@ impl Hashes {
 
 /// Most hashes of a kind that are looked at: 64 of each bring F_p to 2^−128, below what keys
 /// hashed to 128 bits can show.
-const MOST_HASHES: u32 = 64;
+pub const MOST_HASHES: u32 = 64;
 
 /// The real k = k0 = k1 at which F_n is `share` of F_p (eq. 24 for a share of 1), up to 64.
 pub fn balanced_k(bits_per_item: f64, share: f64) -> f64 {
@@ -238,8 +238,8 @@ pub fn design(fp_bound: f64, fn_bound: f64) -> Option<Design> {
     best
 }
 
-/// Least m/n with F_n ≤ `fn_bound`.
-fn bits_per_item_for(hashes: Hashes, fn_bound: f64) -> Option<f64> {
+/// Least m/n with F_n ≤ `fn_bound`; `None` where the bound is not above zero.
+pub fn bits_per_item_for(hashes: Hashes, fn_bound: f64) -> Option<f64> {
     let enough = |bits_per_item: f64| hashes.max_fnr(bits_per_item) <= fn_bound;
     // Each of k0 zeros is lost with a chance below k1·n/m, each of k1 ones below k0·n/m; so
     // F_n < 2·k0·k1·n/m, and at twice that m/n there is certainly room.

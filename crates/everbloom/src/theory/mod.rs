@@ -29,6 +29,15 @@ mod gamma;
 mod occupancy;
 mod search;
 
+/// The mean of `f` over 0, 1, …, n − 1, for an `f` without features narrower than n/4096: beyond
+/// that many points it is taken over as many evenly spaced ones. Nothing has mean 0.
+pub(crate) fn mean_over(n: u64, f: impl Fn(f64) -> f64) -> f64 {
+    let samples = n.min(4096);
+    let step = n as f64 / samples.max(1) as f64;
+    let sum: f64 = (0..samples).map(|i| f((i as f64 + 0.5) * step - 0.5)).sum();
+    sum / samples.max(1) as f64
+}
+
 /// Asserts that a computed value shows the printed digits: within half a unit of the last one.
 #[cfg(test)]
 #[track_caller]

@@ -1,0 +1,334 @@
+//! The ternary Bloom filter (Lim, Lee, Byun, Yim 2017; catalogue §26; S3[134] §VII-A).
+//!
+//! Removal needs to know which cells belong to one key alone, and nothing more. So a cell tells apart
+//! no key (0), one key (1) and several (X), where a counting filter spends four bits on the number:
+//!
+//! ```text
+//!   insert x   0→1  0→1  0→1        0 1 0 1 0 0 1 0
+//!   insert y   0→1  1→X  0→1        1 1 0 X 0 0 1 1
+//!   remove x   1→0  X    1→0        1 0 0 X 0 0 0 1     X stays: nobody knows how many are left
+//! ```
+//!
+//! The price is a third answer. A key with a 0 among its cells is absent, one with a 1 is present (or a
+//! false positive), but of one all of whose cells are X nothing can be said: keys may have left those
+//! cells. Such a key is *undecided*, and removing it is refused. X never recovers, so a filter
+//! with much coming and going has to be rebuilt when too many cells are X.
+//!
+//! The form `quaternary` puts the fourth value of two bits to use, 0, 1, 2, X: removal takes 2 to 1 to
+//! 0, so keys that share a cell in pairs stay removable, and far fewer cells become X. (Three values
+//! alone could be packed five to a byte, 1.6 bits a cell, at the cost of a division per probe.)
+//!
+//! **Use it** in place of a counting filter when every bit counts and an occasional "cannot tell" is
+//! acceptable: in the memory of 4-bit counters it has twice the cells. **Don't** when the same keys are
+//! inserted again and again: inserting a present key turns its 1s into X, which is harmless for answers
+//! but takes away the possibility of removal.
+//!
+//! Hashes of one key that meet in one cell count once; else a key alone could make an X.
+
+use crate::cells::Packed;
+use crate::codec::state;
+use crate::error::{Error, Kind, Result};
+use crate::filter::{
+    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Verdict, fact,
+};
+use crate::hash::{Hasher, Key};
+use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::probe::{Coincide, Indices, Probe, Scheme};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::theory::tail;
+use crate::variant::{Ability, Build, EntryKind, FalseNegatives, Form, Input, Variant};
+
+/// A set in m cells that know none, one (or two) and many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ternary {
+    head: Head,
+    probe: Probe,
+    /// Numbers of keys, up to the form's X.
+    cells: Packed,
+}
+
+state!(Ternary { head, probe, cells });
+
+impl Ternary {
+    /// A filter for `items` keys that says "present" or "undecided" of at most a share of `fpr` of the
+    /// others.
+    ///
+    /// ```
+    /// use everbloom::filter::Verdict;
+    ///
+    /// let mut open = everbloom::deleting::Ternary::with_rate(1000, 0.01)?;
+    /// open.insert("file");
+    /// assert_eq!(open.query("file"), Verdict::Present);
+    /// open.remove("file")?;
+    /// assert_eq!(open.query("file"), Verdict::Absent);
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let goal = Goal::new(items, fpr);
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Ok(Self::empty(&shape, head))
+    }
+
+    /// A filter of `m` cells and `k` probes, both at least 1, with the values 0, 1, X, or 0, 1, 2, X if
+    /// `quaternary`.
+    pub fn with_shape(m: u64, k: u32, quaternary: bool, hasher: Hasher) -> Self {
+        let form = if quaternary { QUATERNARY } else { TWO_BIT };
+        let flat = Flat { m: m.max(1), k: k.max(1) };
+        Self::empty(&Shape { flat, many: many(form) }, Head::new(hasher, form))
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        let Flat { m, k } = shape.flat;
+        Self { head, probe: Probe::over(m, k), cells: Packed::new(m, CELL_BITS) }
+    }
+
+    /// X, the value from which on keys are no longer counted.
+    #[inline]
+    fn many(&self) -> u64 {
+        many(self.head.form)
+    }
+
+    #[inline]
+    fn indices<K: Key + ?Sized>(&self, key: &K) -> Indices {
+        self.probe.collect(self.head.hasher.digest(key), Coincide::Distinct)
+    }
+
+    /// Inserts a key. One that is there already gets less removable, but no less present.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let (indices, many) = (self.indices(key), self.many());
+        let mut new = false;
+        for &i in &indices {
+            let value = self.cells.get(i);
+            new |= value == 0;
+            self.cells.set(i, (value + 1).min(many));
+        }
+        self.head.count(1);
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, for a key that is certainly not
+    /// there, and for one that shares every cell with too many others.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        let indices = self.indices(key);
+        match self.verdict(&indices) {
+            Verdict::Absent => Err(Error::new(
+                Kind::NotDeletable,
+                "the key is not in the filter: one of its cells is zero",
+            )),
+            Verdict::Undecided => Err(Error::new(
+                Kind::NotDeletable,
+                "the key is undeletable: all of its cells are X, which stands for an unknown number \
+                 of keys; rebuild the filter from the keys that are left",
+            )),
+            Verdict::Present => {
+                let many = self.many();
+                for &i in &indices {
+                    let value = self.cells.get(i);
+                    if value < many {
+                        self.cells.set(i, value - 1);
+                    }
+                }
+                self.head.items = self.head.items.saturating_sub(1);
+                Ok(())
+            }
+        }
+    }
+
+    /// Absent, present, or undecided. A member is never absent.
+    #[inline]
+    pub fn query<K: Key + ?Sized>(&self, key: &K) -> Verdict {
+        self.verdict(&self.indices(key))
+    }
+
+    #[inline]
+    fn verdict(&self, indices: &Indices) -> Verdict {
+        let (mut verdict, many) = (Verdict::Undecided, self.many());
+        for &i in indices {
+            match self.cells.get(i) {
+                0 => return Verdict::Absent,
+                value if value < many => verdict = Verdict::Present,
+                _ => {}
+            }
+        }
+        verdict
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.query(key) != Verdict::Absent
+    }
+
+    /// The cells: numbers of keys, of which the largest the form knows stands for X.
+    pub fn cells(&self) -> &Packed {
+        &self.cells
+    }
+
+    /// Number of cells that are X, for deciding when to rebuild.
+    pub fn crowded(&self) -> u64 {
+        let many = self.many();
+        self.cells.iter().filter(|&c| c == many).count() as u64
+    }
+
+    fn used(&self) -> f64 {
+        self.cells.iter().filter(|&c| c != 0).count() as f64 / self.cells.len() as f64
+    }
+
+    fn check(&self) -> Result<()> {
+        self.probe.check(self.cells.len())?;
+        let flat = !matches!(self.probe.scheme(), Scheme::Partitioned | Scheme::Blocked);
+        let many = self.many();
+        if !flat || self.cells.width() != CELL_BITS || self.cells.iter().any(|c| c > many) {
+            return Err(Error::corrupt(0, "corrupt filter: not the cells of a ternary filter"));
+        }
+        Ok(())
+    }
+}
+
+/// X in the cells of a form.
+#[inline]
+fn many(form: &str) -> u64 {
+    if form == QUATERNARY { 3 } else { 2 }
+}
+
+/// Number of cells and probes, and the value that stands for X.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Cells and probes.
+    pub flat: Flat,
+    /// X: 2 in the form two-bit, 3 in quaternary.
+    pub many: u64,
+}
+
+impl Shape {
+    /// The share of cells that at least `keys` of `n` keys use; a key uses a cell with probability
+    /// 1 − (1−1/m)^k. With 1 and 2 these are 1 − p_0 and 1 − p_0 − p_1 of catalogue §25.
+    pub fn used_by(&self, keys: u64, n: u64) -> f64 {
+        let Flat { m, k } = self.flat;
+        let uses = -libm::expm1(f64::from(k) * libm::log1p(-1.0 / m as f64));
+        tail::binomial_at_least(n, uses, keys)
+    }
+
+    /// The share of `n` members all of whose cells are X: each cell is used by others as well.
+    pub fn undeletable(&self, n: u64) -> f64 {
+        let others = self.used_by(self.many - 1, n.saturating_sub(1));
+        libm::pow(others, f64::from(self.flat.k))
+    }
+}
+
+impl Structure for Ternary {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let flat = Flat::plan(request, u64::from(CELL_BITS))?;
+        Ok(Shape { flat, many: many(request.form()) })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let Shape { flat, many } = *shape;
+        let (n, k) = (load.distinct, f64::from(flat.k));
+        let undecided = libm::pow(shape.used_by(many, n), k);
+        Some(Expect {
+            fpr: libm::pow(shape.used_by(1, n), k) - undecided,
+            fnr: 0.0,
+            undecided,
+            bits: flat.m * u64::from(CELL_BITS),
+            fill: Some(flat.fill(n)),
+        })
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head), inputs)
+    }
+}
+
+impl Filter for Ternary {
+    fn variant(&self) -> &'static Variant {
+        &VARIANT
+    }
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer { verdict: Ternary::query(self, record.key), detail: Detail::None })
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.used())
+    }
+
+    fn now(&self) -> Rates {
+        let k = f64::from(self.probe.k());
+        let crowded = self.crowded() as f64 / self.cells.len() as f64;
+        let undecided = libm::pow(crowded, k);
+        let fpr = libm::pow(self.used(), k) - undecided;
+        Rates { fpr: Some(fpr), fnr: Some(0.0), undecided: Some(undecided) }
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("m", self.cells.len()),
+            fact("k", self.probe.k()),
+            fact("crowded", self.crowded()),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.cells.huge()
+    }
+
+    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
+        Some(self)
+    }
+
+    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
+        Some(self)
+    }
+}
+
+impl Insert for Ternary {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Ok(Ternary::insert(self, record.key))
+    }
+}
+
+impl Remove for Ternary {
+    fn remove(&mut self, record: Record<'_>) -> Result<()> {
+        Ternary::remove(self, record.key)
+    }
+}
+
+const TWO_BIT: &str = "two-bit";
+const QUATERNARY: &str = "quaternary";
+const CELL_BITS: u32 = 2;
+
+const fn form(name: &'static str) -> Form {
+    Form {
+        name,
+        abilities: &[Ability::Insert, Ability::Remove],
+        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+    }
+}
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 7,
+    slug: "ternary",
+    entry: "§26",
+    kind: EntryKind::Filter,
+    name: "Ternary Bloom filter",
+    paper: "H. Lim, J. Lee, H. Byun, C. Yim, Ternary Bloom filter replacing counting Bloom filter, \
+            IEEE Communications Letters 21(2), 2017",
+    family: "deleting",
+    needs: &["membership", "delete"],
+    input: Input::KEYS,
+    meaning: "items are insertions minus removals, the rate is that of false positives and \
+              undecided answers together",
+    forms: &[form(TWO_BIT), form(QUATERNARY)],
+    params: &[PARAM_M, PARAM_K],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<Ternary>()),
+};
