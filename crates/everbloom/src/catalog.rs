@@ -1,7 +1,8 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, membership};
+use crate::{counting, membership, reconciling};
 
 /// Every variant, in order of its id.
-pub static VARIANTS: &[&Variant] = &[&membership::bloom::VARIANT, &counting::counting::VARIANT];
+pub static VARIANTS: &[&Variant] =
+    &[&membership::bloom::VARIANT, &counting::counting::VARIANT, &reconciling::invertible::VARIANT];

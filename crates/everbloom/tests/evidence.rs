@@ -3,4 +3,5 @@
 mod evidence {
     mod bloom;
     mod counting;
+    mod invertible;
 }
