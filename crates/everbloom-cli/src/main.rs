@@ -1,2 +1,68 @@
-//! The everbloom command.
-fn main() {}
+//! The `everbloom` command: what was typed ([`args`]) → the work ([`verbs`], reading through
+//! [`records`]) → what is shown ([`report`]).
+#![deny(unsafe_code)]
+
+mod args;
+mod measure;
+mod quantity;
+mod records;
+mod report;
+mod verbs;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// How a verb ended, as grep's exit codes have it.
+enum Outcome {
+    /// Something was found or done: 0.
+    Some,
+    /// Nothing was: 1.
+    None,
+}
+
+/// Why a verb stopped early.
+enum Stop {
+    /// To be told to the user: 2.
+    Error(String),
+    /// Nobody reads the output any more: quietly 0, as other tools in a pipe do.
+    ClosedPipe,
+}
+
+type Result<T> = std::result::Result<T, Stop>;
+
+impl From<everbloom::error::Error> for Stop {
+    fn from(e: everbloom::error::Error) -> Self {
+        Stop::Error(e.to_string())
+    }
+}
+
+/// An error of the output: the only place where a closed pipe is not an error.
+fn output_error(e: io::Error) -> Stop {
+    if e.kind() == io::ErrorKind::BrokenPipe {
+        Stop::ClosedPipe
+    } else {
+        Stop::Error(format!("cannot write the output: {e}"))
+    }
+}
+
+fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(e) => {
+            let code = if e.use_stderr() { 2 } else { 0 };
+            // Printing help into a closed pipe is no failure.
+            let _ = e.print();
+            return ExitCode::from(code);
+        }
+    };
+    match verbs::run(args) {
+        Ok(Outcome::Some) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(Outcome::None) => ExitCode::from(1),
+        Err(Stop::Error(message)) => {
+            eprintln!("everbloom: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

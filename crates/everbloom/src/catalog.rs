@@ -4,5 +4,9 @@ use crate::variant::Variant;
 use crate::{counting, keyvalue, membership, reconciling};
 
 /// Every variant, in order of its id.
-pub static VARIANTS: &[&Variant] =
-    &[&membership::bloom::VARIANT, &counting::counting::VARIANT, &reconciling::invertible::VARIANT];
+pub static VARIANTS: &[&Variant] = &[
+    &membership::bloom::VARIANT,
+    &counting::counting_bloom::VARIANT,
+    &keyvalue::bloomier::VARIANT,
+    &reconciling::invertible::VARIANT,
+];

@@ -164,6 +164,9 @@ impl fmt::Display for FactValue {
     }
 }
 
+/// More items than any filter is ever given; a file that claims more is corrupt.
+pub const MAX_ITEMS: u64 = 1 << 62;
+
 /// What every filter has, whatever its variant: the part of its state that the file's prefix holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
@@ -183,6 +186,12 @@ impl Head {
     /// An empty filter's head: default form, no targets.
     pub fn new(hasher: Hasher, form: &'static str) -> Self {
         Self { hasher, items: 0, fpr: None, fnr: None, form }
+    }
+
+    /// Counts further items, up to [`MAX_ITEMS`].
+    #[inline]
+    pub(crate) fn count(&mut self, more: u64) {
+        self.items = self.items.saturating_add(more).min(MAX_ITEMS);
     }
 
     /// Refuses two filters that hash keys differently or are of different forms.

@@ -9,6 +9,7 @@ pub mod filter;
 pub mod hash;
 pub mod plan;
 pub mod probe;
+pub mod sample;
 pub mod solve;
 pub mod structure;
 pub mod theory;

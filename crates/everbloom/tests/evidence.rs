@@ -2,6 +2,7 @@
 
 mod evidence {
     mod bloom;
+    mod bloomier;
     mod counting;
     mod invertible;
 }

@@ -9,7 +9,7 @@ use memmap2::Mmap;
 
 use super::tree::{Decoder, Encoder, Payload};
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Filter, Head};
+use crate::filter::{Filter, Head, MAX_ITEMS};
 use crate::hash::{HashId, Hasher, SecretKey};
 use crate::variant::Variant;
 
@@ -222,9 +222,13 @@ impl Opener {
             Lock::Open if hash == HashId::SipHash24_128 => Hasher::locked(seed),
             _ => Hasher::restore(hash, seed, self.key.as_ref())?,
         };
+        let items = u64_at(bytes, 32);
+        if items > MAX_ITEMS {
+            return Err(Error::corrupt(32, format!("corrupt filter: it claims {items} items")));
+        }
         let head = Head {
             hasher,
-            items: u64_at(bytes, 32),
+            items,
             fpr: rate_at(bytes, 40)?,
             fnr: rate_at(bytes, 48)?,
             form: variant.forms[0].name,

@@ -1,5 +1,5 @@
 //! How often? Filters whose cells count, and that can therefore remove.
 
-pub mod counting;
+pub mod counting_bloom;
 
-pub use counting::Counting;
+pub use counting_bloom::Counting;

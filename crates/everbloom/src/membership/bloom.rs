@@ -75,7 +75,7 @@ impl Bloom {
         let bits = &mut self.bits;
         let mut new = false;
         self.probe.each(digest, |i| new |= bits.set(i));
-        self.head.items += 1;
+        self.head.count(1);
         if new { Seen::New } else { Seen::Maybe }
     }
 
@@ -113,7 +113,8 @@ impl Bloom {
     pub fn union(&mut self, other: &Bloom) -> Result<()> {
         self.agree(other)?;
         self.bits.union(&other.bits);
-        self.recount(self.head.items.saturating_add(other.head.items));
+        self.head.count(other.head.items);
+        self.recount();
         Ok(())
     }
 
@@ -158,9 +159,11 @@ impl Bloom {
         self.probe.agree(&other.probe)
     }
 
-    /// Items from the zeros, or `otherwise` where there are none left to count.
-    fn recount(&mut self, otherwise: u64) {
-        self.head.items = self.cardinality().map_or(otherwise, |n| n.round() as u64);
+    /// Items from the zeros, where there are any left to count.
+    fn recount(&mut self) {
+        if let Some(n) = self.cardinality() {
+            self.head.items = n.round() as u64;
+        }
     }
 
     fn check(&self) -> Result<()> {
@@ -215,7 +218,7 @@ impl AtomicBloom {
     /// write to one shared cache line.
     pub fn into_bloom(self) -> Bloom {
         let mut bloom = Bloom { head: self.head, probe: self.probe, bits: self.bits.into_plain() };
-        bloom.recount(bloom.head.items);
+        bloom.recount();
         bloom
     }
 }

@@ -95,7 +95,7 @@ impl Counting {
             new |= counters.get(i) == 0;
             counters.increment(i);
         });
-        self.head.items += 1;
+        self.head.count(1);
         if new { Seen::New } else { Seen::Maybe }
     }
 
@@ -262,7 +262,7 @@ impl Merge for Counting {
         self.probe.agree(&other.probe)?;
         crate::error::agree("counter width", self.counters.width(), other.counters.width())?;
         self.counters.add(&other.counters);
-        self.head.items = self.head.items.saturating_add(other.head.items);
+        self.head.count(other.head.items);
         Ok(())
     }
 }

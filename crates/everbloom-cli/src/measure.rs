@@ -1,0 +1,55 @@
+//! Prediction against measurement, on records made on the spot.
+
+use everbloom::filter::{Filter, Verdict};
+use everbloom::plan::{Goal, Load};
+use everbloom::sample::{Sample, Style};
+use everbloom::variant::Variant;
+
+use crate::Result;
+
+/// What was predicted of a filter, and what it did.
+pub struct Measured {
+    pub filter: Box<dyn Filter>,
+    pub bits_per_item: f64,
+    /// By the formulas, before it was built.
+    pub predicted: Option<f64>,
+    /// By itself, from its real fill.
+    pub now: Option<f64>,
+    /// Share of non-members answered "present".
+    pub measured: f64,
+    /// Share of non-members answered "undecided".
+    pub undecided: f64,
+    /// Share of members answered "absent".
+    pub missed: f64,
+}
+
+/// Builds a filter of `items` words at 1 %, and asks it for them and for `queries` others.
+pub fn measure(
+    variant: &'static Variant,
+    form: &str,
+    items: u64,
+    queries: u64,
+) -> Result<Measured> {
+    let goal = Goal::new(items, 0.01).set("form", form);
+    let members = Sample::new(&variant.input, Style::Words, 0..items);
+    let strangers = Sample::new(&variant.input, Style::Words, items..items + queries);
+    let filter = variant.build_from(&goal, &members.records())?;
+    let predicted = variant.expect(&goal, &Load::items(items))?.map(|e| e.fpr);
+    let share = |sample: &Sample, verdict: Verdict| -> Result<f64> {
+        let records = sample.records();
+        let mut hits = 0u64;
+        for record in &records {
+            hits += u64::from(filter.query(*record)?.verdict == verdict);
+        }
+        Ok(hits as f64 / records.len() as f64)
+    };
+    Ok(Measured {
+        bits_per_item: filter.memory().total() as f64 / items as f64,
+        predicted,
+        now: filter.now().fpr,
+        measured: share(&strangers, Verdict::Present)?,
+        undecided: share(&strangers, Verdict::Undecided)?,
+        missed: share(&members, Verdict::Absent)?,
+        filter,
+    })
+}

@@ -1,0 +1,133 @@
+//! JSON: seeds as hex strings, keys that are not UTF-8 as `{"b64": …}`, missing numbers as null.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use everbloom::codec::{MAJOR, MINOR};
+use everbloom::filter::{Answer, Detail, FactValue, Filter, Verdict};
+use everbloom::variant::{FalseNegatives, Form, Param, Range, Setting, Variant};
+use serde_json::{Map, Value, json};
+
+/// The list entry.
+pub fn variant(v: &Variant) -> Value {
+    json!({
+        "id": v.id,
+        "slug": v.slug,
+        "entry": v.entry,
+        "kind": v.kind.name(),
+        "name": v.name,
+        "paper": v.paper,
+        "family": v.family,
+        "needs": v.needs,
+        "input": {
+            "key": v.input.key.name(),
+            "value": v.input.value.name(),
+            "negatives": v.input.negatives.name(),
+        },
+        "meaning": v.meaning,
+        "forms": v.forms.iter().map(form).collect::<Vec<_>>(),
+        "params": v.params.iter().map(param).collect::<Vec<_>>(),
+    })
+}
+
+fn form(form: &Form) -> Value {
+    let (possible, condition) = match form.false_negatives {
+        FalseNegatives::Never => ("never", Value::Null),
+        FalseNegatives::NeverWhile(condition) => ("never-while", condition.into()),
+        FalseNegatives::Possible(reason) => ("possible", reason.into()),
+    };
+    json!({
+        "name": form.name,
+        "abilities": form.abilities.iter().map(|a| a.name()).collect::<Vec<_>>(),
+        "false_negatives": possible,
+        "condition": condition,
+    })
+}
+
+fn param(param: &Param) -> Value {
+    let (kind, range) = match param.range {
+        Range::Integer(low, high) => ("integer", json!([low, high])),
+        Range::Real(low, high) => ("real", json!([low, high])),
+        Range::Choice(words) => ("choice", json!(words)),
+    };
+    let default = match param.default {
+        Setting::Planned => Value::Null,
+        Setting::Integer(v) => v.into(),
+        Setting::Real(v) => v.into(),
+        Setting::Choice(v) => v.into(),
+    };
+    json!({ "name": param.name, "type": kind, "range": range, "default": default, "help": param.help })
+}
+
+/// What a filter is.
+pub fn info(filter: &dyn Filter) -> Value {
+    let (variant, head, now, memory) =
+        (filter.variant(), filter.head(), filter.now(), filter.memory());
+    let hex = format!("{:016x}", head.hasher.seed());
+    let (seed, key_id) = if head.hasher.is_keyed() { (None, Some(hex)) } else { (Some(hex), None) };
+    let per_item = (head.items > 0).then(|| memory.total() as f64 / head.items as f64);
+    json!({
+        "slug": variant.slug,
+        "entry": variant.entry,
+        "name": variant.name,
+        "form": head.form,
+        "shape": shape(filter),
+        "items": head.items,
+        "bits": memory.total(),
+        "bits_cells": memory.cells,
+        "bits_auxiliary": memory.auxiliary,
+        "bits_per_item": per_item,
+        "fill": filter.fill(),
+        "fpr_target": head.fpr,
+        "fnr_target": head.fnr,
+        "fpr_now": now.fpr,
+        "fnr_now": now.fnr,
+        "undecided_now": now.undecided,
+        "hash": head.hasher.id().name(),
+        "seed": seed,
+        "key_id": key_id,
+        "format": format!("{MAJOR}.{MINOR}"),
+        "huge_pages": filter.huge_pages(),
+    })
+}
+
+fn shape(filter: &dyn Filter) -> Value {
+    let facts = filter.describe().into_iter().map(|fact| {
+        let value = match fact.value {
+            FactValue::Integer(v) => v.into(),
+            FactValue::Real(v) => json!(v),
+            FactValue::Text(v) => v.into(),
+        };
+        (fact.name.to_owned(), value)
+    });
+    Value::Object(facts.collect::<Map<_, _>>())
+}
+
+/// One answer.
+pub fn answer(query: &[u8], answer: &Answer) -> Value {
+    let detail = match &answer.detail {
+        Detail::None => Value::Null,
+        Detail::Count(count) => json!({ "count": count }),
+        Detail::Value(value) => json!({ "value": bytes(value) }),
+        Detail::Labels(labels) => {
+            json!({ "labels": labels.iter().map(|l| bytes(l)).collect::<Vec<_>>() })
+        }
+        Detail::Score(score) => json!({ "score": score }),
+    };
+    json!({ "query": bytes(query), "verdict": verdict(answer.verdict), "detail": detail })
+}
+
+/// The word for a verdict.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Absent => "absent",
+        Verdict::Present => "present",
+        Verdict::Undecided => "undecided",
+    }
+}
+
+fn bytes(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => json!({ "b64": STANDARD.encode(bytes) }),
+    }
+}

@@ -1,0 +1,6 @@
+//! What is shown: machines' JSON, people's tables, pictures.
+
+pub mod json;
+pub mod markdown;
+pub mod picture;
+pub mod table;

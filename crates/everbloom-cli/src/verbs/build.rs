@@ -1,0 +1,141 @@
+//! `everbloom build`: keys to a filter file.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use everbloom::catalog::VARIANTS;
+use everbloom::codec;
+use everbloom::error::{Error, Kind};
+use everbloom::filter::Filter;
+use everbloom::hash::{DEFAULT_SEED, Hasher};
+use everbloom::plan::Goal;
+use everbloom::structure::{Inputs, Source};
+use everbloom::variant::{self, Variant};
+
+use crate::args::{self, Build};
+use crate::quantity::{bytes_text, integer_text, rate_text};
+use crate::records::{Grammar, Lines, Passes, secret_key};
+use crate::report::json;
+use crate::{Outcome, Result, Stop, output_error};
+
+pub fn run(args: &Build) -> Result<Outcome> {
+    let variant = find(&args.kind)?;
+    let mut goal = goal(args)?;
+    variant.check(&goal)?;
+    writable(&args.output)?;
+
+    let grammar = Grammar::of(variant, args.keyed.key_type);
+    let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
+    let once = variant.build == variant::Build::Streaming && !count_first;
+    let mut lines =
+        Lines::new(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
+    if count_first {
+        goal.items = Some(count(&mut lines)?);
+    }
+    let mut negatives = match &args.negatives {
+        Some(path) => Some(Lines::new(path, grammar, Passes::Several)?),
+        None => None,
+    };
+    let filter = variant.build(
+        &goal,
+        &mut Inputs {
+            records: &mut lines,
+            negatives: negatives.as_mut().map(|n| n as &mut dyn Source),
+        },
+    )?;
+    codec::save(&*filter, &args.output).map_err(full_disk)?;
+    report(args, &*filter)
+}
+
+/// The variant called `slug`, which must be a filter.
+fn find(slug: &str) -> Result<&'static Variant> {
+    Variant::by_slug(slug).ok_or_else(|| {
+        let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
+        Stop::Error(format!("--kind {slug}: no such variant; there are {}", slugs.join(", ")))
+    })
+}
+
+fn goal(args: &Build) -> Result<Goal> {
+    let hasher = match secret_key(&args.keyed)? {
+        Some(key) => Hasher::keyed(key),
+        None => Hasher::seeded(args.seed.unwrap_or(DEFAULT_SEED)),
+    };
+    Ok(Goal {
+        items: args.items,
+        fpr: args.fpr,
+        bits: args.memory,
+        hasher,
+        settings: args.settings.clone(),
+    })
+}
+
+/// Refuses an output that can't be written before the keys are read, which may take long.
+fn writable(output: &Path) -> Result<()> {
+    let folder = match output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let reason = if !folder.is_dir() {
+        format!("there is no folder {}", folder.display())
+    } else if output.is_dir() {
+        "it is a folder; name a file in it".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Stop::Error(format!("cannot write {}: {reason}", output.display())))
+}
+
+fn count(lines: &mut Lines) -> Result<u64> {
+    match lines.count()? {
+        0 => Err(Stop::Error(
+            "the input holds no keys: name a file with one key a line, or give -n to build an empty \
+             filter"
+                .to_owned(),
+        )),
+        n => Ok(n),
+    }
+}
+
+fn full_disk(e: Error) -> Stop {
+    let remedy = match e.kind() {
+        Kind::Io if e.to_string().contains("No space left") => {
+            "; free some space, nothing was written"
+        }
+        _ => "",
+    };
+    Stop::Error(format!("{e}{remedy}"))
+}
+
+fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
+    if args.json {
+        let text = format!("{:#}\n", json::info(filter));
+        io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
+    }
+    let (head, memory, now) = (filter.head(), filter.memory(), filter.now());
+    let mut line = format!(
+        "{}: {} of {} items in {}",
+        args.output.display(),
+        filter.variant().slug,
+        integer_text(head.items),
+        bytes_text(memory.total().div_ceil(8)),
+    );
+    if head.items > 0 {
+        line += &format!(", {:.2} bits each", memory.total() as f64 / head.items as f64);
+    }
+    if let Some(fpr) = now.fpr {
+        line += &format!(", false positives now {}", rate_text(fpr));
+    }
+    eprintln!("{line}");
+    if let Some(planned) = args.items.filter(|n| head.items > *n) {
+        let target = head.fpr.map_or(String::new(), |p| format!(" instead of {}", rate_text(p)));
+        let rate =
+            now.fpr.map_or("its rates".to_owned(), |p| format!("it errs at {}", rate_text(p)));
+        eprintln!(
+            "everbloom: warning: {} items in a filter planned for {}: {rate}{target}; build with -n {}",
+            integer_text(head.items),
+            integer_text(planned),
+            head.items,
+        );
+    }
+    Ok(Outcome::Some)
+}

@@ -1,0 +1,73 @@
+//! `everbloom check`: which queries may be members?
+
+use std::io::{self, BufWriter, Write};
+
+use everbloom::codec::{Access, Opener};
+use everbloom::filter::{Answer, Detail, Verdict};
+
+use crate::args::Check;
+use crate::records::{Grammar, Lines, Passes, secret_key};
+use crate::report::json;
+use crate::{Outcome, Result, Stop, output_error};
+
+pub fn run(args: &Check) -> Result<Outcome> {
+    let opener = Opener::new().key(secret_key(&args.keyed)?).access(Access::Map);
+    let filter = opener.open(&args.filter)?;
+    let grammar = Grammar::of(filter.variant(), args.keyed.key_type);
+    let mut lines = Lines::new(&args.queries, grammar, Passes::Once)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut some = false;
+    // The reader hands errors of its own kind on, so one of the output waits here.
+    let mut broken = None;
+    let done = lines.each(&mut |lines, records| {
+        for (line, record) in lines.iter().zip(records) {
+            let answer = filter.query(*record)?;
+            let member = answer.verdict != Verdict::Absent;
+            some |= member;
+            if !(member || args.answers) {
+                continue;
+            }
+            if let Err(e) = show(&mut out, args, line, record.key, &answer) {
+                broken = Some(e);
+                return Err(everbloom::error::Error::new(everbloom::error::Kind::Io, "output"));
+            }
+        }
+        Ok(())
+    });
+    if let Some(e) = broken {
+        return Err(output_error(e));
+    }
+    done?;
+    out.flush().map_err(output_error)?;
+    Ok::<_, Stop>(if some { Outcome::Some } else { Outcome::None })
+}
+
+fn show(
+    out: &mut impl Write,
+    args: &Check,
+    line: &[u8],
+    key: &[u8],
+    answer: &Answer,
+) -> io::Result<()> {
+    if args.json {
+        return writeln!(out, "{}", json::answer(line, answer));
+    }
+    if !args.answers {
+        out.write_all(line)?;
+        return out.write_all(b"\n");
+    }
+    write!(out, "{}\t", json::verdict(answer.verdict))?;
+    // A query's own value would be mistaken for the detail, so only the key is repeated; integers
+    // are repeated as they were typed.
+    let typed = if args.keyed.key_type == crate::args::KeyType::U64 { line } else { key };
+    out.write_all(typed)?;
+    out.write_all(b"\t")?;
+    match &answer.detail {
+        Detail::None => {}
+        Detail::Count(count) => write!(out, "{count}")?,
+        Detail::Value(value) => out.write_all(value)?,
+        Detail::Labels(labels) => out.write_all(&labels.join(&b','))?,
+        Detail::Score(score) => write!(out, "{score}")?,
+    }
+    out.write_all(b"\n")
+}

@@ -1,0 +1,64 @@
+//! `everbloom info`: what a filter is, how full, how good.
+
+use std::io::{self, Write};
+
+use everbloom::codec::{MAJOR, MINOR, Opener};
+use everbloom::filter::{FactValue, Filter};
+
+use crate::args::Info;
+use crate::quantity::{bytes_text, integer_text, rate_text};
+use crate::report::{json, picture};
+use crate::{Outcome, Result, output_error};
+
+pub fn run(args: &Info) -> Result<Outcome> {
+    let inspection = Opener::new().inspect(&args.filter)?;
+    let text = inspection.with(|filter| {
+        if args.json { format!("{:#}\n", json::info(filter)) } else { describe(filter) }
+    });
+    io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
+    Ok(Outcome::Some)
+}
+
+fn describe(filter: &dyn Filter) -> String {
+    let (variant, head, memory, now) =
+        (filter.variant(), filter.head(), filter.memory(), filter.now());
+    let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
+    let mut rows: Vec<(&str, String)> = vec![
+        ("variant", format!("{} ({}, {})", variant.slug, variant.name, variant.entry)),
+        ("form", head.form.to_owned()),
+    ];
+    for fact in filter.describe() {
+        let value = match fact.value {
+            FactValue::Integer(v) => integer_text(v),
+            other => other.to_string(),
+        };
+        rows.push((fact.name, value));
+    }
+    rows.push(("items", integer_text(head.items)));
+    let size = format!(
+        "{} bits ({}): {} of cells, {} auxiliary",
+        integer_text(memory.total()),
+        bytes_text(memory.total().div_ceil(8)),
+        integer_text(memory.cells),
+        integer_text(memory.auxiliary),
+    );
+    rows.push(("size", size));
+    if head.items > 0 {
+        let per_item = memory.total() as f64 / head.items as f64;
+        rows.push(("bits per item", format!("{per_item:.2}")));
+    }
+    if let Some(fill) = filter.fill() {
+        rows.push(("fill", format!("▕{}▏ {:.1} %", picture::bar(fill, 40), fill * 100.0)));
+    }
+    let fpr = format!("{} now, {} planned", rate(now.fpr), rate(head.fpr));
+    rows.push(("false positives", fpr));
+    rows.push(("false negatives", format!("{} now, {} planned", rate(now.fnr), rate(head.fnr))));
+    if now.undecided.is_some() {
+        rows.push(("undecided", format!("{} now", rate(now.undecided))));
+    }
+    let word = if head.hasher.is_keyed() { "key" } else { "seed" };
+    rows.push(("hash", format!("{}, {word} {:016x}", head.hasher.id(), head.hasher.seed())));
+    rows.push(("format", format!("{MAJOR}.{MINOR}")));
+    rows.push(("huge pages", if filter.huge_pages() { "yes" } else { "no" }.to_owned()));
+    rows.iter().map(|(name, value)| format!("{name:>16}  {value}\n")).collect()
+}

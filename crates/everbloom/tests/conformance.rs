@@ -1,0 +1,512 @@
+//! Every variant × every promise: loops over the list, a generator per input kind.
+
+use everbloom::catalog::VARIANTS;
+use everbloom::codec::{self, Access, Opener};
+use everbloom::error::Kind;
+use everbloom::filter::{Filter, MergeLaw, Record, Verdict};
+use everbloom::hash::{HashId, Hasher, SecretKey};
+use everbloom::plan::{Goal, Load};
+use everbloom::sample::{Sample, Style};
+use everbloom::theory::tail;
+use everbloom::variant::{Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, Variant};
+
+/// Error probability of every statistical bound: with a few hundred of them, a false alarm in a million
+/// suites; and seeds are fixed, so what passes once passes always.
+const ALPHA: f64 = 1e-9;
+const STYLES: [Style; 3] = [Style::Random, Style::Sequential, Style::Short];
+
+/// Every form of every filter, with a goal for `items` items at 1 %.
+fn forms(items: u64) -> impl Iterator<Item = (&'static Variant, &'static Form, Goal)> {
+    let filters = VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter);
+    filters.flat_map(move |v| {
+        v.forms.iter().map(move |form| (*v, form, Goal::new(items, 0.01).set("form", form.name)))
+    })
+}
+
+fn sample(variant: &Variant, style: Style, range: std::ops::Range<u64>) -> Sample {
+    Sample::new(&variant.input, style, range)
+}
+
+fn verdict(filter: &dyn Filter, record: Record<'_>) -> Verdict {
+    filter.query(record).expect("a record of the variant's own kind").verdict
+}
+
+fn promises_members(form: &Form) -> bool {
+    !matches!(form.false_negatives, FalseNegatives::Possible(_))
+}
+
+/// Members found, fill and rates as predicted, at one size and key style.
+fn assert_promises(n: u64, queries: u64, style: Style) {
+    for (variant, form, goal) in forms(n) {
+        // Vectors and the like have one style only.
+        let styled = variant.input.key == KeyKind::Bytes;
+        if n > variant.reach || (!styled && style != STYLES[0]) {
+            continue;
+        }
+        let what = format!("{} ({}), n = {n}, {style:?} keys", variant.slug, form.name);
+        let members = sample(variant, style, 0..n);
+        let members = members.records();
+        let filter = variant.build_from(&goal, &members).expect(&what);
+
+        let missed =
+            members.iter().filter(|r| verdict(&*filter, **r) == Verdict::Absent).count() as u64;
+        if promises_members(form) {
+            assert_eq!(missed, 0, "{what}: false negatives");
+        }
+        drop(members);
+
+        let expect = variant.expect(&goal, &Load::items(n)).expect(&what);
+        if let Some(expect) = expect {
+            assert_eq!(filter.memory().cells, expect.bits, "{what}: bits of cells");
+            assert_eq!(expect.fill.is_some(), filter.fill().is_some(), "{what}: fill");
+            if let (Some((mean, sd)), Some(fill)) = (expect.fill, filter.fill()) {
+                // Six sigmas, and a rounding error for the deterministic.
+                let off = (fill - mean).abs();
+                assert!(off <= 6.0 * sd + 1e-12, "{what}: fill {fill}, expected {mean} ± {sd}");
+            }
+        }
+
+        let strangers = sample(variant, style, n..n + queries);
+        let (mut present, mut undecided) = (0, 0);
+        for record in strangers.records() {
+            match verdict(&*filter, record) {
+                Verdict::Present => present += 1,
+                Verdict::Undecided => undecided += 1,
+                Verdict::Absent => {}
+            }
+        }
+        let now = filter.now();
+        let inside = |count: u64, rate: Option<f64>, name: &str| {
+            let Some(rate) = rate else { return };
+            let (low, high) = tail::binomial_bounds(queries, rate, ALPHA);
+            let wanted = rate * queries as f64;
+            assert!(
+                (low..=high).contains(&count),
+                "{what}: {count} {name} of {queries}, predicted {wanted} from the fill, \
+                 allowed {low} to {high}"
+            );
+        };
+        inside(present, now.fpr, "false positives");
+        inside(undecided, now.undecided.or(Some(0.0)), "undecided");
+        if now.fnr == Some(0.0) {
+            assert_eq!(missed, 0, "{what}: claims no false negatives");
+        }
+    }
+}
+
+#[test]
+fn promises_hold_for_a_thousand_items() {
+    STYLES.into_iter().for_each(|style| assert_promises(1_000, 1_000_000, style));
+}
+
+#[test]
+fn promises_hold_for_a_hundred_thousand_items() {
+    STYLES.into_iter().for_each(|style| assert_promises(100_000, 1_000_000, style));
+}
+
+#[test]
+fn promises_hold_for_five_million_random_keys() {
+    assert_promises(5_000_000, 1_000_000, Style::Random);
+}
+
+#[test]
+fn promises_hold_for_five_million_sequential_keys() {
+    assert_promises(5_000_000, 1_000_000, Style::Sequential);
+}
+
+#[test]
+fn promises_hold_for_five_million_short_strings() {
+    assert_promises(5_000_000, 1_000_000, Style::Short);
+}
+
+/// A filter of every form with `n` members, small enough to look at every byte.
+fn small(n: u64) -> impl Iterator<Item = (&'static Variant, &'static Form, Box<dyn Filter>)> {
+    forms(n.max(1)).map(move |(variant, form, goal)| {
+        let members = sample(variant, Style::Short, 0..n);
+        let filter = variant.build_from(&goal, &members.records());
+        (variant, form, filter.unwrap_or_else(|e| panic!("{}: {e}", variant.slug)))
+    })
+}
+
+#[test]
+fn abilities_are_what_the_list_says() {
+    for (variant, form, mut filter) in small(50) {
+        let found = [
+            (Ability::Insert, filter.as_insert().is_some()),
+            (Ability::Remove, filter.as_remove().is_some()),
+            (Ability::Count, filter.as_count().is_some()),
+            (Ability::Lookup, filter.as_lookup().is_some()),
+            (Ability::Age, filter.as_age().is_some()),
+            (Ability::Merge, filter.as_merge().is_some()),
+            (Ability::Reconcile, filter.as_reconcile().is_some()),
+        ];
+        for (ability, there) in found {
+            let listed = form.abilities.contains(&ability);
+            assert_eq!(there, listed, "{} ({}): {ability:?}", variant.slug, form.name);
+        }
+        assert_eq!(filter.head().form, form.name);
+        assert_eq!(filter.variant().id, variant.id);
+    }
+}
+
+#[test]
+fn the_list_is_well_formed() {
+    for (i, v) in VARIANTS.iter().enumerate() {
+        let unique = VARIANTS.iter().filter(|w| w.id == v.id || w.slug == v.slug).count();
+        assert_eq!(unique, 1, "{}: id and slug are used once", v.slug);
+        assert!(i == 0 || VARIANTS[i - 1].id < v.id, "{}: the list is in order of ids", v.slug);
+        let slug =
+            v.slug.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        assert!(slug && v.slug.len() <= 24, "{}: a short lower-case slug", v.slug);
+        assert!(!v.forms.is_empty() && !v.name.is_empty() && !v.paper.is_empty());
+        assert_eq!(v.kind == EntryKind::Filter, v.ops.is_some(), "{}", v.slug);
+        for p in v.params {
+            assert!(!["form", "hash"].contains(&p.name), "{}: {} is reserved", v.slug, p.name);
+            assert_eq!(v.params.iter().filter(|q| q.name == p.name).count(), 1, "{}", p.name);
+        }
+    }
+}
+
+#[test]
+fn saved_filters_come_back_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (variant, form, filter) in small(1000) {
+        let what = format!("{} ({})", variant.slug, form.name);
+        let bytes = codec::to_bytes(&*filter);
+        let path = folder.path().join("filter.evb");
+        codec::save(&*filter, &path).expect(&what);
+        assert_eq!(std::fs::read(&path).expect(&what), bytes, "{what}: save is to_bytes");
+        let members = sample(variant, Style::Short, 0..2000);
+        let opened = [
+            Opener::new().decode(&bytes),
+            Opener::new().open(&path),
+            Opener::new().access(Access::Map).open(&path),
+            Opener::new().access(Access::MapUnverified).open(&path),
+        ];
+        for again in opened {
+            let again = again.expect(&what);
+            assert_eq!(codec::to_bytes(&*again), bytes, "{what}: encoding is canonical");
+            assert_eq!(again.head(), filter.head(), "{what}");
+            assert_eq!(again.describe(), filter.describe(), "{what}");
+            assert_eq!(again.memory(), filter.memory(), "{what}");
+            for record in members.records() {
+                let answers = (again.query(record), filter.query(record));
+                assert_eq!(answers.0.expect(&what), answers.1.expect(&what), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mapped_filter_is_copied_before_it_changes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (variant, form, filter) in small(100) {
+        let what = format!("{} ({})", variant.slug, form.name);
+        let path = folder.path().join("filter.evb");
+        codec::save(&*filter, &path).expect(&what);
+        let before = std::fs::read(&path).expect(&what);
+        let mut mapped = Opener::new().access(Access::Map).open(&path).expect(&what);
+        let Some(insert) = mapped.as_insert() else { continue };
+        let more = sample(variant, Style::Short, 5000..5010);
+        for record in more.records() {
+            insert.insert(record).expect(&what);
+        }
+        assert_eq!(std::fs::read(&path).expect(&what), before, "{what}: the file is as it was");
+    }
+}
+
+#[test]
+fn builds_are_reproducible_and_seeds_matter() {
+    for (variant, form, goal) in forms(500) {
+        let what = format!("{} ({})", variant.slug, form.name);
+        let members = sample(variant, Style::Short, 0..500);
+        let build = |goal: &Goal| {
+            codec::to_bytes(&*variant.build_from(goal, &members.records()).expect(&what))
+        };
+        assert_eq!(build(&goal), build(&goal), "{what}");
+        assert_ne!(
+            build(&goal),
+            build(&goal.clone().seed(1)),
+            "{what}: the seed changes the cells"
+        );
+    }
+}
+
+#[test]
+fn streaming_inserts_equal_the_build() {
+    for (variant, form, goal) in forms(300) {
+        let what = format!("{} ({})", variant.slug, form.name);
+        let members = sample(variant, Style::Short, 0..300);
+        let built = variant.build_from(&goal, &members.records()).expect(&what);
+        if variant.build != Build::Streaming || !form.abilities.contains(&Ability::Insert) {
+            continue;
+        }
+        let mut grown = variant.build_from(&goal, &[]).expect(&what);
+        let insert = grown.as_insert().expect(&what);
+        for record in members.records() {
+            insert.insert(record).expect(&what);
+        }
+        assert_eq!(codec::to_bytes(&*grown), codec::to_bytes(&*built), "{what}");
+    }
+}
+
+#[test]
+fn merging_follows_the_declared_law() {
+    for (variant, form, goal) in forms(400) {
+        if !form.abilities.contains(&Ability::Merge) {
+            continue;
+        }
+        let what = format!("{} ({})", variant.slug, form.name);
+        let halves =
+            [sample(variant, Style::Short, 0..200), sample(variant, Style::Short, 200..400)];
+        let all = sample(variant, Style::Short, 0..400);
+        let [left, right] = halves.map(|h| variant.build_from(&goal, &h.records()).expect(&what));
+        let whole = variant.build_from(&goal, &all.records()).expect(&what);
+        let mut merged = Opener::new().decode(&codec::to_bytes(&*left)).expect(&what);
+        let merge = merged.as_merge().expect(&what);
+        let law = merge.law();
+        merge.merge(&*right).expect(&what);
+        for record in all.records() {
+            assert_eq!(
+                merged.query(record).expect(&what),
+                whole.query(record).expect(&what),
+                "{what}"
+            );
+        }
+        assert_eq!(merged.fill(), whole.fill(), "{what}: the cells are those of the whole");
+        if law == MergeLaw::Set {
+            let fill = merged.fill();
+            merged.as_merge().expect(&what).merge(&*right).expect(&what);
+            assert_eq!(merged.fill(), fill, "{what}: a set takes nothing twice");
+        }
+        let other_seed = variant.build_from(&goal.clone().seed(9), &[]).expect(&what);
+        let other_shape =
+            variant.build_from(&Goal { items: Some(4000), ..goal }, &[]).expect(&what);
+        for other in [other_seed, other_shape] {
+            let before = codec::to_bytes(&*merged);
+            let refused = merged.as_merge().expect(&what).merge(&*other).expect_err(&what);
+            assert!(matches!(refused.kind(), Kind::Incompatible { .. }), "{what}: {refused}");
+            assert_eq!(
+                codec::to_bytes(&*merged),
+                before,
+                "{what}: a refused merge changes nothing"
+            );
+        }
+    }
+}
+
+#[test]
+fn removing_undoes_inserting() {
+    for (variant, form, goal) in forms(400) {
+        if !form.abilities.contains(&Ability::Remove) {
+            continue;
+        }
+        let what = format!("{} ({})", variant.slug, form.name);
+        let members = sample(variant, Style::Short, 0..400);
+        let members = members.records();
+        let mut filter = variant.build_from(&goal, &members).expect(&what);
+        let (leave, stay) = members.split_at(200);
+        let mut removed = 0;
+        for record in leave {
+            let before = codec::to_bytes(&*filter);
+            match filter.as_remove().expect(&what).remove(*record) {
+                Ok(()) => removed += 1,
+                Err(_) => {
+                    let after = codec::to_bytes(&*filter);
+                    assert_eq!(after, before, "{what}: a refused removal changes nothing");
+                }
+            }
+            assert!(
+                stay.iter().all(|r| verdict(&*filter, *r) != Verdict::Absent),
+                "{what}: a member was lost with another"
+            );
+        }
+        assert!(removed >= 150, "{what}: only {removed} of 200 members could be removed");
+        let gone = leave.iter().filter(|r| verdict(&*filter, **r) == Verdict::Absent).count();
+        assert!(gone >= 150, "{what}: only {gone} of 200 are gone");
+    }
+}
+
+#[test]
+fn counts_are_never_too_low() {
+    for (variant, form, goal) in forms(300) {
+        if !form.abilities.contains(&Ability::Count) {
+            continue;
+        }
+        let what = format!("{} ({})", variant.slug, form.name);
+        let keys = sample(variant, Style::Short, 0..300);
+        let keys = keys.records();
+        // Key i three times if i is a multiple of 3, once otherwise.
+        let records: Vec<Record<'_>> = keys
+            .iter()
+            .enumerate()
+            .flat_map(|(i, r)| vec![*r; if i % 3 == 0 { 3 } else { 1 }])
+            .collect();
+        let filter = variant.build_from(&Goal { items: Some(500), ..goal }, &records).expect(&what);
+        let mut exact = 0;
+        for (i, record) in keys.iter().enumerate() {
+            let (truth, count) =
+                (if i % 3 == 0 { 3 } else { 1 }, filter.as_count().expect(&what).count(record.key));
+            assert!(count >= truth, "{what}: {count} < {truth}");
+            exact += u32::from(count == truth);
+        }
+        assert!(exact > 250, "{what}: only {exact} of 300 counts are exact");
+    }
+}
+
+#[test]
+fn keyed_filters_answer_only_under_their_key() {
+    let key = SecretKey::from_hex("000102030405060708090a0b0c0d0e0f").expect("a key");
+    let other = SecretKey::from_hex("ff0102030405060708090a0b0c0d0e0f").expect("a key");
+    let folder = tempfile::tempdir().expect("a folder");
+    for (variant, form, goal) in forms(100) {
+        let what = format!("{} ({})", variant.slug, form.name);
+        let members = sample(variant, Style::Short, 0..100);
+        let goal = Goal { hasher: Hasher::keyed(key.clone()), ..goal };
+        let filter = variant.build_from(&goal, &members.records()).expect(&what);
+        let bytes = codec::to_bytes(&*filter);
+        assert_eq!(filter.head().hasher.id(), HashId::SipHash24_128);
+        let opened = Opener::new().key(Some(key.clone())).decode(&bytes).expect(&what);
+        if promises_members(form) {
+            for record in members.records() {
+                assert_ne!(verdict(&*opened, record), Verdict::Absent, "{what}");
+            }
+        }
+        for key in [None, Some(other.clone())] {
+            let refused = Opener::new().key(key).decode(&bytes).expect_err(&what);
+            assert_eq!(refused.kind(), Kind::KeyMissing, "{what}");
+        }
+        let path = folder.path().join("keyed.evb");
+        std::fs::write(&path, &bytes).expect(&what);
+        let seen = Opener::new().inspect(&path).expect(&what);
+        seen.with(|f| assert_eq!(f.describe(), filter.describe(), "{what}"));
+    }
+}
+
+#[test]
+fn every_hash_works_everywhere() {
+    for id in [HashId::Xxh3_64, HashId::Xxh64] {
+        for (variant, form, goal) in forms(500) {
+            let what = format!("{} ({}), {id}", variant.slug, form.name);
+            let members = sample(variant, Style::Short, 0..500);
+            let filter =
+                variant.build_from(&goal.set("hash", id.name()), &members.records()).expect(&what);
+            assert_eq!(filter.head().hasher.id(), id);
+            if promises_members(form) {
+                for record in members.records() {
+                    assert_ne!(verdict(&*filter, record), Verdict::Absent, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_in_place_of_a_rate_or_of_items() {
+    for (variant, form, _) in forms(1) {
+        let what = format!("{} ({})", variant.slug, form.name);
+        let items = 2000;
+        let members = sample(variant, Style::Short, 0..items);
+        let planned =
+            variant.build_from(&Goal::new(items, 0.01).set("form", form.name), &members.records());
+        let room = planned.expect(&what).memory().cells * 2;
+        let base = Goal { bits: Some(room), ..Goal::default() }.set("form", form.name);
+        // Twice the room: at least as good a rate, or more items.
+        for goal in [
+            Goal { items: Some(items), ..base.clone() },
+            Goal { fpr: Some(0.01), ..base.clone() },
+            Goal { items: Some(items), fpr: Some(0.01), ..base.clone() },
+        ] {
+            match variant.build_from(&goal, &members.records()) {
+                Ok(filter) => {
+                    let cells = filter.memory().cells;
+                    assert!(cells <= room, "{what}: {cells} bits in room for {room}, {goal:?}");
+                    assert!(cells > 0);
+                }
+                Err(e) => assert_eq!(e.kind(), Kind::BadParameter, "{what}: {e}"),
+            }
+        }
+        let starved = Goal { items: Some(1_000_000), bits: Some(64), fpr: Some(0.01), ..base };
+        let refused = variant.build_from(&starved, &[]).expect_err(&what);
+        assert_eq!(refused.kind(), Kind::BadParameter, "{what}: {refused}");
+    }
+}
+
+#[test]
+fn impossible_goals_are_refused_in_a_sentence() {
+    for (variant, _, goal) in forms(100) {
+        let refused = |goal: Goal| {
+            let error = variant.build_from(&goal, &[]).expect_err(variant.slug);
+            assert_eq!(error.kind(), Kind::BadParameter, "{}: {error}", variant.slug);
+            assert!(!error.to_string().is_empty());
+        };
+        for p in [0.0, 1.0, -0.5, 2.0, f64::NAN, f64::INFINITY] {
+            refused(Goal { fpr: Some(p), ..goal.clone() });
+        }
+        refused(Goal { items: Some(0), ..goal.clone() });
+        refused(goal.clone().set("no-such-thing", 1));
+        refused(goal.clone().set("form", "no-such-form"));
+        for p in variant.params {
+            refused(goal.clone().set(p.name, "NaN"));
+            refused(goal.clone().set(p.name, ""));
+            refused(goal.clone().set(p.name, "-1"));
+        }
+    }
+}
+
+#[test]
+fn extreme_goals_end_in_a_filter_or_a_sentence() {
+    for (variant, form, _) in forms(1) {
+        for (n, p) in
+            [(1, 1e-300), (1, 0.999_999), (3, 1e-20), (2, 0.5), (10, 1e-6), (u64::MAX, 0.01)]
+        {
+            let what = format!("{} ({}), n = {n}, p = {p}", variant.slug, form.name);
+            let goal = Goal::new(n, p).set("form", form.name);
+            let members = sample(variant, Style::Short, 0..n.min(10));
+            match variant.build_from(&goal, &members.records()) {
+                Ok(filter) if promises_members(form) => {
+                    for record in members.records() {
+                        assert_ne!(verdict(&*filter, record), Verdict::Absent, "{what}");
+                    }
+                }
+                Ok(_) => {}
+                Err(e) => assert_eq!(e.kind(), Kind::BadParameter, "{what}: {e}"),
+            }
+        }
+    }
+}
+
+/// Shapes beyond 2^32 cells: indices use all their bits, files and folds keep up. Pages that are never
+/// written cost nothing.
+#[test]
+fn filters_work_beyond_four_billion_bits() {
+    for (slug, goal) in [
+        ("bloom", Goal::default().set("m", (1u64 << 32) + 128).set("k", 7)),
+        ("counting", Goal::default().set("m", (1u64 << 30) + 64).set("k", 7).set("width", 5)),
+        ("blocked", Goal { items: Some(450_000_000), fpr: Some(0.01), ..Goal::default() }),
+    ] {
+        let variant = Variant::by_slug(slug).expect(slug);
+        let members = sample(variant, Style::Random, 0..2000);
+        let members = members.records();
+        let filter = variant.build_from(&goal, &members).expect(slug);
+        assert!(filter.memory().cells > 1 << 32, "{slug}: {:?}", filter.memory());
+        assert!(members.iter().all(|r| verdict(&*filter, *r) == Verdict::Present), "{slug}");
+        let strangers = sample(variant, Style::Random, 2000..20_000);
+        let wrong = strangers
+            .records()
+            .iter()
+            .filter(|r| verdict(&*filter, **r) != Verdict::Absent)
+            .count();
+        assert_eq!(wrong, 0, "{slug}: an almost empty filter takes nobody else in");
+        let k = filter.describe().iter().find(|f| f.name == "k").map(|f| f.value.to_string());
+        let k: f64 = k.and_then(|k| k.parse().ok()).expect(slug);
+        let cells = filter.fill().expect(slug)
+            * match slug {
+                "counting" => ((1u64 << 30) + 64) as f64,
+                _ => filter.memory().cells as f64,
+            };
+        // 2,000 keys with k probes each meet now and then in blocks, hardly ever elsewhere.
+        let touched = 2000.0 * k;
+        assert!(cells <= touched + 0.5 && cells > 0.97 * touched, "{slug}: {cells} of {touched}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Formats that never drift: pinned files, and the first false positives of each.
+//!
+//! `tests/golden/` holds a file per form and size, written once when the variant is added and never
+//! again. A variant without its files gets them on the first run; where `CI` is set that is a failure,
+//! because a pin that is made on the spot proves nothing.
+
+use std::path::PathBuf;
+
+use everbloom::catalog::VARIANTS;
+use everbloom::codec::{self, Opener};
+use everbloom::filter::{Filter, Verdict};
+use everbloom::plan::Goal;
+use everbloom::sample::{Sample, Style};
+use everbloom::variant::{EntryKind, Form, Variant};
+
+const SIZES: [(&str, u64); 4] = [("empty", 0), ("one", 1), ("boundary", 64), ("overfull", 100)];
+const PLANNED: u64 = 64;
+
+fn build(variant: &'static Variant, form: &Form, n: u64) -> Box<dyn Filter> {
+    let goal = Goal::new(PLANNED, 0.05).seed(42).set("form", form.name);
+    let members = Sample::new(&variant.input, Style::Short, 0..n);
+    variant.build_from(&goal, &members.records()).expect(variant.slug)
+}
+
+/// The numbers of the first non-members that pass, which depend on hash, probes and cells alike.
+fn first_false_positives(filter: &dyn Filter) -> Vec<u64> {
+    let strangers = Sample::new(&filter.variant().input, Style::Short, 1000..6000);
+    let records = strangers.records();
+    let passing = records.iter().zip(1000..).filter(|(record, _)| {
+        filter.query(**record).is_ok_and(|answer| answer.verdict != Verdict::Absent)
+    });
+    passing.map(|(_, i)| i).take(5).collect()
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn pins(filter: &dyn Filter) -> String {
+    let passing: Vec<String> = first_false_positives(filter).iter().map(u64::to_string).collect();
+    format!("{}\n", passing.join(" "))
+}
+
+#[test]
+fn files_and_first_false_positives_are_those_pinned() {
+    let ci = std::env::var_os("CI").is_some_and(|ci| !ci.is_empty());
+    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
+        for form in variant.forms {
+            for (size, n) in SIZES {
+                let stem = format!("{}-{}-{size}", variant.slug, form.name);
+                let path = folder().join(format!("{stem}.evb"));
+                let pin = path.with_extension("first");
+                let filter = build(variant, form, n);
+                if !path.exists() {
+                    assert!(
+                        !ci,
+                        "{stem}: no pinned file; run the tests once outside CI and commit it"
+                    );
+                    std::fs::create_dir_all(folder()).expect("a folder for pins");
+                    codec::save(&*filter, &path).expect(&stem);
+                    std::fs::write(&pin, pins(&*filter)).expect(&stem);
+                }
+                let bytes = std::fs::read(&path).expect(&stem);
+                assert!(codec::to_bytes(&*filter) == bytes, "{stem}: a build gives other bytes");
+                let opened = Opener::new().decode(&bytes).expect(&stem);
+                let pinned = std::fs::read_to_string(&pin).expect(&stem);
+                assert_eq!(pins(&*opened), pinned, "{stem}: other false positives");
+            }
+        }
+    }
+}
+
+/// An independent reading of the header, from FORMAT.md alone.
+#[test]
+fn the_header_is_as_drawn() {
+    let filter = build(VARIANTS[0], &VARIANTS[0].forms[0], 3);
+    let bytes = codec::to_bytes(&*filter);
+    let number = |at: usize, len: usize| {
+        bytes[at..at + len].iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b))
+    };
+    assert_eq!(&bytes[..8], b"\x89EVB\r\n\x1a\n");
+    assert_eq!((number(8, 2), number(10, 2)), (1, 0));
+    assert_eq!((number(12, 4), number(16, 4)), (0, 0));
+    assert_eq!((number(20, 2), number(22, 2)), (1, 1));
+    assert_eq!((number(24, 8), number(32, 8)), (42, 3));
+    assert_eq!(f64::from_bits(number(40, 8)), 0.05);
+    assert_eq!(number(48, 8), u64::MAX);
+    let (tree, payload) = (number(56, 8), number(64, 8));
+    assert_eq!(number(72, 8), bytes.len() as u64);
+    let start = (80 + tree + 4).next_multiple_of(64);
+    assert_eq!(start + payload + 4 * payload.div_ceil(65536), bytes.len() as u64);
+    assert_eq!(number(80 + tree as usize, 4) as u32, crc32c::crc32c(&bytes[..80 + tree as usize]));
+}

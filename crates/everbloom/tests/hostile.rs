@@ -1,0 +1,202 @@
+//! Hostile bytes: whatever a file holds, the decoder says so or returns a filter that works.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use everbloom::catalog::VARIANTS;
+use everbloom::codec::{self, Limits, Opener};
+use everbloom::error::Kind;
+use everbloom::filter::{Filter, Record};
+use everbloom::hash::mix64;
+use everbloom::plan::Goal;
+use everbloom::sample::{Sample, Style};
+use everbloom::variant::{EntryKind, Variant};
+
+/// Counts the bytes that are allocated at once.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is handed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(live, Ordering::Relaxed);
+        // SAFETY: the caller's promises are the system allocator's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promises are the system allocator's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The counter sees all threads, so the tests of this file take turns.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A small file of every form of every variant, empty and with a few members.
+fn files() -> Vec<(&'static Variant, String, Vec<u8>)> {
+    let mut out = Vec::new();
+    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
+        for form in variant.forms {
+            for n in [0, 8] {
+                let members = Sample::new(&variant.input, Style::Short, 0..n);
+                let goal = Goal::new(8, 0.05).set("form", form.name);
+                let filter = variant.build_from(&goal, &members.records()).expect(variant.slug);
+                let name = format!("{} ({}), {n} items", variant.slug, form.name);
+                out.push((*variant, name, codec::to_bytes(&*filter)));
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn every_flipped_bit_is_detected() {
+    let _turn = TURN.lock();
+    for (_, name, mut bytes) in files() {
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(Opener::new().decode(&bytes).is_err(), "{name}: bit {bit} of byte {}", bit / 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert!(Opener::new().decode(&bytes).is_ok(), "{name}");
+    }
+}
+
+#[test]
+fn every_truncation_and_extension_is_detected() {
+    let _turn = TURN.lock();
+    for (_, name, bytes) in files() {
+        for len in 0..bytes.len() {
+            let error = Opener::new().decode(&bytes[..len]).expect_err(&name);
+            assert_eq!(error.kind(), Kind::Truncated, "{name}: cut to {len}: {error}");
+        }
+        for extra in [0u8, 1, 0xff] {
+            let longer = [&bytes[..], &[extra]].concat();
+            assert!(Opener::new().decode(&longer).is_err(), "{name}: one byte more");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_said_to_be_so() {
+    let kind = |bytes: &[u8]| Opener::new().decode(bytes).expect_err("not a filter").kind();
+    assert_eq!(kind(b""), Kind::Truncated);
+    assert_eq!(kind(b"hello, world, this is not a filter at all"), Kind::NotOurs);
+    let (_, _, bytes) = files().swap_remove(0);
+    let mut newer = bytes.clone();
+    newer[8] = 2;
+    assert_eq!(kind(&newer), Kind::UnsupportedVersion);
+    let mut required = bytes.clone();
+    required[12] = 1;
+    assert_eq!(kind(&sealed(required)), Kind::UnsupportedFeature);
+    let mut unknown = bytes.clone();
+    unknown[20..22].copy_from_slice(&60_000u16.to_le_bytes());
+    assert_eq!(kind(&sealed(unknown)), Kind::UnsupportedFeature);
+    let tight = Opener::new().limits(Limits { bytes: bytes.len() as u64 - 1 });
+    let refused = tight.decode(&bytes).expect_err("over the limit").kind();
+    assert_eq!(refused, Kind::LimitExceeded { what: "bytes" });
+}
+
+/// The bytes with all checksums made right again, where the lengths still make sense.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let word = |bytes: &[u8], at: usize| {
+        u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default()) as usize
+    };
+    let (tree, payload) = (word(&bytes, 56), word(&bytes, 64));
+    let Some(crc_at) = tree.checked_add(80).filter(|at| *at <= bytes.len() - 4) else {
+        return bytes;
+    };
+    let crc = crc32c::crc32c(&bytes[..crc_at]);
+    bytes[crc_at..crc_at + 4].copy_from_slice(&crc.to_le_bytes());
+    let start = (crc_at + 4).next_multiple_of(64);
+    let Some(end) = start.checked_add(payload).filter(|end| *end <= bytes.len()) else {
+        return bytes;
+    };
+    let sums: Vec<u32> = bytes[start..end].chunks(64 << 10).map(crc32c::crc32c).collect();
+    for (i, sum) in sums.into_iter().enumerate() {
+        let at = end + 4 * i;
+        if at + 4 <= bytes.len() {
+            bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+/// Uses a filter that came out of hostile bytes in every way there is.
+fn exercise(variant: &Variant, filter: &mut Box<dyn Filter>) {
+    let sample = Sample::new(&variant.input, Style::Short, 0..4);
+    let records: Vec<Record<'_>> = sample.records();
+    let empty = Record::key(b"");
+    for record in records.iter().copied().chain([empty]) {
+        let _ = filter.query(record);
+        let _ = filter.as_count().map(|c| c.count(record.key));
+        let _ = filter.as_lookup().map(|l| (l.get(record.key), l.set(record.key, b"1")));
+    }
+    let _ = (filter.fill(), filter.now(), filter.describe(), filter.memory(), filter.huge_pages());
+    let twin =
+        Opener::new().decode(&codec::to_bytes(&**filter)).expect("what was read can be read");
+    let _ = filter.as_merge().map(|m| m.merge(&*twin));
+    let _ = filter.as_reconcile().map(|r| (r.decode(), r.estimate(), r.subtract(&*twin)));
+    for record in records.iter().copied() {
+        let _ = filter.as_insert().map(|i| i.insert(record));
+        let _ = filter.as_remove().map(|r| r.remove(record));
+    }
+    if let Some(age) = filter.as_age() {
+        age.age(1);
+    }
+    Opener::new().decode(&codec::to_bytes(&**filter)).expect("what was changed can be read");
+}
+
+/// Every byte set to every interesting value, every 8 bytes to interesting numbers, all checksums made
+/// right: an error or a working filter, and never more memory than bytes present and a mebibyte.
+#[test]
+fn resealed_mutations_give_an_error_or_a_working_filter() {
+    let _turn = TURN.lock();
+    let numbers: [u64; 9] =
+        [0, 1, 2, 63, 1 << 16, 1 << 32, u64::MAX, f64::NAN.to_bits(), f64::INFINITY.to_bits()];
+    for (variant, name, bytes) in files() {
+        let try_one = |mutated: Vec<u8>, what: &str| {
+            let mutated = sealed(mutated);
+            let before = LIVE.load(Ordering::Relaxed);
+            PEAK.store(before, Ordering::Relaxed);
+            let decoded = Opener::new().decode(&mutated);
+            let peak = PEAK.load(Ordering::Relaxed) - before;
+            let most = mutated.len() + (1 << 20);
+            assert!(peak <= most, "{name}: {what} allocates {peak} bytes for {}", mutated.len());
+            if let Ok(mut filter) = decoded {
+                exercise(variant, &mut filter);
+            }
+        };
+        for at in 8..bytes.len() {
+            for value in [0, 1, 0x7f, 0x80, 0xff, bytes[at] ^ 1, bytes[at].wrapping_add(1)] {
+                let mut mutated = bytes.clone();
+                mutated[at] = value;
+                try_one(mutated, &format!("byte {at} = {value}"));
+            }
+            for number in numbers {
+                if at + 8 <= bytes.len() {
+                    let mut mutated = bytes.clone();
+                    mutated[at..at + 8].copy_from_slice(&number.to_le_bytes());
+                    try_one(mutated, &format!("bytes {at}.. = {number:#x}"));
+                }
+            }
+        }
+        for round in 0..2000u64 {
+            let mut mutated = bytes.clone();
+            for hit in 0..1 + mix64(round) % 4 {
+                let r = mix64(round ^ hit << 32);
+                mutated[(r >> 16) as usize % bytes.len()] = r as u8;
+            }
+            try_one(mutated, &format!("round {round}"));
+        }
+    }
+}
