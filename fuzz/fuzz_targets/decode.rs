@@ -44,11 +44,15 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let (tree, payload) = (word(&bytes, 56) as usize, word(&bytes, 64) as usize);
     let len = bytes.len() as u64;
     bytes[72..80].copy_from_slice(&len.to_le_bytes());
-    let Some(crc_at) = tree.checked_add(80).filter(|at| *at <= bytes.len() - 4) else { return bytes };
+    let Some(crc_at) = tree.checked_add(80).filter(|at| *at <= bytes.len() - 4) else {
+        return bytes;
+    };
     let crc = crc32c::crc32c(&bytes[..crc_at]);
     bytes[crc_at..crc_at + 4].copy_from_slice(&crc.to_le_bytes());
     let start = (crc_at + 4).next_multiple_of(64);
-    let Some(end) = start.checked_add(payload).filter(|end| *end <= bytes.len()) else { return bytes };
+    let Some(end) = start.checked_add(payload).filter(|end| *end <= bytes.len()) else {
+        return bytes;
+    };
     let sums: Vec<u32> = bytes[start..end].chunks(64 << 10).map(crc32c::crc32c).collect();
     for (i, sum) in sums.into_iter().enumerate() {
         let at = end + 4 * i;

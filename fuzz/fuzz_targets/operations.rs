@@ -87,7 +87,12 @@ fn verify(world: &World, filter: &dyn Filter, model: &[u32; 32], records: &[Reco
     for (record, held) in records.iter().zip(model) {
         let answer = filter.query(*record).expect("a record of the variant's own kind");
         let missed = *held > 0 && answer.verdict == Verdict::Absent;
-        assert!(!(promised && missed), "{} ({}) lost a member", world.variant.slug, world.form.name);
+        assert!(
+            !(promised && missed),
+            "{} ({}) lost a member",
+            world.variant.slug,
+            world.form.name
+        );
     }
     let now = filter.now();
     for rate in [now.fpr, now.fnr, now.undecided].into_iter().flatten() {

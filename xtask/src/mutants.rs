@@ -1,0 +1,94 @@
+//! Mutants: the code broken in named ways, one at a time. A mutant that no test notices is a hole.
+//!
+//! Pinned files are left out of the tests that run, since they notice any change at all: what is shown
+//! here is that the *meaning* is tested.
+
+use std::time::Instant;
+
+use crate::tree::{Tree, failed_tests};
+
+struct Mutant {
+    name: &'static str,
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// Arguments of `cargo test -p everbloom` that are enough to notice it.
+    tests: &'static [&'static str],
+}
+
+/// Runs every mutant, or the one called `only`.
+pub fn run(only: Option<&str>) -> Result<(), String> {
+    let tree = Tree::copy("mutants")?;
+    let mutants: Vec<&Mutant> =
+        MUTANTS.iter().filter(|m| only.is_none_or(|name| m.name.contains(name))).collect();
+    let mut survived = Vec::new();
+    for mutant in &mutants {
+        let start = Instant::now();
+        let original = tree.read(mutant.file)?;
+        tree.replace(mutant.file, mutant.from, mutant.to)?;
+        let mut args = vec!["test", "-p", "everbloom", "--quiet", "--color", "never"];
+        args.extend(mutant.tests);
+        args.extend(["--", "--format", "pretty"]);
+        let output = tree.cargo(&args)?;
+        tree.write(mutant.file, &original)?;
+        let failed = failed_tests(&output);
+        let verdict = if let Some(first) = failed.first() {
+            format!("caught by {first}")
+        } else if output.status.success() {
+            survived.push(mutant.name);
+            "SURVIVED".to_owned()
+        } else {
+            // A mutant that does not compile proves nothing.
+            return Err(format!("{}: {}", mutant.name, String::from_utf8_lossy(&output.stderr)));
+        };
+        println!("{:<44} {verdict} ({:.0} s)", mutant.name, start.elapsed().as_secs_f64());
+    }
+    if survived.is_empty() {
+        println!("{} mutants, all caught", mutants.len());
+        Ok(())
+    } else {
+        Err(format!("survived: {}", survived.join(", ")))
+    }
+}
+
+macro_rules! mutant {
+    ($name:literal, $file:literal, $from:literal => $to:literal, $($test:literal)+) => {
+        Mutant {
+            name: $name,
+            file: concat!("crates/everbloom/src/", $file),
+            from: $from,
+            to: $to,
+            tests: &[$($test),+],
+        }
+    };
+}
+
+const MUTANTS: &[Mutant] = &[
+    mutant!("ring: k + 1", "probe/ring.rs", "(0..self.k)" => "(0..self.k + 1)", "--test" "evidence" "--test" "conformance"),
+    mutant!("ring: k - 1", "probe/ring.rs", "(0..self.k)" => "(1..self.k)", "--test" "evidence" "--test" "conformance"),
+    mutant!("mixed: k + 1", "probe/mixed.rs", "(0..u64::from(self.k))" => "(0..u64::from(self.k) + 1)", "--test" "evidence"),
+    mutant!("mixed: k - 1", "probe/mixed.rs", "(0..u64::from(self.k))" => "(1..u64::from(self.k))", "--test" "evidence"),
+    mutant!("ring: constant step", "probe/ring.rs", "let (mut x, mut y, mut step) = (digest.h1, digest.h2, STEP);" => "let (mut x, mut y, mut step) = (digest.h1, 7u64, STEP);", "--lib" "--test" "conformance"),
+    mutant!("mixed: one constant probe", "probe/mixed.rs", "multiply_shift(digest.word(i), m)" => "if i == 0 { 0 } else { multiply_shift(digest.word(i), m) }", "--test" "evidence"),
+    mutant!("enhanced: increment before adding", "probe/enhanced.rs", "x = add_mod(x, y, m);\n            y = add_mod(y, i % m, m);" => "y = add_mod(y, i % m, m);\n            x = add_mod(x, y, m);", "--lib"),
+    mutant!("double: even steps", "probe/double.rs", "(digest.h2 | 1) % m" => "(digest.h2 & !1) % m", "--lib"),
+    mutant!("blocked: bits reused", "probe/blocked.rs", "word >>= width;" => "word >>= width - 1;", "--test" "conformance" "--test" "evidence"),
+    mutant!("partitioned: slices share a word", "probe/partitioned.rs", "multiply_shift(digest.word(i), slice)" => "multiply_shift(digest.word(0), slice)", "--test" "conformance" "--test" "evidence"),
+    mutant!("digest: salt ignored", "hash/mod.rs", "let s = mix64(salt ^ 0x5851_F42D_4C95_7F2D);" => "let s = mix64(0x5851_F42D_4C95_7F2D & (salt | 1).min(0));", "--test" "conformance" "--test" "evidence"),
+    mutant!("counters: saturated ones come down", "cells/counters.rs", "if value != 0 && value != self.max()" => "if value != 0", "--test" "evidence" "c1_"),
+    mutant!("counters: wrap at the maximum", "cells/counters.rs", "self.cells.set(i, value.min(self.max()));" => "self.cells.set(i, value);", "--lib"),
+    mutant!("counting: removal without its check", "counting/counting_bloom.rs", "self.counters.get(cell) < t" => "self.counters.get(cell) < t.min(1)", "--test" "evidence" "c1_"),
+    mutant!("bits: fold pairs wrongly", "cells/bits.rs", "Pairing::Neighbors(run) => i / (2 * run) * run + i % run," => "Pairing::Neighbors(_) => i % (self.len / 2),", "--lib" "--test" "evidence"),
+    mutant!("packed: a field spills", "cells/packed.rs", "if shift + self.width > 64 {\n            let spill" => "if shift + self.width > 65 {\n            let spill", "--lib"),
+    mutant!("codec: file length unchecked", "codec/file.rs", ".filter(|l| l.file == file_len && file_len == there && payload_len.is_multiple_of(64))" => ".filter(|l| l.file <= there && payload_len.is_multiple_of(64))", "--test" "hostile"),
+    mutant!("codec: header checksum unchecked", "codec/file.rs", "if crc32c::crc32c(&bytes[..crc_at]) != u32_at(bytes, crc_at)" => "if crc_at == 0", "--test" "hostile"),
+    mutant!("codec: payload checksums unchecked", "codec/file.rs", "if crc32c::crc32c(chunk) != u32_at(bytes, table + 4 * i)" => "if chunk.is_empty()", "--test" "hostile"),
+    mutant!("codec: padding unchecked", "codec/file.rs", "if bytes[crc_at + 4..payload_start].iter().any(|&b| b != 0)" => "if payload_start == 0", "--test" "hostile"),
+    mutant!("codec: array length unchecked", "codec/tree.rs", "end.filter(|&e| e <= self.payload_len)" => "end.filter(|&e| e > 0 || e == 0)", "--test" "hostile"),
+    mutant!("codec: list count unchecked", "codec/tree.rs", "if count > (src.tree.len() - src.at) / 2" => "if count == usize::MAX", "--test" "hostile"),
+    mutant!("probe: k of a file unchecked", "probe/mod.rs", "if k == 0 || k > MAX_K" => "if k == u32::MAX", "--test" "hostile"),
+    mutant!("bits: array length unchecked", "cells/bits.rs", "if len.div_ceil(64) != words.len() as u64" => "if len == u64::MAX", "--test" "hostile"),
+    mutant!("save: not atomic", "codec/file.rs", "temporary.persist(&path).map_err(|e| e.error)?;" => "temporary.persist(path.with_extension(\"tmp\")).map_err(|e| e.error)?;", "--test" "conformance" "saved_filters"),
+    mutant!("plan: k by truncation", "plan.rs", "k_set.unwrap_or_else(|| bloom::best_k(m, n))" => "k_set.unwrap_or_else(|| (bloom::optimal_k(m as f64, n as f64) as u32).max(1))", "--test" "evidence" "f1_"),
+    mutant!("merge: seeds not compared", "hash/mod.rs", "let what = if self.is_keyed() { \"key\" } else { \"seed\" };" => "let what = \"seed\";\n        if other.seed != self.seed { return Ok(()); }", "--test" "conformance" "merging"),
+];
