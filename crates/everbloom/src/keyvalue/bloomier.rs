@@ -257,13 +257,11 @@ impl Bloomier {
     /// that passes the check: setting that one's value overwrites a member's.
     pub fn set<K: Key + ?Sized>(&mut self, key: &K, value: u64) -> Result<()> {
         let cell = self.settable(key)?;
-        let (bits, needed) = (self.value_bits, bits_of(value));
-        let labels = self.labels.as_ref().map(Vec::len);
-        if needed > bits || labels.is_some_and(|n| value >= n as u64) {
+        if self.label(value).is_none() || bits_of(value) > self.value_bits {
             return Err(Error::record(format!(
-                "the value {value} needs {needed} bits, the filter has {bits} a value and {} labels: \
-                 build it with a wider --set value-bits",
-                labels.unwrap_or(0)
+                "{value} is no value of this filter, which has {} bits for it: \
+                 build with a wider --set value-bits",
+                self.value_bits
             )));
         }
         if let Some(values) = &mut self.values {
@@ -591,7 +589,7 @@ impl Filter for Bloomier {
     }
 
     fn huge_pages(&self) -> bool {
-        self.table.huge()
+        self.table.huge() || self.values.as_ref().is_some_and(Packed::huge)
     }
 
     fn as_lookup(&mut self) -> Option<&mut dyn Lookup> {

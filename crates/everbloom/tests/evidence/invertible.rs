@@ -154,9 +154,19 @@ fn s37_strata_estimate_large_differences() {
         assert!((average - mean).abs() < 4.0 * 0.11 / (runs as f64).sqrt() + 0.005, "{average}");
         let at = |q: f64| all[(q * runs as f64) as usize];
         assert!((at(0.05) - low).abs() < 0.03 && (at(0.95) - high).abs() < 0.03, "d = {d}");
-        let enough = all.iter().filter(|e| **e * MARGIN >= 1.0).count() as f64 / runs as f64;
-        assert!(enough >= 0.987 - 4.0 * (0.987f64 * 0.013 / runs as f64).sqrt(), "{enough}");
+        enough_with_margin(d, &all);
     }
+    for (d, runs) in [(100, 1000), (50_000, 150)] {
+        let all: Vec<f64> = estimates(d, runs).iter().map(|e| *e as f64 / d as f64).collect();
+        enough_with_margin(d, &all);
+    }
+}
+
+/// P(1.38·estimate ≥ d) is 0.987 to 0.998 for d = 100 to 50,000.
+fn enough_with_margin(d: u64, ratios: &[f64]) {
+    let enough = ratios.iter().filter(|e| **e * MARGIN >= 1.0).count() as u64;
+    let (least, _) = binomial_bounds(ratios.len() as u64, 0.987, 1e-4);
+    assert!(enough >= least, "d = {d}: {enough} of {}", ratios.len());
 }
 
 #[test]
