@@ -25,13 +25,12 @@
 //! **Don't** when keys come or go, which nothing but a new build allows. The check bits are part of the
 //! mask here: a random check added to a random mask is a random mask.
 
-use std::collections::BTreeMap;
-
 use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Detail, Fact, Filter, Head, Lookup, Rates, Record, Value, fact, text};
+use crate::filter::{Answer, Detail, Fact, Filter, Head, Lookup, Rates, Record, fact, text};
 use crate::hash::{Digest, Hasher, Key};
+use crate::keyvalue::labels::{Labels, MAX_LABEL_BYTES, label_of, number, shown};
 use crate::plan::{Expect, Load, MAX_CELLS, Request};
 use crate::probe::{Partitioned, Probe};
 use crate::solve::{Peeled, peel};
@@ -48,8 +47,6 @@ const OWNER_BITS: u32 = 2;
 const MAX_CHECK_BITS: u32 = 62;
 /// Nine of ten salts peel (catalogue §20), so not one in 64 does if the keys are at fault.
 const ATTEMPTS: u64 = 64;
-/// Bytes of all labels together: they are held in memory and stand in the file's header.
-const MAX_LABEL_BYTES: usize = 64 << 20;
 /// The salt of the mask: beyond the probes, which use the words 0..3.
 const MASK: u64 = 1 << 32;
 
@@ -345,64 +342,6 @@ fn collapse(entries: &mut Vec<Entry>) -> std::result::Result<(), (u64, u64)> {
     Ok(())
 }
 
-/// Reads labels as numbers as long as all of them are, in their one canonical spelling; from the first
-/// that is not, all are numbered in a dictionary.
-#[derive(Default)]
-struct Labels {
-    numbered: Option<BTreeMap<Vec<u8>, u64>>,
-    bytes: usize,
-}
-
-impl Labels {
-    fn value(&mut self, label: &[u8], so_far: &mut [Entry]) -> Result<u64> {
-        if self.numbered.is_none() {
-            if let Some(number) = number(label) {
-                return Ok(number);
-            }
-            self.numbered = Some(BTreeMap::new());
-            for entry in so_far {
-                entry.value = self.intern(entry.value.to_string().as_bytes())?;
-            }
-        }
-        self.intern(label)
-    }
-
-    fn intern(&mut self, label: &[u8]) -> Result<u64> {
-        let numbered = self.numbered.get_or_insert_default();
-        if let Some(&value) = numbered.get(label) {
-            return Ok(value);
-        }
-        self.bytes += label.len();
-        if self.bytes > MAX_LABEL_BYTES {
-            return Err(Error::record(format!(
-                "the labels take more than {MAX_LABEL_BYTES} bytes: \
-                 keep long values elsewhere, and their numbers here"
-            )));
-        }
-        let value = numbered.len() as u64;
-        numbered.insert(label.to_vec(), value);
-        Ok(value)
-    }
-
-    /// The labels in order, the entries' values turned into places among them.
-    fn sorted(self, entries: &mut [Entry]) -> Option<Vec<Vec<u8>>> {
-        let numbered = self.numbered?;
-        let mut place = vec![0; numbered.len()];
-        for (rank, &value) in (0..).zip(numbered.values()) {
-            place[value as usize] = rank;
-        }
-        entries.iter_mut().for_each(|e| e.value = place[e.value as usize]);
-        Some(numbered.into_keys().collect())
-    }
-}
-
-/// The number whose canonical decimal spelling this is.
-fn number(label: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(label).ok()?;
-    let canonical = text == "0" || !text.starts_with(['0', '+']);
-    text.parse().ok().filter(|_| canonical)
-}
-
 /// Names the two records that contradict each other; they are read once more, since only digests are kept.
 fn conflict(inputs: &mut Inputs<'_>, first: u64, second: u64) -> Error {
     let (mut line, mut keys, mut labels) = (0, Vec::new(), Vec::new());
@@ -427,23 +366,6 @@ fn conflict(inputs: &mut Inputs<'_>, first: u64, second: u64) -> Error {
         )),
         (Err(e), ..) => e,
         _ => Error::record(format!("records {first} and {second} give one key two labels")),
-    }
-}
-
-/// Bytes for people: lossy, quoted, and not too long.
-fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let mut short: String = text.chars().take(40).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    format!("{short:?}")
-}
-
-fn label_of<'a>(record: &Record<'a>) -> Result<&'a [u8]> {
-    match record.value {
-        Some(Value::Label(label) | Value::Bytes(label)) => Ok(label),
-        _ => Err(Error::record("the key has no label: write KEY, a TAB and the label")),
     }
 }
 
@@ -528,7 +450,9 @@ impl Structure for Bloomier {
         inputs.records.batches(&mut |batch| {
             for record in batch {
                 let line = entries.len() as u64 + 1;
-                let value = label_of(record).and_then(|label| labels.value(label, &mut entries));
+                let value = label_of(record).and_then(|label| {
+                    labels.value(label, entries.iter_mut().map(|e| &mut e.value))
+                });
                 let value = value.map_err(|e| e.context(format!("record {line}")))?;
                 let digest = head.hasher.digest(record.key);
                 entries.push(Entry { digest, value, record: line });
@@ -536,7 +460,7 @@ impl Structure for Bloomier {
             Ok(())
         })?;
         collapse(&mut entries).map_err(|(first, second)| conflict(inputs, first, second))?;
-        let labels = labels.sorted(&mut entries);
+        let labels = labels.sorted(entries.iter_mut().map(|e| &mut e.value));
         let widest = entries.iter().map(|e| bits_of(e.value)).max().unwrap_or(1);
         let value_bits = widest.max(shape.value_bits.unwrap_or(1));
         let (check_bits, _) = shape.settle(entries.len() as u64, value_bits)?;

@@ -8,7 +8,8 @@ use everbloom::filter::{Filter, Record, Verdict};
 use everbloom::hash::{Generator, Hasher, mix64};
 use everbloom::plan::{Goal, Load};
 use everbloom::reconciling::Invertible;
-use everbloom::reconciling::invertible::{MARGIN, THRESHOLDS, VARIANT, cells_for};
+use everbloom::reconciling::invertible::{MARGIN, VARIANT};
+use everbloom::theory::peeling::{THRESHOLDS, cells_for};
 use everbloom::theory::tail::binomial_bounds;
 
 /// How many of `runs` succeed, split over two threads.
