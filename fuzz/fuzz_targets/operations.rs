@@ -10,7 +10,7 @@ use everbloom::catalog::VARIANTS;
 use everbloom::codec::{self, Opener};
 use everbloom::filter::{Filter, Record, Verdict};
 use everbloom::plan::Goal;
-use everbloom::sample::{Sample, Style};
+use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::{EntryKind, FalseNegatives, Form, Variant};
 use libfuzzer_sys::fuzz_target;
 
@@ -28,7 +28,7 @@ static WORLDS: LazyLock<Vec<World>> = LazyLock::new(|| {
     forms
         .map(|(variant, form)| {
             let goal = Goal::new(10, 0.2).set("form", form.name);
-            let empty = variant.build_from(&goal, &[]).expect("an empty filter");
+            let empty = sample::build(variant, &goal, &[]).expect("an empty filter");
             World {
                 variant,
                 form,

@@ -12,7 +12,7 @@ use everbloom::catalog::VARIANTS;
 use everbloom::error::Result;
 use everbloom::filter::Record;
 use everbloom::plan::Goal;
-use everbloom::sample::{Sample, Style};
+use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::{EntryKind, Form, Variant};
 
 const ROUNDS: usize = 5;
@@ -70,7 +70,7 @@ fn round(case: &mut Case) -> Result<()> {
     let members = case.members.records();
     let per_record = |start: Instant| start.elapsed().as_nanos() as f64 / members.len() as f64;
     let start = Instant::now();
-    let filter = case.variant.build_from(&case.goal, &members)?;
+    let filter = sample::build(case.variant, &case.goal, &members)?;
     case.build.push(per_record(start));
     let ask = |records: &[Record<'_>]| {
         let start = Instant::now();

@@ -2,7 +2,7 @@
 
 use everbloom::filter::{Filter, Verdict};
 use everbloom::plan::{Goal, Load};
-use everbloom::sample::{Sample, Style};
+use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::Variant;
 
 use crate::Result;
@@ -33,7 +33,7 @@ pub fn measure(
     let goal = Goal::new(items, 0.01).set("form", form);
     let members = Sample::new(&variant.input, Style::Words, 0..items);
     let strangers = Sample::new(&variant.input, Style::Words, items..items + queries);
-    let filter = variant.build_from(&goal, &members.records())?;
+    let filter = sample::build(variant, &goal, &members.records())?;
     let predicted = variant.expect(&goal, &Load::items(items))?.map(|e| e.fpr);
     let share = |sample: &Sample, verdict: Verdict| -> Result<f64> {
         let records = sample.records();

@@ -1,12 +1,15 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, keyvalue, membership, reconciling};
+use crate::{counting, growing, keyvalue, membership, reconciling};
 
 /// Every variant, in order of its id.
 pub static VARIANTS: &[&Variant] = &[
     &membership::bloom::VARIANT,
+    &membership::partitioned::VARIANT,
+    &membership::blocked::VARIANT,
     &counting::counting_bloom::VARIANT,
+    &growing::scalable::VARIANT,
     &keyvalue::bloomier::VARIANT,
     &reconciling::invertible::VARIANT,
 ];

@@ -135,14 +135,14 @@ impl<'a> Request<'a> {
         self.goal.fpr.unwrap_or(DEFAULT_FPR)
     }
 
-    /// The rate asked for, if one was.
-    pub fn goal_fpr(&self) -> Option<f64> {
-        self.goal.fpr
-    }
-
     /// The items asked for, if they were.
     pub fn goal_items(&self) -> Option<u64> {
         self.goal.items
+    }
+
+    /// The rate asked for, if one was.
+    pub fn goal_fpr(&self) -> Option<f64> {
+        self.goal.fpr
     }
 
     /// The bits to fit in, if the goal says.

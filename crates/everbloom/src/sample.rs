@@ -5,9 +5,12 @@
 
 use std::ops::Range;
 
-use crate::filter::{Record, Value};
+use crate::error::Result;
+use crate::filter::{Filter, Record, Value};
 use crate::hash::{Generator, mix64};
-use crate::variant::{Input, KeyKind, ValueKind};
+use crate::plan::Goal;
+use crate::structure::Inputs;
+use crate::variant::{Input, KeyKind, Negatives, ValueKind, Variant};
 
 /// What the keys look like, where the input kind leaves a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +60,27 @@ impl Sample {
         let keys = starts.zip(&self.ends).map(|(&start, &end)| &self.bytes[start..end]);
         keys.zip(&self.values).map(|(key, value)| Record { key, value: value.borrow() }).collect()
     }
+}
+
+/// Builds a filter from records, giving it known non-members where its variant cannot do without.
+///
+/// Those are as many as the records and far from every range in use, so that measured rates are those
+/// of strangers the build did not know.
+pub fn build(
+    variant: &'static Variant,
+    goal: &Goal,
+    mut records: &[Record<'_>],
+) -> Result<Box<dyn Filter>> {
+    const FAR: u64 = 1 << 40;
+    let known = match variant.input.negatives {
+        Negatives::Required => {
+            Sample::new(&variant.input, Style::Short, FAR..FAR + records.len() as u64)
+        }
+        Negatives::No | Negatives::Optional => return variant.build_from(goal, records),
+    };
+    let known = known.records();
+    let mut known = known.as_slice();
+    variant.build(goal, &mut Inputs { records: &mut records, negatives: Some(&mut known) })
 }
 
 impl OwnedValue {
@@ -133,7 +157,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::variant::Negatives;
 
     #[test]
     fn every_kind_and_style_gives_distinct_keys() {

@@ -1,5 +1,6 @@
 //! What stands behind a list entry: a type that can be planned, predicted, built and loaded.
 
+use crate::cells::check_room;
 use crate::codec::{Decoder, State};
 use crate::error::Result;
 use crate::filter::{Filter, Head, Insert, Record};
@@ -56,6 +57,9 @@ pub(crate) fn stream<F: Insert>(mut filter: F, inputs: &mut Inputs<'_>) -> Resul
 /// The shape a goal leads to, and the head of an empty filter of that shape.
 pub(crate) fn planned<T: Structure>(request: &Request<'_>) -> Result<(T::Shape, Head)> {
     let shape = T::plan(request)?;
+    if let Some(expect) = T::expect(&shape, &Load::default()) {
+        check_room(expect.bits)?;
+    }
     let head = request.head(|load| T::expect(&shape, load));
     Ok((shape, head))
 }

@@ -31,7 +31,7 @@ pub struct Variant {
     pub input: Input,
     /// What items and rate mean, where it is not keys and false positives.
     pub meaning: &'static str,
-    /// First is default.
+    /// First is default; none for a technique or a theory.
     pub forms: &'static [Form],
     /// What `--set` takes.
     pub params: &'static [Param],

@@ -6,7 +6,7 @@ use everbloom::error::Kind;
 use everbloom::filter::{Filter, MergeLaw, Record, Verdict};
 use everbloom::hash::{HashId, Hasher, SecretKey};
 use everbloom::plan::{Goal, Load};
-use everbloom::sample::{Sample, Style};
+use everbloom::sample::{self, Sample, Style};
 use everbloom::theory::tail;
 use everbloom::variant::{Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, Variant};
 
@@ -23,7 +23,7 @@ fn forms(items: u64) -> impl Iterator<Item = (&'static Variant, &'static Form, G
     })
 }
 
-fn sample(variant: &Variant, style: Style, range: std::ops::Range<u64>) -> Sample {
+fn records_of(variant: &Variant, style: Style, range: std::ops::Range<u64>) -> Sample {
     Sample::new(&variant.input, style, range)
 }
 
@@ -44,9 +44,9 @@ fn assert_promises(n: u64, queries: u64, style: Style) {
             continue;
         }
         let what = format!("{} ({}), n = {n}, {style:?} keys", variant.slug, form.name);
-        let members = sample(variant, style, 0..n);
+        let members = records_of(variant, style, 0..n);
         let members = members.records();
-        let filter = variant.build_from(&goal, &members).expect(&what);
+        let filter = sample::build(variant, &goal, &members).expect(&what);
 
         let missed =
             members.iter().filter(|r| verdict(&*filter, **r) == Verdict::Absent).count() as u64;
@@ -66,7 +66,7 @@ fn assert_promises(n: u64, queries: u64, style: Style) {
             }
         }
 
-        let strangers = sample(variant, style, n..n + queries);
+        let strangers = records_of(variant, style, n..n + queries);
         let (mut present, mut undecided) = (0, 0);
         for record in strangers.records() {
             match verdict(&*filter, record) {
@@ -122,8 +122,8 @@ fn promises_hold_for_five_million_short_strings() {
 /// A filter of every form with `n` members, small enough to look at every byte.
 fn small(n: u64) -> impl Iterator<Item = (&'static Variant, &'static Form, Box<dyn Filter>)> {
     forms(n.max(1)).map(move |(variant, form, goal)| {
-        let members = sample(variant, Style::Short, 0..n);
-        let filter = variant.build_from(&goal, &members.records());
+        let members = records_of(variant, Style::Short, 0..n);
+        let filter = sample::build(variant, &goal, &members.records());
         (variant, form, filter.unwrap_or_else(|e| panic!("{}: {e}", variant.slug)))
     })
 }
@@ -158,7 +158,8 @@ fn the_list_is_well_formed() {
         let slug =
             v.slug.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         assert!(slug && v.slug.len() <= 24, "{}: a short lower-case slug", v.slug);
-        assert!(!v.forms.is_empty() && !v.name.is_empty() && !v.paper.is_empty());
+        assert!(!v.name.is_empty() && !v.paper.is_empty());
+        assert_eq!(v.kind == EntryKind::Filter, !v.forms.is_empty(), "{}: forms", v.slug);
         assert_eq!(v.kind == EntryKind::Filter, v.ops.is_some(), "{}", v.slug);
         for p in v.params {
             assert!(!["form", "hash"].contains(&p.name), "{}: {} is reserved", v.slug, p.name);
@@ -176,7 +177,7 @@ fn saved_filters_come_back_the_same() {
         let path = folder.path().join("filter.evb");
         codec::save(&*filter, &path).expect(&what);
         assert_eq!(std::fs::read(&path).expect(&what), bytes, "{what}: save is to_bytes");
-        let members = sample(variant, Style::Short, 0..2000);
+        let members = records_of(variant, Style::Short, 0..2000);
         let opened = [
             Opener::new().decode(&bytes),
             Opener::new().open(&path),
@@ -207,7 +208,7 @@ fn a_mapped_filter_is_copied_before_it_changes() {
         let before = std::fs::read(&path).expect(&what);
         let mut mapped = Opener::new().access(Access::Map).open(&path).expect(&what);
         let Some(insert) = mapped.as_insert() else { continue };
-        let more = sample(variant, Style::Short, 5000..5010);
+        let more = records_of(variant, Style::Short, 5000..5010);
         for record in more.records() {
             insert.insert(record).expect(&what);
         }
@@ -219,9 +220,9 @@ fn a_mapped_filter_is_copied_before_it_changes() {
 fn builds_are_reproducible_and_seeds_matter() {
     for (variant, form, goal) in forms(500) {
         let what = format!("{} ({})", variant.slug, form.name);
-        let members = sample(variant, Style::Short, 0..500);
+        let members = records_of(variant, Style::Short, 0..500);
         let build = |goal: &Goal| {
-            codec::to_bytes(&*variant.build_from(goal, &members.records()).expect(&what))
+            codec::to_bytes(&*sample::build(variant, goal, &members.records()).expect(&what))
         };
         assert_eq!(build(&goal), build(&goal), "{what}");
         assert_ne!(
@@ -236,12 +237,12 @@ fn builds_are_reproducible_and_seeds_matter() {
 fn streaming_inserts_equal_the_build() {
     for (variant, form, goal) in forms(300) {
         let what = format!("{} ({})", variant.slug, form.name);
-        let members = sample(variant, Style::Short, 0..300);
-        let built = variant.build_from(&goal, &members.records()).expect(&what);
+        let members = records_of(variant, Style::Short, 0..300);
+        let built = sample::build(variant, &goal, &members.records()).expect(&what);
         if variant.build != Build::Streaming || !form.abilities.contains(&Ability::Insert) {
             continue;
         }
-        let mut grown = variant.build_from(&goal, &[]).expect(&what);
+        let mut grown = sample::build(variant, &goal, &[]).expect(&what);
         let insert = grown.as_insert().expect(&what);
         for record in members.records() {
             insert.insert(record).expect(&what);
@@ -257,11 +258,14 @@ fn merging_follows_the_declared_law() {
             continue;
         }
         let what = format!("{} ({})", variant.slug, form.name);
-        let halves =
-            [sample(variant, Style::Short, 0..200), sample(variant, Style::Short, 200..400)];
-        let all = sample(variant, Style::Short, 0..400);
-        let [left, right] = halves.map(|h| variant.build_from(&goal, &h.records()).expect(&what));
-        let whole = variant.build_from(&goal, &all.records()).expect(&what);
+        let halves = [
+            records_of(variant, Style::Short, 0..200),
+            records_of(variant, Style::Short, 200..400),
+        ];
+        let all = records_of(variant, Style::Short, 0..400);
+        let [left, right] =
+            halves.map(|h| sample::build(variant, &goal, &h.records()).expect(&what));
+        let whole = sample::build(variant, &goal, &all.records()).expect(&what);
         let mut merged = Opener::new().decode(&codec::to_bytes(&*left)).expect(&what);
         let merge = merged.as_merge().expect(&what);
         let law = merge.law();
@@ -279,9 +283,9 @@ fn merging_follows_the_declared_law() {
             merged.as_merge().expect(&what).merge(&*right).expect(&what);
             assert_eq!(merged.fill(), fill, "{what}: a set takes nothing twice");
         }
-        let other_seed = variant.build_from(&goal.clone().seed(9), &[]).expect(&what);
+        let other_seed = sample::build(variant, &goal.clone().seed(9), &[]).expect(&what);
         let other_shape =
-            variant.build_from(&Goal { items: Some(4000), ..goal }, &[]).expect(&what);
+            sample::build(variant, &Goal { items: Some(4000), ..goal }, &[]).expect(&what);
         // Some shapes do not depend on the items.
         let shapes_differ = other_shape.describe() != merged.describe();
         let others = [Some(other_seed), Some(other_shape).filter(|_| shapes_differ)];
@@ -305,9 +309,9 @@ fn removing_undoes_inserting() {
             continue;
         }
         let what = format!("{} ({})", variant.slug, form.name);
-        let members = sample(variant, Style::Short, 0..400);
+        let members = records_of(variant, Style::Short, 0..400);
         let members = members.records();
-        let mut filter = variant.build_from(&goal, &members).expect(&what);
+        let mut filter = sample::build(variant, &goal, &members).expect(&what);
         let (leave, stay) = members.split_at(200);
         let mut removed = 0;
         for record in leave {
@@ -341,7 +345,7 @@ fn counts_are_never_too_low() {
             continue;
         }
         let what = format!("{} ({})", variant.slug, form.name);
-        let keys = sample(variant, Style::Short, 0..300);
+        let keys = records_of(variant, Style::Short, 0..300);
         let keys = keys.records();
         // Key i three times if i is a multiple of 3, once otherwise.
         let records: Vec<Record<'_>> = keys
@@ -349,7 +353,8 @@ fn counts_are_never_too_low() {
             .enumerate()
             .flat_map(|(i, r)| vec![*r; if i % 3 == 0 { 3 } else { 1 }])
             .collect();
-        let filter = variant.build_from(&Goal { items: Some(500), ..goal }, &records).expect(&what);
+        let filter =
+            sample::build(variant, &Goal { items: Some(500), ..goal }, &records).expect(&what);
         let mut exact = 0;
         for (i, record) in keys.iter().enumerate() {
             let (truth, count) =
@@ -372,9 +377,9 @@ fn keyed_filters_answer_only_under_their_key() {
     let folder = tempfile::tempdir().expect("a folder");
     for (variant, form, goal) in forms(100) {
         let what = format!("{} ({})", variant.slug, form.name);
-        let members = sample(variant, Style::Short, 0..100);
+        let members = records_of(variant, Style::Short, 0..100);
         let goal = Goal { hasher: Hasher::keyed(key.clone()), ..goal };
-        let filter = variant.build_from(&goal, &members.records()).expect(&what);
+        let filter = sample::build(variant, &goal, &members.records()).expect(&what);
         let bytes = codec::to_bytes(&*filter);
         assert_eq!(filter.head().hasher.id(), HashId::SipHash24_128);
         let opened = Opener::new().key(Some(key.clone())).decode(&bytes).expect(&what);
@@ -399,9 +404,9 @@ fn every_hash_works_everywhere() {
     for id in [HashId::Xxh3_64, HashId::Xxh64] {
         for (variant, form, goal) in forms(500) {
             let what = format!("{} ({}), {id}", variant.slug, form.name);
-            let members = sample(variant, Style::Short, 0..500);
-            let filter =
-                variant.build_from(&goal.set("hash", id.name()), &members.records()).expect(&what);
+            let members = records_of(variant, Style::Short, 0..500);
+            let filter = sample::build(variant, &goal.set("hash", id.name()), &members.records())
+                .expect(&what);
             assert_eq!(filter.head().hasher.id(), id);
             if promises_members(form) {
                 for record in members.records() {
@@ -417,9 +422,12 @@ fn memory_in_place_of_a_rate_or_of_items() {
     for (variant, form, _) in forms(1) {
         let what = format!("{} ({})", variant.slug, form.name);
         let items = 2000;
-        let members = sample(variant, Style::Short, 0..items);
-        let planned =
-            variant.build_from(&Goal::new(items, 0.01).set("form", form.name), &members.records());
+        let members = records_of(variant, Style::Short, 0..items);
+        let planned = sample::build(
+            variant,
+            &Goal::new(items, 0.01).set("form", form.name),
+            &members.records(),
+        );
         let room = planned.expect(&what).memory().cells * 2;
         let base = Goal { bits: Some(room), ..Goal::default() }.set("form", form.name);
         // Twice the room: at least as good a rate, or more items.
@@ -428,7 +436,7 @@ fn memory_in_place_of_a_rate_or_of_items() {
             Goal { fpr: Some(0.01), ..base.clone() },
             Goal { items: Some(items), fpr: Some(0.01), ..base.clone() },
         ] {
-            match variant.build_from(&goal, &members.records()) {
+            match sample::build(variant, &goal, &members.records()) {
                 Ok(filter) => {
                     let cells = filter.memory().cells;
                     assert!(cells <= room, "{what}: {cells} bits in room for {room}, {goal:?}");
@@ -438,7 +446,7 @@ fn memory_in_place_of_a_rate_or_of_items() {
             }
         }
         let starved = Goal { items: Some(1_000_000), bits: Some(64), fpr: Some(0.01), ..base };
-        let refused = variant.build_from(&starved, &[]).expect_err(&what);
+        let refused = sample::build(variant, &starved, &[]).expect_err(&what);
         assert_eq!(refused.kind(), Kind::BadParameter, "{what}: {refused}");
     }
 }
@@ -447,7 +455,7 @@ fn memory_in_place_of_a_rate_or_of_items() {
 fn impossible_goals_are_refused_in_a_sentence() {
     for (variant, _, goal) in forms(100) {
         let refused = |goal: Goal| {
-            let error = variant.build_from(&goal, &[]).expect_err(variant.slug);
+            let error = sample::build(variant, &goal, &[]).expect_err(variant.slug);
             assert_eq!(error.kind(), Kind::BadParameter, "{}: {error}", variant.slug);
             assert!(!error.to_string().is_empty());
         };
@@ -473,8 +481,8 @@ fn extreme_goals_end_in_a_filter_or_a_sentence() {
         {
             let what = format!("{} ({}), n = {n}, p = {p}", variant.slug, form.name);
             let goal = Goal::new(n, p).set("form", form.name);
-            let members = sample(variant, Style::Short, 0..n.min(10));
-            match variant.build_from(&goal, &members.records()) {
+            let members = records_of(variant, Style::Short, 0..n.min(10));
+            match sample::build(variant, &goal, &members.records()) {
                 Ok(filter) if promises_members(form) => {
                     for record in members.records() {
                         assert_ne!(verdict(&*filter, record), Verdict::Absent, "{what}");
@@ -497,12 +505,12 @@ fn filters_work_beyond_four_billion_bits() {
         ("blocked", Goal { items: Some(450_000_000), fpr: Some(0.01), ..Goal::default() }),
     ] {
         let variant = Variant::by_slug(slug).expect(slug);
-        let members = sample(variant, Style::Random, 0..2000);
+        let members = records_of(variant, Style::Random, 0..2000);
         let members = members.records();
-        let filter = variant.build_from(&goal, &members).expect(slug);
+        let filter = sample::build(variant, &goal, &members).expect(slug);
         assert!(filter.memory().cells > 1 << 32, "{slug}: {:?}", filter.memory());
         assert!(members.iter().all(|r| verdict(&*filter, *r) == Verdict::Present), "{slug}");
-        let strangers = sample(variant, Style::Random, 2000..20_000);
+        let strangers = records_of(variant, Style::Random, 2000..20_000);
         let wrong = strangers
             .records()
             .iter()

@@ -10,7 +10,7 @@ use everbloom::catalog::VARIANTS;
 use everbloom::codec::{self, Opener};
 use everbloom::filter::{Filter, Verdict};
 use everbloom::plan::Goal;
-use everbloom::sample::{Sample, Style};
+use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::{EntryKind, Form, Variant};
 
 const SIZES: [(&str, u64); 4] = [("empty", 0), ("one", 1), ("boundary", 64), ("overfull", 100)];
@@ -19,7 +19,7 @@ const PLANNED: u64 = 64;
 fn build(variant: &'static Variant, form: &Form, n: u64) -> Box<dyn Filter> {
     let goal = Goal::new(PLANNED, 0.05).seed(42).set("form", form.name);
     let members = Sample::new(&variant.input, Style::Short, 0..n);
-    variant.build_from(&goal, &members.records()).expect(variant.slug)
+    sample::build(variant, &goal, &members.records()).expect(variant.slug)
 }
 
 /// The numbers of the first non-members that pass, which depend on hash, probes and cells alike.

@@ -10,7 +10,7 @@ use everbloom::error::Kind;
 use everbloom::filter::{Filter, Record};
 use everbloom::hash::mix64;
 use everbloom::plan::Goal;
-use everbloom::sample::{Sample, Style};
+use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::{EntryKind, Variant};
 
 /// Counts the bytes that are allocated at once.
@@ -49,7 +49,7 @@ fn files() -> Vec<(&'static Variant, String, Vec<u8>)> {
             for n in [0, 8] {
                 let members = Sample::new(&variant.input, Style::Short, 0..n);
                 let goal = Goal::new(8, 0.05).set("form", form.name);
-                let filter = variant.build_from(&goal, &members.records()).expect(variant.slug);
+                let filter = sample::build(variant, &goal, &members.records()).expect(variant.slug);
                 let name = format!("{} ({}), {n} items", variant.slug, form.name);
                 out.push((*variant, name, codec::to_bytes(&*filter)));
             }

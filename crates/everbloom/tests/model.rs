@@ -6,7 +6,7 @@ use everbloom::catalog::VARIANTS;
 use everbloom::codec::{self, Opener};
 use everbloom::filter::{Filter, Record, Verdict};
 use everbloom::plan::Goal;
-use everbloom::sample::{Sample, Style};
+use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::{EntryKind, FalseNegatives, Form, Variant};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -42,7 +42,7 @@ struct World {
 
 impl World {
     fn empty(&self) -> Box<dyn Filter> {
-        self.variant.build_from(&self.goal, &[]).expect(self.variant.slug)
+        sample::build(self.variant, &self.goal, &[]).expect(self.variant.slug)
     }
 
     /// Plays the steps; after each, every key the model holds must be found.

@@ -25,6 +25,10 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
 fn listing() -> String {
     let mut rows = Vec::new();
     for v in VARIANTS {
+        if v.forms.is_empty() {
+            let row = [v.slug, v.entry, v.kind.name(), v.name, "", ""];
+            rows.push(row.map(str::to_owned).to_vec());
+        }
         for form in v.forms {
             let abilities: Vec<_> = form.abilities.iter().map(|a| a.name()).collect();
             let negatives = match form.false_negatives {

@@ -48,6 +48,29 @@ impl Bits {
         fresh
     }
 
+    /// ORs `mask` in from word `at` on; true if one of its bits was zero. The mask must not reach
+    /// beyond the last bit.
+    #[inline]
+    pub fn set_mask(&mut self, at: u64, mask: &[u64]) -> bool {
+        let at = at as usize;
+        let words = &mut self.words.make_mut()[at..at + mask.len()];
+        let mut fresh = 0;
+        for (word, mask) in words.iter_mut().zip(mask) {
+            fresh |= mask & !*word;
+            *word |= mask;
+        }
+        fresh != 0
+    }
+
+    /// Whether every bit of `mask` is set, from word `at` on.
+    #[inline]
+    pub fn has_mask(&self, at: u64, mask: &[u64]) -> bool {
+        let at = at as usize;
+        // No early exit: a few words of one cache line are faster without branches.
+        let words = self.words[at..at + mask.len()].iter().zip(mask);
+        words.fold(0, |missing, (word, mask)| missing | (mask & !word)) == 0
+    }
+
     /// Resets the bit at `i`.
     #[inline]
     pub fn reset(&mut self, i: u64) {

@@ -13,4 +13,5 @@ pub use bits::{AtomicBits, Bits};
 pub use counters::Counters;
 pub use packed::Packed;
 pub use sums::{Cell, Sums};
+pub(crate) use words::check_room;
 pub use words::{HUGE_FROM, Words};

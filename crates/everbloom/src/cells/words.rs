@@ -16,6 +16,8 @@ use std::sync::atomic::AtomicU64;
 
 use memmap2::{Advice, Mmap, MmapMut};
 
+use crate::error::{Error, Result};
+
 /// Arrays from this many bytes on are allocated in pages and ask for huge ones.
 pub const HUGE_FROM: usize = 2 << 20;
 
@@ -23,6 +25,20 @@ pub const HUGE_FROM: usize = 2 << 20;
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u64; 8]);
+
+/// Refuses an array of so many bits that the system would not give them, before anything is built.
+///
+/// Asking for pages and giving them back at once costs nothing, since none is touched.
+pub fn check_room(bits: u64) -> Result<()> {
+    let bytes = usize::try_from(bits / 8).unwrap_or(usize::MAX);
+    if bytes < HUGE_FROM || MmapMut::map_anon(bytes).is_ok() {
+        return Ok(());
+    }
+    Err(Error::parameter(format!(
+        "the filter needs {bytes} bytes, which this machine does not give: \
+         ask for fewer items, a higher rate or less --memory"
+    )))
+}
 
 enum Owner {
     Heap(

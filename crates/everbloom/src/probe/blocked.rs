@@ -4,7 +4,7 @@
 //! §0: B = 512, c = 10, k = 7), so indices are disjoint bit fields of H2, then of H2 re-mixed: a
 //! 512-cell block takes nine bits each, seven indices a word.
 
-use super::multiply_shift;
+use super::{half, multiply_shift};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, mix64};
 
@@ -74,5 +74,10 @@ impl Blocked {
             left -= 1;
             index
         })
+    }
+
+    /// Half the blocks: blocks 2j and 2j + 1 become one.
+    pub(crate) fn fold(&self) -> Result<Self> {
+        Self::new(half(self.blocks, "the number of blocks")?, self.block, self.k)
     }
 }

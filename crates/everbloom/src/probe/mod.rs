@@ -232,14 +232,7 @@ impl Probe {
                 Probe::Partitioned(Partitioned::new(half(p.slice(), "the slice")?, p.k())),
                 Pairing::Neighbors(1),
             ),
-            Probe::Blocked(p) => (
-                Probe::Blocked(Blocked::new(
-                    half(p.blocks(), "the number of blocks")?,
-                    p.block(),
-                    p.k(),
-                )?),
-                Pairing::Neighbors(p.block()),
-            ),
+            Probe::Blocked(p) => (Probe::Blocked(p.fold()?), Pairing::Neighbors(p.block())),
         })
     }
 
@@ -282,15 +275,14 @@ fn half(n: u64, what: &str) -> Result<u64> {
 
 impl State for Probe {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        if let Probe::Blocked(p) = self {
+            return p.save(name, out);
+        }
         out.group(name, |out| {
             out.u64("scheme", self.scheme() as u64);
             out.u64("k", self.k().into());
             match self {
                 Probe::Partitioned(p) => out.u64("slice", p.slice()),
-                Probe::Blocked(p) => {
-                    out.u64("blocks", p.blocks());
-                    out.u64("block", p.block());
-                }
                 flat => out.u64("m", flat.m()),
             }
         });
@@ -323,6 +315,27 @@ impl State for Probe {
                 flat => Probe::flat(flat, src.positive("m")?, k),
             }
         })
+    }
+}
+
+/// A blocked scheme known as such is stored as the [`Probe`] it is.
+impl State for Blocked {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            out.u64("scheme", Scheme::Blocked as u64);
+            out.u64("k", self.k().into());
+            out.u64("blocks", self.blocks());
+            out.u64("block", self.block());
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        match Probe::load(name, src)? {
+            Probe::Blocked(p) => Ok(p),
+            other => {
+                Err(src.corrupt(format!("{} probes instead of blocked", other.scheme().name())))
+            }
+        }
     }
 }
 

@@ -1,0 +1,734 @@
+//! The blocked Bloom filter (Putze, Sanders, Singler 2007; catalogue I6; S0 §III-X).
+//!
+//! Many small Bloom filters, each as large as a cache line. The first hash picks the block, and all k
+//! bits of the key lie in it, so a query costs one cache miss whatever k is:
+//!
+//! ```text
+//!              block 0            block 1            block 2            block 3
+//!          ┌────────────────┬────────────────┬────────────────┬────────────────┐
+//!          │                │  1   1  1    1 │                │                │   512 bits each
+//!          └────────────────┴────────────────┴────────────────┴────────────────┘
+//!   x ── first hash ─────────▶ 1     ↑ k bits from the second
+//! ```
+//!
+//! Blocks do not get equally many keys, and the crowded ones pay more than the empty ones save:
+//! f = Σ_i Poisson(B/c; i)·f_in(B, i, k) at c bits per key, 18 % above the standard filter at c = 10 and
+//! twice it at c = 16. f_in is the exact rate of a small filter (Bose et al.): the classic one is 0.6
+//! to 5 % too low here. The best k is smaller than (m/n)·ln 2, and planning knows.
+//!
+//! Two forms. `mixed` draws the k bits from the digest. `patterns` draws one of P ready-made masks, so
+//! that an insertion is one OR and a query one comparison of whole words. Two keys of one block then
+//! have the same mask with probability 1/P, and that puts a floor of about B/(cP) under the rate. The
+//! 15,360 lines that 960 KiB hold cost 8 % more bits at a rate of 1 %, and twice as many at 0.1 %; blocks
+//! of a word have room for masks enough, but crowd more.
+//!
+//! **Use it** when the filter is larger than the cache and speed counts. **Don't** for rates below
+//! 10⁻⁵, where crowded blocks cost more bits than the misses are worth.
+
+use crate::cells::Bits;
+use crate::codec::{Decoder, Encoder, State};
+use crate::error::{Error, Result, agree};
+use crate::filter::{
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
+};
+use crate::hash::{Digest, Generator, Hasher, Key};
+use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
+use crate::probe::{Blocked, Pairing, multiply_shift};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::theory::{blocked as theory, bloom};
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+/// A set in blocks of bits, all probes of a key in one of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockedBloom {
+    head: Head,
+    probe: Blocked,
+    patterns: Option<Patterns>,
+    bits: Bits,
+}
+
+/// Of the patterns only their number is stored: the table follows from it.
+impl State for BlockedBloom {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            self.head.save("head", out);
+            self.probe.save("probe", out);
+            out.u64("patterns", self.patterns.as_ref().map_or(0, Patterns::count));
+            self.bits.save("bits", out);
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let head = Head::load("head", src)?;
+            let probe = Blocked::load("probe", src)?;
+            let patterns = match src.u64("patterns")? {
+                0 => None,
+                count => Some(count),
+            };
+            let bits = Bits::load("bits", src)?;
+            if bits.len() != probe.m() || patterns.is_some() != (head.form == PATTERNS) {
+                return Err(src.corrupt("blocks, patterns and bits do not fit each other"));
+            }
+            let shape = Shape::new(probe.blocks(), probe.block(), probe.k(), patterns)?;
+            Ok(Self { head, patterns: shape.table(), probe, bits })
+        })
+    }
+}
+
+impl BlockedBloom {
+    /// A filter for `items` keys at a false-positive rate of `fpr`, in blocks of 512 bits.
+    ///
+    /// ```
+    /// let mut seen = everbloom::membership::BlockedBloom::with_rate(1_000_000, 0.01)?;
+    /// seen.insert("apple");
+    /// assert!(seen.contains("apple"));
+    /// assert!(!seen.contains("pear"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let goal = Goal::new(items, fpr);
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Self::empty(&shape, head)
+    }
+
+    /// A filter of `blocks` blocks of `block` bits and `k` probes per key; with a number of `patterns`
+    /// its bits come from a table of so many masks.
+    pub fn with_shape(
+        blocks: u64,
+        block: u64,
+        k: u32,
+        patterns: Option<u64>,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        let form = if patterns.is_some() { PATTERNS } else { MIXED };
+        Self::empty(&Shape::new(blocks, block, k, patterns)?, Head::new(hasher, form))
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let probe = Blocked::new(shape.blocks, shape.block, shape.k)?;
+        Ok(Self { head, patterns: shape.table(), bits: Bits::new(probe.m()), probe })
+    }
+
+    /// Inserts a key.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest(key);
+        let new = match &self.patterns {
+            None => {
+                let mut new = false;
+                self.probe.indices(digest).for_each(|i| new |= self.bits.set(i));
+                new
+            }
+            Some(patterns) => {
+                self.bits.set_mask(self.probe.block_of(digest) * self.words(), patterns.of(digest))
+            }
+        };
+        self.head.count(1);
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let digest = self.head.hasher.digest(key);
+        match &self.patterns {
+            None => self.probe.indices(digest).all(|i| self.bits.get(i)),
+            Some(patterns) => {
+                self.bits.has_mask(self.probe.block_of(digest) * self.words(), patterns.of(digest))
+            }
+        }
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear();
+        self.head.items = 0;
+    }
+
+    /// Number of bits in all blocks.
+    pub fn m(&self) -> u64 {
+        self.bits.len()
+    }
+
+    /// Number of probes per key.
+    pub fn k(&self) -> u32 {
+        self.probe.k()
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.probe.blocks()
+    }
+
+    /// Bits per block.
+    pub fn block(&self) -> u64 {
+        self.probe.block()
+    }
+
+    /// The bits, block after block; each starts on a multiple of its own size, up to 64 bytes.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
+    /// zeros, since nobody knows how many keys the sets share.
+    pub fn union(&mut self, other: &BlockedBloom) -> Result<()> {
+        self.head.agree(&other.head)?;
+        agree("number of blocks", self.blocks(), other.blocks())?;
+        agree("block size", self.block(), other.block())?;
+        agree("k", self.k(), other.k())?;
+        let count = |f: &BlockedBloom| f.patterns.as_ref().map_or(0, Patterns::count);
+        agree("number of patterns", count(self), count(other))?;
+        self.bits.union(&other.bits);
+        self.head.count(other.head.items);
+        if let Some(n) = self.cardinality() {
+            self.head.items = n.round() as u64;
+        }
+        Ok(())
+    }
+
+    /// Halves the number of blocks: same keys, half the bits, a higher rate. Blocks keep their size,
+    /// since inside one every index has its own hash bits.
+    pub fn fold(&self) -> Result<BlockedBloom> {
+        let (head, patterns) = (self.head.clone(), self.patterns.clone());
+        let probe = self.probe.fold()?;
+        let bits = self.bits.fold(Pairing::Neighbors(self.block()));
+        Ok(BlockedBloom { head, probe, patterns, bits })
+    }
+
+    /// The number of distinct keys: an estimate from the zeros of each block, summed up. `None` if a
+    /// block has no zero left.
+    pub fn cardinality(&self) -> Option<f64> {
+        let distinct = |masks: f64| match &self.patterns {
+            None => masks,
+            // i keys leave P(1 − (1 − 1/P)^i) different masks.
+            Some(p) => p.count() as f64 * -libm::log1p(-(masks / p.count() as f64).min(0.999)),
+        };
+        self.ones_by_block().map(|ones| self.masks_in(ones).map(distinct)).sum()
+    }
+
+    /// How many masks of k bits make a block with this many ones.
+    fn masks_in(&self, ones: u64) -> Option<f64> {
+        bloom::cardinality(self.block() - ones, self.block(), self.k())
+    }
+
+    fn ones_by_block(&self) -> impl Iterator<Item = u64> {
+        let blocks = self.bits.words().chunks_exact(self.words() as usize);
+        blocks.map(|block| block.iter().map(|w| u64::from(w.count_ones())).sum())
+    }
+
+    /// Words per block.
+    #[inline]
+    fn words(&self) -> u64 {
+        self.block() / 64
+    }
+}
+
+/// A table of masks, each of k random bits of a block.
+#[derive(Clone, Debug, PartialEq)]
+struct Patterns {
+    masks: Vec<u64>,
+    /// Words per mask.
+    words: usize,
+}
+
+impl Patterns {
+    /// The seed of every table, for ever: files store only how many masks there are.
+    const SEED: u64 = 0x7061_7474_6572_6E73;
+
+    fn new(count: u64, block: u64, k: u32) -> Self {
+        let words = (block / 64) as usize;
+        let mut masks = vec![0; count as usize * words];
+        let mut random = Generator::new(Self::SEED);
+        for mask in masks.chunks_exact_mut(words) {
+            // Bits may coincide, as in the other form, so that one formula holds for both.
+            for _ in 0..k {
+                let bit = random.below(block);
+                mask[(bit / 64) as usize] |= 1 << (bit % 64);
+            }
+        }
+        Self { masks, words }
+    }
+
+    fn count(&self) -> u64 {
+        (self.masks.len() / self.words) as u64
+    }
+
+    /// The mask of a key, from the digest's second word: the first picks the block.
+    #[inline]
+    fn of(&self, digest: Digest) -> &[u64] {
+        let start = multiply_shift(digest.h2, self.count()) as usize * self.words;
+        &self.masks[start..start + self.words]
+    }
+
+    /// For each bit of a block, the share of masks that set it.
+    fn coverage(&self) -> Vec<f64> {
+        let mut covered = vec![0u64; 64 * self.words];
+        for mask in self.masks.chunks_exact(self.words) {
+            for (word, bits) in mask.iter().zip(covered.chunks_exact_mut(64)) {
+                bits.iter_mut().enumerate().for_each(|(i, n)| *n += word >> i & 1);
+            }
+        }
+        covered.into_iter().map(|n| n as f64 / self.count() as f64).collect()
+    }
+}
+
+/// A table of patterns takes at most 960 KiB: beyond that it lives in no cache, and one miss more is what
+/// the form wants to avoid; and a decoder may take a mebibyte beyond the bytes present, not more.
+const TABLE_BITS: u64 = 15 << 19;
+
+/// Most probes: no plan wants more than 38 in a cache line, at a thousand bits per key.
+const MOST_K: u32 = 64;
+
+/// Most bits per key that planning spends.
+const MOST_BITS: f64 = 1000.0;
+
+/// Number of different masks in a block that gets Poisson(`keys`) keys, on average:
+/// P(1 − e^{−keys/P}), since each of the P masks is drawn Poisson(keys/P) times.
+fn distinct(patterns: f64, keys: f64) -> f64 {
+    -patterns * libm::expm1(-keys / patterns)
+}
+
+/// The rate of the form `patterns` at `bits_per_item` bits per key.
+///
+/// A foreign key passes if its own mask is among those of the block, which has probability
+/// 1 − e^{−μ/P} with μ = B/c keys in a block; or else if the different masks among the other P − 1
+/// cover it. Those are binomial with mean (P − 1)(1 − e^{−μ/P}); taken for Poisson, which errs by less
+/// than μ/P of the small part that the variance of the load adds, and on the safe side, they are a
+/// blocked filter under a slightly lighter load.
+pub fn fpr_patterns(block: u64, bits_per_item: f64, k: u32, patterns: u64) -> f64 {
+    let (block_bits, p) = (block as f64, patterns as f64);
+    let same = -libm::expm1(-block_bits / bits_per_item / p);
+    let others = distinct(p, block_bits / bits_per_item) * (p - 1.0) / p;
+    same + (1.0 - same) * theory::fpr(block, block_bits / others, k)
+}
+
+/// Number and size of the blocks, probes, and size of the table of patterns if there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    blocks: u64,
+    block: u64,
+    k: u32,
+    patterns: Option<u64>,
+}
+
+impl Shape {
+    fn new(blocks: u64, block: u64, k: u32, patterns: Option<u64>) -> Result<Self> {
+        if !block.is_power_of_two() || !(64..=4096).contains(&block) {
+            return Err(Error::parameter(format!(
+                "a block of {block} bits: it must be a power of two from 64 to 4096"
+            )));
+        }
+        if !(1..=MOST_K).contains(&k) {
+            return Err(Error::parameter(format!("k = {k}: it must be from 1 to {MOST_K}")));
+        }
+        if blocks == 0 || blocks > MAX_CELLS / block {
+            return Err(Error::parameter(format!(
+                "{blocks} blocks of {block} bits: there must be one at least, and no more than \
+                 {MAX_CELLS} bits; change the items, the rate or the memory"
+            )));
+        }
+        let most = TABLE_BITS / block;
+        if patterns.is_some_and(|p| p == 0 || p > most) {
+            return Err(Error::parameter(format!(
+                "{} patterns of {block} bits: there must be 1 to {most}, so that the table stays \
+                 within 960 KiB; smaller blocks allow more",
+                patterns.unwrap_or(0)
+            )));
+        }
+        Ok(Self { blocks, block, k, patterns })
+    }
+
+    fn table(&self) -> Option<Patterns> {
+        self.patterns.map(|count| Patterns::new(count, self.block, self.k))
+    }
+
+    /// The same with `blocks` blocks, and the best k for `n` keys unless one is set.
+    fn sized(self, blocks: u64, n: Option<u64>, k: Option<u32>) -> Result<Self> {
+        let k = match (k, n) {
+            (Some(k), _) => k,
+            (None, Some(n)) => self.best_k((blocks * self.block) as f64 / n as f64),
+            (None, None) => {
+                return Err(Error::parameter("--set m without k needs -n, to choose the best k"));
+            }
+        };
+        Self::new(blocks, self.block, k, self.patterns)
+    }
+
+    fn rate(&self, bits_per_item: f64, k: u32) -> f64 {
+        match self.patterns {
+            None => theory::fpr(self.block, bits_per_item, k),
+            Some(patterns) => fpr_patterns(self.block, bits_per_item, k, patterns),
+        }
+    }
+
+    fn best_k(&self, bits_per_item: f64) -> u32 {
+        // That two keys have the same mask does not depend on k; what is left is a blocked filter.
+        let block = self.block as f64;
+        let lighter = self.patterns.map(|p| block / distinct(p as f64, block / bits_per_item));
+        theory::best_k(self.block, lighter.unwrap_or(bits_per_item))
+    }
+
+    /// Least bits per key, and their k, that reach `p`; `None` if no reasonable number does.
+    fn bits_per_item(&self, p: f64, k: Option<u32>) -> Option<(f64, u32)> {
+        if self.patterns.is_none() && k.is_none() {
+            return theory::bits_per_item_for(self.block, p);
+        }
+        let k_at = |c: f64| k.unwrap_or_else(|| self.best_k(c));
+        let enough = |c: f64| self.rate(c, k_at(c)) <= p;
+        let (mut low, mut high) = (0.125, MOST_BITS);
+        if !enough(high) {
+            return None;
+        }
+        while high / low > 1.0 + 1e-9 {
+            let middle = libm::sqrt(low * high);
+            if enough(middle) { high = middle } else { low = middle }
+        }
+        Some((high, k_at(high)))
+    }
+
+    /// The share of ones after `n` distinct keys, and its standard deviation from filter to filter.
+    ///
+    /// A key misses a given cell with probability 1 − a, a = h/blocks, where h is the chance that k
+    /// throws into a block hit the cell. Two cells are missed together with 1 − h₂/blocks if they share
+    /// a block, with 1 − 2a if not; the variance is that of the sum over all pairs, exactly. It is
+    /// above the flat filter's, because cells of one block fill and stay empty together.
+    fn fill(&self, n: u64) -> (f64, f64) {
+        if n == 0 {
+            return (0.0, 0.0);
+        }
+        let [n, blocks, block, k] =
+            [n as f64, self.blocks as f64, self.block as f64, f64::from(self.k)];
+        let m = blocks * block;
+        let missed = |hit: f64| libm::exp(n * libm::log1p(-hit / blocks));
+        let (hit, hit_either) = (bloom::fill(block, k), bloom::fill(block / 2.0, k));
+        let one = missed(hit);
+        let together = missed(hit_either);
+        // (1 − 2a)ⁿ = one²·(1 − a²/(1 − a)²)ⁿ; a single block has no cells apart.
+        let odds = hit / (blocks - hit);
+        let less = if blocks > 1.0 { libm::expm1(n * libm::log1p(-odds * odds)) } else { 0.0 };
+        let apart = one * one * (1.0 + less);
+        let mut variance = (one + (block - 1.0) * together - block * apart) / m + one * one * less;
+        let Some(table) = self.table() else {
+            return (1.0 - one, variance.max(0.0).sqrt());
+        };
+        // The table is the same in every filter, so it is not averaged over: the load of a cell
+        // follows from the masks that cover it. How many keys repeat a mask of their block varies like
+        // a Poisson number, and each leaves as many ones fewer as a fresh mask would have added.
+        let zeros: f64 = table.coverage().into_iter().map(missed).sum();
+        let repeats = n - blocks * distinct(table.count() as f64, n / blocks);
+        variance += repeats * (k * one / m) * (k * one / m);
+        (1.0 - zeros / block, variance.max(0.0).sqrt())
+    }
+}
+
+impl Structure for BlockedBloom {
+    type Shape = Shape;
+
+    /// The least number of blocks with the best k or the given one, so that the rate stays below p;
+    /// even, so that the filter folds.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let block = request.integer("block").unwrap_or(512);
+        let patterns = match (request.form(), request.integer("patterns")) {
+            (PATTERNS, count) => Some(count.unwrap_or(TABLE_BITS / block)),
+            (_, None) => None,
+            _ => return Err(Error::parameter("--set patterns goes with --set form=patterns")),
+        };
+        let k = request.integer("k").map(|k| k as u32);
+        let one = Shape::new(1, block, k.unwrap_or(1), patterns)?;
+        if let Some(m) = request.integer(PARAM_M.name) {
+            return one.sized(m / block, request.goal_items(), k);
+        }
+        let even = |blocks: u64| if blocks > 1 { blocks & !1 } else { blocks };
+        if let (Some(room), Some(n), None) =
+            (request.goal_bits(), request.goal_items(), request.goal_fpr())
+        {
+            return one.sized(even(room / block), Some(n), k);
+        }
+        let p = request.fpr();
+        let (c, k) = one.bits_per_item(p, k).ok_or_else(|| {
+            Error::parameter(format!(
+                "a rate of {p} is out of reach of {} in blocks of {block} bits: {}",
+                k.map_or("any k".to_owned(), |k| format!("k = {k}")),
+                if patterns.is_some() {
+                    "take smaller blocks and more patterns, or --set form=mixed"
+                } else {
+                    "take larger blocks with --set block, or --kind bloom"
+                }
+            ))
+        })?;
+        let blocks = |n: u64| (n as f64 * c / block as f64).ceil().max(1.0);
+        let (n, _) = request.items_and_rate(|n, _| blocks(n) * block as f64)?;
+        let least = blocks(n);
+        if least * block as f64 > MAX_CELLS as f64 {
+            return Err(Error::parameter(format!(
+                "{n} items at a rate of {p} need {least:e} blocks of {block} bits, more than \
+                 {MAX_CELLS} bits: ask for fewer items or a higher rate"
+            )));
+        }
+        let least = least as u64;
+        let room = request.goal_bits().map_or(MAX_CELLS / block, |room| room / block);
+        Shape::new(least.next_multiple_of(2).min(room.max(1)), block, k, patterns)
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let (n, m) = (load.distinct, shape.blocks * shape.block);
+        let fpr = if n == 0 { 0.0 } else { shape.rate(m as f64 / n as f64, shape.k) };
+        Some(Expect::one_sided(fpr, m, Some(shape.fill(n))))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head)?, inputs)
+    }
+}
+
+impl Filter for BlockedBloom {
+    fn variant(&self) -> &'static Variant {
+        &VARIANT
+    }
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.bits.ones() as f64 / self.m() as f64)
+    }
+
+    /// The mean over the blocks of (ones/B)^k: the mean fill would hide the crowded ones. With
+    /// patterns, those that are in the block pass for certain, and all others as random masks do.
+    fn now(&self) -> Rates {
+        let covered = |ones: u64| {
+            let random = libm::pow(ones as f64 / self.block() as f64, f64::from(self.k()));
+            let Some(patterns) = &self.patterns else {
+                return random;
+            };
+            let count = patterns.count() as f64;
+            let inside = self.masks_in(ones).map_or(1.0, |masks| (masks / count).min(1.0));
+            inside + (1.0 - inside) * random
+        };
+        let sum: f64 = self.ones_by_block().map(covered).sum();
+        Rates::one_sided(sum / self.blocks() as f64)
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let mut facts = vec![
+            fact("m", self.m()),
+            fact("k", self.k()),
+            fact("blocks", self.blocks()),
+            fact("block", self.block()),
+        ];
+        facts.extend(self.patterns.as_ref().map(|p| fact("patterns", p.count())));
+        facts
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.bits.huge()
+    }
+
+    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
+        Some(self)
+    }
+
+    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
+        Some(self)
+    }
+}
+
+impl Insert for BlockedBloom {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Ok(BlockedBloom::insert(self, record.key))
+    }
+}
+
+impl Merge for BlockedBloom {
+    fn law(&self) -> MergeLaw {
+        MergeLaw::Set
+    }
+
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        self.union(other.as_same()?)
+    }
+}
+
+const MIXED: &str = "mixed";
+const PATTERNS: &str = "patterns";
+
+const fn form(name: &'static str) -> Form {
+    Form {
+        name,
+        abilities: &[Ability::Insert, Ability::Merge],
+        false_negatives: FalseNegatives::Never,
+    }
+}
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 3,
+    slug: "blocked",
+    entry: "I6",
+    kind: EntryKind::Filter,
+    name: "Blocked Bloom filter",
+    paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
+            WEA 2007 and ACM JEA 14, 2009",
+    family: "membership",
+    needs: &["membership", "merge", "fold", "fast"],
+    input: Input::KEYS,
+    meaning: "items are keys, the rate is that of false positives",
+    forms: &[form(MIXED), form(PATTERNS)],
+    params: &[
+        PARAM_M,
+        Param {
+            name: "k",
+            range: Range::Integer(1, MOST_K as u64),
+            default: Setting::Planned,
+            help: "number of probes per key",
+        },
+        Param {
+            name: "block",
+            range: Range::Integer(64, 4096),
+            default: Setting::Integer(512),
+            help: "bits per block, a power of two",
+        },
+        Param {
+            name: "patterns",
+            range: Range::Integer(1, TABLE_BITS / 64),
+            default: Setting::Planned,
+            help: "masks in the table of form patterns, by default as many as 960 KiB hold",
+        },
+    ],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<BlockedBloom>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+    use crate::error::Kind;
+
+    fn plan(goal: &Goal) -> Result<Shape> {
+        BlockedBloom::plan(&Request::new(&VARIANT, goal)?)
+    }
+
+    fn fpr(goal: &Goal, n: u64) -> f64 {
+        BlockedBloom::expect(&plan(goal).unwrap(), &Load::items(n)).unwrap().fpr
+    }
+
+    #[test]
+    fn planned_blocks_meet_the_rate_and_fold() {
+        let n = 1_000_000;
+        for (form, block, p) in [
+            (MIXED, 64, 0.1),
+            (MIXED, 512, 0.01),
+            (MIXED, 512, 1e-4),
+            (MIXED, 4096, 1e-3),
+            (PATTERNS, 64, 1e-3),
+            (PATTERNS, 512, 0.01),
+        ] {
+            let goal = Goal::new(n, p).set("form", form).set("block", block);
+            let Shape { blocks, .. } = plan(&goal).unwrap();
+            assert!(blocks.is_multiple_of(2));
+            let rate = fpr(&goal, n);
+            assert!(rate <= p && rate > 0.995 * p, "{form} {block} {p}: {rate}");
+            let rate = fpr(&goal.set("k", 4), n);
+            assert!(rate <= p && rate > 0.995 * p, "{form} {block} {p} k = 4: {rate}");
+        }
+        // The patterns of a cache line cost bits, those of a word hardly any.
+        let bits = |goal: Goal| plan(&goal).map(|s| s.blocks * s.block).unwrap();
+        let line = Goal::new(n, 0.01);
+        let (with, without) = (bits(line.clone().set("form", PATTERNS)), bits(line.clone()));
+        assert!((1.05..1.1).contains(&(with as f64 / without as f64)), "{with} {without}");
+        let word = line.set("block", 64);
+        assert!(bits(word.clone().set("form", PATTERNS)) < bits(word) / 100 * 101);
+    }
+
+    #[test]
+    fn memory_is_kept() {
+        for form in [MIXED, PATTERNS] {
+            for bytes in [64u64, 100, 192, 12_345, 1 << 20] {
+                let room = Some(8 * bytes);
+                let any = Goal { bits: room, ..Goal::default() }.set("form", form);
+                for (items, fpr) in [(Some(10), None), (None, Some(0.02)), (Some(10), Some(0.3))] {
+                    let shape = plan(&Goal { items, fpr, ..any.clone() }).unwrap();
+                    assert!(shape.blocks * 512 <= 8 * bytes, "{form} {bytes} {items:?} {fpr:?}");
+                }
+            }
+        }
+        let one = plan(&Goal { bits: Some(8 << 20), ..Goal::new(1, 0.1) }).unwrap();
+        assert_eq!(one.blocks, 2);
+    }
+
+    #[test]
+    fn shapes_that_cannot_be_are_refused() {
+        let goal = || Goal::new(1000, 0.01);
+        for bad in [
+            goal().set("block", 500),
+            goal().set("patterns", 100),
+            goal().set("form", PATTERNS).set("patterns", 15_361),
+            goal().set("form", PATTERNS).set("patterns", 10),
+            goal().set("m", 511),
+            Goal::default().set("m", 5120),
+            Goal::new(1000, 1e-12).set("block", 64),
+            Goal::new(u64::MAX, 0.01),
+            Goal { bits: Some(8 * 63), ..Goal { fpr: None, ..goal() } },
+        ] {
+            let error = plan(&bad).unwrap_err();
+            assert_eq!(error.kind(), Kind::BadParameter, "{error}");
+        }
+        assert!(Shape::new(1 << 60, 64, 1, None).is_err());
+        assert!(Shape::new(0, 64, 1, None).is_err());
+        assert!(Shape::new(1, 64, 65, None).is_err());
+    }
+
+    #[test]
+    fn a_file_says_only_how_many_patterns_there_are() {
+        let make = |patterns| {
+            let mut filter =
+                BlockedBloom::with_shape(4, 512, 7, patterns, Hasher::default()).unwrap();
+            filter.insert("a");
+            filter
+        };
+        let filter = make(Some(15_360));
+        let bytes = to_bytes(&filter);
+        assert!(bytes.len() < 2000);
+        assert_eq!(Opener::new().decode_as::<BlockedBloom>(&bytes).unwrap(), filter);
+        // Form and table must agree, and so must cells and probe.
+        let mut liar = make(None);
+        liar.head.form = PATTERNS;
+        assert!(Opener::new().decode(&to_bytes(&liar)).is_err());
+        liar = make(Some(64));
+        liar.head.form = MIXED;
+        assert!(Opener::new().decode(&to_bytes(&liar)).is_err());
+        liar = make(None);
+        liar.bits = Bits::new(1024);
+        assert!(Opener::new().decode(&to_bytes(&liar)).is_err());
+        liar = make(None);
+        liar.probe = Blocked::new(4, 512, 65).unwrap();
+        assert!(Opener::new().decode(&to_bytes(&liar)).is_err());
+        liar = make(None);
+        liar.probe = Blocked::new(256, 8, 3).unwrap();
+        assert!(Opener::new().decode(&to_bytes(&liar)).is_err());
+    }
+
+    #[test]
+    fn the_table_is_pinned() {
+        let table = Patterns::new(4096, 512, 7);
+        assert_eq!(table.masks.len(), 4096 * 8);
+        let sum = table.masks.iter().fold(0u64, |sum, &w| crate::hash::mix64(sum ^ w));
+        assert_eq!(sum, 16_590_759_777_681_784_823);
+        // Seven throws into 512 leave 6.959 ones; a mean over 4096 masks is off by 0.003.
+        let ones: u32 = table.masks.iter().map(|w| w.count_ones()).sum();
+        let mean = f64::from(ones) / 4096.0;
+        assert!((mean - 512.0 * bloom::fill(512.0, 7.0)).abs() < 0.015, "{mean}");
+        assert!((table.coverage().iter().sum::<f64>() - mean).abs() < 1e-9);
+    }
+}
