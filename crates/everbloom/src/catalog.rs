@@ -1,7 +1,7 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, decaying, deleting, growing, membership, similarity};
+use crate::{counting, decaying, deleting, growing, keyvalue, membership, reconciling, similarity};
 
 /// Every variant, in order of its id.
 pub static VARIANTS: &[&Variant] = &[
@@ -10,8 +10,10 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::blocked::VARIANT,
     &counting::counting_bloom::VARIANT,
     &growing::scalable::VARIANT,
+    &keyvalue::bloomier::VARIANT,
     &deleting::ternary::VARIANT,
     &decaying::stable::VARIANT,
     &similarity::distance_sensitive::VARIANT,
+    &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
 ];

@@ -286,7 +286,10 @@ fn merging_follows_the_declared_law() {
         let other_seed = sample::build(variant, &goal.clone().seed(9), &[]).expect(&what);
         let other_shape =
             sample::build(variant, &Goal { items: Some(4000), ..goal }, &[]).expect(&what);
-        for other in [other_seed, other_shape] {
+        // Some shapes do not depend on the items.
+        let shapes_differ = other_shape.describe() != merged.describe();
+        let others = [Some(other_seed), Some(other_shape).filter(|_| shapes_differ)];
+        for other in others.into_iter().flatten() {
             let before = codec::to_bytes(&*merged);
             let refused = merged.as_merge().expect(&what).merge(&*other).expect_err(&what);
             assert!(matches!(refused.kind(), Kind::Incompatible { .. }), "{what}: {refused}");
@@ -326,8 +329,12 @@ fn removing_undoes_inserting() {
             );
         }
         assert!(removed >= 150, "{what}: only {removed} of 200 members could be removed");
+        // What was removed is as good as foreign.
         let gone = leave.iter().filter(|r| verdict(&*filter, **r) == Verdict::Absent).count();
-        assert!(gone >= 150, "{what}: only {gone} of 200 are gone");
+        if let Some(fpr) = filter.now().fpr {
+            let (least, _) = tail::binomial_bounds(removed, 1.0 - fpr, ALPHA);
+            assert!(gone as u64 >= least, "{what}: only {gone} of {removed} are gone");
+        }
     }
 }
 
@@ -353,9 +360,13 @@ fn counts_are_never_too_low() {
             let (truth, count) =
                 (if i % 3 == 0 { 3 } else { 1 }, filter.as_count().expect(&what).count(record.key));
             assert!(count >= truth, "{what}: {count} < {truth}");
-            exact += u32::from(count == truth);
+            exact += u64::from(count == truth);
         }
-        assert!(exact > 250, "{what}: only {exact} of 300 counts are exact");
+        // A count is too high only if all its cells are shared, as those of a false positive are.
+        if let Some(fpr) = filter.now().fpr {
+            let (least, _) = tail::binomial_bounds(300, 1.0 - fpr, ALPHA);
+            assert!(exact >= least, "{what}: only {exact} of 300 counts are exact");
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 mod evidence {
     mod blocked;
     mod bloom;
+    mod bloomier;
     mod counting;
     mod distance_sensitive;
     mod generalized;
+    mod invertible;
     mod partitioned;
     mod scalable;
     mod stable;

@@ -176,7 +176,8 @@ fn resealed_mutations_give_an_error_or_a_working_filter() {
                 exercise(variant, &mut filter);
             }
         };
-        for at in 8..bytes.len() {
+        // Of long files, all of what says the shape and a sample of the cells.
+        for at in (8..bytes.len()).filter(|at| *at < 1024 || at % 61 == 0) {
             for value in [0, 1, 0x7f, 0x80, 0xff, bytes[at] ^ 1, bytes[at].wrapping_add(1)] {
                 let mut mutated = bytes.clone();
                 mutated[at] = value;

@@ -50,11 +50,16 @@ fn describe(filter: &dyn Filter) -> String {
     if let Some(fill) = filter.fill() {
         rows.push(("fill", format!("▕{}▏ {:.1} %", picture::bar(fill, 40), fill * 100.0)));
     }
-    let fpr = format!("{} now, {} planned", rate(now.fpr), rate(head.fpr));
-    rows.push(("false positives", fpr));
-    rows.push(("false negatives", format!("{} now, {} planned", rate(now.fnr), rate(head.fnr))));
+    rows.push(("false positives", format!("{} now", rate(now.fpr))));
+    rows.push(("false negatives", format!("{} now", rate(now.fnr))));
     if now.undecided.is_some() {
         rows.push(("undecided", format!("{} now", rate(now.undecided))));
+    }
+    if let Some(target) = head.fpr {
+        rows.push(("planned rate", format!("{} ({})", rate_text(target), variant.meaning)));
+    }
+    if let Some(target) = head.fnr {
+        rows.push(("planned misses", rate_text(target)));
     }
     let word = if head.hasher.is_keyed() { "key" } else { "seed" };
     rows.push(("hash", format!("{}, {word} {:016x}", head.hasher.id(), head.hasher.seed())));

@@ -1,1 +1,5 @@
 //! What do two sets not share? Filters that are subtracted and read back.
+
+pub mod invertible;
+
+pub use invertible::Invertible;

@@ -1,1 +1,5 @@
 //! Solving for the cells: peeling, linear systems, placement.
+
+mod peel;
+
+pub use peel::{Peeled, peel};

@@ -11,6 +11,7 @@
 //! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
+//! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
 //!
 //! Logarithms, exponentials and powers come from `libm`, never from the platform, so that two
@@ -23,6 +24,7 @@ pub mod bloom;
 pub mod bound;
 pub mod counting;
 pub mod generalized;
+pub mod peeling;
 pub mod tail;
 
 mod gamma;
