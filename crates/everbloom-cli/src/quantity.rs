@@ -104,9 +104,9 @@ pub fn integer_text(value: u64) -> String {
 
 fn three_digits(value: f64) -> String {
     match value {
-        v if v >= 100.0 => format!("{v:.0}"),
-        v if v >= 10.0 => format!("{v:.1}"),
-        v if v >= 1.0 => format!("{v:.2}"),
+        v if v >= 99.95 => format!("{v:.0}"),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v if v >= 0.9995 => format!("{v:.2}"),
         v => format!("{v:.3}"),
     }
 }
@@ -114,6 +114,16 @@ fn three_digits(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_have_three_digits_also_where_rounding_adds_one() {
+        assert_eq!(rate_text(0.009_999), "1.00 %");
+        assert_eq!(rate_text(0.099_99), "10.0 %");
+        assert_eq!(rate_text(0.000_994), "0.099 %");
+        assert_eq!(bytes_text(999_999), "1.00 MB");
+        assert_eq!(bytes_text(999), "999 B");
+        assert_eq!(integer_text(1_234_567), "1\u{2009}234\u{2009}567");
+    }
 
     #[test]
     fn counts_sizes_and_rates_read_as_people_write_them() {

@@ -120,7 +120,7 @@ fn no_sequence_of_operations_loses_a_member() {
                 empty: codec::to_bytes(&*empty),
                 sample: Sample::new(&variant.input, Style::Short, 0..KEYS),
             };
-            let config = Config { cases: 1000, failure_persistence: None, ..Config::default() };
+            let config = Config { cases: 10_000, failure_persistence: None, ..Config::default() };
             let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
             let mut runner = TestRunner::new_with_rng(config, rng);
             let outcome = runner.run(&steps(), |steps| world.play(&steps));
