@@ -1,4 +1,33 @@
-//! Everbloom: every Bloom filter, in one library.
+//! Every Bloom filter, in one library.
+//!
+//! | I want to know | use |
+//! |---|---|
+//! | is this key in the set? | [`membership::Bloom`], shared between threads as [`membership::AtomicBloom`] |
+//! | … at one cache miss per key | [`membership::BlockedBloom`] |
+//! | … with one slice of memory per hash | [`membership::PartitionedBloom`] |
+//! | … in a filter that someone else may have filled | [`membership::Generalized`] |
+//! | … and keys also leave | [`counting::Counting`], in half the space [`deleting::Ternary`] |
+//! | … and nobody knows how many will come | [`growing::Scalable`] |
+//! | was it in this endless stream lately? | [`decaying::Stable`] |
+//! | how often did it come? | [`counting::Counting`] |
+//! | what value does it have? | [`keyvalue::Bloomier`] |
+//! | what do two sets not share? | [`reconciling::Invertible`] |
+//! | is there anything like it? | [`similarity::DistanceSensitive`] |
+//!
+//! Every type has `with_rate(items, rate)` or the like, `insert` and `contains` over any
+//! [`Key`](hash::Key), and is a [`filter::Filter`]. Files are written by [`codec::save`] and opened by
+//! [`codec::Opener`]. Code that picks a variant at run time takes it from [`catalog::VARIANTS`]:
+//!
+//! ```
+//! use everbloom::filter::Record;
+//! use everbloom::plan::Goal;
+//! use everbloom::variant::Variant;
+//!
+//! let variant = Variant::by_slug("blocked").expect("in the list");
+//! let filter = variant.build_from(&Goal::new(1000, 0.01), &[Record::key(b"apple")])?;
+//! assert!(filter.contains(b"apple"));
+//! # Ok::<(), everbloom::error::Error>(())
+//! ```
 #![deny(unsafe_code)]
 
 pub mod catalog;
@@ -23,3 +52,8 @@ pub mod keyvalue;
 pub mod membership;
 pub mod reconciling;
 pub mod similarity;
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
