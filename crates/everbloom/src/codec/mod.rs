@@ -1,6 +1,6 @@
 //! State ⇄ bytes: the `.evb` file. FORMAT.md draws every byte.
 //!
-//! A filter states its fields once, with [`state!`]; encoding, decoding, equality and the memory report
+//! A filter states its fields once, with `state!`; encoding, decoding, equality and the memory report
 //! follow from that statement. There is one decoder for every way in ([`Opener`]): it checks magic,
 //! version, length and checksums in that order, allocates nothing that is not there, and then runs the
 //! variant's own check of cross-field invariants.

@@ -1,4 +1,4 @@
-//! The stable Bloom filter (Deng, Rafiei 2006; catalogue §27; S3[135] §VII-B, S0[40] §III-I eq. 18).
+//! The stable Bloom filter (Deng, Rafiei 2006; catalogue §27; S3 ref. 135 §VII-B, S0 ref. 40 §III-I eq. 18).
 //!
 //! Has this click, packet or URL been seen lately? A stream never ends, so a filter for it must forget
 //! as fast as it learns. The cells are small counters, but they count down: a key sets its k cells to

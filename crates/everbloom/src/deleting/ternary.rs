@@ -1,4 +1,4 @@
-//! The ternary Bloom filter (Lim, Lee, Byun, Yim 2017; catalogue §26; S3[134] §VII-A).
+//! The ternary Bloom filter (Lim, Lee, Byun, Yim 2017; catalogue §26; S3 ref. 134 §VII-A).
 //!
 //! Removal needs to know which cells belong to one key alone, and nothing more. So a cell tells apart
 //! no key (0), one key (1) and several (X), where a counting filter spends four bits on the number:

@@ -1,4 +1,4 @@
-//! The generalized Bloom filter (Laufer, Velloso, Duarte 2011; catalogue R10; S2, S3[76], S0 §III-R).
+//! The generalized Bloom filter (Laufer, Velloso, Duarte 2011; catalogue R10; S2, S3 ref. 76, S0 §III-R).
 //!
 //! A standard filter that is all ones lets everybody pass, so whoever may write the bits (a packet's
 //! header on its way through a network) can forge membership of everything. Here a key does not only

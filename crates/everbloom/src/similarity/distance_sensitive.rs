@@ -1,4 +1,4 @@
-//! The distance-sensitive Bloom filter (Kirsch, Mitzenmacher 2006; catalogue §34; S3[143] §VII-C, S0[51]
+//! The distance-sensitive Bloom filter (Kirsch, Mitzenmacher 2006; catalogue §34; S3 ref. 143 §VII-C, S0 ref. 51
 //! §III-S).
 //!
 //! Is there anything in the set that resembles this key? A key is a vector, one coordinate per byte;
