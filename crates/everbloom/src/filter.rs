@@ -293,6 +293,11 @@ pub trait Filter: Any + Saved + Send + Sync + fmt::Debug {
         None
     }
 
+    /// The operations of sets: intersection, halving, size estimates.
+    fn as_algebra(&mut self) -> Option<&mut dyn Algebra> {
+        None
+    }
+
     /// The ability to tell set differences.
     fn as_reconcile(&mut self) -> Option<&mut dyn Reconcile> {
         None
@@ -376,6 +381,21 @@ pub trait Merge {
 
     /// Takes the other filter in; a filter that does not fit is refused and the difference named.
     fn merge(&mut self, other: &dyn Filter) -> Result<()>;
+}
+
+/// What can be done with the filters of two sets, beyond uniting them.
+pub trait Algebra {
+    /// The number of distinct keys, estimated from the cells; `None` for a filter too full to tell.
+    fn cardinality(&self) -> Option<f64>;
+
+    /// The number of distinct keys in both filters; `None` where one is too full to tell.
+    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>>;
+
+    /// Keeps what both filters hold: every common key passes, and a few others.
+    fn intersect(&mut self, other: &dyn Filter) -> Result<()>;
+
+    /// The filter at half the size: same keys, a higher rate.
+    fn fold(&self) -> Result<Box<dyn Filter>>;
 }
 
 /// The two sides of a set difference, as 64-bit ids.

@@ -310,6 +310,39 @@ fn merging_follows_the_declared_law() {
 }
 
 #[test]
+fn set_algebra_estimates_sizes_and_keeps_members() {
+    for (variant, form, goal) in forms(4000) {
+        let what = format!("{} ({})", variant.slug, form.name);
+        let build = |range| {
+            let keys = records_of(variant, Style::Random, range);
+            sample::build(variant, &goal, &keys.records()).expect(&what)
+        };
+        let (mut left, right) = (build(0..2000), build(1000..4000));
+        let Some(algebra) = left.as_algebra() else { continue };
+        let near = |got: Option<f64>, want: f64, name: &str| {
+            let got = got.unwrap_or_else(|| panic!("{what}: zeros are left"));
+            // The standard filter's n̂ is off by less than 1 % here; a difference of three is off by more.
+            assert!((got - want).abs() < 150.0, "{what}: {name} {got}, truly {want}");
+        };
+        near(algebra.cardinality(), 2000.0, "size");
+        near(algebra.intersection_size(&*right).expect(&what), 1000.0, "intersection");
+        let folded = algebra.fold().expect(&what);
+        algebra.intersect(&*right).expect(&what);
+        let keys = records_of(variant, Style::Random, 0..2000);
+        let keys = keys.records();
+        assert!(keys.iter().all(|r| verdict(&*folded, *r) != Verdict::Absent), "{what}: folded");
+        assert!(folded.memory().cells * 2 == left.memory().cells, "{what}: half the size");
+        let common = &keys[1000..];
+        assert!(
+            common.iter().all(|r| verdict(&*left, *r) != Verdict::Absent),
+            "{what}: intersected"
+        );
+        let fewer = keys[..1000].iter().filter(|r| verdict(&*left, **r) != Verdict::Absent).count();
+        assert!(fewer < 500, "{what}: {fewer} of 1000 that only one side has still pass");
+    }
+}
+
+#[test]
 fn removing_undoes_inserting() {
     for (variant, form, goal) in forms(400) {
         if !form.abilities.contains(&Ability::Remove) {

@@ -29,7 +29,7 @@ use crate::cells::Bits;
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
+    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
 };
 use crate::hash::{Digest, Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -176,18 +176,42 @@ impl BlockedBloom {
     /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
     /// zeros, since nobody knows how many keys the sets share.
     pub fn union(&mut self, other: &BlockedBloom) -> Result<()> {
-        self.head.agree(&other.head)?;
-        agree("number of blocks", self.blocks(), other.blocks())?;
-        agree("block size", self.block(), other.block())?;
-        agree("k", self.k(), other.k())?;
-        let count = |f: &BlockedBloom| f.patterns.as_ref().map_or(0, Patterns::count);
-        agree("number of patterns", count(self), count(other))?;
+        self.agree(other)?;
         self.bits.union(&other.bits);
         self.head.count(other.head.items);
         if let Some(n) = self.cardinality() {
             self.head.items = n.round() as u64;
         }
         Ok(())
+    }
+
+    /// Keeps what both filters hold: every common key passes, and a few others that the filter of the
+    /// true intersection would not let pass.
+    pub fn intersect(&mut self, other: &BlockedBloom) -> Result<()> {
+        let both = self.intersection_size(other)?;
+        self.bits.intersect(&other.bits);
+        let most = self.head.items.min(other.head.items);
+        self.head.items = both.map_or(most, |n| n.max(0.0).round() as u64).min(most);
+        Ok(())
+    }
+
+    /// The number of distinct keys in both filters: |A| + |B| − |A ∪ B|, each estimated block by block;
+    /// `None` where a block has no zero left.
+    pub fn intersection_size(&self, other: &BlockedBloom) -> Result<Option<f64>> {
+        let mut union = self.clone();
+        union.union(other)?;
+        let sizes = (self.cardinality(), other.cardinality(), union.cardinality());
+        let (Some(a), Some(b), Some(union)) = sizes else { return Ok(None) };
+        Ok(Some(a + b - union))
+    }
+
+    fn agree(&self, other: &BlockedBloom) -> Result<()> {
+        self.head.agree(&other.head)?;
+        agree("number of blocks", self.blocks(), other.blocks())?;
+        agree("block size", self.block(), other.block())?;
+        agree("k", self.k(), other.k())?;
+        let count = |f: &BlockedBloom| f.patterns.as_ref().map_or(0, Patterns::count);
+        agree("number of patterns", count(self), count(other))
     }
 
     /// Halves the number of blocks: same keys, half the bits, a higher rate. Blocks keep their size,
@@ -540,11 +564,33 @@ impl Filter for BlockedBloom {
     fn as_merge(&mut self) -> Option<&mut dyn Merge> {
         Some(self)
     }
+
+    fn as_algebra(&mut self) -> Option<&mut dyn Algebra> {
+        Some(self)
+    }
 }
 
 impl Insert for BlockedBloom {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         Ok(BlockedBloom::insert(self, record.key))
+    }
+}
+
+impl Algebra for BlockedBloom {
+    fn cardinality(&self) -> Option<f64> {
+        BlockedBloom::cardinality(self)
+    }
+
+    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>> {
+        BlockedBloom::intersection_size(self, other.as_same()?)
+    }
+
+    fn intersect(&mut self, other: &dyn Filter) -> Result<()> {
+        BlockedBloom::intersect(self, other.as_same()?)
+    }
+
+    fn fold(&self) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(BlockedBloom::fold(self)?))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::cells::{AtomicBits, Bits};
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact, text,
+    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact, text,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -289,11 +289,33 @@ impl Filter for Bloom {
     fn as_merge(&mut self) -> Option<&mut dyn Merge> {
         Some(self)
     }
+
+    fn as_algebra(&mut self) -> Option<&mut dyn Algebra> {
+        Some(self)
+    }
 }
 
 impl Insert for Bloom {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         Ok(Bloom::insert(self, record.key))
+    }
+}
+
+impl Algebra for Bloom {
+    fn cardinality(&self) -> Option<f64> {
+        Bloom::cardinality(self)
+    }
+
+    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>> {
+        Bloom::intersection_size(self, other.as_same()?)
+    }
+
+    fn intersect(&mut self, other: &dyn Filter) -> Result<()> {
+        Bloom::intersect(self, other.as_same()?)
+    }
+
+    fn fold(&self) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(Bloom::fold(self)?))
     }
 }
 

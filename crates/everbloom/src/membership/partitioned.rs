@@ -23,7 +23,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
+    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -332,11 +332,33 @@ impl Filter for PartitionedBloom {
     fn as_merge(&mut self) -> Option<&mut dyn Merge> {
         Some(self)
     }
+
+    fn as_algebra(&mut self) -> Option<&mut dyn Algebra> {
+        Some(self)
+    }
 }
 
 impl Insert for PartitionedBloom {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         Ok(PartitionedBloom::insert(self, record.key))
+    }
+}
+
+impl Algebra for PartitionedBloom {
+    fn cardinality(&self) -> Option<f64> {
+        PartitionedBloom::cardinality(self)
+    }
+
+    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>> {
+        PartitionedBloom::intersection_size(self, other.as_same()?)
+    }
+
+    fn intersect(&mut self, other: &dyn Filter) -> Result<()> {
+        PartitionedBloom::intersect(self, other.as_same()?)
+    }
+
+    fn fold(&self) -> Result<Box<dyn Filter>> {
+        Ok(Box::new(PartitionedBloom::fold(self)?))
     }
 }
 
