@@ -1,7 +1,8 @@
 //! Reading records: lines of a file or of stdin, in batches, again if need be.
 //!
-//! Split at LF only, so a CR belongs to its key; an empty line is an empty key; where the variant takes
-//! a value it stands behind the last TAB.
+//! Split at LF only (or at NUL, where asked), so a CR belongs to its key; an empty line is an empty key;
+//! where the variant takes a value it stands behind the last TAB. Input packed by gzip or zstd is
+//! recognized by its first bytes and unpacked.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -13,7 +14,7 @@ use everbloom::hash::SecretKey;
 use everbloom::structure::Source;
 use everbloom::variant::{KeyKind, ValueKind, Variant};
 
-use crate::args::{KeyType, Keyed};
+use crate::args::{KeyType, Text};
 
 /// Bytes read at once; also the longest batch, unless a single line is longer.
 const CHUNK: usize = 1 << 20;
@@ -29,13 +30,30 @@ pub type Visit<'a> = dyn FnMut(&[&[u8]], &[Record<'_>]) -> Result<()> + 'a;
 pub struct Grammar {
     pub key: KeyType,
     pub value: ValueKind,
+    /// What ends a record.
+    pub end: u8,
+    /// Which column is the key, counted from 1, and what separates columns; else the whole line.
+    pub column: Option<(u32, u8)>,
 }
 
 impl Grammar {
+    /// Keys without values.
+    pub fn keys(text: &Text) -> Self {
+        Self {
+            key: text.key_type,
+            value: ValueKind::None,
+            end: if text.null { 0 } else { b'\n' },
+            column: text.field.map(|field| (field, text.delimiter.unwrap_or(b'\t'))),
+        }
+    }
+
     /// The grammar of a variant's records.
-    pub fn of(variant: &Variant, key: KeyType) -> Self {
-        let key = if variant.input.key == KeyKind::Integer { KeyType::U64 } else { key };
-        Self { key, value: variant.input.value }
+    pub fn of(variant: &Variant, text: &Text) -> Self {
+        let mut grammar = Self { value: variant.input.value, ..Self::keys(text) };
+        if variant.input.key == KeyKind::Integer {
+            grammar.key = KeyType::U64;
+        }
+        grammar
     }
 }
 
@@ -81,7 +99,8 @@ impl Lines {
     /// Counts the records.
     pub fn count(&mut self) -> Result<u64> {
         let mut n = 0;
-        let grammar = Grammar { key: KeyType::Bytes, value: ValueKind::None };
+        let grammar =
+            Grammar { key: KeyType::Bytes, value: ValueKind::None, column: None, ..self.grammar };
         self.pass(grammar, &mut |_, batch| {
             n += batch.len() as u64;
             Ok(())
@@ -120,12 +139,28 @@ impl Source for Lines {
     }
 }
 
-fn read(mut input: impl Read, grammar: Grammar, f: &mut Visit<'_>) -> Result<()> {
+/// Unpacks what gzip or zstd packed, and hands everything else through.
+fn unpacked<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    let mut start = Vec::with_capacity(4);
+    input.by_ref().take(4).read_to_end(&mut start)?;
+    let magic: [u8; 4] = start.as_slice().try_into().unwrap_or_default();
+    let whole = io::Cursor::new(start).chain(input);
+    Ok(match magic {
+        [0x1f, 0x8b, 8, _] => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+        [0x28, 0xb5, 0x2f, 0xfd] => {
+            Box::new(ruzstd::decoding::StreamingDecoder::new(whole).map_err(io::Error::other)?)
+        }
+        _ => Box::new(whole),
+    })
+}
+
+fn read(input: impl Read, grammar: Grammar, f: &mut Visit<'_>) -> Result<()> {
+    let mut input = unpacked(input)?;
     let mut buffer: Vec<u8> = Vec::with_capacity(2 * CHUNK);
     let mut line_number = 0;
     loop {
         let got = input.by_ref().take(CHUNK as u64).read_to_end(&mut buffer)?;
-        let complete = match memchr::memrchr(b'\n', &buffer) {
+        let complete = match memchr::memrchr(grammar.end, &buffer) {
             Some(last) => last + 1,
             None => 0,
         };
@@ -142,10 +177,10 @@ fn batch(text: &[u8], grammar: Grammar, before: usize, f: &mut Visit<'_>) -> Res
     if text.is_empty() {
         return Ok(0);
     }
-    let body = text.strip_suffix(b"\n").unwrap_or(text);
+    let body = text.strip_suffix(&[grammar.end]).unwrap_or(text);
     let mut lines: Vec<&[u8]> = Vec::new();
     let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', body) {
+    for end in memchr::memchr_iter(grammar.end, body) {
         lines.push(&body[start..end]);
         start = end + 1;
     }
@@ -154,7 +189,12 @@ fn batch(text: &[u8], grammar: Grammar, before: usize, f: &mut Visit<'_>) -> Res
     let at = |i: usize| move |e: Error| e.context(format!("line {}", before + i + 1));
     let mut split = Vec::with_capacity(lines.len());
     for (i, line) in lines.iter().enumerate() {
-        split.push(parse_value(line, grammar.value).map_err(at(i))?);
+        let (key, value) = parse_value(line, grammar.value).map_err(at(i))?;
+        let key = match grammar.column {
+            Some((number, delimiter)) => column(key, number, delimiter).map_err(at(i))?,
+            None => key,
+        };
+        split.push((key, value));
     }
     let mut integers = Vec::new();
     if grammar.key == KeyType::U64 {
@@ -192,6 +232,14 @@ fn parse_value(line: &[u8], kind: ValueKind) -> Result<(&[u8], Option<Value<'_>>
     Ok((key, Some(value)))
 }
 
+/// The column of a line, counted from 1.
+pub fn column(line: &[u8], number: u32, delimiter: u8) -> Result<&[u8]> {
+    line.split(|byte| *byte == delimiter).nth(number as usize - 1).ok_or_else(|| {
+        let message = format!("there is no column {number}: name another with -f or -d");
+        Error::new(Kind::BadRecord, message)
+    })
+}
+
 fn parse_integer(text: &[u8]) -> Result<[u8; 8]> {
     let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let value =
@@ -203,8 +251,8 @@ fn parse_integer(text: &[u8]) -> Result<[u8; 8]> {
 }
 
 /// The secret key in `--key-file`, if one was given.
-pub fn secret_key(keyed: &Keyed) -> Result<Option<SecretKey>> {
-    let Some(path) = &keyed.key_file else { return Ok(None) };
+pub fn secret_key(file: &Option<PathBuf>) -> Result<Option<SecretKey>> {
+    let Some(path) = file else { return Ok(None) };
     let text = std::fs::read_to_string(path).map_err(|e| {
         Error::from(e).context(format!("cannot read the key file {}", path.display()))
     })?;
@@ -234,7 +282,8 @@ mod tests {
         }
     }
 
-    const PLAIN: Grammar = Grammar { key: KeyType::Bytes, value: ValueKind::None };
+    const PLAIN: Grammar =
+        Grammar { key: KeyType::Bytes, value: ValueKind::None, end: b'\n', column: None };
 
     fn keys(text: &[u8]) -> Vec<Vec<u8>> {
         lines(text, PLAIN).unwrap_or_default().into_iter().map(|(key, _)| key).collect()
@@ -251,19 +300,45 @@ mod tests {
 
     #[test]
     fn values_stand_behind_the_last_tab() {
-        let label = Grammar { key: KeyType::Bytes, value: ValueKind::Label };
+        let label = Grammar { value: ValueKind::Label, ..PLAIN };
         let got = lines(b"a\tb\tc\nd\n", label).unwrap_or_default();
         assert_eq!(got[0], (b"a\tb".to_vec(), Some("Label([99])".to_owned())));
         assert_eq!(got[1], (b"d".to_vec(), None));
-        let weight = Grammar { key: KeyType::Bytes, value: ValueKind::Weight };
+        let weight = Grammar { value: ValueKind::Weight, ..PLAIN };
         let error = lines(b"a\t1\nb\tx\n", weight).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(error.starts_with("line 2: "), "{error}");
         assert!(lines(b"a\tNaN\n", weight).is_err());
     }
 
     #[test]
+    fn columns_and_nul_ends_are_cut() {
+        let csv = Grammar { column: Some((2, b',')), ..PLAIN };
+        let got = lines(b"a,b,c\nd,\n", csv).unwrap_or_default();
+        assert_eq!((got[0].0.as_slice(), got[1].0.as_slice()), (&b"b"[..], &b""[..]));
+        let error = lines(b"a,b\nc\n", csv).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.starts_with("line 2: there is no column 2"), "{error}");
+        let nul = Grammar { end: 0, ..PLAIN };
+        let got = lines(b"a\nb\0c\0", nul).unwrap_or_default();
+        assert_eq!((got[0].0.as_slice(), got[1].0.as_slice()), (&b"a\nb"[..], &b"c"[..]));
+    }
+
+    #[test]
+    fn packed_input_is_unpacked() {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        io::Write::write_all(&mut gz, b"a\nb\n").unwrap_or_default();
+        let zstd = ruzstd::encoding::compress_to_vec(
+            &b"a\nb\n"[..],
+            ruzstd::encoding::CompressionLevel::Fastest,
+        );
+        for packed in [gz.finish().unwrap_or_default(), zstd] {
+            assert_eq!(keys(&packed), [b"a", b"b"]);
+            assert!(lines(&packed[..packed.len() - 5], PLAIN).is_err(), "cut off");
+        }
+    }
+
+    #[test]
     fn integers_are_eight_little_endian_bytes() {
-        let u64s = Grammar { key: KeyType::U64, value: ValueKind::None };
+        let u64s = Grammar { key: KeyType::U64, ..PLAIN };
         let got = lines(b"42\n18446744073709551615\n", u64s).unwrap_or_default();
         assert_eq!(got[0].0, 42u64.to_le_bytes());
         assert_eq!(got[1].0, u64::MAX.to_le_bytes());

@@ -119,6 +119,26 @@ impl Rates {
     }
 }
 
+/// A cell that a query looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// Its index.
+    pub index: u64,
+    /// What it holds.
+    pub value: u64,
+    /// Whether it speaks for the key being a member.
+    pub agrees: bool,
+}
+
+/// The cells at `indices`, each speaking for the key unless it is zero.
+pub(crate) fn touched(indices: &[u64], value: impl Fn(u64) -> u64) -> Vec<Touched> {
+    let cell = |&index: &u64| {
+        let value = value(index);
+        Touched { index, value, agrees: value != 0 }
+    };
+    indices.iter().map(cell).collect()
+}
+
 /// One fact of a filter's shape, for people and machines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
@@ -255,6 +275,12 @@ pub trait Filter: Any + Saved + Send + Sync + fmt::Debug {
 
     /// Whether huge pages back the cells.
     fn huge_pages(&self) -> bool;
+
+    /// The cells a query for the key looks at, for explaining an answer; empty where a variant has no
+    /// cells of its own to show.
+    fn trace(&self, _key: &[u8]) -> Vec<Touched> {
+        Vec::new()
+    }
 
     /// Bits used by cells and by everything else.
     fn memory(&self) -> Memory {

@@ -125,7 +125,8 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn bytes(bytes: &[u8]) -> Value {
+/// Bytes as text, or in base 64 where they are not UTF-8.
+pub fn bytes(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
         Err(_) => json!({ "b64": STANDARD.encode(bytes) }),

@@ -3,4 +3,5 @@
 pub mod json;
 pub mod markdown;
 pub mod picture;
+pub mod svg;
 pub mod table;

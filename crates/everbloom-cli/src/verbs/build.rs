@@ -24,7 +24,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
     variant.check(&goal)?;
     writable(&args.output)?;
 
-    let grammar = Grammar::of(variant, args.keyed.key_type);
+    let grammar = Grammar::of(variant, &args.keyed.text);
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
     let once = variant.build == variant::Build::Streaming && !count_first;
     let mut lines =
@@ -48,7 +48,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
 }
 
 /// The variant called `slug`, which must be a filter.
-fn find(slug: &str) -> Result<&'static Variant> {
+pub fn find(slug: &str) -> Result<&'static Variant> {
     Variant::by_slug(slug).ok_or_else(|| {
         let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
         Stop::Error(format!("--kind {slug}: no such variant; there are {}", slugs.join(", ")))
@@ -56,7 +56,7 @@ fn find(slug: &str) -> Result<&'static Variant> {
 }
 
 fn goal(args: &Build) -> Result<Goal> {
-    let hasher = match secret_key(&args.keyed)? {
+    let hasher = match secret_key(&args.keyed.key_file)? {
         Some(key) => Hasher::keyed(key),
         None => Hasher::seeded(args.seed.unwrap_or(DEFAULT_SEED)),
     };

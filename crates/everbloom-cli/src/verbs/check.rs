@@ -11,9 +11,9 @@ use crate::report::json;
 use crate::{Outcome, Result, Stop, output_error};
 
 pub fn run(args: &Check) -> Result<Outcome> {
-    let opener = Opener::new().key(secret_key(&args.keyed)?).access(Access::Map);
+    let opener = Opener::new().key(secret_key(&args.keyed.key_file)?).access(Access::Map);
     let filter = opener.open(&args.filter)?;
-    let grammar = Grammar::of(filter.variant(), args.keyed.key_type);
+    let grammar = Grammar::of(filter.variant(), &args.keyed.text);
     let mut lines = Lines::new(&args.queries, grammar, Passes::Once)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut some = false;
@@ -59,7 +59,7 @@ fn show(
     write!(out, "{}\t", json::verdict(answer.verdict))?;
     // A query's own value would be mistaken for the detail, so only the key is repeated; integers
     // are repeated as they were typed.
-    let typed = if args.keyed.key_type == crate::args::KeyType::U64 { line } else { key };
+    let typed = if args.keyed.text.key_type == crate::args::KeyType::U64 { line } else { key };
     out.write_all(typed)?;
     out.write_all(b"\t")?;
     match &answer.detail {

@@ -1,21 +1,70 @@
-//! The work, a file per verb.
+//! The work, a file per verb or per group of verbs that are alike.
 
+mod ask;
+mod bench;
 mod build;
 mod catalog;
+mod change;
 mod check;
+mod combine;
+mod dedupe;
 mod demo;
+mod diff;
+mod explain;
 mod info;
+mod join;
+mod plan;
+mod shell;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use everbloom::codec::Opener;
+use everbloom::filter::Filter;
 
 use crate::args::{Args, Verb};
-use crate::{Outcome, Result};
+use crate::records::secret_key;
+use crate::{Outcome, Result, output_error};
 
 /// Does what was asked.
 pub fn run(args: Args) -> Result<Outcome> {
     match args.verb {
-        Verb::Catalog(args) => catalog::run(&args),
+        Verb::Plan(args) => plan::run(&args),
         Verb::Build(args) => build::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Info(args) => info::run(&args),
+        Verb::Add(args) => change::add(&args),
+        Verb::Remove(args) => change::remove(&args),
+        Verb::Count(args) => ask::count(&args),
+        Verb::Get(args) => ask::get(&args),
+        Verb::Age(args) => change::age(&args),
+        Verb::Merge(args) => combine::merge(&args),
+        Verb::Intersect(args) => combine::intersect(&args),
+        Verb::Fold(args) => combine::fold(&args),
+        Verb::Estimate(args) => combine::estimate(&args),
+        Verb::Dedupe(args) => dedupe::run(&args),
+        Verb::Diff(args) => diff::run(&args),
+        Verb::Join(args) => join::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Bench(args) => bench::run(&args),
+        Verb::Catalog(args) => catalog::run(&args),
         Verb::Demo => demo::run(),
+        Verb::Completions { shell } => shell::completions(shell),
+        Verb::Man => shell::man(),
     }
+}
+
+/// The filter at `path`, to be changed or asked.
+fn opened(path: &Path, key_file: &Option<PathBuf>) -> Result<Box<dyn Filter>> {
+    Ok(Opener::new().key(secret_key(key_file)?).open(path)?)
+}
+
+/// Writes text to stdout.
+fn print(text: &str) -> Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes bytes to stdout.
+fn print_bytes(bytes: &[u8]) -> Result<()> {
+    io::stdout().write_all(bytes).map_err(output_error)
 }

@@ -24,7 +24,7 @@ use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
     Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, fact,
+    Seen, Touched, fact, touched,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -214,6 +214,11 @@ impl Filter for Counting {
 
     fn huge_pages(&self) -> bool {
         self.counters.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
+        touched(&indices, |i| self.counters.get(i))
     }
 
     fn as_insert(&mut self) -> Option<&mut dyn Insert> {

@@ -42,10 +42,12 @@ use std::cell::Cell;
 use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Age, Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, real};
+use crate::filter::{
+    Age, Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, Touched, fact, real, touched,
+};
 use crate::hash::{Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
-use crate::probe::{Probe, Scheme};
+use crate::probe::{Coincide, Probe, Scheme};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{mean_over, tail};
 use crate::variant::{
@@ -467,6 +469,11 @@ impl Filter for Stable {
 
     fn huge_pages(&self) -> bool {
         self.cells.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
+        touched(&indices, |i| self.cells.get(i))
     }
 
     fn as_insert(&mut self) -> Option<&mut dyn Insert> {

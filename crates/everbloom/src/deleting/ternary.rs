@@ -29,7 +29,8 @@ use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Verdict, fact,
+    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Touched, Verdict,
+    fact, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -277,6 +278,10 @@ impl Filter for Ternary {
 
     fn huge_pages(&self) -> bool {
         self.cells.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        touched(&self.indices(key), |i| self.cells.get(i))
     }
 
     fn as_insert(&mut self) -> Option<&mut dyn Insert> {

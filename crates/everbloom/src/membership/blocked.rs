@@ -29,7 +29,8 @@ use crate::cells::Bits;
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
+    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
+    fact, touched,
 };
 use crate::hash::{Digest, Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -555,6 +556,20 @@ impl Filter for BlockedBloom {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let indices: Vec<u64> = match &self.patterns {
+            None => self.probe.indices(digest).collect(),
+            Some(patterns) => {
+                let start = self.probe.block_of(digest) * self.block();
+                let mask = patterns.of(digest);
+                let inside = |i: &u64| mask[(i / 64) as usize] >> (i % 64) & 1 != 0;
+                (0..self.block()).filter(inside).map(|i| start + i).collect()
+            }
+        };
+        touched(&indices, |i| self.bits.get(i).into())
     }
 
     fn as_insert(&mut self) -> Option<&mut dyn Insert> {

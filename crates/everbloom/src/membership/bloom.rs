@@ -21,11 +21,12 @@ use crate::cells::{AtomicBits, Bits};
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact, text,
+    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
+    fact, text, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
-use crate::probe::{Probe, Scheme};
+use crate::probe::{Coincide, Probe, Scheme};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
 use crate::variant::{
@@ -280,6 +281,11 @@ impl Filter for Bloom {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
+        touched(&indices, |i| self.bits.get(i).into())
     }
 
     fn as_insert(&mut self) -> Option<&mut dyn Insert> {

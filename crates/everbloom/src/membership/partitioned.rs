@@ -23,11 +23,12 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
+    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
+    fact, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
-use crate::probe::{MAX_K, Partitioned, Probe, Scheme};
+use crate::probe::{Coincide, MAX_K, Partitioned, Probe, Scheme};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
 use crate::variant::{Ability, Build, EntryKind, FalseNegatives, Form, Input, Variant};
@@ -323,6 +324,11 @@ impl Filter for PartitionedBloom {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
+        touched(&indices, |i| self.bits.get(i).into())
     }
 
     fn as_insert(&mut self) -> Option<&mut dyn Insert> {

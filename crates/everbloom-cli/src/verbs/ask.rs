@@ -1,0 +1,83 @@
+//! `everbloom count`, `get`: what a filter knows of keys beyond membership.
+
+use std::io::{self, BufWriter, Write};
+
+use everbloom::error::{Error, Kind};
+use everbloom::filter::Filter;
+use serde_json::json;
+
+use super::opened;
+use crate::args::{Ask, KeyType};
+use crate::records::{Grammar, Lines, Passes};
+use crate::report::json::bytes;
+use crate::{Outcome, Result, output_error};
+
+/// What is printed behind a key; nothing for a key that has none.
+type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::error::Result<Option<Vec<u8>>>;
+
+pub fn count(args: &Ask) -> Result<Outcome> {
+    // Every key gets its estimate, also 0, as the file of queries has it.
+    ask(args, "count", |filter, key| match filter.as_count() {
+        Some(count) => Ok(Some(count.count(key).to_string().into_bytes())),
+        None => Err(unable(filter, "count keys: `everbloom plan --need count`")),
+    })
+}
+
+pub fn get(args: &Ask) -> Result<Outcome> {
+    ask(args, "value", |filter, key| {
+        let slug = filter.variant().slug;
+        match filter.as_lookup() {
+            Some(lookup) => Ok(lookup.get(key)),
+            None => Err(Error::new(
+                Kind::Unsupported,
+                format!("a {slug} filter cannot hold values: `everbloom plan --need values`"),
+            )),
+        }
+    })
+}
+
+fn unable(filter: &dyn Filter, what: &str) -> Error {
+    Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.variant().slug))
+}
+
+fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
+    let mut filter = opened(&args.filter, &args.keyed.key_file)?;
+    let grammar = Grammar::of(filter.variant(), &args.keyed.text);
+    let mut lines = Lines::new(&args.keys, grammar, Passes::Once)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut some = false;
+    let mut broken = None;
+    let done = lines.each(&mut |lines, records| {
+        for (line, record) in lines.iter().zip(records) {
+            let Some(value) = lookup(&mut *filter, record.key)? else { continue };
+            some |= value != b"0";
+            let key = if grammar.key == KeyType::U64 { line } else { record.key };
+            let written = if args.json {
+                let value =
+                    match std::str::from_utf8(&value).ok().and_then(|v| v.parse::<u64>().ok()) {
+                        Some(number) if name == "count" => json!(number),
+                        _ => bytes(&value),
+                    };
+                let mut object = json!({ "key": bytes(key) });
+                object[name] = value;
+                writeln!(out, "{object}")
+            } else {
+                out.write_all(key)
+                    .and_then(|()| out.write_all(b"\t"))
+                    .and_then(|()| out.write_all(&value))
+                    .and_then(|()| out.write_all(b"\n"))
+            };
+            if let Err(e) = written {
+                broken = Some(e);
+                return Err(Error::new(Kind::Io, "output"));
+            }
+        }
+        Ok(())
+    });
+    if let Some(e) = broken {
+        return Err(output_error(e));
+    }
+    done?;
+    out.flush().map_err(output_error)?;
+    Ok(if some { Outcome::Some } else { Outcome::None })
+}

@@ -1,0 +1,111 @@
+//! `everbloom add`, `remove`, `age`: changes to a filter file, whole or not at all.
+
+use std::path::Path;
+
+use everbloom::codec::{self, Opener};
+use everbloom::error::{Error, Kind};
+use everbloom::filter::{Filter, Record, Value};
+use serde_json::json;
+
+use super::{opened, print};
+use crate::args::{Age, Change};
+use crate::quantity::{integer_text, rate_text};
+use crate::records::{Grammar, Lines, Passes, secret_key};
+use crate::{Outcome, Result};
+
+/// What is done with each key.
+type Step = fn(&mut dyn Filter, Record<'_>) -> everbloom::error::Result<()>;
+
+pub fn add(args: &Change) -> Result<Outcome> {
+    change(args, "added", |filter, record| {
+        if let Some(insert) = filter.as_insert() {
+            return insert.insert(record).map(drop);
+        }
+        let slug = filter.variant().slug;
+        match (filter.as_lookup(), record.value) {
+            (Some(lookup), Some(Value::Label(value) | Value::Bytes(value))) => {
+                lookup.set(record.key, value)
+            }
+            (Some(_), _) => Err(Error::new(Kind::BadRecord, "no value: write key<TAB>value")),
+            (None, _) => Err(unable(slug, "take further keys: build it again")),
+        }
+    })
+}
+
+pub fn remove(args: &Change) -> Result<Outcome> {
+    change(args, "removed", |filter, record| match filter.as_remove() {
+        Some(remove) => remove.remove(record),
+        None => Err(unable(filter.variant().slug, "remove keys: `everbloom plan --need delete`")),
+    })
+}
+
+fn unable(slug: &str, what: &str) -> Error {
+    Error::new(Kind::Unsupported, format!("a {slug} filter cannot {what}"))
+}
+
+/// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
+fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
+    let mut filter = opened(&args.filter, &args.keyed.key_file)?;
+    let grammar = Grammar::of(filter.variant(), &args.keyed.text);
+    let mut lines = Lines::new(&args.keys, grammar, Passes::Once)?;
+    let (mut accepted, mut refused) = (0u64, 0u64);
+    lines.each(&mut |lines, records| {
+        for (line, record) in lines.iter().zip(records) {
+            match step(&mut *filter, *record) {
+                Ok(()) => accepted += 1,
+                // What no key can do is one error, not one per key.
+                Err(e) if e.kind() == Kind::Unsupported => return Err(e),
+                Err(e) => {
+                    refused += 1;
+                    eprintln!("everbloom: refused {:?}: {e}", String::from_utf8_lossy(line));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    if accepted > 0 {
+        codec::save(&*filter, &args.filter)?;
+    }
+    report(args, done, &*filter, accepted, refused)
+}
+
+fn report(
+    args: &Change,
+    done: &str,
+    filter: &dyn Filter,
+    accepted: u64,
+    refused: u64,
+) -> Result<Outcome> {
+    let (items, now) = (filter.head().items, filter.now().fpr);
+    if args.json {
+        let mut object = json!({ "refused": refused, "items": items, "fpr_now": now });
+        object[done] = accepted.into();
+        print(&format!("{object:#}\n"))?;
+    }
+    let rate = now.map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
+    let refused_text =
+        if refused > 0 { format!(", {} refused", integer_text(refused)) } else { String::new() };
+    eprintln!(
+        "{}: {} {done}{refused_text}; {} items{rate}",
+        args.filter.display(),
+        integer_text(accepted),
+        integer_text(items)
+    );
+    Ok(if refused > 0 { Outcome::None } else { Outcome::Some })
+}
+
+pub fn age(args: &Age) -> Result<Outcome> {
+    let path: &Path = &args.filter;
+    let opener = Opener::new().key(secret_key(&args.key_file)?);
+    let mut filter = opener.open(path)?;
+    let slug = filter.variant().slug;
+    let age = filter.as_age().ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?;
+    age.age(args.ticks);
+    codec::save(&*filter, path)?;
+    let now = filter
+        .now()
+        .fpr
+        .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
+    eprintln!("{}: {} ticks passed{now}", path.display(), integer_text(args.ticks));
+    Ok(Outcome::Some)
+}

@@ -1,0 +1,106 @@
+//! `everbloom merge`, `intersect`, `fold`, `estimate`: filters of sets as if they were the sets.
+
+use std::path::Path;
+
+use everbloom::codec;
+use everbloom::error::{Error, Kind};
+use everbloom::filter::{Algebra, Filter};
+use serde_json::json;
+
+use super::{opened, print};
+use crate::args::{Estimate, Fold, Merge};
+use crate::quantity::{integer_text, rate_text};
+use crate::report::table;
+use crate::{Outcome, Result, Stop};
+
+pub fn merge(args: &Merge) -> Result<Outcome> {
+    combine(args, |filter, other| {
+        let slug = filter.variant().slug;
+        let merge = filter.as_merge().ok_or_else(|| {
+            let message = format!("{slug} filters cannot be merged: `everbloom plan --need merge`");
+            Error::new(Kind::Unsupported, message)
+        })?;
+        merge.merge(other)
+    })
+}
+
+pub fn intersect(args: &Merge) -> Result<Outcome> {
+    combine(args, |filter, other| algebra(filter)?.intersect(other))
+}
+
+fn algebra(filter: &mut dyn Filter) -> everbloom::error::Result<&mut dyn Algebra> {
+    let slug = filter.variant().slug;
+    filter.as_algebra().ok_or_else(|| {
+        let message = format!(
+            "{slug} filters cannot be intersected, folded or measured against each other; \
+             bloom, partitioned and blocked ones can"
+        );
+        Error::new(Kind::Unsupported, message)
+    })
+}
+
+fn combine(
+    args: &Merge,
+    step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::error::Result<()>,
+) -> Result<Outcome> {
+    let (first, others) =
+        args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
+    let mut filter = opened(first, &args.key_file)?;
+    for path in others {
+        let other = opened(path, &args.key_file)?;
+        step(&mut *filter, &*other).map_err(|e| e.context(path.display()))?;
+    }
+    save(&*filter, &args.output)
+}
+
+pub fn fold(args: &Fold) -> Result<Outcome> {
+    let mut filter = opened(&args.filter, &args.key_file)?;
+    for _ in 0..args.times {
+        filter = algebra(&mut *filter)?.fold().map_err(|e| e.context(args.filter.display()))?;
+    }
+    save(&*filter, &args.output)
+}
+
+fn save(filter: &dyn Filter, output: &Path) -> Result<Outcome> {
+    codec::save(filter, output)?;
+    let rate = filter
+        .now()
+        .fpr
+        .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
+    eprintln!("{}: about {} items{rate}", output.display(), integer_text(filter.head().items));
+    Ok(Outcome::Some)
+}
+
+pub fn estimate(args: &Estimate) -> Result<Outcome> {
+    let mut a = opened(&args.a, &args.key_file)?;
+    let mut b = opened(&args.b, &args.key_file)?;
+    let full = |path: &Path| {
+        Stop::Error(format!("{}: too full to tell how many keys are in it", path.display()))
+    };
+    let size_b = algebra(&mut *b)?.cardinality().ok_or_else(|| full(&args.b))?;
+    let ours = algebra(&mut *a)?;
+    let size_a = ours.cardinality().ok_or_else(|| full(&args.a))?;
+    let shared = ours.intersection_size(&*b)?.ok_or_else(|| full(&args.a))?;
+    // Estimates scatter; what they estimate stays within the sets.
+    let shared = shared.clamp(0.0, size_a.min(size_b));
+    let union = size_a + size_b - shared;
+    let jaccard = if union > 0.0 { shared / union } else { 1.0 };
+    if args.json {
+        let object = json!({
+            "a": size_a, "b": size_b, "union": union, "intersection": shared, "jaccard": jaccard,
+        });
+        print(&format!("{object:#}\n"))?;
+    } else {
+        let row =
+            |name: &str, value: f64| vec![name.to_owned(), integer_text(value.round() as u64)];
+        let rows = vec![
+            row("a", size_a),
+            row("b", size_b),
+            row("union", union),
+            row("intersection", shared),
+            vec!["jaccard".to_owned(), format!("{jaccard:.4}")],
+        ];
+        print(&(table::table(1, &["set", "keys, about"], rows) + "\n"))?;
+    }
+    Ok(Outcome::Some)
+}

@@ -1,0 +1,117 @@
+//! `everbloom dedupe`: first sights of a stream.
+//!
+//! Three ways, by what is dear. The default grows with the distinct lines and remembers them all
+//! (`scalable`); a window has fixed memory and forgets (`stable`); the exact check keeps every line's
+//! digest, and asks it only about lines that the filter takes for seen.
+
+use std::collections::HashSet;
+use std::io::{self, BufWriter, Write};
+
+use everbloom::decaying::Stable;
+use everbloom::error::{Error, Kind};
+use everbloom::filter::{Filter, Seen};
+use everbloom::growing::Scalable;
+use everbloom::hash::{Digest, Hasher};
+
+use crate::args::Dedupe;
+use crate::quantity::{bytes_text, integer_text};
+use crate::records::{Grammar, Lines, Passes};
+use crate::{Outcome, Result, output_error};
+
+/// Capacity of the first layer of a growing filter.
+const FIRST: u64 = 1 << 16;
+
+enum Memory {
+    Growing(Scalable),
+    Window(Stable),
+    Exact(Scalable, HashSet<Digest>),
+}
+
+impl Memory {
+    fn new(args: &Dedupe) -> everbloom::error::Result<Self> {
+        Ok(match (args.window, args.exact_check) {
+            (Some(lines), _) => Memory::Window(Stable::with_rate(lines, args.fpr)?),
+            (None, true) => Memory::Exact(Scalable::with_rate(FIRST, args.fpr)?, HashSet::new()),
+            (None, false) => Memory::Growing(Scalable::with_rate(FIRST, args.fpr)?),
+        })
+    }
+
+    /// Whether the line is new, as far as this memory can tell; it is remembered.
+    fn first_sight(&mut self, line: &[u8]) -> everbloom::error::Result<bool> {
+        Ok(match self {
+            Memory::Growing(filter) => filter.insert(line)? == Seen::New,
+            Memory::Window(filter) => filter.insert(line) == Seen::New,
+            Memory::Exact(filter, digests) => {
+                let digest = Hasher::seeded(1).digest(line);
+                let new = filter.insert(line)? == Seen::New;
+                // A line the filter does not know is new for certain; the others are looked up.
+                digests.insert(digest) || new
+            }
+        })
+    }
+
+    fn fpr(&self) -> f64 {
+        match self {
+            Memory::Growing(filter) => filter.now().fpr.unwrap_or(0.0),
+            Memory::Window(filter) => filter.now().fpr.unwrap_or(0.0),
+            Memory::Exact(..) => 0.0,
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Memory::Growing(filter) => filter.memory().total() / 8,
+            Memory::Window(filter) => filter.memory().total() / 8,
+            Memory::Exact(filter, digests) => {
+                filter.memory().total() / 8 + digests.capacity() as u64 * 17
+            }
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        match self {
+            Memory::Growing(_) => "all lines, in a growing filter (scalable)",
+            Memory::Window(_) => "the latest lines, in fixed memory (stable)",
+            Memory::Exact(..) => "all lines, checked by their digests",
+        }
+    }
+}
+
+pub fn run(args: &Dedupe) -> Result<Outcome> {
+    let mut memory = Memory::new(args)?;
+    let mut input = Lines::new("-".as_ref(), Grammar::keys(&args.text), Passes::Once)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let (mut lines, mut duplicates, mut wrong) = (0u64, 0u64, 0.0);
+    let mut broken = None;
+    let end = if args.text.null { b"\0" } else { b"\n" };
+    let done = input.each(&mut |batch, records| {
+        let before = duplicates;
+        for (line, record) in batch.iter().zip(records) {
+            if !memory.first_sight(record.key)? {
+                duplicates += 1;
+            } else if let Err(e) = out.write_all(line).and_then(|()| out.write_all(end)) {
+                broken = Some(e);
+                return Err(Error::new(Kind::Io, "output"));
+            }
+        }
+        lines += batch.len() as u64;
+        // Of the new lines, a share of the present rate was taken for seen: new = kept/(1 − f).
+        let (kept, f) = ((batch.len() as u64 - (duplicates - before)) as f64, memory.fpr());
+        wrong += kept * f / (1.0 - f).max(1e-9);
+        Ok(())
+    });
+    if let Some(e) = broken {
+        return Err(output_error(e));
+    }
+    done?;
+    out.flush().map_err(output_error)?;
+    eprintln!(
+        "{} lines, {} duplicates dropped, about {:.1} of them wrongly; remembers {}; {}",
+        integer_text(lines),
+        integer_text(duplicates),
+        wrong,
+        memory.words(),
+        bytes_text(memory.bytes()),
+    );
+    Ok(if lines > 0 { Outcome::Some } else { Outcome::None })
+}

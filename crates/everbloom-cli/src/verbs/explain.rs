@@ -1,0 +1,67 @@
+//! `everbloom explain`: how a filter comes to its answer for one key.
+
+use everbloom::filter::{Record, Touched};
+
+use super::{opened, print};
+use crate::args::{Explain, KeyType};
+use crate::quantity::{integer_text, rate_text};
+use crate::report::json;
+use crate::{Outcome, Result, Stop};
+
+pub fn run(args: &Explain) -> Result<Outcome> {
+    let filter = opened(&args.filter, &args.keyed.key_file)?;
+    let typed = args.key.as_encoded_bytes();
+    let key = match args.keyed.text.key_type {
+        KeyType::Bytes => typed.to_vec(),
+        KeyType::U64 => {
+            let number = args.key.to_str().and_then(|t| t.parse::<u64>().ok());
+            let bad = || Stop::Error(format!("{:?} is not a decimal integer below 2^64", args.key));
+            number.ok_or_else(bad)?.to_le_bytes().to_vec()
+        }
+    };
+    let digest = filter.head().hasher.digest(&key);
+    let answer = filter.query(Record::key(&key))?;
+    let cells = filter.trace(&key);
+    let mut out = format!(
+        "{:>9}  {}\n{:>9}  {} → {:016x} {:016x}\n",
+        "key",
+        String::from_utf8_lossy(typed),
+        "digest",
+        filter.head().hasher.id(),
+        digest.h1,
+        digest.h2
+    );
+    if cells.is_empty() {
+        out += &format!("{:>9}  a {} filter has none to show\n", "cells", filter.variant().slug);
+    } else {
+        out += &drawing(&cells);
+    }
+    let odds = match filter.now().fpr {
+        Some(p) => format!(" ({} of all non-members get this far)", rate_text(p)),
+        None => String::new(),
+    };
+    let present = answer.verdict != everbloom::filter::Verdict::Absent;
+    out += &format!(
+        "{:>9}  {}{}\n",
+        "verdict",
+        json::verdict(answer.verdict),
+        if present { odds } else { String::new() }
+    );
+    print(&out)?;
+    Ok(if present { Outcome::Some } else { Outcome::None })
+}
+
+/// A line per probe: the index, the cell, whether it speaks for the key.
+fn drawing(cells: &[Touched]) -> String {
+    let width = cells.iter().map(|c| integer_text(c.index).chars().count()).max().unwrap_or(1);
+    let line = |(i, cell): (usize, &Touched)| {
+        format!(
+            "{:>9}  cell {:>width$}  [{}] {}\n",
+            format!("probe {}", i + 1),
+            integer_text(cell.index),
+            cell.value,
+            if cell.agrees { "●" } else { "○ never touched by this key" },
+        )
+    };
+    cells.iter().enumerate().map(line).collect()
+}

@@ -1,0 +1,262 @@
+//! `everbloom plan`: which filter, how big, how good?
+
+use everbloom::catalog::VARIANTS;
+use everbloom::filter::FactValue;
+use everbloom::plan::{DEFAULT_FPR, Expect, Goal, Load};
+use everbloom::sample;
+use everbloom::theory::bound;
+use everbloom::variant::{EntryKind, FalseNegatives, Variant};
+use serde_json::{Value, json};
+
+use super::print;
+use crate::args::Plan;
+use crate::quantity::{bytes_text, integer_text, rate_text};
+use crate::report::svg::{Curve, log_curves};
+use crate::report::{json as json_report, picture, table};
+use crate::{Outcome, Result, Stop};
+
+/// A variant that can do what is asked, and what it would cost.
+struct Candidate {
+    variant: &'static Variant,
+    items: u64,
+    expect: Expect,
+    probes: Option<u64>,
+}
+
+impl Candidate {
+    fn bits_per_item(&self) -> f64 {
+        self.expect.bits as f64 / self.items as f64
+    }
+
+    fn times_bound(&self) -> f64 {
+        bound::times_bound(self.expect.bits as f64, self.items as f64, self.expect.fpr)
+    }
+}
+
+pub fn run(args: &Plan) -> Result<Outcome> {
+    let variants = fitting(&args.need)?;
+    if args.items.is_none() && args.fpr.is_none() && args.memory.is_none() {
+        return list(args, &variants);
+    }
+    let (mut candidates, mut refusals) = (Vec::new(), Vec::new());
+    for variant in variants {
+        match candidate(args, variant) {
+            Ok(Some(candidate)) => candidates.push(candidate),
+            Ok(None) => refusals.push(format!("{}: no formula for its size", variant.slug)),
+            Err(Stop::Error(reason)) => refusals.push(format!("{}: {reason}", variant.slug)),
+            Err(stop) => return Err(stop),
+        }
+    }
+    // What promises every member comes first; then the better rate where memory is given, and the
+    // fewer bits where it is not.
+    let misses = |c: &Candidate| c.expect.fnr > 0.0;
+    let cost = |c: &Candidate| match (args.memory, args.fpr) {
+        (Some(_), None) => c.expect.fpr,
+        (Some(_), Some(_)) => 1.0 / c.items as f64,
+        _ => c.bits_per_item(),
+    };
+    candidates.sort_by(|a, b| misses(a).cmp(&misses(b)).then(cost(a).total_cmp(&cost(b))));
+    if candidates.is_empty() {
+        let reason =
+            refusals.first().cloned().unwrap_or_else(|| "no variant has all the needs".into());
+        return Err(Stop::Error(format!("nothing fits; {reason}")));
+    }
+    let curves =
+        if args.plot || args.svg.is_some() { curves(&candidates, args) } else { Vec::new() };
+    if let Some(path) = &args.svg {
+        let picture = log_curves("False-positive rate", "bits per key", "rate", &curves);
+        std::fs::write(path, picture)
+            .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
+        eprintln!("{}: drawn", path.display());
+    }
+    if args.json {
+        let rows: Vec<Value> = candidates.iter().map(entry).collect();
+        print(&format!("{:#}\n", json!({ "candidates": rows, "refused": refusals })))?;
+    } else {
+        print(&show(&candidates, &refusals))?;
+        if args.plot {
+            print(&plot(&curves))?;
+        }
+    }
+    Ok(Outcome::Some)
+}
+
+/// The filters that have every need.
+fn fitting(needs: &[String]) -> Result<Vec<&'static Variant>> {
+    let filters = || VARIANTS.iter().copied().filter(|v| v.kind == EntryKind::Filter);
+    for need in needs {
+        if !filters().any(|v| v.needs.contains(&need.as_str())) {
+            let mut all: Vec<&str> = filters().flat_map(|v| v.needs).copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            return Err(Stop::Error(format!("--need {need}: the needs are {}", all.join(", "))));
+        }
+    }
+    Ok(filters().filter(|v| needs.iter().all(|n| v.needs.contains(&n.as_str()))).collect())
+}
+
+fn candidate(args: &Plan, variant: &'static Variant) -> Result<Option<Candidate>> {
+    let goal = Goal { items: args.items, fpr: args.fpr, bits: args.memory, ..Goal::default() };
+    let expect_at = |goal: &Goal, n: u64| variant.expect(goal, &Load::items(n));
+    let items = match (args.items, args.memory) {
+        (Some(n), _) => n,
+        (None, Some(room)) => most_items(room, &|n| {
+            let goal = Goal::new(n, args.fpr.unwrap_or(DEFAULT_FPR));
+            expect_at(&goal, n).ok().flatten().map(|e| e.bits)
+        })?,
+        (None, None) => return Err(Stop::Error("how many items? give -n or --memory".to_owned())),
+    };
+    let goal = Goal { items: Some(items), ..goal };
+    let Some(expect) = expect_at(&goal, items)? else { return Ok(None) };
+    Ok(Some(Candidate { variant, items, expect, probes: probes(variant, &goal, expect.bits) }))
+}
+
+/// The largest number of items whose filter fits.
+fn most_items(room: u64, bits: &dyn Fn(u64) -> Option<u64>) -> Result<u64> {
+    let fits = |n: u64| bits(n).is_some_and(|b| b <= room);
+    if !fits(1) {
+        return Err(Stop::Error("not even one item fits into the memory".to_owned()));
+    }
+    let (mut low, mut high) = (1u64, 2u64);
+    while fits(high) && high < 1 << 48 {
+        (low, high) = (high, high * 2);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    Ok(low)
+}
+
+/// Cells looked at per key: what an empty filter of that shape says. Pages that are never touched cost
+/// nothing, but there is no need to map the largest ones.
+fn probes(variant: &'static Variant, goal: &Goal, bits: u64) -> Option<u64> {
+    if bits > 64 << 30 {
+        return None;
+    }
+    let filter = sample::build(variant, goal, &[]).ok()?;
+    let facts = filter.describe();
+    let number = |name: &str| {
+        facts.iter().find(|f| f.name == name).and_then(|f| match f.value {
+            FactValue::Integer(v) => Some(v),
+            _ => None,
+        })
+    };
+    number("k").or_else(|| Some(number("k0")? + number("k1")?))
+}
+
+fn show(candidates: &[Candidate], refusals: &[String]) -> String {
+    let rows = candidates.iter().map(|c| {
+        let form = &c.variant.forms[0];
+        let abilities: Vec<_> = form.abilities.iter().map(|a| a.name()).collect();
+        vec![
+            c.variant.slug.to_owned(),
+            abilities.join(" "),
+            integer_text(c.items),
+            format!("{:.2}", c.bits_per_item()),
+            bytes_text(c.expect.bits.div_ceil(8)),
+            c.probes.map_or("–".to_owned(), |k| k.to_string()),
+            rate_text(c.expect.fpr),
+            if c.expect.fnr > 0.0 { rate_text(c.expect.fnr) } else { "0".to_owned() },
+            format!("{:.2}", c.times_bound()),
+        ]
+    });
+    let header =
+        ["variant", "can", "items", "bits/item", "size", "probes", "rate", "misses", "× bound"];
+    let mut out = table::table(2, &header, rows.collect()) + "\n";
+    out += &format!("\n{}\n", reason(candidates));
+    for refusal in refusals {
+        out += &format!("not {refusal}\n");
+    }
+    out
+}
+
+/// Why the first is first.
+fn reason(candidates: &[Candidate]) -> String {
+    let best = &candidates[0];
+    let promise = match best.variant.forms[0].false_negatives {
+        FalseNegatives::Never => "misses no member",
+        FalseNegatives::NeverWhile(_) => "misses no member while its condition holds",
+        FalseNegatives::Possible(_) => "does the job, though it may miss members",
+    };
+    let ahead = candidates.get(1).map_or(String::new(), |second| {
+        let share = second.bits_per_item() / best.bits_per_item() - 1.0;
+        format!("; the next, {}, takes {:.0} % more bits", second.variant.slug, share * 100.0)
+    });
+    format!(
+        "{}: of those that can do it, it {promise} in the fewest bits, {:.2} times the lower bound{ahead}.\n{}: {}.",
+        best.variant.slug,
+        best.times_bound(),
+        best.variant.name,
+        best.variant.meaning
+    )
+}
+
+fn entry(c: &Candidate) -> Value {
+    json!({
+        "slug": c.variant.slug,
+        "entry": c.variant.entry,
+        "items": c.items,
+        "bits": c.expect.bits,
+        "bits_per_item": c.bits_per_item(),
+        "probes": c.probes,
+        "fpr": c.expect.fpr,
+        "fnr": c.expect.fnr,
+        "undecided": c.expect.undecided,
+        "times_bound": c.times_bound(),
+    })
+}
+
+/// Without numbers: who can do it at all.
+fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
+    if args.need.is_empty() {
+        return Err(Stop::Error(
+            "plan for what? give -n and -p, -n and --memory, --memory and -p, or --need".to_owned(),
+        ));
+    }
+    if args.json {
+        let entries: Vec<Value> = variants.iter().map(|v| json_report::variant(v)).collect();
+        print(&format!("{:#}\n", Value::Array(entries)))?;
+    } else {
+        let row = |v: &&&Variant| {
+            vec![v.slug.to_owned(), v.name.to_owned(), v.needs.join(", "), v.meaning.to_owned()]
+        };
+        let rows: Vec<_> = variants.iter().collect::<Vec<_>>().iter().map(row).collect();
+        print(&(table::table(4, &["variant", "name", "serves", "items and rate"], rows) + "\n"))?;
+    }
+    Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })
+}
+
+/// Rate over bits per key of the first few candidates, and the lower bound.
+fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Curve> {
+    let n = args.items.unwrap_or_else(|| candidates[0].items).min(1_000_000);
+    let mut out = vec![Curve {
+        name: "lower bound".to_owned(),
+        points: (1..=24).map(|c| (f64::from(c), 0.5f64.powi(c))).collect(),
+    }];
+    for c in candidates.iter().take(6) {
+        let rate = |bits: u64| {
+            let goal = Goal { items: Some(n), bits: Some(n * bits), ..Goal::default() };
+            c.variant.expect(&goal, &Load::items(n)).ok().flatten().map(|e| (bits as f64, e.fpr))
+        };
+        let points: Vec<_> = (1..=24).filter_map(rate).collect();
+        if points.len() > 1 {
+            out.push(Curve { name: c.variant.slug.to_owned(), points });
+        }
+    }
+    out
+}
+
+fn plot(curves: &[Curve]) -> String {
+    let Some(best) = curves.get(1) else { return String::new() };
+    let points: Vec<picture::Point> = best
+        .points
+        .iter()
+        .map(|(x, y)| picture::Point { x: *x, predicted: 0.5f64.powf(*x), measured: *y })
+        .collect();
+    format!(
+        "\nrate over bits per key: ● {}, · the lower bound\n\n{}\n",
+        best.name,
+        picture::curve(&points, 16, rate_text)
+    )
+}
