@@ -60,7 +60,7 @@ fn drawing(cells: &[Touched]) -> String {
             format!("probe {}", i + 1),
             integer_text(cell.index),
             cell.value,
-            if cell.agrees { "●" } else { "○ never touched by this key" },
+            if cell.agrees { "●" } else { "○ no member set it" },
         )
     };
     cells.iter().enumerate().map(line).collect()
