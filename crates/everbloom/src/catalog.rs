@@ -10,4 +10,6 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::blocked::VARIANT,
     &counting::counting_bloom::VARIANT,
     &growing::scalable::VARIANT,
+    &membership::two_choices::VARIANT,
+    &membership::best_of_n::VARIANT,
 ];

@@ -1,9 +1,11 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
 mod evidence {
+    mod best_of_n;
     mod blocked;
     mod bloom;
     mod counting;
     mod partitioned;
     mod scalable;
+    mod two_choices;
 }

@@ -1,9 +1,13 @@
 //! Is this key in the set? Filters that answer that and little else.
 
+pub mod best_of_n;
 pub mod blocked;
 pub mod bloom;
 pub mod partitioned;
+pub mod two_choices;
 
+pub use best_of_n::BestOfN;
 pub use blocked::BlockedBloom;
 pub use bloom::{AtomicBloom, Bloom};
 pub use partitioned::PartitionedBloom;
+pub use two_choices::TwoChoices;

@@ -9,6 +9,7 @@
 //! | [`bloom`] | F1, F2 | rate, size, probes, capacity and estimates of the standard filter |
 //! | [`bound`] | F7 | the fewest bits any filter can do with |
 //! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
+//! | [`choice`] | R11, R12, R13 | how full a filter gets that chooses among hash functions |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
@@ -21,13 +22,14 @@
 pub mod blocked;
 pub mod bloom;
 pub mod bound;
+pub mod choice;
 pub mod counting;
 pub mod generalized;
 pub mod tail;
 
 mod gamma;
 mod occupancy;
-mod search;
+pub(crate) mod search;
 
 /// Asserts that a computed value shows the printed digits: within half a unit of the last one.
 #[cfg(test)]
