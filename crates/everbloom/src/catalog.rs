@@ -11,5 +11,6 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::counting_bloom::VARIANT,
     &growing::scalable::VARIANT,
     &membership::two_choices::VARIANT,
+    &membership::partitioned_hashing::VARIANT,
     &membership::best_of_n::VARIANT,
 ];

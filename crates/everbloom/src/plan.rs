@@ -353,7 +353,8 @@ impl Flat {
         Ok(Self { m, k: k_set.unwrap_or_else(|| bloom::best_k(m, n)) })
     }
 
-    /// m and k of bit filters with a rate of their own: the k that needs the fewest cells.
+    /// m and k of bit filters with a rate of their own: the k that needs the fewest cells. Also the
+    /// items it is planned for, where they are known.
     ///
     /// `cells(n, p, k)` is the least m that keeps n items at rate p with k probes, and `rate(flat, n)`
     /// the rate of a shape; both have one valley over k. `extra(n)` are the bits beside the cells,
@@ -363,7 +364,7 @@ impl Flat {
         extra: impl Fn(u64) -> u64,
         cells: impl Fn(u64, f64, u32) -> f64,
         rate: impl Fn(Flat, u64) -> f64,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Option<u64>)> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
             let k = match (k_set, request.goal_items()) {
@@ -375,7 +376,7 @@ impl Flat {
                     ));
                 }
             };
-            return Ok(Self { m, k });
+            return Ok((Self { m, k }, request.goal_items()));
         }
         let sized = |n: u64, p: f64| {
             let (k, cells) = match k_set {
@@ -394,7 +395,7 @@ impl Flat {
                  ask for fewer items or a higher rate"
             )));
         }
-        Ok(Self { m: wanted as u64, k })
+        Ok((Self { m: wanted as u64, k }, Some(n)))
     }
 
     /// Fraction of cells in use after `n` distinct keys, with its spread from filter to filter.

@@ -6,6 +6,7 @@ mod evidence {
     mod bloom;
     mod counting;
     mod partitioned;
+    mod partitioned_hashing;
     mod scalable;
     mod two_choices;
 }

@@ -21,11 +21,11 @@
 
 use crate::cells::Bits;
 use crate::codec::state;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, text};
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
-use crate::probe::Probe;
+use crate::probe::{Probe, check_search};
 use crate::structure::{Inputs, Ops, Structure, digests};
 use crate::theory::search::least_real;
 use crate::theory::{bloom as theory, choice};
@@ -64,7 +64,9 @@ impl BestOfN {
     /// Tries every seed and keeps the first with the fewest ones.
     fn search(shape: &Shape, mut head: Head, digests: &[Digest]) -> Result<Self> {
         let Flat { m, k } = shape.flat;
-        shape.check_work(digests.len() as u64)?;
+        // A trial also clears and counts the bits, word by word.
+        let probes = (digests.len() as u64).saturating_mul(k.into()).saturating_add(m / 64);
+        check_search(PARAM_N.name, shape.tries, probes)?;
         head.count(digests.len() as u64);
         let probe = Probe::over(m, k);
         let mut best = Self { head, probe, seed: 0, bits: Bits::new(m) };
@@ -172,27 +174,8 @@ pub struct Shape {
     tries: u64,
 }
 
-/// Probes that a search may take in all: a minute or so.
-const MAX_WORK: u64 = 1 << 34;
-
 /// The most filters that are tried.
 const MAX_TRIES: u64 = 1 << 20;
-
-impl Shape {
-    fn check_work(&self, items: u64) -> Result<()> {
-        let probes = items.saturating_mul(self.flat.k.into()).saturating_add(self.flat.m / 64);
-        if probes.saturating_mul(self.tries) <= MAX_WORK {
-            return Ok(());
-        }
-        Err(Error::parameter(format!(
-            "{} filters of {items} keys and {} bits are too long a search: set n to {} or use bloom, \
-             large sets gain nothing here",
-            self.tries,
-            self.flat.m,
-            (MAX_WORK / probes).max(1)
-        )))
-    }
-}
 
 impl Structure for BestOfN {
     type Shape = Shape;
@@ -208,7 +191,8 @@ impl Structure for BestOfN {
         };
         let index_bits = u64::BITS - (tries - 1).leading_zeros();
         let rate = |flat, n| luck.fpr(flat, n);
-        Ok(Shape { flat: Flat::search(request, |_| index_bits.into(), cells, rate)?, tries })
+        let (flat, _) = Flat::search(request, |_| index_bits.into(), cells, rate)?;
+        Ok(Shape { flat, tries })
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -340,7 +324,10 @@ mod tests {
         let keys: Vec<u64> = (0..10_000).collect();
         let refused = BestOfN::of(&keys, 100_000, 7, MAX_TRIES, Hasher::default()).unwrap_err();
         assert_eq!(refused.kind(), Kind::BadParameter);
-        assert!(refused.to_string().contains("set n to 240069 "), "{refused}");
+        assert!(
+            refused.to_string().contains("lower n so that there are at most 240069 "),
+            "{refused}"
+        );
         assert!(BestOfN::of(&keys[..10], 100, 7, 1000, Hasher::default()).is_ok());
     }
 }

@@ -4,10 +4,12 @@ pub mod best_of_n;
 pub mod blocked;
 pub mod bloom;
 pub mod partitioned;
+pub mod partitioned_hashing;
 pub mod two_choices;
 
 pub use best_of_n::BestOfN;
 pub use blocked::BlockedBloom;
 pub use bloom::{AtomicBloom, Bloom};
 pub use partitioned::PartitionedBloom;
+pub use partitioned_hashing::PartitionedHashing;
 pub use two_choices::TwoChoices;

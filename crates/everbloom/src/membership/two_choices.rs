@@ -179,7 +179,8 @@ impl Structure for TwoChoices {
             n as f64 / choice::steps_for(fill_at(p, k, d), added)
         };
         let rate = |flat, n| Shape { flat, d }.fpr(n);
-        Ok(Shape { flat: Flat::search(request, |_| 0, cells, rate)?, d })
+        let (flat, _) = Flat::search(request, |_| 0, cells, rate)?;
+        Ok(Shape { flat, d })
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {

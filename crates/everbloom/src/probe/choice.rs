@@ -5,6 +5,23 @@
 
 use super::Indices;
 use crate::cells::Bits;
+use crate::error::{Error, Result};
+
+/// Probes that a search among candidates may take in all: a minute or so.
+const MAX_SEARCH: u64 = 1 << 34;
+
+/// Refuses a search among `candidates` candidates of `probes` probes each that would take too long;
+/// `name` is the parameter to lower.
+pub(crate) fn check_search(name: &str, candidates: u64, probes: u64) -> Result<()> {
+    if probes.saturating_mul(candidates) <= MAX_SEARCH {
+        return Ok(());
+    }
+    Err(Error::parameter(format!(
+        "{candidates} candidates of {probes} probes each are too long a search: lower {name} so \
+         that there are at most {} candidates, or build for fewer keys",
+        MAX_SEARCH / probes.max(1)
+    )))
+}
 
 /// Sets the cells of the candidate that adds the fewest ones, of equals the first. Says which it was
 /// and how many ones it added.

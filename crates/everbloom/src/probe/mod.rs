@@ -21,6 +21,7 @@ mod partitioned;
 mod ring;
 
 pub use blocked::Blocked;
+pub(crate) use choice::check_search;
 pub use choice::place_fewest;
 pub use double::Double;
 pub use enhanced::Enhanced;
