@@ -10,6 +10,7 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::blocked::VARIANT,
     &counting::counting_bloom::VARIANT,
     &growing::scalable::VARIANT,
+    &membership::optihash::VARIANT,
     &membership::two_choices::VARIANT,
     &membership::partitioned_hashing::VARIANT,
     &membership::best_of_n::VARIANT,

@@ -5,6 +5,7 @@ mod evidence {
     mod blocked;
     mod bloom;
     mod counting;
+    mod optihash;
     mod partitioned;
     mod partitioned_hashing;
     mod scalable;
