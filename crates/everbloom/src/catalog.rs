@@ -16,4 +16,8 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::distance_sensitive::VARIANT,
     &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
+    &membership::optihash::VARIANT,
+    &membership::two_choices::VARIANT,
+    &membership::partitioned_hashing::VARIANT,
+    &membership::best_of_n::VARIANT,
 ];

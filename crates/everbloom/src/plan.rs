@@ -5,6 +5,7 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::filter::Head;
 use crate::hash::{HashId, Hasher};
+use crate::probe::MAX_K;
 use crate::theory::bloom;
 use crate::variant::{Form, Param, Range, Setting, Variant};
 
@@ -309,7 +310,7 @@ pub const PARAM_M: Param = Param {
 /// `--set k=`, for flat shapes.
 pub const PARAM_K: Param = Param {
     name: "k",
-    range: Range::Integer(1, crate::probe::MAX_K as u64),
+    range: Range::Integer(1, MAX_K as u64),
     default: Setting::Planned,
     help: "number of probes per key",
 };
@@ -352,6 +353,51 @@ impl Flat {
         Ok(Self { m, k: k_set.unwrap_or_else(|| bloom::best_k(m, n)) })
     }
 
+    /// m and k of bit filters with a rate of their own: the k that needs the fewest cells. Also the
+    /// items it is planned for, where they are known.
+    ///
+    /// `cells(n, p, k)` is the least m that keeps n items at rate p with k probes, and `rate(flat, n)`
+    /// the rate of a shape; both have one valley over k. `extra(n)` are the bits beside the cells,
+    /// which count towards the memory.
+    pub(crate) fn search(
+        request: &Request<'_>,
+        extra: impl Fn(u64) -> u64,
+        cells: impl Fn(u64, f64, u32) -> f64,
+        rate: impl Fn(Flat, u64) -> f64,
+    ) -> Result<(Self, Option<u64>)> {
+        let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
+        if let Some(m) = request.integer(PARAM_M.name) {
+            let k = match (k_set, request.goal_items()) {
+                (Some(k), _) => k,
+                (None, Some(n)) => lowest(bloom::best_k(m, n), |k| rate(Self { m, k }, n)).0,
+                (None, None) => {
+                    return Err(Error::parameter(
+                        "--set m without k needs -n, to choose the best k",
+                    ));
+                }
+            };
+            return Ok((Self { m, k }, request.goal_items()));
+        }
+        let sized = |n: u64, p: f64| {
+            let (k, cells) = match k_set {
+                Some(k) => (k, cells(n, p, k)),
+                None => lowest((-libm::log2(p)).ceil() as u32, |k| cells(n, p, k)),
+            };
+            (k, cells.ceil().max(1.0))
+        };
+        let (n, p) = request.items_and_rate(|n, p| sized(n, p).1 + extra(n) as f64)?;
+        let (k, wanted) = sized(n, p);
+        // Asked the negative way, so that NaN is refused too.
+        let fits = wanted <= MAX_CELLS as f64;
+        if !fits {
+            return Err(Error::parameter(format!(
+                "{n} items at a rate of {p} need {wanted:e} cells, more than {MAX_CELLS}: \
+                 ask for fewer items or a higher rate"
+            )));
+        }
+        Ok((Self { m: wanted as u64, k }, Some(n)))
+    }
+
     /// Fraction of cells in use after `n` distinct keys, with its spread from filter to filter.
     pub fn fill(&self, n: u64) -> (f64, f64) {
         let throws = n as f64 * f64::from(self.k);
@@ -362,6 +408,22 @@ impl Flat {
     pub fn fpr(&self, n: u64) -> f64 {
         bloom::fpr_classic(self.m as f64, n as f64, f64::from(self.k))
     }
+}
+
+/// The k at the bottom of the valley that holds `start`, and the value there.
+fn lowest(start: u32, value: impl Fn(u32) -> f64) -> (u32, f64) {
+    let mut best = start.clamp(1, MAX_K);
+    let mut least = value(best);
+    let mut walk = |step: i32| {
+        while let Some(next) = best.checked_add_signed(step).filter(|k| (1..=MAX_K).contains(k))
+            && value(next) < least
+        {
+            (best, least) = (next, value(next));
+        }
+    };
+    walk(1);
+    walk(-1);
+    (best, least)
 }
 
 /// No array is planned larger than this many cells: 2⁴⁸ bits are 32 TiB.

@@ -4,6 +4,7 @@ use crate::cells::check_room;
 use crate::codec::{Decoder, State};
 use crate::error::Result;
 use crate::filter::{Filter, Head, Insert, Record};
+use crate::hash::{Digest, Hasher};
 use crate::plan::{Expect, Load, Request};
 
 /// A sequence of records that can be gone through again.
@@ -52,6 +53,16 @@ pub(crate) fn stream<F: Insert>(mut filter: F, inputs: &mut Inputs<'_>) -> Resul
         Ok(())
     })?;
     Ok(filter)
+}
+
+/// The digests of all records, in order: what a collected build holds instead of the keys.
+pub(crate) fn digests(hasher: &Hasher, records: &mut dyn Source) -> Result<Vec<Digest>> {
+    let mut out = Vec::new();
+    records.batches(&mut |batch| {
+        out.extend(batch.iter().map(|record| hasher.digest(record.key)));
+        Ok(())
+    })?;
+    Ok(out)
 }
 
 /// The shape a goal leads to, and the head of an empty filter of that shape.

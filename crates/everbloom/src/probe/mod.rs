@@ -13,6 +13,7 @@
 //! file and never changes its meaning; the number covers the range reduction.
 
 mod blocked;
+mod choice;
 mod double;
 mod enhanced;
 mod mixed;
@@ -20,6 +21,8 @@ mod partitioned;
 mod ring;
 
 pub use blocked::Blocked;
+pub(crate) use choice::check_search;
+pub use choice::place_fewest;
 pub use double::Double;
 pub use enhanced::Enhanced;
 pub use mixed::Mixed;
@@ -246,6 +249,17 @@ impl Probe {
             agree("block size", a.block(), b.block())?;
         }
         Ok(())
+    }
+
+    /// [`Probe::check`] for a filter whose probes range over all its cells.
+    pub(crate) fn check_flat(&self, cells: u64) -> Result<()> {
+        self.check(cells)?;
+        match self.scheme() {
+            Scheme::Partitioned | Scheme::Blocked => {
+                Err(Error::corrupt(0, format!("{} probes in a flat filter", self.scheme().name())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a shape whose indices would leave `cells` cells, or that would take for ever.

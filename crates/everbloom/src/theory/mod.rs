@@ -9,6 +9,7 @@
 //! | [`bloom`] | F1, F2 | rate, size, probes, capacity and estimates of the standard filter |
 //! | [`bound`] | F7 | the fewest bits any filter can do with |
 //! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
+//! | [`choice`] | R11, R12, R13 | how full a filter gets that chooses among hash functions |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
@@ -22,6 +23,7 @@
 pub mod blocked;
 pub mod bloom;
 pub mod bound;
+pub mod choice;
 pub mod counting;
 pub mod generalized;
 pub mod peeling;
@@ -29,7 +31,7 @@ pub mod tail;
 
 mod gamma;
 mod occupancy;
-mod search;
+pub(crate) mod search;
 
 /// The mean of `f` over 0, 1, …, n − 1, for an `f` without features narrower than n/4096: beyond
 /// that many points it is taken over as many evenly spaced ones. Nothing has mean 0.

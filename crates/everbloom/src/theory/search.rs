@@ -3,7 +3,7 @@
 /// The least `x` in `[lo, hi]` with `ok(x)`, to the last bit, for an `ok` that never turns
 /// false again once true. Returns `hi` if nothing below it is good enough: whoever does not
 /// know that `hi` itself is, has to ask.
-pub(super) fn least_real(mut lo: f64, mut hi: f64, mut ok: impl FnMut(f64) -> bool) -> f64 {
+pub(crate) fn least_real(mut lo: f64, mut hi: f64, mut ok: impl FnMut(f64) -> bool) -> f64 {
     if ok(lo) {
         return lo;
     }

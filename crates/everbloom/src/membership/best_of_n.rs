@@ -1,0 +1,333 @@
+//! Best of N (Jimeno, Christensen, Roginsky 2007; catalogue R13; S0 §IV on [126]).
+//!
+//! Build the whole filter N times, each time with other hash functions, and keep the one that happens
+//! to have the fewest ones. Which one it was is the only thing to remember, ⌈log2 N⌉ bits:
+//!
+//! ```text
+//!   seed 0   1 0 1 1 0 1 1 0 0 1   6 ones
+//!   seed 1   0 1 1 0 0 1 0 0 1 0   4 ones  ← kept, with its seed
+//!   seed 2   1 1 0 1 0 0 1 0 1 0   5 ones
+//! ```
+//!
+//! The number of ones varies by σ = √(m(e^{−λ} − (1+λ)e^{−2λ})) from seed to seed, λ = kn/m, and the
+//! least of N lies E\[max of N normals\] of those below the mean: 1.5 for ten seeds, 2.5 for a hundred. At
+//! 1000 bits for 100 keys that turns a rate of 0.83 % into 0.68 % or 0.60 %. But σ grows with √m only, so
+//! of a filter ten thousand times as large the same search takes off a hundredth of that.
+//!
+//! **Use it** for small sets that are fixed, sent often and asked more often: a few hundred keys to a few
+//! thousand. **Don't** for large ones, where N builds buy nothing, nor where keys keep coming: they are
+//! taken and found, but each dilutes what the search has gained. Two filters cannot be united, since
+//! their hash functions differ.
+
+use crate::cells::Bits;
+use crate::codec::state;
+use crate::error::Result;
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, text};
+use crate::hash::{Digest, Hasher, Key};
+use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
+use crate::probe::{Probe, check_search};
+use crate::structure::{Inputs, Ops, Structure, digests};
+use crate::theory::search::least_real;
+use crate::theory::{bloom as theory, choice};
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+/// A set in m bits under the luckiest of N hash functions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestOfN {
+    head: Head,
+    probe: Probe,
+    /// Which of the N won: it salts every digest.
+    seed: u64,
+    bits: Bits,
+}
+
+state!(BestOfN { head, probe, seed, bits });
+
+impl BestOfN {
+    /// The best of `n` filters of `m` bits and `k` probes for these keys; m, k and n at least 1.
+    ///
+    /// ```
+    /// use everbloom::{hash::Hasher, membership::BestOfN};
+    ///
+    /// let filter = BestOfN::of(&["apple", "pear"], 24, 8, 100, Hasher::default())?;
+    /// assert!(filter.contains("apple") && filter.contains("pear"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn of<K: Key>(keys: &[K], m: u64, k: u32, n: u64, hasher: Hasher) -> Result<Self> {
+        let digests: Vec<Digest> = keys.iter().map(|key| hasher.digest(key)).collect();
+        let shape = Shape { flat: Flat { m: m.max(1), k: k.max(1) }, tries: n.max(1) };
+        Self::search(&shape, Head::new(hasher, FORM), &digests)
+    }
+
+    /// Tries every seed and keeps the first with the fewest ones.
+    fn search(shape: &Shape, mut head: Head, digests: &[Digest]) -> Result<Self> {
+        let Flat { m, k } = shape.flat;
+        // A trial also clears and counts the bits, word by word.
+        let probes = (digests.len() as u64).saturating_mul(k.into()).saturating_add(m / 64);
+        check_search(PARAM_N.name, shape.tries, probes)?;
+        head.count(digests.len() as u64);
+        let probe = Probe::over(m, k);
+        let mut best = Self { head, probe, seed: 0, bits: Bits::new(m) };
+        best.set_all(digests);
+        let mut fewest = best.bits.ones();
+        let mut trial = best.clone();
+        for seed in 1..shape.tries {
+            trial.seed = seed;
+            trial.bits.clear();
+            trial.set_all(digests);
+            let ones = trial.bits.ones();
+            if ones < fewest {
+                fewest = ones;
+                std::mem::swap(&mut best, &mut trial);
+            }
+        }
+        Ok(best)
+    }
+
+    fn set_all(&mut self, digests: &[Digest]) {
+        for digest in digests {
+            self.probe.each(digest.salted(self.seed), |i| {
+                self.bits.set(i);
+            });
+        }
+    }
+
+    /// Inserts a key under the chosen seed. It is found from now on, but the seed was not chosen for it.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest(key).salted(self.seed);
+        let bits = &mut self.bits;
+        let mut new = false;
+        self.probe.each(digest, |i| new |= bits.set(i));
+        self.head.count(1);
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let digest = self.head.hasher.digest(key).salted(self.seed);
+        self.probe.all(digest, |i| self.bits.get(i))
+    }
+
+    /// Number of bits.
+    pub fn m(&self) -> u64 {
+        self.bits.len()
+    }
+
+    /// Number of probes per key.
+    pub fn k(&self) -> u32 {
+        self.probe.k()
+    }
+
+    /// The number of the seed that won.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    fn check(&self) -> Result<()> {
+        self.probe.check_flat(self.bits.len())
+    }
+}
+
+/// Share of ones in the best of `tries` filters of `m` bits after `throws` throws, with its spread:
+/// the mean less σ·E\[max of N normals\] (R13).
+///
+/// A filter so small that its ones are no longer normal has a few more than that, at least one.
+pub fn best_fill(m: f64, throws: f64, tries: u64) -> (f64, f64) {
+    Luck::of(tries).fill(m, throws)
+}
+
+/// Mean and standard deviation of the largest of N normals: what the search gains, in σ.
+#[derive(Clone, Copy)]
+struct Luck(f64, f64);
+
+impl Luck {
+    fn of(tries: u64) -> Self {
+        let (mean, sd) = choice::largest_normal(tries);
+        Self(mean, sd)
+    }
+
+    fn fill(self, m: f64, throws: f64) -> (f64, f64) {
+        let sigma = theory::fill_sd(m, throws);
+        let least = f64::min(1.0, throws) / m;
+        ((theory::fill(m, throws) - self.0 * sigma).max(least), self.1 * sigma)
+    }
+
+    fn fpr(self, flat: Flat, n: u64) -> f64 {
+        let k = f64::from(flat.k);
+        libm::pow(self.fill(flat.m as f64, n as f64 * k).0, k)
+    }
+}
+
+/// Bits, probes, and how many filters are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    flat: Flat,
+    tries: u64,
+}
+
+/// The most filters that are tried.
+const MAX_TRIES: u64 = 1 << 20;
+
+impl Structure for BestOfN {
+    type Shape = Shape;
+
+    /// The fewest bits in which the best of N, not the mean, meets the rate.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let tries = request.integer(PARAM_N.name).unwrap_or(1);
+        let luck = Luck::of(tries);
+        let cells = |n: u64, p: f64, k: u32| {
+            let (throws, wanted) = (n as f64 * f64::from(k), libm::pow(p, 1.0 / f64::from(k)));
+            let standard = throws / -libm::log1p(-wanted);
+            least_real(0.5 * standard, standard, |m| luck.fill(m, throws).0 <= wanted)
+        };
+        let index_bits = u64::BITS - (tries - 1).leading_zeros();
+        let rate = |flat, n| luck.fpr(flat, n);
+        let (flat, _) = Flat::search(request, |_| index_bits.into(), cells, rate)?;
+        Ok(Shape { flat, tries })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let (Flat { m, k }, n) = (shape.flat, load.distinct);
+        let luck = Luck::of(shape.tries);
+        let fill = luck.fill(m as f64, n as f64 * f64::from(k));
+        Some(Expect::one_sided(luck.fpr(shape.flat, n), m, Some(fill)))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        let digests = digests(&head.hasher, inputs.records)?;
+        Self::search(shape, head, &digests)
+    }
+}
+
+impl Filter for BestOfN {
+    fn variant(&self) -> &'static Variant {
+        &VARIANT
+    }
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.bits.ones() as f64 / self.m() as f64)
+    }
+
+    fn now(&self) -> Rates {
+        let fill = self.bits.ones() as f64 / self.m() as f64;
+        Rates::one_sided(libm::pow(fill, f64::from(self.k())))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("m", self.m()),
+            fact("k", self.k()),
+            fact("seed", self.seed),
+            text("scheme", self.probe.scheme().name()),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.bits.huge()
+    }
+
+    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
+        Some(self)
+    }
+}
+
+impl Insert for BestOfN {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Ok(BestOfN::insert(self, record.key))
+    }
+}
+
+const FORM: &str = "standard";
+
+const PARAM_N: Param = Param {
+    name: "n",
+    range: Range::Integer(1, MAX_TRIES),
+    default: Setting::Integer(16),
+    help: "filters to build, of which the best is kept",
+};
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 23,
+    slug: "best-of-n",
+    entry: "R13",
+    kind: EntryKind::Filter,
+    name: "Best-of-N Bloom filter",
+    paper: "M. Jimeno, K. Christensen, A. Roginsky, A power management proxy with a new best-of-N \
+            Bloom filter design to reduce false positives, IEEE IPCCC 2007",
+    family: "membership",
+    needs: &["membership", "fewer-false-positives", "static"],
+    input: Input::KEYS,
+    meaning: "items are keys, the rate is that of false positives",
+    forms: &[Form {
+        name: FORM,
+        abilities: &[Ability::Insert],
+        false_negatives: FalseNegatives::Never,
+    }],
+    params: &[PARAM_M, PARAM_K, PARAM_N],
+    build: Build::Collected,
+    reach: 100_000,
+    ops: Some(Ops::of::<BestOfN>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use crate::plan::Goal;
+
+    fn plan(goal: &Goal) -> Shape {
+        BestOfN::plan(&Request::new(&VARIANT, goal).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn luck_is_planned_with() {
+        for p in [0.1, 0.01, 1e-4] {
+            let sizes = [1, 10, 100].map(|n| plan(&Goal::new(1000, p).set("n", n)).flat);
+            let classic = theory::bits_for(1000, p);
+            // Whole k: up to 3 % more than the formula for real k.
+            assert!(sizes[0].m >= classic && sizes[0].m < classic + classic / 30, "{p}: {sizes:?}");
+            assert!(sizes[2].m < sizes[1].m && sizes[1].m < sizes[0].m, "{p}: {sizes:?}");
+            for (flat, n) in sizes.into_iter().zip([1, 10, 100]) {
+                let rate = Luck::of(n).fpr(flat, 1000);
+                assert!((rate / p - 1.0).abs() < 0.01, "{p}, {n}: {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_index_counts_towards_the_memory() {
+        let goal = Goal { items: Some(100), bits: Some(1000), ..Goal::default() };
+        let m = plan(&goal.set("n", 100)).flat.m;
+        assert!((991..=993).contains(&m), "{m} bits and 7 of the seed");
+    }
+
+    #[test]
+    fn endless_searches_are_refused() {
+        let keys: Vec<u64> = (0..10_000).collect();
+        let refused = BestOfN::of(&keys, 100_000, 7, MAX_TRIES, Hasher::default()).unwrap_err();
+        assert_eq!(refused.kind(), Kind::BadParameter);
+        assert!(
+            refused.to_string().contains("lower n so that there are at most 240069 "),
+            "{refused}"
+        );
+        assert!(BestOfN::of(&keys[..10], 100, 7, 1000, Hasher::default()).is_ok());
+    }
+}

@@ -1,0 +1,317 @@
+//! The power of two choices (Lumetta, Mitzenmacher 2007; catalogue R11; S0 §II-C4, S3 §IV-B).
+//!
+//! The standard filter with d groups of k hashes, d = 2 as a rule. A key is inserted by whichever group
+//! finds most of its bits set already; a query does not know which one that was and tries them all:
+//!
+//! ```text
+//!   bits     0 1 1 0 0 1 0 0 1 0
+//!   group 0  ↑   ↑       ↑          insert x: 2 zeros to set
+//!   group 1    ↑     ↑     ↑                  1 zero to set: chosen
+//!
+//!   x?       group 0 finds only ones, or group 1 does
+//! ```
+//!
+//! Fewer ones, but d chances to pass: f = 1 − (1 − ρ^k)^d. What the choice saves grows with k, what the
+//! second chance costs is always a factor of two, so there is a break-even, between 8 and 16 bits a key:
+//!
+//! | bits a key | 8 | 16 | 24 | 32 |
+//! |---|---|---|---|---|
+//! | standard | 0.0217 | 4.59e-4 | 9.99e-6 | 2.10e-7 |
+//! | two choices | 0.0257 | 3.94e-4 | 6.95e-6 | 1.29e-7 |
+//!
+//! **Use it** for low rates in a fixed room, where keys arrive one by one and reading d·k bits is
+//! affordable. **Don't** above a rate of about 0.1 %, where it is worse than `bloom` in every respect, nor
+//! for sets that are known in advance: `partitioned-hashing` chooses without the second chance. Filters
+//! cannot be united exactly: what a key chooses depends on the keys before it.
+//!
+//! A key that is inserted again adds nothing: the group that holds it has no zero left, so it, or
+//! another such group, is the choice. (The catalogue warns of further ones here; fewest-new-bits has none.)
+
+use crate::cells::Bits;
+use crate::codec::state;
+use crate::error::{Error, Result};
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, text};
+use crate::hash::{Hasher, Key};
+use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::probe::{Probe, place_fewest};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::theory::choice;
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+/// A set in m bits, each key by the best of d groups of k probes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoChoices {
+    head: Head,
+    probe: Probe,
+    d: u64,
+    bits: Bits,
+}
+
+state!(TwoChoices { head, probe, d, bits });
+
+/// The most groups a key may choose from: a query reads up to d·k bits.
+const MAX_D: u64 = 64;
+
+impl TwoChoices {
+    /// A filter for `items` keys at a false-positive rate of `fpr`, with two groups.
+    ///
+    /// ```
+    /// let mut seen = everbloom::membership::TwoChoices::with_rate(1000, 1e-5)?;
+    /// seen.insert("apple");
+    /// assert!(seen.contains("apple"));
+    /// assert!(!seen.contains("pear"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let goal = Goal::new(items, fpr);
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Ok(Self::empty(&shape, head))
+    }
+
+    /// A filter of `m` bits and `d` groups of `k` probes, all at least 1, and d at most 64.
+    pub fn with_shape(m: u64, k: u32, d: u64, hasher: Hasher) -> Self {
+        let flat = Flat { m: m.max(1), k: k.max(1) };
+        Self::empty(&Shape { flat, d: d.clamp(1, MAX_D) }, Head::new(hasher, FORM))
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        let Flat { m, k } = shape.flat;
+        Self { head, probe: Probe::over(m, k), d: shape.d, bits: Bits::new(m) }
+    }
+
+    /// Inserts a key by the group that adds the fewest ones, of equals the lowest.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest(key);
+        let probe = &self.probe;
+        let (_, added) = place_fewest(&mut self.bits, self.d, |group, mark| {
+            probe.each(digest.salted(group), mark);
+        });
+        self.head.count(1);
+        // A key that was there before has a group without zeros, which adds nothing.
+        if added > 0 { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member: some group finds only ones.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let digest = self.head.hasher.digest(key);
+        (0..self.d).any(|group| self.probe.all(digest.salted(group), |i| self.bits.get(i)))
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear();
+        self.head.items = 0;
+    }
+
+    /// Number of bits.
+    pub fn m(&self) -> u64 {
+        self.bits.len()
+    }
+
+    /// Number of probes of one group.
+    pub fn k(&self) -> u32 {
+        self.probe.k()
+    }
+
+    /// Number of groups.
+    pub fn d(&self) -> u64 {
+        self.d
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    fn check(&self) -> Result<()> {
+        self.probe.check_flat(self.bits.len())?;
+        if (1..=MAX_D).contains(&self.d) {
+            Ok(())
+        } else {
+            Err(Error::corrupt(0, format!("corrupt filter: {} groups to choose from", self.d)))
+        }
+    }
+}
+
+/// The rate at a fill: a stranger passes by one of `d` independent groups, f = 1 − (1 − ρ^k)^d (R11).
+pub fn rate_at(fill: f64, k: u32, d: u64) -> f64 {
+    -libm::expm1(d as f64 * libm::log1p(-libm::pow(fill, f64::from(k))))
+}
+
+/// The fill at which the rate is `fpr`: [`rate_at`] solved for ρ.
+pub fn fill_at(fpr: f64, k: u32, d: u64) -> f64 {
+    let one_group = -libm::expm1(libm::log1p(-fpr) / d as f64);
+    libm::pow(one_group, 1.0 / f64::from(k))
+}
+
+/// Bits, probes of a group, groups.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    flat: Flat,
+    d: u64,
+}
+
+impl Shape {
+    /// Fill after `n` keys and its spread, by the equation of large filters (see [`choice`]).
+    fn fill(&self, n: u64) -> (f64, f64) {
+        let Flat { m, k } = self.flat;
+        let m = m as f64;
+        choice::fill_after(n as f64 / m, m, |z| choice::fewest(k.into(), z, self.d))
+    }
+
+    fn fpr(&self, n: u64) -> f64 {
+        rate_at(self.fill(n).0, self.flat.k, self.d)
+    }
+}
+
+impl Structure for TwoChoices {
+    type Shape = Shape;
+
+    /// The fewest bits over all k: the fill that the rate allows says how many keys a bit can take.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let d = request.integer(PARAM_D.name).unwrap_or(2);
+        let cells = |n: u64, p: f64, k: u32| {
+            let added = |z| choice::fewest(k.into(), z, d);
+            n as f64 / choice::steps_for(fill_at(p, k, d), added)
+        };
+        let rate = |flat, n| Shape { flat, d }.fpr(n);
+        let (flat, _) = Flat::search(request, |_| 0, cells, rate)?;
+        Ok(Shape { flat, d })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        // Repetitions add nothing.
+        let n = load.distinct;
+        Some(Expect::one_sided(shape.fpr(n), shape.flat.m, Some(shape.fill(n))))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head), inputs)
+    }
+}
+
+impl Filter for TwoChoices {
+    fn variant(&self) -> &'static Variant {
+        &VARIANT
+    }
+
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.bits.ones() as f64 / self.m() as f64)
+    }
+
+    fn now(&self) -> Rates {
+        let fill = self.bits.ones() as f64 / self.m() as f64;
+        Rates::one_sided(rate_at(fill, self.k(), self.d))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("m", self.m()),
+            fact("k", self.k()),
+            fact("d", self.d),
+            text("scheme", self.probe.scheme().name()),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.bits.huge()
+    }
+
+    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
+        Some(self)
+    }
+}
+
+impl Insert for TwoChoices {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Ok(TwoChoices::insert(self, record.key))
+    }
+}
+
+const FORM: &str = "standard";
+
+const PARAM_D: Param = Param {
+    name: "d",
+    range: Range::Integer(1, MAX_D),
+    default: Setting::Integer(2),
+    help: "groups of hashes a key chooses from",
+};
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 21,
+    slug: "two-choices",
+    entry: "R11",
+    kind: EntryKind::Filter,
+    name: "Power-of-two-choices Bloom filter",
+    paper: "S. Lumetta, M. Mitzenmacher, Using the power of two choices to improve Bloom filters, \
+            Internet Mathematics 4(1), 2007",
+    family: "membership",
+    needs: &["membership", "fewer-false-positives"],
+    input: Input::KEYS,
+    meaning: "items are keys, the rate is that of false positives",
+    forms: &[Form {
+        name: FORM,
+        abilities: &[Ability::Insert],
+        false_negatives: FalseNegatives::Never,
+    }],
+    params: &[PARAM_M, PARAM_K, PARAM_D],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<TwoChoices>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    #[test]
+    fn plans_meet_the_rate_and_not_by_far() {
+        for d in [1, 2, 3, 8] {
+            for p in [0.5, 0.01, 1e-5, 1e-12] {
+                let goal = Goal::new(100_000, p).set("d", d);
+                let shape = TwoChoices::plan(&Request::new(&VARIANT, &goal).unwrap()).unwrap();
+                let rate = shape.fpr(100_000);
+                assert!((rate / p - 1.0).abs() < 0.002, "d = {d}, p = {p}: {rate} by {shape:?}");
+                // One probe more or fewer needs more room.
+                for k in [shape.flat.k - 1, shape.flat.k + 1].into_iter().filter(|k| *k > 0) {
+                    let goal = goal.clone().set("k", k);
+                    let other = TwoChoices::plan(&Request::new(&VARIANT, &goal).unwrap()).unwrap();
+                    assert!(other.flat.m >= shape.flat.m, "d = {d}, p = {p}, k = {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rate_and_fill_are_inverse() {
+        for (p, k, d) in [(0.3, 1, 2), (1e-9, 30, 2), (1e-300, 900, 5), (0.01, 7, 1)] {
+            assert!((rate_at(fill_at(p, k, d), k, d) / p - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_file_with_too_many_groups_is_refused() {
+        let mut filter = TwoChoices::with_shape(100, 3, 2, Hasher::default());
+        filter.insert("a");
+        let back: TwoChoices = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        for d in [0, MAX_D + 1, u64::MAX] {
+            let alien = TwoChoices { d, ..filter.clone() };
+            assert!(Opener::new().decode(&to_bytes(&alien)).is_err());
+        }
+    }
+}
