@@ -91,4 +91,12 @@ const MUTANTS: &[Mutant] = &[
     mutant!("save: not atomic", "codec/file.rs", "temporary.persist(&path).map_err(|e| e.error)?;" => "temporary.persist(path.with_extension(\"tmp\")).map_err(|e| e.error)?;", "--test" "conformance" "saved_filters"),
     mutant!("plan: k by truncation", "plan.rs", "k_set.unwrap_or_else(|| bloom::best_k(m, n))" => "k_set.unwrap_or_else(|| (bloom::optimal_k(m as f64, n as f64) as u32).max(1))", "--test" "evidence" "f1_"),
     mutant!("merge: seeds not compared", "hash/mod.rs", "let what = if self.is_keyed() { \"key\" } else { \"seed\" };" => "let what = \"seed\";\n        if other.seed != self.seed { return Ok(()); }", "--test" "conformance" "merging"),
+    mutant!("scalable: one layer salt dropped", "growing/scalable.rs", "self.layers[newest].insert(digest.salted(newest as u64));" => "self.layers[newest].insert(digest.salted(0));", "--lib" "--test" "evidence"),
+    mutant!("generalized: reset salt dropped", "membership/generalized.rs", "let salted = digest.salted(RESET);" => "let salted = digest;", "--test" "evidence"),
+    mutant!("generalized: self-collisions not skipped", "membership/generalized.rs", "self.bits.get(i) || resets.contains(&i)" => "self.bits.get(i)", "--test" "evidence"),
+    mutant!("invertible: purity without its check", "reconciling/invertible.rs", "digest.word(CHECK) == check && " => "", "--lib" "--test" "evidence"),
+    mutant!("bloomier: mask dropped", "keyvalue/bloomier.rs", "let mask = digest.word(MASK) & self.table.max();" => "let mask = 0;", "--test" "evidence"),
+    mutant!("ternary: coinciding hashes count twice", "deleting/ternary.rs", "Coincide::Distinct)" => "Coincide::PerHash)", "--lib" "--test" "evidence"),
+    mutant!("stable: one decrement fewer", "decaying/stable.rs", "for _ in 0..self.decrements {" => "for _ in 1..self.decrements {", "--lib" "--test" "evidence"),
+    mutant!("distance-sensitive: threshold off by one", "similarity/distance_sensitive.rs", "Ok(self.hits(key)? >= self.threshold)" => "Ok(self.hits(key)? > self.threshold)", "--lib" "--test" "evidence"),
 ];
