@@ -1,0 +1,266 @@
+//! The verbs that change, combine and compare, from outside.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Place {
+    folder: TempDir,
+}
+
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) {
+        std::fs::write(self.folder.path().join(name), text).expect("a file");
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.folder.path().join(name)).expect("a file")
+    }
+
+    fn run(&self, line: &str, stdin: &str) -> Run {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
+            .args(line.split_whitespace())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Run { code: status.code().unwrap_or(-1), out: text(&stdout), err: text(&stderr) }
+    }
+
+    fn json(&self, line: &str) -> Value {
+        let run = self.run(line, "");
+        serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{line}: {e}: {}", run.err))
+    }
+
+    fn ok(&self, line: &str, stdin: &str) -> String {
+        let run = self.run(line, stdin);
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
+        run.out
+    }
+}
+
+fn numbers(range: std::ops::Range<u32>) -> String {
+    range.map(|i| format!("{i}\n")).collect()
+}
+
+#[test]
+fn add_remove_and_count_change_the_file_whole() {
+    let place = Place::new();
+    place.file("keys", numbers(0..100));
+    place.ok("build keys -o f.evb --kind counting -n 200 -p 1e-9", "");
+    place.ok("add f.evb", "7\n7\nnew\n");
+    assert_eq!(place.ok("count f.evb", "7\n8\nnew\nnone\n"), "7\t3\n8\t1\nnew\t1\nnone\t0\n");
+    let refused = place.run("remove f.evb", "7\nnobody\nnew\n");
+    assert_eq!(refused.code, 1, "a refused key is exit code 1");
+    assert!(refused.err.contains("\"nobody\""), "{}", refused.err);
+    assert_eq!(place.ok("count f.evb", "7\nnew\n8\n"), "7\t2\nnew\t0\n8\t1\n");
+    assert_eq!(place.run("count f.evb", "none\n").code, 1);
+    let before = place.bytes("f.evb");
+    assert_eq!(place.run("remove f.evb", "nobody\n").code, 1);
+    assert_eq!(place.bytes("f.evb"), before, "nothing accepted, nothing written");
+    let json = place.run("add f.evb --json", "x\n");
+    let json: Value = serde_json::from_str(&json.out).expect("JSON");
+    assert_eq!((&json["added"], &json["refused"]), (&Value::from(1), &Value::from(0)));
+}
+
+#[test]
+fn what_a_variant_cannot_do_is_one_error() {
+    let place = Place::new();
+    place.file("keys", numbers(0..10));
+    place.ok("build keys -o f.evb --kind bloom", "");
+    for (verb, word) in
+        [("remove", "remove keys"), ("count", "count keys"), ("get", "hold values"), ("age", "age")]
+    {
+        let run = place.run(&format!("{verb} f.evb"), "1\n2\n");
+        assert_eq!(run.code, 2, "{verb}: {}", run.err);
+        assert!(run.err.contains(word) && run.err.contains("plan --need"), "{verb}: {}", run.err);
+    }
+}
+
+#[test]
+fn values_are_got_and_set() {
+    let place = Place::new();
+    place.file("keys", "fig\tfruit\noak\ttree\n");
+    place.ok("build keys -o f.evb --kind bloomier --set form=mutable -p 1e-9", "");
+    assert_eq!(place.ok("get f.evb", "oak\nnone\nfig\n"), "oak\ttree\nfig\tfruit\n");
+    place.ok("add f.evb", "oak\tfruit\n");
+    assert_eq!(place.ok("get f.evb", "oak\n"), "oak\tfruit\n");
+    assert_eq!(place.run("add f.evb", "stranger\ttree\n").code, 1);
+    assert_eq!(place.run("get f.evb", "stranger\n").code, 1);
+}
+
+#[test]
+fn time_passes_for_filters_that_forget() {
+    let place = Place::new();
+    place.file("keys", numbers(0..100));
+    place.ok("build keys -o f.evb --kind stable -n 100", "");
+    place.ok("age f.evb 100k", "");
+    assert_eq!(place.run("check f.evb keys", "").code, 1, "all is forgotten");
+}
+
+#[test]
+fn filters_unite_intersect_fold_and_are_measured() {
+    let place = Place::new();
+    place.file("a", numbers(0..1000));
+    place.file("b", numbers(600..1600));
+    for kind in ["bloom", "partitioned", "blocked"] {
+        for side in ["a", "b"] {
+            place.ok(&format!("build {side} -o {side}.evb --kind {kind} -n 2000 -p 0.1%"), "");
+        }
+        let estimate = place.json("estimate a.evb b.evb --json");
+        for (name, truth) in
+            [("a", 1000.0), ("b", 1000.0), ("union", 1600.0), ("intersection", 400.0)]
+        {
+            let got = estimate[name].as_f64().expect(name);
+            assert!((got - truth).abs() < 80.0, "{kind}: {name} is {got}, truly {truth}");
+        }
+        assert!((estimate["jaccard"].as_f64().expect("jaccard") - 0.25).abs() < 0.06);
+        place.ok("merge a.evb b.evb -o m.evb", "");
+        assert_eq!(place.ok("check m.evb a", "").lines().count(), 1000);
+        assert_eq!(place.ok("check m.evb b", "").lines().count(), 1000);
+        place.ok("intersect a.evb b.evb -o i.evb", "");
+        let common = place.ok("check i.evb a", "");
+        assert!(common.lines().count() >= 400 && common.lines().count() < 420, "{kind}");
+        place.ok("fold a.evb -o h.evb", "");
+        assert_eq!(place.ok("check h.evb a", "").lines().count(), 1000);
+        let bits = |name: &str| place.json(&format!("info {name} --json"))["bits_cells"].as_u64();
+        assert_eq!(bits("h.evb").map(|b| 2 * b), bits("a.evb"));
+    }
+    place.ok("build a -o seed.evb --kind blocked -n 2000 -p 0.1% --seed 1", "");
+    let refused = place.run("merge a.evb seed.evb -o m.evb", "");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("seed"), "{}", refused.err);
+}
+
+#[test]
+fn dedupe_prints_first_sights_in_order() {
+    let place = Place::new();
+    let twice = numbers(0..5000) + &numbers(2500..7500);
+    for mode in ["", "--exact-check"] {
+        let run = place.run(&format!("dedupe {mode} -p 1e-6"), &twice);
+        assert_eq!(run.out, numbers(0..7500), "{mode}");
+        assert!(run.err.contains("duplicates"), "{}", run.err);
+    }
+    let fields = place.ok("dedupe --exact-check -f 1 -d ,", "a,1\nb,2\na,3\n");
+    assert_eq!(fields, "a,1\nb,2\n");
+    let window = place.run("dedupe --window 5000 -p 0.1%", &twice);
+    let lines = window.out.lines().count();
+    assert!((7400..9000).contains(&lines), "a window forgets some: {lines}");
+    assert_eq!(place.run("dedupe -p 2", "a\n").code, 2);
+}
+
+#[test]
+fn diff_is_exact_and_counts_bytes() {
+    let place = Place::new();
+    place.file("a", numbers(0..20_000) + "only a\n\ntwice\ntwice\n");
+    place.file("b", numbers(3..20_000) + "only b\ntwice\n");
+    let run = place.run("diff a b", "");
+    assert_eq!(run.code, 1);
+    let lines: BTreeSet<&str> = run.out.lines().collect();
+    assert_eq!(lines, BTreeSet::from(["< 0", "< 1", "< 2", "< only a", "< ", "> only b"]));
+    assert!(run.err.contains("exchanged"), "{}", run.err);
+    let same = place.run("diff a a", "");
+    assert_eq!((same.code, same.out.as_str()), (0, ""));
+    let json = place.json("diff a b --json");
+    assert_eq!(json["only_b"], serde_json::json!(["only b"]));
+    let sent = json["bytes_exchanged"].as_u64().expect("bytes");
+    assert!(sent < json["bytes_of_everything"].as_u64().expect("bytes"), "{json}");
+    // A difference as large as the sets still comes out exactly.
+    place.file("c", numbers(100_000..103_000));
+    assert_eq!(place.run("diff b c", "").out.lines().count(), 19_999 + 3000);
+}
+
+#[test]
+fn join_is_exact() {
+    let place = Place::new();
+    place.file("left", "1,ann\n2,bob\n2,ben\n9,zoe\n");
+    let right: String = (0..2000).map(|i| format!("row{i},{i}\n")).collect();
+    place.file("right", right);
+    let run = place.run("join left right -f 1,2 -d ,", "");
+    let rows: BTreeSet<&str> = run.out.lines().collect();
+    let expect = ["1,ann,row1,1", "2,bob,row2,2", "2,ben,row2,2", "9,zoe,row9,9"];
+    assert_eq!(rows, BTreeSet::from(expect));
+    assert!(run.err.contains("exchanged"), "{}", run.err);
+    let bad = place.run("join left right -f 5 -d ,", "");
+    assert_eq!(bad.code, 2);
+    assert!(bad.err.contains("no column 5"), "{}", bad.err);
+}
+
+#[test]
+fn plans_rank_what_fits() {
+    let place = Place::new();
+    let plan = place.json("plan -n 1M -p 1% --json");
+    let candidates = plan["candidates"].as_array().expect("a list");
+    let bloom = candidates.iter().find(|c| c["slug"] == "bloom").expect("bloom fits");
+    assert!((bloom["bits_per_item"].as_f64().expect("bits") - 9.585).abs() < 0.01);
+    let bits = |c: &Value| c["bits_per_item"].as_f64().expect("bits");
+    let promising: Vec<&Value> = candidates.iter().filter(|c| c["fnr"] == 0.0).collect();
+    assert!(promising.windows(2).all(|pair| bits(pair[0]) <= bits(pair[1])), "by bits");
+    let deletable = place.json("plan -n 1M -p 1% --need delete --json");
+    for candidate in deletable["candidates"].as_array().expect("a list") {
+        let needs = place.ok("catalog --json", "");
+        let list: Value = serde_json::from_str(&needs).expect("JSON");
+        let entry = list.as_array().and_then(|l| l.iter().find(|v| v["slug"] == candidate["slug"]));
+        let needs = entry.expect("in the list")["needs"].as_array().expect("needs").clone();
+        assert!(needs.contains(&Value::from("delete")), "{candidate}");
+    }
+    let memory = place.json("plan -n 1M --memory 1.2MB --json");
+    let bloom =
+        memory["candidates"].as_array().and_then(|l| l.iter().find(|c| c["slug"] == "bloom"));
+    let rate = bloom.expect("bloom fits")["fpr"].as_f64().expect("a rate");
+    assert!((rate - 0.0099).abs() < 0.001, "{rate}");
+    let items = place.json("plan -p 1% --memory 1.2MB --json");
+    let bloom =
+        items["candidates"].as_array().and_then(|l| l.iter().find(|c| c["slug"] == "bloom"));
+    let items = bloom.expect("bloom fits")["items"].as_u64().expect("items");
+    assert!((990_000..1_010_000).contains(&items), "{items}");
+    assert_eq!(place.run("plan -n 1G -p 1% --memory 1kB", "").code, 2, "the three do not agree");
+    assert_eq!(place.run("plan", "").code, 2);
+    assert_eq!(place.run("plan --need flying", "").code, 2);
+    assert!(place.ok("plan --need decay", "").contains("stable"));
+    place.ok("plan -n 1000 -p 1% --need fold --svg p.svg --plot", "");
+    let picture = String::from_utf8(place.bytes("p.svg")).expect("text");
+    assert!(picture.starts_with("<svg") && picture.contains("lower bound"));
+}
+
+#[test]
+fn explain_shows_probes_and_verdict() {
+    let place = Place::new();
+    place.file("keys", "a\nb\n");
+    place.ok("build keys -o f.evb --kind bloom -p 1e-9", "");
+    let run = place.run("explain f.evb a", "");
+    assert_eq!(run.code, 0);
+    assert!(run.out.matches("probe ").count() >= 29, "{}", run.out);
+    assert!(run.out.contains("present") && !run.out.contains('○'));
+    let run = place.run("explain f.evb zzz", "");
+    assert_eq!(run.code, 1);
+    assert!(run.out.contains("absent") && run.out.contains('○'));
+}
+
+#[test]
+fn shells_and_manuals_are_served() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.ok(&format!("completions {shell}"), "").contains("everbloom"));
+    }
+    assert!(place.ok("man", "").contains(".TH"));
+    assert!(place.ok("bench --kind blocked -n 1000 --json", "").contains("hash_set"));
+}
