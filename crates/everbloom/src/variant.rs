@@ -25,7 +25,7 @@ pub struct Variant {
     pub paper: &'static str,
     /// The folder of variants it lives in.
     pub family: &'static str,
-    /// The needs it serves, for choosing.
+    /// The needs it serves, for choosing; words of [`NEEDS`].
     pub needs: &'static [&'static str],
     /// What a record is.
     pub input: Input,
@@ -42,6 +42,34 @@ pub struct Variant {
     /// How to build and load it; none for a technique or a theory.
     pub ops: Option<Ops>,
 }
+
+/// The needs a variant may serve, and what each asks for: the questions of the surveys' decision figures
+/// (S3 Fig. 19, S0 Table II) in the words of the command line.
+pub const NEEDS: &[(&str, &str)] = &[
+    ("membership", "is a key in the set?"),
+    ("delete", "keys are removed again"),
+    ("count", "how often did a key come?"),
+    ("merge", "filters of several sets become one"),
+    ("grow", "nobody knows how many keys will come"),
+    ("decay", "old keys are forgotten"),
+    ("values", "what value does a key have?"),
+    ("groups", "which of several sets is a key in?"),
+    ("reconcile", "what do two sets not share?"),
+    ("similar", "is there anything like it?"),
+    ("static", "the set is known beforehand and never changes"),
+    ("compact", "as few bits as possible"),
+    ("accurate", "fewer false positives at equal bits"),
+    ("exact", "none at all, within a known universe"),
+    ("known-queries", "some of the non-members that will be asked for are known"),
+    ("weighted", "some keys are likelier, or cost more, than others"),
+    ("prefixes", "keys have ancestors: names, paths, addresses"),
+    ("hostile", "strangers fill the filter or choose the keys"),
+    ("fast", "one cache miss per key"),
+    ("parallel", "hashes work on banks of memory of their own"),
+    ("concurrent", "many threads insert at once"),
+    ("estimate", "how many keys are inside, and in both of two?"),
+    ("fold", "a filter is made smaller later"),
+];
 
 /// What kind of thing an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

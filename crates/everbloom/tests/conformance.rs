@@ -8,7 +8,9 @@ use everbloom::hash::{HashId, Hasher, SecretKey};
 use everbloom::plan::{Goal, Load};
 use everbloom::sample::{self, Sample, Style};
 use everbloom::theory::tail;
-use everbloom::variant::{Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, Variant};
+use everbloom::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, NEEDS, Variant,
+};
 
 /// Error probability of every statistical bound: with a few hundred of them, a false alarm in a million
 /// suites; and seeds are fixed, so what passes once passes always.
@@ -168,6 +170,10 @@ fn the_list_is_well_formed() {
         assert!(!v.name.is_empty() && !v.paper.is_empty());
         assert_eq!(v.kind == EntryKind::Filter, !v.forms.is_empty(), "{}: forms", v.slug);
         assert_eq!(v.kind == EntryKind::Filter, v.ops.is_some(), "{}", v.slug);
+        for need in v.needs {
+            let known = NEEDS.iter().any(|(name, _)| name == need);
+            assert!(known, "{}: {need:?} is none of the known needs", v.slug);
+        }
         for p in v.params {
             assert!(!["form", "hash"].contains(&p.name), "{}: {} is reserved", v.slug, p.name);
             assert_eq!(v.params.iter().filter(|q| q.name == p.name).count(), 1, "{}", p.name);

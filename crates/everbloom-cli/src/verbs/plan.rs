@@ -5,7 +5,7 @@ use everbloom::filter::FactValue;
 use everbloom::plan::{DEFAULT_FPR, Expect, Goal, Load};
 use everbloom::sample;
 use everbloom::theory::bound;
-use everbloom::variant::{EntryKind, FalseNegatives, Variant};
+use everbloom::variant::{EntryKind, FalseNegatives, NEEDS, Variant};
 use serde_json::{Value, json};
 
 use super::print;
@@ -81,18 +81,20 @@ pub fn run(args: &Plan) -> Result<Outcome> {
     Ok(Outcome::Some)
 }
 
-/// The filters that have every need.
+/// The filters that have every need; a goal without a need is one for membership.
 fn fitting(needs: &[String]) -> Result<Vec<&'static Variant>> {
-    let filters = || VARIANTS.iter().copied().filter(|v| v.kind == EntryKind::Filter);
     for need in needs {
-        if !filters().any(|v| v.needs.contains(&need.as_str())) {
-            let mut all: Vec<&str> = filters().flat_map(|v| v.needs).copied().collect();
-            all.sort_unstable();
-            all.dedup();
-            return Err(Stop::Error(format!("--need {need}: the needs are {}", all.join(", "))));
+        if !NEEDS.iter().any(|(name, _)| name == need) {
+            let all: Vec<String> =
+                NEEDS.iter().map(|(name, asks)| format!("  {name:<14} {asks}")).collect();
+            return Err(Stop::Error(format!("--need {need}: the needs are\n{}", all.join("\n"))));
         }
     }
-    Ok(filters().filter(|v| needs.iter().all(|n| v.needs.contains(&n.as_str()))).collect())
+    let membership = ["membership".to_owned()];
+    let needs = if needs.is_empty() { &membership } else { needs };
+    let serves = |v: &&Variant| needs.iter().all(|need| v.needs.contains(&need.as_str()));
+    let filters = VARIANTS.iter().copied().filter(|v| v.kind == EntryKind::Filter);
+    Ok(filters.filter(serves).collect())
 }
 
 fn candidate(args: &Plan, variant: &'static Variant) -> Result<Option<Candidate>> {

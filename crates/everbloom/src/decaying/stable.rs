@@ -512,7 +512,7 @@ pub static VARIANT: Variant = Variant {
     paper: "F. Deng, D. Rafiei, Approximately detecting duplicates for streaming data using stable \
             Bloom filters, SIGMOD 2006",
     family: "decaying",
-    needs: &["stream", "duplicates", "recent"],
+    needs: &["decay"],
     input: Input::KEYS,
     meaning: "items are the recent keys to recognize, the rate is that of false positives for ever",
     forms: &[Form {

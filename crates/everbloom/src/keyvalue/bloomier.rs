@@ -573,7 +573,7 @@ pub static VARIANT: Variant = Variant {
     name: "Bloomier filter",
     paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
     family: "keyvalue",
-    needs: &["lookup", "static", "group"],
+    needs: &["values", "groups", "static"],
     input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
     meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get \
               a value",

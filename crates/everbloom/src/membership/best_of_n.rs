@@ -273,7 +273,7 @@ pub static VARIANT: Variant = Variant {
     paper: "M. Jimeno, K. Christensen, A. Roginsky, A power management proxy with a new best-of-N \
             Bloom filter design to reduce false positives, IEEE IPCCC 2007",
     family: "membership",
-    needs: &["membership", "fewer-false-positives", "static"],
+    needs: &["membership", "accurate", "static"],
     input: Input::KEYS,
     meaning: "items are keys, the rate is that of false positives",
     forms: &[Form {

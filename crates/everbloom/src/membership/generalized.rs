@@ -431,7 +431,7 @@ pub static VARIANT: Variant = Variant {
     paper: "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure \
             distributed network applications, Computer Networks 55(8), 2011",
     family: "membership",
-    needs: &["membership", "hostile-input", "bounded-rate"],
+    needs: &["membership", "hostile"],
     input: Input::KEYS,
     meaning: "items are keys, the rate bounds false positives whatever the bits become",
     forms: &[Form {

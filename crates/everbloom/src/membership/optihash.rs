@@ -338,7 +338,7 @@ pub static VARIANT: Variant = Variant {
     paper: "L. Carrea, A. Vernitski, M. Reed, Optimized hash for network path encoding with minimized \
             false positives, Computer Networks 58, 2014",
     family: "membership",
-    needs: &["membership", "fewer-false-positives", "static", "known-queries"],
+    needs: &["membership", "accurate", "known-queries", "static"],
     input: Input { key: KeyKind::Bytes, value: ValueKind::None, negatives: Negatives::Required },
     meaning: "items are keys, the rate is that of false positives on keys outside the known queries",
     forms: &[Form { name: FORM, abilities: &[], false_negatives: FalseNegatives::Never }],

@@ -516,7 +516,7 @@ pub static VARIANT: Variant = Variant {
     paper: "F. Hao, M. Kodialam, T. V. Lakshman, Building high accuracy Bloom filters using \
             partitioned hashing, SIGMETRICS 2007",
     family: "membership",
-    needs: &["membership", "fewer-false-positives", "static"],
+    needs: &["membership", "accurate", "static"],
     input: Input::KEYS,
     meaning: "items are keys, the rate is that of false positives",
     forms: &[

@@ -259,7 +259,7 @@ pub static VARIANT: Variant = Variant {
     paper: "S. Lumetta, M. Mitzenmacher, Using the power of two choices to improve Bloom filters, \
             Internet Mathematics 4(1), 2007",
     family: "membership",
-    needs: &["membership", "fewer-false-positives"],
+    needs: &["membership", "accurate"],
     input: Input::KEYS,
     meaning: "items are keys, the rate is that of false positives",
     forms: &[Form {

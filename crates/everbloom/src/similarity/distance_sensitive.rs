@@ -548,7 +548,7 @@ pub static VARIANT: Variant = Variant {
     name: "Distance-sensitive Bloom filter",
     paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
     family: "similarity",
-    needs: &["similar", "near-duplicates", "merge"],
+    needs: &["similar", "merge"],
     input: Input { key: KeyKind::Vector, value: ValueKind::None, negatives: Negatives::No },
     meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
     forms: &[Form {
