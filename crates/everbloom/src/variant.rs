@@ -44,7 +44,7 @@ pub struct Variant {
 }
 
 /// The needs a variant may serve, and what each asks for: the questions of the surveys' decision figures
-/// (S3 Fig. 19, S0 Table II) in the words of the command line.
+/// (S3 Fig. 13, S0 Table II) in the words of the command line.
 pub const NEEDS: &[(&str, &str)] = &[
     ("membership", "is a key in the set?"),
     ("delete", "keys are removed again"),
