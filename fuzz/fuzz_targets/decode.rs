@@ -10,8 +10,12 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let opener = Opener::new().limits(Limits { bytes: 1 << 20 });
-    let _ = opener.decode(data);
-    if let Ok(mut filter) = opener.decode(&sealed(data.to_vec())) {
+    let sealed = sealed(data.to_vec());
+    // Using a filter in every way takes far longer than decoding it, so one in eight is used.
+    let use_it = crc32c::crc32c(data).is_multiple_of(8);
+    if let Ok(mut filter) = opener.decode(&sealed)
+        && use_it
+    {
         exercise(&opener, &mut filter);
     }
 });
