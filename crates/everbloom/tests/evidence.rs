@@ -4,7 +4,9 @@ mod evidence {
     mod blocked;
     mod bloom;
     mod bloomier;
+    mod complement;
     mod counting;
+    mod cross_checking;
     mod distance_sensitive;
     mod generalized;
     mod invertible;
@@ -12,4 +14,5 @@ mod evidence {
     mod scalable;
     mod stable;
     mod ternary;
+    mod yes_no;
 }

@@ -2,10 +2,18 @@
 
 pub mod blocked;
 pub mod bloom;
+pub mod complement;
+pub mod cross_checking;
 pub mod generalized;
 pub mod partitioned;
+pub mod yes_no;
+
+pub(crate) mod part;
 
 pub use blocked::BlockedBloom;
 pub use bloom::{AtomicBloom, Bloom};
+pub use complement::Complement;
+pub use cross_checking::CrossChecking;
 pub use generalized::Generalized;
 pub use partitioned::PartitionedBloom;
+pub use yes_no::YesNo;

@@ -18,6 +18,7 @@ mod enhanced;
 mod mixed;
 mod partitioned;
 mod ring;
+mod subset;
 
 pub use blocked::Blocked;
 pub use double::Double;
@@ -25,6 +26,7 @@ pub use enhanced::Enhanced;
 pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use ring::Ring;
+pub use subset::subset;
 
 use smallvec::SmallVec;
 
