@@ -19,4 +19,5 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::cross_checking::VARIANT,
     &membership::complement::VARIANT,
     &membership::yes_no::VARIANT,
+    &membership::retouched::VARIANT,
 ];

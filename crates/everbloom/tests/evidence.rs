@@ -11,6 +11,7 @@ mod evidence {
     mod generalized;
     mod invertible;
     mod partitioned;
+    mod retouched;
     mod scalable;
     mod stable;
     mod ternary;

@@ -6,6 +6,7 @@ pub mod complement;
 pub mod cross_checking;
 pub mod generalized;
 pub mod partitioned;
+pub mod retouched;
 pub mod yes_no;
 
 pub(crate) mod part;
@@ -16,4 +17,5 @@ pub use complement::Complement;
 pub use cross_checking::CrossChecking;
 pub use generalized::Generalized;
 pub use partitioned::PartitionedBloom;
+pub use retouched::Retouched;
 pub use yes_no::YesNo;
