@@ -16,6 +16,7 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::distance_sensitive::VARIANT,
     &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
+    &membership::multistage::VARIANT,
     &membership::cross_checking::VARIANT,
     &membership::complement::VARIANT,
     &membership::yes_no::VARIANT,

@@ -10,6 +10,7 @@ mod evidence {
     mod distance_sensitive;
     mod generalized;
     mod invertible;
+    mod multistage;
     mod partitioned;
     mod retouched;
     mod scalable;

@@ -271,8 +271,9 @@ impl Filter for Complement {
             Conclusion::Member => answer(Verdict::Present),
             Conclusion::NoMember => answer(Verdict::Absent),
             Conclusion::AskTable => answer(Verdict::Undecided),
-            Conclusion::NotInUniverse => answer(Verdict::Absent)
-                .with(Detail::Labels(vec![b"not in the universe".to_vec()])),
+            Conclusion::NotInUniverse => {
+                answer(Verdict::Absent).with(Detail::Labels(vec![b"not in the universe".to_vec()]))
+            }
         })
     }
 
@@ -327,11 +328,7 @@ pub static VARIANT: Variant = Variant {
     paper: "H. Lim, J. Lee, C. Yim, Complement Bloom filter for identifying true positiveness of a Bloom filter, IEEE Communications Letters 19(11), 2015",
     family: "membership",
     needs: &["membership", "universe", "exact"],
-    input: Input {
-        key: KeyKind::Bytes,
-        value: ValueKind::None,
-        negatives: Negatives::Required,
-    },
+    input: Input { key: KeyKind::Bytes, value: ValueKind::None, negatives: Negatives::Required },
     meaning: "items are members, known non-members the rest of the universe; the rate is that of \
               queries inside the universe that stay undecided, for which an exact table is asked",
     forms: &[Form {

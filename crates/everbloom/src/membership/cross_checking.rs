@@ -231,7 +231,8 @@ impl Structure for CrossChecking {
         let each = n as f64 / parts as f64;
         let [m, k] = [cross.m as f64, f64::from(cross.k)];
         let checked = theory::fpr_classic(m, each, k);
-        let checked = if own { main.fpr(n) * checked } else { fpr_any(main.fpr(n), checked, parts) };
+        let checked =
+            if own { main.fpr(n) * checked } else { fpr_any(main.fpr(n), checked, parts) };
         let (fill, sd) = main.fill(n);
         let (main_m, all) = (main.m as f64, shape.bits());
         let ones = fill * main_m + parts as f64 * m * theory::fill(m, k * each);

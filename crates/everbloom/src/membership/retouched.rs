@@ -132,8 +132,7 @@ impl Retouched {
 
     /// Inserts the members; v_A, the number of members at each bit, where the rule needs it.
     fn insert(&mut self, shape: &Shape, each: &mut EachMember<'_>) -> Result<Vec<u32>> {
-        let counted =
-            matches!(shape.clearing, Clearing::Selective(Rule::MinimumFn | Rule::Ratio));
+        let counted = matches!(shape.clearing, Clearing::Selective(Rule::MinimumFn | Rule::Ratio));
         let mut members = vec![0u32; if counted { self.part.m() as usize } else { 0 }];
         each(&mut |digest| {
             self.part.insert(digest);
@@ -194,7 +193,9 @@ impl Retouched {
                 Rule::MinimumFn => bits.into_iter().min_by_key(|i| a(*i)),
                 Rule::MaximumFp => bits.into_iter().min_by_key(|i| std::cmp::Reverse(b(*i))),
                 // v_B is never zero, since the key itself counts: quotients compare by products.
-                Rule::Ratio => bits.into_iter().min_by(|i, j| (a(*i) * b(*j)).cmp(&(a(*j) * b(*i)))),
+                Rule::Ratio => {
+                    bits.into_iter().min_by(|i, j| (a(*i) * b(*j)).cmp(&(a(*j) * b(*i))))
+                }
             };
             if let Some(bit) = chosen {
                 self.part.bits_mut().reset(bit);
@@ -439,11 +440,7 @@ pub static VARIANT: Variant = Variant {
     paper: "B. Donnet, B. Baynat, T. Friedman, Retouched Bloom filters: allowing networked applications to trade off selected false positives against false negatives, CoNEXT 2006",
     family: "membership",
     needs: &["membership", "known non-members", "decay"],
-    input: Input {
-        key: KeyKind::Bytes,
-        value: ValueKind::None,
-        negatives: Negatives::Optional,
-    },
+    input: Input { key: KeyKind::Bytes, value: ValueKind::None, negatives: Negatives::Optional },
     meaning: "items are keys, the rate is that of false positives before bits are cleared",
     forms: FORMS,
     params: &[

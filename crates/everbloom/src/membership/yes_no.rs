@@ -390,11 +390,7 @@ pub static VARIANT: Variant = Variant {
     paper: "L. Carrea, A. Vernitski, M. Reed, Yes-no Bloom filter: a way of representing sets with fewer false positives, arXiv:1603.01060, 2016",
     family: "membership",
     needs: &["membership", "known non-members"],
-    input: Input {
-        key: KeyKind::Bytes,
-        value: ValueKind::None,
-        negatives: Negatives::Optional,
-    },
+    input: Input { key: KeyKind::Bytes, value: ValueKind::None, negatives: Negatives::Optional },
     meaning: "items are keys, the rate is that of false positives among strangers",
     forms: &[Form {
         name: FORM,

@@ -80,7 +80,10 @@ fn r7_outside_the_universe_only_no_is_certain() {
     let now = f.now();
     let near = |count: i32, rate: Option<f64>| {
         let want = rate.unwrap() * queries as f64;
-        assert!(want > 1000.0 && (f64::from(count) - want).abs() < 5.0 * want.sqrt(), "{count} {want}");
+        assert!(
+            want > 1000.0 && (f64::from(count) - want).abs() < 5.0 * want.sqrt(),
+            "{count} {want}"
+        );
     };
     near(present, now.fpr);
     near(undecided, now.undecided);
@@ -137,16 +140,18 @@ fn accesses(n: u64, universe: u64, share: f64, total: u64) -> (u64, u64) {
     });
     (n..universe).for_each(|key| both.exclude(&key));
     let bits = both.memory().total();
-    let mut one =
-        Bloom::with_shape(bits, everbloom::theory::bloom::best_k(bits, n).min(30), Hasher::default());
+    let mut one = Bloom::with_shape(
+        bits,
+        everbloom::theory::bloom::best_k(bits, n).min(30),
+        Hasher::default(),
+    );
     (0..n).for_each(|key| {
         one.insert(&key);
     });
     let mut coins = Generator::new(1);
     let (mut with_both, mut with_one) = (0, 0);
     for _ in 0..20_000 {
-        let key =
-            if coins.unit() < share { coins.below(n) } else { n + coins.below(universe - n) };
+        let key = if coins.unit() < share { coins.below(n) } else { n + coins.below(universe - n) };
         with_both += u64::from(both.conclude(&key) == Conclusion::AskTable);
         with_one += u64::from(one.contains(&key));
     }

@@ -115,7 +115,8 @@ fn r6_parts_by_hash_and_by_choice() {
     let build = |form| {
         let keys: Vec<[u8; 8]> = (0..20_000u64).map(u64::to_le_bytes).collect();
         let records: Vec<_> = keys.iter().map(|k| everbloom::filter::Record::key(k)).collect();
-        let goal = Goal::new(20_000, 0.01).set("form", form).set("m", 100_000).set("cross-m", 50_000);
+        let goal =
+            Goal::new(20_000, 0.01).set("form", form).set("m", 100_000).set("cross-m", 50_000);
         VARIANT.build_from(&goal, &records).unwrap()
     };
     let (any, own) = (build("any-part"), build("own-part"));

@@ -3,8 +3,8 @@
 use everbloom::error::Kind;
 use everbloom::filter::Filter;
 use everbloom::hash::{Generator, Hasher};
-use everbloom::membership::yes_no::{Shape, YesNo, covers};
 use everbloom::membership::Bloom;
+use everbloom::membership::yes_no::{Shape, YesNo, covers};
 use everbloom::plan::Flat;
 
 const SHAPE: Shape = Shape { yes: Flat { m: 600, k: 5 }, no_filters: 3, no_bits: 32, no_k: 4 };
@@ -59,7 +59,8 @@ fn r8_without_no_filters_it_is_a_standard_filter() {
     assert!(KNOWN.chain(0..N).all(|key| f.contains(&key) == standard.contains(&key)));
     assert_eq!(f.fill(), standard.fill());
     // k places of its own for every key, in each no-filter.
-    let one = YesNo::of(0..1u64, 1..2, Shape { yes: Flat { m: 1, k: 1 }, ..SHAPE }, Hasher::default());
+    let one =
+        YesNo::of(0..1u64, 1..2, Shape { yes: Flat { m: 1, k: 1 }, ..SHAPE }, Hasher::default());
     assert_eq!(one.unwrap().stored(), 1);
 }
 
@@ -137,7 +138,8 @@ fn r8_loses_where_everybody_is_a_stranger() {
         let f = build(500, SHAPE, seed);
         let standard = bloom(696, 6, seed);
         ours += passing(&f, (1 << 40)..(1 << 40) + queries);
-        theirs += ((1 << 40)..(1 << 40) + queries).filter(|key| standard.contains(key)).count() as u64;
+        theirs +=
+            ((1 << 40)..(1 << 40) + queries).filter(|key| standard.contains(key)).count() as u64;
         now += f.now().fpr.unwrap() * queries as f64;
     }
     assert!(ours as f64 > 1.3 * theirs as f64, "{ours} {theirs}");
