@@ -17,6 +17,8 @@ pub static VARIANTS: &[&Variant] = &[
     &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
     &membership::multistage::VARIANT,
+    &membership::bloom_paradox::VARIANT,
+    &membership::ancestors::VARIANT,
     &membership::cross_checking::VARIANT,
     &membership::complement::VARIANT,
     &membership::yes_no::VARIANT,

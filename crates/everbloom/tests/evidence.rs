@@ -1,8 +1,10 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
 mod evidence {
+    mod ancestors;
     mod blocked;
     mod bloom;
+    mod bloom_paradox;
     mod bloomier;
     mod complement;
     mod counting;

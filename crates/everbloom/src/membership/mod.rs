@@ -1,7 +1,9 @@
 //! Is this key in the set? Filters that answer that and little else.
 
+pub mod ancestors;
 pub mod blocked;
 pub mod bloom;
+pub mod bloom_paradox;
 pub mod complement;
 pub mod cross_checking;
 pub mod generalized;
@@ -12,8 +14,10 @@ pub mod yes_no;
 
 pub(crate) mod part;
 
+pub use ancestors::Ancestors;
 pub use blocked::BlockedBloom;
 pub use bloom::{AtomicBloom, Bloom};
+pub use bloom_paradox::Paradox;
 pub use complement::Complement;
 pub use cross_checking::CrossChecking;
 pub use generalized::Generalized;

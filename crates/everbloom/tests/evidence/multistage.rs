@@ -1,7 +1,5 @@
 //! R2, the false-positive-free multistage filter.
 
-use std::collections::BTreeSet;
-
 use everbloom::error::Kind;
 use everbloom::filter::{Detail, Filter, Record, Value, Verdict};
 use everbloom::hash::Hasher;
