@@ -20,4 +20,11 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::two_choices::VARIANT,
     &membership::partitioned_hashing::VARIANT,
     &membership::best_of_n::VARIANT,
+    &membership::multistage::VARIANT,
+    &membership::bloom_paradox::VARIANT,
+    &membership::ancestors::VARIANT,
+    &membership::cross_checking::VARIANT,
+    &membership::complement::VARIANT,
+    &membership::yes_no::VARIANT,
+    &membership::retouched::VARIANT,
 ];

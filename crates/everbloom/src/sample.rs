@@ -62,7 +62,7 @@ impl Sample {
     }
 }
 
-/// Builds a filter from records, giving it known non-members where its variant cannot do without.
+/// Builds a filter from records, giving it known non-members where its variant makes use of them.
 ///
 /// Those are as many as the records and far from every range in use, so that measured rates are those
 /// of strangers the build did not know.
@@ -73,10 +73,10 @@ pub fn build(
 ) -> Result<Box<dyn Filter>> {
     const FAR: u64 = 1 << 40;
     let known = match variant.input.negatives {
-        Negatives::Required => {
+        Negatives::Required | Negatives::Optional => {
             Sample::new(&variant.input, Style::Short, FAR..FAR + records.len() as u64)
         }
-        Negatives::No | Negatives::Optional => return variant.build_from(goal, records),
+        Negatives::No => return variant.build_from(goal, records),
     };
     let known = known.records();
     let mut known = known.as_slice();

@@ -68,14 +68,14 @@ impl Labels {
 }
 
 /// The number whose canonical decimal spelling this is.
-pub(super) fn number(label: &[u8]) -> Option<u64> {
+pub(crate) fn number(label: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(label).ok()?;
     let canonical = text == "0" || !text.starts_with(['0', '+']);
     text.parse().ok().filter(|_| canonical)
 }
 
 /// Bytes for people: lossy, quoted, and not too long.
-pub(super) fn shown(bytes: &[u8]) -> String {
+pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {
@@ -85,7 +85,7 @@ pub(super) fn shown(bytes: &[u8]) -> String {
 }
 
 /// The label beside a key.
-pub(super) fn label_of<'a>(record: &Record<'a>) -> Result<&'a [u8]> {
+pub(crate) fn label_of<'a>(record: &Record<'a>) -> Result<&'a [u8]> {
     match record.value {
         Some(Value::Label(label) | Value::Bytes(label)) => Ok(label),
         _ => Err(Error::record("the key has no label: write KEY, a TAB and the label")),

@@ -1,8 +1,12 @@
 //! Is this key in the set? Filters that answer that and little else.
 
+pub mod ancestors;
 pub mod best_of_n;
 pub mod blocked;
 pub mod bloom;
+pub mod bloom_paradox;
+pub mod complement;
+pub mod cross_checking;
 pub mod generalized;
 pub mod optihash;
 pub mod partitioned;
@@ -10,10 +14,25 @@ pub mod partitioned_hashing;
 pub mod two_choices;
 
 pub use best_of_n::BestOfN;
+pub mod multistage;
+pub mod partitioned;
+pub mod retouched;
+pub mod yes_no;
+
+pub(crate) mod part;
+
+pub use ancestors::Ancestors;
 pub use blocked::BlockedBloom;
 pub use bloom::{AtomicBloom, Bloom};
+pub use bloom_paradox::Paradox;
+pub use complement::Complement;
+pub use cross_checking::CrossChecking;
 pub use generalized::Generalized;
+pub use multistage::Multistage;
 pub use optihash::Optihash;
 pub use partitioned::PartitionedBloom;
+pub use partitioned::PartitionedBloom;
 pub use partitioned_hashing::PartitionedHashing;
+pub use retouched::Retouched;
 pub use two_choices::TwoChoices;
+pub use yes_no::YesNo;

@@ -19,6 +19,7 @@ mod enhanced;
 mod mixed;
 mod partitioned;
 mod ring;
+mod subset;
 
 pub use blocked::Blocked;
 pub(crate) use choice::check_search;
@@ -28,6 +29,7 @@ pub use enhanced::Enhanced;
 pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use ring::Ring;
+pub use subset::subset;
 
 use smallvec::SmallVec;
 
