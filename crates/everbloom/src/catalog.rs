@@ -16,4 +16,5 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::distance_sensitive::VARIANT,
     &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
+    &counting::variable_increment::VARIANT,
 ];

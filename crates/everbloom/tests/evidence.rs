@@ -12,4 +12,5 @@ mod evidence {
     mod scalable;
     mod stable;
     mod ternary;
+    mod variable_increment;
 }

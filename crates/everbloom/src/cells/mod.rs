@@ -5,12 +5,14 @@
 
 mod bits;
 mod counters;
+mod marked;
 mod packed;
 mod sums;
 mod words;
 
 pub use bits::{AtomicBits, Bits};
 pub use counters::Counters;
+pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
 pub use sums::{Cell, Sums};
 pub(crate) use words::check_room;
