@@ -1,7 +1,9 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, decaying, deleting, growing, keyvalue, membership, reconciling, similarity};
+use crate::{
+    counting, decaying, deleting, growing, keyvalue, membership, reconciling, similarity, weighted,
+};
 
 /// Every variant, in order of its id.
 pub static VARIANTS: &[&Variant] = &[
@@ -16,5 +18,8 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::distance_sensitive::VARIANT,
     &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
+    &weighted::multi_class::VARIANT,
     &counting::variable_increment::VARIANT,
+    &counting::fingerprint_counting::VARIANT,
+    &counting::multi_partitioned::VARIANT,
 ];

@@ -23,3 +23,4 @@ pub mod keyvalue;
 pub mod membership;
 pub mod reconciling;
 pub mod similarity;
+pub mod weighted;

@@ -6,8 +6,11 @@ mod evidence {
     mod bloomier;
     mod counting;
     mod distance_sensitive;
+    mod fingerprint_counting;
     mod generalized;
     mod invertible;
+    mod multi_class;
+    mod multi_partitioned;
     mod partitioned;
     mod scalable;
     mod stable;
