@@ -19,6 +19,7 @@ pub static VARIANTS: &[&Variant] = &[
     &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
     &weighted::multi_class::VARIANT,
+    &membership::egh::VARIANT,
     &counting::variable_increment::VARIANT,
     &counting::fingerprint_counting::VARIANT,
     &counting::multi_partitioned::VARIANT,

@@ -6,6 +6,7 @@ mod evidence {
     mod bloomier;
     mod counting;
     mod distance_sensitive;
+    mod egh;
     mod fingerprint_counting;
     mod generalized;
     mod invertible;
