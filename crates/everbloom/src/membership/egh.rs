@@ -556,11 +556,9 @@ impl Merge for Egh {
         crate::error::agree("universe", self.slices.universe, other.slices.universe)?;
         crate::error::agree("zone", self.slices.zone, other.slices.zone)?;
         match (&mut self.cells, &other.cells) {
-            (Cells::Bits(a), Cells::Bits(b)) => {
-                if a.ones_in_both(b) < b.ones() {
-                    a.union(b);
-                    self.head.count(other.head.items);
-                }
+            (Cells::Bits(a), Cells::Bits(b)) if a.ones_in_both(b) < b.ones() => {
+                a.union(b);
+                self.head.count(other.head.items);
             }
             (Cells::Counters(a), Cells::Counters(b)) => {
                 crate::error::agree("counter width", a.width(), b.width())?;
