@@ -1,7 +1,9 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 use crate::variant::Variant;
-use crate::{counting, decaying, deleting, growing, keyvalue, membership, reconciling, similarity};
+use crate::{
+    counting, decaying, deleting, growing, keyvalue, membership, reconciling, similarity, weighted,
+};
 
 /// Every variant, in order of its id.
 pub static VARIANTS: &[&Variant] = &[
@@ -16,15 +18,20 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::distance_sensitive::VARIANT,
     &reconciling::invertible::VARIANT,
     &membership::generalized::VARIANT,
-    &membership::optihash::VARIANT,
-    &membership::two_choices::VARIANT,
-    &membership::partitioned_hashing::VARIANT,
-    &membership::best_of_n::VARIANT,
+    &weighted::multi_class::VARIANT,
     &membership::multistage::VARIANT,
     &membership::bloom_paradox::VARIANT,
+    &membership::optihash::VARIANT,
     &membership::ancestors::VARIANT,
     &membership::cross_checking::VARIANT,
     &membership::complement::VARIANT,
     &membership::yes_no::VARIANT,
     &membership::retouched::VARIANT,
+    &membership::two_choices::VARIANT,
+    &membership::partitioned_hashing::VARIANT,
+    &membership::best_of_n::VARIANT,
+    &membership::egh::VARIANT,
+    &counting::variable_increment::VARIANT,
+    &counting::fingerprint_counting::VARIANT,
+    &counting::multi_partitioned::VARIANT,
 ];

@@ -52,6 +52,7 @@ pub mod keyvalue;
 pub mod membership;
 pub mod reconciling;
 pub mod similarity;
+pub mod weighted;
 
 /// The README's example, compiled and run.
 #[cfg(doctest)]

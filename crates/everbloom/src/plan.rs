@@ -321,11 +321,59 @@ impl Flat {
     /// m = ⌈−n·ln p/(ln 2)²⌉ made even, so that the filter folds; k is the better neighbor of
     /// (m/n)·ln 2. A k that is set by hand changes m to what that k needs: m = kn/−ln(1 − p^{1/k}).
     pub fn plan(request: &Request<'_>, cell_bits: u64) -> Result<Self> {
+        let cells = |n: u64, p: f64, k: Option<u32>| match k {
+            None => bloom::bits_for(n, p) as f64,
+            Some(k) => f64::from(k) * n as f64 / -libm::log1p(-libm::pow(p, 1.0 / f64::from(k))),
+        };
+        Self::settle(request, cell_bits, cells, bloom::best_k)
+    }
+
+    /// m and k for cells that pass more rarely than a bit does.
+    ///
+    /// `pass` is the chance that one probe of a foreign key passes at a load of λ = kn/m, growing with
+    /// λ. Since ln f = k·ln pass(λ) and m = kn/λ, the least m maximizes λ·ln(1/pass(λ)): the best load
+    /// does not depend on the rate. (For bits it is ln 2, and this is [`Flat::plan`] again.)
+    pub fn plan_for(
+        request: &Request<'_>,
+        cell_bits: u64,
+        pass: impl Fn(f64) -> f64,
+    ) -> Result<Self> {
+        let best = best_load(&pass);
+        let sized = |n: u64, p: f64, k: u32| {
+            let k = f64::from(k);
+            // A little more room than that: the binomial fill of a few keys lies above Poisson's.
+            k * n as f64 / load_for(&pass, libm::pow(p, 1.0 / k)) + 1.0
+        };
+        let probes = |p: f64| {
+            let real = libm::log(p) / libm::log(pass(best));
+            let floor = real.floor().clamp(1.0, f64::from(crate::probe::MAX_K - 1)) as u32;
+            [floor, floor + 1]
+        };
+        let cells = |n: u64, p: f64, k: Option<u32>| match k {
+            Some(k) => sized(n, p, k),
+            None => probes(p).map(|k| sized(n, p, k)).into_iter().fold(f64::INFINITY, f64::min),
+        };
+        let best_k = |m: u64, n: u64| {
+            let ratio = n as f64 / m as f64;
+            let floor = (best / ratio).floor().clamp(1.0, f64::from(crate::probe::MAX_K - 1));
+            let rate = |k: f64| libm::pow(pass(k * ratio), k);
+            if rate(floor + 1.0) < rate(floor) { floor as u32 + 1 } else { floor as u32 }
+        };
+        Self::settle(request, cell_bits, cells, best_k)
+    }
+
+    /// The cells that `cells` asks for, unless m or k is set by hand.
+    fn settle(
+        request: &Request<'_>,
+        cell_bits: u64,
+        cells: impl Fn(u64, f64, Option<u32>) -> f64,
+        best_k: impl Fn(u64, u64) -> u32,
+    ) -> Result<Self> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
             let k = match (k_set, request.goal_items()) {
                 (Some(k), _) => k,
-                (None, Some(n)) => bloom::best_k(m, n),
+                (None, Some(n)) => best_k(m, n),
                 (None, None) => {
                     return Err(Error::parameter(
                         "--set m without k needs -n, to choose the best k",
@@ -334,12 +382,8 @@ impl Flat {
             };
             return Ok(Self { m, k });
         }
-        let cells = |n: u64, p: f64| match k_set {
-            None => bloom::bits_for(n, p) as f64,
-            Some(k) => f64::from(k) * n as f64 / -libm::log1p(-libm::pow(p, 1.0 / f64::from(k))),
-        };
-        let (n, p) = request.items_and_rate(|n, p| cells(n, p) * cell_bits as f64)?;
-        let wanted = cells(n, p).ceil();
+        let (n, p) = request.items_and_rate(|n, p| cells(n, p, k_set) * cell_bits as f64)?;
+        let wanted = cells(n, p, k_set).ceil();
         if wanted > MAX_CELLS as f64 {
             return Err(Error::parameter(format!(
                 "{n} items at a rate of {p} need {wanted:e} cells, more than {MAX_CELLS}: \
@@ -350,7 +394,7 @@ impl Flat {
         if request.goal_bits().is_some_and(|room| m * cell_bits > room) && m > 2 {
             m -= 2;
         }
-        Ok(Self { m, k: k_set.unwrap_or_else(|| bloom::best_k(m, n)) })
+        Ok(Self { m, k: k_set.unwrap_or_else(|| best_k(m, n)) })
     }
 
     /// m and k of bit filters with a rate of their own: the k that needs the fewest cells. Also the
@@ -424,6 +468,28 @@ fn lowest(start: u32, value: impl Fn(u32) -> f64) -> (u32, f64) {
     walk(1);
     walk(-1);
     (best, least)
+}
+
+/// The load λ with the largest λ·ln(1/pass(λ)), by ternary search: one peak between empty and full.
+fn best_load(pass: impl Fn(f64) -> f64) -> f64 {
+    let worth = |load: f64| -load * libm::log(pass(load));
+    let (mut low, mut high) = (1e-6, 16.0);
+    for _ in 0..80 {
+        let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+        if worth(a) < worth(b) { low = a } else { high = b }
+    }
+    0.5 * (low + high)
+}
+
+/// The load at which `pass` reaches `wanted`; the search is in ln λ, since loads span many orders of
+/// magnitude.
+fn load_for(pass: impl Fn(f64) -> f64, wanted: f64) -> f64 {
+    let (mut low, mut high) = (-690.0f64, 9.0f64);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if pass(libm::exp(middle)) <= wanted { low = middle } else { high = middle }
+    }
+    libm::exp(low)
 }
 
 /// No array is planned larger than this many cells: 2⁴⁸ bits are 32 TiB.

@@ -11,20 +11,21 @@ mod evidence {
     mod counting;
     mod cross_checking;
     mod distance_sensitive;
+    mod egh;
+    mod fingerprint_counting;
     mod generalized;
     mod invertible;
+    mod multi_class;
+    mod multi_partitioned;
     mod multistage;
     mod optihash;
-    mod partitioned;
     mod partitioned;
     mod partitioned_hashing;
     mod retouched;
     mod scalable;
-    mod scalable;
     mod stable;
-    mod stable;
-    mod ternary;
     mod ternary;
     mod two_choices;
+    mod variable_increment;
     mod yes_no;
 }

@@ -60,16 +60,34 @@ impl Counters {
     /// Adds one, up to the maximum.
     #[inline]
     pub fn increment(&mut self, i: u64) {
-        self.set(i, self.get(i) + 1);
+        self.raise(i, 1);
     }
 
     /// Takes one away, unless the counter is stuck or zero.
     #[inline]
     pub fn decrement(&mut self, i: u64) {
+        self.lower(i, 1);
+    }
+
+    /// Adds `by`, up to the maximum.
+    #[inline]
+    pub fn raise(&mut self, i: u64, by: u64) {
+        self.set(i, self.get(i).saturating_add(by));
+    }
+
+    /// Takes `by` away, unless the counter is stuck or holds less.
+    #[inline]
+    pub fn lower(&mut self, i: u64, by: u64) {
         let value = self.get(i);
-        if value != 0 && value != self.max() {
-            self.cells.set(i, value - 1);
+        if value >= by && value != self.max() {
+            self.cells.set(i, value - by);
         }
+    }
+
+    /// Whether the counter at `i` sticks at the maximum.
+    #[inline]
+    pub fn stuck(&self, i: u64) -> bool {
+        self.get(i) == self.max()
     }
 
     /// Adds the counters of an array of the same length; a cell stuck in either stays stuck.

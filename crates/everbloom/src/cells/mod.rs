@@ -5,12 +5,16 @@
 
 mod bits;
 mod counters;
+mod levels;
+mod marked;
 mod packed;
 mod sums;
 mod words;
 
 pub use bits::{AtomicBits, Bits};
 pub use counters::Counters;
+pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
+pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
 pub use sums::{Cell, Sums};
 pub(crate) use words::check_room;

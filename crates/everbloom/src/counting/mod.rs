@@ -1,5 +1,11 @@
 //! How often? Filters whose cells count, and that can therefore remove.
 
 pub mod counting_bloom;
+pub mod fingerprint_counting;
+pub mod multi_partitioned;
+pub mod variable_increment;
 
 pub use counting_bloom::Counting;
+pub use fingerprint_counting::FingerprintCounting;
+pub use multi_partitioned::MultiPartitioned;
+pub use variable_increment::VariableIncrement;

@@ -227,7 +227,7 @@ pub static VARIANT: Variant = Variant {
     name: "Ancestor checking in tries",
     paper: "H. M. Ju, H. Lim, On reducing false positives of a Bloom filter in trie-based algorithms, ANCS 2014",
     family: "membership",
-    needs: &["membership", "prefix", "names", "paths"],
+    needs: &["membership", "accurate", "prefixes"],
     input: Input::KEYS,
     meaning: "a way of asking a filter that holds all nodes of a trie: items are nodes, and a node whose \
               deepest real ancestor is d levels above it passes with f^min(d, a+1)",

@@ -416,30 +416,15 @@ impl Shape {
     }
 
     /// The share of ones after `n` distinct keys, and its standard deviation from filter to filter.
-    ///
-    /// A key misses a given cell with probability 1 − a, a = h/blocks, where h is the chance that k
-    /// throws into a block hit the cell. Two cells are missed together with 1 − h₂/blocks if they share
-    /// a block, with 1 − 2a if not; the variance is that of the sum over all pairs, exactly. It is
-    /// above the flat filter's, because cells of one block fill and stay empty together.
     fn fill(&self, n: u64) -> (f64, f64) {
-        if n == 0 {
-            return (0.0, 0.0);
-        }
         let [n, blocks, block, k] =
             [n as f64, self.blocks as f64, self.block as f64, f64::from(self.k)];
-        let m = blocks * block;
-        let missed = |hit: f64| libm::exp(n * libm::log1p(-hit / blocks));
-        let (hit, hit_either) = (bloom::fill(block, k), bloom::fill(block / 2.0, k));
-        let one = missed(hit);
-        let together = missed(hit_either);
-        // (1 − 2a)ⁿ = one²·(1 − a²/(1 − a)²)ⁿ; a single block has no cells apart.
-        let odds = hit / (blocks - hit);
-        let less = if blocks > 1.0 { libm::expm1(n * libm::log1p(-odds * odds)) } else { 0.0 };
-        let apart = one * one * (1.0 + less);
-        let mut variance = (one + (block - 1.0) * together - block * apart) / m + one * one * less;
-        let Some(table) = self.table() else {
-            return (1.0 - one, variance.max(0.0).sqrt());
+        let (mean, mut variance) = theory::fill(blocks, block, k, n);
+        let Some(table) = self.table().filter(|_| n > 0.0) else {
+            return (mean, variance.sqrt());
         };
+        let (one, m) = (1.0 - mean, blocks * block);
+        let missed = |hit: f64| libm::exp(n * libm::log1p(-hit / blocks));
         // The table is the same in every filter, so it is not averaged over: the load of a cell
         // follows from the masks that cover it. How many keys repeat a mask of their block varies like
         // a Poisson number, and each leaves as many ones fewer as a fresh mask would have added.

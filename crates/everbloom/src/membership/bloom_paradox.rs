@@ -156,7 +156,7 @@ pub static VARIANT: Variant = Variant {
     name: "Bloom paradox: selective query and insertion",
     paper: "O. Rottenstreich, I. Keslassy, The Bloom paradox: when not to use a Bloom filter?, INFOCOM 2012",
     family: "membership",
-    needs: &["membership", "prior", "cost"],
+    needs: &["membership", "weighted"],
     input: Input::KEYS,
     meaning: "a policy over a filter: keys whose prior is below f/(f + α) are denied and not inserted, \
               at the price of false negatives among them",

@@ -327,7 +327,7 @@ pub static VARIANT: Variant = Variant {
     name: "Complement Bloom filter",
     paper: "H. Lim, J. Lee, C. Yim, Complement Bloom filter for identifying true positiveness of a Bloom filter, IEEE Communications Letters 19(11), 2015",
     family: "membership",
-    needs: &["membership", "universe", "exact"],
+    needs: &["membership", "known-queries", "exact"],
     input: Input { key: KeyKind::Bytes, value: ValueKind::None, negatives: Negatives::Required },
     meaning: "items are members, known non-members the rest of the universe; the rate is that of \
               queries inside the universe that stay undecided, for which an exact table is asked",

@@ -341,7 +341,7 @@ pub static VARIANT: Variant = Variant {
     name: "Cross-checking Bloom filter",
     paper: "H. Lim, N. Lee, J. Lee, C. Yim, Reducing false positives of a Bloom filter using cross-checking Bloom filters, Applied Mathematics & Information Sciences 8(4), 2014",
     family: "membership",
-    needs: &["membership", "merge"],
+    needs: &["membership", "merge", "accurate"],
     input: Input::KEYS,
     meaning: "items are keys, the rate is that of false positives of all filters together",
     forms: &[

@@ -486,7 +486,7 @@ pub static VARIANT: Variant = Variant {
     name: "False-positive-free multistage Bloom filter",
     paper: "J. Tapolcai et al., Optimal false-positive-free Bloom filter design for scalable multicast forwarding, IEEE/ACM Transactions on Networking 23(6), 2015",
     family: "membership",
-    needs: &["membership", "known non-members", "static", "in-packet", "group"],
+    needs: &["membership", "known-queries", "static", "exact"],
     input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::Required },
     meaning: "items are the links read, whatever was planned, and the label of each is the number of its \
               stage; no rate is asked for: the excluded links never pass, and others as the shortest \

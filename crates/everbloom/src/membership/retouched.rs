@@ -439,7 +439,7 @@ pub static VARIANT: Variant = Variant {
     name: "Retouched Bloom filter",
     paper: "B. Donnet, B. Baynat, T. Friedman, Retouched Bloom filters: allowing networked applications to trade off selected false positives against false negatives, CoNEXT 2006",
     family: "membership",
-    needs: &["membership", "known non-members", "decay"],
+    needs: &["membership", "known-queries"],
     input: Input { key: KeyKind::Bytes, value: ValueKind::None, negatives: Negatives::Optional },
     meaning: "items are keys, the rate is that of false positives before bits are cleared",
     forms: FORMS,

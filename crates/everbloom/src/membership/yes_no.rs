@@ -389,7 +389,7 @@ pub static VARIANT: Variant = Variant {
     name: "Yes-no Bloom filter",
     paper: "L. Carrea, A. Vernitski, M. Reed, Yes-no Bloom filter: a way of representing sets with fewer false positives, arXiv:1603.01060, 2016",
     family: "membership",
-    needs: &["membership", "known non-members"],
+    needs: &["membership", "known-queries", "accurate"],
     input: Input { key: KeyKind::Bytes, value: ValueKind::None, negatives: Negatives::Optional },
     meaning: "items are keys, the rate is that of false positives among strangers",
     forms: &[Form {

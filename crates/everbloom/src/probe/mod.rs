@@ -205,6 +205,19 @@ impl Probe {
         dispatch!(self, p => p.indices(digest).all(f))
     }
 
+    /// Calls `f` with the first `k` indices of the key: probes of different keys may differ in number,
+    /// and those of fewer are among those of more.
+    #[inline]
+    pub fn each_of_first(&self, k: u32, digest: Digest, f: impl FnMut(u64)) {
+        dispatch!(self, p => p.indices(digest).take(k as usize).for_each(f));
+    }
+
+    /// Whether `f` holds for the first `k` indices; stops at the first for which it does not.
+    #[inline]
+    pub fn all_of_first(&self, k: u32, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
+        dispatch!(self, p => p.indices(digest).take(k as usize).all(f))
+    }
+
     /// The key's indices in probe order, once per hash or each distinct one once.
     #[inline]
     pub fn collect(&self, digest: Digest, coincide: Coincide) -> Indices {
