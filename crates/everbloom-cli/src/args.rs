@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use everbloom::membership::ancestors::Hierarchy;
 
 use crate::quantity;
 
@@ -109,6 +110,10 @@ pub struct Build {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub keyed: Keyed,
+    /// Keys are nodes of a tree: their ancestors are inserted too. `/` for paths, `.` for domain
+    /// names, an empty string for every prefix.
+    #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
+    pub ancestors: Option<Hierarchy>,
     /// A parameter of the variant (see `everbloom catalog`); may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
@@ -162,6 +167,21 @@ pub struct Check {
     /// Print absent, present or undecided for every query, with what else the filter knows.
     #[arg(long)]
     pub answers: bool,
+    /// Keys are nodes of a tree: their ancestors are asked too, and one that is absent
+    /// proves the key absent (build with the same option). `/` for paths, `.` for domain
+    /// names, an empty string for every prefix.
+    #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
+    pub ancestors: Option<Hierarchy>,
+    /// How many ancestors are asked at most.
+    #[arg(long, default_value = "4", requires = "ancestors")]
+    pub levels: u32,
+    /// How likely a query is a member before the filter is asked; where a "yes" would be wrong more
+    /// often than right (the Bloom paradox), the answer is "absent".
+    #[arg(long, value_name = "PROBABILITY", value_parser = quantity::rate)]
+    pub prior: Option<f64>,
+    /// With --prior: what a missed member costs, in false positives.
+    #[arg(long, value_name = "FACTOR", default_value = "1", requires = "prior")]
+    pub cost: f64,
     #[command(flatten)]
     pub keyed: Keyed,
     /// Print one JSON object a line.
@@ -360,6 +380,15 @@ pub struct Bench {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+fn hierarchy(text: &str) -> Result<Hierarchy, String> {
+    match text {
+        "/" => Ok(Hierarchy::Paths),
+        "." => Ok(Hierarchy::Names),
+        "" => Ok(Hierarchy::Prefixes),
+        _ => Err(format!("{text:?}: write / for paths, . for names, or '' for every prefix")),
+    }
 }
 
 fn delimiter(text: &str) -> Result<u8, String> {

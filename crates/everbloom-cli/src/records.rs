@@ -96,24 +96,9 @@ impl Lines {
         Ok(Self { origin, grammar })
     }
 
-    /// Counts the records.
-    pub fn count(&mut self) -> Result<u64> {
-        let mut n = 0;
-        let grammar =
-            Grammar { key: KeyType::Bytes, value: ValueKind::None, column: None, ..self.grammar };
-        self.pass(grammar, &mut |_, batch| {
-            n += batch.len() as u64;
-            Ok(())
-        })?;
-        Ok(n)
-    }
-
     /// Calls `f` with batches of lines and the records they spell.
     pub fn each(&mut self, f: &mut Visit<'_>) -> Result<()> {
-        self.pass(self.grammar, f)
-    }
-
-    fn pass(&mut self, grammar: Grammar, f: &mut Visit<'_>) -> Result<()> {
+        let grammar = self.grammar;
         match &mut self.origin {
             Origin::File(path) => {
                 let named = |e: io::Error| Error::from(e).context(path.display());

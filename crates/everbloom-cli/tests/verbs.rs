@@ -256,6 +256,31 @@ fn explain_shows_probes_and_verdict() {
 }
 
 #[test]
+fn ancestors_are_inserted_and_asked() {
+    let place = Place::new();
+    let paths: String = (0..300).map(|i| format!("/usr/lib{}/file{i}\n", i % 10)).collect();
+    place.file("paths", &paths);
+    place.ok("build paths -o f.evb --kind bloom -p 20% --ancestors /", "");
+    assert_eq!(place.json("info f.evb --json")["items"], 300 + 10 + 1);
+    assert_eq!(place.ok("check f.evb paths --ancestors /", ""), paths);
+    let strangers: String = (0..2000).map(|i| format!("/opt/x{i}/deep/file\n")).collect();
+    let plain = place.run("check f.evb", &strangers).out.lines().count();
+    let checked = place.run("check f.evb --ancestors / --levels 3", &strangers).out.lines().count();
+    assert!(checked * 20 < plain, "{checked} against {plain}");
+    assert_eq!(place.run("check f.evb --ancestors ;", "").code, 2);
+}
+
+#[test]
+fn a_small_prior_is_believed_over_the_filter() {
+    let place = Place::new();
+    place.file("keys", numbers(0..100));
+    place.ok("build keys -o f.evb --kind bloom -p 1%", "");
+    assert_eq!(place.run("check f.evb keys --prior 1e-6", "").code, 1, "a yes would be wrong");
+    assert_eq!(place.ok("check f.evb keys --prior 50%", ""), numbers(0..100));
+    assert_eq!(place.ok("check f.evb keys --prior 1e-6 --cost 1000000", ""), numbers(0..100));
+}
+
+#[test]
 fn shells_and_manuals_are_served() {
     let place = Place::new();
     for shell in ["bash", "zsh", "fish"] {

@@ -8,6 +8,7 @@ use everbloom::codec;
 use everbloom::error::{Error, Kind};
 use everbloom::filter::Filter;
 use everbloom::hash::{DEFAULT_SEED, Hasher};
+use everbloom::membership::ancestors::Nodes;
 use everbloom::plan::Goal;
 use everbloom::structure::{Inputs, Source};
 use everbloom::variant::{self, Variant};
@@ -29,20 +30,23 @@ pub fn run(args: &Build) -> Result<Outcome> {
     let once = variant.build == variant::Build::Streaming && !count_first;
     let mut lines =
         Lines::new(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
+    let mut nodes;
+    let records: &mut dyn Source = match args.ancestors {
+        Some(hierarchy) => {
+            nodes = Nodes::new(&mut lines, hierarchy);
+            &mut nodes
+        }
+        None => &mut lines,
+    };
     if count_first {
-        goal.items = Some(count(&mut lines)?);
+        goal.items = Some(count(records)?);
     }
     let mut negatives = match &args.negatives {
         Some(path) => Some(Lines::new(path, grammar, Passes::Several)?),
         None => None,
     };
-    let filter = variant.build(
-        &goal,
-        &mut Inputs {
-            records: &mut lines,
-            negatives: negatives.as_mut().map(|n| n as &mut dyn Source),
-        },
-    )?;
+    let negatives = negatives.as_mut().map(|n| n as &mut dyn Source);
+    let filter = variant.build(&goal, &mut Inputs { records, negatives })?;
     codec::save(&*filter, &args.output).map_err(full_disk)?;
     report(args, &*filter)
 }
@@ -85,15 +89,19 @@ fn writable(output: &Path) -> Result<()> {
     Err(Stop::Error(format!("cannot write {}: {reason}", output.display())))
 }
 
-fn count(lines: &mut Lines) -> Result<u64> {
-    match lines.count()? {
-        0 => Err(Stop::Error(
-            "the input holds no keys: name a file with one key a line, or give -n to build an empty \
-             filter"
-                .to_owned(),
-        )),
-        n => Ok(n),
+fn count(records: &mut dyn Source) -> Result<u64> {
+    let mut n = 0;
+    records.batches(&mut |batch| {
+        n += batch.len() as u64;
+        Ok(())
+    })?;
+    if n > 0 {
+        return Ok(n);
     }
+    Err(Stop::Error(
+        "the input holds no keys: name a file with one key a line, or give -n to build an empty filter"
+            .to_owned(),
+    ))
 }
 
 fn full_disk(e: Error) -> Stop {

@@ -3,7 +3,8 @@
 use std::io::{self, BufWriter, Write};
 
 use everbloom::codec::{Access, Opener};
-use everbloom::filter::{Answer, Detail, Verdict};
+use everbloom::filter::{Answer, Detail, Filter, Record, Verdict};
+use everbloom::membership::Paradox;
 
 use crate::args::Check;
 use crate::records::{Grammar, Lines, Passes, secret_key};
@@ -17,11 +18,12 @@ pub fn run(args: &Check) -> Result<Outcome> {
     let mut lines = Lines::new(&args.queries, grammar, Passes::Once)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut some = false;
+    let paradox = args.prior.map(|_| Paradox::of(&*filter, args.cost)).transpose()?;
     // The reader hands errors of its own kind on, so one of the output waits here.
     let mut broken = None;
     let done = lines.each(&mut |lines, records| {
         for (line, record) in lines.iter().zip(records) {
-            let answer = filter.query(*record)?;
+            let answer = ask(&*filter, args, paradox.as_ref(), *record)?;
             let member = answer.verdict != Verdict::Absent;
             some |= member;
             if !(member || args.answers) {
@@ -40,6 +42,24 @@ pub fn run(args: &Check) -> Result<Outcome> {
     done?;
     out.flush().map_err(output_error)?;
     Ok::<_, Stop>(if some { Outcome::Some } else { Outcome::None })
+}
+
+/// Asks the filter, wearing the policies that were asked for.
+fn ask(
+    filter: &dyn Filter,
+    args: &Check,
+    paradox: Option<&Paradox>,
+    record: Record<'_>,
+) -> everbloom::error::Result<Answer> {
+    if let (Some(paradox), Some(prior)) = (paradox, args.prior)
+        && paradox.holds(prior)?
+    {
+        return Ok(Answer::of(false));
+    }
+    match args.ancestors {
+        Some(hierarchy) => hierarchy.query(filter, record, args.levels),
+        None => filter.query(record),
+    }
 }
 
 fn show(
