@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use everbloom::catalog::VARIANTS;
 use everbloom::codec::{self, Opener};
+use everbloom::error::Kind;
 use everbloom::filter::{Filter, Verdict};
 use everbloom::plan::Goal;
 use everbloom::sample::{self, Sample, Style};
@@ -19,7 +20,12 @@ const PLANNED: u64 = 64;
 fn build(variant: &'static Variant, form: &Form, n: u64) -> Box<dyn Filter> {
     let goal = Goal::new(PLANNED, 0.05).seed(42).set("form", form.name);
     let members = Sample::new(&variant.input, Style::Short, 0..n);
-    sample::build(variant, &goal, &members.records()).expect(variant.slug)
+    let built = sample::build(variant, &goal, &members.records());
+    match built {
+        // A variant that refuses what it has no room for is overfull with as many as it takes.
+        Err(e) if e.kind() == Kind::CapacityExceeded && n > PLANNED => build(variant, form, n - 1),
+        built => built.expect(variant.slug),
+    }
 }
 
 /// The numbers of the first non-members that pass, which depend on hash, probes and cells alike.
