@@ -9,6 +9,8 @@ use crate::Result;
 
 /// What was predicted of a filter, and what it did.
 pub struct Measured {
+    /// Words inside: as many as asked for, or as the variant's purpose allows.
+    pub items: u64,
     pub filter: Box<dyn Filter>,
     pub bits_per_item: f64,
     /// By the formulas, before it was built.
@@ -23,13 +25,15 @@ pub struct Measured {
     pub missed: f64,
 }
 
-/// Builds a filter of `items` words at 1 %, and asks it for them and for `queries` others.
+/// Builds a filter of `items` words at 1 %, or of as many as the variant's purpose allows, and asks it
+/// for them and for `queries` others.
 pub fn measure(
     variant: &'static Variant,
     form: &str,
     items: u64,
     queries: u64,
 ) -> Result<Measured> {
+    let items = items.min(variant.reach);
     let goal = Goal::new(items, 0.01).set("form", form);
     let members = Sample::new(&variant.input, Style::Words, 0..items);
     let strangers = Sample::new(&variant.input, Style::Words, items..items + queries);
@@ -44,6 +48,7 @@ pub fn measure(
         Ok(hits as f64 / records.len() as f64)
     };
     Ok(Measured {
+        items,
         bits_per_item: filter.memory().total() as f64 / items as f64,
         predicted,
         now: filter.now().fpr,

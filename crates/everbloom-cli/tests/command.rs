@@ -99,7 +99,7 @@ fn lines(variant: &Value, range: std::ops::Range<u64>) -> String {
             _ => out.push_str(&format!("key {i}")),
         }
         match input["value"].as_str() {
-            Some("label") => out.push_str(&format!("\tclass{}", i % 3)),
+            Some("label") => out.push_str(&format!("\t{}", i % 3)),
             Some("weight") => out.push_str("\t0.5"),
             Some("count") => out.push_str("\t2"),
             Some("bytes") => out.push_str(&format!("\tvalue {i}")),

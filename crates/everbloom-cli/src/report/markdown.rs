@@ -19,12 +19,12 @@ pub fn catalog() -> crate::Result<String> {
         "# Catalog\n\n\
          Every variant in the list. This page is generated: \
          `cargo run --release -- catalog --markdown > CATALOG.md`.\n\n\
-         The figures are for {} keys planned at a rate of 1 % with default parameters, asked for \
+         The figures are for {} keys (fewer where a variant is made for small sets) planned at a rate of 1 % with default parameters, asked for \
          {} other keys: *predicted* by the variant's formulas before it was built, *now* from the \
          real fill, and *measured*. What items and rate mean for a variant is said below the table. \
          Bits per item count everything the filter holds.\n\n\
-         | slug | entry | form | abilities | false negatives | bits/item | predicted | now | measured | undecided |\n\
-         |---|---|---|---|---|---:|---:|---:|---:|---:|\n",
+         | slug | entry | form | abilities | false negatives | items | bits/item | predicted | now | measured | undecided |\n\
+         |---|---|---|---|---|---:|---:|---:|---:|---:|---:|\n",
         integer_text(ITEMS),
         integer_text(QUERIES),
     );
@@ -49,13 +49,14 @@ fn row(variant: &Variant, form: &Form, m: &Measured) -> String {
     };
     let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
     format!(
-        "| [`{}`](#{}) | {} | {} | {} | {} | {:.2} | {} | {} | {} | {} |\n",
+        "| [`{}`](#{}) | {} | {} | {} | {} | {} | {:.2} | {} | {} | {} | {} |\n",
         variant.slug,
         variant.slug,
         variant.entry,
         form.name,
         abilities.join(", "),
         negatives,
+        integer_text(m.items),
         m.bits_per_item,
         rate(m.predicted),
         rate(m.now),

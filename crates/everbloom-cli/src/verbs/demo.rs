@@ -49,6 +49,7 @@ fn rates() -> Result<String> {
         let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
         rows.push(vec![
             variant.slug.to_owned(),
+            integer_text(m.items),
             format!("{:.2}", m.bits_per_item),
             m.filter.fill().map_or("–".to_owned(), |f| format!("{:.1} %", f * 100.0)),
             rate(m.predicted),
@@ -59,7 +60,7 @@ fn rates() -> Result<String> {
     }
     Ok(table::table(
         1,
-        &["variant", "bits/word", "fill", "predicted", "now", "measured", "missed"],
+        &["variant", "words", "bits/word", "fill", "predicted", "now", "measured", "missed"],
         rows,
     ))
 }

@@ -28,14 +28,13 @@
 use std::collections::HashSet;
 use std::f64::consts::LN_2;
 
-use crate::cells::check_room;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
     Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Seen, Verdict, fact, real,
 };
 use crate::hash::{Digest, Hasher, Key};
-use crate::membership::part::{Part, check_total, flat_for};
+use crate::membership::part::{Part, check_parts, flat_for};
 use crate::plan::{DEFAULT_FPR, Expect, Flat, Load, Request};
 use crate::structure::{Inputs, Ops, Structure};
 use crate::theory::bloom as theory;
@@ -92,12 +91,7 @@ impl Complement {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn with_shape(main: Flat, complement: Flat, hasher: Hasher) -> Result<Self> {
-        check_total([main, complement])?;
-        for Flat { m, k } in [main, complement] {
-            if m == 0 || !(1..=crate::probe::MAX_K).contains(&k) {
-                return Err(Error::parameter(format!("{k} probes into {m} bits")));
-            }
-        }
+        check_parts([main, complement])?;
         let head = Head::new(hasher, FORM);
         Ok(Self { head, main: Part::new(main), complement: Part::new(complement), others: 0 })
     }
@@ -145,7 +139,7 @@ impl Complement {
     }
 }
 
-/// The salt of the complement's digests: with the main filter's own, both would err on the same keys.
+/// The salt of the complement's digests, which makes them independent of the main filter's.
 const COMPLEMENT: u64 = 1;
 
 /// What the goal says; how many keys are in the complement, the records tell.
@@ -171,7 +165,7 @@ impl Shape {
         });
         let complement = flat_for(others, self.complement_rate.unwrap_or(p).min(1.0));
         let main = flat_for(n, p.min(1.0));
-        let needed = check_total([main, complement])?;
+        let needed = check_parts([main, complement])?;
         if p >= 1.0 || self.room.is_some_and(|room| needed > room) {
             return Err(Error::parameter(format!(
                 "{n} members and {others} other keys need more than {} bytes: \
@@ -242,7 +236,6 @@ impl Structure for Complement {
         each_other(&mut |_| others += 1)?;
         let n = shape.items.unwrap_or(members.len() as u64);
         let (rate, main, complement) = shape.settle(n, shape.others.unwrap_or(others))?;
-        check_room(check_total([main, complement])?)?;
         let mut main = Part::new(main);
         let mut complement = Part::new(complement);
         members.iter().for_each(|&d| {

@@ -32,7 +32,7 @@ use crate::filter::{
     Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
 };
 use crate::hash::{Digest, Hasher, Key};
-use crate::membership::part::{Part, check_total, flat_for};
+use crate::membership::part::{Part, check_parts, flat_for};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::multiply_shift;
 use crate::structure::{Inputs, Ops, Structure, stream};
@@ -184,13 +184,8 @@ impl Shape {
         if !(1..=MAX_PARTS).contains(&self.parts) {
             return Err(Error::parameter(format!("{} parts: 1 to {MAX_PARTS}", self.parts)));
         }
-        for Flat { m, k } in [self.main, self.cross] {
-            if m == 0 || !(1..=crate::probe::MAX_K).contains(&k) {
-                return Err(Error::parameter(format!("{k} probes into {m} bits")));
-            }
-        }
         let cross = std::iter::repeat_n(self.cross, self.parts as usize);
-        check_total(std::iter::once(self.main).chain(cross)).map(drop)
+        check_parts(std::iter::once(self.main).chain(cross)).map(drop)
     }
 }
 

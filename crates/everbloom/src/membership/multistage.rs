@@ -55,7 +55,7 @@ state!(Multistage { head, first, stages });
 const MAX_STAGES: u64 = 1024;
 /// The largest number a stage may have.
 const LAST_STAGE: u64 = u32::MAX as u64;
-/// Most links of a stage: the search takes seconds for that many, and the time grows with the square.
+/// Most links of a stage: the search takes seconds for that many.
 const MAX_LINKS: usize = 4096;
 
 /// The length at which a random filter is free of false positives with probability 1/e:
@@ -339,10 +339,11 @@ impl Shape {
         let max_k = self.max_k.unwrap_or((libm::ceil(libm::log2(zeta)) as u32 + 4).max(10));
         // Small filters are lucky beyond the formula; large ones are not, and hopeless tries take time.
         let hopeless = |b: u64, k: u32| {
-            include.len() > 64 && success(b as f64, f64::from(k), rho, zeta) < 1e-12
+            include.len() > 64 && success(b as f64, f64::from(k), rho, zeta) < 1e-6
         };
-        let tries =
-            (include.len() as u64..=max_bits).flat_map(|b| (1..=max_k).map(move |k| (b, k)));
+        // Every length where a bit matters; from 128 links on, steps of a thousandth of the length.
+        let lengths = (include.len() as u64..=max_bits).step_by(1 + include.len() / 128);
+        let tries = lengths.flat_map(|b| (1..=max_k).map(move |k| (b, k)));
         for (b, k) in tries.filter(|(b, k)| !hopeless(*b, *k)) {
             let part = filter(b, k);
             if !exclude.iter().any(|link| passes(&part, *link)) {

@@ -3,12 +3,12 @@
 //! A part has no head and hashes nothing: its owner hands it digests, salted so that no two parts look
 //! at the same places of a key. Parts that shared their hash functions would share their mistakes.
 
-use crate::cells::Bits;
+use crate::cells::{Bits, check_room};
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::hash::Digest;
 use crate::plan::{Flat, MAX_CELLS};
-use crate::probe::Probe;
+use crate::probe::{MAX_K, Probe};
 use crate::theory::bloom as theory;
 
 /// m bits with k probes per digest.
@@ -93,11 +93,20 @@ pub(crate) fn flat_for(n: u64, p: f64) -> Flat {
     Flat { m, k: theory::best_k(m, n) }
 }
 
-/// Refuses parts that are too large in all, before one of them is allocated.
-pub(crate) fn check_total(parts: impl IntoIterator<Item = Flat>) -> Result<u64> {
-    let total: u128 = parts.into_iter().map(|flat| u128::from(flat.m)).sum();
+/// The bits of all parts; refuses shapes that cannot be, and more bits than there is room for, before
+/// anything is allocated.
+pub(crate) fn check_parts(parts: impl IntoIterator<Item = Flat>) -> Result<u64> {
+    let mut total = 0u128;
+    for Flat { m, k } in parts {
+        if m == 0 || !(1..=MAX_K).contains(&k) {
+            return Err(Error::parameter(format!(
+                "{k} probes into {m} bits: at least one of each, and at most {MAX_K} probes"
+            )));
+        }
+        total += u128::from(m);
+    }
     match u64::try_from(total) {
-        Ok(total) if total <= MAX_CELLS => Ok(total),
+        Ok(total) if total <= MAX_CELLS => check_room(total).map(|()| total),
         _ => Err(Error::parameter(format!(
             "the parts of the filter need {total} bits, more than {MAX_CELLS}: \
              ask for fewer items or a higher rate"

@@ -29,7 +29,7 @@ use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{Age, Answer, Fact, Filter, Head, Rates, Record, fact, real};
 use crate::hash::{Digest, Generator, Hasher, Key, mix64};
-use crate::membership::part::{Part, check_total};
+use crate::membership::part::{Part, check_parts};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Coincide, Indices};
 use crate::structure::{Inputs, Ops, Structure};
@@ -284,14 +284,13 @@ impl Shape {
     }
 
     fn check(&self) -> Result<()> {
-        let Flat { m, k } = self.flat;
         let share = matches!(self.clearing, Clearing::Share(s) if !(0.0..=1.0).contains(&s));
-        if m == 0 || !(1..=crate::probe::MAX_K).contains(&k) || share {
-            return Err(Error::parameter(format!("{k} probes into {m} bits, {:?}", self.clearing)));
+        if share {
+            return Err(Error::parameter("a share of ones to be cleared lies between 0 and 1"));
         }
         // Selective clearing counts members and troublesome keys at every bit, 32 bits each.
         let counts = if self.form() == 0 { 1 } else { 65 };
-        check_room(check_total([self.flat])?.saturating_mul(counts))
+        check_room(check_parts([self.flat])?.saturating_mul(counts))
     }
 }
 

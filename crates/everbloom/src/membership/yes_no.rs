@@ -25,12 +25,12 @@
 //! three or four pass. **Don't** where everybody that is asked for is a stranger: the no-filters' bits are
 //! then lost to the yes-filter.
 
-use crate::cells::Bits;
+use crate::cells::{Bits, check_room};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact};
 use crate::hash::{Digest, Hasher, Key};
-use crate::membership::part::{Part, check_total, flat_for};
+use crate::membership::part::{Part, check_parts, flat_for};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Indices, subset};
 use crate::structure::{Inputs, Ops, Structure};
@@ -116,7 +116,8 @@ impl YesNo {
     /// Writes those who pass wrongly into the no-filters, in the order given, each into the first that
     /// then covers no member.
     fn say_no(&mut self, members: &[Digest], passing: Vec<Digest>) -> Result<()> {
-        if passing.is_empty() {
+        if passing.is_empty() || self.no.is_empty() {
+            self.remaining = passing.len() as u64;
             return Ok(());
         }
         let users = Users::new(members, |digest| self.places(digest), self.no_bits)?;
@@ -210,6 +211,7 @@ impl Users {
                 "known non-members are tested against at most 4 billion members",
             ));
         }
+        check_room(bits.saturating_mul(64))?;
         // Counted, summed up to where each bit's members end, then filled in from the back.
         let mut starts = vec![0; bits as usize + 1];
         for digest in members {
@@ -255,9 +257,6 @@ impl Shape {
 
     fn check(&self) -> Result<()> {
         let Shape { yes, no_filters, no_bits, no_k } = *self;
-        if yes.m == 0 || !(1..=crate::probe::MAX_K).contains(&yes.k) {
-            return Err(Error::parameter(format!("{} probes into {} bits", yes.k, yes.m)));
-        }
         if no_filters > MAX_NO_FILTERS
             || !(1..=MAX_NO_K).contains(&no_k)
             || u64::from(no_k) > no_bits
@@ -268,7 +267,7 @@ impl Shape {
             )));
         }
         let no = Flat { m: no_bits, k: no_k };
-        check_total(std::iter::once(yes).chain(std::iter::repeat_n(no, no_filters as usize)))
+        check_parts(std::iter::once(yes).chain(std::iter::repeat_n(no, no_filters as usize)))
             .map(drop)
     }
 }

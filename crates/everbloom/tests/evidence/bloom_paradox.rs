@@ -97,7 +97,7 @@ fn costs(alpha: f64, believed_cold: f64) -> [f64; 3] {
     const COLD: u64 = 1_000_000;
     let shape = Flat { m: 12_000, k: 4 };
     // Every second hot object, every thousandth cold one.
-    let cached = |x: u64| if x < HOT { x.is_multiple_of(2) } else { x.is_multiple_of(1000) };
+    let cached = |x: u64| x.is_multiple_of(if x < HOT { 2 } else { 1000 });
     let prior = |x: u64| if x < HOT { 0.5 } else { believed_cold };
     let members: Vec<u64> = (0..HOT + COLD).filter(|x| cached(*x)).collect();
     let priors: Vec<f64> = members.iter().map(|x| prior(*x)).collect();

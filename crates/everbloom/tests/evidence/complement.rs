@@ -52,7 +52,7 @@ fn r7_every_answer_about_the_universe_is_exact() {
         want.1 += f.main_fpr() / 20.0;
         fill += f.fill().unwrap() / 20.0;
     }
-    // About 1,000 and 3,200 accesses; one salt for both filters gives none or all.
+    // About 1,000 and 3,200 accesses.
     assert!((of_members / want.0 - 1.0).abs() < 0.13, "{of_members} {want:?}");
     assert!((of_others / want.1 - 1.0).abs() < 0.08, "{of_others} {want:?}");
     let (a, _) = main.fill(n);
