@@ -6,6 +6,11 @@
 //! | … at one cache miss per key | [`membership::BlockedBloom`] |
 //! | … with one slice of memory per hash | [`membership::PartitionedBloom`] |
 //! | … in a filter that someone else may have filled | [`membership::Generalized`] |
+//! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
+//! | … and some non-members are known | [`membership::YesNo`], [`membership::Retouched`], [`membership::Optihash`], [`membership::Multistage`], [`membership::Complement`], [`membership::CrossChecking`] |
+//! | … exactly, in a known universe | [`membership::Egh`] |
+//! | … and some keys are likelier than others | [`weighted::MultiClass`], [`membership::Paradox`] |
+//! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys also leave | [`counting::Counting`], in half the space [`deleting::Ternary`] |
 //! | … and nobody knows how many will come | [`growing::Scalable`] |
 //! | was it in this endless stream lately? | [`decaying::Stable`] |
