@@ -1,4 +1,4 @@
-//! Best of N (Jimeno, Christensen, Roginsky 2007; catalogue R13; S0 §IV on [126]).
+//! Best of N (Jimeno, Christensen, Roginsky 2007; catalogue R13; S0 §IV on ref. 126).
 //!
 //! Build the whole filter N times, each time with other hash functions, and keep the one that happens
 //! to have the fewest ones. Which one it was is the only thing to remember, ⌈log2 N⌉ bits:
