@@ -54,8 +54,14 @@ impl Tree {
 
     /// Runs cargo in the copy.
     pub fn cargo(&self, args: &[&str]) -> Result<Output, String> {
+        self.cargo_with(&[], args)
+    }
+
+    /// Runs cargo in the copy with further variables.
+    pub fn cargo_with(&self, env: &[(&str, &str)], args: &[&str]) -> Result<Output, String> {
         Command::new("cargo")
             .args(args)
+            .envs(env.iter().copied())
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.build)
             .env_remove("CI")

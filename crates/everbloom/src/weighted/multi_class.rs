@@ -204,8 +204,8 @@ pub fn constant_for(m: f64, priors: impl Iterator<Item = f64> + Clone, most: u32
     0.5 * (low + high)
 }
 
-/// The expected number of false positives, Σ n(1−p)·ρ^k over classes (number of keys, prior, probes), at the mean load
-/// ρ = 1 − exp(−Σ npk/m) (catalogue R1).
+/// The expected number of false positives, Σ n(1−p)·ρ^k over classes (number of keys, prior, probes), at
+/// the mean load ρ = 1 − exp(−Σ npk/m) (catalogue R1).
 pub fn expected_false_positives(m: f64, classes: &[(f64, f64, u32)]) -> f64 {
     let throws: f64 = classes.iter().map(|(n, p, k)| n * p * f64::from(*k)).sum();
     let fill = -libm::expm1(-throws / m);
