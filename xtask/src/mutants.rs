@@ -72,7 +72,12 @@ const MUTANTS: &[Mutant] = &[
     mutant!("mixed: one constant probe", "probe/mixed.rs", "multiply_shift(digest.word(i), m)" => "if i == 0 { 0 } else { multiply_shift(digest.word(i), m) }", "--test" "evidence" "f1_"),
     mutant!("enhanced: increment before adding", "probe/enhanced.rs", "x = add_mod(x, y, m);\n            y = add_mod(y, i % m, m);" => "y = add_mod(y, i % m, m);\n            x = add_mod(x, y, m);", "--lib" "probe"),
     mutant!("double: even steps", "probe/double.rs", "(digest.h2 | 1) % m" => "(digest.h2 & !1) % m", "--lib" "probe"),
-    mutant!("blocked: bits reused", "probe/blocked.rs", "word >>= width;" => "word >>= width - 1;", "--test" "evidence" "i6_"),
+    mutant!(
+        "blocked: first probe constant",
+        "probe/blocked.rs",
+        "= (digest.h2, per_word, 0u64);" => "= (digest.h2 & !mask, per_word, 0u64);",
+        "--test" "evidence" "i6_"
+    ),
     mutant!("partitioned: slices share a word", "probe/partitioned.rs", "multiply_shift(digest.word(i), slice)" => "multiply_shift(digest.word(0), slice)", "--test" "evidence" "f2_"),
     mutant!("digest: salt ignored", "hash/mod.rs", "let s = mix64(salt ^ 0x5851_F42D_4C95_7F2D);" => "let s = mix64(0x5851_F42D_4C95_7F2D & (salt | 1).min(0));", "--lib"),
     mutant!("counters: saturated ones come down", "cells/counters.rs", "if value != 0 && value != self.max()" => "if value != 0", "--test" "evidence" "c1_"),
@@ -85,7 +90,12 @@ const MUTANTS: &[Mutant] = &[
     mutant!("codec: payload checksums unchecked", "codec/file.rs", "if crc32c::crc32c(chunk) != u32_at(bytes, table + 4 * i)" => "if chunk.is_empty()", "--test" "hostile"),
     mutant!("codec: padding unchecked", "codec/file.rs", "if bytes[crc_at + 4..payload_start].iter().any(|&b| b != 0)" => "if payload_start == 0", "--test" "hostile"),
     mutant!("codec: array length unchecked", "codec/tree.rs", "end.filter(|&e| e <= self.payload_len)" => "end.filter(|&e| e > 0 || e == 0)", "--test" "hostile"),
-    mutant!("probe: k of a file unchecked", "probe/mod.rs", "if k == 0 || k > MAX_K" => "if k == u32::MAX", "--test" "hostile"),
+    mutant!(
+        "probe: k of a file unchecked",
+        "probe/mod.rs",
+        "if k == 0 || k > MAX_K" => "if k == u32::MAX",
+        "--test" "hostile" "probes_outside"
+    ),
     mutant!("bits: array length unchecked", "cells/bits.rs", "if len.div_ceil(64) != words.len() as u64" => "if len == u64::MAX", "--test" "hostile"),
     mutant!("save: not atomic", "codec/file.rs", "temporary.persist(&path).map_err(|e| e.error)?;" => "temporary.persist(path.with_extension(\"tmp\")).map_err(|e| e.error)?;", "--test" "conformance" "saved_filters"),
     mutant!("plan: k by truncation", "plan.rs", "k_set.unwrap_or_else(|| bloom::best_k(m, n))" => "k_set.unwrap_or_else(|| (bloom::optimal_k(m as f64, n as f64) as u32).max(1))", "--test" "evidence" "f1_planned"),

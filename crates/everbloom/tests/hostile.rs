@@ -106,6 +106,20 @@ fn what_is_not_ours_is_said_to_be_so() {
     assert_eq!(refused, Kind::LimitExceeded { what: "bytes" });
 }
 
+#[test]
+fn probes_outside_their_bounds_are_refused() {
+    // Zero probes would let everybody pass, billions would take for ever.
+    let (_, _, bytes) = files().swap_remove(0);
+    let field = b"\x01\x01k";
+    let at = bytes.windows(3).position(|w| w == field).expect("a field called k") + 3;
+    for k in [0u64, 4097, 1 << 31, u64::MAX] {
+        let mut mutated = bytes.clone();
+        mutated[at..at + 8].copy_from_slice(&k.to_le_bytes());
+        let error = Opener::new().decode(&sealed(mutated)).expect_err("outside the bounds");
+        assert!(matches!(error.kind(), Kind::Corrupt { .. }), "k = {k}: {error}");
+    }
+}
+
 /// The bytes with all checksums made right again, where the lengths still make sense.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let word = |bytes: &[u8], at: usize| {

@@ -146,7 +146,7 @@ impl Counting {
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check(self.counters.len())
+        self.probe.check_flat(self.counters.len())
     }
 
     fn used(&self) -> f64 {

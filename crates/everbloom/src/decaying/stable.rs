@@ -47,7 +47,7 @@ use crate::filter::{
 };
 use crate::hash::{Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
-use crate::probe::{Coincide, Probe, Scheme};
+use crate::probe::{Coincide, Probe};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{mean_over, tail};
 use crate::variant::{
@@ -184,13 +184,8 @@ impl Stable {
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check(self.cells.len())?;
-        let flat = !matches!(self.probe.scheme(), Scheme::Partitioned | Scheme::Blocked);
-        match self.shape().check() {
-            Ok(()) if flat => Ok(()),
-            Ok(()) => Err(Error::corrupt(0, "corrupt filter: not a probe of a stable filter")),
-            Err(e) => Err(Error::corrupt(0, format!("corrupt filter: {e}"))),
-        }
+        self.probe.check_flat(self.cells.len())?;
+        self.shape().check().map_err(|e| Error::corrupt(0, format!("corrupt filter: {e}")))
     }
 }
 

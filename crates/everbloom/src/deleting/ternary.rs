@@ -34,7 +34,7 @@ use crate::filter::{
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
-use crate::probe::{Coincide, Indices, Probe, Scheme};
+use crate::probe::{Coincide, Indices, Probe};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::tail;
 use crate::variant::{Ability, Build, EntryKind, FalseNegatives, Form, Input, Variant};
@@ -176,10 +176,9 @@ impl Ternary {
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check(self.cells.len())?;
-        let flat = !matches!(self.probe.scheme(), Scheme::Partitioned | Scheme::Blocked);
+        self.probe.check_flat(self.cells.len())?;
         let many = self.many();
-        if !flat || self.cells.width() != CELL_BITS || self.cells.iter().any(|c| c > many) {
+        if self.cells.width() != CELL_BITS || self.cells.iter().any(|c| c > many) {
             return Err(Error::corrupt(0, "corrupt filter: not the cells of a ternary filter"));
         }
         Ok(())

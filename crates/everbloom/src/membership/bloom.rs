@@ -19,7 +19,7 @@
 
 use crate::cells::{AtomicBits, Bits};
 use crate::codec::state;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::{
     Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
     fact, text, touched,
@@ -168,13 +168,7 @@ impl Bloom {
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check(self.bits.len())?;
-        match self.probe.scheme() {
-            Scheme::Partitioned | Scheme::Blocked => {
-                Err(Error::corrupt(0, "corrupt filter: not a probe scheme of the standard filter"))
-            }
-            _ => Ok(()),
-        }
+        self.probe.check_flat(self.bits.len())
     }
 }
 
