@@ -25,6 +25,8 @@ struct World {
 /// Forms whose default shape takes long to open, and what makes them small.
 const LIGHT: &[(&str, &str, &str, u32)] = &[
     ("blocked", "patterns", "patterns", 64),
+    ("egh", "bits", "universe", 64),
+    ("egh", "counters", "universe", 64),
     ("invertible", "strata", "strata", 4),
     ("invertible", "strata", "stratum-cells", 16),
 ];

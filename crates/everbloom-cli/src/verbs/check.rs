@@ -6,7 +6,7 @@ use everbloom::codec::{Access, Opener};
 use everbloom::filter::{Answer, Detail, Filter, Record, Verdict};
 use everbloom::membership::Paradox;
 
-use crate::args::Check;
+use crate::args::{Check, KeyType};
 use crate::records::{Grammar, Lines, Passes, secret_key};
 use crate::report::json;
 use crate::{Outcome, Result, Stop, output_error};
@@ -29,7 +29,9 @@ pub fn run(args: &Check) -> Result<Outcome> {
             if !(member || args.answers) {
                 continue;
             }
-            if let Err(e) = show(&mut out, args, line, record.key, &answer) {
+            // Integers are repeated as they were typed.
+            let key = if grammar.key == KeyType::U64 { line } else { record.key };
+            if let Err(e) = show(&mut out, args, line, key, &answer) {
                 broken = Some(e);
                 return Err(everbloom::error::Error::new(everbloom::error::Kind::Io, "output"));
             }
@@ -77,10 +79,8 @@ fn show(
         return out.write_all(b"\n");
     }
     write!(out, "{}\t", json::verdict(answer.verdict))?;
-    // A query's own value would be mistaken for the detail, so only the key is repeated; integers
-    // are repeated as they were typed.
-    let typed = if args.keyed.text.key_type == crate::args::KeyType::U64 { line } else { key };
-    out.write_all(typed)?;
+    // A query's own value would be mistaken for the detail, so only the key is repeated.
+    out.write_all(key)?;
     out.write_all(b"\t")?;
     match &answer.detail {
         Detail::None => {}
