@@ -120,6 +120,24 @@ fn probes_outside_their_bounds_are_refused() {
     }
 }
 
+/// Inputs that once broke the decoder, found by fuzzing; none may do so again.
+#[test]
+fn findings_stay_mended() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/findings");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder of findings") {
+        let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
+        for bytes in [sealed(bytes.clone()), bytes] {
+            if let Ok(mut filter) = Opener::new().decode(&bytes) {
+                let variant = filter.variant();
+                exercise(variant, &mut filter);
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
 /// The bytes with all checksums made right again, where the lengths still make sense.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let word = |bytes: &[u8], at: usize| {

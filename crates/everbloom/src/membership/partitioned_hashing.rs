@@ -68,12 +68,14 @@ impl Candidates {
     /// `None` for numbers that do not go together.
     fn new(probe: Probe, k: u32, count: u64) -> Option<Self> {
         let base = probe.k();
-        let (fits, most, masks) = if base == k {
-            (true, MAX_CANDIDATES, 0)
+        let (most, masks) = if base == k {
+            (MAX_CANDIDATES, 0)
+        } else if k >= 1 && k < base && base <= MAX_BASE {
+            (choose(base, k).min(MAX_CANDIDATES), count)
         } else {
-            (k >= 1 && k < base && base <= MAX_BASE, choose(base, k).min(MAX_CANDIDATES), count)
+            return None;
         };
-        if !fits || !(1..=most).contains(&count) {
+        if !(1..=most).contains(&count) {
             return None;
         }
         let masks = (0..masks).map(|candidate| subset(base, k, candidate, count)).collect();
