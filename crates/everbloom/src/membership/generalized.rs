@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, real};
 use crate::hash::{Digest, Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
-use crate::probe::{Coincide, Indices, Probe, Scheme};
+use crate::probe::{Coincide, Indices, Probe};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::generalized::{self as theory, Hashes, MOST_HASHES};
 use crate::theory::mean_over;
@@ -149,9 +149,8 @@ impl Generalized {
 
     fn check(&self) -> Result<()> {
         for probe in self.resetting.iter().chain([&self.setting]) {
-            probe.check(self.bits.len())?;
-            let flat = !matches!(probe.scheme(), Scheme::Partitioned | Scheme::Blocked);
-            if !flat || probe.k() > MOST_HASHES {
+            probe.check_flat(self.bits.len())?;
+            if probe.k() > MOST_HASHES {
                 return Err(Error::corrupt(
                     0,
                     "corrupt filter: not a probe of a generalized filter",
