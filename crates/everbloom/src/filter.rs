@@ -348,6 +348,75 @@ impl dyn Filter {
     }
 }
 
+/// The lines of `impl Filter` that say the same in every variant: its list entry, its head, and the
+/// abilities it has whatever its form: `face!(Insert, Merge);`. The file defines `VARIANT` and the type
+/// has a field `head`. An ability that only some forms have is written out.
+macro_rules! face {
+    ($($ability:ident),* $(,)?) => {
+        fn variant(&self) -> &'static $crate::variant::Variant {
+            &VARIANT
+        }
+
+        fn head(&self) -> &$crate::filter::Head {
+            &self.head
+        }
+
+        $($crate::filter::ability!($ability);)*
+    };
+}
+pub(crate) use face;
+
+macro_rules! ability {
+    (Insert) => { $crate::filter::ability!(mut as_insert Insert); };
+    (Remove) => { $crate::filter::ability!(mut as_remove Remove); };
+    (Lookup) => { $crate::filter::ability!(mut as_lookup Lookup); };
+    (Age) => { $crate::filter::ability!(mut as_age Age); };
+    (Merge) => { $crate::filter::ability!(mut as_merge Merge); };
+    (Algebra) => { $crate::filter::ability!(mut as_algebra Algebra); };
+    (Reconcile) => { $crate::filter::ability!(mut as_reconcile Reconcile); };
+    (Count) => {
+        fn as_count(&self) -> Option<&dyn $crate::filter::Count> {
+            Some(self)
+        }
+    };
+    (mut $method:ident $ability:ident) => {
+        fn $method(&mut self) -> Option<&mut dyn $crate::filter::$ability> {
+            Some(self)
+        }
+    };
+}
+pub(crate) use ability;
+
+/// [`Algebra`] by the type's own methods of the same names: `algebra!(Bloom);`.
+macro_rules! algebra {
+    ($type:ident) => {
+        impl $crate::filter::Algebra for $type {
+            fn cardinality(&self) -> Option<f64> {
+                $type::cardinality(self)
+            }
+
+            fn intersection_size(
+                &self,
+                other: &dyn $crate::filter::Filter,
+            ) -> $crate::error::Result<Option<f64>> {
+                $type::intersection_size(self, other.as_same()?)
+            }
+
+            fn intersect(
+                &mut self,
+                other: &dyn $crate::filter::Filter,
+            ) -> $crate::error::Result<()> {
+                $type::intersect(self, other.as_same()?)
+            }
+
+            fn fold(&self) -> $crate::error::Result<Box<dyn $crate::filter::Filter>> {
+                Ok(Box::new($type::fold(self)?))
+            }
+        }
+    };
+}
+pub(crate) use algebra;
+
 /// Takes further keys.
 pub trait Insert {
     /// Inserts a record; a refused one leaves the filter as it was.

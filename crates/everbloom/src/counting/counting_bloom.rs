@@ -24,7 +24,7 @@ use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
     Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, Touched, fact, touched,
+    Seen, Touched, face, fact, touched,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -182,13 +182,7 @@ impl Structure for Counting {
 }
 
 impl Filter for Counting {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Remove, Count, Merge);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
@@ -219,22 +213,6 @@ impl Filter for Counting {
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
         touched(&indices, |i| self.counters.get(i))
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        Some(self)
-    }
-
-    fn as_count(&self) -> Option<&dyn Count> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
     Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, fact,
+    Seen, face, fact,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -225,13 +225,7 @@ impl Structure for FingerprintCounting {
 }
 
 impl Filter for FingerprintCounting {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Remove, Count, Merge);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
@@ -267,22 +261,6 @@ impl Filter for FingerprintCounting {
 
     fn huge_pages(&self) -> bool {
         self.cells.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        Some(self)
-    }
-
-    fn as_count(&self) -> Option<&dyn Count> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
     }
 }
 

@@ -32,7 +32,7 @@ use crate::cells::{Hierarchy, LEVEL_WIDTHS, Levels};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove, Seen, fact,
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove, Seen, face, fact,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, Request};
@@ -349,13 +349,7 @@ impl Structure for MultiPartitioned {
 }
 
 impl Filter for MultiPartitioned {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Remove, Merge);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -389,18 +383,6 @@ impl Filter for MultiPartitioned {
 
     fn huge_pages(&self) -> bool {
         self.levels.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
     }
 }
 

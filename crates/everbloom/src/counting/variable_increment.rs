@@ -33,7 +33,8 @@ use crate::cells::{Counters, Mark, Marked, Sum};
 use crate::codec::{Decoder, Encoder, State, state};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove, Seen, fact, text,
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove, Seen, face, fact,
+    text,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -511,13 +512,7 @@ impl Structure for VariableIncrement {
 }
 
 impl Filter for VariableIncrement {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Remove, Merge);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -551,18 +546,6 @@ impl Filter for VariableIncrement {
 
     fn huge_pages(&self) -> bool {
         self.cells.counters().huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
     }
 }
 

@@ -43,7 +43,8 @@ use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Age, Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, Touched, fact, real, touched,
+    Age, Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, Touched, face, fact, real,
+    touched,
 };
 use crate::hash::{Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -430,13 +431,7 @@ fn fill_sd(shape: &Shape, fill: f64) -> f64 {
 }
 
 impl Filter for Stable {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Age);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -469,14 +464,6 @@ impl Filter for Stable {
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
         touched(&indices, |i| self.cells.get(i))
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_age(&mut self) -> Option<&mut dyn Age> {
-        Some(self)
     }
 }
 

@@ -30,7 +30,7 @@ use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
     Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Touched, Verdict,
-    fact, touched,
+    face, fact, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -243,13 +243,7 @@ impl Structure for Ternary {
 }
 
 impl Filter for Ternary {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Remove);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer { verdict: Ternary::query(self, record.key), detail: Detail::None })
@@ -281,14 +275,6 @@ impl Filter for Ternary {
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         touched(&self.indices(key), |i| self.cells.get(i))
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        Some(self)
     }
 }
 

@@ -26,7 +26,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, real};
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, real};
 use crate::hash::{Digest, Key};
 use crate::membership::partitioned::slice_for;
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, Request};
@@ -305,13 +305,7 @@ impl Structure for Scalable {
 }
 
 impl Filter for Scalable {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -340,10 +334,6 @@ impl Filter for Scalable {
 
     fn huge_pages(&self) -> bool {
         self.layers.iter().any(|layer| layer.bits.huge())
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 

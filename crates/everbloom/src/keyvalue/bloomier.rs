@@ -28,7 +28,7 @@
 use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Detail, Fact, Filter, Head, Lookup, Rates, Record, fact, text};
+use crate::filter::{Answer, Detail, Fact, Filter, Head, Lookup, Rates, Record, face, fact, text};
 use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::{Labels, MAX_LABEL_BYTES, label_of, number, shown};
 use crate::plan::{Expect, Load, MAX_CELLS, Request};
@@ -471,13 +471,7 @@ impl Structure for Bloomier {
 }
 
 impl Filter for Bloomier {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Lookup);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let value = self.get(record.key).and_then(|value| self.label(value));
@@ -514,10 +508,6 @@ impl Filter for Bloomier {
 
     fn huge_pages(&self) -> bool {
         self.table.huge() || self.values.as_ref().is_some_and(Packed::huge)
-    }
-
-    fn as_lookup(&mut self) -> Option<&mut dyn Lookup> {
-        Some(self)
     }
 }
 

@@ -22,7 +22,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::Result;
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, text};
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, text};
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, check_search};
@@ -209,13 +209,7 @@ impl Structure for BestOfN {
 }
 
 impl Filter for BestOfN {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -241,10 +235,6 @@ impl Filter for BestOfN {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 

@@ -29,8 +29,8 @@ use crate::cells::Bits;
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
-    fact, touched,
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, algebra,
+    face, fact, touched,
 };
 use crate::hash::{Digest, Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -496,13 +496,7 @@ impl Structure for BlockedBloom {
 }
 
 impl Filter for BlockedBloom {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Merge, Algebra);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -556,18 +550,6 @@ impl Filter for BlockedBloom {
         };
         touched(&indices, |i| self.bits.get(i).into())
     }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
-    }
-
-    fn as_algebra(&mut self) -> Option<&mut dyn Algebra> {
-        Some(self)
-    }
 }
 
 impl Insert for BlockedBloom {
@@ -576,23 +558,7 @@ impl Insert for BlockedBloom {
     }
 }
 
-impl Algebra for BlockedBloom {
-    fn cardinality(&self) -> Option<f64> {
-        BlockedBloom::cardinality(self)
-    }
-
-    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>> {
-        BlockedBloom::intersection_size(self, other.as_same()?)
-    }
-
-    fn intersect(&mut self, other: &dyn Filter) -> Result<()> {
-        BlockedBloom::intersect(self, other.as_same()?)
-    }
-
-    fn fold(&self) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(BlockedBloom::fold(self)?))
-    }
-}
+algebra!(BlockedBloom);
 
 impl Merge for BlockedBloom {
     fn law(&self) -> MergeLaw {

@@ -21,8 +21,8 @@ use crate::cells::{AtomicBits, Bits};
 use crate::codec::state;
 use crate::error::Result;
 use crate::filter::{
-    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
-    fact, text, touched,
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, algebra,
+    face, fact, text, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -248,13 +248,7 @@ impl Structure for Bloom {
 }
 
 impl Filter for Bloom {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Merge, Algebra);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -281,18 +275,6 @@ impl Filter for Bloom {
         let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
         touched(&indices, |i| self.bits.get(i).into())
     }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
-    }
-
-    fn as_algebra(&mut self) -> Option<&mut dyn Algebra> {
-        Some(self)
-    }
 }
 
 impl Insert for Bloom {
@@ -301,23 +283,7 @@ impl Insert for Bloom {
     }
 }
 
-impl Algebra for Bloom {
-    fn cardinality(&self) -> Option<f64> {
-        Bloom::cardinality(self)
-    }
-
-    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>> {
-        Bloom::intersection_size(self, other.as_same()?)
-    }
-
-    fn intersect(&mut self, other: &dyn Filter) -> Result<()> {
-        Bloom::intersect(self, other.as_same()?)
-    }
-
-    fn fold(&self) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(Bloom::fold(self)?))
-    }
-}
+algebra!(Bloom);
 
 impl Merge for Bloom {
     fn law(&self) -> MergeLaw {

@@ -31,7 +31,7 @@ use std::f64::consts::LN_2;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Seen, Verdict, fact, real,
+    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Seen, Verdict, face, fact, real,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::membership::part::{Part, check_parts, flat_for};
@@ -250,13 +250,7 @@ impl Structure for Complement {
 }
 
 impl Filter for Complement {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let answer = |verdict| Answer { verdict, detail: Detail::None };
@@ -296,10 +290,6 @@ impl Filter for Complement {
 
     fn huge_pages(&self) -> bool {
         self.main.bits().huge() || self.complement.bits().huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 

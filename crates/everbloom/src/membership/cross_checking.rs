@@ -29,7 +29,7 @@
 use crate::codec::state;
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::membership::part::{Part, check_parts, flat_for};
@@ -244,13 +244,7 @@ impl Structure for CrossChecking {
 }
 
 impl Filter for CrossChecking {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Merge);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -286,14 +280,6 @@ impl Filter for CrossChecking {
 
     fn huge_pages(&self) -> bool {
         self.parts().any(|part| part.bits().huge())
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
     }
 }
 

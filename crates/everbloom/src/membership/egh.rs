@@ -30,7 +30,7 @@ use crate::codec::{Decoder, Encoder, State, state};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
     Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, fact,
+    Seen, face, fact,
 };
 use crate::hash::Hasher;
 use crate::plan::{Expect, Load, Request};
@@ -454,13 +454,7 @@ fn integer(key: &[u8]) -> Result<u64> {
 }
 
 impl Filter for Egh {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Merge);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let x = integer(record.key)?;
@@ -506,20 +500,12 @@ impl Filter for Egh {
         }
     }
 
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
     fn as_remove(&mut self) -> Option<&mut dyn Remove> {
         (self.head.form == COUNTERS).then_some(self as _)
     }
 
     fn as_count(&self) -> Option<&dyn Count> {
         (self.head.form == COUNTERS).then_some(self as _)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
     }
 }
 

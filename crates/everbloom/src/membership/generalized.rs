@@ -28,7 +28,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, real};
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, real};
 use crate::hash::{Digest, Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
 use crate::probe::{Coincide, Indices, Probe};
@@ -369,13 +369,7 @@ impl Structure for Generalized {
 }
 
 impl Filter for Generalized {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -405,10 +399,6 @@ impl Filter for Generalized {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 

@@ -29,7 +29,7 @@ use std::f64::consts::LN_2;
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Detail, Fact, Filter, Head, Rates, Record, fact};
+use crate::filter::{Answer, Detail, Fact, Filter, Head, Rates, Record, face, fact};
 use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::{label_of, number, shown};
 use crate::membership::part::Part;
@@ -422,13 +422,7 @@ impl Structure for Multistage {
 }
 
 impl Filter for Multistage {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!();
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         if record.value.is_some() {

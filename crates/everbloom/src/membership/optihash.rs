@@ -30,7 +30,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, fact};
+use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, face, fact};
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_M, Request};
 use crate::probe::{Ring, check_search};
@@ -281,13 +281,7 @@ impl Structure for Optihash {
 }
 
 impl Filter for Optihash {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!();
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))

@@ -23,8 +23,8 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Algebra, Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
-    fact, touched,
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, algebra,
+    face, fact, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -295,13 +295,7 @@ fn bits_of((slice, k): (f64, u32)) -> f64 {
 }
 
 impl Filter for PartitionedBloom {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Merge, Algebra);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -330,18 +324,6 @@ impl Filter for PartitionedBloom {
         let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
         touched(&indices, |i| self.bits.get(i).into())
     }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
-    }
-
-    fn as_algebra(&mut self) -> Option<&mut dyn Algebra> {
-        Some(self)
-    }
 }
 
 impl Insert for PartitionedBloom {
@@ -350,23 +332,7 @@ impl Insert for PartitionedBloom {
     }
 }
 
-impl Algebra for PartitionedBloom {
-    fn cardinality(&self) -> Option<f64> {
-        PartitionedBloom::cardinality(self)
-    }
-
-    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>> {
-        PartitionedBloom::intersection_size(self, other.as_same()?)
-    }
-
-    fn intersect(&mut self, other: &dyn Filter) -> Result<()> {
-        PartitionedBloom::intersect(self, other.as_same()?)
-    }
-
-    fn fold(&self) -> Result<Box<dyn Filter>> {
-        Ok(Box::new(PartitionedBloom::fold(self)?))
-    }
-}
+algebra!(PartitionedBloom);
 
 impl Merge for PartitionedBloom {
     fn law(&self) -> MergeLaw {

@@ -31,7 +31,7 @@
 use crate::cells::{Bits, Packed, check_room};
 use crate::codec::{Decoder, Encoder, State, state};
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, text};
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, text};
 use crate::hash::{Digest, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, check_search, multiply_shift, place_fewest};
@@ -426,13 +426,7 @@ fn subsets(k: u32, base: u64, wanted: Option<u64>) -> Result<(u32, u64)> {
 }
 
 impl Filter for PartitionedHashing {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -464,10 +458,6 @@ impl Filter for PartitionedHashing {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 

@@ -27,7 +27,7 @@
 use crate::cells::check_room;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Age, Answer, Fact, Filter, Head, Rates, Record, fact, real};
+use crate::filter::{Age, Answer, Fact, Filter, Head, Rates, Record, face, fact, real};
 use crate::hash::{Digest, Generator, Hasher, Key, mix64};
 use crate::membership::part::{Part, check_parts};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
@@ -364,13 +364,7 @@ impl Structure for Retouched {
 }
 
 impl Filter for Retouched {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!();
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))

@@ -30,7 +30,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact, text};
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, text};
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, place_fewest};
@@ -195,13 +195,7 @@ impl Structure for TwoChoices {
 }
 
 impl Filter for TwoChoices {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -227,10 +221,6 @@ impl Filter for TwoChoices {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 

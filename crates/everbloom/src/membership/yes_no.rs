@@ -28,7 +28,7 @@
 use crate::cells::{Bits, check_room};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, fact};
+use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact};
 use crate::hash::{Digest, Hasher, Key};
 use crate::membership::part::{Part, check_parts, flat_for};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
@@ -326,13 +326,7 @@ impl Structure for YesNo {
 }
 
 impl Filter for YesNo {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -364,10 +358,6 @@ impl Filter for YesNo {
 
     fn huge_pages(&self) -> bool {
         self.yes.bits().huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 

@@ -39,7 +39,7 @@ use crate::codec::state;
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{
     Answer, Count, Detail, Difference, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates,
-    Reconcile, Record, Remove, Seen, fact,
+    Reconcile, Record, Remove, Seen, face, fact,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -479,13 +479,7 @@ impl Structure for Invertible {
 }
 
 impl Filter for Invertible {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Remove, Count, Merge, Reconcile);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         // In a difference, counts below 1 say nothing of the key.
@@ -514,26 +508,6 @@ impl Filter for Invertible {
 
     fn huge_pages(&self) -> bool {
         self.layers.iter().any(|layer| layer.cells.huge())
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        Some(self)
-    }
-
-    fn as_count(&self) -> Option<&dyn Count> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
-    }
-
-    fn as_reconcile(&mut self) -> Option<&mut dyn Reconcile> {
-        Some(self)
     }
 }
 

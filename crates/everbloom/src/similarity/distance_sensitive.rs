@@ -41,7 +41,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, fact,
+    Answer, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact,
 };
 use crate::hash::{Generator, Hasher, Key, mix64};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, Request};
@@ -453,13 +453,7 @@ impl Structure for DistanceSensitive {
 }
 
 impl Filter for DistanceSensitive {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert, Merge);
 
     /// Close or not, with the share of arrays that were hit.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -491,14 +485,6 @@ impl Filter for DistanceSensitive {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        Some(self)
     }
 }
 

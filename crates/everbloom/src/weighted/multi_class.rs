@@ -30,7 +30,9 @@
 use crate::cells::{Bits, check_room};
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, Value, fact, real};
+use crate::filter::{
+    Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, Value, face, fact, real,
+};
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Load, PARAM_M, Request};
 use crate::probe::{MAX_K, Probe};
@@ -261,13 +263,7 @@ impl Structure for MultiClass {
 }
 
 impl Filter for MultiClass {
-    fn variant(&self) -> &'static Variant {
-        &VARIANT
-    }
-
-    fn head(&self) -> &Head {
-        &self.head
-    }
+    face!(Insert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key, prior_of(&record)?)?))
@@ -294,10 +290,6 @@ impl Filter for MultiClass {
 
     fn huge_pages(&self) -> bool {
         self.bits.huge()
-    }
-
-    fn as_insert(&mut self) -> Option<&mut dyn Insert> {
-        Some(self)
     }
 }
 
