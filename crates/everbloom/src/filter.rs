@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::codec::{Decoder, Encoder, Memory, State};
 use crate::error::{Error, Kind, Result};
-use crate::hash::Hasher;
+use crate::hash::{Digest, Hasher};
 use crate::variant::Variant;
 
 /// One record: a key, and a value where the variant takes one. Builds and queries share the grammar.
@@ -324,6 +324,16 @@ pub trait Filter: Any + Saved + Send + Sync + fmt::Debug {
         None
     }
 
+    /// The ability to be asked by digests.
+    fn as_bulk(&self) -> Option<&dyn Bulk> {
+        None
+    }
+
+    /// The ability to take digests.
+    fn as_bulk_mut(&mut self) -> Option<&mut dyn Bulk> {
+        None
+    }
+
     /// The ability to tell set differences.
     fn as_reconcile(&mut self) -> Option<&mut dyn Reconcile> {
         None
@@ -374,6 +384,13 @@ macro_rules! ability {
     (Merge) => { $crate::filter::ability!(mut as_merge Merge); };
     (Algebra) => { $crate::filter::ability!(mut as_algebra Algebra); };
     (Reconcile) => { $crate::filter::ability!(mut as_reconcile Reconcile); };
+    (Bulk) => {
+        fn as_bulk(&self) -> Option<&dyn $crate::filter::Bulk> {
+            Some(self)
+        }
+
+        $crate::filter::ability!(mut as_bulk_mut Bulk);
+    };
     (Count) => {
         fn as_count(&self) -> Option<&dyn $crate::filter::Count> {
             Some(self)
@@ -429,6 +446,16 @@ pub trait Insert {
         }
         Ok(())
     }
+}
+
+/// Works on digests, many at a time: filters to which a key is no more than its digest, and which take
+/// keys in any order. Whoever has many keys may then hash them elsewhere, on several cores for instance.
+pub trait Bulk {
+    /// Inserts keys by their digests.
+    fn insert_digests(&mut self, digests: &[Digest]);
+
+    /// Writes for each digest whether its key may be a member; `found` is as long as `digests`.
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]);
 }
 
 /// Removes keys.

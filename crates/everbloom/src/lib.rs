@@ -35,6 +35,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod bulk;
 pub mod catalog;
 pub mod cells;
 pub mod codec;

@@ -54,6 +54,8 @@ pub struct Request<'a> {
     variant: &'static Variant,
     goal: &'a Goal,
     hasher: Hasher,
+    /// Whether the caller chose the hash, so that the variant's own choice yields.
+    hash_named: bool,
     form: &'static Form,
     settings: Vec<(&'static str, Setting)>,
 }
@@ -76,6 +78,7 @@ impl<'a> Request<'a> {
             variant,
             goal,
             hasher: goal.hasher.clone(),
+            hash_named: goal.hasher.id() != HashId::Xxh3_128,
             form: &variant.forms[0],
             settings: Vec::new(),
         };
@@ -104,6 +107,7 @@ impl<'a> Request<'a> {
                     let names = HashId::ALL.map(HashId::name).join(", ");
                     Error::parameter(format!("--set hash={text}: must be one of {names}"))
                 })?;
+                self.hash_named = true;
                 if id != self.hasher.id() {
                     self.hasher = Hasher::with_id(id, self.goal.hasher.seed())?;
                 }
@@ -241,14 +245,21 @@ impl<'a> Request<'a> {
 
     /// The head of a filter built to this request, empty, with the target the goal implies: the rate
     /// asked for, or the one that `expected` gives for a size fixed by memory or by hand.
-    pub(crate) fn head(&self, expected: impl FnOnce(&Load) -> Option<Expect>) -> Head {
+    /// Hashed by `preferred` unless the caller chose.
+    pub(crate) fn head(
+        &self,
+        preferred: HashId,
+        expected: impl FnOnce(&Load) -> Option<Expect>,
+    ) -> Head {
         let sized = self.goal.bits.is_some() || self.integer(PARAM_M.name).is_some();
         let fpr = match (self.goal.fpr, self.goal.items) {
             (None, Some(n)) if sized => expected(&Load::items(n)).map(|e| e.fpr),
             (None, None) if sized && self.goal.bits.is_none() => None,
             _ => Some(self.fpr()),
         };
-        Head { fpr, ..Head::new(self.hasher.clone(), self.form.name) }
+        let own = Hasher::with_id(preferred, self.hasher.seed()).ok().filter(|_| !self.hash_named);
+        let hasher = own.unwrap_or_else(|| self.hasher.clone());
+        Head { fpr, ..Head::new(hasher, self.form.name) }
     }
 }
 

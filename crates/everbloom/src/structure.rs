@@ -4,7 +4,7 @@ use crate::cells::check_room;
 use crate::codec::{Decoder, State};
 use crate::error::Result;
 use crate::filter::{Filter, Head, Insert, Record};
-use crate::hash::{Digest, Hasher};
+use crate::hash::{Digest, HashId, Hasher};
 use crate::plan::{Expect, Load, Request};
 
 /// A sequence of records that can be gone through again.
@@ -31,6 +31,9 @@ pub struct Inputs<'a> {
 pub trait Structure: Filter + State + Sized {
     /// The numbers that `plan` settles.
     type Shape;
+
+    /// The hash it is built with unless the caller names one.
+    const HASH: HashId = HashId::Xxh3_128;
 
     /// From a goal to a shape.
     fn plan(request: &Request<'_>) -> Result<Self::Shape>;
@@ -71,7 +74,7 @@ pub(crate) fn planned<T: Structure>(request: &Request<'_>) -> Result<(T::Shape, 
     if let Some(expect) = T::expect(&shape, &Load::default()) {
         check_room(expect.bits)?;
     }
-    let head = request.head(|load| T::expect(&shape, load));
+    let head = request.head(T::HASH, |load| T::expect(&shape, load));
     Ok((shape, head))
 }
 

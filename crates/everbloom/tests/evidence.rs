@@ -23,6 +23,7 @@ mod evidence {
     mod partitioned_hashing;
     mod retouched;
     mod scalable;
+    mod split_block;
     mod stable;
     mod ternary;
     mod two_choices;

@@ -148,6 +148,18 @@ impl Bits {
         &self.words
     }
 
+    /// The bits as whole blocks of `W` words; what does not fill one is left out.
+    #[inline]
+    pub(crate) fn blocks<const W: usize>(&self) -> &[[u64; W]] {
+        self.words.as_chunks().0
+    }
+
+    /// [`Bits::blocks`], writable. Padding bits must stay zero.
+    #[inline]
+    pub(crate) fn blocks_mut<const W: usize>(&mut self) -> &mut [[u64; W]] {
+        self.words.make_mut().as_chunks_mut().0
+    }
+
     /// Whether huge pages back the array.
     pub fn huge(&self) -> bool {
         self.words.huge()

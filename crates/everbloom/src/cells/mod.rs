@@ -5,14 +5,17 @@
 
 mod bits;
 mod counters;
+pub(crate) mod lanes;
 mod levels;
 mod marked;
 mod packed;
+mod prefetch;
 mod sums;
 mod words;
 
 pub use bits::{AtomicBits, Bits};
 pub use counters::Counters;
+pub use lanes::instruction_set;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;

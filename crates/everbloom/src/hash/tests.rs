@@ -19,7 +19,7 @@ fn xxh3_and_xxh64_match_the_published_sanity_vectors() {
     const PRIME32: u64 = 2_654_435_761;
     const PRIME64: u64 = 11_400_714_785_074_694_797;
     let buffer = sanity_buffer(64);
-    let h = |id, seed, len: usize| Hasher { id, seed, key: None }.digest(&buffer[..len]);
+    let h = |id, seed, len: usize| Hasher::new(id, seed, None).digest(&buffer[..len]);
     // xxHash, tests/sanity_test_vectors.h: XXH64 of 0, 1 and 14 bytes.
     assert_eq!(h(HashId::Xxh64, 0, 0).h1, 0xEF46_DB37_51D8_E999);
     assert_eq!(h(HashId::Xxh64, PRIME32, 0).h1, 0xAC75_FDA2_929B_17EF);
@@ -34,6 +34,19 @@ fn xxh3_and_xxh64_match_the_published_sanity_vectors() {
     assert_eq!((empty.h1, empty.h2), (0x6001_C324_468D_497F, 0x99AA_06D3_0147_98D8));
     let one = h(HashId::Xxh3_128, 0, 1);
     assert_eq!((one.h1, one.h2), (0xC44B_DFF4_074E_ECDB, 0xA6CD_5E93_9200_0F6A));
+}
+
+#[test]
+fn the_fast_hash_is_pinned() {
+    let fold = |seed, key: &[u8]| {
+        let Digest { h1, h2 } = Hasher::with_id(HashId::Fold64, seed).unwrap().digest(key);
+        assert_eq!(h2, h1.wrapping_mul(0x3C6E_F372_FE94_F82B));
+        h1
+    };
+    assert_eq!(fold(0, &42u64.to_le_bytes()), 17_199_322_186_024_592_867);
+    assert_eq!(fold(1, &42u64.to_le_bytes()), 0);
+    // Any other length is XXH3-64, whose vectors are above.
+    assert_eq!(fold(0, b""), 0x2D06_8005_38D3_94C2);
 }
 
 #[test]
@@ -82,23 +95,44 @@ fn structured_keys(n: u64) -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("multiples of 2^32", (0..n).map(|i| (i << 32).to_le_bytes().to_vec()).collect()),
         ("short strings", (0..n).map(|i| format!("{i:x}").into_bytes()).collect()),
         ("urls", (0..n).map(|i| format!("https://a.b/{i}/index.html").into_bytes()).collect()),
+        ("strides", (0..n).map(|i| (i * 0x1_0001).to_le_bytes().to_vec()).collect()),
+        ("pointers", (0..n).map(|i| (0x7F3A_0000_0000 + 48 * i).to_le_bytes().to_vec()).collect()),
+        ("high bits", (0..n).map(|i| i.reverse_bits().to_le_bytes().to_vec()).collect()),
+        ("four ones", four_ones(n).map(|w| w.to_le_bytes().to_vec()).collect()),
         ("addresses", (0..n).map(|i| (0x0A00_0000 + i as u32).to_be_bytes().to_vec()).collect()),
     ]
 }
 
+/// Words with four ones, in ascending order.
+fn four_ones(n: u64) -> impl Iterator<Item = u64> {
+    // Gosper's step to the next word with as many ones.
+    let next = |&w: &u64| {
+        let carried = w + (w & w.wrapping_neg());
+        Some(carried | ((w ^ carried) >> 2) >> w.trailing_zeros())
+    };
+    std::iter::successors(Some(0b1111), next).take(n as usize)
+}
+
 #[test]
 fn structured_keys_spread_like_random_ones() {
+    for id in [HashId::Xxh3_128, HashId::Fold64] {
+        spreads(&Hasher::with_id(id, 0).unwrap());
+        spreads(&Hasher::with_id(id, 99).unwrap());
+    }
+}
+
+fn spreads(hasher: &Hasher) {
     // χ² over 1,024 bins on the top and the bottom bits of both words and of a salted word:
     // mean 1023, sd 45; six sigmas is 271.
     const N: u64 = 102_400;
-    let hasher = Hasher::default();
     for (name, keys) in structured_keys(N) {
         type View = fn(Digest) -> u64;
-        let views: [(&str, View); 5] = [
+        let views: [(&str, View); 6] = [
             ("h1 high", |d| d.h1 >> 54),
             ("h1 low", |d| d.h1 & 1023),
             ("h2 high", |d| d.h2 >> 54),
             ("h2 low", |d| d.h2 & 1023),
+            ("both high", |d| (d.h1 >> 59) << 5 | d.h2 >> 59),
             ("salted", |d| d.salted(3).h1 >> 54),
         ];
         for (view, bin) in views {
@@ -108,14 +142,18 @@ fn structured_keys_spread_like_random_ones() {
             }
             let mean = N as f64 / 1024.0;
             let chi2: f64 = counts.iter().map(|c| (c - mean).powi(2) / mean).sum();
-            assert!((chi2 - 1023.0).abs() < 271.0, "{name}, {view}: χ² = {chi2}");
+            assert!((chi2 - 1023.0).abs() < 271.0, "{hasher:?}, {name}, {view}: χ² = {chi2}");
         }
     }
 }
 
 #[test]
 fn every_input_bit_moves_half_the_output_bits() {
-    let hasher = Hasher::default();
+    avalanches(&Hasher::default());
+    avalanches(&Hasher::with_id(HashId::Fold64, 0).unwrap());
+}
+
+fn avalanches(hasher: &Hasher) {
     for bit in 0..64 {
         let flips: u32 = (0..1000u64)
             .map(|i| {
@@ -124,7 +162,7 @@ fn every_input_bit_moves_half_the_output_bits() {
             })
             .sum();
         // 128,000 fair coins: sd 179, six sigmas 1073.
-        assert!((i64::from(flips) - 64_000).abs() < 1_073, "bit {bit}: {flips}");
+        assert!((i64::from(flips) - 64_000).abs() < 1_073, "{hasher:?}, bit {bit}: {flips}");
     }
 }
 

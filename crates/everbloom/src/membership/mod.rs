@@ -14,10 +14,12 @@ pub mod optihash;
 pub mod partitioned;
 pub mod partitioned_hashing;
 pub mod retouched;
+pub mod split_block;
 pub mod two_choices;
 pub mod yes_no;
 
 pub(crate) mod part;
+mod patterns;
 
 pub use ancestors::Ancestors;
 pub use best_of_n::BestOfN;
@@ -33,5 +35,6 @@ pub use optihash::Optihash;
 pub use partitioned::PartitionedBloom;
 pub use partitioned_hashing::PartitionedHashing;
 pub use retouched::Retouched;
+pub use split_block::SplitBlock;
 pub use two_choices::TwoChoices;
 pub use yes_no::YesNo;

@@ -7,7 +7,7 @@
 //! | [`Ring`] | large | multiply-shift | enhanced double hashing without a division: the default |
 //! | [`Mixed`] | any | multiply-shift | independent indices, also in a range of a few cells |
 //! | [`Partitioned`] | any | multiply-shift | one slice per hash |
-//! | [`Blocked`] | any | multiply-shift | all indices inside one block |
+//! | [`Blocked`] | any | multiply-shift | all indices inside one block, anywhere or one a lane |
 //!
 //! Two filters are compatible only if their schemes are equal, so a scheme's number stands in every
 //! file and never changes its meaning; the number covers the range reduction.
@@ -21,7 +21,8 @@ mod partitioned;
 mod ring;
 mod subset;
 
-pub use blocked::Blocked;
+pub use blocked::{Blocked, Inside};
+pub(crate) use blocked::{FIELD, FIRST_FIELD, LANES, round_word};
 pub(crate) use choice::check_search;
 pub use choice::place_fewest;
 pub use double::Double;
@@ -80,17 +81,20 @@ pub enum Scheme {
     Partitioned = 5,
     /// One block per key, re-mixed inside, multiply-shift.
     Blocked = 6,
+    /// One block per key, one index in each of its lanes, multiply-shift.
+    Lanes = 7,
 }
 
 impl Scheme {
     /// Every scheme, in order.
-    pub const ALL: [Scheme; 6] = [
+    pub const ALL: [Scheme; 7] = [
         Scheme::Double,
         Scheme::Enhanced,
         Scheme::Ring,
         Scheme::Mixed,
         Scheme::Partitioned,
         Scheme::Blocked,
+        Scheme::Lanes,
     ];
 
     /// The name shown to people and accepted by `--set scheme=`.
@@ -102,6 +106,7 @@ impl Scheme {
             Scheme::Mixed => "mixed",
             Scheme::Partitioned => "partitioned",
             Scheme::Blocked => "blocked",
+            Scheme::Lanes => "lanes",
         }
     }
 
@@ -161,10 +166,10 @@ impl Probe {
             Scheme::Enhanced => Probe::Enhanced(Enhanced::new(m, k)),
             Scheme::Ring => Probe::Ring(Ring::new(m, k)),
             Scheme::Mixed => Probe::Mixed(Mixed::new(m, k)),
-            Scheme::Partitioned | Scheme::Blocked => {
+            Scheme::Partitioned | Scheme::Blocked | Scheme::Lanes => {
+                let kind = if scheme == Scheme::Partitioned { "partitioned" } else { "blocked" };
                 return Err(Error::parameter(format!(
-                    "the {} scheme is a variant of its own: use --kind {}",
-                    scheme.name(),
+                    "the {} scheme has a variant of its own: use --kind {kind}",
                     scheme.name()
                 )));
             }
@@ -179,7 +184,7 @@ impl Probe {
             Probe::Ring(_) => Scheme::Ring,
             Probe::Mixed(_) => Scheme::Mixed,
             Probe::Partitioned(_) => Scheme::Partitioned,
-            Probe::Blocked(_) => Scheme::Blocked,
+            Probe::Blocked(p) => p.scheme(),
         }
     }
 
@@ -270,7 +275,7 @@ impl Probe {
     pub(crate) fn check_flat(&self, cells: u64) -> Result<()> {
         self.check(cells)?;
         match self.scheme() {
-            Scheme::Partitioned | Scheme::Blocked => {
+            Scheme::Partitioned | Scheme::Blocked | Scheme::Lanes => {
                 let scheme = self.scheme().name();
                 Err(Error::corrupt(0, format!("corrupt filter: {scheme} probes in a flat filter")))
             }
@@ -338,6 +343,13 @@ impl State for Probe {
                     let block = src.positive("block")?;
                     Ok(Probe::Blocked(Blocked::new(blocks, block, k)?))
                 }
+                Scheme::Lanes => {
+                    let blocks = src.positive("blocks")?;
+                    if src.positive("block")? != 64 * LANES || !u64::from(k).is_multiple_of(LANES) {
+                        return Err(src.corrupt("lanes that are not eight of 64 cells"));
+                    }
+                    Ok(Probe::Blocked(Blocked::in_lanes(blocks, k / LANES as u32)?))
+                }
                 flat => Probe::flat(flat, src.positive("m")?, k),
             }
         })
@@ -348,7 +360,7 @@ impl State for Probe {
 impl State for Blocked {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
         out.group(name, |out| {
-            out.u64("scheme", Scheme::Blocked as u64);
+            out.u64("scheme", self.scheme() as u64);
             out.u64("k", self.k().into());
             out.u64("blocks", self.blocks());
             out.u64("block", self.block());

@@ -38,6 +38,50 @@ pub fn fpr_classic(block_bits: u64, bits_per_item: f64, k: u32) -> f64 {
     })
 }
 
+/// Rate at `bits_per_item` > 0 bits per item where a block is eight lanes of `lane_bits` and each item has
+/// `rounds` bits in each lane. Lanes of one block are independent once the number of its items is known:
+///
+/// ```text
+/// f = Σ_i Poisson(8·lane/c; i) · f_in(lane, i, rounds)^8
+/// ```
+pub fn fpr_lanes(lane_bits: u64, bits_per_item: f64, rounds: u32) -> f64 {
+    let mut rates = InnerRates::new(lane_bits, rounds);
+    over_blocks(8 * lane_bits, bits_per_item, 8 * rounds, |items| libm::pow(rates.at(items), 8.0))
+}
+
+/// Least bits per item at which [`fpr_lanes`] is at most `p`; `None` if 1000 do not reach it.
+pub fn bits_per_item_for_lanes(lane_bits: u64, rounds: u32, p: f64) -> Option<f64> {
+    let mut rates = InnerRates::new(lane_bits, rounds);
+    let mut enough = |bits_per_item: f64| {
+        let inner = |items| libm::pow(rates.at(items), 8.0);
+        over_blocks(8 * lane_bits, bits_per_item, 8 * rounds, inner) <= p
+    };
+    let fewest = bound::lower_bound(1.0, p).max(FEWEST_BITS_PER_ITEM);
+    enough(MOST_BITS_PER_ITEM).then(|| least_real(fewest, MOST_BITS_PER_ITEM, enough))
+}
+
+/// [`fill`] where a block is eight lanes of `lane` bits and each item has `rounds` bits in each.
+///
+/// As there, by pairs of cells: those of one lane are missed together with the chance that no throw
+/// hits either, those of two lanes of a block with the square of one cell's.
+pub fn fill_lanes(blocks: f64, lane: f64, rounds: f64, n: f64) -> (f64, f64) {
+    if n == 0.0 {
+        return (0.0, 0.0);
+    }
+    let block = 8.0 * lane;
+    let missed = |hit: f64| libm::exp(n * libm::log1p(-hit / blocks));
+    let (hit, hit_either) = (bloom::fill(lane, rounds), bloom::fill(lane / 2.0, rounds));
+    let one = missed(hit);
+    let same_lane = missed(hit_either);
+    let same_block = missed(1.0 - (1.0 - hit) * (1.0 - hit));
+    let apart = if blocks > 1.0 { missed(2.0 * hit) } else { 0.0 };
+    let pairs =
+        (one - apart) + (lane - 1.0) * (same_lane - apart) + 7.0 * lane * (same_block - apart);
+    let variance =
+        pairs / (blocks * block) + if blocks > 1.0 { apart - one * one } else { -one * one };
+    (1.0 - one, variance.max(0.0))
+}
+
 /// The share of ones after `n` items of k probes each in `blocks` blocks of `block` bits, and its
 /// variance from filter to filter.
 ///

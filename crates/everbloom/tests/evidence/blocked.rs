@@ -143,9 +143,9 @@ fn i6_fill_and_its_spread() {
     // Many small filters: their mean fill, and how far they scatter around it.
     const FILTERS: u64 = 800;
     for (m, n, k, settings) in [
-        (8 * 512u64, 400u64, 7u32, vec![("block", "512")]),
-        (128 * 64, 2000, 3, vec![("block", "64")]),
-        (512, 60, 4, vec![("block", "512")]),
+        (8 * 512u64, 400u64, 7u32, vec![("block", "512"), ("form", "mixed")]),
+        (128 * 64, 2000, 3, vec![("block", "64"), ("form", "mixed")]),
+        (512, 60, 4, vec![("block", "512"), ("form", "mixed")]),
         (8 * 512, 400, 7, vec![("block", "512"), ("form", "patterns"), ("patterns", "300")]),
     ] {
         let mut goal = Goal::new(n, 0.01).set("m", m).set("k", k);
@@ -236,5 +236,82 @@ fn i6_beyond_32_bits() {
         let block = |key: u64| multiply_shift(Hasher::seeded(0).digest(&key).h1, 1 << 25);
         assert!((0..24).all(|key| filter.bits().ones_in(block(key) * 512, 512) > 0));
         assert!((0..24).any(|key| block(key) * 512 > 1 << 32));
+    }
+}
+
+#[test]
+fn i6_lanes_rates() {
+    // Bits per key at 1 % and 0.1 %, and means over 20 filters of 100,000 keys at fixed sizes.
+    for (p, k, most) in [(0.01, 8, 10.11), (0.001, 8, 15.73), (1e-5, 16, 30.1)] {
+        let goal = Goal::new(1_000_000, p);
+        let expect = VARIANT.expect(&goal, &Load::items(1_000_000)).unwrap().unwrap();
+        assert!(expect.fpr <= p && expect.bits as f64 / 1e6 < most, "{p}: {expect:?}");
+        let filter = BlockedBloom::with_rate(1000, p).unwrap();
+        assert_eq!(filter.k(), k);
+    }
+    for (lines, rounds) in [(1562u64, 1u32), (1953, 1), (3125, 2)] {
+        let (n, queries) = (100_000u64, 200_000u64);
+        let goal = Goal::new(n, 0.01).set("m", lines * 512).set("k", 8 * rounds);
+        let rate = VARIANT.expect(&goal, &Load::items(n)).unwrap().unwrap().fpr;
+        let mut hits = 0;
+        for seed in 0..20 {
+            let mut filter = BlockedBloom::in_lanes(lines, rounds, Hasher::seeded(seed)).unwrap();
+            filter.insert_many(&(0..n).collect::<Vec<_>>());
+            let asked: Vec<u64> = (0..queries).map(|i| (1 << 40) + i).collect();
+            hits += filter.contains_many(&asked).into_iter().filter(|found| *found).count();
+        }
+        let expected = rate * 20.0 * queries as f64;
+        let sd = (expected + (0.01 * expected).powi(2) / 20.0).sqrt();
+        assert!((hits as f64 - expected).abs() < 5.0 * sd, "{lines} {rounds}: {hits} {expected}");
+    }
+}
+
+#[test]
+fn i6_lanes_have_their_bits_one_by_one_and_many_at_once() {
+    for rounds in [1, 2] {
+        let keys: Vec<u64> = (0..5000).collect();
+        let mut single = BlockedBloom::in_lanes(100, rounds, Hasher::default()).unwrap();
+        let mut many = single.clone();
+        keys.iter().for_each(|key| {
+            single.insert(key);
+        });
+        many.insert_many(&keys);
+        assert_eq!(single, many);
+        let asked: Vec<u64> = (2500..20_000).collect();
+        let one_by_one: Vec<bool> = asked.iter().map(|key| single.contains(key)).collect();
+        assert_eq!(many.contains_many(&asked), one_by_one);
+        let mut one = BlockedBloom::in_lanes(100, rounds, Hasher::default()).unwrap();
+        one.insert("x");
+        let cells = one.trace(b"x");
+        assert_eq!(cells.len() as u32, 8 * rounds);
+        assert!(cells.iter().all(|cell| cell.agrees));
+        assert!(
+            (0..8).all(|lane| one.bits().words().iter().skip(lane).step_by(8).any(|w| *w != 0))
+        );
+        let block = cells[0].index / 512;
+        assert!(cells.iter().all(|cell| cell.index / 512 == block));
+    }
+}
+
+#[test]
+fn i6_lanes_fill_and_its_spread() {
+    const FILTERS: u64 = 800;
+    for (lines, n, rounds) in [(8u64, 400u64, 1u32), (1, 40, 2), (64, 2000, 2)] {
+        let goal = Goal::new(n, 0.01).set("m", lines * 512).set("k", 8 * rounds);
+        let (mean, sd) = VARIANT.expect(&goal, &Load::items(n)).unwrap().unwrap().fill.unwrap();
+        let fills: Vec<f64> = (0..FILTERS)
+            .map(|seed| {
+                let mut filter =
+                    BlockedBloom::in_lanes(lines, rounds, Hasher::seeded(seed)).unwrap();
+                fill(&mut filter, n);
+                filter.fill().unwrap()
+            })
+            .collect();
+        let average = fills.iter().sum::<f64>() / FILTERS as f64;
+        let squares: f64 = fills.iter().map(|f| (f - average).powi(2)).sum();
+        let spread = (squares / (FILTERS - 1) as f64).sqrt();
+        let error = sd / (FILTERS as f64).sqrt();
+        assert!((average - mean).abs() < 4.5 * error, "{lines}: {average} {mean} ± {error}");
+        assert!((0.88..1.12).contains(&(spread / sd)), "{lines}: {spread} against {sd}");
     }
 }

@@ -1,0 +1,81 @@
+//! NEON: a line in four registers, a half line in two.
+
+use std::arch::aarch64::*;
+
+use super::*;
+
+/// The masks of a line's lanes, two a register.
+#[inline]
+#[target_feature(enable = "neon")]
+fn line_masks(word: u64) -> [uint64x2_t; 4] {
+    let lane = |i: u32| (word >> (FIRST_FIELD + FIELD * i) & 63) as i64;
+    [0, 2, 4, 6].map(|i| {
+        let counts = vcombine_s64(vcreate_s64(lane(i) as u64), vcreate_s64(lane(i + 1) as u64));
+        vshlq_u64(vdupq_n_u64(1), counts)
+    })
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+    let mut missing = vdupq_n_u64(0);
+    for (pair, mask) in line.chunks_exact(2).zip(line_masks(word)) {
+        // SAFETY: two words are 16 readable bytes.
+        missing = vorrq_u64(missing, vbicq_u64(mask, unsafe { vld1q_u64(pair.as_ptr()) }));
+    }
+    vmaxvq_u32(vreinterpretq_u32_u64(missing)) == 0
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
+    let mut missing = vdupq_n_u64(0);
+    for (pair, mask) in line.chunks_exact_mut(2).zip(line_masks(word)) {
+        // SAFETY: two words are 16 readable bytes.
+        let bits = unsafe { vld1q_u64(pair.as_ptr()) };
+        missing = vorrq_u64(missing, vbicq_u64(mask, bits));
+        // SAFETY: two words are 16 writable bytes.
+        unsafe { vst1q_u64(pair.as_mut_ptr(), vorrq_u64(bits, mask)) };
+    }
+    vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0
+}
+
+/// The masks of a half line's lanes, four a register.
+#[inline]
+#[target_feature(enable = "neon")]
+fn half_masks(key: u32) -> [uint64x2_t; 2] {
+    [0, 4].map(|i| {
+        // SAFETY: four constants are 16 readable bytes.
+        let salts = unsafe { vld1q_u32(SALTS[i..i + 4].as_ptr()) };
+        let counts = vshrq_n_u32::<27>(vmulq_u32(vdupq_n_u32(key), salts));
+        let bits = vshlq_u32(vdupq_n_u32(1), vreinterpretq_s32_u32(counts));
+        vreinterpretq_u64_u32(bits)
+    })
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn half_has(half: &[u64; HALF], key: u32) -> bool {
+    let mut missing = vdupq_n_u64(0);
+    for (pair, mask) in half.chunks_exact(2).zip(half_masks(key)) {
+        // SAFETY: two words are 16 readable bytes.
+        missing = vorrq_u64(missing, vbicq_u64(mask, unsafe { vld1q_u64(pair.as_ptr()) }));
+    }
+    vmaxvq_u32(vreinterpretq_u32_u64(missing)) == 0
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
+    let mut missing = vdupq_n_u64(0);
+    for (pair, mask) in half.chunks_exact_mut(2).zip(half_masks(key)) {
+        // SAFETY: two words are 16 readable bytes.
+        let bits = unsafe { vld1q_u64(pair.as_ptr()) };
+        missing = vorrq_u64(missing, vbicq_u64(mask, bits));
+        // SAFETY: two words are 16 writable bytes.
+        unsafe { vst1q_u64(pair.as_mut_ptr(), vorrq_u64(bits, mask)) };
+    }
+    vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0
+}
+
+many!(#[target_feature(enable = "neon")]);

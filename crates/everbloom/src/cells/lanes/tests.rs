@@ -1,0 +1,148 @@
+//! Every instruction set against the scalar twin, bit for bit, and the twin against the definition.
+
+use super::*;
+use crate::hash::Generator;
+
+fn digests(n: usize, seed: u64) -> Vec<Digest> {
+    let mut random = Generator::new(seed);
+    (0..n).map(|_| Digest { h1: random.next_u64(), h2: random.next_u64() }).collect()
+}
+
+type Lines = [[u64; LINE]];
+type Halves = [[u64; HALF]];
+
+/// One implementation's functions.
+struct Set {
+    name: &'static str,
+    line_has: fn(&[u64; LINE], u64) -> bool,
+    line_set: fn(&mut [u64; LINE], u64) -> bool,
+    half_has: fn(&[u64; HALF], u32) -> bool,
+    half_set: fn(&mut [u64; HALF], u32) -> bool,
+    lines_have: fn(&Lines, u32, &[Digest], &mut [bool]),
+    lines_set: fn(&mut Lines, u32, &[Digest]),
+    halves_have: fn(&Halves, &[Digest], &mut [bool]),
+    halves_set: fn(&mut Halves, &[Digest]),
+}
+
+/// Closures that call a module's functions; listed only where its instruction set is there.
+macro_rules! set {
+    ($module:ident) => {
+        Set {
+            name: stringify!($module),
+            // SAFETY: the instruction set is there.
+            line_has: |a, b| unsafe { $module::line_has(a, b) },
+            // SAFETY: the instruction set is there.
+            line_set: |a, b| unsafe { $module::line_set(a, b) },
+            // SAFETY: the instruction set is there.
+            half_has: |a, b| unsafe { $module::half_has(a, b) },
+            // SAFETY: the instruction set is there.
+            half_set: |a, b| unsafe { $module::half_set(a, b) },
+            // SAFETY: the instruction set is there.
+            lines_have: |a, b, c, d| unsafe { $module::lines_have(a, b, c, d) },
+            // SAFETY: the instruction set is there.
+            lines_set: |a, b, c| unsafe { $module::lines_set(a, b, c) },
+            // SAFETY: the instruction set is there.
+            halves_have: |a, b, c| unsafe { $module::halves_have(a, b, c) },
+            // SAFETY: the instruction set is there.
+            halves_set: |a, b| unsafe { $module::halves_set(a, b) },
+        }
+    };
+}
+
+/// The sets this machine has; the chosen one stands for those of other architectures.
+fn sets() -> Vec<Set> {
+    let mut sets = Vec::new();
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            sets.push(set!(avx512));
+        }
+        if is_x86_feature_detected!("avx2") {
+            sets.push(set!(avx2));
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    sets.push(set!(neon));
+    sets
+}
+
+#[test]
+fn single_calls_equal_the_scalar_twin() {
+    for set in sets() {
+        let (mut line, mut twin) = ([0; LINE], [0; LINE]);
+        let (mut half, mut half_twin) = ([0; HALF], [0; HALF]);
+        for d in digests(300, 1) {
+            let name = set.name;
+            assert_eq!((set.line_has)(&line, d.h2), scalar::line_has(&twin, d.h2), "{name}");
+            assert_eq!(
+                (set.half_has)(&half, d.h1 as u32),
+                scalar::half_has(&half_twin, d.h1 as u32)
+            );
+            if d.h2 % 3 == 0 {
+                assert_eq!((set.line_set)(&mut line, d.h1), scalar::line_set(&mut twin, d.h1));
+                let key = d.h2 as u32;
+                assert_eq!(
+                    (set.half_set)(&mut half, key),
+                    scalar::half_set(&mut half_twin, key),
+                    "{name}"
+                );
+            }
+            assert_eq!((line, half), (twin, half_twin), "{name}");
+        }
+    }
+}
+
+#[test]
+fn many_at_once_equal_one_by_one() {
+    // Below and above the size from which lines are asked for ahead, and fewer keys than are in flight.
+    for blocks in [1, 100, 20_000] {
+        for n in [0, 1, AHEAD - 1, AHEAD, AHEAD + 1, 1000] {
+            for rounds in [1, 2] {
+                let (inside, asked) = (digests(n, 2), [digests(n, 2), digests(n, 3)].concat());
+                let mut twin = vec![[0; LINE]; blocks];
+                scalar::lines_set(&mut twin, rounds, &inside);
+                let mut one_by_one = vec![[0; LINE]; blocks];
+                for d in &inside {
+                    for round in 0..rounds {
+                        let line = &mut one_by_one[line_of(*d, blocks as u64)];
+                        line_set(line, round_word(d.h2, round));
+                    }
+                }
+                assert_eq!(twin, one_by_one);
+                let mut half_twin = vec![[0; HALF]; blocks];
+                scalar::halves_set(&mut half_twin, &inside);
+                let mut expect = [vec![false; asked.len()], vec![false; asked.len()]];
+                scalar::lines_have(&twin, rounds, &asked, &mut expect[0]);
+                scalar::halves_have(&half_twin, &asked, &mut expect[1]);
+                assert!(expect.iter().all(|e| e[..n].iter().all(|f| *f)), "no false negatives");
+                for set in sets() {
+                    let mut lines = vec![[0; LINE]; blocks];
+                    (set.lines_set)(&mut lines, rounds, &inside);
+                    let mut halves = vec![[0; HALF]; blocks];
+                    (set.halves_set)(&mut halves, &inside);
+                    assert!(lines == twin && halves == half_twin, "{}", set.name);
+                    let mut found = [vec![false; asked.len()], vec![true; asked.len()]];
+                    (set.lines_have)(&lines, rounds, &asked, &mut found[0]);
+                    (set.halves_have)(&halves, &asked, &mut found[1]);
+                    assert_eq!(found, expect, "{} {blocks} {n} {rounds}", set.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_gets_one_bit_in_each_lane() {
+    let mut line = [0; LINE];
+    // Field i is 16 + 6i .. 22 + 6i.
+    let word = (0..8).fold(0, |word, i| word | (7 * i + 3) << (16 + 6 * i)) | 0xFFFF;
+    assert!(line_set(&mut line, word));
+    assert_eq!(line, [3, 10, 17, 24, 31, 38, 45, 52].map(|bit| 1 << bit));
+    assert!(line_has(&line, word) && !line_set(&mut line, word));
+    for lane in 0..8 {
+        let mut without = line;
+        without[lane] = 0;
+        assert!(!line_has(&without, word), "lane {lane}");
+        assert!(!scalar::line_has(&without, word), "lane {lane}");
+    }
+}

@@ -1,0 +1,39 @@
+//! The fast hash of short keys (id 5): two folded multiplications for eight bytes, XXH3-64 for the rest.
+//!
+//! XXH3-128 spends more on a 64-bit integer than a blocked filter spends on everything else. Folding, the
+//! exclusive or of the two halves of a 128-bit product, mixes a word in one multiplication. One is not
+//! enough: consecutive integers come out of it evenly spaced, better than random, and the rates of this
+//! library's formulas would no longer be met from either side. The second makes them random; the tests
+//! beside this file look at counters, strides, sparse words and pointers.
+//!
+//! Both words of the digest derive from 64 bits, which is enough wherever n·2⁻⁶⁴ ≤ p/100. There is no
+//! secret in it: against an adversary take the keyed hash.
+
+use super::{Digest, mix64};
+
+/// Odd, half of the bits set, no pattern: the fraction bits of √2, √3 and √5.
+const K1: u64 = 0x6A09_E667_F3BC_C909;
+const K2: u64 = 0xBB67_AE85_84CA_A73B;
+const K3: u64 = 0x3C6E_F372_FE94_F82B;
+
+/// What of the seed enters every digest. Mixed, since the seeds 0 and 1 would else only permute the
+/// digests of consecutive integers.
+pub(super) fn start(seed: u64) -> u64 {
+    mix64(seed ^ K3)
+}
+
+/// The digest of a key.
+#[inline]
+pub(super) fn digest(bytes: &[u8], seed: u64, start: u64) -> Digest {
+    let h1 = match <[u8; 8]>::try_from(bytes) {
+        Ok(word) => fold(fold(u64::from_le_bytes(word) ^ start, K1) ^ start, K2),
+        Err(_) => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
+    };
+    Digest { h1, h2: h1.wrapping_mul(K3) }
+}
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
