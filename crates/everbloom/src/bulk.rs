@@ -2,25 +2,27 @@
 //!
 //! Keys are hashed in chunks that stay in the first cache, then the filter works on a chunk of digests,
 //! asking for its cells well before it looks at them.
+//!
+//! A flat filter has cells all over the place: [`test_all`] goes through a chunk in rounds. Round i asks
+//! for the i-th cell of every key that is still in question, then looks at all of them and drops the keys
+//! that fail. Half of the foreign keys fall in every round, as one by one; but no branch depends on a bit,
+//! so none is mispredicted, and up to a chunk of misses is under way at once.
 
-use crate::filter::{Bulk, Filter, Record};
+use crate::cells::{Bits, prefetch};
+use crate::filter::{Bulk, Filter};
 use crate::hash::{Digest, Hasher, Key};
+use crate::probe::{Probe, Ring, Walk};
 
 /// Digests of a chunk: 4 KiB.
 const CHUNK: usize = 256;
 
 /// Calls `f` with the digests of consecutive keys, chunk after chunk.
 #[inline]
-fn chunks<K>(
-    hasher: &Hasher,
-    keys: &[K],
-    hash: impl Fn(&Hasher, &K) -> Digest,
-    mut f: impl FnMut(&[Digest]),
-) {
+fn chunks<K: Key>(hasher: &Hasher, keys: &[K], mut f: impl FnMut(&[Digest])) {
     let mut digests = [Digest { h1: 0, h2: 0 }; CHUNK];
     for chunk in keys.chunks(CHUNK) {
         for (digest, key) in digests.iter_mut().zip(chunk) {
-            *digest = hash(hasher, key);
+            *digest = hasher.digest(key);
         }
         f(&digests[..chunk.len()]);
     }
@@ -30,13 +32,7 @@ fn chunks<K>(
 #[inline]
 pub(crate) fn insert_many<F: Filter + Bulk, K: Key>(filter: &mut F, keys: &[K]) {
     let hasher = filter.head().hasher.clone();
-    chunks(&hasher, keys, |h, key| h.digest(key), |digests| filter.insert_digests(digests));
-}
-
-/// Inserts the keys of all records.
-pub(crate) fn insert_records<F: Filter + Bulk>(filter: &mut F, records: &[Record<'_>]) {
-    let hasher = filter.head().hasher.clone();
-    chunks(&hasher, records, |h, r| h.digest(r.key), |digests| filter.insert_digests(digests));
+    chunks(&hasher, keys, |digests| filter.insert_digests(digests));
 }
 
 /// Whether each key may be a member.
@@ -44,15 +40,112 @@ pub(crate) fn insert_records<F: Filter + Bulk>(filter: &mut F, records: &[Record
 pub(crate) fn contains_many<F: Filter + Bulk, K: Key>(filter: &F, keys: &[K]) -> Vec<bool> {
     let mut found = vec![false; keys.len()];
     let mut rest = &mut found[..];
-    chunks(
-        &filter.head().hasher,
-        keys,
-        |h, key| h.digest(key),
-        |digests| {
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(digests.len());
-            filter.contains_digests(digests, now);
-            rest = later;
-        },
-    );
+    chunks(&filter.head().hasher, keys, |digests| {
+        let (now, later) = std::mem::take(&mut rest).split_at_mut(digests.len());
+        filter.contains_digests(digests, now);
+        rest = later;
+    });
     found
+}
+
+/// Arrays up to this size live in the first two caches, where asking ahead costs more than it saves.
+const FETCH_FROM: u64 = 8 * (1 << 20);
+
+/// Sets all cells of every digest.
+pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
+    match probe {
+        Probe::Ring(ring) if bits.len() >= FETCH_FROM => set_in_rounds(bits, ring, digests),
+        _ => digests.iter().for_each(|&digest| {
+            probe.each(digest, |i| {
+                bits.set(i);
+            });
+        }),
+    }
+}
+
+/// Writes for each digest whether all its cells are set.
+pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &mut [bool]) {
+    match probe {
+        Probe::Ring(ring) if bits.len() >= FETCH_FROM => {
+            for (digests, found) in digests.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
+                test_in_rounds(bits, ring, digests, found);
+            }
+        }
+        _ => {
+            for (digest, found) in digests.iter().zip(found) {
+                *found = probe.all(*digest, |i| bits.get(i));
+            }
+        }
+    }
+}
+
+/// Keys whose cells are asked for before the first is set: k cells each.
+const SET_AHEAD: usize = 8;
+
+fn set_in_rounds(bits: &mut Bits, ring: &Ring, digests: &[Digest]) {
+    let start = bits.words().as_ptr();
+    let fetch = |i: u64| prefetch(start.wrapping_add((i / 64) as usize).cast());
+    digests.iter().take(SET_AHEAD).for_each(|digest| ring.indices(*digest).for_each(fetch));
+    let later = digests.iter().skip(SET_AHEAD).map(Some).chain(std::iter::repeat(None));
+    for (digest, later) in digests.iter().zip(later) {
+        if let Some(later) = later {
+            ring.indices(*later).for_each(fetch);
+        }
+        ring.indices(*digest).for_each(|i| {
+            bits.set(i);
+        });
+    }
+}
+
+fn test_in_rounds(bits: &Bits, ring: &Ring, digests: &[Digest], found: &mut [bool]) {
+    let words = bits.words();
+    // Who is still in question, where their probes stand, and the cell each is asked for.
+    let mut who = [0u32; CHUNK];
+    let mut walks = [Walk::default(); CHUNK];
+    let mut cells = [0u64; CHUNK];
+    let mut left = digests.len();
+    for (i, digest) in digests.iter().enumerate() {
+        (who[i], walks[i]) = (i as u32, ring.walk(*digest));
+    }
+    found.fill(false);
+    for _ in 0..ring.k() {
+        for (walk, cell) in walks[..left].iter_mut().zip(&mut cells) {
+            *cell = ring.step(walk);
+            prefetch(words.as_ptr().wrapping_add((*cell / 64) as usize).cast());
+        }
+        let mut kept = 0;
+        for i in 0..left {
+            let set = words[(cells[i] / 64) as usize] >> (cells[i] % 64) & 1;
+            (who[kept], walks[kept]) = (who[i], walks[i]);
+            kept += set as usize;
+        }
+        left = kept;
+    }
+    who[..left].iter().for_each(|&i| found[i as usize] = true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::membership::Bloom;
+
+    #[test]
+    fn many_at_once_equal_one_by_one() {
+        // Below and above the size from which cells are asked for ahead.
+        for m in [1000, FETCH_FROM - 2, FETCH_FROM, 2 * FETCH_FROM + 2] {
+            for n in [0, 1, 7, SET_AHEAD, CHUNK, CHUNK + 1, 10_000] {
+                let keys: Vec<u64> = (0..n as u64).collect();
+                let mut single = Bloom::with_shape(m, 7, Hasher::default());
+                let mut many = single.clone();
+                keys.iter().for_each(|key| {
+                    single.insert(key);
+                });
+                many.insert_many(&keys);
+                assert!(single == many, "{m} {n}");
+                let asked: Vec<u64> = (0..2 * n as u64 + 1).collect();
+                let one_by_one: Vec<bool> = asked.iter().map(|key| single.contains(key)).collect();
+                assert_eq!(many.contains_many(&asked), one_by_one, "{m} {n}");
+            }
+        }
+    }
 }

@@ -11,6 +11,18 @@ use crate::plan::{Expect, Load, Request};
 pub trait Source {
     /// Calls `f` with all records in order, in batches.
     fn batches(&mut self, f: &mut dyn FnMut(&[Record<'_>]) -> Result<()>) -> Result<()>;
+
+    /// Calls `f` with the digests of all keys, in batches, in any order: a source that can hash on
+    /// several cores may do so.
+    fn digests(&mut self, hasher: &Hasher, f: &mut dyn FnMut(&[Digest])) -> Result<()> {
+        let mut digests = Vec::new();
+        self.batches(&mut |batch| {
+            digests.clear();
+            digests.extend(batch.iter().map(|record| hasher.digest(record.key)));
+            f(&digests);
+            Ok(())
+        })
+    }
 }
 
 impl Source for &[Record<'_>] {
@@ -46,7 +58,12 @@ pub trait Structure: Filter + State + Sized {
 }
 
 /// Inserts every record into an empty filter: the build of a streaming variant.
-pub(crate) fn stream<F: Insert>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
+pub(crate) fn stream<F: Filter + Insert>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
+    let hasher = filter.head().hasher.clone();
+    if let Some(bulk) = filter.as_bulk_mut() {
+        inputs.records.digests(&hasher, &mut |digests| bulk.insert_digests(digests))?;
+        return Ok(filter);
+    }
     let mut line = 0;
     inputs.records.batches(&mut |batch| {
         filter

@@ -87,7 +87,7 @@ fn the_header_is_as_drawn() {
     assert_eq!(&bytes[..8], b"\x89EVB\r\n\x1a\n");
     assert_eq!((number(8, 2), number(10, 2)), (1, 0));
     assert_eq!((number(12, 4), number(16, 4)), (0, 0));
-    assert_eq!((number(20, 2), number(22, 2)), (1, 1));
+    assert_eq!((number(20, 2), number(22, 2)), (1, 5));
     assert_eq!((number(24, 8), number(32, 8)), (42, 3));
     assert_eq!(f64::from_bits(number(40, 8)), 0.05);
     assert_eq!(number(48, 8), u64::MAX);

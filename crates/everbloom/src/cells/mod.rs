@@ -19,6 +19,7 @@ pub use lanes::instruction_set;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
+pub(crate) use prefetch::prefetch;
 pub use sums::{Cell, Sums};
 pub(crate) use words::check_room;
 pub use words::{HUGE_FROM, Words};

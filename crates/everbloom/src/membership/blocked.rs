@@ -599,11 +599,6 @@ impl Insert for BlockedBloom {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         Ok(BlockedBloom::insert(self, record.key))
     }
-
-    fn insert_many(&mut self, records: &[Record<'_>]) -> std::result::Result<(), (usize, Error)> {
-        bulk::insert_records(self, records);
-        Ok(())
-    }
 }
 
 impl Bulk for BlockedBloom {

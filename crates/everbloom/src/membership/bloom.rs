@@ -17,14 +17,15 @@
 //! is unknown (`scalable`), when every nanosecond counts (`blocked`), or when the set never changes and
 //! space is dear.
 
+use crate::bulk;
 use crate::cells::{AtomicBits, Bits};
 use crate::codec::state;
 use crate::error::Result;
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, algebra,
-    face, fact, text, touched,
+    Answer, Bulk, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
+    algebra, face, fact, text, touched,
 };
-use crate::hash::{Hasher, Key};
+use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Coincide, Probe, Scheme};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
@@ -84,6 +85,17 @@ impl Bloom {
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+    }
+
+    /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
+        bulk::insert_many(self, keys);
+    }
+
+    /// Whether each of many keys may be a member, in their order: several times as fast as one by one
+    /// where the filter is larger than the cache.
+    pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+        bulk::contains_many(self, keys)
     }
 
     /// Forgets every key.
@@ -227,6 +239,8 @@ pub struct Shape {
 impl Structure for Bloom {
     type Shape = Shape;
 
+    const HASH: HashId = HashId::Fold64;
+
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let Flat { m, k } = Flat::plan(request, 1)?;
         let probe = match request.choice("scheme").and_then(Scheme::named) {
@@ -248,7 +262,7 @@ impl Structure for Bloom {
 }
 
 impl Filter for Bloom {
-    face!(Insert, Merge, Algebra);
+    face!(Insert, Merge, Algebra, Bulk);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -280,6 +294,17 @@ impl Filter for Bloom {
 impl Insert for Bloom {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         Ok(Bloom::insert(self, record.key))
+    }
+}
+
+impl Bulk for Bloom {
+    fn insert_digests(&mut self, digests: &[Digest]) {
+        bulk::set_all(&mut self.bits, &self.probe, digests);
+        self.head.count(digests.len() as u64);
+    }
+
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
+        bulk::test_all(&self.bits, &self.probe, digests, found);
     }
 }
 

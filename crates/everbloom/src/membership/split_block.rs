@@ -325,11 +325,6 @@ impl Insert for SplitBlock {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         Ok(SplitBlock::insert(self, record.key))
     }
-
-    fn insert_many(&mut self, records: &[Record<'_>]) -> std::result::Result<(), (usize, Error)> {
-        bulk::insert_records(self, records);
-        Ok(())
-    }
 }
 
 impl Bulk for SplitBlock {

@@ -30,6 +30,7 @@ pub use enhanced::Enhanced;
 pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use ring::Ring;
+pub(crate) use ring::Walk;
 pub use subset::subset;
 
 use smallvec::SmallVec;

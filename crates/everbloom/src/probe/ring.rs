@@ -37,14 +37,31 @@ impl Ring {
     /// The key's indices.
     #[inline]
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
-        let m = self.m;
-        let (mut x, mut y, mut step) = (digest.h1, digest.h2, STEP);
-        (0..self.k).map(move |_| {
-            let index = multiply_shift(x, m);
-            x = x.wrapping_add(y);
-            y = y.wrapping_add(step);
-            step = step.wrapping_add(STEP);
-            index
-        })
+        let (ring, mut walk) = (self.clone(), self.walk(digest));
+        (0..self.k).map(move |_| ring.step(&mut walk))
     }
+
+    /// Where a key's indices begin.
+    #[inline]
+    pub(crate) fn walk(&self, digest: Digest) -> Walk {
+        Walk { x: digest.h1, y: digest.h2, step: STEP }
+    }
+
+    /// The next index of a walk.
+    #[inline]
+    pub(crate) fn step(&self, walk: &mut Walk) -> u64 {
+        let index = multiply_shift(walk.x, self.m);
+        walk.x = walk.x.wrapping_add(walk.y);
+        walk.y = walk.y.wrapping_add(walk.step);
+        walk.step = walk.step.wrapping_add(STEP);
+        index
+    }
+}
+
+/// A key's way through its indices, one at a time.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Walk {
+    x: u64,
+    y: u64,
+    step: u64,
 }
