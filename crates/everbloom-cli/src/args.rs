@@ -14,6 +14,9 @@ use crate::quantity;
 #[derive(Parser)]
 #[command(name = "everbloom", version, max_term_width = 100)]
 pub struct Args {
+    /// Say nothing on stderr but errors and refused keys; show no progress.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
     #[command(subcommand)]
     pub verb: Verb,
 }
@@ -80,7 +83,8 @@ pub struct Catalog {
 }
 
 /// Examples:
-///   everbloom build words.txt -o words.evb --kind bloom -p 0.1%
+///   everbloom build words.txt -o words.evb
+///   everbloom build words.txt.gz -o words.evb --kind blocked -p 0.1%
 ///   seq 1000000 | everbloom build - -o ids.evb --kind blocked -n 1M --key-type u64
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -90,9 +94,10 @@ pub struct Build {
     /// Where the filter goes. It appears when it is complete, or not at all.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// The variant, by its slug (see `everbloom catalog`).
+    /// The variant, by its slug (see `everbloom catalog`). Default: bloom; on a pipe without -n one
+    /// that grows, scalable.
     #[arg(short, long, value_name = "SLUG")]
-    pub kind: String,
+    pub kind: Option<String>,
     /// Items to plan for, such as 10M. Default: as many as there are.
     #[arg(short = 'n', long, value_parser = quantity::count)]
     pub items: Option<u64>,
@@ -365,9 +370,12 @@ pub struct Explain {
 
 #[derive(clap::Args)]
 pub struct Bench {
-    /// The variant, by its slug.
+    /// A filter file: how fast it answers, for keys that are not in it.
+    #[arg(required_unless_present = "kind", conflicts_with_all = ["kind", "fpr", "settings"])]
+    pub filter: Option<PathBuf>,
+    /// The variant, by its slug: how fast one is built and asked.
     #[arg(short, long, value_name = "SLUG")]
-    pub kind: String,
+    pub kind: Option<String>,
     /// Items.
     #[arg(short = 'n', long, value_parser = quantity::count, default_value = "1M")]
     pub items: u64,

@@ -4,9 +4,11 @@
 
 mod args;
 mod measure;
+mod progress;
 mod quantity;
 mod records;
 mod report;
+mod talk;
 mod verbs;
 
 use std::io;
@@ -57,6 +59,9 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    if args.quiet {
+        talk::hush();
+    }
     match verbs::run(args) {
         Ok(Outcome::Some) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::None) => ExitCode::from(1),

@@ -4,20 +4,24 @@
 //! where the variant takes a value it stands behind the last TAB. Input packed by gzip or zstd is
 //! recognized by its first bytes and unpacked.
 
+mod blocks;
+mod text;
+
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Seek};
 use std::path::{Path, PathBuf};
 
 use everbloom::error::{Error, Kind, Result};
-use everbloom::filter::{Record, Value};
-use everbloom::hash::SecretKey;
+use everbloom::filter::Record;
+use everbloom::hash::{Digest, Hasher, SecretKey};
 use everbloom::structure::Source;
 use everbloom::variant::{KeyKind, ValueKind, Variant};
 
 use crate::args::{KeyType, Text};
-
-/// Bytes read at once; also the longest batch, unless a single line is longer.
-const CHUNK: usize = 1 << 20;
+use crate::progress::Watched;
+pub use blocks::Order;
+use blocks::{Block, Blocks, Input, on_all_cores, unpacked};
+pub use text::{column, each_key, each_line};
 
 /// What stdin is kept in when it has to be read again: memory up to here, then a temporary file.
 const SPOOL: usize = 64 << 20;
@@ -96,25 +100,53 @@ impl Lines {
         Ok(Self { origin, grammar })
     }
 
-    /// Calls `f` with batches of lines and the records they spell.
-    pub fn each(&mut self, f: &mut Visit<'_>) -> Result<()> {
-        let grammar = self.grammar;
-        match &mut self.origin {
+    /// Opens the input, unpacked and watched.
+    fn open(&mut self) -> Result<Input<'_>> {
+        Ok(match &mut self.origin {
             Origin::File(path) => {
                 let named = |e: io::Error| Error::from(e).context(path.display());
                 let file = File::open(&path).map_err(named)?;
-                if file.metadata().map_err(named)?.is_dir() {
+                let length = file.metadata().map_err(named)?;
+                if length.is_dir() {
                     let message = format!("{}: is a folder, not a file of keys", path.display());
                     return Err(Error::new(Kind::Io, message));
                 }
-                read(file, grammar, f).map_err(|e| e.context(path.display()))
+                unpacked(Watched::new(file, Some(length.len()))).map_err(named)?
             }
-            Origin::Stdin => read(io::stdin().lock(), grammar, f).map_err(|e| e.context("stdin")),
+            Origin::Stdin => unpacked(Watched::new(io::stdin(), None))?,
             Origin::Spool(spool) => {
                 spool.rewind()?;
-                read(spool, grammar, f).map_err(|e| e.context("stdin"))
+                unpacked(spool)?
             }
+        })
+    }
+
+    /// What errors name.
+    fn name(&self) -> String {
+        match &self.origin {
+            Origin::File(path) => path.display().to_string(),
+            Origin::Stdin | Origin::Spool(_) => "stdin".to_owned(),
         }
+    }
+
+    /// Calls `f` with batches of lines and the records they spell.
+    pub fn each(&mut self, f: &mut Visit<'_>) -> Result<()> {
+        let (grammar, name) = (self.grammar, self.name());
+        read(self.open()?, grammar, f).map_err(|e| e.context(name))
+    }
+
+    /// Does `work` on every block of whole lines, on all cores, and `done` with every result, here.
+    /// `work` is given the text and the number of lines before it.
+    pub fn each_block<T: Send, E: From<Error>>(
+        &mut self,
+        order: Order,
+        work: impl Fn(&[u8], u64) -> Result<T> + Sync,
+        done: impl FnMut(T) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let (end, name) = (self.grammar.end, self.name());
+        let blocks = Blocks::new(self.open()?, end);
+        let work = |block: &Block| work(&block.text, block.before).map_err(|e| e.context(&name));
+        on_all_cores(blocks, order, work, done)
     }
 }
 
@@ -122,117 +154,28 @@ impl Source for Lines {
     fn batches(&mut self, f: &mut dyn FnMut(&[Record<'_>]) -> Result<()>) -> Result<()> {
         self.each(&mut |_, records| f(records))
     }
-}
 
-/// Unpacks what gzip or zstd packed, and hands everything else through.
-fn unpacked<'a>(mut input: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
-    let mut start = Vec::with_capacity(4);
-    input.by_ref().take(4).read_to_end(&mut start)?;
-    let magic: [u8; 4] = start.as_slice().try_into().unwrap_or_default();
-    let whole = io::Cursor::new(start).chain(input);
-    Ok(match magic {
-        [0x1f, 0x8b, 8, _] => Box::new(flate2::read::MultiGzDecoder::new(whole)),
-        [0x28, 0xb5, 0x2f, 0xfd] => {
-            Box::new(ruzstd::decoding::StreamingDecoder::new(whole).map_err(io::Error::other)?)
-        }
-        _ => Box::new(whole),
-    })
-}
-
-fn read(input: impl Read, grammar: Grammar, f: &mut Visit<'_>) -> Result<()> {
-    let mut input = unpacked(input)?;
-    let mut buffer: Vec<u8> = Vec::with_capacity(2 * CHUNK);
-    let mut line_number = 0;
-    loop {
-        let got = input.by_ref().take(CHUNK as u64).read_to_end(&mut buffer)?;
-        let complete = match memchr::memrchr(grammar.end, &buffer) {
-            Some(last) => last + 1,
-            None => 0,
+    fn digests(&mut self, hasher: &Hasher, f: &mut dyn FnMut(&[Digest])) -> Result<()> {
+        let grammar = self.grammar;
+        let hash = |text: &[u8], before| {
+            let mut digests = Vec::with_capacity(text.len() / 16);
+            each_key(text, grammar, before, |_, key| digests.push(hasher.digest(key)))?;
+            Ok(digests)
         };
-        let complete = if got == 0 { buffer.len() } else { complete };
-        line_number += batch(&buffer[..complete], grammar, line_number, f)?;
-        if got == 0 {
-            return Ok(());
-        }
-        buffer.drain(..complete);
+        self.each_block(Order::Any, hash, |digests: Vec<Digest>| {
+            f(&digests);
+            Ok::<_, Error>(())
+        })
     }
 }
 
-fn batch(text: &[u8], grammar: Grammar, before: usize, f: &mut Visit<'_>) -> Result<usize> {
-    if text.is_empty() {
-        return Ok(0);
+fn read(input: Input<'_>, grammar: Grammar, f: &mut Visit<'_>) -> Result<()> {
+    let mut blocks = Blocks::new(input, grammar.end);
+    let mut block = Block::default();
+    while blocks.next(&mut block)? {
+        text::batch(&block.text, grammar, block.before, f)?;
     }
-    let body = text.strip_suffix(&[grammar.end]).unwrap_or(text);
-    let mut lines: Vec<&[u8]> = Vec::new();
-    let mut start = 0;
-    for end in memchr::memchr_iter(grammar.end, body) {
-        lines.push(&body[start..end]);
-        start = end + 1;
-    }
-    lines.push(&body[start..]);
-
-    let at = |i: usize| move |e: Error| e.context(format!("line {}", before + i + 1));
-    let mut split = Vec::with_capacity(lines.len());
-    for (i, line) in lines.iter().enumerate() {
-        let (key, value) = parse_value(line, grammar.value).map_err(at(i))?;
-        let key = match grammar.column {
-            Some((number, delimiter)) => column(key, number, delimiter).map_err(at(i))?,
-            None => key,
-        };
-        split.push((key, value));
-    }
-    let mut integers = Vec::new();
-    if grammar.key == KeyType::U64 {
-        for (i, (key, _)) in split.iter().enumerate() {
-            integers.push(parse_integer(key).map_err(at(i))?);
-        }
-        split.iter_mut().zip(&integers).for_each(|((key, _), integer)| *key = integer);
-    }
-    let records: Vec<Record<'_>> =
-        split.into_iter().map(|(key, value)| Record { key, value }).collect();
-    f(&lines, &records)?;
-    Ok(lines.len())
-}
-
-fn parse_value(line: &[u8], kind: ValueKind) -> Result<(&[u8], Option<Value<'_>>)> {
-    if kind == ValueKind::None {
-        return Ok((line, None));
-    }
-    let Some(tab) = memchr::memrchr(b'\t', line) else { return Ok((line, None)) };
-    let (key, text) = (&line[..tab], &line[tab + 1..]);
-    let number = std::str::from_utf8(text).unwrap_or("");
-    let bad = |want: &str| {
-        let shown = String::from_utf8_lossy(text).into_owned();
-        Error::new(Kind::BadRecord, format!("the value {shown:?} is not {want}"))
-    };
-    let value = match kind {
-        ValueKind::Weight => {
-            let weight = number.parse::<f64>().ok().filter(|w| w.is_finite());
-            Value::Weight(weight.ok_or_else(|| bad("a number"))?)
-        }
-        ValueKind::Count => Value::Count(number.parse().map_err(|_| bad("a whole number"))?),
-        ValueKind::Bytes => Value::Bytes(text),
-        ValueKind::Label | ValueKind::None => Value::Label(text),
-    };
-    Ok((key, Some(value)))
-}
-
-/// The column of a line, counted from 1.
-pub fn column(line: &[u8], number: u32, delimiter: u8) -> Result<&[u8]> {
-    line.split(|byte| *byte == delimiter).nth(number as usize - 1).ok_or_else(|| {
-        let message = format!("there is no column {number}: name another with -f or -d");
-        Error::new(Kind::BadRecord, message)
-    })
-}
-
-fn parse_integer(text: &[u8]) -> Result<[u8; 8]> {
-    let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let value =
-        std::str::from_utf8(text).ok().filter(|_| digits).and_then(|t| t.parse::<u64>().ok());
-    value.map(u64::to_le_bytes).ok_or_else(|| {
-        let shown = String::from_utf8_lossy(text).into_owned();
-        Error::new(Kind::BadRecord, format!("{shown:?} is not a decimal integer below 2^64"))
-    })
+    Ok(())
 }
 
 /// The secret key in `--key-file`, if one was given.
@@ -246,12 +189,14 @@ pub fn secret_key(file: &Option<PathBuf>) -> Result<Option<SecretKey>> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     fn lines(text: &[u8], grammar: Grammar) -> Result<Vec<(Vec<u8>, Option<String>)>> {
         let mut out = Vec::new();
         // One byte at a time: batches may end anywhere.
-        read(OneByte(text), grammar, &mut |_, records| {
+        read(unpacked(OneByte(text))?, grammar, &mut |_, records| {
             out.extend(records.iter().map(|r| (r.key.to_vec(), r.value.map(|v| format!("{v:?}")))));
             Ok(())
         })?;

@@ -450,7 +450,7 @@ pub trait Insert {
 
 /// Works on digests, many at a time: filters to which a key is no more than its digest, and which take
 /// keys in any order. Whoever has many keys may then hash them elsewhere, on several cores for instance.
-pub trait Bulk {
+pub trait Bulk: Sync {
     /// Inserts keys by their digests.
     fn insert_digests(&mut self, digests: &[Digest]);
 

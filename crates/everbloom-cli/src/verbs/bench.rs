@@ -1,15 +1,17 @@
-//! `everbloom bench`: this filter on this machine, beside a hash set of the same keys.
+//! `everbloom bench`: a filter on this machine, beside a hash set of as many keys.
 
 use std::collections::HashSet;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::Instant;
 
 use everbloom::filter::{Filter, Record};
 use everbloom::plan::Goal;
 use everbloom::sample::{self, Sample, Style};
+use everbloom::variant::Variant;
 use serde_json::json;
 
-use super::{build::find, print};
+use super::{build::find, opened, print};
 use crate::args::Bench;
 use crate::quantity::{bytes_text, integer_text};
 use crate::report::table;
@@ -26,16 +28,24 @@ struct Times {
 }
 
 impl Times {
-    fn medians(&mut self) -> [f64; 3] {
+    /// The medians of what was measured.
+    fn medians(&mut self) -> [Option<f64>; 3] {
         [&mut self.build, &mut self.hit, &mut self.miss].map(|times| {
             times.sort_unstable_by(f64::total_cmp);
-            times[times.len() / 2]
+            times.get(times.len() / 2).copied()
         })
     }
 }
 
 pub fn run(args: &Bench) -> Result<Outcome> {
-    let variant = find(&args.kind)?;
+    match (&args.filter, &args.kind) {
+        (Some(path), _) => bench_file(args, path),
+        (None, kind) => bench_kind(args, find(kind.as_deref().unwrap_or("bloom"))?),
+    }
+}
+
+/// Builds and asks filters of a variant.
+fn bench_kind(args: &Bench, variant: &'static Variant) -> Result<Outcome> {
     let mut goal = Goal::new(args.items, args.fpr);
     goal.settings.clone_from(&args.settings);
     variant.check(&goal)?;
@@ -49,27 +59,65 @@ pub fn run(args: &Bench) -> Result<Outcome> {
         })?;
         bytes.1 = set_round(&mut theirs, &members, &strangers);
     }
-    let (ours, theirs) = (ours.medians(), theirs.medians());
-    if args.json {
-        let object = |[build, hit, miss]: [f64; 3], bytes: u64| json!({ "build_ns": build, "hit_ns": hit, "miss_ns": miss, "bytes": bytes });
-        let report = json!({ "items": args.items, variant.slug: object(ours, bytes.0), "hash_set": object(theirs, bytes.1) });
-        print(&format!("{report:#}\n"))?;
-    } else {
-        let row = |name: &str, times: [f64; 3], bytes: u64| {
-            let mut row = vec![name.to_owned()];
-            row.extend(times.map(|t| format!("{t:.1} ns")));
-            row.push(bytes_text(bytes));
-            row
-        };
-        let rows = vec![row(variant.slug, ours, bytes.0), row("hash set", theirs, bytes.1)];
-        let header = ["", "insert", "hit", "miss", "memory"];
-        print(&format!(
-            "{} keys, medians of {ROUNDS} interleaved rounds, per key\n{}\n",
-            integer_text(args.items),
-            table::table(1, &header, rows)
-        ))?;
+    report(args, args.items, [(variant.slug, ours, bytes.0), ("hash_set", theirs, bytes.1)])
+}
+
+/// Asks a filter file for keys that are not in it, and a set of as many keys for the same.
+fn bench_file(args: &Bench, path: &Path) -> Result<Outcome> {
+    let filter = opened(path, &None)?;
+    let input = &filter.variant().input;
+    let items = filter.head().items.clamp(1, MOST_ITEMS);
+    let members = Sample::new(input, Style::Random, 0..items);
+    let strangers = Sample::new(input, Style::Random, items..items + args.items.min(MOST_ITEMS));
+    let (members, strangers) = (members.records(), strangers.records());
+    let (mut ours, mut theirs, mut bytes) = (Times::default(), Times::default(), 0);
+    for _ in 0..ROUNDS {
+        ours.miss.push(ask(&*filter, &strangers));
+        bytes = set_round(&mut theirs, &members, &strangers);
     }
+    (theirs.build, theirs.hit) = Default::default();
+    let memory = filter.memory().total() / 8;
+    report(args, items, [(filter.variant().slug, ours, memory), ("hash_set", theirs, bytes)])
+}
+
+/// Keys that a hash set is filled with at most: it has to fit the memory.
+const MOST_ITEMS: u64 = 10_000_000;
+
+fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Outcome> {
+    let rows = rows.map(|(name, mut times, bytes)| (name, times.medians(), bytes));
+    if args.json {
+        let mut report = serde_json::Map::new();
+        report.insert("items".to_owned(), items.into());
+        for (name, [build, hit, miss], bytes) in rows {
+            let object =
+                json!({ "build_ns": build, "hit_ns": hit, "miss_ns": miss, "bytes": bytes });
+            report.insert(name.to_owned(), object);
+        }
+        print(&format!("{:#}\n", serde_json::Value::from(report)))?;
+        return Ok(Outcome::Some);
+    }
+    let row = |(name, times, bytes): (&str, [Option<f64>; 3], u64)| {
+        let mut row = vec![name.replace('_', " ")];
+        row.extend(times.map(|t| t.map_or("–".to_owned(), |t| format!("{t:.1} ns"))));
+        row.push(bytes_text(bytes));
+        row
+    };
+    let header = ["", "insert", "hit", "miss", "memory"];
+    print(&format!(
+        "{} keys, medians of {ROUNDS} interleaved rounds, per key\n{}\n",
+        integer_text(items),
+        table::table(1, &header, rows.map(row).into())
+    ))?;
     Ok(Outcome::Some)
+}
+
+/// Asks for all records; nanoseconds per key.
+fn ask(filter: &dyn Filter, records: &[Record<'_>]) -> f64 {
+    let start = Instant::now();
+    records.iter().for_each(|record| {
+        let _ = black_box(filter.query(*record));
+    });
+    per_key(start, records.len())
 }
 
 fn per_key(start: Instant, keys: usize) -> f64 {
@@ -85,15 +133,8 @@ fn filter_round(
     let start = Instant::now();
     let filter = build()?;
     times.build.push(per_key(start, members.len()));
-    let ask = |records: &[Record<'_>]| {
-        let start = Instant::now();
-        records.iter().for_each(|record| {
-            let _ = black_box(filter.query(*record));
-        });
-        per_key(start, records.len())
-    };
-    times.hit.push(ask(members));
-    times.miss.push(ask(strangers));
+    times.hit.push(ask(&*filter, members));
+    times.miss.push(ask(&*filter, strangers));
     Ok(filter.memory().total() / 8)
 }
 

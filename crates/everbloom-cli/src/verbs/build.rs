@@ -17,11 +17,15 @@ use crate::args::{self, Build};
 use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::records::{Grammar, Lines, Passes, secret_key};
 use crate::report::json;
+use crate::talk::say;
 use crate::{Outcome, Result, Stop, output_error};
 
 pub fn run(args: &Build) -> Result<Outcome> {
-    let variant = find(&args.kind)?;
     let mut goal = goal(args)?;
+    let variant = match &args.kind {
+        Some(slug) => find(slug)?,
+        None => find(default_kind(args, &mut goal))?,
+    };
     variant.check(&goal)?;
     writable(&args.output)?;
 
@@ -49,6 +53,21 @@ pub fn run(args: &Build) -> Result<Outcome> {
     let filter = variant.build(&goal, &mut Inputs { records, negatives })?;
     codec::save(&*filter, &args.output).map_err(full_disk)?;
     report(args, &*filter)
+}
+
+/// Capacity of the first layer of a growing filter: small enough to cost nothing, and every next one is
+/// larger.
+const FIRST_LAYER: u64 = 1 << 16;
+
+/// The standard filter, or one that grows where nobody can count the keys first.
+fn default_kind(args: &Build, goal: &mut Goal) -> &'static str {
+    let pipe = args.keys.as_os_str() == "-";
+    if pipe && goal.items.is_none() && goal.bits.is_none() {
+        goal.items = Some(FIRST_LAYER);
+        say!("a pipe of unknown length: a filter that grows (scalable); give -n for a smaller one");
+        return "scalable";
+    }
+    "bloom"
 }
 
 /// The variant called `slug`, which must be a filter.
@@ -133,12 +152,12 @@ fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
     if let Some(fpr) = now.fpr {
         line += &format!(", false positives now {}", rate_text(fpr));
     }
-    eprintln!("{line}");
-    if let Some(planned) = args.items.filter(|n| head.items > *n) {
+    say!("{line}");
+    if let Some(planned) = args.items.filter(|n| head.items > *n && head.fpr < now.fpr) {
         let target = head.fpr.map_or(String::new(), |p| format!(" instead of {}", rate_text(p)));
         let rate =
             now.fpr.map_or("its rates".to_owned(), |p| format!("it errs at {}", rate_text(p)));
-        eprintln!(
+        say!(
             "everbloom: warning: {} items in a filter planned for {}: {rate}{target}; build with -n {}",
             integer_text(head.items),
             integer_text(planned),

@@ -11,6 +11,7 @@ use super::{opened, print};
 use crate::args::{Age, Change};
 use crate::quantity::{integer_text, rate_text};
 use crate::records::{Grammar, Lines, Passes, secret_key};
+use crate::talk::say;
 use crate::{Outcome, Result};
 
 /// What is done with each key.
@@ -85,7 +86,7 @@ fn report(
     let rate = now.map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
     let refused_text =
         if refused > 0 { format!(", {} refused", integer_text(refused)) } else { String::new() };
-    eprintln!(
+    say!(
         "{}: {} {done}{refused_text}; {} items{rate}",
         args.filter.display(),
         integer_text(accepted),
@@ -106,6 +107,6 @@ pub fn age(args: &Age) -> Result<Outcome> {
         .now()
         .fpr
         .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
-    eprintln!("{}: {} ticks passed{now}", path.display(), integer_text(args.ticks));
+    say!("{}: {} ticks passed{now}", path.display(), integer_text(args.ticks));
     Ok(Outcome::Some)
 }

@@ -3,11 +3,12 @@
 use std::io::{self, BufWriter, Write};
 
 use everbloom::codec::{Access, Opener};
-use everbloom::filter::{Answer, Detail, Filter, Record, Verdict};
+use everbloom::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
+use everbloom::hash::Hasher;
 use everbloom::membership::Paradox;
 
 use crate::args::{Check, KeyType};
-use crate::records::{Grammar, Lines, Passes, secret_key};
+use crate::records::{Grammar, Lines, Order, Passes, each_key, each_line, secret_key};
 use crate::report::json;
 use crate::{Outcome, Result, Stop, output_error};
 
@@ -16,6 +17,10 @@ pub fn run(args: &Check) -> Result<Outcome> {
     let filter = opener.open(&args.filter)?;
     let grammar = Grammar::of(filter.variant(), &args.keyed.text);
     let mut lines = Lines::new(&args.queries, grammar, Passes::Once)?;
+    let plain = !args.answers && !args.json && args.prior.is_none() && args.ancestors.is_none();
+    if let Some(bulk) = filter.as_bulk().filter(|_| plain) {
+        return print_members(&filter.head().hasher, bulk, grammar, &mut lines);
+    }
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut some = false;
     let paradox = args.prior.map(|_| Paradox::of(&*filter, args.cost)).transpose()?;
@@ -44,6 +49,38 @@ pub fn run(args: &Check) -> Result<Outcome> {
     done?;
     out.flush().map_err(output_error)?;
     Ok::<_, Stop>(if some { Outcome::Some } else { Outcome::None })
+}
+
+/// The lines that may be members, found on all cores and printed in their order.
+fn print_members(
+    hasher: &Hasher,
+    filter: &(dyn Bulk + Sync),
+    grammar: Grammar,
+    lines: &mut Lines,
+) -> Result<Outcome> {
+    let find = |text: &[u8], before| {
+        let mut digests = Vec::with_capacity(text.len() / 16);
+        each_key(text, grammar, before, |_, key| digests.push(hasher.digest(key)))?;
+        let mut found = vec![false; digests.len()];
+        filter.contains_digests(&digests, &mut found);
+        let mut members = Vec::with_capacity(text.len());
+        let mut found = found.into_iter();
+        each_line(text, grammar.end, |line| {
+            if found.next() == Some(true) {
+                members.extend_from_slice(line);
+                members.push(b'\n');
+            }
+        });
+        Ok(members)
+    };
+    let mut out = io::stdout().lock();
+    let mut some = false;
+    lines.each_block(Order::Kept, find, |members: Vec<u8>| {
+        some |= !members.is_empty();
+        out.write_all(&members).map_err(output_error)
+    })?;
+    out.flush().map_err(output_error)?;
+    Ok(if some { Outcome::Some } else { Outcome::None })
 }
 
 /// Asks the filter, wearing the policies that were asked for.

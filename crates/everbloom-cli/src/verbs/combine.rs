@@ -11,6 +11,7 @@ use super::{opened, print};
 use crate::args::{Estimate, Fold, Merge};
 use crate::quantity::{integer_text, rate_text};
 use crate::report::table;
+use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
 pub fn merge(args: &Merge) -> Result<Outcome> {
@@ -67,7 +68,7 @@ fn save(filter: &dyn Filter, output: &Path) -> Result<Outcome> {
         .now()
         .fpr
         .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
-    eprintln!("{}: about {} items{rate}", output.display(), integer_text(filter.head().items));
+    say!("{}: about {} items{rate}", output.display(), integer_text(filter.head().items));
     Ok(Outcome::Some)
 }
 

@@ -16,6 +16,7 @@ use everbloom::hash::{Digest, Hasher};
 use crate::args::Dedupe;
 use crate::quantity::{bytes_text, integer_text};
 use crate::records::{Grammar, Lines, Passes};
+use crate::talk::say;
 use crate::{Outcome, Result, output_error};
 
 /// Capacity of the first layer of a growing filter.
@@ -105,7 +106,7 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
     }
     done?;
     out.flush().map_err(output_error)?;
-    eprintln!(
+    say!(
         "{} lines, {} duplicates dropped, about {:.1} of them wrongly; remembers {}; {}",
         integer_text(lines),
         integer_text(duplicates),

@@ -23,6 +23,7 @@ use crate::args::{Diff, KeyType};
 use crate::quantity::{bytes_text, integer_text};
 use crate::records::{Grammar, Lines, Passes};
 use crate::report::json::bytes;
+use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
 /// Cells per id, and how often their number may turn out too small.
@@ -148,7 +149,7 @@ fn report(args: &Diff, a: &Side, b: &Side, difference: &Difference, sent: u64) -
         }
         print_bytes(&text)?;
     }
-    eprintln!(
+    say!(
         "{} and {} keys, {} differ; {} exchanged, sending everything would take {}",
         integer_text(a.keys.len() as u64),
         integer_text(b.keys.len() as u64),

@@ -57,6 +57,14 @@ fn describe(filter: &dyn Filter) -> String {
     }
     if let Some(target) = head.fpr {
         rows.push(("planned rate", format!("{} ({})", rate_text(target), variant.meaning)));
+        // A filter at its capacity is above its target half of the time, by a little.
+        if let Some(fpr) = now.fpr.filter(|fpr| *fpr > 1.1 * target) {
+            let warning = format!(
+                "past its capacity: {:.1} times the planned rate; build a larger one",
+                fpr / target
+            );
+            rows.push(("warning", warning));
+        }
     }
     if let Some(target) = head.fnr {
         rows.push(("planned misses", rate_text(target)));

@@ -12,6 +12,7 @@ use super::print_bytes;
 use crate::args::{Join, KeyType};
 use crate::quantity::{bytes_text, integer_text};
 use crate::records::{Grammar, Lines, Passes, column};
+use crate::talk::say;
 use crate::{Outcome, Result};
 
 pub fn run(args: &Join) -> Result<Outcome> {
@@ -48,7 +49,7 @@ pub fn run(args: &Join) -> Result<Outcome> {
     })?;
     print_bytes(&out)?;
     let filter_bytes = codec::to_bytes(&filter).len() as u64;
-    eprintln!(
+    say!(
         "{} rows joined; {} exchanged (filter {}, {} rows in vain), sending the right file would take {}",
         integer_text(joined),
         bytes_text(filter_bytes + sent_bytes),

@@ -13,6 +13,7 @@ use crate::args::Plan;
 use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::report::svg::{Curve, log_curves};
 use crate::report::{json as json_report, picture, table};
+use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
 /// A variant that can do what is asked, and what it would cost.
@@ -67,7 +68,7 @@ pub fn run(args: &Plan) -> Result<Outcome> {
         let picture = log_curves("False-positive rate", "bits per key", "rate", &curves);
         std::fs::write(path, picture)
             .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
-        eprintln!("{}: drawn", path.display());
+        say!("{}: drawn", path.display());
     }
     if args.json {
         let rows: Vec<Value> = candidates.iter().map(entry).collect();

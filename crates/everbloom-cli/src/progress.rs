@@ -1,0 +1,67 @@
+//! A progress bar for input that takes long, where a person watches.
+
+use std::io::{self, IsTerminal, Read};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::talk;
+
+/// How long a reading must take before a bar appears: most are over before anybody would read one.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// An input with a bar that shows how much of it was read, how fast, and how long the rest will take.
+pub struct Watched<R> {
+    input: R,
+    length: Option<u64>,
+    read: u64,
+    since: Instant,
+    bar: Option<ProgressBar>,
+    wanted: bool,
+}
+
+impl<R> Watched<R> {
+    pub fn new(input: R, length: Option<u64>) -> Self {
+        // A bar would run through lines printed on the same terminal.
+        let wanted = !talk::quiet() && io::stderr().is_terminal() && !io::stdout().is_terminal();
+        Self { input, length, read: 0, since: Instant::now(), bar: None, wanted }
+    }
+
+    fn show(&mut self) {
+        if !self.wanted || self.since.elapsed() < PATIENCE {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| bar(self.length));
+        bar.set_position(self.read);
+    }
+}
+
+fn bar(length: Option<u64>) -> ProgressBar {
+    let (bar, template) = match length {
+        Some(length) => (
+            ProgressBar::new(length),
+            "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        ),
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes} read, {bytes_per_sec}"),
+    };
+    bar.with_style(
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+    )
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let got = self.input.read(out)?;
+        self.read += got as u64;
+        self.show();
+        Ok(got)
+    }
+}
+
+impl<R> Drop for Watched<R> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
