@@ -64,3 +64,9 @@ pub mod weighted;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The examples of the pages, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../GUIDE.md")]
+struct Pages;

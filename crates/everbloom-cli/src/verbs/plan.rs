@@ -184,7 +184,11 @@ fn reason(candidates: &[Candidate]) -> String {
     };
     let ahead = candidates.get(1).map_or(String::new(), |second| {
         let share = second.bits_per_item() / best.bits_per_item() - 1.0;
-        format!("; the next, {}, takes {:.0} % more bits", second.variant.slug, share * 100.0)
+        let next = second.variant.slug;
+        match share {
+            0.005.. => format!("; the next, {next}, takes {:.0} % more bits", share * 100.0),
+            _ => format!("; the next, {next}, takes about as many"),
+        }
     });
     format!(
         "{}: of those that can do it, it {promise} in the fewest bits, {:.2} times the lower bound{ahead}.\n{}: {}.",

@@ -1,0 +1,122 @@
+//! README.md and GUIDE.md do what they say: every command in a `console` block is run, in order, in one
+//! folder a page, and what it prints is compared with the lines beneath it. `…` alone on a line stands for
+//! any lines. A command with nothing beneath it must only succeed.
+//!
+//! `EVERBLOOM_PAGES=write cargo test -p everbloom-cli --test pages` writes what was printed into the page;
+//! look at the difference before it is committed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ANY: &str = "…";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What is run for a line of the page: the command built for this test, or nothing for work of cargo.
+fn command(line: &str) -> Option<String> {
+    match line.strip_prefix("cargo run --release -- ") {
+        Some(args) => Some(format!("everbloom {args}")),
+        None => (!line.starts_with("cargo ")).then(|| line.to_owned()),
+    }
+}
+
+fn run(line: &str, folder: &Path) -> (bool, String) {
+    let bin = Path::new(env!("CARGO_BIN_EXE_everbloom")).parent().expect("a folder");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("bash")
+        .args(["-o", "pipefail", "-c", &format!("{{ {line}\n}} 2>&1")])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .expect("bash runs");
+    // Exit code 1 says that nothing was found or that files differ, which examples may show.
+    let code = output.status.code();
+    (matches!(code, Some(0 | 1)), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether the printed lines are the expected ones.
+fn agree(printed: &[&str], expected: &[&str]) -> bool {
+    match expected.split_first() {
+        None => printed.is_empty(),
+        Some((&ANY, rest)) => (0..=printed.len()).any(|skip| agree(&printed[skip..], rest)),
+        Some((line, rest)) => printed.split_first().is_some_and(|(first, others)| {
+            first.trim_end() == line.trim_end() && agree(others, rest)
+        }),
+    }
+}
+
+/// Runs a page; returns it with the real output in place of the expected.
+fn page(text: &str) -> (String, Vec<String>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut out, mut wrong) = (Vec::new(), Vec::new());
+    let mut lines = text.lines().peekable();
+    let mut inside = false;
+    while let Some(line) = lines.next() {
+        out.push(line.to_owned());
+        if line.starts_with("```") {
+            inside = line == "```console";
+            continue;
+        }
+        let Some(typed) = line.strip_prefix("$ ").filter(|_| inside) else { continue };
+        let mut expected = Vec::new();
+        while let Some(next) = lines.next_if(|l| !l.starts_with("$ ") && !l.starts_with("```")) {
+            expected.push(next);
+        }
+        let Some(typed) = command(typed) else { continue };
+        let (fine, printed) = run(&typed, folder.path());
+        let printed: Vec<&str> = printed.lines().collect();
+        if !fine {
+            wrong.push(format!("$ {typed}\n{}", printed.join("\n")));
+        }
+        if expected.is_empty() {
+            continue;
+        }
+        let same = agree(&printed, &expected);
+        if !same {
+            wrong.push(format!(
+                "$ {typed}\n--- the page says\n{}\n--- it printed\n{}",
+                expected.join("\n"),
+                printed.join("\n")
+            ));
+        }
+        // A page may leave lines out, as long as the others are right.
+        let shown =
+            if same || expected == ["?"] && printed.is_empty() { &expected } else { &printed };
+        out.extend(shown.iter().map(|line| line.trim_end().to_owned()));
+    }
+    (out.join("\n") + "\n", wrong)
+}
+
+fn check(name: &str) {
+    let path = root().join(name);
+    let text = std::fs::read_to_string(&path).expect("the page");
+    let (written, wrong) = page(&text);
+    if std::env::var("EVERBLOOM_PAGES").is_ok_and(|v| v == "write") {
+        std::fs::write(path, written).expect("the page is written");
+        return;
+    }
+    assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn the_readme_does_what_it_says() {
+    check("README.md");
+}
+
+#[test]
+fn the_guide_does_what_it_says() {
+    check("GUIDE.md");
+}
+
+#[test]
+fn a_page_that_lies_is_found_out() {
+    let lie = "```console\n$ printf 'a\\nb\\n'\na\nc\n```\n";
+    assert_eq!(page(lie).1.len(), 1);
+    assert_eq!(page(lie).0, lie.replace("a\nc", "a\nb"));
+    let vague = "```console\n$ printf 'a\\nb\\nc\\n'\n…\nc\n```\n";
+    assert_eq!(page(vague), (vague.to_owned(), Vec::new()));
+    assert_eq!(page("```console\n$ everbloom no-such-verb\n```\n").1.len(), 1);
+}
