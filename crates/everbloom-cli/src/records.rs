@@ -21,7 +21,7 @@ use crate::args::{KeyType, Text};
 use crate::progress::Watched;
 pub use blocks::Order;
 use blocks::{Block, Blocks, Input, on_all_cores, unpacked};
-pub use text::{column, each_key, each_line};
+pub use text::{column, each_key};
 
 /// What stdin is kept in when it has to be read again: memory up to here, then a temporary file.
 const SPOOL: usize = 64 << 20;

@@ -8,14 +8,17 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 480.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 180.0;
+const RIGHT: f64 = 220.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 const COLORS: [&str; 8] =
     ["#1b6ca8", "#d1495b", "#2e933c", "#8d5fd3", "#e08e0b", "#118ab2", "#6b4e16", "#555555"];
+
+/// Curves that fall together show through each other's gaps.
+const DASHES: [&str; 3] = ["none", "8 4", "3 4"];
 
 /// Curves over a linear x axis and a logarithmic y axis of whole decades.
 pub fn log_curves(title: &str, x_name: &str, y_name: &str, curves: &[Curve]) -> String {
@@ -24,14 +27,17 @@ pub fn log_curves(title: &str, x_name: &str, y_name: &str, curves: &[Curve]) -> 
     let low = points().map(|p| p.1).fold(1.0, f64::min).log10().floor();
     let high =
         points().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max).log10().ceil().max(low + 1.0);
+    // The legend may need more room than the picture.
+    let legend = TOP + 18.0 * curves.len() as f64 + 10.0;
     let x_at = |x: f64| LEFT + x / x_max * (WIDTH - LEFT - RIGHT);
     let y_at =
         |y: f64| HEIGHT - BOTTOM - (y.log10() - low) / (high - low) * (HEIGHT - TOP - BOTTOM);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" \
          font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"{LEFT}\" y=\"22\" font-size=\"15\">{}</text>\n",
+        legend.max(HEIGHT),
         escape(title)
     );
     let line = |x1: f64, y1: f64, x2: f64, y2: f64, color: &str| {
@@ -80,7 +86,8 @@ pub fn log_curves(title: &str, x_name: &str, y_name: &str, curves: &[Curve]) -> 
         escape(y_name)
     );
     for (i, curve) in curves.iter().enumerate() {
-        let color = COLORS[i % COLORS.len()];
+        let (color, dash) = (COLORS[i % COLORS.len()], DASHES[i % DASHES.len()]);
+        let style = format!("stroke=\"{color}\" stroke-width=\"2\" stroke-dasharray=\"{dash}\"");
         let path: Vec<String> = curve
             .points
             .iter()
@@ -90,13 +97,15 @@ pub fn log_curves(title: &str, x_name: &str, y_name: &str, curves: &[Curve]) -> 
         let y = TOP + 14.0 + 18.0 * i as f64;
         let _ = writeln!(
             out,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>\n\
-             <rect x=\"{:.1}\" y=\"{:.1}\" width=\"14\" height=\"4\" fill=\"{color}\"/>\n\
+            "<polyline points=\"{}\" fill=\"none\" {style}/>\n\
+             <line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" {style}/>\n\
              <text x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
             path.join(" "),
-            WIDTH - RIGHT + 14.0,
-            y - 6.0,
-            WIDTH - RIGHT + 34.0,
+            WIDTH - RIGHT + 12.0,
+            y - 4.0,
+            WIDTH - RIGHT + 40.0,
+            y - 4.0,
+            WIDTH - RIGHT + 46.0,
             escape(&curve.name)
         );
     }

@@ -8,7 +8,7 @@ use everbloom::hash::Hasher;
 use everbloom::membership::Paradox;
 
 use crate::args::{Check, KeyType};
-use crate::records::{Grammar, Lines, Order, Passes, each_key, each_line, secret_key};
+use crate::records::{Grammar, Lines, Order, Passes, each_key, secret_key};
 use crate::report::json;
 use crate::{Outcome, Result, Stop, output_error};
 
@@ -60,17 +60,24 @@ fn print_members(
 ) -> Result<Outcome> {
     let find = |text: &[u8], before| {
         let mut digests = Vec::with_capacity(text.len() / 16);
-        each_key(text, grammar, before, |_, key| digests.push(hasher.digest(key)))?;
+        let mut ends = Vec::with_capacity(text.len() / 16);
+        let mut end = 0;
+        each_key(text, grammar, before, |line, key| {
+            digests.push(hasher.digest(key));
+            end += line.len() + 1;
+            ends.push(end);
+        })?;
         let mut found = vec![false; digests.len()];
         filter.contains_digests(&digests, &mut found);
-        let mut members = Vec::with_capacity(text.len());
-        let mut found = found.into_iter();
-        each_line(text, grammar.end, |line| {
-            if found.next() == Some(true) {
-                members.extend_from_slice(line);
+        let mut members = Vec::with_capacity(text.len() + 1);
+        let mut start = 0;
+        for (end, found) in ends.into_iter().zip(found) {
+            if found {
+                members.extend_from_slice(&text[start..end - 1]);
                 members.push(b'\n');
             }
-        });
+            start = end;
+        }
         Ok(members)
     };
     let mut out = io::stdout().lock();
