@@ -289,3 +289,82 @@ fn shells_and_manuals_are_served() {
     assert!(place.ok("man", "").contains(".TH"));
     assert!(place.ok("bench --kind blocked -n 1000 --json", "").contains("hash_set"));
 }
+
+#[test]
+fn many_blocks_on_all_cores_keep_their_order() {
+    // Several blocks of lines; the answers printed one by one go the slow way.
+    let place = Place::new();
+    place.file("some", numbers(100_000..200_000));
+    place.file("asked", numbers(0..300_000));
+    for kind in ["bloom", "blocked", "split-block"] {
+        place.ok(&format!("build some -o f.evb --kind {kind} -p 5% -q"), "");
+        let fast = place.ok("check f.evb asked", "");
+        let slow = place.ok("check f.evb asked --answers", "");
+        let present: String = slow
+            .lines()
+            .filter_map(|line| line.strip_prefix("present\t"))
+            .map(|key| format!("{}\n", key.trim_end()))
+            .collect();
+        assert_eq!(fast, present, "{kind}");
+        assert!(fast.lines().count() > 105_000);
+        // Built from the pipe, key by key in another order, it is the same filter.
+        place.ok(
+            &format!("build - -o g.evb --kind {kind} -n 100k -p 5% -q"),
+            &numbers(100_000..200_000),
+        );
+        assert_eq!(place.bytes("f.evb"), place.bytes("g.evb"), "{kind}");
+    }
+}
+
+#[test]
+fn errors_name_the_line_wherever_it_stands() {
+    let place = Place::new();
+    place.file("keys", numbers(0..150_000) + "x\n" + &numbers(0..150_000));
+    for kind in ["blocked", "counting"] {
+        let run = place.run(&format!("build keys -o f.evb --kind {kind} --key-type u64 -n 1M"), "");
+        assert_eq!(run.code, 2);
+        assert!(run.err.contains("keys: line 150001: \"x\" is not a decimal"), "{}", run.err);
+    }
+    assert!(!place.folder.path().join("f.evb").exists());
+}
+
+#[test]
+fn quiet_is_quiet_and_pipes_may_be_of_any_length() {
+    let place = Place::new();
+    let run = place.run("build - -o f.evb -q", &numbers(0..200_000));
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "", ""));
+    assert_eq!(place.json("info f.evb --json")["slug"], "scalable");
+    assert_eq!(place.ok("check f.evb", "199999\n"), "199999\n");
+    let run = place.run("build - -o f.evb", "a\n");
+    assert!(run.err.contains("a filter that grows"), "{}", run.err);
+    // Where the number is known, or the variant, nothing grows.
+    place.ok("build - -o f.evb -n 10", "a\n");
+    assert_eq!(place.json("info f.evb --json")["slug"], "bloom");
+    place.ok("build - -o f.evb --kind blocked", "a\n");
+    assert_eq!(place.json("info f.evb --json")["slug"], "blocked");
+    assert_eq!(place.run("check missing.evb -q", "a\n").err.lines().count(), 1);
+}
+
+#[test]
+fn info_warns_of_a_filter_past_its_capacity() {
+    let place = Place::new();
+    place.file("keys", numbers(0..1000));
+    place.ok("build keys -o f.evb -n 1000", "");
+    assert!(!place.ok("info f.evb", "").contains("warning"));
+    place.ok("add f.evb", &numbers(1000..3000));
+    let text = place.ok("info f.evb", "");
+    assert!(
+        text.contains("past its capacity") && text.contains("times the planned rate"),
+        "{text}"
+    );
+}
+
+#[test]
+fn filter_files_are_benched() {
+    let place = Place::new();
+    place.ok("build - -o f.evb -n 1000 -q", &numbers(0..1000));
+    let report = place.json("bench f.evb -n 1000 --json");
+    assert!(report["bloom"]["miss_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{report}");
+    assert!(report["bloom"]["build_ns"].is_null());
+    assert_eq!(place.run("bench", "").code, 2);
+}
