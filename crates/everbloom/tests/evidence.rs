@@ -11,10 +11,12 @@ mod evidence {
     mod counting;
     mod cross_checking;
     mod distance_sensitive;
+    mod double_hashing;
     mod egh;
     mod fingerprint_counting;
     mod generalized;
     mod invertible;
+    mod lower_bound;
     mod multi_class;
     mod multi_partitioned;
     mod multistage;

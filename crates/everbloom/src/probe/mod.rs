@@ -12,10 +12,11 @@
 //! Two filters are compatible only if their schemes are equal, so a scheme's number stands in every
 //! file and never changes its meaning; the number covers the range reduction.
 
+pub mod double;
+pub mod enhanced;
+
 mod blocked;
 mod choice;
-mod double;
-mod enhanced;
 mod mixed;
 mod partitioned;
 mod ring;
