@@ -38,4 +38,5 @@ pub static VARIANTS: &[&Variant] = &[
     &probe::double::VARIANT,
     &probe::enhanced::VARIANT,
     &compact::lower_bound::VARIANT,
+    &membership::one_hash::VARIANT,
 ];

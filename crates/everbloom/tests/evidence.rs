@@ -20,6 +20,7 @@ mod evidence {
     mod multi_class;
     mod multi_partitioned;
     mod multistage;
+    mod one_hash;
     mod optihash;
     mod partitioned;
     mod partitioned_hashing;
