@@ -39,4 +39,5 @@ pub static VARIANTS: &[&Variant] = &[
     &probe::enhanced::VARIANT,
     &compact::lower_bound::VARIANT,
     &membership::one_hash::VARIANT,
+    &membership::bloom_g::VARIANT,
 ];

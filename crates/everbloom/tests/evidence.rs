@@ -5,6 +5,7 @@ mod evidence {
     mod best_of_n;
     mod blocked;
     mod bloom;
+    mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
     mod complement;
