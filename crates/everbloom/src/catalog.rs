@@ -40,4 +40,5 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::lower_bound::VARIANT,
     &membership::one_hash::VARIANT,
     &membership::bloom_g::VARIANT,
+    &membership::banked::VARIANT,
 ];

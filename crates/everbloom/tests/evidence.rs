@@ -2,6 +2,7 @@
 
 mod evidence {
     mod ancestors;
+    mod banked;
     mod best_of_n;
     mod blocked;
     mod bloom;

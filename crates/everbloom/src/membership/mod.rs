@@ -1,6 +1,7 @@
 //! Is this key in the set? Filters that answer that and little else.
 
 pub mod ancestors;
+pub mod banked;
 pub mod best_of_n;
 pub mod blocked;
 pub mod bloom;
@@ -22,6 +23,7 @@ pub mod yes_no;
 pub(crate) mod part;
 
 pub use ancestors::Ancestors;
+pub use banked::Banked;
 pub use best_of_n::BestOfN;
 pub use blocked::BlockedBloom;
 pub use bloom::{AtomicBloom, Bloom};
