@@ -37,6 +37,7 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::multi_partitioned::VARIANT,
     &probe::double::VARIANT,
     &probe::enhanced::VARIANT,
+    &compact::perfect_hash::VARIANT,
     &compact::lower_bound::VARIANT,
     &membership::one_hash::VARIANT,
     &membership::bloom_g::VARIANT,

@@ -26,6 +26,7 @@ mod evidence {
     mod optihash;
     mod partitioned;
     mod partitioned_hashing;
+    mod perfect_hash;
     mod retouched;
     mod scalable;
     mod stable;
