@@ -42,4 +42,5 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::one_hash::VARIANT,
     &membership::bloom_g::VARIANT,
     &membership::banked::VARIANT,
+    &membership::soft_error::VARIANT,
 ];

@@ -29,6 +29,7 @@ mod evidence {
     mod perfect_hash;
     mod retouched;
     mod scalable;
+    mod soft_error;
     mod stable;
     mod ternary;
     mod two_choices;

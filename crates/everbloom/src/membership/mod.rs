@@ -17,6 +17,7 @@ pub mod optihash;
 pub mod partitioned;
 pub mod partitioned_hashing;
 pub mod retouched;
+pub mod soft_error;
 pub mod two_choices;
 pub mod yes_no;
 
@@ -39,5 +40,6 @@ pub use optihash::Optihash;
 pub use partitioned::PartitionedBloom;
 pub use partitioned_hashing::PartitionedHashing;
 pub use retouched::Retouched;
+pub use soft_error::SoftError;
 pub use two_choices::TwoChoices;
 pub use yes_no::YesNo;
