@@ -135,6 +135,7 @@ fn every_filter_of_the_list_is_built_asked_and_described() {
                 "items",
                 "bits",
                 "bits_per_item",
+                "times_bound",
                 "fill",
                 "fpr_target",
                 "fpr_now",

@@ -2,7 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    counting, decaying, deleting, growing, keyvalue, membership, reconciling, similarity, weighted,
+    compact, counting, decaying, deleting, growing, keyvalue, membership, probe, reconciling,
+    similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -34,5 +35,13 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::variable_increment::VARIANT,
     &counting::fingerprint_counting::VARIANT,
     &counting::multi_partitioned::VARIANT,
+    &probe::double::VARIANT,
+    &probe::enhanced::VARIANT,
+    &compact::perfect_hash::VARIANT,
+    &compact::lower_bound::VARIANT,
+    &membership::one_hash::VARIANT,
+    &membership::bloom_g::VARIANT,
+    &membership::banked::VARIANT,
+    &membership::soft_error::VARIANT,
     &membership::split_block::VARIANT,
 ];

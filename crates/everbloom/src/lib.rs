@@ -50,6 +50,7 @@ pub mod structure;
 pub mod theory;
 pub mod variant;
 
+pub mod compact;
 pub mod counting;
 pub mod decaying;
 pub mod deleting;

@@ -69,6 +69,7 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("concurrent", "many threads insert at once"),
     ("estimate", "how many keys are inside, and in both of two?"),
     ("fold", "a filter is made smaller later"),
+    ("faults", "bits of memory may flip"),
 ];
 
 /// What kind of thing an entry is.

@@ -2,27 +2,34 @@
 
 mod evidence {
     mod ancestors;
+    mod banked;
     mod best_of_n;
     mod blocked;
     mod bloom;
+    mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
     mod complement;
     mod counting;
     mod cross_checking;
     mod distance_sensitive;
+    mod double_hashing;
     mod egh;
     mod fingerprint_counting;
     mod generalized;
     mod invertible;
+    mod lower_bound;
     mod multi_class;
     mod multi_partitioned;
     mod multistage;
+    mod one_hash;
     mod optihash;
     mod partitioned;
     mod partitioned_hashing;
+    mod perfect_hash;
     mod retouched;
     mod scalable;
+    mod soft_error;
     mod split_block;
     mod stable;
     mod ternary;

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use everbloom::codec::{MAJOR, MINOR};
+use everbloom::compact::times_bound;
 use everbloom::filter::{Answer, Detail, FactValue, Filter, Verdict};
 use everbloom::variant::{FalseNegatives, Form, Param, Range, Setting, Variant};
 use serde_json::{Map, Value, json};
@@ -76,6 +77,7 @@ pub fn info(filter: &dyn Filter) -> Value {
         "bits_cells": memory.cells,
         "bits_auxiliary": memory.auxiliary,
         "bits_per_item": per_item,
+        "times_bound": times_bound(filter),
         "fill": filter.fill(),
         "fpr_target": head.fpr,
         "fnr_target": head.fnr,

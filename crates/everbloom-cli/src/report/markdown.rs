@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use everbloom::catalog::VARIANTS;
+use everbloom::compact::times_bound;
 use everbloom::variant::{EntryKind, FalseNegatives, Form, Range, Variant};
 
 use crate::measure::{Measured, measure};
@@ -22,9 +23,10 @@ pub fn catalog() -> crate::Result<String> {
          The figures are for {} keys (fewer where a variant is made for small sets) planned at a rate of 1 % with default parameters, asked for \
          {} other keys: *predicted* by the variant's formulas before it was built, *now* from the \
          real fill, and *measured*. What items and rate mean for a variant is said below the table. \
-         Bits per item count everything the filter holds.\n\n\
-         | slug | entry | form | abilities | false negatives | items | bits/item | predicted | now | measured | undecided |\n\
-         |---|---|---|---|---|---:|---:|---:|---:|---:|---:|\n",
+         Bits per item count everything the filter holds; *× bound* says how many times the fewest that a \
+         filter without false negatives could do with at its rate now (F7).\n\n\
+         | slug | entry | form | abilities | false negatives | items | bits/item | × bound | predicted | now | measured | undecided |\n\
+         |---|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
         integer_text(ITEMS),
         integer_text(QUERIES),
     );
@@ -49,7 +51,7 @@ fn row(variant: &Variant, form: &Form, m: &Measured) -> String {
     };
     let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
     format!(
-        "| [`{}`](#{}) | {} | {} | {} | {} | {} | {:.2} | {} | {} | {} | {} |\n",
+        "| [`{}`](#{}) | {} | {} | {} | {} | {} | {:.2} | {} | {} | {} | {} | {} |\n",
         variant.slug,
         variant.slug,
         variant.entry,
@@ -58,6 +60,7 @@ fn row(variant: &Variant, form: &Form, m: &Measured) -> String {
         negatives,
         integer_text(m.items),
         m.bits_per_item,
+        times_bound(&*m.filter).map_or("–".to_owned(), |times| format!("{times:.2}")),
         rate(m.predicted),
         rate(m.now),
         rate(Some(m.measured)),

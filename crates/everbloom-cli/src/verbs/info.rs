@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use everbloom::codec::{MAJOR, MINOR, Opener};
+use everbloom::compact::times_bound;
 use everbloom::filter::{FactValue, Filter};
 
 use crate::args::Info;
@@ -45,7 +46,9 @@ fn describe(filter: &dyn Filter) -> String {
     rows.push(("size", size));
     if head.items > 0 {
         let per_item = memory.total() as f64 / head.items as f64;
-        rows.push(("bits per item", format!("{per_item:.2}")));
+        let bound = times_bound(filter)
+            .map_or(String::new(), |times| format!(", {times:.2} times the lower bound"));
+        rows.push(("bits per item", format!("{per_item:.2}{bound}")));
     }
     if let Some(fill) = filter.fill() {
         rows.push(("fill", format!("▕{}▏ {:.1} %", picture::bar(fill, 40), fill * 100.0)));

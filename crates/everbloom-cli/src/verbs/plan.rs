@@ -29,8 +29,13 @@ impl Candidate {
         self.expect.bits as f64 / self.items as f64
     }
 
-    fn times_bound(&self) -> f64 {
-        bound::times_bound(self.expect.bits as f64, self.items as f64, self.expect.fpr)
+    /// `None` for filters that may miss members or never err, of which the bound says nothing.
+    fn times_bound(&self) -> Option<f64> {
+        if self.expect.fnr > 0.0 {
+            return None;
+        }
+        let passing = self.expect.fpr + self.expect.undecided;
+        bound::times_bound(self.expect.bits as f64, self.items as f64, passing)
     }
 }
 
@@ -161,7 +166,7 @@ fn show(candidates: &[Candidate], refusals: &[String]) -> String {
             c.probes.map_or("–".to_owned(), |k| k.to_string()),
             rate_text(c.expect.fpr),
             if c.expect.fnr > 0.0 { rate_text(c.expect.fnr) } else { "0".to_owned() },
-            format!("{:.2}", c.times_bound()),
+            c.times_bound().map_or("–".to_owned(), |times| format!("{times:.2}")),
         ]
     });
     let header =
@@ -190,12 +195,12 @@ fn reason(candidates: &[Candidate]) -> String {
             _ => format!("; the next, {next}, takes about as many"),
         }
     });
+    let bound = best
+        .times_bound()
+        .map_or(String::new(), |times| format!(", {times:.2} times the lower bound"));
     format!(
-        "{}: of those that can do it, it {promise} in the fewest bits, {:.2} times the lower bound{ahead}.\n{}: {}.",
-        best.variant.slug,
-        best.times_bound(),
-        best.variant.name,
-        best.variant.meaning
+        "{}: of those that can do it, it {promise} in the fewest bits{bound}{ahead}.\n{}: {}.",
+        best.variant.slug, best.variant.name, best.variant.meaning
     )
 }
 
@@ -239,7 +244,7 @@ fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Curve> {
     let n = args.items.unwrap_or_else(|| candidates[0].items).min(1_000_000);
     let mut out = vec![Curve {
         name: "lower bound".to_owned(),
-        points: (1..=24).map(|c| (f64::from(c), 0.5f64.powi(c))).collect(),
+        points: (1..=24).map(f64::from).map(|c| (c, bound::least_fpr(c))).collect(),
     }];
     for c in candidates.iter().take(6) {
         let rate = |bits: u64| {
@@ -259,7 +264,7 @@ fn plot(curves: &[Curve]) -> String {
     let points: Vec<picture::Point> = best
         .points
         .iter()
-        .map(|(x, y)| picture::Point { x: *x, predicted: 0.5f64.powf(*x), measured: *y })
+        .map(|(x, y)| picture::Point { x: *x, predicted: bound::least_fpr(*x), measured: *y })
         .collect();
     format!(
         "\nrate over bits per key: ● {}, · the lower bound\n\n{}\n",

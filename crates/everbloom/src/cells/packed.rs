@@ -74,6 +74,11 @@ impl Packed {
         (0..self.len).map(|i| self.get(i))
     }
 
+    /// The words that hold the fields, lowest bit first.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Zeroes every field.
     pub fn clear(&mut self) {
         self.words.make_mut().fill(0);

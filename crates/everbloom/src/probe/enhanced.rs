@@ -1,11 +1,27 @@
-//! Enhanced double hashing (Dillinger and Manolios, FMCAD 2004; catalogue F4):
-//! g_i = h1 + i·h2 + (i³ − i)/6 mod m, stepped as x += y, then y += i.
+//! Enhanced double hashing (Dillinger and Manolios, FMCAD 2004; catalogue F4).
 //!
-//! The cubic term keeps two keys whose progressions share a step or run in opposite directions from
-//! meeting in many cells, which is most of what plain double hashing loses in small ranges.
+//! The step of double hashing grows as it goes: x += y, then y += i,
+//!
+//! ```text
+//!   m = 1000, h1 = 7, h2 = 13      x   7 ─13─▶ 20 ─14─▶ 34 ─16─▶ 50 ─19─▶ 69 ─23─▶ 92
+//!                                  y     +1       +2       +3       +4
+//!
+//!   g_i = h1 + i·h2 + (i³ − i)/6 mod m
+//! ```
+//!
+//! Two keys whose steps are equal or opposite no longer run along with each other, which is most of what
+//! plain double hashing loses in small ranges: in 1000 cells it is 2 % above independent hashes instead
+//! of 10 %. Keys that agree in both values mod m still meet in every cell.
+//!
+//! *What is pinned.* y grows *after* it was added; the other order is another stream. (i³ − i)/6 is a whole
+//! number, to be taken before the mod. A step of h2 = 0 is harmless, since it does not stay 0.
+//!
+//! **Use it** by `--set scheme=enhanced` of `bloom`. The default of large filters, `ring`, is the same
+//! recurrence on 2⁶⁴ with a single reduction at the end.
 
 use super::double::add_mod;
 use crate::hash::Digest;
+use crate::variant::{Build, EntryKind, Input, Variant};
 
 /// Scheme 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,3 +60,22 @@ impl Enhanced {
         })
     }
 }
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 29,
+    slug: "enhanced-double-hashing",
+    entry: "F4",
+    kind: EntryKind::Technique,
+    name: "Enhanced double hashing",
+    paper: "P. C. Dillinger, P. Manolios, Bloom filters in probabilistic verification, FMCAD 2004",
+    family: "probe",
+    needs: &["membership"],
+    input: Input::KEYS,
+    meaning: "k indices from two hash values, h1 + i·h2 + (i³ − i)/6 mod m: --set scheme=enhanced of bloom",
+    forms: &[],
+    params: &[],
+    build: Build::Streaming,
+    reach: u64::MAX,
+    ops: None,
+};

@@ -8,16 +8,19 @@
 //! | [`Mixed`] | any | multiply-shift | independent indices, also in a range of a few cells |
 //! | [`Partitioned`] | any | multiply-shift | one slice per hash |
 //! | [`Blocked`] | any | multiply-shift | all indices inside one block, anywhere or one a lane |
+//! | [`Residues`] | any | mod | one hash for parts of coprime lengths; no [`Probe`], since its parts differ |
 //!
 //! Two filters are compatible only if their schemes are equal, so a scheme's number stands in every
 //! file and never changes its meaning; the number covers the range reduction.
 
+pub mod double;
+pub mod enhanced;
+
 mod blocked;
 mod choice;
-mod double;
-mod enhanced;
 mod mixed;
 mod partitioned;
+mod residues;
 mod ring;
 mod subset;
 
@@ -29,6 +32,7 @@ pub use double::Double;
 pub use enhanced::Enhanced;
 pub use mixed::Mixed;
 pub use partitioned::Partitioned;
+pub use residues::{MAX_PARTS, Residues};
 pub use ring::Ring;
 pub(crate) use ring::Walk;
 pub use subset::subset;

@@ -4,29 +4,6 @@ use super::*;
 use crate::hash::Hasher;
 use crate::theory::bloom;
 
-fn digest(h1: u64, h2: u64) -> Digest {
-    Digest { h1, h2 }
-}
-
-#[test]
-fn f4_enhanced_double_hashing_stream() {
-    let stream: Vec<u64> = Enhanced::new(1000, 6).indices(digest(7, 13)).collect();
-    assert_eq!(stream, [7, 20, 34, 50, 69, 92]);
-}
-
-#[test]
-fn f3_double_hashing_stream_is_the_formula() {
-    let stream: Vec<u64> = Double::new(1000, 5).indices(digest(7, 13)).collect();
-    assert_eq!(stream, [7, 20, 33, 46, 59]);
-    // Near 2^64 the sum must not wrap.
-    let m = u64::MAX - 58;
-    let (h1, h2) = (u64::MAX - 100, u64::MAX - 1000);
-    for (i, index) in Double::new(m, 4).indices(digest(h1, h2)).enumerate() {
-        let exact = (u128::from(h1) + i as u128 * u128::from(h2 | 1)) % u128::from(m);
-        assert_eq!(u128::from(index), exact);
-    }
-}
-
 fn probes(m: u64, k: u32) -> Vec<Probe> {
     let mut all: Vec<Probe> = [Scheme::Double, Scheme::Enhanced, Scheme::Ring, Scheme::Mixed]
         .into_iter()
@@ -115,22 +92,6 @@ fn measured_rate(make: impl Fn(u64, u32) -> Probe, m: u64, n: u64, k: u32, filte
             .count() as u64;
     }
     hits as f64 / (filters * queries) as f64
-}
-
-#[test]
-fn f3_f4_rates_in_small_ranges() {
-    // The catalogue's simulations, k = 7; a mean over 1,000 filters has a standard error below 1 %.
-    let rate =
-        |scheme, m, n| measured_rate(|m, k| Probe::flat(scheme, m, k).unwrap(), m, n, 7, 1000);
-    let near = |got: f64, want: f64, what: &str| {
-        assert!((got / want - 1.0).abs() < 0.06, "{what}: {got} against {want}");
-    };
-    near(rate(Scheme::Mixed, 128, 12), 0.0064, "independent, m = 128");
-    near(rate(Scheme::Double, 128, 12), 0.0121, "double with odd step, m = 128");
-    near(rate(Scheme::Enhanced, 128, 12), 0.0070, "enhanced, m = 128");
-    near(rate(Scheme::Mixed, 1000, 100), 0.0083, "independent, m = 1000");
-    near(rate(Scheme::Double, 1000, 100), 0.0091, "double with odd step, m = 1000");
-    near(rate(Scheme::Enhanced, 1000, 100), 0.0085, "enhanced, m = 1000");
 }
 
 #[test]

@@ -90,12 +90,17 @@ pub fn fill_lanes(blocks: f64, lane: f64, rounds: f64, n: f64) -> (f64, f64) {
 /// with 1 − 2a if not; the variance is that of the sum over all pairs, exactly. It is above the flat
 /// filter's, because cells of one block fill and stay empty together.
 pub fn fill(blocks: f64, block: f64, k: f64, n: f64) -> (f64, f64) {
+    fill_of_hits(blocks, block, bloom::fill(block, k), bloom::fill(block / 2.0, k), n)
+}
+
+/// [`fill`] for any way of drawing bits in a block: an item that comes there hits a given cell with
+/// probability `hit`, and at least one of two given cells with `hit_either`.
+pub fn fill_of_hits(blocks: f64, block: f64, hit: f64, hit_either: f64, n: f64) -> (f64, f64) {
     if n == 0.0 {
         return (0.0, 0.0);
     }
     let m = blocks * block;
     let missed = |hit: f64| libm::exp(n * libm::log1p(-hit / blocks));
-    let (hit, hit_either) = (bloom::fill(block, k), bloom::fill(block / 2.0, k));
     let one = missed(hit);
     let together = missed(hit_either);
     // (1 − 2a)ⁿ = one²·(1 − a²/(1 − a)²)ⁿ; a single block has no cells apart.
@@ -175,7 +180,7 @@ impl InnerRates {
 }
 
 /// The mean of `inner` over the number of items in a block; asks for 0, 1, 2… in order.
-fn over_blocks(
+pub(crate) fn over_blocks(
     block_bits: u64,
     bits_per_item: f64,
     k: u32,

@@ -28,8 +28,10 @@ pub fn least_fpr(bits_per_item: f64) -> f64 {
 }
 
 /// How many times the [`lower_bound`] a filter of `bits` bits takes; 1.4427 for a Bloom filter.
-pub fn times_bound(bits: f64, n: f64, fpr: f64) -> f64 {
-    bits / lower_bound(n, fpr)
+///
+/// `None` where there is nothing to compare with: no items, or a rate that is not between 0 and 1.
+pub fn times_bound(bits: f64, n: f64, fpr: f64) -> Option<f64> {
+    (n > 0.0 && fpr > 0.0 && fpr < 1.0).then(|| bits / lower_bound(n, fpr))
 }
 
 #[cfg(test)]
@@ -48,9 +50,12 @@ mod tests {
 
     #[test]
     fn f7_a_bloom_filter_takes_1_44_times_the_bound() {
-        let times = times_bound(bloom::bits(1000.0, 0.01), 1000.0, 0.01);
+        let times = times_bound(bloom::bits(1000.0, 0.01), 1000.0, 0.01).unwrap();
         assert!((times / LOG2_E - 1.0).abs() < 1e-14);
         assert_eq!(least_fpr(8.0), 1.0 / 256.0);
+        for (n, fpr) in [(0.0, 0.01), (9.0, 0.0), (9.0, 1.0), (9.0, f64::NAN), (9.0, -1.0)] {
+            assert_eq!(times_bound(100.0, n, fpr), None);
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
+//! | [`prime`] | I1 | primes near a number, numbers without a common factor |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
 //!
 //! Logarithms, exponentials and powers come from `libm`, never from the platform, so that two
@@ -27,6 +28,7 @@ pub mod choice;
 pub mod counting;
 pub mod generalized;
 pub mod peeling;
+pub mod prime;
 pub mod tail;
 
 mod gamma;

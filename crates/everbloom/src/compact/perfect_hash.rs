@@ -1,0 +1,285 @@
+//! The perfect-hashing filter: a fingerprint at a slot of its own (catalogue F6; S1 §2.2, S0 §II-C1).
+//!
+//! If the set is known beforehand, a minimal perfect hash sends its n keys to n slots without collision,
+//! and a slot has only to tell its key from strangers: with a fingerprint φ of j bits.
+//!
+//! ```text
+//!   members      slots, j bits each        stranger y
+//!     a  ─────▶ ┌──────┐
+//!     b  ──╲ ╱─▶│ φ(c) │◀────────────────── P(y): whose slot it is, the perfect hash cannot tell
+//!     c  ──╱ ╲─▶│ φ(b) │                    φ(y) = φ(c)?  with probability 2^−j
+//!               └──────┘
+//! ```
+//!
+//! The rate is 2^−j whatever n is, and j = ⌈log2(1/ε)⌉ bits a key are the lower bound; on top comes the
+//! perfect hash, for which log2 e = 1.44 bits a key are necessary and 2.57 are taken here ([`Mphf`]). At
+//! a rate of 1/256 that makes 10.6 bits, where a Bloom filter takes 11.5; at 2^−20 it is 22.6 against 28.9.
+//! (S0 has a fingerprint of 1/ε bits; it is log2(1/ε).)
+//!
+//! **Use it** for sets that never change, and low rates: one slot is looked at. **Don't** when keys come
+//! or go, which nothing but a new build allows, or for rates above 2 %, where `bloom` is smaller.
+
+use crate::cells::Packed;
+use crate::codec::state;
+use crate::error::{Error, Result};
+use crate::filter::{
+    Answer, Fact, Filter, Head, MAX_ITEMS, Rates, Record, Touched, face, fact, real,
+};
+use crate::hash::{Digest, Hasher, Key};
+use crate::plan::{Expect, Load, MAX_CELLS, Request};
+use crate::solve::Mphf;
+use crate::structure::{Inputs, Ops, Structure, digests};
+use crate::variant::{
+    Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+/// A fixed set as a table of fingerprints.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerfectHash {
+    head: Head,
+    slots: Mphf,
+    fingerprints: Packed,
+}
+
+state!(PerfectHash { head, slots, fingerprints });
+
+/// The salt of fingerprints: of the digest itself, where the perfect hash uses salted ones.
+const FINGERPRINT: u64 = 1 << 32;
+
+/// The rate with fingerprints of `j` bits, 2^−j.
+pub fn false_positives(j: u32) -> f64 {
+    libm::exp2(-f64::from(j))
+}
+
+/// The fewest fingerprint bits that keep the rate at or below `p`, ⌈log2(1/p)⌉, at least 1.
+pub fn fingerprint_bits_for(p: f64) -> u32 {
+    (-libm::log2(p)).ceil().max(1.0) as u32
+}
+
+impl PerfectHash {
+    /// The filter of these keys, with fingerprints of `fingerprint_bits` bits, 1 to 64. A key that comes
+    /// twice is there once.
+    ///
+    /// ```
+    /// use everbloom::compact::PerfectHash;
+    /// use everbloom::hash::Hasher;
+    ///
+    /// let words = ["apple", "pear", "apple"];
+    /// let filter = PerfectHash::from_keys(words, 20, Hasher::default())?;
+    /// assert!(filter.contains("pear"));
+    /// assert!(!filter.contains("plum"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn from_keys<K: Key>(
+        keys: impl IntoIterator<Item = K>,
+        fingerprint_bits: u32,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        let digests = keys.into_iter().map(|key| hasher.digest(&key)).collect();
+        let shape = Shape { fingerprint_bits: Some(fingerprint_bits), room: MAX_CELLS, rate: None };
+        Self::assemble(&shape, Head::new(hasher, FORM), digests)
+    }
+
+    fn assemble(shape: &Shape, head: Head, mut digests: Vec<Digest>) -> Result<Self> {
+        // Equal digests have no slots of their own. Two keys of one digest share one, and both are found.
+        digests.sort_unstable_by_key(|d| (d.h1, d.h2));
+        digests.dedup();
+        let items = digests.len() as u64;
+        let (j, _) = shape.settle(items)?;
+        let slots = Mphf::new(&digests)?;
+        let mut fingerprints = Packed::new(items, j);
+        for digest in digests {
+            if let Some(slot) = slots.index(digest) {
+                fingerprints.set(slot, digest.word(FINGERPRINT));
+            }
+        }
+        let rate = shape.rate.unwrap_or_else(|| false_positives(j));
+        let head = Head { items, fpr: Some(rate), ..head };
+        Ok(Self { head, slots, fingerprints })
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let digest = self.head.hasher.digest(key);
+        let expected = digest.word(FINGERPRINT) & self.fingerprints.max();
+        self.slots.index(digest).is_some_and(|slot| self.fingerprints.get(slot) == expected)
+    }
+
+    /// The slot that the key is looked for in; `None` in an empty filter.
+    pub fn slot<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
+        self.slots.index(self.head.hasher.digest(key))
+    }
+
+    /// Bits per fingerprint.
+    pub fn fingerprint_bits(&self) -> u32 {
+        self.fingerprints.width()
+    }
+
+    /// The fingerprints, slot by slot.
+    pub fn fingerprints(&self) -> &Packed {
+        &self.fingerprints
+    }
+
+    fn check(&self) -> Result<()> {
+        let keys = self.slots.keys();
+        if self.fingerprints.len() == keys && self.head.items == keys {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: not as many fingerprints as slots"))
+    }
+}
+
+/// What the goal says of the fingerprints; their number comes with the records.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// By hand or from the rate; else as many as there is room for.
+    fingerprint_bits: Option<u32>,
+    room: u64,
+    rate: Option<f64>,
+}
+
+impl Shape {
+    /// Fingerprint bits and bits in all for `n` keys, if they fit.
+    fn settle(&self, n: u64) -> Result<(u32, u64)> {
+        let slots = Mphf::bits_for(n);
+        let j = self.fingerprint_bits.unwrap_or_else(|| {
+            let each = self.room.saturating_sub(slots) / n.max(1);
+            each.clamp(1, MAX_FINGERPRINT.into()) as u32
+        });
+        if !(1..=MAX_FINGERPRINT).contains(&j) {
+            return Err(Error::parameter(format!(
+                "fingerprints of {j} bits: they have 1 to {MAX_FINGERPRINT}, for rates down to {:e}",
+                false_positives(MAX_FINGERPRINT)
+            )));
+        }
+        let bits = n.saturating_mul(j.into()).saturating_add(slots);
+        if bits > self.room || n > MAX_ITEMS {
+            return Err(Error::parameter(format!(
+                "{n} keys with fingerprints of {j} bits need {} bytes, more than {}: \
+                 give more --memory or a higher rate",
+                bits.div_ceil(8),
+                self.room / 8
+            )));
+        }
+        Ok((j, bits))
+    }
+}
+
+impl Structure for PerfectHash {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let by_hand = request.integer("fingerprint-bits").map(|j| j as u32);
+        let (rate, room) = (request.goal_fpr(), request.goal_bits());
+        // Memory without a rate buys the best rate; nothing at all, the default one.
+        let rate = rate.or((room.is_none() && by_hand.is_none()).then(|| request.fpr()));
+        let shape = Shape {
+            fingerprint_bits: by_hand.or(rate.map(fingerprint_bits_for)),
+            room: room.unwrap_or(MAX_CELLS).min(MAX_CELLS),
+            rate,
+        };
+        // What does not fit the keys that are announced does not wait for them to be refused.
+        shape.settle(request.goal_items().unwrap_or(0))?;
+        Ok(shape)
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let (j, bits) = shape.settle(load.distinct).ok()?;
+        let fpr = if load.distinct == 0 { 0.0 } else { false_positives(j) };
+        Some(Expect::one_sided(fpr, bits, None))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        let digests = digests(&head.hasher, inputs.records)?;
+        Self::assemble(shape, head, digests)
+    }
+}
+
+impl Filter for PerfectHash {
+    face!();
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        None
+    }
+
+    fn now(&self) -> Rates {
+        let members = if self.head.items == 0 { 0.0 } else { 1.0 };
+        Rates::one_sided(members * false_positives(self.fingerprint_bits()))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let keys = self.slots.keys();
+        vec![
+            fact("slots", keys),
+            fact("fingerprint bits", self.fingerprint_bits()),
+            real("slot bits per key", Mphf::bits_for(keys) as f64 / keys.max(1) as f64),
+            fact("attempts", self.slots.attempts()),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.fingerprints.huge() || self.slots.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let looked = |index: u64| {
+            let (value, agrees) = (self.fingerprints.get(index), self.contains(key));
+            Touched { index, value, agrees }
+        };
+        self.slot(key).map(looked).into_iter().collect()
+    }
+}
+
+const FORM: &str = "standard";
+const MAX_FINGERPRINT: u32 = 64;
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 31,
+    slug: "perfect-hash",
+    entry: "F6",
+    kind: EntryKind::Filter,
+    name: "Perfect-hashing filter",
+    paper: "A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, Internet \
+            Mathematics 1(4), 2004, §2.2; F. C. Botelho, R. Pagh, N. Ziviani, Simple and space-efficient \
+            minimal perfect hash functions, WADS 2007",
+    family: "compact",
+    needs: &["membership", "static", "compact"],
+    input: Input::KEYS,
+    meaning: "items are the different keys read, whatever was planned; the rate is that of false \
+              positives, rounded down to a power of two",
+    forms: &[Form { name: FORM, abilities: &[], false_negatives: FalseNegatives::Never }],
+    params: &[Param {
+        name: "fingerprint-bits",
+        range: Range::Integer(1, MAX_FINGERPRINT as u64),
+        default: Setting::Planned,
+        help: "bits per fingerprint, j for a rate of 2^-j",
+    }],
+    build: Build::Collected,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<PerfectHash>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    #[test]
+    fn files_whose_parts_differ_are_refused() {
+        let good = PerfectHash::from_keys(0..100u64, 9, Hasher::default()).unwrap();
+        assert_eq!(Opener::new().decode_as::<PerfectHash>(&to_bytes(&good)).unwrap(), good);
+        let refused = |liar: PerfectHash| Opener::new().decode(&to_bytes(&liar)).is_err();
+        let fewer = Packed::new(99, 9);
+        assert!(refused(PerfectHash { fingerprints: fewer, ..good.clone() }));
+        let other = PerfectHash::from_keys(0..101u64, 9, Hasher::default()).unwrap();
+        assert!(refused(PerfectHash { slots: other.slots, ..good.clone() }));
+        let head = Head { items: 7, ..good.head.clone() };
+        assert!(refused(PerfectHash { head, ..good }));
+    }
+}

@@ -1,0 +1,426 @@
+//! The one-hash Bloom filter (Lu and others 2015; catalogue I1; S3 §V-A, ref. 86).
+//!
+//! A partitioned filter whose parts have different lengths, so that one hash value is enough: its
+//! remainders by lengths without a common factor are as good as independent.
+//!
+//! ```text
+//!                 part 1: 7         part 2: 11               part 3: 13
+//!              ┌─┬─┬─┬─┬─┬─┬─┐ ┌─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─┐ ┌─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─┬─┐
+//!   H = 1000   │ │ │ │ │ │ │█│ │ │ │ │ │ │ │ │ │ │ │█│ │ │ │ │ │ │ │ │ │ │ │ │█│ │
+//!              └─┴─┴─┴─┴─┴─┴─┘ └─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┘ └─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┘
+//!                 1000 mod 7 = 6    1000 mod 11 = 10         1000 mod 13 = 12
+//! ```
+//!
+//! The lengths are the k primes nearest m/k, so m is met only nearly. With n keys inside,
+//! f = Π (1 − (1 − 1/m_i)ⁿ) of all other keys pass, which no test can tell from the partitioned filter:
+//! at 10⁴ bits the two differ in the sixth digit.
+//!
+//! **Use it** where a good hash is dear and a division is not, as in switches and on small machines.
+//! **Don't** here, where a digest of 128 bits is computed once whatever k is: `partitioned` does the
+//! same without divisions, and it folds, which prime lengths do not.
+
+use crate::cells::Bits;
+use crate::codec::state;
+use crate::error::{Error, Result, agree};
+use crate::filter::{
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
+    touched,
+};
+use crate::hash::{Hasher, Key};
+use crate::membership::partitioned::slice_for;
+use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
+use crate::probe::{MAX_PARTS, Residues};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::theory::bloom as theory;
+use crate::theory::prime::nearest_primes;
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+/// A set in parts of coprime lengths, with one hash for all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneHash {
+    head: Head,
+    parts: Residues,
+    bits: Bits,
+}
+
+state!(OneHash { head, parts, bits });
+
+impl OneHash {
+    /// A filter for `items` keys at a false-positive rate of `fpr`, under the default hash and seed.
+    ///
+    /// ```
+    /// let mut seen = everbloom::membership::OneHash::with_rate(1000, 0.01)?;
+    /// seen.insert("apple");
+    /// assert!(seen.contains("apple"));
+    /// assert!(!seen.contains("pear"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let goal = Goal::new(items, fpr);
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Ok(Self::empty(&shape, head))
+    }
+
+    /// A filter of parts of these lengths, no two of which have a common factor.
+    pub fn with_parts(parts: &[u64], hasher: Hasher) -> Result<Self> {
+        let parts = Residues::new(parts.to_vec())?;
+        Ok(Self::empty(&Shape { parts }, Head::new(hasher, FORM)))
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        Self { head, bits: Bits::new(shape.parts.m()), parts: shape.parts.clone() }
+    }
+
+    /// Inserts a key.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest(key);
+        let mut new = false;
+        self.parts.indices(digest).for_each(|i| new |= self.bits.set(i));
+        self.head.count(1);
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.parts.indices(self.head.hasher.digest(key)).all(|i| self.bits.get(i))
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.bits.clear();
+        self.head.items = 0;
+    }
+
+    /// The lengths of the parts.
+    pub fn parts(&self) -> &[u64] {
+        self.parts.parts()
+    }
+
+    /// The bits, part after part.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
+    /// zeros, since nobody knows how many keys the sets share.
+    pub fn union(&mut self, other: &OneHash) -> Result<()> {
+        self.head.agree(&other.head)?;
+        agree("k", self.parts.k(), other.parts.k())?;
+        for (ours, theirs) in self.parts().iter().zip(other.parts()) {
+            agree("length of a part", *ours, *theirs)?;
+        }
+        self.bits.union(&other.bits);
+        self.head.count(other.head.items);
+        if let Some(n) = self.cardinality() {
+            self.head.items = n.round() as u64;
+        }
+        Ok(())
+    }
+
+    /// The number of distinct keys: an estimate from the zeros of each part, averaged. `None` if a part
+    /// has no zero left.
+    pub fn cardinality(&self) -> Option<f64> {
+        let estimate =
+            |(start, part)| theory::cardinality(part - self.bits.ones_in(start, part), part, 1);
+        let sum: f64 = self.parts.spans().map(estimate).sum::<Option<f64>>()?;
+        Some(sum / f64::from(self.parts.k()))
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.parts.m() == self.bits.len() {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: the parts do not make up the bits"))
+    }
+}
+
+/// The rate with `n` keys in parts of these lengths, Π (1 − (1 − 1/m_i)ⁿ) (catalogue I1).
+pub fn false_positives(parts: &[u64], n: u64) -> f64 {
+    parts.iter().map(|&part| theory::fill(part as f64, n as f64)).product()
+}
+
+/// Cells of k parts of one length in which `n` keys reach a rate of `p`.
+fn even(n: u64, p: f64, k: u32) -> f64 {
+    slice_for(n as f64, p, k) * f64::from(k)
+}
+
+/// Cells that k primes take for `n` keys and a rate of `p`, about: no fewer than the first k primes,
+/// which are k²·ln k/2 together, and a gap of 2·ln m_i each to spare.
+fn estimate(n: u64, p: f64, k: u32) -> f64 {
+    let (even, parts) = (even(n, p, k), f64::from(k));
+    let gaps = 2.0 * parts * libm::log(even / parts + 1.0);
+    (even + gaps).max(0.5 * parts * parts * libm::log(parts))
+}
+
+/// The number of parts that takes the fewest cells: about log2(1/p), and fewer for a handful of keys,
+/// for which there are not enough short primes.
+fn best_parts(n: u64, p: f64) -> u32 {
+    let most = (-libm::log2(p)).ceil().clamp(1.0, f64::from(MAX_PARTS)) as u32;
+    let size = |k: &u32| estimate(n, p, *k);
+    (1..=most).min_by(|a, b| size(a).total_cmp(&size(b))).unwrap_or(1)
+}
+
+/// The parts.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    parts: Residues,
+}
+
+impl Shape {
+    /// The `k` primes nearest m/k.
+    fn near(m: u64, k: u32) -> Result<Self> {
+        if m > MAX_CELLS {
+            return Err(Error::parameter(format!(
+                "{m} bits are more than {MAX_CELLS}: ask for fewer items or a higher rate"
+            )));
+        }
+        Ok(Self { parts: Residues::new(nearest_primes(m, k))? })
+    }
+
+    /// The shortest parts in which `n` keys stay at or below a rate of `p`, but within `room`.
+    fn least(n: u64, p: f64, k: u32, room: u64) -> Result<Self> {
+        let mut m = even(n, p, k) as u64;
+        // Parts of one length would do; primes may need a cell more each, and again.
+        let mut shape = Self::near(m, k)?;
+        while false_positives(shape.parts.parts(), n) > p && shape.parts.m() <= room {
+            m += u64::from(k);
+            shape = Self::near(m, k)?;
+        }
+        shape.within(m, room)
+    }
+
+    /// The same with parts so much shorter that they fit into `room`.
+    fn within(self, mut m: u64, room: u64) -> Result<Self> {
+        let k = self.parts.k();
+        let mut shape = self;
+        while shape.parts.m() > room && m > u64::from(k) {
+            m -= u64::from(k);
+            shape = Self::near(m, k)?;
+        }
+        if shape.parts.m() <= room {
+            return Ok(shape);
+        }
+        Err(Error::parameter(format!(
+            "the shortest {k} parts take {} bits, more than {room}: lower k or give more --memory",
+            shape.parts.m()
+        )))
+    }
+
+    /// The parts near `m` bits in all with the lowest rate for `n` keys.
+    fn best_near(m: u64, n: u64) -> Result<Self> {
+        let mut near = theory::best_k(m, n).clamp(1, MAX_PARTS);
+        let rate = |shape: &Self| false_positives(shape.parts.parts(), n);
+        let mut best = Self::near(m, near)?;
+        // In a small m there are not that many short primes.
+        while best.parts.m() > m + m / 20 && near > 1 {
+            near -= 1;
+            best = Self::near(m, near)?;
+        }
+        for k in [near.saturating_sub(1).max(1), (near + 1).min(MAX_PARTS)] {
+            let shape = Self::near(m, k)?;
+            if rate(&shape) < rate(&best) {
+                best = shape;
+            }
+        }
+        Ok(best)
+    }
+}
+
+impl Structure for OneHash {
+    type Shape = Shape;
+
+    /// The k primes nearest m/k for the m and k asked for, or for the least m whose primes reach the rate.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let k = request.integer("k").map(|k| k as u32);
+        if let Some(m) = request.integer(PARAM_M.name) {
+            return match (k, request.goal_items()) {
+                (Some(k), _) => Shape::near(m, k),
+                (None, Some(n)) => Shape::best_near(m, n),
+                (None, None) => {
+                    Err(Error::parameter("--set m without k needs -n, to choose the best k"))
+                }
+            };
+        }
+        let room = request.goal_bits().unwrap_or(MAX_CELLS).min(MAX_CELLS);
+        if let (Some(n), None, Some(_)) =
+            (request.goal_items(), request.goal_fpr(), request.goal_bits())
+        {
+            let shape = k.map_or_else(|| Shape::best_near(room, n), |k| Shape::near(room, k))?;
+            return shape.within(room, room);
+        }
+        let parts = |n: u64, p: f64| k.unwrap_or_else(|| best_parts(n, p));
+        let (n, p) = request.items_and_rate(|n, p| estimate(n, p, parts(n, p)))?;
+        if estimate(n, p, parts(n, p)) <= MAX_CELLS as f64 {
+            return Shape::least(n, p, parts(n, p), room);
+        }
+        Err(Error::parameter(format!(
+            "{n} items at a rate of {p} need more than {MAX_CELLS} bits: ask for fewer items or a \
+             higher rate"
+        )))
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let (n, m) = (load.distinct as f64, shape.parts.m() as f64);
+        let parts = shape.parts.parts();
+        // Parts fill independently of each other.
+        let share = |part: &u64| *part as f64 / m;
+        let fill = parts.iter().map(|p| share(p) * theory::fill(*p as f64, n)).sum();
+        let sd = |p: &u64| share(p) * theory::fill_sd(*p as f64, n);
+        let variance: f64 = parts.iter().map(|p| sd(p) * sd(p)).sum();
+        let fpr = false_positives(parts, load.distinct);
+        Some(Expect::one_sided(fpr, shape.parts.m(), Some((fill, variance.sqrt()))))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head), inputs)
+    }
+}
+
+impl Filter for OneHash {
+    face!(Insert, Merge);
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.bits.ones() as f64 / self.bits.len() as f64)
+    }
+
+    /// The product of the fills of the parts.
+    fn now(&self) -> Rates {
+        let fill = |(start, part)| self.bits.ones_in(start, part) as f64 / part as f64;
+        Rates::one_sided(self.parts.spans().map(fill).product())
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let (first, last) = (self.parts()[0], self.parts()[self.parts().len() - 1]);
+        vec![
+            fact("m", self.parts.m()),
+            fact("k", self.parts.k()),
+            fact("first part", first),
+            fact("last part", last),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.bits.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let indices: Vec<u64> = self.parts.indices(self.head.hasher.digest(key)).collect();
+        touched(&indices, |i| self.bits.get(i).into())
+    }
+}
+
+impl Insert for OneHash {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Ok(OneHash::insert(self, record.key))
+    }
+}
+
+impl Merge for OneHash {
+    fn law(&self) -> MergeLaw {
+        MergeLaw::Set
+    }
+
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        self.union(other.as_same()?)
+    }
+}
+
+const FORM: &str = "standard";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 33,
+    slug: "one-hash",
+    entry: "I1",
+    kind: EntryKind::Filter,
+    name: "One-hashing Bloom filter",
+    paper: "J. Lu, T. Yang, Y. Wang, H. Dai, L. Jin, H. Song, B. Liu, One-hashing Bloom filter, IWQoS 2015",
+    family: "membership",
+    needs: &["membership", "merge", "estimate"],
+    input: Input::KEYS,
+    meaning: "items are keys, the rate is that of false positives",
+    forms: &[Form {
+        name: FORM,
+        abilities: &[Ability::Insert, Ability::Merge],
+        false_negatives: FalseNegatives::Never,
+    }],
+    params: &[
+        PARAM_M,
+        Param {
+            name: "k",
+            range: Range::Integer(1, MAX_PARTS as u64),
+            default: Setting::Planned,
+            help: "number of parts, one probe into each",
+        },
+    ],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<OneHash>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+    use crate::error::Kind;
+
+    fn plan(goal: &Goal) -> Result<Shape> {
+        OneHash::plan(&Request::new(&VARIANT, goal)?)
+    }
+
+    #[test]
+    fn planned_parts_meet_the_rate_with_little_to_spare() {
+        for n in [1u64, 2, 10, 1000, 123_457, 1 << 30] {
+            for p in [0.9, 0.5, 0.3, 0.01, 1e-5, 1e-30, 1e-90] {
+                let shape = plan(&Goal::new(n, p)).unwrap();
+                let rate = false_positives(shape.parts.parts(), n);
+                assert!(rate <= p, "{n} {p}: {rate}");
+                // Even slices are the best that could be; primes cost a few cells each.
+                let even = slice_for(n as f64, p, shape.parts.k()) * f64::from(shape.parts.k());
+                assert!(n < 1000 || shape.parts.m() as f64 <= 1.03 * even, "{n} {p} {shape:?}");
+            }
+        }
+        assert_eq!(plan(&Goal::new(1000, 0.01).set("k", 3)).unwrap().parts.k(), 3);
+    }
+
+    #[test]
+    fn memory_is_kept() {
+        for bytes in [100u64, 1250, 99_999] {
+            let room = Some(8 * bytes);
+            for (items, fpr) in [(Some(50), None), (None, Some(0.01)), (Some(50), Some(0.1))] {
+                let shape = plan(&Goal { items, fpr, bits: room, ..Goal::default() }).unwrap();
+                assert!(shape.parts.m() <= 8 * bytes, "{bytes} {items:?} {fpr:?}");
+            }
+            let goal = Goal { items: Some(100), bits: room, ..Goal::default() };
+            assert!(plan(&goal).unwrap().parts.m() as f64 > 0.85 * (8 * bytes) as f64, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn impossible_parts_are_refused() {
+        for parts in [&[4u64, 6][..], &[7, 7], &[5, 1], &[], &[u64::MAX, 2], &[1 << 62, 3]] {
+            let refused = OneHash::with_parts(parts, Hasher::default()).unwrap_err();
+            assert_eq!(refused.kind(), Kind::BadParameter, "{parts:?}");
+        }
+        assert!(plan(&Goal::new(u64::MAX, 0.01)).is_err());
+        assert!(plan(&Goal::default().set("m", 1000)).is_err());
+    }
+
+    #[test]
+    fn a_file_with_other_parts_is_refused() {
+        let mut filter = OneHash::with_parts(&[7, 11, 13], Hasher::default()).unwrap();
+        filter.insert("a");
+        let back: OneHash = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        let parts = Residues::new(vec![7, 11, 15]).unwrap();
+        assert!(Opener::new().decode(&to_bytes(&OneHash { parts, ..filter })).is_err());
+    }
+}
