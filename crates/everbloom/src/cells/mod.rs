@@ -8,6 +8,7 @@ mod counters;
 mod levels;
 mod marked;
 mod packed;
+mod stream;
 mod sums;
 mod words;
 
@@ -16,6 +17,7 @@ pub use counters::Counters;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
+pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};
 pub(crate) use words::check_room;
 pub use words::{HUGE_FROM, Words};
