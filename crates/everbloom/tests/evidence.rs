@@ -8,6 +8,7 @@ mod evidence {
     mod bloom_paradox;
     mod bloomier;
     mod complement;
+    mod compressed;
     mod counting;
     mod cross_checking;
     mod distance_sensitive;

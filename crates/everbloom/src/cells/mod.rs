@@ -4,6 +4,7 @@
 //! that a file can be used in place.
 
 mod bits;
+mod coded;
 mod counters;
 mod levels;
 mod marked;
@@ -13,6 +14,7 @@ mod sums;
 mod words;
 
 pub use bits::{AtomicBits, Bits};
+pub use coded::Coded;
 pub use counters::Counters;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
