@@ -36,4 +36,5 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::fingerprint_counting::VARIANT,
     &counting::multi_partitioned::VARIANT,
     &compact::compressed::VARIANT,
+    &compact::compacted::VARIANT,
 ];

@@ -7,6 +7,7 @@ mod evidence {
     mod bloom;
     mod bloom_paradox;
     mod bloomier;
+    mod compacted;
     mod complement;
     mod compressed;
     mod counting;
