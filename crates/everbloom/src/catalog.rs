@@ -37,4 +37,5 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::multi_partitioned::VARIANT,
     &compact::compressed::VARIANT,
     &compact::compacted::VARIANT,
+    &compact::memory_optimized::VARIANT,
 ];

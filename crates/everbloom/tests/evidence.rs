@@ -17,6 +17,7 @@ mod evidence {
     mod fingerprint_counting;
     mod generalized;
     mod invertible;
+    mod memory_optimized;
     mod multi_class;
     mod multi_partitioned;
     mod multistage;

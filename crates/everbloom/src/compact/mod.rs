@@ -2,6 +2,8 @@
 
 pub mod compacted;
 pub mod compressed;
+pub mod memory_optimized;
 
 pub use compacted::Compacted;
 pub use compressed::Compressed;
+pub use memory_optimized::MemoryOptimized;
