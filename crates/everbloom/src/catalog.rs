@@ -38,4 +38,5 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::compressed::VARIANT,
     &compact::compacted::VARIANT,
     &compact::memory_optimized::VARIANT,
+    &compact::golomb::VARIANT,
 ];

@@ -16,6 +16,7 @@ mod evidence {
     mod egh;
     mod fingerprint_counting;
     mod generalized;
+    mod golomb;
     mod invertible;
     mod memory_optimized;
     mod multi_class;
