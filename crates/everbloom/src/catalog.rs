@@ -39,4 +39,5 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::compacted::VARIANT,
     &compact::memory_optimized::VARIANT,
     &compact::golomb::VARIANT,
+    &membership::pipelined::VARIANT,
 ];

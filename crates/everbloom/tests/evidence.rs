@@ -25,6 +25,7 @@ mod evidence {
     mod optihash;
     mod partitioned;
     mod partitioned_hashing;
+    mod pipelined;
     mod retouched;
     mod scalable;
     mod stable;
