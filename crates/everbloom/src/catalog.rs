@@ -40,4 +40,5 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::memory_optimized::VARIANT,
     &compact::golomb::VARIANT,
     &membership::pipelined::VARIANT,
+    &membership::adaptive::VARIANT,
 ];

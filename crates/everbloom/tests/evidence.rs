@@ -1,6 +1,7 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
 mod evidence {
+    mod adaptive;
     mod ancestors;
     mod best_of_n;
     mod blocked;

@@ -1,5 +1,6 @@
 //! Is this key in the set? Filters that answer that and little else.
 
+pub mod adaptive;
 pub mod ancestors;
 pub mod best_of_n;
 pub mod blocked;
@@ -20,6 +21,7 @@ pub mod yes_no;
 
 pub(crate) mod part;
 
+pub use adaptive::Adaptive;
 pub use ancestors::Ancestors;
 pub use best_of_n::BestOfN;
 pub use blocked::BlockedBloom;
