@@ -43,5 +43,11 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::bloom_g::VARIANT,
     &membership::banked::VARIANT,
     &membership::soft_error::VARIANT,
+    &compact::compressed::VARIANT,
+    &compact::compacted::VARIANT,
+    &compact::memory_optimized::VARIANT,
+    &compact::golomb::VARIANT,
+    &membership::pipelined::VARIANT,
+    &membership::adaptive::VARIANT,
     &membership::split_block::VARIANT,
 ];

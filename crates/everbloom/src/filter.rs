@@ -284,9 +284,15 @@ pub trait Filter: Any + Saved + Send + Sync + fmt::Debug {
 
     /// Bits used by cells and by everything else.
     fn memory(&self) -> Memory {
-        let mut encoder = Encoder::default();
+        let mut encoder = Encoder::measuring();
         self.save_state(&mut encoder);
         encoder.memory()
+    }
+
+    /// Standard deviation of the bits of cells among sets of one size: zero where the shape fixes them,
+    /// as it does unless they are coded.
+    fn bits_sd(&self) -> f64 {
+        0.0
     }
 
     /// The ability to take further keys.

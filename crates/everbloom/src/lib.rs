@@ -8,6 +8,7 @@
 //! | … in a filter that someone else may have filled | [`membership::Generalized`] |
 //! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
 //! | … and some non-members are known | [`membership::YesNo`], [`membership::Retouched`], [`membership::Optihash`], [`membership::Multistage`], [`membership::Complement`], [`membership::CrossChecking`] |
+//! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`membership::Paradox`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |

@@ -288,7 +288,9 @@ pub struct Expect {
     pub fnr: f64,
     /// P(undecided | not a member).
     pub undecided: f64,
-    /// Bits of cells.
+    /// Bits of cells; their mean, where they depend on the keys ([`Filter::bits_sd`]).
+    ///
+    /// [`Filter::bits_sd`]: crate::filter::Filter::bits_sd
     pub bits: u64,
     /// Fraction of cells in use, and its standard deviation from filter to filter.
     pub fill: Option<(f64, f64)>,
@@ -473,7 +475,7 @@ impl Flat {
 }
 
 /// The k at the bottom of the valley that holds `start`, and the value there.
-fn lowest(start: u32, value: impl Fn(u32) -> f64) -> (u32, f64) {
+pub(crate) fn lowest(start: u32, value: impl Fn(u32) -> f64) -> (u32, f64) {
     let mut best = start.clamp(1, MAX_K);
     let mut least = value(best);
     let mut walk = |step: i32| {

@@ -1,6 +1,7 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
 mod evidence {
+    mod adaptive;
     mod ancestors;
     mod banked;
     mod best_of_n;
@@ -9,7 +10,9 @@ mod evidence {
     mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
+    mod compacted;
     mod complement;
+    mod compressed;
     mod counting;
     mod cross_checking;
     mod distance_sensitive;
@@ -17,8 +20,10 @@ mod evidence {
     mod egh;
     mod fingerprint_counting;
     mod generalized;
+    mod golomb;
     mod invertible;
     mod lower_bound;
+    mod memory_optimized;
     mod multi_class;
     mod multi_partitioned;
     mod multistage;
@@ -27,6 +32,7 @@ mod evidence {
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;
+    mod pipelined;
     mod retouched;
     mod scalable;
     mod soft_error;

@@ -21,6 +21,12 @@ impl Bits {
         Self { len, words: Words::zeroed(len.div_ceil(64) as usize) }
     }
 
+    /// The first `len` bits of `words`, which hold as many words as it takes; the rest must be zero.
+    pub(crate) fn from_words(len: u64, words: Words) -> Self {
+        debug_assert_eq!(len.div_ceil(64), words.len() as u64);
+        Self { len, words }
+    }
+
     /// Number of bits.
     pub fn len(&self) -> u64 {
         self.len

@@ -4,22 +4,26 @@
 //! that a file can be used in place.
 
 mod bits;
+mod coded;
 mod counters;
 pub(crate) mod lanes;
 mod levels;
 mod marked;
 mod packed;
 mod prefetch;
+mod stream;
 mod sums;
 mod words;
 
 pub use bits::{AtomicBits, Bits};
+pub use coded::Coded;
 pub use counters::Counters;
 pub use lanes::instruction_set;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
 pub(crate) use prefetch::prefetch;
+pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};
 pub(crate) use words::check_room;
 pub use words::{HUGE_FROM, Words};

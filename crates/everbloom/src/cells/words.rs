@@ -163,11 +163,17 @@ impl AtomicWords {
     }
 }
 
+impl From<&[u64]> for Words {
+    fn from(words: &[u64]) -> Self {
+        let mut copy = Self::zeroed(words.len());
+        copy.make_mut().copy_from_slice(words);
+        copy
+    }
+}
+
 impl Clone for Words {
     fn clone(&self) -> Self {
-        let mut copy = Self::zeroed(self.len);
-        copy.make_mut().copy_from_slice(self);
-        copy
+        Self::from(&self[..])
     }
 }
 

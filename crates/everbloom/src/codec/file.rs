@@ -1,5 +1,6 @@
 //! The file around the tree: prefix, checksums, opening, saving. FORMAT.md draws it.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -32,13 +33,15 @@ const NO_RATE: u64 = u64::MAX;
 pub struct Limits {
     /// Longest file, in bytes.
     pub bytes: u64,
+    /// Most bytes that coded arrays, which are longer in memory than in the file, may expand to.
+    pub expanded: u64,
 }
 
 impl Limits {
-    /// For files of one's own: whatever is there.
-    pub const LOCAL: Limits = Limits { bytes: u64::MAX };
-    /// For bytes from a network: 128 MiB.
-    pub const NETWORK: Limits = Limits { bytes: 128 << 20 };
+    /// For files of one's own: whatever is there, and coded arrays up to 64 GiB.
+    pub const LOCAL: Limits = Limits { bytes: u64::MAX, expanded: 64 << 30 };
+    /// For bytes from a network: 128 MiB, coded or not.
+    pub const NETWORK: Limits = Limits { bytes: 128 << 20, expanded: 128 << 20 };
 }
 
 /// How an opened file's cells are held.
@@ -234,8 +237,9 @@ impl Opener {
             form: variant.forms[0].name,
         };
         let tree = &bytes[PREFIX..PREFIX + prefix.tree_len];
+        let expanded = self.limits.expanded;
         let mut decoder =
-            Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, variant, head);
+            Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, variant, head);
         let filter = (ops.load)(&mut decoder)?;
         decoder.finish()?;
         Ok(filter)
@@ -389,7 +393,7 @@ fn write(filter: &dyn Filter, out: &mut dyn Write) -> io::Result<()> {
     let mut encoder = Encoder::default();
     filter.save_state(&mut encoder);
     let head = filter.head();
-    let padded = |array: &&[u64]| (array.len() as u64 * 8).next_multiple_of(64);
+    let padded = |array: &Cow<'_, [u64]>| (array.len() as u64 * 8).next_multiple_of(64);
     let payload_len: u64 = encoder.arrays.iter().map(padded).sum();
     let tree_len = encoder.tree.len() as u64;
     let lengths = Lengths::of(tree_len, payload_len)

@@ -4,12 +4,13 @@
 //! that knows nothing of a variant can still print its tree. Arrays stand in the tree as lengths only;
 //! their words follow each other in the payload, each starting on a 64-byte boundary.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use memmap2::Mmap;
 
 use super::State;
-use crate::cells::Words;
+use crate::cells::{Words, check_room};
 use crate::error::{Error, Kind, Result};
 use crate::filter::Head;
 use crate::variant::Variant;
@@ -58,13 +59,20 @@ impl Memory {
 #[derive(Default)]
 pub struct Encoder<'a> {
     pub(super) tree: Vec<u8>,
-    pub(super) arrays: Vec<&'a [u64]>,
+    pub(super) arrays: Vec<Cow<'a, [u64]>>,
     memory: Memory,
+    /// Only the memory is asked for, so that arrays need not be coded.
+    measuring: bool,
     /// The head of the outermost filter, which the prefix holds.
     pub(super) head: Option<&'a Head>,
 }
 
 impl<'a> Encoder<'a> {
+    /// An encoder for [`Encoder::memory`] alone, which codes no array.
+    pub(crate) fn measuring() -> Self {
+        Self { measuring: true, ..Self::default() }
+    }
+
     fn field(&mut self, tag: Tag, name: &'static str) {
         debug_assert!(name.len() < 256);
         self.tree.push(tag as u8);
@@ -98,17 +106,38 @@ impl<'a> Encoder<'a> {
 
     /// Writes an array of `len` elements held in `words`.
     pub fn array(&mut self, name: &'static str, role: Role, len: u64, words: &'a [u64]) {
+        self.stored(name, len, Cow::Borrowed(words));
+        self.held(role, words.len());
+    }
+
+    /// Writes an array of `held` words as what `code` makes of it: in memory it is the array, in the file
+    /// the code, of which `len` elements count.
+    pub fn coded(
+        &mut self,
+        name: &'static str,
+        role: Role,
+        held: usize,
+        code: impl FnOnce() -> (u64, Vec<u64>),
+    ) {
+        let (len, words) = if self.measuring { (0, Vec::new()) } else { code() };
+        self.stored(name, len, Cow::Owned(words));
+        self.held(role, held);
+    }
+
+    fn stored(&mut self, name: &'static str, len: u64, words: Cow<'a, [u64]>) {
         self.field(Tag::Array, name);
         self.tree.extend_from_slice(&len.to_le_bytes());
         self.tree.extend_from_slice(&(words.len() as u64).to_le_bytes());
         self.arrays.push(words);
-        let held = 64 * words.len() as u64;
+    }
+
+    fn held(&mut self, role: Role, words: usize) {
         let cells = match role {
             Role::Cells { bits } => bits,
             Role::Auxiliary => 0,
         };
         self.memory.cells += cells;
-        self.memory.auxiliary += held - cells;
+        self.memory.auxiliary += 64 * words as u64 - cells;
     }
 
     /// Writes the fields that `write` adds as one group.
@@ -170,6 +199,8 @@ pub struct Decoder<'a> {
     payload: Payload<'a>,
     payload_len: usize,
     payload_at: usize,
+    /// Bytes that coded arrays may still grow to.
+    expanded: u64,
     variant: &'static Variant,
     head: Option<Head>,
 }
@@ -180,10 +211,12 @@ impl<'a> Decoder<'a> {
         base: u64,
         payload: Payload<'a>,
         payload_len: usize,
+        expanded: u64,
         variant: &'static Variant,
         head: Head,
     ) -> Self {
-        Self { tree, at: 0, base, payload, payload_len, payload_at: 0, variant, head: Some(head) }
+        let head = Some(head);
+        Self { tree, at: 0, base, payload, payload_len, payload_at: 0, expanded, variant, head }
     }
 
     /// The variant whose state this is.
@@ -281,6 +314,24 @@ impl<'a> Decoder<'a> {
             Payload::Map(map, base) => Words::in_file(map, base + start, bytes / 8),
         };
         Ok((len, words))
+    }
+
+    /// Asks for room for the `bits` bits that a coded array declares, before it is decoded: within
+    /// [`Limits::expanded`](super::Limits::expanded), over all coded arrays of a file.
+    pub fn expand(&mut self, bits: u64) -> Result<()> {
+        let left = self.expanded.checked_sub(bits.div_ceil(8));
+        let Some(left) = left.filter(|_| check_room(bits).is_ok()) else {
+            return Err(Error::new(
+                Kind::LimitExceeded { what: "expanded" },
+                format!(
+                    "the filter expands to {} bytes, more than the limit of {} or this machine allows",
+                    bits.div_ceil(8),
+                    self.expanded
+                ),
+            ));
+        };
+        self.expanded = left;
+        Ok(())
     }
 
     /// Reads a group whose fields `read` takes, all of them.

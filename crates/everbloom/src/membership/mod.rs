@@ -1,5 +1,6 @@
 //! Is this key in the set? Filters that answer that and little else.
 
+pub mod adaptive;
 pub mod ancestors;
 pub mod banked;
 pub mod best_of_n;
@@ -16,6 +17,7 @@ pub mod one_hash;
 pub mod optihash;
 pub mod partitioned;
 pub mod partitioned_hashing;
+pub mod pipelined;
 pub mod retouched;
 pub mod soft_error;
 pub mod split_block;
@@ -25,6 +27,7 @@ pub mod yes_no;
 pub(crate) mod part;
 mod patterns;
 
+pub use adaptive::Adaptive;
 pub use ancestors::Ancestors;
 pub use banked::Banked;
 pub use best_of_n::BestOfN;
@@ -41,6 +44,7 @@ pub use one_hash::OneHash;
 pub use optihash::Optihash;
 pub use partitioned::PartitionedBloom;
 pub use partitioned_hashing::PartitionedHashing;
+pub use pipelined::Pipelined;
 pub use retouched::Retouched;
 pub use soft_error::SoftError;
 pub use split_block::SplitBlock;

@@ -228,6 +228,12 @@ impl Probe {
         dispatch!(self, p => p.indices(digest).take(k as usize).all(f))
     }
 
+    /// The key's index number `n`, counted from 0 and below k.
+    #[inline]
+    pub fn nth(&self, n: u32, digest: Digest) -> u64 {
+        dispatch!(self, p => p.indices(digest).nth(n as usize).unwrap_or(0))
+    }
+
     /// The key's indices in probe order, once per hash or each distinct one once.
     #[inline]
     pub fn collect(&self, digest: Digest, coincide: Coincide) -> Indices {
