@@ -2,7 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    counting, decaying, deleting, growing, keyvalue, membership, reconciling, similarity, weighted,
+    counting, decaying, deleting, grouping, growing, keyvalue, membership, reconciling, similarity,
+    weighted,
 };
 
 /// Every variant, in order of its id.
@@ -34,4 +35,9 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::variable_increment::VARIANT,
     &counting::fingerprint_counting::VARIANT,
     &counting::multi_partitioned::VARIANT,
+    &grouping::load_balanced::VARIANT,
+    &grouping::combinatorial::VARIANT,
+    &grouping::omass::VARIANT,
+    &grouping::matrix::VARIANT,
+    &membership::split::VARIANT,
 ];

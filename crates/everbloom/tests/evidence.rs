@@ -7,6 +7,7 @@ mod evidence {
     mod bloom;
     mod bloom_paradox;
     mod bloomier;
+    mod combinatorial;
     mod complement;
     mod counting;
     mod cross_checking;
@@ -15,14 +16,18 @@ mod evidence {
     mod fingerprint_counting;
     mod generalized;
     mod invertible;
+    mod load_balanced;
+    mod matrix;
     mod multi_class;
     mod multi_partitioned;
     mod multistage;
+    mod omass;
     mod optihash;
     mod partitioned;
     mod partitioned_hashing;
     mod retouched;
     mod scalable;
+    mod split;
     mod stable;
     mod ternary;
     mod two_choices;

@@ -14,6 +14,7 @@ pub mod optihash;
 pub mod partitioned;
 pub mod partitioned_hashing;
 pub mod retouched;
+pub mod split;
 pub mod two_choices;
 pub mod yes_no;
 
@@ -33,5 +34,6 @@ pub use optihash::Optihash;
 pub use partitioned::PartitionedBloom;
 pub use partitioned_hashing::PartitionedHashing;
 pub use retouched::Retouched;
+pub use split::Split;
 pub use two_choices::TwoChoices;
 pub use yes_no::YesNo;
