@@ -2,8 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    compact, counting, decaying, deleting, growing, keyvalue, membership, probe, reconciling,
-    similarity, weighted,
+    compact, counting, decaying, deleting, grouping, growing, keyvalue, membership, probe,
+    reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -43,6 +43,11 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::bloom_g::VARIANT,
     &membership::banked::VARIANT,
     &membership::soft_error::VARIANT,
+    &grouping::load_balanced::VARIANT,
+    &grouping::combinatorial::VARIANT,
+    &grouping::omass::VARIANT,
+    &grouping::matrix::VARIANT,
+    &membership::split::VARIANT,
     &compact::compressed::VARIANT,
     &compact::compacted::VARIANT,
     &compact::memory_optimized::VARIANT,

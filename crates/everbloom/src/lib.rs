@@ -5,6 +5,7 @@
 //! | is this key in the set? | [`membership::Bloom`], shared between threads as [`membership::AtomicBloom`] |
 //! | … at one cache miss per key | [`membership::BlockedBloom`] |
 //! | … with one slice of memory per hash | [`membership::PartitionedBloom`] |
+//! | … with rows that fill independently | [`membership::Split`] |
 //! | … in a filter that someone else may have filled | [`membership::Generalized`] |
 //! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
 //! | … and some non-members are known | [`membership::YesNo`], [`membership::Retouched`], [`membership::Optihash`], [`membership::Multistage`], [`membership::Complement`], [`membership::CrossChecking`] |
@@ -16,6 +17,7 @@
 //! | … and nobody knows how many will come | [`growing::Scalable`] |
 //! | was it in this endless stream lately? | [`decaying::Stable`] |
 //! | how often did it come? | [`counting::Counting`] |
+//! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`keyvalue::Bloomier`] |
 //! | what do two sets not share? | [`reconciling::Invertible`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
@@ -55,6 +57,7 @@ pub mod compact;
 pub mod counting;
 pub mod decaying;
 pub mod deleting;
+pub mod grouping;
 pub mod growing;
 pub mod keyvalue;
 pub mod membership;

@@ -10,6 +10,7 @@ mod evidence {
     mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
+    mod combinatorial;
     mod compacted;
     mod complement;
     mod compressed;
@@ -22,11 +23,14 @@ mod evidence {
     mod generalized;
     mod golomb;
     mod invertible;
+    mod load_balanced;
     mod lower_bound;
+    mod matrix;
     mod memory_optimized;
     mod multi_class;
     mod multi_partitioned;
     mod multistage;
+    mod omass;
     mod one_hash;
     mod optihash;
     mod partitioned;
@@ -36,6 +40,7 @@ mod evidence {
     mod retouched;
     mod scalable;
     mod soft_error;
+    mod split;
     mod split_block;
     mod stable;
     mod ternary;

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::filter::{Record, Value};
 
 /// Bytes of all labels together: they are held in memory and stand in the file's header.
-pub(super) const MAX_LABEL_BYTES: usize = 64 << 20;
+pub(crate) const MAX_LABEL_BYTES: usize = 64 << 20;
 
 /// Reads labels as numbers as long as all of them are, in their one canonical spelling; from the first
 /// that is not, all are numbered in a dictionary.

@@ -65,7 +65,7 @@ impl PartitionedBloom {
     }
 
     fn empty(shape: &Shape, head: Head) -> Self {
-        let probe = Probe::Partitioned(Partitioned::new(shape.slice, shape.k));
+        let probe = shape.probe();
         Self { head, bits: Bits::new(probe.m()), probe }
     }
 
@@ -212,7 +212,7 @@ pub struct Shape {
 
 impl Shape {
     /// `m` bits cut into `k` slices.
-    fn cut(m: u64, k: u32) -> Result<Self> {
+    pub(crate) fn cut(m: u64, k: u32) -> Result<Self> {
         if !(1..=MAX_K).contains(&k) || u64::from(k) > m || m > MAX_CELLS {
             return Err(Error::parameter(format!(
                 "{m} bits cannot be cut into {k} slices: k goes from 1 to {MAX_K} and not above m, \
@@ -220,6 +220,11 @@ impl Shape {
             )));
         }
         Ok(Self { slice: m / u64::from(k), k })
+    }
+
+    /// The probes of this shape.
+    pub(crate) fn probe(&self) -> Probe {
+        Probe::Partitioned(Partitioned::new(self.slice, self.k))
     }
 
     fn fpr(&self, n: u64) -> f64 {

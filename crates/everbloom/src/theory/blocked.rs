@@ -82,6 +82,14 @@ pub fn fill_lanes(blocks: f64, lane: f64, rounds: f64, n: f64) -> (f64, f64) {
     (1.0 - one, variance.max(0.0))
 }
 
+/// Rate of `n` items in a few rows of `bits` bits, an item in a row by chance: Σ Bin(n, i; 1/rows)·f(i),
+/// f the classic rate inside a row (catalogue I19). Poisson, as in [`fpr`], is for very many.
+pub fn fpr_rows(rows: u64, bits: u64, n: u64, k: u32) -> f64 {
+    tail::binomial_mean(n, 1.0 / rows as f64, |i| {
+        bloom::fpr_classic(bits as f64, i as f64, f64::from(k))
+    })
+}
+
 /// The share of ones after `n` items of k probes each in `blocks` blocks of `block` bits, and its
 /// variance from filter to filter.
 ///

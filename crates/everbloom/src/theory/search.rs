@@ -22,7 +22,7 @@ pub(crate) fn least_real(mut lo: f64, mut hi: f64, mut ok: impl FnMut(f64) -> bo
 }
 
 /// [`least_real`] on the integers.
-pub(super) fn least_integer(mut lo: u64, mut hi: u64, ok: impl Fn(u64) -> bool) -> u64 {
+pub(crate) fn least_integer(mut lo: u64, mut hi: u64, ok: impl Fn(u64) -> bool) -> u64 {
     while lo < hi {
         let mid = lo + (hi - lo) / 2;
         if ok(mid) {

@@ -116,6 +116,36 @@ fn lower_tail(n: u64, p: f64, i: u64) -> f64 {
     sum_outward(binomial_pmf(n, p, i - 1), (1..i).rev(), |j| j as f64 / (n - j + 1) as f64 * odds)
 }
 
+/// The mean of f(X), X binomial(n, p), for an f between 0 and 1: what a rate is on average over the
+/// loads that a random share of n items makes.
+///
+/// Summed outward from the likeliest X until what is left would not change the sum even if f were 1
+/// there. Of wide distributions a few hundred points to the standard deviation are enough.
+pub fn binomial_mean(n: u64, p: f64, f: impl Fn(u64) -> f64) -> f64 {
+    if p >= 1.0 || n == 0 {
+        return f(n);
+    }
+    let mean = n as f64 * p;
+    let step = ((mean * (1.0 - p)).sqrt() / 256.0).max(1.0) as u64;
+    let (mut weights, mut sum) = (0.0, 0.0);
+    let mut counts = |i: u64| {
+        let weight = binomial_pmf(n, p, i);
+        weights += weight;
+        sum += weight * f(i);
+        weight > sum * 1e-15
+    };
+    let mode = mean as u64;
+    let mut up = Some(mode);
+    while let Some(i) = up.filter(|&i| i <= n && counts(i)) {
+        up = i.checked_add(step);
+    }
+    let mut down = mode.checked_sub(step);
+    while let Some(i) = down.filter(|&i| counts(i)) {
+        down = i.checked_sub(step);
+    }
+    sum / weights
+}
+
 /// Whole numbers that X binomial(n, p) stays within but for a chance of `alpha` in all.
 ///
 /// The narrowest `(lo, hi)` with P(X < lo) ≤ α/2 and P(X > hi) ≤ α/2, for 0 < α ≤ 1: exact,
@@ -194,6 +224,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn means_over_a_binomial_are_those_in_closed_form() {
+        // E zˣ = (1 − p + pz)ⁿ, narrow, wide and in the far tail.
+        for (n, p, z) in [(0u64, 0.3, 0.5), (1, 0.3, 0.5), (1000, 0.25, 0.99), (50_000, 1e-6, 0.1)]
+        {
+            let exact = libm::exp(n as f64 * libm::log1p(p * (z - 1.0)));
+            assert_close(binomial_mean(n, p, |i| libm::pow(z, i as f64)), exact, 1e-12);
+        }
+        let (n, p, z) = (1u64 << 40, 0.25f64, 1.0 - 1e-12);
+        let exact = libm::exp(n as f64 * libm::log1p(p * (z - 1.0)));
+        assert_close(binomial_mean(n, p, |i| libm::pow(z, i as f64)), exact, 1e-12);
+        assert_eq!(binomial_mean(7, 1.0, |i| i as f64 / 7.0), 1.0);
+        assert_eq!(binomial_mean(7, 0.0, |i| 1.0 - i as f64 / 7.0), 1.0);
+        // Only the rarest X count.
+        let rare = binomial_mean(1000, 1e-6, |i| f64::from(u8::from(i >= 3)));
+        assert_close(rare, binomial_at_least(1000, 1e-6, 3), 1e-12);
     }
 
     #[test]

@@ -1,0 +1,141 @@
+//! The groups a filter tells apart: their labels, numbered in the order they came.
+
+use crate::codec::{Decoder, Encoder, State};
+use crate::error::{Error, Kind, Result};
+use crate::filter::{Answer, Detail, Record};
+use crate::keyvalue::labels::{MAX_LABEL_BYTES, label_of};
+
+/// Groups that a filter may tell apart.
+pub(crate) const MAX_GROUPS: u64 = 1 << 16;
+
+/// A dictionary of labels that grows: few enough for a sorted list of numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Groups {
+    labels: Vec<Vec<u8>>,
+    /// The numbers of the labels, in the order of the labels.
+    sorted: Vec<u32>,
+    bytes: usize,
+}
+
+impl Groups {
+    pub(crate) fn len(&self) -> u64 {
+        self.labels.len() as u64
+    }
+
+    /// The labels, in order of their numbers.
+    pub(crate) fn labels(&self) -> &[Vec<u8>] {
+        &self.labels
+    }
+
+    fn place(&self, label: &[u8]) -> std::result::Result<usize, usize> {
+        self.sorted.binary_search_by(|&i| self.labels[i as usize].as_slice().cmp(label))
+    }
+
+    /// The number of a label.
+    pub(crate) fn find(&self, label: &[u8]) -> Option<u64> {
+        self.place(label).ok().map(|at| self.sorted[at].into())
+    }
+
+    /// The number of a label, a new one if there is room: at most `most` groups.
+    pub(crate) fn intern(&mut self, label: &[u8], most: u64) -> Result<u64> {
+        let at = match self.place(label) {
+            Ok(at) => return Ok(self.sorted[at].into()),
+            Err(at) => at,
+        };
+        let bytes = self.bytes + label.len();
+        if self.len() >= most.min(MAX_GROUPS) || bytes > MAX_LABEL_BYTES {
+            return Err(Error::new(
+                Kind::CapacityExceeded,
+                format!(
+                    "another group, but the filter has {} already: it tells at most {} apart, with \
+                     {MAX_LABEL_BYTES} bytes of labels; build it anew for more",
+                    self.len(),
+                    most.min(MAX_GROUPS)
+                ),
+            ));
+        }
+        let number = self.labels.len() as u32;
+        self.labels.push(label.to_vec());
+        self.sorted.insert(at, number);
+        self.bytes = bytes;
+        Ok(number.into())
+    }
+
+    /// Takes a label out; those that came after it move up by one.
+    pub(crate) fn remove(&mut self, label: &[u8]) -> Option<u64> {
+        let at = self.place(label).ok()?;
+        let number = self.sorted.remove(at);
+        self.bytes -= self.labels.remove(number as usize).len();
+        self.sorted.iter_mut().filter(|i| **i > number).for_each(|i| *i -= 1);
+        Some(number.into())
+    }
+
+    /// The numbers of another filter's groups here, after taking in those that are new. Refused, with
+    /// nothing changed, where they are too many.
+    pub(crate) fn join(&mut self, other: &Groups, most: u64) -> Result<Vec<u64>> {
+        let mut joined = self.clone();
+        let numbers = other.labels.iter().map(|label| joined.intern(label, most)).collect();
+        if Result::is_ok(&numbers) {
+            *self = joined;
+        }
+        numbers
+    }
+
+    /// The answer that names these groups, by number.
+    pub(crate) fn answer(&self, numbers: impl IntoIterator<Item = u64>) -> Answer {
+        let label = |i: u64| self.labels[i as usize].clone();
+        let labels: Vec<Vec<u8>> = numbers.into_iter().map(label).collect();
+        Answer::of(!labels.is_empty()).with(Detail::Labels(labels))
+    }
+}
+
+/// The group that a query names, if it does.
+pub(crate) fn asked<'a>(record: &Record<'a>) -> Result<Option<&'a [u8]>> {
+    record.value.map(|_| label_of(record)).transpose()
+}
+
+impl State for Groups {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.list(name, &self.labels);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        let labels: Vec<Vec<u8>> = src.list(name)?;
+        let mut groups = Self::default();
+        for label in &labels {
+            let new = groups.len();
+            let number = groups.intern(label, MAX_GROUPS);
+            if !number.is_ok_and(|number| number == new) {
+                return Err(src.corrupt(format!("{name}: a label twice, or too many of them")));
+            }
+        }
+        Ok(groups)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_keep_their_numbers_until_one_is_removed() {
+        let mut groups = Groups::default();
+        for (i, label) in (0..).zip(["pear", "apple", "", "fig"]) {
+            assert_eq!(groups.intern(label.as_bytes(), 4).expect("room"), i);
+        }
+        assert_eq!(groups.intern(b"apple", 4).expect("known"), 1);
+        let before = groups.clone();
+        let error = groups.intern(b"plum", 4).expect_err("no room");
+        assert_eq!((error.kind(), &groups), (Kind::CapacityExceeded, &before));
+        assert_eq!(groups.remove(b"apple"), Some(1));
+        let numbers = [b"pear".as_slice(), b"", b"fig", b"apple"].map(|l| groups.find(l));
+        assert_eq!(numbers, [Some(0), Some(1), Some(2), None]);
+        let mut other = Groups::default();
+        [b"fig", b"new"].iter().for_each(|label| {
+            other.intern(*label, 4).expect("room");
+        });
+        assert_eq!(groups.join(&other, 4).expect("room"), [2, 3]);
+        assert!(groups.join(&before, 4).is_err());
+        assert_eq!((groups.len(), groups.labels()[3].as_slice()), (4, b"new".as_slice()));
+    }
+}

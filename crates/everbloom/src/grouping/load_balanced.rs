@@ -1,0 +1,299 @@
+//! The distributed load-balanced Bloom filter, DLB-BF (Song, Hao, Kodialam, Lakshman 2009; catalogue I2;
+//! S3 §V-A).
+//!
+//! A router looks up the longest of its prefixes that an address starts with. With one filter for each
+//! prefix length the memory of the popular lengths fills and that of the rare ones idles. Here all
+//! lengths share k banks of memory, and only the hash functions differ: class i has h(i,1)…h(i,k), one
+//! for each bank:
+//!
+//! ```text
+//!                    bank 1             bank 2             bank 3
+//!   10.0.0/24   h(24,1) ↓      h(24,2) ↓              h(24,3) ↓
+//!               0 1 0 0 1 0 0      1 0 0 1 0 1 0      0 0 1 0 0 1 0
+//!   10.0/16           ↑ h(16,1)    ↑ h(16,2)              ↑ h(16,3)
+//! ```
+//!
+//! So every bank takes the same number of accesses whatever the lengths are, and the rate depends on the
+//! number of prefixes alone: f = (1 − (1 − k/m)ⁿ)^k, n over all lengths, exactly as for `partitioned`.
+//! (S3 §VIII-A says that every length has a filter of its own; S3 §V-A and the name say the opposite.)
+//!
+//! The label of a record is its class: a prefix length, or any other name of a group. A key is hashed
+//! together with its class, so that 10.0/8 and 10.0.0/16 do not meet though their bytes are padded alike.
+//! [`LoadBalanced::lookup`] asks for all lengths, longest first, and lets the caller's table confirm.
+//!
+//! **Use it** for longest-prefix matches, or for many groups of unknown and changing sizes: a new group
+//! needs no memory of its own. **Don't** for many groups if queries do not name one: each of g groups
+//! errs on its own, g·f in all.
+
+use crate::cells::Bits;
+use crate::codec::state;
+use crate::error::{Error, Result};
+use crate::filter::{
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact, real,
+};
+use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
+use crate::hash::{Digest, Hasher, Key};
+use crate::keyvalue::labels::{label_of, number};
+use crate::membership::PartitionedBloom;
+use crate::membership::partitioned::Shape;
+use crate::plan::{Expect, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::probe::{Probe, Scheme};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::theory::bloom as theory;
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, ValueKind, Variant,
+};
+
+/// Classes of keys that share k banks of bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadBalanced {
+    head: Head,
+    groups: Groups,
+    probe: Probe,
+    bits: Bits,
+}
+
+state!(LoadBalanced { head, groups, probe, bits });
+
+/// What a search for the longest prefix came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// The longest class that the table confirmed.
+    pub class: Option<u64>,
+    /// Positives that the table did not confirm.
+    pub wasted: u64,
+}
+
+/// The number of wasted confirmations of a lookup over `classes` classes, at most g·f.
+pub fn wasted(classes: f64, fpr: f64) -> f64 {
+    classes * fpr
+}
+
+impl LoadBalanced {
+    /// A filter for `items` keys of all classes together, at a false-positive rate of `fpr` per class.
+    ///
+    /// ```
+    /// let mut routes = everbloom::grouping::LoadBalanced::with_rate(1000, 0.01)?;
+    /// routes.insert(&[10u8, 0], b"16")?;
+    /// assert!(routes.contains(&[10u8, 0], b"16"));
+    /// assert!(!routes.contains(&[10u8, 0], b"8"));
+    /// let found = routes.lookup(|length| vec![10u8, 0, 0, 7][..length as usize / 8].to_vec(), |_, _| true);
+    /// assert_eq!(found.class, Some(16));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let goal = Goal::new(items, fpr);
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Ok(Self::empty(&shape, head))
+    }
+
+    /// A filter of `k` banks that share `m` bits; the remainder of m/k is not used.
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
+        Ok(Self::empty(&Shape::cut(m, k)?, Head::new(hasher, FORM)))
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        let probe = shape.probe();
+        Self { head, groups: Groups::default(), bits: Bits::new(probe.m()), probe }
+    }
+
+    /// The digest that stands for a key of a class. The class enters as its label, not as its number, so
+    /// that filters which met the classes in different orders can be merged.
+    #[inline]
+    fn digest<K: Key + ?Sized>(&self, key: &K, class: &[u8]) -> Digest {
+        let class = self.head.hasher.digest(class);
+        self.head.hasher.digest(key).salted(class.h1)
+    }
+
+    /// Inserts a key of a class.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K, class: &[u8]) -> Result<Seen> {
+        self.groups.intern(class, MAX_GROUPS)?;
+        let digest = self.digest(key, class);
+        let bits = &mut self.bits;
+        let mut new = false;
+        self.probe.each(digest, |i| new |= bits.set(i));
+        self.head.count(1);
+        Ok(if new { Seen::New } else { Seen::Maybe })
+    }
+
+    /// Whether the key may be a member of the class.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K, class: &[u8]) -> bool {
+        self.groups.find(class).is_some()
+            && self.probe.all(self.digest(key, class), |i| self.bits.get(i))
+    }
+
+    /// The classes that have members, in the order in which they came.
+    pub fn classes(&self) -> &[Vec<u8>] {
+        self.groups.labels()
+    }
+
+    /// Longest-prefix match: the largest class whose prefix is in the filter and that `confirm`, the
+    /// table behind it, knows as well. `prefix(i)` is what an address has in class i. Classes that are
+    /// not numbers have no length and are left out.
+    pub fn lookup<K: Key>(
+        &self,
+        prefix: impl Fn(u64) -> K,
+        mut confirm: impl FnMut(u64, &K) -> bool,
+    ) -> Lookup {
+        let mut lengths: Vec<(u64, &Vec<u8>)> =
+            self.classes().iter().filter_map(|label| Some((number(label)?, label))).collect();
+        lengths.sort_unstable_by(|a, b| b.cmp(a));
+        let mut wasted = 0;
+        for (length, label) in lengths {
+            let key = prefix(length);
+            if self.contains(&key, label) {
+                if confirm(length, &key) {
+                    return Lookup { class: Some(length), wasted };
+                }
+                wasted += 1;
+            }
+        }
+        Lookup { class: None, wasted }
+    }
+
+    /// The bits, bank after bank.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    /// Share of ones in every bank.
+    pub fn banks(&self) -> impl Iterator<Item = f64> {
+        let bank = self.bank();
+        (0..u64::from(self.probe.k()))
+            .map(move |j| self.bits.ones_in(j * bank, bank) as f64 / bank as f64)
+    }
+
+    fn bank(&self) -> u64 {
+        self.probe.m() / u64::from(self.probe.k())
+    }
+
+    /// P(a stranger passes for one class): the product over the banks, whose probes are independent.
+    fn rate(&self) -> f64 {
+        self.banks().product()
+    }
+
+    /// Makes this the filter of all keys of both, class by class. Items are then estimated from the
+    /// zeros, since nobody knows how many keys the two share.
+    pub fn union(&mut self, other: &LoadBalanced) -> Result<()> {
+        self.head.agree(&other.head)?;
+        self.probe.agree(&other.probe)?;
+        self.groups.join(&other.groups, MAX_GROUPS)?;
+        self.bits.union(&other.bits);
+        self.head.count(other.head.items);
+        let bank = self.bank();
+        let zeros = |ones: f64| bank - (ones * bank as f64).round() as u64;
+        let sizes: Option<f64> =
+            self.banks().map(|ones| theory::cardinality(zeros(ones), bank, 1)).sum();
+        if let Some(sum) = sizes {
+            self.head.items = (sum / f64::from(self.probe.k())).round() as u64;
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<()> {
+        self.probe.check(self.bits.len())?;
+        if self.probe.scheme() == Scheme::Partitioned {
+            Ok(())
+        } else {
+            Err(Error::corrupt(0, "corrupt filter: the probes have no banks of their own"))
+        }
+    }
+}
+
+impl Structure for LoadBalanced {
+    type Shape = Shape;
+
+    /// Classes share the memory of the partitioned filter of all their keys.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        PartitionedBloom::plan(request)
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        PartitionedBloom::expect(shape, load)
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head), inputs)
+    }
+}
+
+impl Filter for LoadBalanced {
+    face!(Insert, Merge);
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        if let Some(class) = asked(&record)? {
+            return Ok(Answer::of(self.contains(record.key, class)));
+        }
+        let inside = |i: &u64| self.contains(record.key, &self.classes()[*i as usize]);
+        Ok(self.groups.answer((0..self.groups.len()).filter(inside)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.bits.ones() as f64 / self.bits.len() as f64)
+    }
+
+    fn now(&self) -> Rates {
+        Rates::one_sided(self.rate())
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let classes = self.groups.len();
+        let any = -libm::expm1(classes as f64 * libm::log1p(-self.rate()));
+        vec![
+            fact("m", self.probe.m()),
+            fact("k", self.probe.k()),
+            fact("bank", self.bank()),
+            fact("classes", classes),
+            real("rate of a query that names no class", any),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.bits.huge()
+    }
+}
+
+impl Insert for LoadBalanced {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        LoadBalanced::insert(self, record.key, label_of(&record)?)
+    }
+}
+
+impl Merge for LoadBalanced {
+    fn law(&self) -> MergeLaw {
+        MergeLaw::Set
+    }
+
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        self.union(other.as_same()?)
+    }
+}
+
+const FORM: &str = "standard";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 37,
+    slug: "load-balanced",
+    entry: "I2",
+    kind: EntryKind::Filter,
+    name: "Distributed load-balanced Bloom filter",
+    paper: "H. Song, F. Hao, M. Kodialam, T. V. Lakshman, IPv6 lookups using distributed and load \
+            balanced Bloom filters for 100Gbps core router line cards, INFOCOM 2009",
+    family: "grouping",
+    needs: &["groups", "prefixes", "merge", "parallel"],
+    input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
+    meaning: "items are keys of all classes together, the label of each is its class; the rate is that \
+              of false positives of a query that names a class",
+    forms: &[Form {
+        name: FORM,
+        abilities: &[Ability::Insert, Ability::Merge, Ability::Group],
+        false_negatives: FalseNegatives::Never,
+    }],
+    params: &[PARAM_M, PARAM_K],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<LoadBalanced>()),
+};

@@ -1,0 +1,428 @@
+//! The matrix Bloom filter (Geravand, Ahmadi 2011; catalogue I12; S3 §V-B).
+//!
+//! Copies among N documents. A document is cut into chunks (sentences, shingles, blocks), and its row of
+//! m bits is the Bloom filter of them; all rows share the same hash functions, so that they can be laid
+//! over each other:
+//!
+//! ```text
+//!   essay     0 1 0 1 1 0 0 1 0 1 1 0 1 0 …
+//!   copy      0 1 0 1 1 0 1 1 0 1 1 0 0 0 …    essay AND copy: 6 common ones
+//!   sonnet    1 0 0 1 0 0 0 0 1 0 0 1 0 1 …    essay AND sonnet: 1
+//! ```
+//!
+//! Common ones alone prove nothing: two unrelated documents of 1000 chunks in 10,000 bits have 1087 of
+//! them by chance, and a threshold below that flags everybody. So [`Matrix::similarity`] also says what
+//! chance makes of these two fills, and its score is the share of the way from there to containment.
+//!
+//! The label of a record is its document, a stable key: documents come, grow and are removed as a whole
+//! ([`Matrix::remove_document`]), and their rows may move. A chunk cannot be removed. A query without a
+//! document searches all rows.
+//!
+//! **Use it** to find which documents share chunks, and which hold one. **Don't** to find one chunk among
+//! very many documents: a search reads every row.
+
+use crate::cells::{Bits, check_room};
+use crate::codec::state;
+use crate::error::{Error, Result, agree};
+use crate::filter::{
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact,
+};
+use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
+use crate::hash::{Digest, Hasher, Key};
+use crate::keyvalue::labels::label_of;
+use crate::membership::split::Row;
+use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::probe::{MAX_K, Probe};
+use crate::structure::{Inputs, Ops, Structure, stream};
+use crate::theory::{blocked, bloom as theory};
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
+    Setting, ValueKind, Variant,
+};
+
+/// A row of bits for every document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    head: Head,
+    documents: Groups,
+    probe: Probe,
+    /// One for each document, in order, then those that wait for one: never none at all, so that a file
+    /// has as many bits as the next row will take.
+    rows: Vec<Row>,
+}
+
+state!(Matrix { head, documents, probe, rows });
+
+/// How alike two documents are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Similarity {
+    /// Ones that both rows have.
+    pub common: u64,
+    /// Ones that rows of these fills have in common if the documents share nothing: m·ρₐ·ρ_b.
+    pub chance: f64,
+    /// 0 for unrelated documents, 1 where one holds all of the other: how far `common` is from `chance`
+    /// to the fewer ones of the two.
+    pub score: f64,
+    /// Chunks they share, estimated from the zeros (S1 §2.4); `None` for a row too full to tell.
+    pub shared: Option<f64>,
+}
+
+/// The common ones of two unrelated documents of `a` and `b` chunks, m(1 − q^{ka})(1 − q^{kb}).
+pub fn chance_level(m: f64, k: f64, a: f64, b: f64) -> f64 {
+    theory::inner_product(m, k, a, b, 0.0)
+}
+
+impl Matrix {
+    /// An empty matrix whose rows have `m` bits and `k` probes.
+    ///
+    /// ```
+    /// let mut library = everbloom::grouping::Matrix::with_shape(10_000, 4, Default::default());
+    /// library.add_document(b"essay", ["to be", "or not", "to be that"])?;
+    /// library.add_document(b"copy", ["or not", "to be", "something else"])?;
+    /// assert_eq!(library.search("or not"), [b"essay".as_slice(), b"copy"]);
+    /// let alike = library.similarity(b"essay", b"copy").expect("both are there");
+    /// assert!((alike.score - 2.0 / 3.0).abs() < 0.1);
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Self {
+        let flat = Flat { m: m.clamp(1, MAX_CELLS), k: k.clamp(1, MAX_K) };
+        Self::empty(&Shape { flat, documents: 1 }, Head::new(hasher, FORM))
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        let Flat { m, k } = shape.flat;
+        let rows = (0..shape.documents).map(|_| Row::blank(m)).collect();
+        Self { head, documents: Groups::default(), probe: Probe::over(m, k), rows }
+    }
+
+    /// Adds a document, or more chunks to one that is there.
+    pub fn add_document<K: Key>(
+        &mut self,
+        document: &[u8],
+        chunks: impl IntoIterator<Item = K>,
+    ) -> Result<()> {
+        self.row(document)?;
+        chunks.into_iter().try_for_each(|chunk| self.insert(&chunk, document).map(drop))
+    }
+
+    /// Removes a document with all its chunks; whether it was there. The others keep their names, and the
+    /// rows after it move up.
+    pub fn remove_document(&mut self, document: &[u8]) -> bool {
+        let Some(row) = self.documents.remove(document) else { return false };
+        let mut row = self.rows.remove(row as usize);
+        self.head.items = self.head.items.saturating_sub(row.items);
+        row.items = 0;
+        row.bits.clear();
+        self.rows.push(row);
+        true
+    }
+
+    /// The row of a document: of a new one the next that waits, or one more if there is room for it.
+    fn row(&mut self, document: &[u8]) -> Result<usize> {
+        if self.documents.len() == self.rows.len() as u64 && self.documents.find(document).is_none()
+        {
+            check_room(self.m())?;
+        }
+        let row = self.documents.intern(document, MAX_GROUPS)? as usize;
+        if row == self.rows.len() {
+            self.rows.push(Row::blank(self.m()));
+        }
+        Ok(row)
+    }
+
+    /// Inserts a chunk of a document.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, chunk: &K, document: &[u8]) -> Result<Seen> {
+        let at = self.row(document)?;
+        let (row, mut new) = (&mut self.rows[at], false);
+        self.probe.each(self.head.hasher.digest(chunk), |i| new |= row.bits.set(i));
+        row.items = row.items.saturating_add(1);
+        self.head.count(1);
+        Ok(if new { Seen::New } else { Seen::Maybe })
+    }
+
+    #[inline]
+    fn has(&self, row: u64, digest: Digest) -> bool {
+        self.probe.all(digest, |i| self.rows[row as usize].bits.get(i))
+    }
+
+    /// Whether the chunk may be in the document.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, chunk: &K, document: &[u8]) -> bool {
+        let digest = self.head.hasher.digest(chunk);
+        self.documents.find(document).is_some_and(|row| self.has(row, digest))
+    }
+
+    /// The documents that may hold the chunk.
+    pub fn search<K: Key + ?Sized>(&self, chunk: &K) -> Vec<&[u8]> {
+        let digest = self.head.hasher.digest(chunk);
+        let found = (0..).zip(self.documents()).filter(|(row, _)| self.has(*row, digest));
+        found.map(|(_, document)| document.as_slice()).collect()
+    }
+
+    /// The documents, in order of their rows.
+    pub fn documents(&self) -> &[Vec<u8>] {
+        self.documents.labels()
+    }
+
+    /// How alike two documents are; `None` if one of them is not there.
+    pub fn similarity(&self, a: &[u8], b: &[u8]) -> Option<Similarity> {
+        let [a, b] = [a, b].map(|document| self.documents.find(document));
+        Some(self.compare(a? as usize, b? as usize))
+    }
+
+    fn compare(&self, a: usize, b: usize) -> Similarity {
+        let [a, b] = [a, b].map(|row| &self.rows[row].bits);
+        let (common, m) = (a.ones_in_both(b), self.m());
+        let [ones_a, ones_b] = [a, b].map(Bits::ones);
+        let chance = ones_a as f64 * ones_b as f64 / m as f64;
+        let (above, most) = (common as f64 - chance, ones_a.min(ones_b) as f64 - chance);
+        let score = if most > 0.0 { above / most } else { 0.0 };
+        let shared = theory::intersection_size(a.zeros(), b.zeros(), m - common, m, self.probe.k());
+        Similarity { common, chance, score, shared }
+    }
+
+    /// The pairs of documents whose score is above `threshold`, most alike first.
+    pub fn copies(&self, threshold: f64) -> Vec<(&[u8], &[u8], Similarity)> {
+        let names = self.documents();
+        let mut found = Vec::new();
+        for a in 0..names.len() {
+            for b in a + 1..names.len() {
+                let alike = self.compare(a, b);
+                if alike.score > threshold {
+                    found.push((names[a].as_slice(), names[b].as_slice(), alike));
+                }
+            }
+        }
+        found.sort_by(|x, y| y.2.score.total_cmp(&x.2.score));
+        found
+    }
+
+    /// Bits per row.
+    pub fn m(&self) -> u64 {
+        self.probe.m()
+    }
+
+    /// The bits of a document.
+    pub fn bits(&self, document: &[u8]) -> Option<&Bits> {
+        self.documents.find(document).map(|row| &self.rows[row as usize].bits)
+    }
+
+    /// The rows of documents.
+    fn used(&self) -> &[Row] {
+        &self.rows[..self.documents().len()]
+    }
+
+    /// The mean over all documents of something that depends on the share of ones.
+    fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
+        let shares = self.used().iter().map(|row| row.bits.ones() as f64 / self.m() as f64);
+        shares.map(of).sum::<f64>() / self.used().len().max(1) as f64
+    }
+
+    fn check(&self) -> Result<()> {
+        let waiting = self.rows.iter().skip(self.documents().len());
+        let fits = self.documents.len() <= self.rows.len() as u64
+            && !self.rows.is_empty()
+            && self.probe == Probe::over(self.m(), self.probe.k())
+            && self.rows.iter().all(|row| row.bits.len() == self.m())
+            && waiting.clone().all(|row| row.items == 0 && row.bits.ones() == 0);
+        if fits {
+            Ok(())
+        } else {
+            Err(Error::corrupt(0, "corrupt filter: rows, documents and probes do not fit"))
+        }
+    }
+}
+
+/// Bits and probes of a row, and how many documents are planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    flat: Flat,
+    documents: u64,
+}
+
+impl Structure for Matrix {
+    type Shape = Shape;
+
+    /// Rows for an even share of the chunks; memory is that of all rows.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let documents = request.integer("documents").unwrap_or(16);
+        let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
+        let share = |n: u64| n.div_ceil(documents);
+        let flat = |n: u64, p: f64| {
+            let m = match k_set {
+                None => theory::bits_for(share(n), p) as f64,
+                Some(k) => {
+                    let k = f64::from(k);
+                    (k * share(n) as f64 / -libm::log1p(-libm::pow(p, 1.0 / k))).ceil().max(1.0)
+                }
+            };
+            let k = k_set.unwrap_or_else(|| theory::best_k(m as u64, share(n)));
+            (m, k.min(MAX_K))
+        };
+        let (m, k) = match (request.integer(PARAM_M.name), k_set, request.goal_items()) {
+            (Some(m), Some(k), _) => (m as f64, k),
+            (Some(m), None, Some(n)) => (m as f64, theory::best_k(m, share(n)).min(MAX_K)),
+            (Some(_), None, None) => {
+                return Err(Error::parameter("--set m without k needs -n, to choose the best k"));
+            }
+            (None, ..) => {
+                let (n, p) = request.items_and_rate(|n, p| flat(n, p).0 * documents as f64)?;
+                flat(n, p)
+            }
+        };
+        let fits = m * documents as f64 <= MAX_CELLS as f64;
+        if !fits {
+            return Err(Error::parameter(format!(
+                "{documents} rows of {m:e} bits are more than {MAX_CELLS}: ask for fewer chunks or a \
+                 higher rate"
+            )));
+        }
+        Ok(Shape { flat: Flat { m: m as u64, k }, documents })
+    }
+
+    /// For as many documents as were planned, chunks spread among them by chance.
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let Shape { flat: Flat { m, k }, documents } = *shape;
+        let n = load.distinct;
+        let (mean, variance) = blocked::fill(documents as f64, m as f64, k.into(), n as f64);
+        let fpr = blocked::fpr_rows(documents, m, n, k);
+        Some(Expect::one_sided(fpr, m * documents, Some((mean, variance.sqrt()))))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head), inputs)
+    }
+}
+
+impl Filter for Matrix {
+    face!(Insert, Merge);
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        if let Some(document) = asked(&record)? {
+            return Ok(Answer::of(self.contains(record.key, document)));
+        }
+        let digest = self.head.hasher.digest(record.key);
+        let rows = (0..self.documents.len()).filter(|&row| self.has(row, digest));
+        Ok(self.documents.answer(rows))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.mean(|share| share))
+    }
+
+    /// Averaged over the documents.
+    fn now(&self) -> Rates {
+        Rates::one_sided(self.mean(|share| libm::pow(share, self.probe.k().into())))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("m", self.m()),
+            fact("k", self.probe.k()),
+            fact("documents", self.documents.len()),
+            fact("chunks of the longest", self.rows.iter().map(|row| row.items).max().unwrap_or(0)),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.rows.iter().any(|row| row.bits.huge())
+    }
+}
+
+impl Insert for Matrix {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Matrix::insert(self, record.key, label_of(&record)?)
+    }
+}
+
+impl Merge for Matrix {
+    fn law(&self) -> MergeLaw {
+        MergeLaw::Set
+    }
+
+    /// Documents of one name become one, with the chunks of both.
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        let other: &Matrix = other.as_same()?;
+        self.head.agree(&other.head)?;
+        agree("m", self.m(), other.m())?;
+        self.probe.agree(&other.probe)?;
+        let rows = self.documents.join(&other.documents, MAX_GROUPS)?;
+        for (at, row) in rows.into_iter().zip(&other.rows) {
+            let Some(own) = self.rows.get_mut(at as usize) else {
+                self.rows.push(row.clone());
+                continue;
+            };
+            own.union(row, self.probe.k());
+        }
+        self.head.items = 0;
+        self.rows.iter().for_each(|row| self.head.count(row.items));
+        Ok(())
+    }
+}
+
+const FORM: &str = "standard";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 40,
+    slug: "matrix",
+    entry: "I12",
+    kind: EntryKind::Filter,
+    name: "Matrix Bloom filter",
+    paper: "S. Geravand, M. Ahmadi, A novel adjustable matrix Bloom filter-based copy detection system \
+            for digital libraries, CIT 2011",
+    family: "grouping",
+    needs: &["groups", "similar", "merge", "grow"],
+    input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
+    meaning: "items are the chunks of all documents together, the label of each is its document; the rate \
+              is that of false positives in a document of the planned length",
+    forms: &[Form {
+        name: FORM,
+        abilities: &[Ability::Insert, Ability::Merge, Ability::Group, Ability::Similar],
+        false_negatives: FalseNegatives::Never,
+    }],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param {
+            name: "documents",
+            range: Range::Integer(1, MAX_GROUPS),
+            default: Setting::Integer(16),
+            help: "documents that share items and memory; more may come",
+        },
+    ],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<Matrix>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    #[test]
+    fn files_whose_rows_do_not_fit_are_refused() {
+        let mut matrix = Matrix::with_shape(200, 3, Hasher::default());
+        for document in [b"a", b"b"] {
+            matrix.add_document(document, [1u64, 2]).expect("room");
+        }
+        let back: Matrix = Opener::new().decode_as(&to_bytes(&matrix)).expect("a matrix");
+        assert_eq!(back, matrix);
+        let lies: [fn(&mut Matrix); 5] = [
+            |m| drop(m.rows.pop()),
+            |m| (m.documents, m.rows) = Default::default(),
+            |m| m.rows[1].bits = Bits::new(199),
+            |m| m.probe = Probe::over(201, 3),
+            |m| {
+                m.documents.remove(b"a");
+            },
+        ];
+        for lie in lies {
+            let mut liar = matrix.clone();
+            lie(&mut liar);
+            assert!(Opener::new().decode(&to_bytes(&liar)).is_err());
+        }
+    }
+}
