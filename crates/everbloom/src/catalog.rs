@@ -34,4 +34,5 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::variable_increment::VARIANT,
     &counting::fingerprint_counting::VARIANT,
     &counting::multi_partitioned::VARIANT,
+    &counting::multiple_choice::VARIANT,
 ];

@@ -17,6 +17,7 @@ mod evidence {
     mod invertible;
     mod multi_class;
     mod multi_partitioned;
+    mod multiple_choice;
     mod multistage;
     mod optihash;
     mod partitioned;

@@ -3,9 +3,11 @@
 pub mod counting_bloom;
 pub mod fingerprint_counting;
 pub mod multi_partitioned;
+pub mod multiple_choice;
 pub mod variable_increment;
 
 pub use counting_bloom::Counting;
 pub use fingerprint_counting::FingerprintCounting;
 pub use multi_partitioned::MultiPartitioned;
+pub use multiple_choice::ChoiceTable;
 pub use variable_increment::VariableIncrement;
