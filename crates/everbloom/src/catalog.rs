@@ -35,4 +35,5 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::fingerprint_counting::VARIANT,
     &counting::multi_partitioned::VARIANT,
     &counting::multiple_choice::VARIANT,
+    &counting::d_left::VARIANT,
 ];

@@ -10,6 +10,7 @@ mod evidence {
     mod complement;
     mod counting;
     mod cross_checking;
+    mod d_left;
     mod distance_sensitive;
     mod egh;
     mod fingerprint_counting;

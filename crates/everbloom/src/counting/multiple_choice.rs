@@ -12,7 +12,7 @@
 //!   4-left         ▂▂▂▁│▂▂▁▂│▁▂▁▁│▁▁▁▁           ln ln n/(4·ln φ₄) + O(1)
 //! ```
 //!
-//! Even buckets are what makes fixed-size ones worth while: `d-left` fills its buckets of
+//! Even buckets are what makes fixed-size ones worth while: [`DLeft`](super::DLeft) fills its buckets of
 //! eight cells to three quarters and none overflows. Here is the technique itself, as a table of keys;
 //! [`solve`](crate::solve) has the rule, and [`theory::choice`](crate::theory::choice) the formulas.
 //!
