@@ -36,4 +36,8 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::multi_partitioned::VARIANT,
     &counting::multiple_choice::VARIANT,
     &counting::d_left::VARIANT,
+    &counting::lfsr_counting::VARIANT,
+    &counting::multilayer_counting::VARIANT,
+    &counting::spectral::VARIANT,
+    &counting::dynamic_count::VARIANT,
 ];

@@ -66,7 +66,15 @@ fn assert_promises(n: u64, queries: u64, style: Style) {
 
         let expect = variant.expect(&goal, &Load::items(n)).expect(&what);
         if let Some(expect) = expect {
-            assert_eq!(filter.memory().cells, expect.bits, "{what}: bits of cells");
+            let cells = filter.memory().cells;
+            let empty = variant.expect(&goal, &Load::default()).expect(&what);
+            if empty.is_some_and(|empty| empty.bits == expect.bits) {
+                assert_eq!(cells, expect.bits, "{what}: bits of cells");
+            } else {
+                // Where the content decides, the prediction is what it hardly ever exceeds.
+                let near = expect.bits * 2 / 3..=expect.bits;
+                assert!(near.contains(&cells), "{what}: {cells} bits of cells, not {near:?}");
+            }
             assert_eq!(expect.fill.is_some(), filter.fill().is_some(), "{what}: fill");
             if let (Some((mean, sd)), Some(fill)) = (expect.fill, filter.fill()) {
                 // Six sigmas, and a rounding error for the deterministic.

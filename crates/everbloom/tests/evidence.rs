@@ -12,12 +12,15 @@ mod evidence {
     mod cross_checking;
     mod d_left;
     mod distance_sensitive;
+    mod dynamic_count;
     mod egh;
     mod fingerprint_counting;
     mod generalized;
     mod invertible;
+    mod lfsr_counting;
     mod multi_class;
     mod multi_partitioned;
+    mod multilayer_counting;
     mod multiple_choice;
     mod multistage;
     mod optihash;
@@ -25,6 +28,7 @@ mod evidence {
     mod partitioned_hashing;
     mod retouched;
     mod scalable;
+    mod spectral;
     mod stable;
     mod ternary;
     mod two_choices;
