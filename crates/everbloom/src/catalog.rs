@@ -37,6 +37,7 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::multi_partitioned::VARIANT,
     &probe::double::VARIANT,
     &probe::enhanced::VARIANT,
+    &counting::multiple_choice::VARIANT,
     &compact::perfect_hash::VARIANT,
     &compact::lower_bound::VARIANT,
     &membership::one_hash::VARIANT,
@@ -54,5 +55,10 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::golomb::VARIANT,
     &membership::pipelined::VARIANT,
     &membership::adaptive::VARIANT,
+    &counting::d_left::VARIANT,
+    &counting::lfsr_counting::VARIANT,
+    &counting::multilayer_counting::VARIANT,
+    &counting::spectral::VARIANT,
+    &counting::dynamic_count::VARIANT,
     &membership::split_block::VARIANT,
 ];

@@ -334,16 +334,17 @@ impl Flat {
     /// m = ⌈−n·ln p/(ln 2)²⌉ made even, so that the filter folds; k is the better neighbor of
     /// (m/n)·ln 2. A k that is set by hand changes m to what that k needs: m = kn/−ln(1 − p^{1/k}).
     pub fn plan(request: &Request<'_>, cell_bits: u64) -> Result<Self> {
-        Self::plan_sized(request, |m| m * cell_bits as f64)
+        Self::plan_sized(request, |m, _, _| m * cell_bits as f64)
     }
 
-    /// [`Flat::plan`] for cells that come with something beside them: `size(m)` bits for m cells.
-    pub fn plan_sized(request: &Request<'_>, size: impl Fn(f64) -> f64) -> Result<Self> {
+    /// [`Flat::plan`] for cells whose size depends on what is in them: `bits(m, n, k)` is that of all m
+    /// together.
+    pub fn plan_sized(request: &Request<'_>, bits: impl Fn(f64, u64, u32) -> f64) -> Result<Self> {
         let cells = |n: u64, p: f64, k: Option<u32>| match k {
             None => bloom::bits_for(n, p) as f64,
             Some(k) => f64::from(k) * n as f64 / -libm::log1p(-libm::pow(p, 1.0 / f64::from(k))),
         };
-        Self::settle(request, size, cells, bloom::best_k)
+        Self::settle(request, bits, cells, bloom::best_k)
     }
 
     /// m and k for cells that pass more rarely than a bit does.
@@ -377,13 +378,13 @@ impl Flat {
             let rate = |k: f64| libm::pow(pass(k * ratio), k);
             if rate(floor + 1.0) < rate(floor) { floor as u32 + 1 } else { floor as u32 }
         };
-        Self::settle(request, |m| m * cell_bits as f64, cells, best_k)
+        Self::settle(request, |m, _, _| m * cell_bits as f64, cells, best_k)
     }
 
     /// The cells that `cells` asks for, unless m or k is set by hand.
     fn settle(
         request: &Request<'_>,
-        size: impl Fn(f64) -> f64,
+        bits: impl Fn(f64, u64, u32) -> f64,
         cells: impl Fn(u64, f64, Option<u32>) -> f64,
         best_k: impl Fn(u64, u64) -> u32,
     ) -> Result<Self> {
@@ -402,7 +403,11 @@ impl Flat {
             };
             return Ok(Self { m, k });
         }
-        let (n, p) = request.items_and_rate(|n, p| size(cells(n, p, k_set)))?;
+        let k_for = |m: u64, n: u64| k_set.unwrap_or_else(|| best_k(m, n));
+        let (n, p) = request.items_and_rate(|n, p| {
+            let m = cells(n, p, k_set);
+            bits(m, n, k_for(m.ceil() as u64, n))
+        })?;
         let wanted = cells(n, p, k_set).ceil();
         if wanted > MAX_CELLS as f64 {
             return Err(Error::parameter(format!(
@@ -411,10 +416,11 @@ impl Flat {
             )));
         }
         let mut m = (wanted as u64).max(2).next_multiple_of(2);
-        if request.goal_bits().is_some_and(|room| size(m as f64) > room as f64) && m > 2 {
+        let too_many = |room: u64| bits(m as f64, n, k_for(m, n)) > room as f64;
+        if m > 2 && request.goal_bits().is_some_and(too_many) {
             m -= 2;
         }
-        Ok(Self { m, k: k_set.unwrap_or_else(|| best_k(m, n)) })
+        Ok(Self { m, k: k_for(m, n) })
     }
 
     /// m and k of bit filters with a rate of their own: the k that needs the fewest cells. Also the

@@ -90,13 +90,19 @@ impl Packed {
     }
 }
 
-impl State for Packed {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+impl Packed {
+    /// [`State::save`] in another role than that of cells.
+    pub(super) fn save_as<'a>(&'a self, name: &'static str, role: Role, out: &mut Encoder<'a>) {
         out.group(name, |out| {
             out.u64("width", self.width.into());
-            let role = Role::Cells { bits: self.len * u64::from(self.width) };
             out.array("fields", role, self.len, &self.words);
         });
+    }
+}
+
+impl State for Packed {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        self.save_as(name, Role::Cells { bits: self.len * u64::from(self.width) }, out);
     }
 
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {

@@ -387,7 +387,7 @@ impl Structure for SoftError {
     /// m and k of the standard filter; parity counts towards the memory.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let word = request.integer("word").unwrap_or(64) as u32;
-        let with_parity = |m: f64| m.ceil() + (m / f64::from(word)).ceil();
+        let with_parity = |m: f64, _, _| m.ceil() + (m / f64::from(word)).ceil();
         Ok(Shape { flat: Flat::plan_sized(request, with_parity)?, word })
     }
 

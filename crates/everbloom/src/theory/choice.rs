@@ -148,9 +148,97 @@ impl Panel {
     }
 }
 
+/// The fullest of n buckets after n items without a choice, to leading order: `ln n / ln ln n`, for n ≥ 3.
+pub fn max_load(n: f64) -> f64 {
+    libm::log(n) / libm::log(libm::log(n))
+}
+
+/// [`max_load`] with d ≥ 2 choices, up to a constant: `ln ln n / ln d` (Azar et al. 1994).
+pub fn max_load_of_choices(n: f64, d: u32) -> f64 {
+    libm::log(libm::log(n)) / libm::log(f64::from(d))
+}
+
+/// [`max_load`] with d ≥ 2 tables and ties to the left, up to a constant: `ln ln n / (d ln φ_d)`
+/// (Vöcking 1999).
+pub fn max_load_to_the_left(n: f64, d: u32) -> f64 {
+    libm::log(libm::log(n)) / (f64::from(d) * libm::log(fibonacci_growth(d)))
+}
+
+/// φ_d, the growth of the d-ary Fibonacci numbers: the root above 1 of `x^d = 1 + x + … + x^{d−1}`,
+/// that is of `x + x^{−d} = 2`. φ_2 is the golden ratio; φ_d tends to 2.
+pub fn fibonacci_growth(d: u32) -> f64 {
+    if d < 2 {
+        return 1.0;
+    }
+    // x + x^{−d} falls from 2 at 1 to its least at d^{1/(d+1)} and rises from there.
+    let lowest = libm::pow(f64::from(d), 1.0 / (f64::from(d) + 1.0));
+    super::search::least_real(lowest, 2.0, |x| x + libm::pow(x, -f64::from(d)) >= 2.0)
+}
+
+/// Share of buckets that hold at least i items, for i = 1, 2, …, `tails`, when `load` items a bucket
+/// were each placed in the least loaded of d buckets.
+///
+/// The limit of many buckets: `ds_i/dt = s_{i−1}^d − s_i^d` (Mitzenmacher 1996), t items a bucket. With
+/// d = 1 it is Poisson's.
+pub fn load_tails(load: f64, d: u32, tails: usize) -> Vec<f64> {
+    flow(vec![0.0; tails], load, |s, slope| {
+        let mut above = 1.0;
+        for (s, slope) in s.iter().zip(slope) {
+            let here = power(*s, d.into());
+            *slope = above - here;
+            above = here;
+        }
+    })
+}
+
+/// [`load_tails`] of d tables with ties to the left, averaged over the tables.
+///
+/// A bucket of table j rises to i if it is the candidate there and holds i − 1, those to its left hold
+/// at least i and those to its right at least i − 1 (Mitzenmacher and Vöcking 1999):
+/// `dx_{i,j}/dt = d·(x_{i−1,j} − x_{i,j})·∏_{l<j} x_{i,l}·∏_{l>j} x_{i−1,l}`.
+pub fn load_tails_to_the_left(load: f64, d: u32, tails: usize) -> Vec<f64> {
+    let tables = d.max(1) as usize;
+    // Row i − 1 holds x_{i,1} … x_{i,d}.
+    let shares = flow(vec![0.0; tails * tables], load, |x, slope| {
+        let full = vec![1.0; tables];
+        for i in 0..tails {
+            let here = &x[i * tables..][..tables];
+            let below = if i == 0 { &full[..] } else { &x[(i - 1) * tables..][..tables] };
+            for j in 0..tables {
+                let left: f64 = here[..j].iter().product();
+                let right: f64 = below[j + 1..].iter().product();
+                slope[i * tables + j] = tables as f64 * (below[j] - here[j]) * left * right;
+            }
+        }
+    });
+    shares.chunks(tables).map(|row| row.iter().sum::<f64>() / tables as f64).collect()
+}
+
+/// Follows `dx/dt = slope(x)` for `time`, by the classic fourth-order rule.
+fn flow(mut x: Vec<f64>, time: f64, slope: impl Fn(&[f64], &mut [f64])) -> Vec<f64> {
+    let steps = (time * 64.0).ceil().clamp(1.0, 1e5);
+    let h = time / steps;
+    let mut k = [const { Vec::new() }; 4];
+    k.iter_mut().for_each(|k| k.resize(x.len(), 0.0));
+    let mut at = x.clone();
+    for _ in 0..steps as u64 {
+        for stage in 0..4 {
+            let part = [0.0, 0.5, 0.5, 1.0][stage] * h;
+            for i in 0..x.len() {
+                at[i] = x[i] + if stage == 0 { 0.0 } else { part * k[stage - 1][i] };
+            }
+            slope(&at, &mut k[stage]);
+        }
+        for i in 0..x.len() {
+            x[i] += h / 6.0 * (k[0][i] + 2.0 * k[1][i] + 2.0 * k[2][i] + k[3][i]);
+        }
+    }
+    x
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::bloom;
+    use super::super::{bloom, tail};
     use super::*;
 
     #[test]
@@ -188,6 +276,40 @@ mod tests {
             let back = steps_for(fill, |z| fewest(k, z, 1));
             assert!((back * m / n - 1.0).abs() < 1e-6, "{m} {n} {k}: {back}");
         }
+    }
+
+    #[test]
+    fn without_a_choice_loads_are_poisson() {
+        for tails in [load_tails(1.5, 1, 8), load_tails_to_the_left(1.5, 1, 8)] {
+            for (share, i) in tails.iter().zip(1..) {
+                assert!((share / tail::poisson_tail(1.5, i) - 1.0).abs() < 1e-5, "{i}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn with_choices_loads_are_those_tabulated() {
+        // Every item is in some bucket: the tails add up to the load.
+        for d in 1..6 {
+            for load in [0.3, 1.0, 6.0] {
+                for tails in [load_tails(load, d, 40), load_tails_to_the_left(load, d, 40)] {
+                    assert!((tails.iter().sum::<f64>() / load - 1.0).abs() < 1e-7, "{d} {load}");
+                    assert!(tails.is_sorted_by(|a, b| a >= b));
+                }
+            }
+        }
+        // Mitzenmacher's table for two choices at load 1, where the first tail is tanh 1.
+        let two = load_tails(1.0, 2, 4);
+        assert!((two[0] - libm::tanh(1.0)).abs() < 1e-7, "{two:?}");
+        assert!((two[1] - 0.2295).abs() < 1e-4 && (two[2] - 0.0089).abs() < 1e-4, "{two:?}");
+    }
+
+    #[test]
+    fn fibonacci_numbers_grow_by_their_ratios() {
+        for (d, ratio) in [(2, 1.618_034), (3, 1.839_287), (4, 1.927_562)] {
+            assert!((fibonacci_growth(d) - ratio).abs() < 1e-6, "{d}: {}", fibonacci_growth(d));
+        }
+        assert_eq!(fibonacci_growth(1), 1.0);
     }
 
     #[test]

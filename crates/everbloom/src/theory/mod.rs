@@ -9,7 +9,7 @@
 //! | [`bloom`] | F1, F2 | rate, size, probes, capacity and estimates of the standard filter |
 //! | [`bound`] | F7 | the fewest bits any filter can do with |
 //! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
-//! | [`choice`] | R11, R12, R13 | how full a filter gets that chooses among hash functions |
+//! | [`choice`] | F5, R11, R12, R13 | how full a filter gets that chooses among hash functions, and buckets among which items choose |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |

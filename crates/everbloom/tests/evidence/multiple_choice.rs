@@ -1,0 +1,135 @@
+//! F5, d choices and d-left.
+
+use everbloom::counting::ChoiceTable;
+use everbloom::error::Kind;
+use everbloom::hash::Hasher;
+use everbloom::solve::Rule;
+use everbloom::theory::choice::{
+    load_tails, load_tails_to_the_left, max_load, max_load_of_choices, max_load_to_the_left,
+};
+
+const N: u32 = 100_000;
+
+fn filled(d: u32, rule: Rule, seed: u64) -> ChoiceTable {
+    let mut table = ChoiceTable::new(N, d, rule, Hasher::seeded(seed)).expect("d divides N");
+    (0..u64::from(N)).for_each(|key| table.insert(&key));
+    table
+}
+
+/// The least and the largest maximum over 20 tables.
+fn maxima(d: u32, rule: Rule) -> (usize, usize) {
+    let all: Vec<usize> = (0..20).map(|seed| filled(d, rule, seed).max_load()).collect();
+    (all.iter().copied().min().unwrap_or(0), all.iter().copied().max().unwrap_or(0))
+}
+
+#[test]
+fn f5_max_loads() {
+    let one = maxima(1, Rule::Anywhere);
+    assert!(one.0 >= 6 && one.1 <= 11, "{one:?}");
+    let two = maxima(2, Rule::Anywhere);
+    assert!(two.0 >= 3 && two.1 <= 4, "{two:?}");
+    assert_eq!(maxima(2, Rule::Left), (3, 3));
+    assert_eq!(maxima(4, Rule::Left), (2, 2));
+}
+
+#[test]
+fn f5_max_loads_against_theory() {
+    let n = f64::from(N);
+    // Leading orders, up to a constant: 4.7, 3.5 and 2.5, 0.93. The fluid limits say more.
+    assert!((max_load(n) - 4.71).abs() < 0.01);
+    assert!((max_load_of_choices(n, 2) - 3.53).abs() < 0.01);
+    assert!((max_load_to_the_left(n, 2) - 2.54).abs() < 0.01);
+    assert!((max_load_to_the_left(n, 4) - 0.931).abs() < 0.001);
+    for (rule, d, tails) in [
+        (Rule::Anywhere, 1, load_tails(1.0, 1, 12)),
+        (Rule::Anywhere, 2, load_tails(1.0, 2, 12)),
+        (Rule::Left, 2, load_tails_to_the_left(1.0, 2, 12)),
+        (Rule::Left, 4, load_tails_to_the_left(1.0, 4, 12)),
+    ] {
+        let (low, high) = maxima(d, rule);
+        // Loads of which a hundredth of a bucket is expected are not met in twenty tables, or once;
+        // loads of which a hundred are expected are met in all.
+        let met = |least: f64| tails.iter().take_while(|s| **s * n > least).count();
+        assert!(low >= met(100.0) && high <= met(0.01), "{rule:?} {d}: {low}..{high}, {tails:?}");
+    }
+}
+
+#[test]
+fn f5_loads_follow_the_fluid_limit() {
+    for (rule, d, tails) in [
+        (Rule::Anywhere, 1, load_tails(1.0, 1, 3)),
+        (Rule::Anywhere, 2, load_tails(1.0, 2, 3)),
+        (Rule::Anywhere, 3, load_tails(1.0, 3, 2)),
+        (Rule::Left, 2, load_tails_to_the_left(1.0, 2, 3)),
+        (Rule::Left, 4, load_tails_to_the_left(1.0, 4, 2)),
+    ] {
+        let mut seen = vec![0u64; tails.len()];
+        for seed in 100..120 {
+            for load in filled(d, rule, seed).loads() {
+                (0..tails.len()).filter(|i| load > *i).for_each(|i| seen[i] += 1);
+            }
+        }
+        for (i, (seen, share)) in seen.iter().zip(&tails).enumerate() {
+            // Shares of buckets spread no more than independent ones would.
+            let (mean, all) = (share * 20.0 * f64::from(N), 20.0 * f64::from(N));
+            let sd = (all * share * (1.0 - share)).sqrt();
+            let off = (*seen as f64 - mean).abs();
+            assert!(off < 5.0 * sd, "{rule:?} {d}, at least {}: {seen}, {mean} ± {sd}", i + 1);
+        }
+    }
+}
+
+#[test]
+fn f5_one_choice_fails_the_test_that_two_pass() {
+    let within = |d, rule, most: usize| (0..5).all(|seed| filled(d, rule, seed).max_load() <= most);
+    assert!(within(2, Rule::Anywhere, 4) && within(2, Rule::Left, 3));
+    assert!(!within(1, Rule::Anywhere, 4) && !within(1, Rule::Left, 4));
+}
+
+#[test]
+fn f5_ties_and_tables_belong_to_the_rule() {
+    // Always the left of equals fills the left table more; ties at random have no sides.
+    let halves = |rule| {
+        let loads: Vec<usize> = filled(2, rule, 7).loads().collect();
+        let (left, right) = loads.split_at(loads.len() / 2);
+        (left.iter().sum::<usize>(), right.iter().sum::<usize>())
+    };
+    let (left, right) = halves(Rule::Left);
+    assert!(left > right + 10_000, "{left} {right}");
+    let (first, second) = halves(Rule::Anywhere);
+    assert!(first.abs_diff(second) < 1500, "{first} {second}");
+}
+
+#[test]
+fn f5_keys_are_found_in_one_of_their_buckets() {
+    for rule in [Rule::Anywhere, Rule::Left] {
+        let mut table = filled(4, rule, 3);
+        assert!((0..u64::from(N)).all(|key| table.contains(&key)));
+        assert!((1 << 40..(1u64 << 40) + 1000).all(|key| !table.contains(&key)));
+        for key in 0..1000u64 {
+            table.remove(&key).expect("a member");
+            assert!(!table.contains(&key));
+            assert_eq!(table.remove(&key).expect_err("gone").kind(), Kind::NotDeletable);
+        }
+        assert_eq!(table.loads().sum::<usize>(), N as usize - 1000);
+    }
+}
+
+#[test]
+fn f5_deletions_undo_the_guarantee() {
+    // Ten keys a bucket; then all leave but those of one bucket. Of so few keys no insertion would put
+    // two together.
+    let mut table = ChoiceTable::new(1000, 2, Rule::Left, Hasher::default()).expect("even");
+    (0..10_000u64).for_each(|key| table.insert(&key));
+    let bucket = table.bucket_of(&0u64);
+    for key in 0..10_000u64 {
+        if table.bucket_of(&key) != bucket {
+            table.remove(&key).expect("a member");
+        }
+    }
+    let left = table.loads().sum::<usize>();
+    assert!(table.max_load() == left && left >= 9, "{left}");
+    let mut fresh = ChoiceTable::new(1000, 2, Rule::Left, Hasher::default()).expect("even");
+    (0..left as u64).for_each(|key| fresh.insert(&key));
+    assert_eq!(fresh.max_load(), 1);
+}
