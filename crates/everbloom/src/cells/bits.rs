@@ -1,6 +1,6 @@
 //! A bit array on 64-bit words. Padding bits of the last word are always zero.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Words;
 use super::words::AtomicWords;
@@ -191,6 +191,12 @@ impl AtomicBits {
         self.words.get()[(i / 64) as usize].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
     }
 
+    /// The words of block `i`, if all are blocks of eight.
+    #[inline]
+    pub(crate) fn block(&self, i: usize) -> &[AtomicU64; 8] {
+        &self.words.get().as_chunks().0[i]
+    }
+
     /// Sets the bit at `i`; true if it was zero. Tests first: a set bit costs no exclusive access to
     /// its cache line. Relaxed order is enough, since a bit publishes nothing but itself.
     #[inline]
@@ -228,8 +234,6 @@ impl State for Bits {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
-
     use super::*;
 
     #[test]

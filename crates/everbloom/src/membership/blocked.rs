@@ -28,10 +28,12 @@
 //! **Use it** when the filter is larger than the cache and speed counts. **Don't** for rates below
 //! 10⁻⁵, where crowded blocks cost more bits than the misses are worth.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 pub use super::patterns::fpr_patterns;
 use super::patterns::{Patterns, TABLE_BITS, distinct};
 use crate::bulk;
-use crate::cells::{Bits, lanes};
+use crate::cells::{AtomicBits, Bits, lanes};
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
@@ -40,7 +42,9 @@ use crate::filter::{
 };
 use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
-use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word};
+use crate::probe::{
+    Blocked, FIELD, FIRST_FIELD, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word,
+};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{blocked as theory, bloom};
 use crate::variant::{
@@ -313,6 +317,17 @@ impl BlockedBloom {
         blocks.map(|block| block.iter().map(|w| u64::from(w.count_ones())).sum())
     }
 
+    /// The same filter for many threads at once, of form lanes.
+    pub fn into_atomic(self) -> Result<AtomicBlocked> {
+        if self.probe.inside() != Inside::Lanes {
+            let form = self.head.form;
+            return Err(Error::parameter(format!(
+                "form {form} has no twin for many threads: use form {LANES}"
+            )));
+        }
+        Ok(AtomicBlocked { head: self.head, probe: self.probe, bits: self.bits.into_atomic() })
+    }
+
     /// Words per block.
     #[inline]
     fn words(&self) -> u64 {
@@ -325,6 +340,88 @@ const MOST_K: u32 = 64;
 
 /// Most bits per key that planning spends.
 const MOST_BITS: f64 = 1000.0;
+
+/// The twin of [`BlockedBloom`] in lanes whose inserts take `&self`: same bits, same file.
+///
+/// ```
+/// use everbloom::membership::BlockedBloom;
+///
+/// let shared = BlockedBloom::with_rate(1000, 0.01)?.into_atomic()?;
+/// std::thread::scope(|s| {
+///     s.spawn(|| shared.insert("left"));
+///     s.spawn(|| shared.insert("right"));
+/// });
+/// let filter = shared.into_blocked();
+/// assert!(filter.contains("left") && filter.contains("right"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicBlocked {
+    head: Head,
+    probe: Blocked,
+    bits: AtomicBits,
+}
+
+impl AtomicBlocked {
+    /// Inserts a key. Lanes that have their bit already are only read, so that a line that is full of it
+    /// stays shared between cores; one branch a key asks which are left.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest(key);
+        let line = self.bits.block(self.probe.block_of(digest) as usize);
+        let mut new = false;
+        for round in 0..self.probe.k() / LANES_PER_BLOCK as u32 {
+            new |= set_lanes(line, round_word(digest.h2, round));
+        }
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let digest = self.head.hasher.digest(key);
+        let line = self.bits.block(self.probe.block_of(digest) as usize);
+        let rounds = 0..self.probe.k() / LANES_PER_BLOCK as u32;
+        rounds.into_iter().all(|round| missing_lanes(line, round_word(digest.h2, round)) == 0)
+    }
+
+    /// The filter for one owner again. Items come from the fill: counting them would make every insert
+    /// write to one shared cache line.
+    pub fn into_blocked(self) -> BlockedBloom {
+        let bits = self.bits.into_plain();
+        let mut filter = BlockedBloom { head: self.head, probe: self.probe, patterns: None, bits };
+        if let Some(n) = filter.cardinality() {
+            filter.head.items = n.round() as u64;
+        }
+        filter
+    }
+}
+
+/// The bit of a lane that a word names.
+#[inline]
+fn lane_bit(word: u64, lane: usize) -> u64 {
+    1 << (word >> (FIRST_FIELD + FIELD * lane as u32) & 63)
+}
+
+/// A bit for every lane that lacks its own.
+#[inline]
+fn missing_lanes(line: &[AtomicU64; 8], word: u64) -> u32 {
+    let lacks = |lane: usize| line[lane].load(Ordering::Relaxed) & lane_bit(word, lane) == 0;
+    (0..8).fold(0, |missing, lane| missing | u32::from(lacks(lane)) << lane)
+}
+
+#[inline]
+fn set_lanes(line: &[AtomicU64; 8], word: u64) -> bool {
+    let mut missing = missing_lanes(line, word);
+    let mut new = false;
+    while missing != 0 {
+        let lane = missing.trailing_zeros() as usize & 7;
+        let bit = lane_bit(word, lane);
+        new |= line[lane].fetch_or(bit, Ordering::Relaxed) & bit == 0;
+        missing &= missing - 1;
+    }
+    new
+}
 
 /// Number and size of the blocks, probes, and size of the table of patterns if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -672,7 +769,7 @@ pub static VARIANT: Variant = Variant {
     paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
             WEA 2007 and ACM JEA 14, 2009",
     family: "membership",
-    needs: &["membership", "merge", "fold", "fast"],
+    needs: &["membership", "merge", "fold", "fast", "estimate", "concurrent"],
     input: Input::KEYS,
     meaning: "items are keys, the rate is that of false positives",
     forms: &[form(LANES), form(MIXED), form(PATTERNS)],

@@ -32,7 +32,7 @@ pub use adaptive::Adaptive;
 pub use ancestors::Ancestors;
 pub use banked::Banked;
 pub use best_of_n::BestOfN;
-pub use blocked::BlockedBloom;
+pub use blocked::{AtomicBlocked, BlockedBloom};
 pub use bloom::{AtomicBloom, Bloom};
 pub use bloom_g::BloomG;
 pub use bloom_paradox::Paradox;

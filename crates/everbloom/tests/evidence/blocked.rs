@@ -315,3 +315,37 @@ fn i6_lanes_fill_and_its_spread() {
         assert!((0.88..1.12).contains(&(spread / sd)), "{lines}: {spread} against {sd}");
     }
 }
+
+#[test]
+fn i6_concurrent_inserts_lose_nothing() {
+    for rounds in [1, 2] {
+        let empty = BlockedBloom::in_lanes(4000, rounds, Hasher::default()).unwrap();
+        let mut alone = empty.clone();
+        (0..200_000u64).for_each(|key| {
+            alone.insert(&key);
+        });
+        let shared = empty.into_atomic().unwrap();
+        let fresh = std::sync::atomic::AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for t in 0..4u64 {
+                let (shared, fresh) = (&shared, &fresh);
+                scope.spawn(move || {
+                    // Every key is inserted by two threads.
+                    for key in (0..200_000u64).filter(|key| key % 4 == t || key % 4 == (t + 1) % 4)
+                    {
+                        let new = shared.insert(&key) == everbloom::filter::Seen::New;
+                        fresh.fetch_add(new.into(), std::sync::atomic::Ordering::Relaxed);
+                        assert!(shared.contains(&key));
+                    }
+                });
+            }
+        });
+        assert!(fresh.into_inner() <= 400_000);
+        let together = shared.into_blocked();
+        assert_eq!(together.bits(), alone.bits());
+        let items = together.head().items as f64;
+        assert!((items / 200_000.0 - 1.0).abs() < 0.02, "{items}");
+    }
+    let mixed = BlockedBloom::with_shape(8, 512, 7, None, Hasher::default()).unwrap();
+    assert!(mixed.into_atomic().is_err());
+}
