@@ -39,5 +39,6 @@ pub static VARIANTS: &[&Variant] = &[
     &grouping::combinatorial::VARIANT,
     &grouping::omass::VARIANT,
     &grouping::matrix::VARIANT,
+    &growing::forest::VARIANT,
     &membership::split::VARIANT,
 ];

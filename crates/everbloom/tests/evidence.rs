@@ -14,6 +14,7 @@ mod evidence {
     mod distance_sensitive;
     mod egh;
     mod fingerprint_counting;
+    mod forest;
     mod generalized;
     mod invertible;
     mod load_balanced;
