@@ -48,6 +48,7 @@ pub static VARIANTS: &[&Variant] = &[
     &grouping::combinatorial::VARIANT,
     &grouping::omass::VARIANT,
     &grouping::matrix::VARIANT,
+    &growing::forest::VARIANT,
     &membership::split::VARIANT,
     &compact::compressed::VARIANT,
     &compact::compacted::VARIANT,

@@ -15,6 +15,7 @@
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys also leave | [`counting::Counting`], in half the space [`deleting::Ternary`] |
 //! | … and nobody knows how many will come | [`growing::Scalable`] |
+//! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`decaying::Stable`] |
 //! | how often did it come? | [`counting::Counting`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |

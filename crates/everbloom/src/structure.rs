@@ -1,6 +1,9 @@
 //! What stands behind a list entry: a type that can be planned, predicted, built and loaded.
 
+use std::path::Path;
+
 use crate::cells::check_room;
+use crate::codec::pages::{Manifest, Pages};
 use crate::codec::{Decoder, State};
 use crate::error::Result;
 use crate::filter::{Filter, Head, Insert, Record};
@@ -101,6 +104,15 @@ pub struct Ops {
     pub(crate) build: fn(&Request<'_>, &mut Inputs<'_>) -> Result<Box<dyn Filter>>,
     pub(crate) expect: fn(&Request<'_>, &Load) -> Result<Option<Expect>>,
     pub(crate) load: fn(&mut Decoder<'_>) -> Result<Box<dyn Filter>>,
+    /// How it is kept as a folder of pages, where it can be.
+    pub(crate) pages: Option<PageOps>,
+}
+
+/// A filter as a page store, and back.
+#[derive(Debug)]
+pub(crate) struct PageOps {
+    pub(crate) save: fn(&dyn Filter, &Path) -> Result<()>,
+    pub(crate) open: fn(&Pages, &Manifest) -> Result<Box<dyn Filter>>,
 }
 
 impl Ops {
@@ -113,6 +125,7 @@ impl Ops {
             },
             expect: |request, load| Ok(T::expect(&T::plan(request)?, load)),
             load: |src| Ok(Box::new(T::load("filter", src)?)),
+            pages: None,
         }
     }
 }

@@ -22,6 +22,7 @@ mod evidence {
     mod dynamic_count;
     mod egh;
     mod fingerprint_counting;
+    mod forest;
     mod generalized;
     mod golomb;
     mod invertible;

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
+use super::pages::{self, Pages};
 use super::tree::{Decoder, Encoder, Payload};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Filter, Head, MAX_ITEMS};
 use crate::hash::{HashId, Hasher, SecretKey};
+use crate::structure::Ops;
 use crate::variant::Variant;
 
 /// The first eight bytes. 0x89 is not ASCII, CR LF and the lone LF show text conversion, 0x1A stops a
@@ -135,7 +137,7 @@ impl Opener {
         let mut file = File::open(path)?;
         let meta = file.metadata()?;
         if meta.is_dir() {
-            return Err(Error::new(Kind::NotOurs, "is a folder, not a filter file"));
+            return self.open_pages(path, lock);
         }
         // A pipe or a device has no length and cannot be mapped: it is read to its end.
         if self.access == Access::Copy || !meta.is_file() || meta.len() == 0 {
@@ -152,6 +154,20 @@ impl Opener {
             prefix.verify(&map)?;
         }
         self.finish(&prefix, &map, Payload::Map(&map, prefix.payload_start), lock)
+    }
+
+    /// The filter whose pages are in the folder at `path`, all of them read into memory.
+    fn open_pages(&self, path: &Path, lock: Lock) -> Result<Box<dyn Filter>> {
+        if !pages::is_store(path) {
+            return Err(Error::new(Kind::NotOurs, "is a folder, but not a page store"));
+        }
+        let (pages, manifest) = Pages::open_locked(path, 1, self, lock)?;
+        let variant = manifest.variant();
+        let ops = variant.ops.as_ref().and_then(|ops| ops.pages.as_ref());
+        let ops = ops.ok_or_else(|| {
+            Error::corrupt(20, format!("corrupt manifest: a {} filter has no pages", variant.slug))
+        })?;
+        (ops.open)(&pages, &manifest)
     }
 
     /// Magic, major version, length, checksum of the prefix and the tree: in this order.
@@ -201,6 +217,23 @@ impl Opener {
         payload: Payload<'_>,
         lock: Lock,
     ) -> Result<Box<dyn Filter>> {
+        let (variant, ops, head) = self.head(bytes, lock)?;
+        let tree = &bytes[PREFIX..PREFIX + prefix.tree_len];
+        let expanded = self.limits.expanded;
+        let mut decoder =
+            Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, variant, head);
+        let filter = (ops.load)(&mut decoder)?;
+        decoder.finish()?;
+        Ok(filter)
+    }
+
+    /// What bytes 12 to 55 say, of a file and of a manifest alike: features, variant, hash, seed, items
+    /// and targets.
+    pub(super) fn head(
+        &self,
+        bytes: &[u8],
+        lock: Lock,
+    ) -> Result<(&'static Variant, &'static Ops, Head)> {
         let required = u32_at(bytes, 12);
         if required != 0 {
             return Err(Error::new(
@@ -236,19 +269,13 @@ impl Opener {
             fnr: rate_at(bytes, 48)?,
             form: variant.forms[0].name,
         };
-        let tree = &bytes[PREFIX..PREFIX + prefix.tree_len];
-        let expanded = self.limits.expanded;
-        let mut decoder =
-            Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, variant, head);
-        let filter = (ops.load)(&mut decoder)?;
-        decoder.finish()?;
-        Ok(filter)
+        Ok((variant, ops, head))
     }
 }
 
 /// Whether a keyed filter may be decoded without its key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lock {
+pub(super) enum Lock {
     Closed,
     Open,
 }
@@ -349,8 +376,24 @@ pub fn to_bytes(filter: &dyn Filter) -> Vec<u8> {
 /// Writes the file of a filter at `path`, or leaves what was there.
 ///
 /// The bytes go to a temporary file beside it, which is synced, renamed over `path`, and made durable
-/// by syncing the folder. A path that is not a regular file (a pipe, a device) is written directly.
+/// by syncing the folder. A path that is not a regular file (a pipe, a device) is written directly. A path
+/// that is a folder, or ends with a slash, becomes a page store, where the variant has one.
 pub fn save(filter: &dyn Filter, path: &Path) -> Result<()> {
+    let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if slash || path.is_dir() {
+        let variant = filter.variant();
+        return match variant.ops.as_ref().and_then(|ops| ops.pages.as_ref()) {
+            Some(pages) => (pages.save)(filter, path),
+            None => Err(Error::new(
+                Kind::Unsupported,
+                format!(
+                    "{} is a folder, and a {} filter has no pages to put there: name a file",
+                    path.display(),
+                    variant.slug
+                ),
+            )),
+        };
+    }
     save_at(filter, path)
         .map_err(|e| Error::from(e).context(format!("cannot write {}", path.display())))
 }
@@ -362,6 +405,16 @@ fn save_at(filter: &dyn Filter, path: &Path) -> io::Result<()> {
         write(filter, &mut device)?;
         return device.flush();
     }
+    replace(path, |out| write(filter, out))
+}
+
+/// Puts what `fill` writes in place of the file at `path`, whole or not at all: a temporary file beside it
+/// is synced, renamed over `path`, and made durable by syncing the folder.
+pub(super) fn replace(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let existing = fs::metadata(path).ok();
     // A symbolic link stays one: what it points to is replaced.
     let path = if existing.is_some() { fs::canonicalize(path)? } else { path.to_path_buf() };
     let folder = match path.parent() {
@@ -379,7 +432,7 @@ fn save_at(filter: &dyn Filter, path: &Path) -> io::Result<()> {
     let mut temporary = builder.tempfile_in(folder)?;
     {
         let mut out = io::BufWriter::with_capacity(1 << 20, temporary.as_file_mut());
-        write(filter, &mut out)?;
+        fill(&mut out)?;
         out.flush()?;
     }
     temporary.as_file().sync_all()?;
@@ -400,22 +453,8 @@ fn write(filter: &dyn Filter, out: &mut dyn Write) -> io::Result<()> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "the filter is too large"))?;
 
     let mut header = Vec::with_capacity(lengths.payload_start as usize);
-    header.extend_from_slice(&MAGIC);
-    header.extend_from_slice(&MAJOR.to_le_bytes());
-    header.extend_from_slice(&MINOR.to_le_bytes());
-    header.extend_from_slice(&[0; 8]); // required and optional feature bits: none yet
-    header.extend_from_slice(&filter.variant().id.to_le_bytes());
-    header.extend_from_slice(&(head.hasher.id() as u16).to_le_bytes());
-    let rate = |rate: Option<f64>| rate.map_or(NO_RATE, f64::to_bits);
-    let words = [
-        head.hasher.seed(),
-        head.items,
-        rate(head.fpr),
-        rate(head.fnr),
-        tree_len,
-        payload_len,
-        lengths.file,
-    ];
+    push_head(&mut header, MAGIC, filter.variant(), head);
+    let words = [tree_len, payload_len, lengths.file];
     words.iter().for_each(|word| header.extend_from_slice(&word.to_le_bytes()));
     header.extend_from_slice(&encoder.tree);
     header.extend_from_slice(&crc32c::crc32c(&header).to_le_bytes());
@@ -428,6 +467,19 @@ fn write(filter: &dyn Filter, out: &mut dyn Write) -> io::Result<()> {
         chunks.pad()?;
     }
     chunks.finish()
+}
+
+/// The first 56 bytes of a file or a manifest: all that [`Opener::head`] reads, and what stands before it.
+pub(super) fn push_head(out: &mut Vec<u8>, magic: [u8; 8], variant: &Variant, head: &Head) {
+    out.extend_from_slice(&magic);
+    out.extend_from_slice(&MAJOR.to_le_bytes());
+    out.extend_from_slice(&MINOR.to_le_bytes());
+    out.extend_from_slice(&[0; 8]); // required and optional feature bits: none yet
+    out.extend_from_slice(&variant.id.to_le_bytes());
+    out.extend_from_slice(&(head.hasher.id() as u16).to_le_bytes());
+    let rate = |rate: Option<f64>| rate.map_or(NO_RATE, f64::to_bits);
+    let words = [head.hasher.seed(), head.items, rate(head.fpr), rate(head.fnr)];
+    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
 }
 
 /// Passes the payload on and checksums it by chunks.
@@ -506,14 +558,14 @@ fn rate_at(bytes: &[u8], at: usize) -> Result<Option<f64>> {
     }
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap_or_default())
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default())
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
 }

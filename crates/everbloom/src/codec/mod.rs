@@ -6,6 +6,7 @@
 //! variant's own check of cross-field invariants.
 
 mod file;
+pub mod pages;
 mod tree;
 
 pub use file::{Access, Inspection, Limits, MAGIC, MAJOR, MINOR, Opener, save, to_bytes};

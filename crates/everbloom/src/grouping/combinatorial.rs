@@ -42,6 +42,8 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::{
     Answer, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Verdict, face, fact, real,
 };
+pub use crate::grouping::code::Code;
+use crate::grouping::code::{MAX_CODE_BITS, choose};
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
 use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::label_of;
@@ -69,93 +71,6 @@ pub struct Combinatorial {
 }
 
 state!(Combinatorial { head, groups, capacity, code, probe, cells });
-
-/// A code word of Ψ bits for each group: with `weight` ones, or with any number of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Ψ.
-    pub bits: u32,
-    /// θ, or 0 where weights differ.
-    pub weight: u32,
-}
-
-state!(Code { bits, weight });
-
-/// Widest code that is read back as a word.
-const MAX_CODE_BITS: u32 = 64;
-
-/// C(n, k), or the largest number there is.
-fn choose(n: u32, k: u32) -> u64 {
-    let mut c = 1u128;
-    for i in 0..u128::from(k.min(n.saturating_sub(k))) {
-        c = c.saturating_mul(u128::from(n) - i) / (i + 1);
-    }
-    if k > n { 0 } else { u64::try_from(c).unwrap_or(u64::MAX) }
-}
-
-impl Code {
-    /// The shortest code of fixed weight for `groups` groups, and of those the lightest.
-    pub fn shortest(groups: u64) -> Self {
-        let lightest = |bits| (1..=bits).find(|&w| choose(bits, w) >= groups);
-        let found = (1..=MAX_CODE_BITS).find_map(|bits| Some((bits, lightest(bits)?)));
-        let (bits, weight) = found.unwrap_or((MAX_CODE_BITS, MAX_CODE_BITS / 2));
-        Self { bits, weight }
-    }
-
-    /// How many groups have a code.
-    pub fn room(&self) -> u64 {
-        match self.weight {
-            0 => u64::MAX >> (64 - self.bits.clamp(1, 64)),
-            weight => choose(self.bits, weight),
-        }
-    }
-
-    /// The code of group `g`: the number g + 1 in binary, or the g-th subset of `weight` bits in
-    /// colexicographic order. For at most 64 bits.
-    pub fn word(&self, g: u64) -> u64 {
-        if self.weight == 0 {
-            return g + 1;
-        }
-        let (mut rest, mut word) = (g, 0);
-        for left in (1..=self.weight).rev() {
-            let bit = (0..self.bits).rev().find(|&bit| choose(bit, left) <= rest).unwrap_or(0);
-            rest -= choose(bit, left).min(rest);
-            word |= 1 << bit;
-        }
-        word
-    }
-
-    /// The group whose code this is.
-    pub fn group(&self, word: u64) -> Option<u64> {
-        if self.weight == 0 {
-            return word.checked_sub(1);
-        }
-        let ones = (0..self.bits.min(64)).filter(|bit| word >> bit & 1 == 1);
-        let rank = (1..).zip(ones).map(|(i, bit)| choose(bit, i)).sum();
-        (word.count_ones() == self.weight).then_some(rank)
-    }
-
-    /// Calls `f` with the place of every one in the code of group `g`.
-    fn each(&self, g: u64, mut f: impl FnMut(u64)) {
-        // The code of one filter per group, however many there are.
-        if self.weight == 1 {
-            return f(g);
-        }
-        let mut rest = self.word(g);
-        while rest != 0 {
-            f(rest.trailing_zeros().into());
-            rest &= rest - 1;
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.bits > 0 && self.weight <= self.bits {
-            Ok(())
-        } else {
-            Err(Error::corrupt(0, "corrupt filter: a code of more ones than bits"))
-        }
-    }
-}
 
 /// P(a member is classified right), (1 − e)^{Ψ−θ}.
 pub fn classified(e: f64, code: Code) -> f64 {
@@ -520,7 +435,7 @@ impl Shape {
 impl Structure for Combinatorial {
     type Shape = Shape;
 
-    /// The rate bounds both errors, see [`Shape::chance`]. Arrays are all sized for the one that most
+    /// The rate bounds both errors: strangers accepted, and members not classified. Arrays are all sized for the one that most
     /// groups use, if groups are of equal size.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let mut shape = Shape::coded(request)?;

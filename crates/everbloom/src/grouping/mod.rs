@@ -4,6 +4,7 @@
 //! it; one that names none asks for all the groups the key may be in. Rates are those of queries that
 //! name a group, unless a variant says otherwise.
 
+mod code;
 pub mod combinatorial;
 pub(crate) mod groups;
 pub mod load_balanced;
