@@ -119,7 +119,7 @@ impl Golomb {
     ) -> Result<Self> {
         let planned = (keys.len() as u64).max(1);
         let shape = Shape { planned, spread, parameter: Parameter::Fixed(b.max(1)), interval };
-        range(planned, spread)?;
+        worth_while(b.max(1), range(planned, spread)? / planned)?;
         let digests = keys.iter().map(|key| hasher.digest(key)).collect();
         Ok(Self::code(&shape, Head::new(hasher, GOLOMB), digests))
     }
@@ -268,6 +268,17 @@ fn range(planned: u64, spread: u64) -> Result<u64> {
     })
 }
 
+/// Refuses a b so small that gaps of `mean` would be written nearly in unary.
+fn worth_while(b: u64, mean: u64) -> Result<()> {
+    if mean / b <= MAX_STEPS {
+        return Ok(());
+    }
+    Err(Error::parameter(format!(
+        "b = {b} writes gaps of {mean} on average with some {} ones each: take a larger one",
+        mean / b
+    )))
+}
+
 /// The largest F: numbers come from 64 bits of hash, which have to be spread evenly.
 const MAX_RANGE: u64 = 1 << 62;
 
@@ -375,14 +386,7 @@ impl Structure for Golomb {
         let (n, p) = request.items_and_rate(bits)?;
         let shape = shape(n, p);
         let range = range(n, shape.spread)?;
-        // A tiny b for large gaps would write them in unary.
-        if let Some(b) = fixed.filter(|b| range / n / b > MAX_STEPS) {
-            return Err(Error::parameter(format!(
-                "b = {b} writes gaps of {} on average with some {} ones each: take a larger one",
-                range / n,
-                range / n / b
-            )));
-        }
+        fixed.map_or(Ok(()), |b| worth_while(b, range / n))?;
         Ok(shape)
     }
 
@@ -443,7 +447,7 @@ const RICE: &str = "rice";
 const INTERVAL: u64 = 128;
 
 /// The longest unary number that is worth while, on average.
-const MAX_STEPS: u64 = 1 << 16;
+const MAX_STEPS: u64 = 1 << 10;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {

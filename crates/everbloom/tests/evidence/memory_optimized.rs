@@ -68,6 +68,17 @@ fn i11_every_candidate_is_chosen_equally_often() {
 }
 
 #[test]
+fn i11_the_selector_is_independent_of_the_candidates() {
+    // If the first candidate were chosen by the word it starts from, it would lie in the first quarter:
+    // 60.2 % of the bits would be ones in place of 63.2 %.
+    let (m, n) = (100_000, 100_000);
+    let filter = filter(m, 4, n, 1);
+    let (mean, sd) = (theory::fill(1e5, 1e5), theory::fill_sd(1e5, 1e5));
+    let fill = filter.fill().unwrap();
+    assert!((fill - mean).abs() < 5.0 * sd, "{fill}, expected {mean} ± {sd}");
+}
+
+#[test]
 fn i11_only_the_chosen_bit_is_asked_for() {
     // Of a lone key's k candidates only one is set: asking all would miss it.
     for key in 0..200u64 {
