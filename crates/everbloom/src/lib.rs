@@ -4,8 +4,11 @@
 //! |---|---|
 //! | is this key in the set? | [`membership::Bloom`], shared between threads as [`membership::AtomicBloom`] |
 //! | … at one cache miss per key | [`membership::BlockedBloom`] |
-//! | … with one slice of memory per hash | [`membership::PartitionedBloom`] |
 //! | … with rows that fill independently | [`membership::Split`] |
+//! | … at one memory access, or a few | [`membership::BloomG`] |
+//! | … with one slice of memory per hash | [`membership::PartitionedBloom`], in banks [`membership::Banked`], by one hash value [`membership::OneHash`] |
+//! | … in memory whose bits may flip | [`membership::SoftError`] |
+//! | … in a set that never changes, in few bits | [`compact::PerfectHash`]; how few there can be: [`theory::bound`] |
 //! | … in a filter that someone else may have filled | [`membership::Generalized`] |
 //! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
 //! | … and some non-members are known | [`membership::YesNo`], [`membership::Retouched`], [`membership::Optihash`], [`membership::Multistage`], [`membership::Complement`], [`membership::CrossChecking`] |

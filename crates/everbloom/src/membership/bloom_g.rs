@@ -1,4 +1,4 @@
-//! Bloom-1 and Bloom-g (Qiao, Li, Chen 2011; catalogue I5; S3 §V-B, ref. 92).
+//! Bloom-1 and Bloom-g (Qiao, Li, Chen 2014; catalogue I5; S3 §V-B, ref. 92).
 //!
 //! The bits are words that memory delivers in one piece. Bloom-1 puts all k bits of a key into one word,
 //! so that a query costs one access; Bloom-g spreads them over g words, k/g in each:
@@ -237,47 +237,8 @@ pub fn false_positives_classic(word: u64, bits_per_item: f64, k: u32, g: u32) ->
 }
 
 /// [`false_positives`] with different bits in each word.
-///
-/// A word passes if the keys that met in it cover the k' bits asked for. Followed key by key: of u that
-/// are still uncovered, the next key covers j with hypergeometric probability.
 pub fn false_positives_distinct(word: u64, bits_per_item: f64, k: u32, g: u32) -> f64 {
-    let inside = k / g.max(1);
-    let take = f64::from(inside).min(word as f64);
-    let size = inside.min(word as u32) as usize;
-    // uncovered[u]: probability that u of the bits are uncovered so far.
-    let mut uncovered = vec![0.0; size + 1];
-    uncovered[size] = 1.0;
-    // next[u][j]: probability that k' of w bits contain exactly j of u given ones.
-    let choose = |n: f64, r: f64| {
-        libm::exp(libm::lgamma(n + 1.0) - libm::lgamma(r + 1.0) - libm::lgamma(n - r + 1.0))
-    };
-    let all = choose(word as f64, take);
-    let next: Vec<Vec<f64>> = (0..=size)
-        .map(|u| {
-            let (u_real, w) = (u as f64, word as f64);
-            (0..=u)
-                .map(|j| {
-                    let others = take - j as f64;
-                    if others > w - u_real {
-                        return 0.0;
-                    }
-                    choose(u_real, j as f64) * choose(w - u_real, others) / all
-                })
-                .collect()
-        })
-        .collect();
-    let per_word = theory::over_blocks(word, bits_per_item / f64::from(g), inside, |items| {
-        if items > 0 {
-            let mut after = vec![0.0; size + 1];
-            for (u, p) in uncovered.iter().enumerate() {
-                for (j, q) in next[u].iter().enumerate() {
-                    after[u - j] += p * q;
-                }
-            }
-            uncovered = after;
-        }
-        uncovered[0]
-    });
+    let per_word = theory::fpr_distinct(word, bits_per_item / f64::from(g), k / g.max(1));
     libm::pow(per_word, f64::from(g))
 }
 
@@ -524,7 +485,8 @@ pub static VARIANT: Variant = Variant {
     entry: "I5",
     kind: EntryKind::Filter,
     name: "Bloom-1 and Bloom-g",
-    paper: "Y. Qiao, T. Li, S. Chen, One memory access Bloom filters and their generalization, INFOCOM 2011",
+    paper: "Y. Qiao, T. Li, S. Chen, Fast Bloom filters and their generalization, IEEE Trans. Parallel and \
+            Distributed Systems 25(1), 2014",
     family: "membership",
     needs: &["membership", "merge", "fast"],
     input: Input::KEYS,

@@ -1,4 +1,5 @@
-//! A Bloom filter that survives flipped bits (catalogue I20; S3 §VIII-C4, refs. 146 and 147).
+//! A Bloom filter that survives flipped bits (Reviriego and others 2015, Sánchez-Macián and others 2017;
+//! catalogue I20; S3 §VIII-C4, refs. 146 and 147).
 //!
 //! Radiation and weak cells flip bits of memory now and then. A 0 that becomes a 1 costs a few false
 //! positives; a 1 that becomes a 0 makes members vanish, which a Bloom filter promises never to do. One
@@ -468,8 +469,9 @@ pub static VARIANT: Variant = Variant {
     entry: "I20",
     kind: EntryKind::Filter,
     name: "Bloom filter protected against soft errors",
-    paper: "L. Luo, D. Guo, R. T. B. Ma, O. Rottenstreich, X. Luo, Optimizing Bloom filter: challenges, \
-            solutions, and comparisons, IEEE Comm. Surveys & Tutorials 21(2), 2019, §VIII-C4",
+    paper: "P. Reviriego, S. Pontarelli, J. A. Maestro, M. Ottavi, A method to protect Bloom filters from soft \
+            errors, DFT 2015; A. Sánchez-Macián, P. Reviriego, J. A. Maestro, S. Liu, Single event transient \
+            tolerant Bloom filter implementations, IEEE Trans. Computers 66(10), 2017",
     family: "membership",
     needs: &["membership", "merge", "estimate", "fold", "faults"],
     input: Input::KEYS,

@@ -11,6 +11,8 @@
 //!    └─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┴─┘
 //! ```
 //!
+//! (Extended double hashing adds some f(i): with (i³ − i)/6 it is [`enhanced`](super::enhanced).)
+//!
 //! In large ranges that is as good as k independent hashes. In small ones it is not: two keys that agree
 //! in both values mod m meet in all k cells (about n/m² of all foreign keys), and progressions overlap in
 //! long runs. At c = 10 and k = 7 the rate is 10 % too high in 1000 cells, and twice what it should be

@@ -153,6 +153,20 @@ fn f3_f4_rates_in_small_and_large_ranges() {
 }
 
 #[test]
+fn f3_f4_keys_of_equal_pairs_meet_in_every_cell() {
+    // With 30 probes no chance passes 0.44^30 of the time; what passes shares both values mod m with a
+    // member, n/m² of all. In plain double hashing so do those that run the same way backwards, and
+    // most of those one step ahead or behind.
+    let (m, n, k, filters, queries) = (257u64, 5u64, 30, 100, 100_000);
+    let pairs = n as f64 / (m * m) as f64;
+    let (enhanced, double) = (Enhanced::new(m, k), Double::new(m, k));
+    let (rate_enhanced, error) = rate(m, n, filters, queries, |d| enhanced.indices(d));
+    assert!((rate_enhanced - pairs).abs() < 4.5 * error, "{rate_enhanced} ± {error}, {pairs}");
+    let (rate_double, _) = rate(m, n, filters, queries, |d| double.indices(d));
+    assert!(rate_double > 2.0 * pairs && rate_double < 8.0 * pairs, "{rate_double}, {pairs}");
+}
+
+#[test]
 fn f3_f4_are_schemes_of_the_standard_filter() {
     let bloom = Variant::by_slug("bloom").unwrap();
     let keys: Vec<[u8; 8]> = (0..100u64).map(u64::to_le_bytes).collect();

@@ -87,7 +87,8 @@ fn i20_even_flips_are_not_seen() {
 
 #[test]
 fn i20_an_insertion_repairs_before_it_writes() {
-    // A flip, then insertions that write to the same word: recomputing parity would hide it.
+    // A flip, then insertions that write to the same word: parity computed anew would hide it. They leave
+    // no fault behind: 160 probes meet all of 10 words.
     for bit in 0..64 {
         let mut filter = filter(640, 4, 64, 60, 4);
         filter.flip(bit).unwrap();
@@ -95,7 +96,7 @@ fn i20_an_insertion_repairs_before_it_writes() {
             filter.insert(&key);
         });
         assert!((0..60u64).chain(1000..1040).all(|key| filter.contains(&key)), "bit {bit}");
-        assert!(filter.repaired() + filter.faults() == 1);
+        assert_eq!((filter.repaired(), filter.faults()), (1, 0));
     }
 }
 
