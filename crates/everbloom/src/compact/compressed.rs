@@ -378,7 +378,7 @@ impl Merge for Compressed {
 
 const FORM: &str = "standard";
 
-/// Three times the memory sends a twentieth less at 1 %, and halves the rate at 16 bits sent; the next
+/// Up to three times the memory sends 7 % less at a rate of 1 %, and halves the rate at 16 bits sent; the next
 /// steps cost far more memory and gain less.
 const STRETCH: f64 = 3.0;
 
