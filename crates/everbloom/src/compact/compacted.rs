@@ -24,7 +24,7 @@
 //! set. Here it depends on the column and on the filter's seed alone.
 //!
 //! **Use it** to see what shortening without a coder costs: where both sides can code, `compressed` is
-//! smaller and loses nothing. At 1 % the one-sided form takes 12 bits a key and the lossy one 43 to miss
+//! smaller and loses nothing. At 1 % the one-sided form takes 12 bits a key and the lossy one 44 to miss
 //! 10 % of the members, where the standard filter takes 9.6. **Don't** where a missed member matters.
 
 use crate::cells::{Bits, Packed, check_room};

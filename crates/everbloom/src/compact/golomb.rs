@@ -5,9 +5,10 @@
 //! other in Golomb's code:
 //!
 //! ```text
-//!   numbers   3        14   17            32        41     of F = 50, N = 10
-//!   gaps      3        11   3             15        9
-//!   codes     0 011    10 100  0 011      10 …             ⌊gap/b⌋ in unary, gap mod b in binary
+//!   numbers   3         14        17        32        41        of F = 50: n = 5, N = 10
+//!   gaps      3         11        3         15        9
+//!   codes     0 100     10 101    0 100     110 010   10 011    b = 7: ⌊gap/b⌋ in unary, gap mod b
+//!                                                               in truncated binary
 //! ```
 //!
 //! A key that was not in the set meets one of the numbers with probability n/F = 1/N. Gaps of a random set
