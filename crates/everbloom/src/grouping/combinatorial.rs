@@ -435,8 +435,8 @@ impl Shape {
 impl Structure for Combinatorial {
     type Shape = Shape;
 
-    /// The rate bounds both errors: strangers accepted, and members not classified. Arrays are all sized for the one that most
-    /// groups use, if groups are of equal size.
+    /// The rate bounds both errors: strangers accepted, and members not classified. Arrays are all sized
+    /// for the one that most groups use, if groups are of equal size.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let mut shape = Shape::coded(request)?;
         let most = shape.uses().into_iter().max().unwrap_or(0) as f64 / shape.groups as f64;

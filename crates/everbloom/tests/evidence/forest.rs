@@ -84,6 +84,7 @@ fn i13_rate_of_full_layers() {
                 forest = before;
             }
             key += 1;
+            assert!(key < 100_000, "pages do not fill");
         }
         layers = layers.max(forest.layers());
         predicted += forest.now().fpr.expect("a rate") / FILTERS as f64;
