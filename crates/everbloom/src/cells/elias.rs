@@ -154,13 +154,13 @@ impl Elias {
         self.rows.bits()
     }
 
-    /// Where the code of counter `i` begins in its row, N, and where its N lowest bits are.
+    /// Where the code of counter `i` begins in its row, its bits, and the counter.
     #[inline]
     fn find(&self, i: u64) -> Option<(u64, u64, u64)> {
         let row = self.rows.row(i / ROW);
         let at = self.code.skip(row, i % ROW)?;
         let (n, low) = self.code.head(row, at)?;
-        Some((at, n, low))
+        Some((at, low + n - at, Self::value(row, n, low)))
     }
 
     fn value(row: Row<'_>, n: u64, low: u64) -> u64 {
@@ -170,8 +170,7 @@ impl Elias {
     /// The counter at `i`.
     #[inline]
     pub fn get(&self, i: u64) -> u64 {
-        let found = self.find(i);
-        found.map_or(0, |(_, n, low)| Self::value(self.rows.row(i / ROW), n, low))
+        self.find(i).map_or(0, |(_, _, value)| value)
     }
 
     /// Writes the counter at `i`, at most [`MAX_ITEMS`].
@@ -182,12 +181,11 @@ impl Elias {
     /// Writes what `change` makes of the counter at `i`, at most [`MAX_ITEMS`]; returns what it was.
     #[inline]
     pub fn change(&mut self, i: u64, change: impl FnOnce(u64) -> u64) -> u64 {
-        let Some((at, n, low)) = self.find(i) else { return 0 };
-        let before = Self::value(self.rows.row(i / ROW), n, low);
+        let Some((at, old, before)) = self.find(i) else { return 0 };
         let after = change(before).min(MAX_ITEMS);
         if after != before {
             let (code, bits) = (self.code.of(after + 1), self.code.bits(after + 1));
-            self.rows.replace(i / ROW, at, low + n - at, code, bits);
+            self.rows.replace(i / ROW, at, old, code, bits);
         }
         before
     }

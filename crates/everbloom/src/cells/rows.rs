@@ -116,18 +116,33 @@ impl Rows {
     }
 
     /// Puts the `new` ≤ 128 lowest bits of `value` in the place of `old` bits at `at`, which the row has.
+    #[inline]
     pub fn replace(&mut self, row: u64, at: u64, old: u64, value: u128, new: u64) {
-        let view = self.row(row);
+        let span = self.span(row);
+        let view = Row { words: &self.words[span.clone()] };
         let length = view.len();
         debug_assert!(at + old <= length && new <= 128);
-        if old == new {
-            let span = self.span(row);
-            let words = &mut self.words.make_mut()[span];
-            clear(words, at, new.min(64));
-            clear(words, at + 64, new.saturating_sub(64));
-            write(words, at, value as u64, new.min(64));
-            return write(words, at + 64, (value >> 64) as u64, new.saturating_sub(64));
+        if words_for(length - old + new) != span.len() || old.abs_diff(new) > 63 {
+            return self.replace_and_move(row, at, old, value, new);
         }
+        let words = &mut self.words.make_mut()[span];
+        if new > old {
+            open(words, at + old, new - old);
+        } else if new < old {
+            close(words, at + new, old - new);
+        }
+        clear(words, at, new.min(64));
+        clear(words, at + 64, new.saturating_sub(64));
+        write(words, at, value as u64, new.min(64));
+        write(words, at + 64, (value >> 64) as u64, new.saturating_sub(64));
+        self.bits = self.bits - old + new;
+    }
+
+    /// [`Rows::replace`] where the row gets another number of words, or more than a word moves.
+    #[cold]
+    fn replace_and_move(&mut self, row: u64, at: u64, old: u64, value: u128, new: u64) {
+        let view = self.row(row);
+        let length = view.len();
         // What follows, with the one that ends the row.
         let tail_bits = length + 1 - at - old;
         let pieces = (0..tail_bits.div_ceil(64)).map(|i| view.read(at + old + 64 * i));
@@ -232,6 +247,27 @@ fn entry(row: u64) -> u64 {
 /// Words that hold `length` bits and the one after them.
 fn words_for(length: u64) -> usize {
     (length / 64) as usize + 1
+}
+
+/// Moves the bits from `at` on up by `by`, 1 to 63; those at the very end are zero.
+fn open(words: &mut [u64], at: u64, by: u64) {
+    let (word, low) = ((at / 64) as usize, (1u64 << (at % 64)) - 1);
+    for w in (word + 1..words.len()).rev() {
+        let below = if w == word + 1 { words[w - 1] & !low } else { words[w - 1] };
+        words[w] = words[w] << by | below >> (64 - by);
+    }
+    words[word] = words[word] & low | (words[word] & !low) << by;
+}
+
+/// Drops `by` bits at `at`, 1 to 63, and moves those after them down.
+fn close(words: &mut [u64], at: u64, by: u64) {
+    let (word, low) = ((at / 64) as usize, (1u64 << (at % 64)) - 1);
+    let kept = words[word] & low;
+    for w in word..words.len() {
+        let above = words.get(w + 1).map_or(0, |next| next << (64 - by));
+        words[w] = words[w] >> by | above;
+    }
+    words[word] = kept | words[word] & !low;
 }
 
 /// Zeroes `width` ≤ 64 bits.

@@ -68,8 +68,14 @@ pub(crate) fn contains<T: Tally>(tally: &T, probe: &Probe, digest: Digest) -> bo
 }
 
 /// How often a key was inserted, as its least counter tells; one that several of the key's hashes share
-/// is divided by their number.
+/// is divided by their number. Stops at the first that says never.
 pub(crate) fn count<T: Tally>(tally: &T, probe: &Probe, digest: Digest) -> u64 {
-    let share = |(cell, hashes): &(u64, u64)| tally.get(*cell) / hashes;
-    hits(probe, digest).iter().map(share).min().unwrap_or(0)
+    let mut least = u64::MAX;
+    for (cell, hashes) in hits(probe, digest) {
+        least = least.min(tally.get(cell) / hashes);
+        if least == 0 {
+            break;
+        }
+    }
+    least
 }

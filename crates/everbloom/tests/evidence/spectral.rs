@@ -247,7 +247,7 @@ fn c3_single_minima_move_with_their_count() {
     }
     // Whose least counter stood together with another stayed, but for a marker that is another's.
     let moved = (0..60u64).filter(|key| filter.is_moved(key)).count() as u64;
-    assert!(alone > 10 && moved >= alone && moved <= alone + 3, "{moved}, {alone}");
+    assert!(alone >= 2 && moved >= alone && moved <= alone + 3, "{moved}, {alone}");
     // Once moved, both filters count on and back.
     let key = (0..60u64).find(|key| filter.is_moved(key)).expect("some moved");
     let before = filter.count(&key);
