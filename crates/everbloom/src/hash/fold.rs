@@ -22,17 +22,23 @@ pub(super) fn start(seed: u64) -> u64 {
     mix64(seed ^ K3)
 }
 
-/// The digest of a key.
-#[inline]
-pub(super) fn digest(bytes: &[u8], seed: u64, start: u64) -> Digest {
-    let h1 = match <[u8; 8]>::try_from(bytes) {
-        Ok(word) => fold(fold(u64::from_le_bytes(word) ^ start, K1) ^ start, K2),
-        Err(_) => xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed),
-    };
+/// The digest of a key of eight bytes.
+#[inline(always)]
+pub(super) fn digest_word(word: u64, start: u64) -> Digest {
+    digest_of(fold(fold(word ^ start, K1) ^ start, K2))
+}
+
+/// The digest of a key of any other length.
+pub(super) fn digest(bytes: &[u8], seed: u64) -> Digest {
+    digest_of(xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed))
+}
+
+#[inline(always)]
+fn digest_of(h1: u64) -> Digest {
     Digest { h1, h2: h1.wrapping_mul(K3) }
 }
 
-#[inline]
+#[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64

@@ -10,6 +10,7 @@ mod fold;
 mod generator;
 mod key;
 mod secret;
+mod xxh64;
 
 pub use generator::Generator;
 pub use key::Key;
@@ -188,15 +189,24 @@ impl Hasher {
     }
 
     /// The digest of a key.
-    #[inline]
+    ///
+    /// Inlined with the hashes of the fastest filters, so that a key of known length costs a few
+    /// instructions and a loop over keys asks only once which hash it is; the others are a call away.
+    #[inline(always)]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        key.with_bytes(|bytes| self.digest_bytes(bytes))
+        key.with_bytes(
+            #[inline(always)]
+            |bytes| match (self.id, <[u8; 8]>::try_from(bytes)) {
+                (HashId::Fold64, Ok(word)) => fold::digest_word(u64::from_le_bytes(word), self.start),
+                (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(u64::from_le_bytes(word), self.seed)),
+                _ => self.digest_bytes(bytes),
+            },
+        )
     }
 
-    #[inline]
     fn digest_bytes(&self, bytes: &[u8]) -> Digest {
         match self.id {
-            HashId::Fold64 => fold::digest(bytes, self.seed, self.start),
+            HashId::Fold64 => fold::digest(bytes, self.seed),
             HashId::Xxh3_128 => {
                 let h = xxhash_rust::xxh3::xxh3_128_with_seed(bytes, self.seed);
                 Digest { h1: h as u64, h2: (h >> 64) as u64 }

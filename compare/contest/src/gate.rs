@@ -1,0 +1,285 @@
+//! The promises, each as a ratio of ours to a peer in the same run, and whether it is kept.
+
+use everbloom::membership::BlockedBloom;
+
+use crate::measure::{self, Case, Result, Round, median};
+use crate::subject::{Contestant, contestant};
+use crate::{floor, strings};
+
+/// A promise and what came of it.
+pub struct Line {
+    pub what: String,
+    pub peer: String,
+    pub ours: f64,
+    pub theirs: f64,
+    pub limit: f64,
+}
+
+impl Line {
+    pub fn ratio(&self) -> f64 {
+        self.ours / self.theirs
+    }
+
+    pub fn kept(&self) -> bool {
+        self.ratio() <= self.limit
+    }
+}
+
+/// An operation of a round.
+#[derive(Clone, Copy)]
+enum Op {
+    Fill,
+    Hit,
+    Miss,
+}
+
+impl Op {
+    fn name(self) -> &'static str {
+        match self {
+            Op::Fill => "insert",
+            Op::Hit => "hit",
+            Op::Miss => "miss",
+        }
+    }
+
+    fn of(self, round: &Round) -> f64 {
+        match self {
+            Op::Fill => round.fill,
+            Op::Hit => round.hit,
+            Op::Miss => round.miss,
+        }
+    }
+}
+
+/// The cases of the promises.
+pub fn cases(sizes: &[u64]) -> Vec<Case> {
+    let of = |&items: &u64| [0.01, 0.001].map(|rate| Case { items, rate });
+    sizes.iter().flat_map(of).collect()
+}
+
+/// Who takes part in the promises.
+pub fn contestants() -> Vec<Contestant> {
+    [
+        "everbloom blocked",
+        "everbloom blocked, batch",
+        "everbloom blocked, concurrent",
+        "everbloom bloom",
+        "everbloom bloom, batch",
+        "everbloom split-block",
+        "everbloom binary-fuse",
+        "everbloom ribbon",
+        "Boost fast_multiblock32<8>",
+        "Boost fast_multiblock32<8>, stride 1",
+        "Boost classic",
+        "fastbloom + foldhash",
+        "fastbloom atomic + foldhash",
+        "sbbf-rs-safe + foldhash",
+        "parquet Sbbf",
+        "xorf BinaryFuse8/16",
+        "ribbon-filter",
+    ]
+    .map(contestant)
+    .to_vec()
+}
+
+/// All promises, from the results of all cases.
+pub fn lines(results: &[Result], sizes: &[u64]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for case in cases(sizes) {
+        let table = Table { results, case };
+        against_boost(&table, &mut lines);
+        against_crates(&table, &mut lines);
+        budgets(&table, &mut lines);
+    }
+    for &items in sizes.iter().filter(|n| **n == 1_000_000) {
+        strings_and_threads(items, results, &mut lines);
+    }
+    if let Some(&items) = sizes.iter().find(|n| **n >= 50_000_000) {
+        memory_floor(items, results, &mut lines);
+    }
+    lines
+}
+
+/// The results of one case.
+struct Table<'a> {
+    results: &'a [Result],
+    case: Case,
+}
+
+impl Table<'_> {
+    fn get(&self, name: &str) -> Option<&Round> {
+        let mine = self.results.iter().find(|r| r.name == name && r.case == self.case);
+        mine.map(|r| &r.median)
+    }
+
+    fn label(&self, what: &str, op: &str) -> String {
+        format!("{what} {op}, {} at {} %", size(self.case.items), self.case.rate * 100.0)
+    }
+
+    /// A promise of one operation of ours against the best of some peers.
+    fn line(&self, ours: (&str, Op), peers: &[&str], peer_op: Op, limit: f64) -> Option<Line> {
+        let mine = ours.1.of(self.get(ours.0)?);
+        let best = |name: &&str| Some((peer_op.of(self.get(name)?), name.to_string()));
+        let (theirs, peer) = peers.iter().filter_map(best).min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let what = self.label(ours.0.trim_start_matches("everbloom "), ours.1.name());
+        Some(Line { what, peer, ours: mine, theirs, limit })
+    }
+}
+
+const BOOST: [&str; 2] = ["Boost fast_multiblock32<8>", "Boost fast_multiblock32<8>, stride 1"];
+
+fn against_boost(table: &Table<'_>, lines: &mut Vec<Line>) {
+    for op in [Op::Hit, Op::Miss, Op::Fill] {
+        lines.extend(table.line(("everbloom blocked", op), &BOOST, op, 1.0));
+        lines.extend(table.line(("everbloom bloom", op), &["Boost classic"], op, 1.0));
+    }
+    if table.case.items >= 1_000_000 {
+        for op in [Op::Hit, Op::Miss] {
+            lines.extend(table.line(("everbloom blocked, batch", op), &BOOST, op, 0.8));
+        }
+    }
+}
+
+fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
+    let Case { items, rate } = table.case;
+    let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
+        lines.extend(table.line((ours, op), &[peer], op, limit));
+    };
+    for op in [Op::Hit, Op::Miss] {
+        add("everbloom blocked", op, "sbbf-rs-safe + foldhash", 0.7);
+    }
+    match items {
+        1_000_000 => add("everbloom blocked, batch", Op::Fill, "sbbf-rs-safe + foldhash", 0.7),
+        50_000_000 => add("everbloom blocked, batch", Op::Fill, "sbbf-rs-safe + foldhash", 0.6),
+        _ => {}
+    }
+    add("everbloom blocked", Op::Hit, "fastbloom + foldhash", 0.33);
+    add("everbloom blocked", Op::Miss, "fastbloom + foldhash", 0.22);
+    for op in [Op::Hit, Op::Miss, Op::Fill] {
+        add("everbloom bloom", op, "fastbloom + foldhash", 1.0);
+    }
+    add("everbloom bloom, batch", Op::Miss, "fastbloom + foldhash", 0.45);
+    if items == 50_000_000 {
+        add("everbloom bloom, batch", Op::Fill, "fastbloom + foldhash", 0.5);
+    }
+    if items == 1_000_000 {
+        for op in [Op::Hit, Op::Miss] {
+            add("everbloom split-block", op, "parquet Sbbf", 0.25);
+            add("everbloom ribbon", op, "ribbon-filter", 0.3);
+        }
+        add("everbloom split-block", Op::Fill, "parquet Sbbf", 0.35);
+        add("everbloom ribbon", Op::Fill, "ribbon-filter", 0.5);
+        add("everbloom blocked, concurrent", Op::Fill, "fastbloom atomic + foldhash", 0.6);
+    }
+    if items >= 1_000_000 {
+        for op in [Op::Hit, Op::Miss] {
+            add("everbloom binary-fuse", op, "xorf BinaryFuse8/16", 0.8);
+        }
+        add("everbloom binary-fuse", Op::Fill, "xorf BinaryFuse8/16", 0.85);
+    }
+    let _ = rate;
+}
+
+/// Rates and bits per key: limits of their own, not of a peer.
+fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
+    let Case { items, rate } = table.case;
+    let strict = rate < 0.005;
+    for name in ["everbloom blocked", "everbloom bloom", "everbloom split-block"] {
+        let Some(round) = table.get(name) else { continue };
+        let what = table.label(name.trim_start_matches("everbloom "), "rate");
+        lines.push(Line {
+            what,
+            peer: "target".into(),
+            ours: round.rate,
+            theirs: rate,
+            limit: 1.05,
+        });
+    }
+    let mut bits = |name: &str, most: f64| {
+        let Some(round) = table.get(name) else { return };
+        let what = table.label(name.trim_start_matches("everbloom "), "bits per key");
+        let ours = round.bits_per_key;
+        lines.push(Line { what, peer: "budget".into(), ours, theirs: most, limit: 1.0 });
+    };
+    bits("everbloom bloom", if strict { 14.4 } else { 9.6 });
+    bits("everbloom blocked", if strict { 15.8 } else { 10.3 });
+    if items >= 1_000_000 && !strict {
+        bits("everbloom binary-fuse", 9.05);
+    }
+    if items >= 1_000_000 {
+        let achieved = table.get("everbloom ribbon").map(|round| round.rate);
+        bits("everbloom ribbon", 1.05 * -achieved.unwrap_or(rate).log2());
+    }
+}
+
+fn strings_and_threads(items: u64, results: &[Result], lines: &mut Vec<Line>) {
+    let times = strings::run(items, 0.01);
+    for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
+        let what = format!("blocked {op}, 20-byte strings, {}", size(items));
+        let line = |peer: &str, theirs: f64, limit: f64| Line {
+            what: what.clone(),
+            peer: peer.to_owned(),
+            ours: times.ours[i],
+            theirs,
+            limit,
+        };
+        lines.push(line("sbbf-rs-safe + xxh3", times.sbbf[i], 0.9));
+        lines.push(line("fastbloom + foldhash", times.fastbloom[i], 0.5));
+    }
+    let _ = results;
+    lines.push(two_threads(items));
+}
+
+/// Two threads that insert half of the keys each, against one that inserts all, by the wall clock.
+fn two_threads(items: u64) -> Line {
+    let (keys, _) = measure::keys(items);
+    let fill = |threads: usize| {
+        let filter = BlockedBloom::with_rate(items, 0.01).and_then(BlockedBloom::into_atomic);
+        let filter = filter.expect("a possible goal");
+        let (filter, part) = (&filter, keys.len().div_ceil(threads));
+        measure::wall(|| {
+            std::thread::scope(|scope| {
+                for keys in keys.chunks(part) {
+                    scope.spawn(move || {
+                        keys.iter().for_each(|key| {
+                            filter.insert(key);
+                        });
+                    });
+                }
+            });
+        }) / items as f64
+    };
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    for _ in 0..9 {
+        one.push(fill(1));
+        two.push(fill(2));
+    }
+    Line {
+        what: format!("blocked concurrent insert, {}, 2 threads", size(items)),
+        peer: "own one thread".to_owned(),
+        ours: median(two),
+        theirs: median(one),
+        limit: 0.6,
+    }
+}
+
+fn memory_floor(items: u64, results: &[Result], lines: &mut Vec<Line>) {
+    let table = Table { results, case: Case { items, rate: 0.01 } };
+    let Some(round) = table.get("everbloom blocked, batch") else { return };
+    let bytes = (round.bits_per_key * items as f64 / 8.0) as usize;
+    let theirs = floor::random_lines(bytes, true);
+    for op in [Op::Hit, Op::Miss] {
+        let what = table.label("blocked, batch", op.name());
+        let peer = "cache-line floor, huge pages".to_owned();
+        lines.push(Line { what, peer, ours: op.of(round), theirs, limit: 1.35 });
+    }
+}
+
+/// 10k, 1M.
+pub fn size(items: u64) -> String {
+    match items {
+        n if n >= 1_000_000 && n % 1_000_000 == 0 => format!("{}M", n / 1_000_000),
+        n if n >= 1000 && n % 1000 == 0 => format!("{}k", n / 1000),
+        n => n.to_string(),
+    }
+}

@@ -1,0 +1,70 @@
+//! Everbloom beside its rivals: same keys, same target rate, interleaved rounds, medians, ratios.
+//!
+//! Started by the package around it: `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate]
+//! [SIZES] [--json FILE] [--svg FILE]`. `all` prints a table of every contestant; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
+//! if one is missed. SIZES are numbers of keys, by default 10000,1000000,50000000. A workspace of its own,
+//! so that rivals never slow the build.
+
+mod floor;
+mod gate;
+mod measure;
+mod report;
+mod strings;
+mod subject;
+
+use std::process::ExitCode;
+
+use everbloom::hash::HashId;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
+    let only_gate = args.iter().any(|a| a == "gate");
+    let given: Option<Vec<u64>> =
+        args.iter().find_map(|a| a.split(',').map(|n| n.parse().ok()).collect());
+    let sizes = given.unwrap_or_else(|| vec![10_000, 1_000_000, 50_000_000]);
+
+    println!(
+        "instruction set {}; a 64-bit key is hashed in {:.2} ns (fold-64), {:.2} ns (xxh3-128)",
+        everbloom::cells::instruction_set(),
+        floor::hashing(HashId::Fold64),
+        floor::hashing(HashId::Xxh3_128)
+    );
+    for bytes in [12_500, 1_250_000, 62_500_000, 1 << 30] {
+        let [plain, huge] = [false, true].map(|huge| floor::random_lines(bytes, huge));
+        println!(
+            "random cache lines of {bytes} bytes, asked for ahead: {plain:.2} ns, with huge pages {huge:.2} ns"
+        );
+    }
+    if cfg!(not(boost)) {
+        println!("no C++ compiler when this was built: Boost.Bloom is left out");
+    }
+
+    let contestants = if only_gate { gate::contestants() } else { subject::CONTESTANTS.to_vec() };
+    let mut results = Vec::new();
+    for case in gate::cases(&sizes) {
+        results.extend(measure::run(&contestants, case));
+    }
+    print!("{}", report::table(&results));
+    let lines = gate::lines(&results, &sizes);
+    print!("\n{}", report::gate(&lines));
+    let mut fine = true;
+    if let Some(path) = option("--json") {
+        fine &= write(path, &format!("{:#}\n", report::json(&results, &lines)));
+    }
+    if let Some(path) = option("--svg") {
+        fine &= write(path, &report::svg(&results));
+    }
+    if only_gate {
+        fine &= lines.iter().all(gate::Line::kept);
+    }
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn write(path: &str, text: &str) -> bool {
+    let written = std::fs::write(path, text);
+    if let Err(e) = &written {
+        eprintln!("cannot write {path}: {e}");
+    }
+    written.is_ok()
+}

@@ -1,0 +1,116 @@
+//! How it is measured: same keys, same target rate, interleaved rounds, thread CPU time, medians.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use cpu_time::ThreadTime;
+use everbloom::hash::mix64;
+
+use crate::subject::{Contestant, Subject};
+
+/// A case: so many keys at a rate.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Case {
+    pub items: u64,
+    pub rate: f64,
+}
+
+/// What a contestant took in one round, in nanoseconds per key, and what it has become.
+#[derive(Clone, Copy, Default)]
+pub struct Round {
+    pub fill: f64,
+    pub hit: f64,
+    pub miss: f64,
+    /// Share of strangers let in.
+    pub rate: f64,
+    pub bits_per_key: f64,
+}
+
+/// Medians of all rounds.
+pub struct Result {
+    pub name: &'static str,
+    pub case: Case,
+    pub median: Round,
+}
+
+/// Queries of a round; small sets are gone through several times.
+const QUERIES: u64 = 2_000_000;
+
+/// Rounds of a case: small ones are noisy, large ones are long.
+pub fn rounds(items: u64) -> usize {
+    match items {
+        0..1_000_000 => 15,
+        1_000_000..10_000_000 => 9,
+        _ => 5,
+    }
+}
+
+/// The keys of a case, and as many strangers.
+pub fn keys(items: u64) -> (Vec<u64>, Vec<u64>) {
+    let some = |from: u64, n: u64| (from..from + n).map(mix64).collect();
+    (some(0, items), some(1 << 40, items.clamp(1_000_000, QUERIES)))
+}
+
+/// Runs all contestants, one after the other, round after round.
+pub fn run(contestants: &[Contestant], case: Case) -> Vec<Result> {
+    let (members, strangers) = keys(case.items);
+    let mut all: Vec<Vec<Round>> = vec![Vec::new(); contestants.len()];
+    for _ in 0..rounds(case.items) {
+        for (contestant, rounds) in contestants.iter().zip(&mut all) {
+            if let Some(subject) = (contestant.make)(case.items, case.rate) {
+                rounds.push(round(subject, &members, &strangers));
+            }
+        }
+    }
+    let results = contestants.iter().zip(all).filter(|(_, rounds)| !rounds.is_empty());
+    results.map(|(c, rounds)| Result { name: c.name, case, median: medians(&rounds) }).collect()
+}
+
+fn round(mut subject: Box<dyn Subject>, members: &[u64], strangers: &[u64]) -> Round {
+    // Small sets are filled again and again into the same filter: the same work, long enough to measure.
+    let again = (QUERIES / 4 / members.len() as u64).max(1);
+    let start = ThreadTime::now();
+    (0..again).for_each(|_| subject.fill(black_box(members)));
+    let fill = nanoseconds(start) / (again * members.len() as u64) as f64;
+    let ask = |keys: &[u64]| {
+        let keys = &keys[..keys.len().min(QUERIES as usize)];
+        let again = (QUERIES / keys.len() as u64).max(1);
+        let start = ThreadTime::now();
+        let found: u64 = (0..again).map(|_| subject.count(black_box(keys))).sum();
+        let asked = (again * keys.len() as u64) as f64;
+        (nanoseconds(start) / asked, found as f64 / asked)
+    };
+    let (hit, found) = ask(members);
+    assert!(found == 1.0 || found > 0.9, "false negatives: {found}");
+    let (miss, rate) = ask(strangers);
+    let bits_per_key = subject.bits() as f64 / members.len() as f64;
+    Round { fill, hit, miss, rate, bits_per_key }
+}
+
+fn nanoseconds(start: ThreadTime) -> f64 {
+    start.elapsed().as_nanos() as f64
+}
+
+fn medians(rounds: &[Round]) -> Round {
+    let of = |field: fn(&Round) -> f64| median(rounds.iter().map(field).collect());
+    Round {
+        fill: of(|r| r.fill),
+        hit: of(|r| r.hit),
+        miss: of(|r| r.miss),
+        rate: of(|r| r.rate),
+        bits_per_key: of(|r| r.bits_per_key),
+    }
+}
+
+/// The median of some numbers, of which there is one at least.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Nanoseconds that a piece of work takes by the wall clock: for work on several threads.
+pub fn wall(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_nanos() as f64
+}

@@ -1,0 +1,419 @@
+//! What is measured: a filter of ours or of a rival behind one small face. Loops over keys are on the far
+//! side of it, so that no call per key is dynamic.
+
+use everbloom::membership::{AtomicBlocked, BlockedBloom, Bloom, SplitBlock};
+
+/// A filter with the keys it is built from.
+pub trait Subject {
+    /// Inserts the keys, or builds from them.
+    fn fill(&mut self, keys: &[u64]);
+    /// How many of the keys may be members.
+    fn count(&self, keys: &[u64]) -> u64;
+    /// Bits in use.
+    fn bits(&self) -> u64;
+}
+
+/// A filter, and how it is filled and asked.
+pub struct Of<F, I, C, B> {
+    filter: F,
+    fill: I,
+    count: C,
+    bits: B,
+}
+
+impl<F, I, C, B> Subject for Of<F, I, C, B>
+where
+    I: Fn(&mut F, &[u64]),
+    C: Fn(&F, &[u64]) -> u64,
+    B: Fn(&F) -> u64,
+{
+    fn fill(&mut self, keys: &[u64]) {
+        (self.fill)(&mut self.filter, keys);
+    }
+
+    fn count(&self, keys: &[u64]) -> u64 {
+        (self.count)(&self.filter, keys)
+    }
+
+    fn bits(&self) -> u64 {
+        (self.bits)(&self.filter)
+    }
+}
+
+fn of<F: 'static>(
+    filter: F,
+    fill: impl Fn(&mut F, &[u64]) + 'static,
+    count: impl Fn(&F, &[u64]) -> u64 + 'static,
+    bits: impl Fn(&F) -> u64 + 'static,
+) -> Box<dyn Subject> {
+    Box::new(Of { filter, fill, count, bits })
+}
+
+/// A filter that takes and is asked key by key.
+fn one_by_one<F: 'static>(
+    filter: F,
+    insert: impl Fn(&mut F, &u64) + 'static,
+    contains: impl Fn(&F, &u64) -> bool + 'static,
+    bits: impl Fn(&F) -> u64 + 'static,
+) -> Box<dyn Subject> {
+    of(
+        filter,
+        move |filter, keys| keys.iter().for_each(|key| insert(filter, key)),
+        move |filter, keys| keys.iter().map(|key| u64::from(contains(filter, key))).sum(),
+        bits,
+    )
+}
+
+fn found(answers: Vec<bool>) -> u64 {
+    answers.into_iter().map(u64::from).sum()
+}
+
+/// A contestant: its name, and how to make an empty one for so many keys at a rate.
+#[derive(Clone, Copy)]
+pub struct Contestant {
+    pub name: &'static str,
+    pub make: fn(u64, f64) -> Option<Box<dyn Subject>>,
+}
+
+/// Everything that is compared, ours first.
+pub const CONTESTANTS: &[Contestant] = &[
+    Contestant { name: "everbloom blocked", make: blocked },
+    Contestant { name: "everbloom blocked, batch", make: blocked_batch },
+    Contestant { name: "everbloom blocked, concurrent", make: blocked_atomic },
+    Contestant { name: "everbloom bloom", make: bloom },
+    Contestant { name: "everbloom bloom, batch", make: bloom_batch },
+    Contestant { name: "everbloom split-block", make: split_block },
+    Contestant { name: "everbloom binary-fuse", make: binary_fuse },
+    Contestant { name: "everbloom ribbon", make: ribbon },
+    Contestant { name: "Boost fast_multiblock32<8>", make: boost_apart },
+    Contestant { name: "Boost fast_multiblock32<8>, stride 1", make: boost_dense },
+    Contestant { name: "Boost classic", make: boost_classic },
+    Contestant { name: "fastbloom", make: fastbloom_default },
+    Contestant { name: "fastbloom + foldhash", make: fastbloom_fold },
+    Contestant { name: "fastbloom atomic + foldhash", make: fastbloom_atomic },
+    Contestant { name: "sbbf-rs-safe + foldhash", make: sbbf },
+    Contestant { name: "parquet Sbbf", make: parquet },
+    Contestant { name: "xorf BinaryFuse8/16", make: xorf },
+    Contestant { name: "ribbon-filter", make: ribbon_rival },
+    Contestant { name: "bloomfilter", make: bloomfilter },
+    Contestant { name: "qfilter", make: qfilter },
+    Contestant { name: "cuckoofilter", make: cuckoo },
+];
+
+/// The contestant of that name.
+pub fn contestant(name: &str) -> Contestant {
+    *CONTESTANTS.iter().find(|c| c.name == name).unwrap_or_else(|| panic!("no contestant {name}"))
+}
+
+fn blocked(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        BlockedBloom::with_rate(n, p).ok()?,
+        |f, key| {
+            f.insert(key);
+        },
+        |f, key| f.contains(key),
+        |f| f.m(),
+    ))
+}
+
+fn blocked_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    let filter = BlockedBloom::with_rate(n, p).ok()?;
+    Some(of(filter, |f, k| f.insert_many(k), |f, k| found(f.contains_many(k)), |f| f.m()))
+}
+
+fn blocked_atomic(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    let (filter, bits) = (BlockedBloom::with_rate(n, p).ok()?, BlockedBloom::m);
+    let m = bits(&filter);
+    Some(one_by_one(
+        filter.into_atomic().ok()?,
+        |f: &mut AtomicBlocked, key| {
+            f.insert(key);
+        },
+        |f, key| f.contains(key),
+        move |_| m,
+    ))
+}
+
+fn bloom(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        Bloom::with_rate(n, p).ok()?,
+        |f, key| {
+            f.insert(key);
+        },
+        |f, key| f.contains(key),
+        |f| f.m(),
+    ))
+}
+
+fn bloom_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    let filter = Bloom::with_rate(n, p).ok()?;
+    Some(of(filter, |f, k| f.insert_many(k), |f, k| found(f.contains_many(k)), |f| f.m()))
+}
+
+fn split_block(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        SplitBlock::with_rate(n, p).ok()?,
+        |f, key| {
+            f.insert(key);
+        },
+        |f, key| f.contains(key),
+        |f| 256 * f.blocks(),
+    ))
+}
+
+/// Fingerprint bits for a rate: xorf has 8 and 16, and we take the same.
+fn fuse_bits(p: f64) -> u32 {
+    if p >= 1.0 / 256.0 { 8 } else { 16 }
+}
+
+fn binary_fuse(_: u64, _: f64) -> Option<Box<dyn Subject>> { None }
+fn ribbon(_: u64, _: f64) -> Option<Box<dyn Subject>> { None }
+
+#[cfg(boost)]
+mod boost {
+    use std::ffi::{c_int, c_void};
+
+    unsafe extern "C" {
+        fn boost_multiblock(items: u64, rate: f64, stride: c_int) -> *mut c_void;
+        fn boost_classic(bits: u64, k: c_int) -> *mut c_void;
+        fn boost_insert(subject: *mut c_void, keys: *const u64, n: usize);
+        fn boost_count(subject: *const c_void, keys: *const u64, n: usize) -> u64;
+        fn boost_bits(subject: *const c_void) -> u64;
+        fn boost_free(subject: *mut c_void);
+    }
+
+    pub struct Boost(*mut c_void);
+
+    impl Boost {
+        pub fn multiblock(n: u64, p: f64, stride: i32) -> Option<Self> {
+            // SAFETY: makes a filter that `drop` frees.
+            Some(Self(unsafe { boost_multiblock(n, p, stride) }))
+        }
+
+        pub fn classic(bits: u64, k: u32) -> Option<Self> {
+            // SAFETY: makes a filter that `drop` frees, or nothing for a k it does not have.
+            let made = unsafe { boost_classic(bits, k as c_int) };
+            (!made.is_null()).then_some(Self(made))
+        }
+    }
+
+    impl super::Subject for Boost {
+        fn fill(&mut self, keys: &[u64]) {
+            // SAFETY: the filter is alive, and the keys are `len` readable words.
+            unsafe { boost_insert(self.0, keys.as_ptr(), keys.len()) }
+        }
+
+        fn count(&self, keys: &[u64]) -> u64 {
+            // SAFETY: as above.
+            unsafe { boost_count(self.0, keys.as_ptr(), keys.len()) }
+        }
+
+        fn bits(&self) -> u64 {
+            // SAFETY: the filter is alive.
+            unsafe { boost_bits(self.0) }
+        }
+    }
+
+    impl Drop for Boost {
+        fn drop(&mut self) {
+            // SAFETY: made by one of the makers above, and freed once.
+            unsafe { boost_free(self.0) }
+        }
+    }
+}
+
+#[cfg(not(boost))]
+mod boost {
+    /// Stands where Boost would, if there were a C++ compiler.
+    pub enum Boost {}
+
+    impl Boost {
+        pub fn multiblock(_: u64, _: f64, _: i32) -> Option<Self> {
+            None
+        }
+
+        pub fn classic(_: u64, _: u32) -> Option<Self> {
+            None
+        }
+    }
+
+    impl super::Subject for Boost {
+        fn fill(&mut self, _: &[u64]) {}
+
+        fn count(&self, _: &[u64]) -> u64 {
+            0
+        }
+
+        fn bits(&self) -> u64 {
+            0
+        }
+    }
+}
+
+fn boost_apart(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(Box::new(boost::Boost::multiblock(n, p, 0)?))
+}
+
+fn boost_dense(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(Box::new(boost::Boost::multiblock(n, p, 1)?))
+}
+
+/// As many bits and probes as ours.
+fn boost_classic(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    let ours = Bloom::with_rate(n, p).ok()?;
+    Some(Box::new(boost::Boost::classic(ours.m(), ours.k())?))
+}
+
+fn fastbloom_default(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        fastbloom::BloomFilter::with_false_pos(p).seed(&1).expected_items(n as usize),
+        |f, key| {
+            f.insert(key);
+        },
+        |f, key| f.contains(key),
+        |f| f.num_bits() as u64,
+    ))
+}
+
+fn fold() -> foldhash::fast::FixedState {
+    foldhash::fast::FixedState::with_seed(1)
+}
+
+fn fastbloom_fold(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        fastbloom::BloomFilter::with_false_pos(p).hasher(fold()).expected_items(n as usize),
+        |f, key| {
+            f.insert(key);
+        },
+        |f, key| f.contains(key),
+        |f| f.num_bits() as u64,
+    ))
+}
+
+fn fastbloom_atomic(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        fastbloom::AtomicBloomFilter::with_false_pos(p).hasher(fold()).expected_items(n as usize),
+        |f, key| {
+            f.insert(key);
+        },
+        |f, key| f.contains(key),
+        |f| f.num_bits() as u64,
+    ))
+}
+
+/// Whole bits per key that reach the rate, by the exact formula of split blocks.
+pub fn sbbf_bits(n: u64, p: f64) -> usize {
+    let reaches = |c: &u64| everbloom::membership::split_block::fpr(n * c / 256 + 1, 8, 32, n) <= p;
+    (6u64..64).find(reaches).unwrap_or(64) as usize
+}
+
+fn sbbf(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    use std::hash::BuildHasher;
+    let (hasher, other) = (fold(), fold());
+    let filter = sbbf_rs_safe::Filter::new(sbbf_bits(n, p), n as usize);
+    Some(one_by_one(
+        filter,
+        move |f, key| {
+            f.insert_hash(hasher.hash_one(key));
+        },
+        move |f, key| f.contains_hash(other.hash_one(key)),
+        |f| 8 * f.as_bytes().len() as u64,
+    ))
+}
+
+fn parquet(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    // As many bytes as ours; its own sizing takes the next power of two.
+    let bytes = SplitBlock::with_rate(n, p).ok()?.blocks() as usize * 32;
+    Some(one_by_one(
+        parquet::bloom_filter::Sbbf::new(&vec![0; bytes]),
+        |f, key| f.insert(&(*key as i64)),
+        |f, key| f.check(&(*key as i64)),
+        |f| 256 * f.num_blocks() as u64,
+    ))
+}
+
+fn xorf(_: u64, p: f64) -> Option<Box<dyn Subject>> {
+    use xorf::{BinaryFuse8, BinaryFuse16, Filter};
+    enum Fuse {
+        Empty,
+        Eight(BinaryFuse8),
+        Sixteen(BinaryFuse16),
+    }
+    Some(of(
+        Fuse::Empty,
+        move |f, keys| {
+            *f = match fuse_bits(p) {
+                8 => BinaryFuse8::try_from(keys).map_or(Fuse::Empty, Fuse::Eight),
+                _ => BinaryFuse16::try_from(keys).map_or(Fuse::Empty, Fuse::Sixteen),
+            }
+        },
+        |f, keys| match f {
+            Fuse::Empty => 0,
+            Fuse::Eight(f) => keys.iter().map(|key| u64::from(f.contains(key))).sum(),
+            Fuse::Sixteen(f) => keys.iter().map(|key| u64::from(f.contains(key))).sum(),
+        },
+        |f| match f {
+            Fuse::Empty => 0,
+            Fuse::Eight(f) => 8 * f.len() as u64,
+            Fuse::Sixteen(f) => 16 * f.len() as u64,
+        },
+    ))
+}
+
+fn ribbon_rival(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    use ribbon_filter::{Mode, Params, RibbonBuilder, RibbonFilter};
+    let r = Params::r_from_fpr(p).ok()?;
+    // Room enough that one seed mostly does, as its documentation advises, and a few more tries.
+    let params = Params::from_expected_items(n as usize, 0.15, 64, r, Mode::Standard).ok()?;
+    let params = params.with_retry_policy(16, 4).ok()?;
+    Some(of(
+        None,
+        move |f, keys| {
+            *f = RibbonBuilder::new(params, fold())
+                .ok()
+                .and_then(|builder| builder.build(keys).ok());
+        },
+        |f, keys| {
+            let Some(f) = f else { return 0 };
+            let mut scratch = RibbonFilter::new_scratch(f);
+            keys.iter().map(|key| u64::from(f.contains_in(key, &mut scratch))).sum()
+        },
+        |f| {
+            let params = f.as_ref().map(RibbonFilter::params);
+            params.map_or(0, |params: Params| (params.m * params.r) as u64)
+        },
+    ))
+}
+
+fn bloomfilter(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        bloomfilter::Bloom::<u64>::new_for_fp_rate_with_seed(n as usize, p, &[7; 32]).ok()?,
+        |f, key| f.set(key),
+        |f, key| f.check(key),
+        |f| f.len(),
+    ))
+}
+
+fn qfilter(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(one_by_one(
+        qfilter::Filter::new(n, p).ok()?,
+        |f, key| {
+            let _ = f.insert(key);
+        },
+        |f, key| f.contains(key),
+        |f| 8 * f.memory_usage() as u64,
+    ))
+}
+
+/// Eight-bit fingerprints in buckets of four: about 3 %, whatever is asked for.
+fn cuckoo(n: u64, _: f64) -> Option<Box<dyn Subject>> {
+    use std::collections::hash_map::DefaultHasher;
+    Some(one_by_one(
+        cuckoofilter::CuckooFilter::<DefaultHasher>::with_capacity(n as usize),
+        |f, key| {
+            let _ = f.add(key);
+        },
+        |f, key| f.contains(key),
+        |f| 8 * f.memory_usage() as u64,
+    ))
+}
