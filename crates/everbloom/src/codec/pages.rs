@@ -75,6 +75,8 @@ struct Inner {
     fresh: HashSet<u64>,
     /// Slots of the last commit that the next one will free.
     old: Vec<u64>,
+    /// The page file of a store that the next commit replaces.
+    replaces: Option<u64>,
     cache: HashMap<u64, Frame>,
     clock: u64,
     io: PageIo,
@@ -137,6 +139,14 @@ impl Pages {
             return Err(Error::parameter(format!("blocks of {block} pages of {words} words")));
         }
         fs::create_dir_all(folder).map_err(cannot)?;
+        let before = match fs::read(folder.join(MANIFEST)) {
+            Ok(bytes) if bytes.starts_with(&MANIFEST_MAGIC) => Layout::parse(&bytes).ok(),
+            Ok(_) => {
+                let message = "its manifest is not one of ours: name another folder";
+                return Err(Error::new(Kind::NotOurs, message).context(folder.display()));
+            }
+            Err(_) => None,
+        };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         let mut number = 0;
@@ -146,7 +156,8 @@ impl Pages {
                 file => break file.map_err(cannot)?,
             }
         };
-        let inner = Inner::new(file, Vec::new(), 0);
+        let mut inner = Inner::new(file, Vec::new(), 0);
+        inner.replaces = before.map(|layout| layout.number);
         Ok(Self {
             folder: folder.to_owned(),
             number,
@@ -378,22 +389,11 @@ impl Pages {
         let Inner { old, free, fresh, .. } = &mut *inner;
         free.append(old);
         fresh.clear();
-        self.sweep();
-        Ok(())
-    }
-
-    /// Removes the page files of stores that this one has replaced. One that cannot be removed does no
-    /// harm but take space.
-    fn sweep(&self) {
-        let own = page_file(self.number);
-        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            let number = name.strip_prefix("pages-").map(str::parse::<u64>);
-            if matches!(number, Some(Ok(_))) && *name != *own {
-                let _ = fs::remove_file(entry.path());
-            }
+        if let Some(number) = inner.replaces.take() {
+            // Pages that cannot be removed do no harm but take space.
+            let _ = fs::remove_file(self.folder.join(page_file(number)));
         }
+        Ok(())
     }
 }
 
@@ -406,6 +406,7 @@ impl Inner {
             free: Vec::new(),
             fresh: HashSet::new(),
             old: Vec::new(),
+            replaces: None,
             cache: HashMap::new(),
             clock: 0,
             io: PageIo::default(),

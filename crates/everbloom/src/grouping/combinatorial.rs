@@ -228,12 +228,12 @@ impl Combinatorial {
         let mut all = true;
         self.code.each(g, |b| all = all && self.passes(digest, b));
         if !all {
-            Verdict::Absent
-        } else if self.head.form == BANK || self.word(digest) == self.code.word(g) {
-            Verdict::Present
-        } else {
-            Verdict::Undecided
+            return Verdict::Absent;
         }
+        let zeros = |word: u64| (0..u64::from(self.code.bits)).filter(move |b| word >> b & 1 == 0);
+        let others =
+            self.head.form != BANK && zeros(self.code.word(g)).any(|b| self.passes(digest, b));
+        if others { Verdict::Undecided } else { Verdict::Present }
     }
 
     /// Number of cells in all arrays.
@@ -641,7 +641,7 @@ pub static VARIANT: Variant = Variant {
             name: "groups",
             range: Range::Integer(1, MAX_GROUPS),
             default: Setting::Integer(16),
-            help: "most groups there may be",
+            help: "most groups there may be; banks share their memory among so many",
         },
         Param {
             name: "code-bits",

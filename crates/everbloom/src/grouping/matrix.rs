@@ -91,7 +91,7 @@ impl Matrix {
 
     fn empty(shape: &Shape, head: Head) -> Self {
         let Flat { m, k } = shape.flat;
-        let rows = (0..shape.documents).map(|_| Row::blank(m)).collect();
+        let rows = vec![Row::blank(m)];
         Self { head, documents: Groups::default(), probe: Probe::over(m, k), rows }
     }
 
@@ -244,25 +244,24 @@ pub struct Shape {
 impl Structure for Matrix {
     type Shape = Shape;
 
-    /// Rows for an even share of the chunks; memory is that of all rows.
+    /// Rows for the longest document; memory is that of all rows.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let documents = request.integer("documents").unwrap_or(16);
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
-        let share = |n: u64| n.div_ceil(documents);
         let flat = |n: u64, p: f64| {
             let m = match k_set {
-                None => theory::bits_for(share(n), p) as f64,
+                None => theory::bits_for(n, p) as f64,
                 Some(k) => {
                     let k = f64::from(k);
-                    (k * share(n) as f64 / -libm::log1p(-libm::pow(p, 1.0 / k))).ceil().max(1.0)
+                    (k * n as f64 / -libm::log1p(-libm::pow(p, 1.0 / k))).ceil().max(1.0)
                 }
             };
-            let k = k_set.unwrap_or_else(|| theory::best_k(m as u64, share(n)));
+            let k = k_set.unwrap_or_else(|| theory::best_k(m as u64, n));
             (m, k.min(MAX_K))
         };
         let (m, k) = match (request.integer(PARAM_M.name), k_set, request.goal_items()) {
             (Some(m), Some(k), _) => (m as f64, k),
-            (Some(m), None, Some(n)) => (m as f64, theory::best_k(m, share(n)).min(MAX_K)),
+            (Some(m), None, Some(n)) => (m as f64, theory::best_k(m, n).min(MAX_K)),
             (Some(_), None, None) => {
                 return Err(Error::parameter("--set m without k needs -n, to choose the best k"));
             }
@@ -281,7 +280,8 @@ impl Structure for Matrix {
         Ok(Shape { flat: Flat { m: m as u64, k }, documents })
     }
 
-    /// For as many documents as were planned, chunks spread among them by chance.
+    /// For as many documents as were planned, and chunks that are spread among them by chance: with all of
+    /// the load in one document the rate is the one asked for, evenly spread it is far below.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let Shape { flat: Flat { m, k }, documents } = *shape;
         let n = load.distinct;
@@ -375,8 +375,8 @@ pub static VARIANT: Variant = Variant {
     family: "grouping",
     needs: &["groups", "similar", "merge", "grow"],
     input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
-    meaning: "items are the chunks of all documents together, the label of each is its document; the rate \
-              is that of false positives in a document of the planned length",
+    meaning: "items are the chunks of the longest document, the label of each is its document; the rate is \
+              that of false positives in such a document, and memory is that of all documents planned",
     forms: &[Form {
         name: FORM,
         abilities: &[Ability::Insert, Ability::Merge, Ability::Group, Ability::Similar],
@@ -389,7 +389,7 @@ pub static VARIANT: Variant = Variant {
             name: "documents",
             range: Range::Integer(1, MAX_GROUPS),
             default: Setting::Integer(16),
-            help: "documents that share items and memory; more may come",
+            help: "documents that share the memory; more may come",
         },
     ],
     build: Build::Streaming,

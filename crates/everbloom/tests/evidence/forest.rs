@@ -417,4 +417,16 @@ fn i13_a_store_is_replaced_whole() {
     assert_eq!(store(folder.path(), 4).to_forest().unwrap(), other);
     let files = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(files, 2, "the pages of the first are gone");
+    // What is not ours is left alone.
+    let theirs = tempfile::tempdir().expect("a folder");
+    for name in ["manifest", "pages-7"] {
+        std::fs::write(theirs.path().join(name), "somebody's notes").expect("written");
+    }
+    assert_eq!(other.save_pages(theirs.path()).expect_err("refused").kind(), Kind::NotOurs);
+    std::fs::remove_file(theirs.path().join("manifest")).expect("removed");
+    other.save_pages(theirs.path()).expect("saved beside it");
+    other.save_pages(theirs.path()).expect("and again");
+    let notes = std::fs::read_to_string(theirs.path().join("pages-7")).expect("still there");
+    assert_eq!(notes, "somebody's notes");
+    assert_eq!(std::fs::read_dir(theirs.path()).unwrap().count(), 3);
 }

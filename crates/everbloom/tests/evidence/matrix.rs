@@ -116,7 +116,7 @@ fn i12_documents_leave_and_names_are_stable() {
 
 #[test]
 fn i12_search_and_rates_by_row() {
-    let goal = Goal::new(8000, 0.02).set("documents", 8);
+    let goal = Goal::new(1000, 0.02).set("documents", 8);
     let keys: Vec<[u8; 8]> = (0..8000u64).map(u64::to_le_bytes).collect();
     let names: Vec<Vec<u8>> = (0..8).map(|d| format!("doc {d}").into_bytes()).collect();
     let record = |i: usize| Record { key: &keys[i], value: Some(Value::Label(&names[i % 8])) };
