@@ -2,15 +2,16 @@
 //!
 //! ```text
 //!   ┌ region ────────────────────────────────┐┌ region …
-//!   │row 0   │row 1 │row 2      │ … │ spare  ││row 32 …
+//!   │row 0   │row 1 │row 2      │ … │ spare  ││row 128 …
 //!   0110…1   10…1   0011…1            ↑ a row that grows beyond its last word moves those after it
 //!        └ each row ends with a one             a word into the spare ones of its region
 //! ```
 //!
 //! A change in the middle of one long row of codes would move megabytes. Cut into rows of a few words,
-//! it moves those words, and once in a while the few dozen rows behind it in the region. Only when a region
-//! has no spare word left is everything laid out anew, with a sixteenth to spare: regions fill up about
-//! equally fast, so that this happens once per sixteenth of growth.
+//! it moves those words, and once in a while the hundred or so rows behind it in the region. Only when a
+//! region has no spare word left is everything laid out anew, with a twelfth to spare. Regions must not be
+//! small: the luckless one among thousands decides when that is, and the more rows share their spare words,
+//! the nearer it is to the others.
 //!
 //! The one that ends a row tells its length without reading its codes, and costs no index.
 
@@ -21,7 +22,7 @@ use crate::codec::{Decoder, Encoder, Role, State};
 use crate::error::Result;
 
 /// Rows per region.
-const REGION: u64 = 32;
+const REGION: u64 = 128;
 
 /// An array of rows of bits.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +72,7 @@ impl Rows {
         let regions = len.div_ceil(REGION);
         let rows = |region: u64| region * REGION..((region + 1) * REGION).min(len);
         let held = |region: u64| rows(region).map(&size).sum::<usize>();
-        let spare = |region: u64| held(region) / 16 + 2;
+        let spare = |region: u64| held(region) / 12 + 4;
         let total: usize = (0..regions).map(|region| held(region) + spare(region)).sum();
         let width = (total as u64 | 1).ilog2() + 1;
         let mut starts = Packed::new(len + regions + 1, width);
@@ -375,7 +376,7 @@ mod tests {
     #[test]
     fn rows_change_like_vectors_of_bits() {
         let mut random = Generator::new(1);
-        for len in [1u64, 31, 32, 33, 100] {
+        for len in [1u64, 127, 128, 129, 300] {
             let mut rows = Rows::new(len, |row| (row.into(), row % 7));
             let start = |row: u64| (0..row % 7).map(|bit| row >> bit & 1 != 0).collect();
             let mut plain: Vec<Vec<bool>> = (0..len).map(start).collect();

@@ -536,3 +536,54 @@ pub static VARIANT: Variant = Variant {
     reach: 5_000_000,
     ops: Some(Ops::of::<Spectral>()),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    fn recurring() -> Spectral {
+        let goal = Goal::default().set("form", RECURRING_MINIMUM).set("m", 1000).set("k", 5);
+        Spectral::planned(&goal.set("second", 1000).set("marker", 1000)).unwrap()
+    }
+
+    #[test]
+    fn second_filter_and_markers_have_hashes_of_their_own() {
+        let mut shared = 0;
+        for key in 0..100u64 {
+            let mut filter = recurring();
+            let digest = filter.digest(&key);
+            filter.moved.as_mut().unwrap().mark(digest);
+            filter.insert(&key);
+            let moved = filter.moved.as_ref().unwrap();
+            let first = |i: &u64| filter.counters.get(*i) > 0;
+            let second = |i: &u64| moved.counters.get(*i) > 0;
+            let marker = |i: &u64| moved.marker.get(*i);
+            assert!((0..1000).filter(second).count() >= 4 && (0..1000).filter(marker).count() >= 4);
+            let both =
+                |i: &u64| first(i) && second(i) || second(i) && marker(i) || first(i) && marker(i);
+            shared += (0..1000).filter(both).count();
+        }
+        // 25 pairs of each kind meet with a chance of 1/1000: 7.5 of a hundred keys, against 500 or more.
+        assert!(shared < 25, "{shared}");
+    }
+
+    #[test]
+    fn files_of_another_form_or_with_cells_missing_are_refused() {
+        let mut filter = recurring();
+        (0..50u64).for_each(|key| {
+            filter.insert_times(&key, key);
+        });
+        let back: Spectral = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        let mut plain = filter.clone();
+        plain.moved = None;
+        let mut short = filter.clone();
+        short.counters = Coded::new(999, Code::Delta);
+        let mut unmarked = filter.clone();
+        unmarked.moved.as_mut().unwrap().marker = Bits::new(999);
+        for alien in [plain, short, unmarked] {
+            assert!(Opener::new().decode(&to_bytes(&alien)).is_err());
+        }
+    }
+}
