@@ -197,8 +197,12 @@ impl Hasher {
         key.with_bytes(
             #[inline(always)]
             |bytes| match (self.id, <[u8; 8]>::try_from(bytes)) {
-                (HashId::Fold64, Ok(word)) => fold::digest_word(u64::from_le_bytes(word), self.start),
-                (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(u64::from_le_bytes(word), self.seed)),
+                (HashId::Fold64, Ok(word)) => {
+                    fold::digest_word(u64::from_le_bytes(word), self.start)
+                }
+                (HashId::Xxh64, Ok(word)) => {
+                    widen(xxh64::of_word(u64::from_le_bytes(word), self.seed))
+                }
                 _ => self.digest_bytes(bytes),
             },
         )
