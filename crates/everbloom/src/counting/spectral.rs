@@ -579,7 +579,7 @@ mod tests {
         let mut plain = filter.clone();
         plain.moved = None;
         let mut short = filter.clone();
-        short.counters = Coded::new(999, Code::Delta);
+        short.counters = Elias::new(999, Code::Delta);
         let mut unmarked = filter.clone();
         unmarked.moved.as_mut().unwrap().marker = Bits::new(999);
         for alien in [plain, short, unmarked] {
