@@ -3,7 +3,8 @@
 //! | I want to know | use |
 //! |---|---|
 //! | is this key in the set? | [`membership::Bloom`], shared between threads as [`membership::AtomicBloom`] |
-//! | … at one cache miss per key | [`membership::BlockedBloom`] |
+//! | … at one cache miss per key | [`membership::BlockedBloom`], shared between threads as [`membership::AtomicBlocked`] |
+//! | … with the bits of the Parquet specification | [`membership::SplitBlock`] |
 //! | … with rows that fill independently | [`membership::Split`] |
 //! | … at one memory access, or a few | [`membership::BloomG`] |
 //! | … with one slice of memory per hash | [`membership::PartitionedBloom`], in banks [`membership::Banked`], by one hash value [`membership::OneHash`] |
@@ -16,11 +17,11 @@
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`membership::Paradox`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |
-//! | … and keys also leave | [`counting::Counting`], in half the space [`deleting::Ternary`] |
+//! | … and keys also leave | [`counting::Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`] |
 //! | … and nobody knows how many will come | [`growing::Scalable`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`decaying::Stable`] |
-//! | how often did it come? | [`counting::Counting`] |
+//! | how often did it come? | [`counting::Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`keyvalue::Bloomier`] |
 //! | what do two sets not share? | [`reconciling::Invertible`] |
