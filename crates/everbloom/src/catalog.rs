@@ -55,4 +55,6 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::pipelined::VARIANT,
     &membership::adaptive::VARIANT,
     &membership::split_block::VARIANT,
+    &compact::binary_fuse::VARIANT,
+    &compact::ribbon::VARIANT,
 ];

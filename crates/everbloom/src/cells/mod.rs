@@ -22,6 +22,7 @@ pub use lanes::instruction_set;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
+pub(crate) use packed::{Fields, View};
 pub(crate) use prefetch::prefetch;
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};

@@ -11,6 +11,7 @@ mod generator;
 mod key;
 mod secret;
 
+pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
 pub use secret::SecretKey;
