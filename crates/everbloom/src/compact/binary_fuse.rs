@@ -30,7 +30,7 @@ use crate::filter::{Answer, Bulk, Fact, Filter, Head, Rates, Record, Touched, fa
 use crate::hash::{Digest, Generator, HashId, Hasher, Key, fold, mix64};
 use crate::plan::{Expect, Load, MAX_CELLS, Request};
 use crate::probe::multiply_shift;
-use crate::solve::sorted_hashes;
+use crate::solve::grouped_hashes;
 use crate::structure::{Inputs, Ops, Structure};
 use crate::variant::{
     Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
@@ -172,11 +172,12 @@ const HASH_BITS: u32 = 64 - COUNT_BITS;
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 const FINGERPRINT: u64 = 0xA54F_F53A_5F1D_36F1;
 
-/// The hash of a digest under a seed. The digest is random already, so one folded multiplication is enough
-/// to make another seed another hypergraph; the mix of 64 bits that it replaces takes twice as long.
+/// The hash of a digest under a seed. The digest is random already: the first seed, 0, takes it as it is,
+/// and to make another seed another hypergraph one folded multiplication is enough.
 #[inline]
 fn reseeded(digest: u64, seed: u64) -> u64 {
-    fold(digest ^ seed, MIX) & !COUNT
+    let hash = if seed == 0 { digest } else { fold(digest ^ seed, MIX) };
+    hash & !COUNT
 }
 
 /// The fingerprint of a hash, `r` bits: the leading ones of a product, on which all bits of the hash have
@@ -195,8 +196,8 @@ pub fn false_positives(r: u32, n: u64) -> f64 {
     libm::exp2(-f64::from(r)) + n as f64 * libm::exp2(-f64::from(HASH_BITS))
 }
 
-/// Peels the keys of these different hashes off their cells; whether none is left. The hashes become the
-/// order in which they were peeled, each with the number of its own cell in the bits that are free.
+/// Peels the keys of these hashes off their cells; whether none is left. The hashes become the order in which
+/// they were peeled, each with the number of its own cell in the bits that are free.
 fn peel<const A: usize>(geometry: &Geometry, hashes: &mut [u64]) -> bool {
     let mut cells = Words::zeroed(geometry.cells() as usize);
     let cells = cells.make_mut();
@@ -211,16 +212,21 @@ fn peel<const A: usize>(geometry: &Geometry, hashes: &mut [u64]) -> bool {
     if overflow {
         return false;
     }
-    // Cells that become single are looked at at once, while they and their neighbors are at hand. A cell
-    // becomes so once, so the stack never holds more than all; pages it does not reach cost nothing.
+    // Segment by segment, first come, first served: the cells at work stay in the near caches, and the next
+    // steps do not wait for the last one, as they would on a stack. A cell becomes single once, so the queue
+    // never holds more than all; pages it does not reach cost nothing.
     let mut single = vec![0usize; cells.len() + 1];
     let mut peeled = 0;
-    for start in 0..cells.len() {
-        single[0] = start;
-        let mut depth = usize::from(cells[start] & COUNT == 1);
-        while depth > 0 {
-            depth -= 1;
-            let own = single[depth];
+    for start in (0..cells.len()).step_by(geometry.segment as usize) {
+        let (mut next, mut end) = (0, 0);
+        for at in start..start + geometry.segment as usize {
+            // Written whether it counts or not: nobody could predict which.
+            single[end] = at;
+            end += usize::from(cells[at] & COUNT == 1);
+        }
+        while next < end {
+            let own = single[next];
+            next += 1;
             // Its last key may have been peeled from another cell since.
             if cells[own] & COUNT != 1 {
                 continue;
@@ -231,9 +237,8 @@ fn peel<const A: usize>(geometry: &Geometry, hashes: &mut [u64]) -> bool {
                 let left = (cells[at] - 1) ^ hash;
                 cells[at] = left;
                 slot |= if at == own { j as u64 } else { 0 };
-                // Written whether it counts or not: nobody could predict which.
-                single[depth] = at;
-                depth += usize::from(left & COUNT == 1);
+                single[end] = at;
+                end += usize::from(left & COUNT == 1);
             }
             hashes[peeled] = hash | slot;
             peeled += 1;
@@ -293,50 +298,73 @@ impl BinaryFuse {
         bits: u32,
         hasher: Hasher,
     ) -> Result<Self> {
-        let digests: Vec<u64> = keys.into_iter().map(|key| hasher.digest(&key).h1).collect();
+        let digests = keys.into_iter().map(|key| hasher.digest(&key).h1).collect();
         let shape = Shape { arity: 3, bits: Some(bits), room: MAX_CELLS, rate: None };
-        Self::assemble(&shape, Head::new(hasher, THREE), &digests)
+        Self::assemble(&shape, Head::new(hasher, THREE), digests)
     }
 
-    fn assemble(shape: &Shape, head: Head, digests: &[u64]) -> Result<Self> {
+    fn assemble(shape: &Shape, head: Head, mut digests: Vec<u64>) -> Result<Self> {
+        // Equal digests never peel, which looks like bad luck. So what peels has none, and they need not be
+        // looked for before something does not.
+        let settled = shape.settle(digests.len() as u64);
+        let once = settled.ok().and_then(|s| Self::attempt(shape, s, &head, &digests, 0, 1));
+        if let Some(filter) = once {
+            return Ok(filter);
+        }
+        // Two keys of one digest share a fingerprint, and both are found.
+        digests.sort_unstable();
+        digests.dedup();
+        let settled = shape.settle(digests.len() as u64)?;
         let mut seeds = Generator::new(0);
+        let mut seed = 0;
         for attempts in 1..=ATTEMPTS {
-            let seed = seeds.next_u64();
-            // Equal digests never peel. Two keys of one digest share a fingerprint, and both are found.
-            let mut order = sorted_hashes(digests, |digest| reseeded(digest, seed));
-            let items = order.len() as u64;
-            let (r, mut geometry) = shape.settle(items)?;
-            if attempts % 2 == 0 {
-                geometry = geometry.recut();
+            let filter = Self::attempt(shape, settled, &head, &digests, seed, attempts);
+            if let Some(filter) = filter {
+                return Ok(filter);
             }
-            let solved = match geometry.arity {
-                3 => peel::<3>(&geometry, &mut order),
-                _ => peel::<4>(&geometry, &mut order),
-            };
-            if !solved {
-                continue;
-            }
-            let mut cells = Packed::new(geometry.cells(), r);
-            match (geometry.arity, cells.view_mut()) {
-                (3, View::Bytes(cells)) => assign::<3>(&geometry, &order, r, cells),
-                (3, View::Shorts(cells)) => assign::<3>(&geometry, &order, r, cells),
-                (3, View::Any(cells)) => assign::<3>(&geometry, &order, r, cells),
-                (_, View::Bytes(cells)) => assign::<4>(&geometry, &order, r, cells),
-                (_, View::Shorts(cells)) => assign::<4>(&geometry, &order, r, cells),
-                (_, View::Any(cells)) => assign::<4>(&geometry, &order, r, cells),
-            }
-            let rate = shape.rate.unwrap_or_else(|| false_positives(r, items));
-            let head = Head { items, fpr: Some(rate), ..head };
-            return Ok(Self { head, geometry, seed, attempts, cells });
+            seed = seeds.next_u64();
         }
         Err(Error::new(
             Kind::BadRecord,
             format!(
-                "the {} keys did not peel under any of {ATTEMPTS} seeds, which random digests never \
+                "the {} keys did not peel under any of {ATTEMPTS} seeds, which random digests always \
                  do: build under another hash seed",
                 digests.len()
             ),
         ))
+    }
+
+    /// The filter under a seed, if the keys peel.
+    fn attempt(
+        shape: &Shape,
+        (r, geometry): (u32, Geometry),
+        head: &Head,
+        digests: &[u64],
+        seed: u64,
+        attempts: u64,
+    ) -> Option<Self> {
+        let geometry = if attempts % 2 == 0 { geometry.recut() } else { geometry };
+        let mut order = grouped_hashes(digests, |digest| reseeded(digest, seed));
+        let solved = match geometry.arity {
+            3 => peel::<3>(&geometry, &mut order),
+            _ => peel::<4>(&geometry, &mut order),
+        };
+        if !solved {
+            return None;
+        }
+        let mut cells = Packed::new(geometry.cells(), r);
+        match (geometry.arity, cells.view_mut()) {
+            (3, View::Bytes(cells)) => assign::<3>(&geometry, &order, r, cells),
+            (3, View::Shorts(cells)) => assign::<3>(&geometry, &order, r, cells),
+            (3, View::Any(cells)) => assign::<3>(&geometry, &order, r, cells),
+            (_, View::Bytes(cells)) => assign::<4>(&geometry, &order, r, cells),
+            (_, View::Shorts(cells)) => assign::<4>(&geometry, &order, r, cells),
+            (_, View::Any(cells)) => assign::<4>(&geometry, &order, r, cells),
+        }
+        let items = order.len() as u64;
+        let rate = shape.rate.unwrap_or_else(|| false_positives(r, items));
+        let head = Head { items, fpr: Some(rate), ..head.clone() };
+        Some(Self { head, geometry, seed, attempts, cells })
     }
 
     /// Whether the key may be a member.
@@ -496,7 +524,7 @@ impl Structure for BinaryFuse {
         inputs.records.digests(&head.hasher, &mut |digests| {
             words.extend(digests.iter().map(|digest| digest.h1));
         })?;
-        Self::assemble(shape, head, &words)
+        Self::assemble(shape, head, words)
     }
 }
 

@@ -8,4 +8,4 @@ mod sorted;
 pub use band::{Band, Row, WIDTH};
 pub use mphf::Mphf;
 pub use peel::{Peeled, peel};
-pub use sorted::sorted_hashes;
+pub use sorted::{grouped_hashes, sorted_hashes};

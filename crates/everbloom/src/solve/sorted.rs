@@ -1,13 +1,24 @@
-//! Hashes in order, without those that come twice: where a linear system starts.
+//! Hashes in order: where a linear system starts, so that its cells are met one after another.
 //!
-//! Hashes are spread evenly, so their leading bits say nearly where they belong. Two rounds of counting
-//! and moving, each into no more places than the nearest cache has lines for, leave groups of a few
-//! hashes that are sorted by insertion: no comparison sort of all of them is as fast.
+//! Hashes are spread evenly, so their leading bits say nearly where they belong. A round of counting and
+//! moving, into no more places than the caches have pages and lines for, brings neighbors together
+//! ([`grouped_hashes`]); another one leaves groups of a few hashes that are sorted by insertion
+//! ([`sorted_hashes`]): no comparison sort of all of them is as fast.
 
 /// Most places that one round moves to, 2^11.
 const MOST_BITS: u32 = 11;
 /// Hashes that are left to a group, 2^3 on average.
 const GROUP_BITS: u32 = 3;
+
+/// Groups that a system is built from, 2^9: then what one of them touches fits the second cache.
+const NEAR_BITS: u32 = 9;
+
+/// What `hash` makes of each of the `items`, in ascending order of the leading bits.
+pub fn grouped_hashes(items: &[u64], hash: impl Fn(u64) -> u64) -> Vec<u64> {
+    let mut grouped = vec![0; items.len()];
+    scatter(items, &mut grouped, hash, 0, NEAR_BITS, &mut Vec::new());
+    grouped
+}
 
 /// What `hash` makes of each of the `items`, in ascending order and each once.
 pub fn sorted_hashes(items: &[u64], hash: impl Fn(u64) -> u64) -> Vec<u64> {
@@ -85,6 +96,12 @@ mod tests {
                 expected.sort_unstable();
                 expected.dedup();
                 assert_eq!(sorted_hashes(&items, mix64), expected, "{n} {different}");
+                let mut grouped = grouped_hashes(&items, mix64);
+                assert!(grouped.is_sorted_by_key(|hash| hash >> (64 - NEAR_BITS)));
+                let mut all: Vec<u64> = items.iter().map(|i| mix64(*i)).collect();
+                all.sort_unstable();
+                grouped.sort_unstable();
+                assert_eq!(grouped, all, "{n} {different}");
             }
         }
         // Hashes that are not spread at all.
