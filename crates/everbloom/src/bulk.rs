@@ -9,7 +9,7 @@
 //! so none is mispredicted, and up to a chunk of misses is under way at once.
 
 use crate::cells::{Bits, prefetch};
-use crate::filter::{Bulk, Filter};
+use crate::filter::{Bulk, BulkInsert, Filter};
 use crate::hash::{Digest, Hasher, Key};
 use crate::probe::{Probe, Ring, Walk};
 
@@ -30,7 +30,7 @@ fn chunks<K: Key>(hasher: &Hasher, keys: &[K], mut f: impl FnMut(&[Digest])) {
 
 /// Inserts all keys.
 #[inline]
-pub(crate) fn insert_many<F: Filter + Bulk, K: Key>(filter: &mut F, keys: &[K]) {
+pub(crate) fn insert_many<F: Filter + BulkInsert, K: Key>(filter: &mut F, keys: &[K]) {
     let hasher = filter.head().hasher.clone();
     chunks(&hasher, keys, |digests| filter.insert_digests(digests));
 }

@@ -62,4 +62,6 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::spectral::VARIANT,
     &counting::dynamic_count::VARIANT,
     &membership::split_block::VARIANT,
+    &compact::binary_fuse::VARIANT,
+    &compact::ribbon::VARIANT,
 ];

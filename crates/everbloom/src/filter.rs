@@ -336,7 +336,7 @@ pub trait Filter: Any + Saved + Send + Sync + fmt::Debug {
     }
 
     /// The ability to take digests.
-    fn as_bulk_mut(&mut self) -> Option<&mut dyn Bulk> {
+    fn as_bulk_mut(&mut self) -> Option<&mut dyn BulkInsert> {
         None
     }
 
@@ -394,9 +394,8 @@ macro_rules! ability {
         fn as_bulk(&self) -> Option<&dyn $crate::filter::Bulk> {
             Some(self)
         }
-
-        $crate::filter::ability!(mut as_bulk_mut Bulk);
     };
+    (BulkInsert) => { $crate::filter::ability!(mut as_bulk_mut BulkInsert); };
     (Count) => {
         fn as_count(&self) -> Option<&dyn $crate::filter::Count> {
             Some(self)
@@ -454,14 +453,17 @@ pub trait Insert {
     }
 }
 
-/// Works on digests, many at a time: filters to which a key is no more than its digest, and which take
-/// keys in any order. Whoever has many keys may then hash them elsewhere, on several cores for instance.
+/// Is asked by digests, many at a time: filters to which a key is no more than its digest. Whoever has
+/// many keys may then hash them elsewhere, on several cores for instance.
 pub trait Bulk: Sync {
-    /// Inserts keys by their digests.
-    fn insert_digests(&mut self, digests: &[Digest]);
-
     /// Writes for each digest whether its key may be a member; `found` is as long as `digests`.
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]);
+}
+
+/// Takes digests, many at a time, in any order.
+pub trait BulkInsert {
+    /// Inserts keys by their digests.
+    fn insert_digests(&mut self, digests: &[Digest]);
 }
 
 /// Removes keys.

@@ -14,6 +14,7 @@
 //! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
 //! | … and some non-members are known | [`membership::YesNo`], [`membership::Retouched`], [`membership::Optihash`], [`membership::Multistage`], [`membership::Complement`], [`membership::CrossChecking`] |
 //! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
+//! | … in a set that never changes, fast or in the fewest bits | [`compact::BinaryFuse`], [`compact::Ribbon`] |
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`membership::Paradox`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |

@@ -5,6 +5,7 @@ mod evidence {
     mod ancestors;
     mod banked;
     mod best_of_n;
+    mod binary_fuse;
     mod blocked;
     mod bloom;
     mod bloom_g;
@@ -44,6 +45,7 @@ mod evidence {
     mod perfect_hash;
     mod pipelined;
     mod retouched;
+    mod ribbon;
     mod scalable;
     mod soft_error;
     mod spectral;

@@ -27,6 +27,7 @@ pub use layers::Layers;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
+pub(crate) use packed::{Fields, View};
 pub(crate) use prefetch::prefetch;
 pub use rows::{Row, Rows};
 pub use stream::{BitReader, BitWriter, truncated};

@@ -74,6 +74,27 @@ impl Packed {
         (0..self.len).map(|i| self.get(i))
     }
 
+    /// The fields as the machine reads them fastest.
+    #[inline]
+    pub(crate) fn view(&self) -> View<&[u8], &[u16], &Packed> {
+        match self.width {
+            8 => self.words.fields().map_or(View::Any(self), View::Bytes),
+            16 => self.words.fields().map_or(View::Any(self), View::Shorts),
+            _ => View::Any(self),
+        }
+    }
+
+    /// The fields as the machine writes them fastest.
+    pub(crate) fn view_mut(&mut self) -> View<&mut [u8], &mut [u16], &mut Packed> {
+        if cfg!(target_endian = "big") || ![8, 16].contains(&self.width) {
+            return View::Any(self);
+        }
+        match self.width {
+            8 => View::Bytes(self.words.fields_mut().unwrap_or_default()),
+            _ => View::Shorts(self.words.fields_mut().unwrap_or_default()),
+        }
+    }
+
     /// The words that hold the fields, lowest bit first.
     pub fn words(&self) -> &[u64] {
         &self.words
@@ -87,6 +108,58 @@ impl Packed {
     /// Whether huge pages back the array.
     pub fn huge(&self) -> bool {
         self.words.huge()
+    }
+}
+
+/// An array of fields by their width: whole bytes, pairs of them, or any number of bits.
+pub(crate) enum View<B, S, A> {
+    Bytes(B),
+    Shorts(S),
+    Any(A),
+}
+
+/// Fields that are read and written by number, whatever their width.
+pub(crate) trait Fields {
+    /// The field at `i`, `None` beyond the last.
+    fn at(&self, i: usize) -> Option<u64>;
+
+    /// Writes the field at `i`, which must be there.
+    fn put(&mut self, i: usize, value: u64);
+}
+
+impl Fields for [u8] {
+    #[inline]
+    fn at(&self, i: usize) -> Option<u64> {
+        self.get(i).copied().map(u64::from)
+    }
+
+    #[inline]
+    fn put(&mut self, i: usize, value: u64) {
+        self[i] = value as u8;
+    }
+}
+
+impl Fields for [u16] {
+    #[inline]
+    fn at(&self, i: usize) -> Option<u64> {
+        self.get(i).copied().map(u64::from)
+    }
+
+    #[inline]
+    fn put(&mut self, i: usize, value: u64) {
+        self[i] = value as u16;
+    }
+}
+
+impl Fields for Packed {
+    #[inline]
+    fn at(&self, i: usize) -> Option<u64> {
+        ((i as u64) < self.len).then(|| self.get(i as u64))
+    }
+
+    #[inline]
+    fn put(&mut self, i: usize, value: u64) {
+        self.set(i as u64, value);
     }
 }
 
@@ -140,6 +213,22 @@ mod tests {
                 packed.set(i as u64, v);
             }
             assert_eq!(packed.iter().collect::<Vec<_>>(), values, "width {width}");
+            let mut copy = Packed::new(131, width);
+            for (i, &v) in values.iter().enumerate() {
+                match copy.view_mut() {
+                    View::Bytes(bytes) => bytes.put(i, v),
+                    View::Shorts(shorts) => shorts.put(i, v),
+                    View::Any(any) => any.put(i, v),
+                }
+            }
+            assert_eq!(copy, packed, "width {width}");
+            let at = |i: usize| match packed.view() {
+                View::Bytes(bytes) => bytes.at(i),
+                View::Shorts(shorts) => shorts.at(i),
+                View::Any(any) => any.at(i),
+            };
+            assert!(values.iter().enumerate().all(|(i, v)| at(i) == Some(*v)), "width {width}");
+            assert_eq!(at(131 + 8), None, "width {width}");
         }
     }
 }

@@ -115,6 +115,27 @@ impl Words {
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 
+    /// The words as an array of smaller fields, lowest first; `None` where the machine's order of bytes
+    /// is not the file's.
+    #[inline]
+    pub(crate) fn fields<T: Field>(&self) -> Option<&[T]> {
+        // SAFETY: any bits are a `T`, which divides a word and is aligned less strictly.
+        let fields = || unsafe {
+            std::slice::from_raw_parts(self.start.cast(), self.len * (8 / size_of::<T>()))
+        };
+        cfg!(target_endian = "little").then(fields)
+    }
+
+    /// [`Words::fields`] to be written.
+    #[inline]
+    pub(crate) fn fields_mut<T: Field>(&mut self) -> Option<&mut [T]> {
+        let words = self.make_mut();
+        let (start, len) = (words.as_mut_ptr(), words.len() * (8 / size_of::<T>()));
+        // SAFETY: as above, and the words are borrowed mutably.
+        let fields = || unsafe { std::slice::from_raw_parts_mut(start.cast(), len) };
+        cfg!(target_endian = "little").then(fields)
+    }
+
     #[cold]
     fn unshare(&mut self) {
         *self = self.clone();
@@ -134,6 +155,18 @@ impl Deref for Words {
         // SAFETY: `start` is valid for reads of `len` words as long as `owner` lives.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
+}
+
+/// Integers that divide a word.
+pub(crate) trait Field: sealed::Sealed {}
+impl Field for u8 {}
+impl Field for u16 {}
+
+mod sealed {
+    /// What may be read out of any bits is decided here.
+    pub trait Sealed {}
+    impl Sealed for u8 {}
+    impl Sealed for u16 {}
 }
 
 /// The same memory for concurrent use: every access is atomic, plain ones are out of reach.

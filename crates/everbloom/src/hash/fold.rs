@@ -38,8 +38,9 @@ fn digest_of(h1: u64) -> Digest {
     Digest { h1, h2: h1.wrapping_mul(K3) }
 }
 
+/// The exclusive or of the two halves of the product.
 #[inline(always)]
-fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }

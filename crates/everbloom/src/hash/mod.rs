@@ -12,6 +12,7 @@ mod key;
 mod secret;
 mod xxh64;
 
+pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
 pub use secret::SecretKey;

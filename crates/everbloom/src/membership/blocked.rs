@@ -37,8 +37,8 @@ use crate::cells::{AtomicBits, Bits, lanes};
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Bulk, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
-    algebra, face, fact, touched,
+    Answer, Bulk, BulkInsert, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen,
+    Touched, algebra, face, fact, touched,
 };
 use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -628,7 +628,7 @@ impl Structure for BlockedBloom {
 }
 
 impl Filter for BlockedBloom {
-    face!(Insert, Merge, Algebra, Bulk);
+    face!(Insert, Merge, Algebra, Bulk, BulkInsert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -698,7 +698,7 @@ impl Insert for BlockedBloom {
     }
 }
 
-impl Bulk for BlockedBloom {
+impl BulkInsert for BlockedBloom {
     fn insert_digests(&mut self, digests: &[Digest]) {
         let rounds = self.k() / LANES_PER_BLOCK as u32;
         if self.probe.inside() == Inside::Lanes {
@@ -718,7 +718,9 @@ impl Bulk for BlockedBloom {
         }
         self.head.count(digests.len() as u64);
     }
+}
 
+impl Bulk for BlockedBloom {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
         let rounds = self.k() / LANES_PER_BLOCK as u32;
         if self.probe.inside() == Inside::Lanes {

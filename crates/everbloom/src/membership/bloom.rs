@@ -22,8 +22,8 @@ use crate::cells::{AtomicBits, Bits};
 use crate::codec::state;
 use crate::error::Result;
 use crate::filter::{
-    Answer, Bulk, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
-    algebra, face, fact, text, touched,
+    Answer, Bulk, BulkInsert, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen,
+    Touched, algebra, face, fact, text, touched,
 };
 use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -262,7 +262,7 @@ impl Structure for Bloom {
 }
 
 impl Filter for Bloom {
-    face!(Insert, Merge, Algebra, Bulk);
+    face!(Insert, Merge, Algebra, Bulk, BulkInsert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -297,12 +297,14 @@ impl Insert for Bloom {
     }
 }
 
-impl Bulk for Bloom {
+impl BulkInsert for Bloom {
     fn insert_digests(&mut self, digests: &[Digest]) {
         bulk::set_all(&mut self.bits, &self.probe, digests);
         self.head.count(digests.len() as u64);
     }
+}
 
+impl Bulk for Bloom {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
         bulk::test_all(&self.bits, &self.probe, digests, found);
     }

@@ -24,8 +24,8 @@ use crate::cells::{Bits, lanes};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{
-    Answer, Bulk, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched,
-    algebra, face, fact, touched,
+    Answer, Bulk, BulkInsert, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen,
+    Touched, algebra, face, fact, touched,
 };
 use crate::hash::{DEFAULT_SEED, Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, PARAM_M, Request};
@@ -283,7 +283,7 @@ impl Structure for SplitBlock {
 }
 
 impl Filter for SplitBlock {
-    face!(Insert, Merge, Algebra, Bulk);
+    face!(Insert, Merge, Algebra, Bulk, BulkInsert);
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
@@ -327,12 +327,14 @@ impl Insert for SplitBlock {
     }
 }
 
-impl Bulk for SplitBlock {
+impl BulkInsert for SplitBlock {
     fn insert_digests(&mut self, digests: &[Digest]) {
         lanes::halves_set(self.bits.blocks_mut(), digests);
         self.head.count(digests.len() as u64);
     }
+}
 
+impl Bulk for SplitBlock {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
         lanes::halves_have(self.bits.blocks(), digests, found);
     }

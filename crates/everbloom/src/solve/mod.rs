@@ -1,9 +1,13 @@
 //! Solving for the cells: peeling, linear systems, placement.
 
+mod band;
 mod mphf;
 mod peel;
 mod place;
+mod sorted;
 
+pub use band::{Band, Row, WIDTH};
 pub use mphf::Mphf;
 pub use peel::{Peeled, peel};
 pub use place::{Choices, Rule, least_loaded, least_loaded_at_random};
+pub use sorted::{grouped_hashes, sorted_hashes};

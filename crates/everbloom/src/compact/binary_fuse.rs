@@ -1,0 +1,697 @@
+//! The binary fuse filter (Graf, Lemire 2022; catalogue B4; S0 ref. 6, 33, 34): a fixed set in 9 bits a key
+//! for a rate of 1/256, and three bytes to look at.
+//!
+//! Every key names three cells, and the cells are chosen such that for each member their exclusive or is
+//! the key's fingerprint φ, r bits. A stranger's three cells give something unrelated, so 2^−r of the
+//! strangers pass, and no member fails:
+//!
+//! ```text
+//!   segments      │   0    │   1    │   2    │   3    │   4    │  of L cells
+//!                          │   ▣    │    ▣   │ ▣      │             Z[▣] ⊕ Z[▣] ⊕ Z[▣] = φ(x)
+//!   a key's cells lie in three neighboring segments, one in each
+//! ```
+//!
+//! The cells are found by peeling: a cell that only one key names is that key's own, to be settled last;
+//! without that key others have cells of their own. With cells anywhere, 1.22 per key are needed before
+//! that comes to an end with no key left. In neighboring segments peeling starts at the two ends, where
+//! fewer keys overlap, and eats its way to the middle: 1.125 per key are enough, and with four segments
+//! (form `four`) 1.075. It also works on a small part of the cells at a time, which is why it is fast.
+//!
+//! **Use it** where a set is known beforehand, never changes, and is asked often. **Don't** where keys come
+//! later (`blocked`), or where the last tenth of the bits matters more than the time (`ribbon`).
+
+use std::array;
+
+use crate::bulk;
+use crate::cells::{Fields, Packed, View, Words, prefetch};
+use crate::codec::state;
+use crate::error::{Error, Kind, Result};
+use crate::filter::{Answer, Bulk, Fact, Filter, Head, Rates, Record, Touched, face, fact, real};
+use crate::hash::{Digest, Generator, HashId, Hasher, Key, fold, mix64};
+use crate::plan::{Expect, Load, MAX_CELLS, Request};
+use crate::probe::multiply_shift;
+use crate::solve::grouped_hashes;
+use crate::structure::{Inputs, Ops, Structure};
+use crate::variant::{
+    Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+use super::perfect_hash::fingerprint_bits_for;
+
+/// A fixed set as cells whose exclusive or is a fingerprint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BinaryFuse {
+    head: Head,
+    geometry: Geometry,
+    /// Under which the keys peel.
+    seed: u64,
+    /// How many seeds were tried.
+    attempts: u64,
+    cells: Packed,
+}
+
+state!(BinaryFuse { head, geometry, seed, attempts, cells });
+
+/// Where the cells of a key may lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Cells per key, 3 or 4.
+    arity: u32,
+    /// Cells of a segment, L: a power of two.
+    segment: u64,
+    /// Cells that may be a key's first: s·L.
+    starts: u64,
+}
+
+state!(Geometry { arity, segment, starts });
+
+/// The largest segment, 2^18.
+const MAX_SEGMENT_BITS: u32 = 18;
+
+impl Geometry {
+    /// The geometry for `n` keys with `arity` cells each, as the authors' code has it; no cells for no
+    /// keys.
+    ///
+    /// L = 2^⌊ln n/ln 3.33 + 2.25⌋ and n·max(1.125, 0.875 + 0.25·ln 10⁶/ln n) cells for three;
+    /// 2^⌊ln n/ln 2.91 − 0.5⌋ and n·max(1.075, 0.77 + 0.305·ln(6·10⁵)/ln n) for four; whole segments, and
+    /// at least as many as a key has cells.
+    pub fn of(arity: u32, n: u64) -> Self {
+        if n == 0 {
+            return Self { arity, segment: 1, starts: 0 };
+        }
+        let ln = libm::log(n as f64);
+        let (bits, factor) = if arity == 3 {
+            let factor = 0.875 + 0.25 * libm::log(1e6) / ln;
+            (ln / libm::log(3.33) + 2.25, factor.max(1.125))
+        } else {
+            let factor = 0.77 + 0.305 * libm::log(6e5) / ln;
+            (ln / libm::log(2.91) - 0.5, factor.max(1.075))
+        };
+        // The exponent of four cells and one key would be −1.
+        let segment = 1u64 << (bits.floor().max(0.0) as u32).min(MAX_SEGMENT_BITS);
+        // A single key fits the least geometry there is; 1/ln 1 has nothing to say.
+        let capacity = if n == 1 { 0.0 } else { (n as f64 * factor).round() };
+        let segments = (capacity / segment as f64).ceil() as u64;
+        let starts = segments.saturating_sub(u64::from(arity) - 1).max(1);
+        Self { arity, segment, starts: starts.saturating_mul(segment) }
+    }
+
+    /// The same cells in segments of half the length.
+    ///
+    /// Just above the sizes where L doubles there are too few segments for peeling to gain from its two
+    /// ends: with 11,455 keys 1 of 15 seeds works, with 12,350 1 of 30, and then with L/2 nearly all.
+    fn recut(self) -> Self {
+        let segment = self.segment.div_ceil(2);
+        let starts = self.cells() - (u64::from(self.arity) - 1) * segment;
+        Self { segment, starts, ..self }
+    }
+
+    /// Cells per key, 3 or 4.
+    pub fn arity(&self) -> u32 {
+        self.arity
+    }
+
+    /// Cells of a segment.
+    pub fn segment_length(&self) -> u64 {
+        self.segment
+    }
+
+    /// Segments that may be the first of a key's.
+    pub fn start_segments(&self) -> u64 {
+        self.starts / self.segment
+    }
+
+    /// Cells in all.
+    pub fn cells(&self) -> u64 {
+        match self.starts {
+            0 => 0,
+            starts => starts.saturating_add((u64::from(self.arity) - 1) * self.segment),
+        }
+    }
+
+    /// The cells of a hash, in neighboring segments, so that no two are the same.
+    ///
+    /// The first comes from the leading bits. Its place in the segment, changed in up to 18 bits, gives
+    /// the next ones: by other bits of the hash for three cells, for four by those of another.
+    #[inline]
+    fn around<const A: usize>(&self, hash: u64) -> [usize; A] {
+        let first = multiply_shift(hash, self.starts) as usize;
+        let (segment, mask) = (self.segment as usize, self.segment - 1);
+        let (bits, shifts) = match A {
+            3 => (hash, [0, COUNT_BITS + MAX_SEGMENT_BITS, COUNT_BITS, 0]),
+            _ => (mix64(hash), [0, 0, 20, 40]),
+        };
+        array::from_fn(|j| match j {
+            0 => first,
+            _ => (first + j * segment) ^ (bits >> shifts[j] & mask) as usize,
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self { arity, segment, starts } = *self;
+        let good = (3..=4).contains(&arity)
+            && segment.is_power_of_two()
+            && segment <= 1 << MAX_SEGMENT_BITS
+            && starts.is_multiple_of(segment)
+            && starts <= MAX_CELLS;
+        let bad =
+            || format!("corrupt filter: {arity} cells in segments of {segment}, {starts} first");
+        if good { Ok(()) } else { Err(Error::corrupt(0, bad())) }
+    }
+}
+
+/// The last bits of a hash are left free: while a filter is built, a cell is one word, the exclusive or of
+/// its keys' hashes, and in these bits their number. No cell ever has 32 keys among random ones.
+const COUNT_BITS: u32 = 5;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+
+/// Bits of a hash that tell keys apart.
+const HASH_BITS: u32 = 64 - COUNT_BITS;
+
+/// The golden ratio, for hashes, and the fraction bits of √7, for fingerprints.
+const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+const FINGERPRINT: u64 = 0xA54F_F53A_5F1D_36F1;
+
+/// The hash of a digest under a seed. The digest is random already: the first seed, 0, takes it as it is,
+/// and to make another seed another hypergraph one folded multiplication is enough.
+#[inline]
+fn reseeded(digest: u64, seed: u64) -> u64 {
+    let hash = if seed == 0 { digest } else { fold(digest ^ seed, MIX) };
+    hash & !COUNT
+}
+
+/// The fingerprint of a hash, `r` bits: the leading ones of a product, on which all bits of the hash have
+/// a say, whereas cells depend on certain bits each.
+#[inline]
+fn fingerprint(hash: u64, r: u32) -> u64 {
+    hash.wrapping_mul(FINGERPRINT) >> (64 - r)
+}
+
+/// The rate of `n` keys with fingerprints of `r` bits: 2^−r, and the share of strangers whose hash is a
+/// member's, which matters for the longest fingerprints alone.
+pub fn false_positives(r: u32, n: u64) -> f64 {
+    if n == 0 {
+        return 0.0;
+    }
+    libm::exp2(-f64::from(r)) + n as f64 * libm::exp2(-f64::from(HASH_BITS))
+}
+
+/// Peels the keys of these hashes off their cells; whether none is left. The hashes become the order in which
+/// they were peeled, each with the number of its own cell in the bits that are free.
+fn peel<const A: usize>(geometry: &Geometry, hashes: &mut [u64]) -> bool {
+    let mut cells = Words::zeroed(geometry.cells() as usize);
+    let cells = cells.make_mut();
+    let mut overflow = false;
+    for &hash in hashes.iter() {
+        for cell in geometry.around::<A>(hash) {
+            let cell = &mut cells[cell];
+            *cell = (*cell ^ hash).wrapping_add(1);
+            overflow |= *cell & COUNT == 0;
+        }
+    }
+    if overflow {
+        return false;
+    }
+    // Segment by segment, first come, first served: the cells at work stay in the near caches, and the next
+    // steps do not wait for the last one, as they would on a stack. A cell becomes single once, so the queue
+    // never holds more than all; pages it does not reach cost nothing.
+    let mut single = vec![0usize; cells.len() + 1];
+    let mut peeled = 0;
+    for start in (0..cells.len()).step_by(geometry.segment as usize) {
+        let (mut next, mut end) = (0, 0);
+        for at in start..start + geometry.segment as usize {
+            // Written whether it counts or not: nobody could predict which.
+            single[end] = at;
+            end += usize::from(cells[at] & COUNT == 1);
+        }
+        while next < end {
+            let own = single[next];
+            next += 1;
+            // Its last key may have been peeled from another cell since.
+            if cells[own] & COUNT != 1 {
+                continue;
+            }
+            let hash = cells[own] & !COUNT;
+            let mut slot = 0;
+            for (j, at) in geometry.around::<A>(hash).into_iter().enumerate() {
+                let left = (cells[at] - 1) ^ hash;
+                cells[at] = left;
+                slot |= if at == own { j as u64 } else { 0 };
+                single[end] = at;
+                end += usize::from(left & COUNT == 1);
+            }
+            hashes[peeled] = hash | slot;
+            peeled += 1;
+        }
+    }
+    peeled == hashes.len()
+}
+
+/// Settles the cells in the reverse order: each key finds the others of its cells settled, and its own
+/// still zero.
+fn assign<const A: usize>(
+    geometry: &Geometry,
+    order: &[u64],
+    r: u32,
+    cells: &mut (impl Fields + ?Sized),
+) {
+    for entry in order.iter().rev() {
+        let (hash, slot) = (entry & !COUNT, (entry & COUNT) as usize);
+        let around = geometry.around::<A>(hash);
+        let others = around.iter().fold(0, |xor, cell| xor ^ cells.at(*cell).unwrap_or(0));
+        cells.put(around[slot], others ^ fingerprint(hash, r));
+    }
+}
+
+/// Whether the cells of a hash add up to its fingerprint. The empty filter has no cells, so nothing does.
+#[inline]
+fn agree<const A: usize>(
+    cells: &(impl Fields + ?Sized),
+    around: [usize; A],
+    hash: u64,
+    r: u32,
+) -> bool {
+    let mut sum = fingerprint(hash, r);
+    for cell in around {
+        let Some(value) = cells.at(cell) else { return false };
+        sum ^= value;
+    }
+    sum == 0
+}
+
+impl BinaryFuse {
+    /// The filter of these keys with three cells each, and fingerprints of `bits` bits, 1 to 32; 8 and 16
+    /// are the fastest. A key that comes twice is there once.
+    ///
+    /// ```
+    /// use everbloom::compact::BinaryFuse;
+    /// use everbloom::hash::{HashId, Hasher};
+    ///
+    /// let words = ["apple", "pear", "apple"];
+    /// let filter = BinaryFuse::from_keys(words, 16, Hasher::with_id(HashId::Fold64, 0)?)?;
+    /// assert!(filter.contains("pear"));
+    /// assert!(!filter.contains("plum"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn from_keys<K: Key>(
+        keys: impl IntoIterator<Item = K>,
+        bits: u32,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        let digests = keys.into_iter().map(|key| hasher.digest(&key).h1).collect();
+        let shape = Shape { arity: 3, bits: Some(bits), room: MAX_CELLS, rate: None };
+        Self::assemble(&shape, Head::new(hasher, THREE), digests)
+    }
+
+    fn assemble(shape: &Shape, head: Head, mut digests: Vec<u64>) -> Result<Self> {
+        // Equal digests never peel, which looks like bad luck. So what peels has none, and they need not be
+        // looked for before something does not.
+        let settled = shape.settle(digests.len() as u64);
+        let once = settled.ok().and_then(|s| Self::attempt(shape, s, &head, &digests, 0, 1));
+        if let Some(filter) = once {
+            return Ok(filter);
+        }
+        // Two keys of one digest share a fingerprint, and both are found.
+        digests.sort_unstable();
+        digests.dedup();
+        let settled = shape.settle(digests.len() as u64)?;
+        let mut seeds = Generator::new(0);
+        let mut seed = 0;
+        for attempts in 1..=ATTEMPTS {
+            let filter = Self::attempt(shape, settled, &head, &digests, seed, attempts);
+            if let Some(filter) = filter {
+                return Ok(filter);
+            }
+            seed = seeds.next_u64();
+        }
+        Err(Error::new(
+            Kind::BadRecord,
+            format!(
+                "the {} keys did not peel under any of {ATTEMPTS} seeds, which random digests always \
+                 do: build under another hash seed",
+                digests.len()
+            ),
+        ))
+    }
+
+    /// The filter under a seed, if the keys peel.
+    fn attempt(
+        shape: &Shape,
+        (r, geometry): (u32, Geometry),
+        head: &Head,
+        digests: &[u64],
+        seed: u64,
+        attempts: u64,
+    ) -> Option<Self> {
+        let geometry = if attempts % 2 == 0 { geometry.recut() } else { geometry };
+        let mut order = grouped_hashes(digests, |digest| reseeded(digest, seed));
+        let solved = match geometry.arity {
+            3 => peel::<3>(&geometry, &mut order),
+            _ => peel::<4>(&geometry, &mut order),
+        };
+        if !solved {
+            return None;
+        }
+        let mut cells = Packed::new(geometry.cells(), r);
+        match (geometry.arity, cells.view_mut()) {
+            (3, View::Bytes(cells)) => assign::<3>(&geometry, &order, r, cells),
+            (3, View::Shorts(cells)) => assign::<3>(&geometry, &order, r, cells),
+            (3, View::Any(cells)) => assign::<3>(&geometry, &order, r, cells),
+            (_, View::Bytes(cells)) => assign::<4>(&geometry, &order, r, cells),
+            (_, View::Shorts(cells)) => assign::<4>(&geometry, &order, r, cells),
+            (_, View::Any(cells)) => assign::<4>(&geometry, &order, r, cells),
+        }
+        let items = order.len() as u64;
+        let rate = shape.rate.unwrap_or_else(|| false_positives(r, items));
+        let head = Head { items, fpr: Some(rate), ..head.clone() };
+        Some(Self { head, geometry, seed, attempts, cells })
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.has(reseeded(self.head.hasher.digest(key).h1, self.seed))
+    }
+
+    /// Whether each of many keys may be a member, in their order: several times as fast as one by one
+    /// where the filter is larger than the cache.
+    pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+        bulk::contains_many(self, keys)
+    }
+
+    #[inline]
+    fn has(&self, hash: u64) -> bool {
+        let geometry = &self.geometry;
+        match (geometry.arity, self.cells.view()) {
+            (3, View::Bytes(cells)) => agree(cells, geometry.around::<3>(hash), hash, 8),
+            (3, View::Shorts(cells)) => agree(cells, geometry.around::<3>(hash), hash, 16),
+            (3, View::Any(cells)) => agree(cells, geometry.around::<3>(hash), hash, cells.width()),
+            (_, View::Bytes(cells)) => agree(cells, geometry.around::<4>(hash), hash, 8),
+            (_, View::Shorts(cells)) => agree(cells, geometry.around::<4>(hash), hash, 16),
+            (_, View::Any(cells)) => agree(cells, geometry.around::<4>(hash), hash, cells.width()),
+        }
+    }
+
+    /// [`BinaryFuse::has`] for many digests. In an array that the near caches do not hold, all cells of
+    /// some keys are asked for before the first is looked at.
+    fn have<const A: usize>(
+        &self,
+        cells: &(impl Fields + ?Sized),
+        r: u32,
+        digests: &[Digest],
+        found: &mut [bool],
+    ) {
+        let words = self.cells.words();
+        let (geometry, seed) = (self.geometry, self.seed);
+        if words.len() < FETCH_FROM {
+            for (digest, found) in digests.iter().zip(found) {
+                let hash = reseeded(digest.h1, seed);
+                *found = agree(cells, geometry.around::<A>(hash), hash, r);
+            }
+            return;
+        }
+        let start = words.as_ptr().cast::<u8>();
+        let mut asked = [([0; A], 0); AHEAD];
+        for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
+            for ((around, hash), digest) in asked.iter_mut().zip(digests) {
+                *hash = reseeded(digest.h1, seed);
+                *around = geometry.around::<A>(*hash);
+                for cell in around {
+                    prefetch(start.wrapping_add(*cell * r as usize / 8));
+                }
+            }
+            for (found, (around, hash)) in found.iter_mut().zip(asked) {
+                *found = agree(cells, around, hash, r);
+            }
+        }
+    }
+
+    /// Where cells lie.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Seeds that were tried until the keys peeled.
+    pub fn attempts(&self) -> u64 {
+        self.attempts
+    }
+
+    /// The cells.
+    pub fn cells(&self) -> &Packed {
+        &self.cells
+    }
+
+    fn check(&self) -> Result<()> {
+        let (cells, items) = (self.cells.len(), self.head.items);
+        let good = arity_of(self.head.form) == self.geometry.arity
+            && cells == self.geometry.cells()
+            && (cells == 0) == (items == 0)
+            && items <= cells
+            && self.cells.width() <= MAX_BITS
+            && (1..=ATTEMPTS).contains(&self.attempts);
+        if good {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, format!("corrupt filter: {cells} cells do not fit their geometry")))
+    }
+}
+
+/// What the goal says of the cells; their number comes with the records.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    arity: u32,
+    /// Fingerprint bits by hand or from the rate; else as many as there is room for.
+    bits: Option<u32>,
+    room: u64,
+    rate: Option<f64>,
+}
+
+impl Shape {
+    /// Fingerprint bits and geometry for `n` keys, if they fit.
+    fn settle(&self, n: u64) -> Result<(u32, Geometry)> {
+        let geometry = Geometry::of(self.arity, n);
+        let cells = geometry.cells();
+        let r = self
+            .bits
+            .unwrap_or_else(|| (self.room / cells.max(1)).clamp(1, MAX_BITS.into()) as u32);
+        if !(1..=MAX_BITS).contains(&r) {
+            return Err(Error::parameter(format!(
+                "fingerprints of {r} bits: they have 1 to {MAX_BITS}, for rates down to {:e}",
+                libm::exp2(-f64::from(MAX_BITS))
+            )));
+        }
+        if cells.saturating_mul(r.into()) > self.room {
+            return Err(Error::parameter(format!(
+                "{n} keys with fingerprints of {r} bits need {} bytes, more than {}: \
+                 give more --memory or a higher rate",
+                cells.saturating_mul(r.into()) / 8,
+                self.room / 8
+            )));
+        }
+        Ok((r, geometry))
+    }
+}
+
+impl Structure for BinaryFuse {
+    type Shape = Shape;
+
+    const HASH: HashId = HashId::Fold64;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let by_hand = request.integer(PARAM_BITS.name).map(|r| r as u32);
+        let (rate, room) = (request.goal_fpr(), request.goal_bits());
+        // Memory without a rate buys the best rate; nothing at all, the default one.
+        let rate = rate.or((room.is_none() && by_hand.is_none()).then(|| request.fpr()));
+        let shape = Shape {
+            arity: arity_of(request.form()),
+            bits: by_hand.or(rate.map(fingerprint_bits_for)),
+            room: room.unwrap_or(MAX_CELLS).min(MAX_CELLS),
+            rate,
+        };
+        // What does not fit the keys that are announced does not wait for them to be refused.
+        shape.settle(request.goal_items().unwrap_or(0))?;
+        Ok(shape)
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let (r, geometry) = shape.settle(load.distinct).ok()?;
+        let bits = geometry.cells() * u64::from(r);
+        Some(Expect::one_sided(false_positives(r, load.distinct), bits, None))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        let mut words = Vec::new();
+        inputs.records.digests(&head.hasher, &mut |digests| {
+            words.extend(digests.iter().map(|digest| digest.h1));
+        })?;
+        Self::assemble(shape, head, words)
+    }
+}
+
+impl Filter for BinaryFuse {
+    face!(Bulk);
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    /// Cells hold sums, which are in use whatever they are.
+    fn fill(&self) -> Option<f64> {
+        None
+    }
+
+    fn now(&self) -> Rates {
+        Rates::one_sided(false_positives(self.cells.width(), self.head.items))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("cells", self.cells.len()),
+            fact("k", self.geometry.arity),
+            fact("fingerprint bits", self.cells.width()),
+            fact("segment length", self.geometry.segment),
+            fact("start segments", self.geometry.start_segments()),
+            real("cells per key", self.cells.len() as f64 / self.head.items.max(1) as f64),
+            fact("attempts", self.attempts),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.cells.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let hash = reseeded(self.head.hasher.digest(key).h1, self.seed);
+        let agrees = self.has(hash);
+        let cell = |at: usize| {
+            let value = self.cells.at(at)?;
+            Some(Touched { index: at as u64, value, agrees })
+        };
+        match self.geometry.arity {
+            3 => self.geometry.around::<3>(hash).into_iter().filter_map(cell).collect(),
+            _ => self.geometry.around::<4>(hash).into_iter().filter_map(cell).collect(),
+        }
+    }
+}
+
+impl Bulk for BinaryFuse {
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
+        match (self.geometry.arity, self.cells.view()) {
+            (3, View::Bytes(cells)) => self.have::<3>(cells, 8, digests, found),
+            (3, View::Shorts(cells)) => self.have::<3>(cells, 16, digests, found),
+            (3, View::Any(cells)) => self.have::<3>(cells, cells.width(), digests, found),
+            (_, View::Bytes(cells)) => self.have::<4>(cells, 8, digests, found),
+            (_, View::Shorts(cells)) => self.have::<4>(cells, 16, digests, found),
+            (_, View::Any(cells)) => self.have::<4>(cells, cells.width(), digests, found),
+        }
+    }
+}
+
+/// Keys whose cells are under way at once.
+const AHEAD: usize = 32;
+
+/// Arrays of fewer words, 1 MiB, live in the first two caches, where asking ahead costs more than it saves.
+const FETCH_FROM: usize = 1 << 17;
+
+/// With four cells and four keys 57 of 100 seeds work, and where there are fewer, every other attempt has
+/// shorter segments: that all of 100 fail, good keys never see.
+const ATTEMPTS: u64 = 100;
+
+const THREE: &str = "three";
+const FOUR: &str = "four";
+const MAX_BITS: u32 = 32;
+
+fn arity_of(form: &str) -> u32 {
+    if form == FOUR { 4 } else { 3 }
+}
+
+/// `--set bits=`, r.
+const PARAM_BITS: Param = Param {
+    name: "bits",
+    range: Range::Integer(1, MAX_BITS as u64),
+    default: Setting::Planned,
+    help: "bits per fingerprint, r for a rate of 2^-r",
+};
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 55,
+    slug: "binary-fuse",
+    entry: "B4",
+    kind: EntryKind::Filter,
+    name: "Binary fuse filter",
+    paper: "T. M. Graf, D. Lemire, Binary fuse filters: fast and smaller than xor filters, ACM JEA 27, \
+            2022; E. Porat, An optimal Bloom filter replacement based on matrix solving, CSR 2009; \
+            M. Dietzfelbinger, R. Pagh, Succinct data structures for retrieval and approximate \
+            membership, ICALP 2008; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
+    family: "compact",
+    needs: &["membership", "static", "compact", "fast"],
+    input: Input::KEYS,
+    meaning: "items are the different keys read, whatever was planned; the rate is that of false \
+              positives, rounded down to a power of two",
+    forms: &[
+        Form { name: THREE, abilities: &[], false_negatives: FalseNegatives::Never },
+        Form { name: FOUR, abilities: &[], false_negatives: FalseNegatives::Never },
+    ],
+    params: &[PARAM_BITS],
+    build: Build::Collected,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<BinaryFuse>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    fn filter(n: u64, bits: u32) -> BinaryFuse {
+        BinaryFuse::from_keys(0..n, bits, Hasher::default()).unwrap()
+    }
+
+    #[test]
+    fn cells_of_a_hash_lie_one_in_each_of_neighboring_segments() {
+        for n in [1, 2, 10, 1000, 1_000_000] {
+            let three = Geometry::of(3, n);
+            let four = Geometry::of(4, n);
+            for i in 0..10_000 {
+                let hash = mix64(i) & !COUNT;
+                let (a, b) = (three.around::<3>(hash), four.around::<4>(hash));
+                let segments = a.map(|cell| cell as u64 / three.segment);
+                assert!(segments == [segments[0], segments[0] + 1, segments[0] + 2]);
+                assert!(a.iter().all(|cell| (*cell as u64) < three.cells()));
+                let segments = b.map(|cell| cell as u64 / four.segment);
+                assert!(segments.is_sorted_by(|a, b| a + 1 == *b));
+                assert!(b.iter().all(|cell| (*cell as u64) < four.cells()));
+            }
+        }
+    }
+
+    #[test]
+    fn many_at_once_equal_one_by_one() {
+        for (n, bits) in [(0, 8), (1000, 8), (1_200_000, 8), (700_000, 16), (400_000, 32)] {
+            let filter = filter(n, bits);
+            let keys: Vec<u64> = (0..2 * n + 100).step_by(7).collect();
+            let one_by_one: Vec<bool> = keys.iter().map(|key| filter.contains(key)).collect();
+            assert_eq!(filter.contains_many(&keys), one_by_one, "{n} {bits}");
+        }
+    }
+
+    #[test]
+    fn files_whose_parts_differ_are_refused() {
+        let good = filter(100, 9);
+        assert_eq!(Opener::new().decode_as::<BinaryFuse>(&to_bytes(&good)).unwrap(), good);
+        let refused = |liar: BinaryFuse| Opener::new().decode(&to_bytes(&liar)).is_err();
+        let geometry = |segment, starts| Geometry { segment, starts, ..good.geometry };
+        let Geometry { segment, starts, .. } = good.geometry;
+        for liar in [geometry(2 * segment, starts), geometry(segment, 2 * starts), geometry(3, 3)] {
+            assert!(refused(BinaryFuse { geometry: liar, ..good.clone() }));
+        }
+        assert!(refused(BinaryFuse { cells: Packed::new(99, 9), ..good.clone() }));
+        assert!(refused(BinaryFuse { cells: Packed::new(good.cells.len(), 33), ..good.clone() }));
+        assert!(refused(BinaryFuse { attempts: 0, ..good.clone() }));
+        let head = Head { items: 0, ..good.head.clone() };
+        assert!(refused(BinaryFuse { head, ..good.clone() }));
+        let head = Head { form: FOUR, ..good.head.clone() };
+        assert!(refused(BinaryFuse { head, ..good }));
+    }
+}
