@@ -1,6 +1,8 @@
 //! What is measured: a filter of ours or of a rival behind one small face. Loops over keys are on the far
 //! side of it, so that no call per key is dynamic.
 
+use everbloom::compact::{BinaryFuse, Ribbon};
+use everbloom::hash::{HashId, Hasher};
 use everbloom::membership::{AtomicBlocked, BlockedBloom, Bloom, SplitBlock};
 
 /// A filter with the keys it is built from.
@@ -166,8 +168,35 @@ fn fuse_bits(p: f64) -> u32 {
     if p >= 1.0 / 256.0 { 8 } else { 16 }
 }
 
-fn binary_fuse(_: u64, _: f64) -> Option<Box<dyn Subject>> { None }
-fn ribbon(_: u64, _: f64) -> Option<Box<dyn Subject>> { None }
+/// The hash that the planned ones have, too.
+fn fold64() -> Hasher {
+    Hasher::with_id(HashId::Fold64, 0).expect("an unkeyed hash")
+}
+
+fn binary_fuse(_: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(of(
+        None,
+        move |f, keys| *f = BinaryFuse::from_keys(keys, fuse_bits(p), fold64()).ok(),
+        |f, keys| {
+            let Some(f) = f else { return 0 };
+            keys.iter().map(|key| u64::from(f.contains(key))).sum()
+        },
+        |f| f.as_ref().map_or(0, |f: &BinaryFuse| everbloom::filter::Filter::memory(f).cells),
+    ))
+}
+
+fn ribbon(_: u64, p: f64) -> Option<Box<dyn Subject>> {
+    let r = (-p.log2()).ceil() as u32;
+    Some(of(
+        None,
+        move |f, keys| *f = Ribbon::from_keys(keys, r, fold64()).ok(),
+        |f, keys| {
+            let Some(f) = f else { return 0 };
+            keys.iter().map(|key| u64::from(f.contains(key))).sum()
+        },
+        |f| f.as_ref().map_or(0, |f: &Ribbon| everbloom::filter::Filter::memory(f).total()),
+    ))
+}
 
 #[cfg(boost)]
 mod boost {
