@@ -27,7 +27,7 @@
 //! bits; a bit of a sum is the parity of two words, and most strangers fail within the first four.
 //!
 //! **Use it** where a set never changes and bits are what counts. **Don't** where time is: `binary-fuse` takes
-//! an eighth more bits, and a third of the time.
+//! an eighth more bits, and a fifth of the time.
 
 use crate::bulk;
 use crate::cells::{Bits, Packed, Words, prefetch};
