@@ -5,6 +5,8 @@
 //! recognized by its first bytes and unpacked.
 
 mod blocks;
+mod pool;
+mod scan;
 mod text;
 
 use std::fs::File;
@@ -21,6 +23,7 @@ use crate::args::{KeyType, Text};
 use crate::progress::Watched;
 pub use blocks::Order;
 use blocks::{Block, Blocks, Input, on_all_cores, unpacked};
+pub use pool::Pool;
 pub use text::{column, each_key};
 
 /// What stdin is kept in when it has to be read again: memory up to here, then a temporary file.
@@ -145,7 +148,7 @@ impl Lines {
     ) -> std::result::Result<(), E> {
         let (end, name) = (self.grammar.end, self.name());
         let blocks = Blocks::new(self.open()?, end);
-        let work = |block: &Block| work(&block.text, block.before).map_err(|e| e.context(&name));
+        let work = |block: &Block| work(block.text(), block.before).map_err(|e| e.context(&name));
         on_all_cores(blocks, order, work, done)
     }
 }
@@ -157,13 +160,16 @@ impl Source for Lines {
 
     fn digests(&mut self, hasher: &Hasher, f: &mut dyn FnMut(&[Digest])) -> Result<()> {
         let grammar = self.grammar;
+        let pool = Pool::default();
         let hash = |text: &[u8], before| {
-            let mut digests = Vec::with_capacity(text.len() / 16);
+            let mut digests: Vec<Digest> = pool.take();
+            digests.clear();
             each_key(text, grammar, before, |_, key| digests.push(hasher.digest(key)))?;
             Ok(digests)
         };
         self.each_block(Order::Any, hash, |digests: Vec<Digest>| {
             f(&digests);
+            pool.give(digests);
             Ok::<_, Error>(())
         })
     }
@@ -173,7 +179,7 @@ fn read(input: Input<'_>, grammar: Grammar, f: &mut Visit<'_>) -> Result<()> {
     let mut blocks = Blocks::new(input, grammar.end);
     let mut block = Block::default();
     while blocks.next(&mut block)? {
-        text::batch(&block.text, grammar, block.before, f)?;
+        text::batch(block.text(), grammar, block.before, f)?;
     }
     Ok(())
 }

@@ -32,11 +32,18 @@ pub fn unpacked<'a>(mut input: impl Read + Send + 'a) -> io::Result<Input<'a>> {
 /// Whole lines, and where they stand.
 #[derive(Default)]
 pub struct Block {
-    pub text: Vec<u8>,
+    memory: Vec<u8>,
+    len: usize,
     /// Number of the block, from 0.
     pub number: u64,
     /// Number of lines before it.
     pub before: u64,
+}
+
+impl Block {
+    pub fn text(&self) -> &[u8] {
+        &self.memory[..self.len]
+    }
 }
 
 /// Reads blocks of whole lines.
@@ -56,25 +63,53 @@ impl<'a> Blocks<'a> {
     }
 
     /// Reads the next block; false at the end of the input.
+    ///
+    /// The text's memory is kept from block to block, since a fresh one would be cleared before it is
+    /// read into.
     pub fn next(&mut self, block: &mut Block) -> Result<bool> {
         block.number = self.number;
         self.number += 1;
-        let text = &mut block.text;
-        text.clear();
-        text.append(&mut self.rest);
-        while !self.done {
-            let start = text.len();
-            let got = self.input.by_ref().take(BLOCK as u64).read_to_end(text)?;
+        let memory = &mut block.memory;
+        let mut len = self.rest.len();
+        grow(memory, len + BLOCK);
+        memory[..len].copy_from_slice(&self.rest);
+        self.rest.clear();
+        let mut whole = 0;
+        while !self.done && whole == 0 {
+            let start = len;
+            grow(memory, start + BLOCK);
+            let got = self.read(&mut memory[start..start + BLOCK])?;
+            len += got;
             self.done = got == 0;
-            if let Some(last) = memchr::memrchr(self.end, &text[start..]) {
-                self.rest.extend_from_slice(&text[start + last + 1..]);
-                text.truncate(start + last + 1);
-                break;
-            }
+            let last = memchr::memrchr(self.end, &memory[start..len]);
+            whole = last.map_or(0, |last| start + last + 1);
         }
+        if self.done {
+            whole = len;
+        }
+        self.rest.extend_from_slice(&memory[whole..len]);
+        block.len = whole;
+        let text = &memory[..whole];
         block.before = self.lines;
         self.lines += memchr::memchr_iter(self.end, text).count() as u64;
-        Ok(!text.is_empty())
+        Ok(whole > 0)
+    }
+
+    /// Reads what is there: a pipe is not waited for until a block is full, so that lines pass as they
+    /// come.
+    fn read(&mut self, memory: &mut [u8]) -> Result<usize> {
+        loop {
+            match self.input.read(memory) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                read => return Ok(read?),
+            }
+        }
+    }
+}
+
+fn grow(memory: &mut Vec<u8>, len: usize) {
+    if memory.len() < len {
+        memory.resize(len, 0);
     }
 }
 

@@ -4,77 +4,22 @@ use everbloom::error::{Error, Kind, Result};
 use everbloom::filter::{Record, Value};
 use everbloom::variant::ValueKind;
 
+use super::scan::each_place;
 use super::{Grammar, Visit};
 use crate::args::KeyType;
 
-/// The lines of a text: what stands before each `end`, and what stands behind the last if anything does.
-fn lines(text: &[u8], end: u8) -> impl Iterator<Item = &[u8]> {
-    let body = text.strip_suffix(&[end]).unwrap_or(text);
+/// Calls `f` with the lines of a text: what stands before each `end`, and what stands behind the last if
+/// anything does.
+#[inline]
+fn each_line<'a>(text: &'a [u8], end: u8, mut f: impl FnMut(&'a [u8])) {
     let mut start = 0;
-    let ends = Ends { text: body, end, at: 0, mask: None };
-    ends.chain([body.len()]).filter(move |_| !text.is_empty()).map(move |end| {
-        let line = &body[start..end];
-        start = end + 1;
-        line
-    })
-}
-
-/// Where the byte `end` stands in a text, 64 bytes at a time. Keys are short, and a search that starts
-/// anew behind every line, as memchr's does, takes longer than hashing the line.
-struct Ends<'a> {
-    text: &'a [u8],
-    end: u8,
-    /// First byte of the present 64.
-    at: usize,
-    /// Which of them are `end` and still to be told; none before the first look.
-    mask: Option<u64>,
-}
-
-impl Iterator for Ends<'_> {
-    type Item = usize;
-
-    #[inline]
-    fn next(&mut self) -> Option<usize> {
-        let mut mask = match self.mask {
-            Some(mask) => mask,
-            None => mask_at(self.text, self.at, self.end)?,
-        };
-        while mask == 0 {
-            self.at += 64;
-            mask = mask_at(self.text, self.at, self.end)?;
-        }
-        self.mask = Some(mask & (mask - 1));
-        Some(self.at + mask.trailing_zeros() as usize)
+    each_place(text, end, |place| {
+        f(&text[start..place]);
+        start = place + 1;
+    });
+    if start < text.len() {
+        f(&text[start..]);
     }
-}
-
-/// Which of the 64 bytes from `at` on are `byte`; `None` behind the end of the text.
-#[inline]
-fn mask_at(text: &[u8], at: usize, byte: u8) -> Option<u64> {
-    let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
-    Some(match rest.first_chunk() {
-        Some(chunk) => mask(chunk, byte),
-        None => {
-            let mut last = [!byte; 64];
-            last[..rest.len()].copy_from_slice(rest);
-            mask(&last, byte)
-        }
-    })
-}
-
-/// A bit for each of 64 bytes that is `byte`, eight at a time in the lanes of a word.
-#[inline]
-fn mask(chunk: &[u8; 64], byte: u8) -> u64 {
-    const LOW: u64 = u64::from_le_bytes([0x7F; 8]);
-    let wanted = u64::from_le_bytes([byte; 8]);
-    (0..).zip(chunk.as_chunks().0).fold(0, |mask, (i, bytes)| {
-        let other = u64::from_le_bytes(*bytes) ^ wanted;
-        // The top bit of a lane stays zero if all of the lane is; no carry leaves a lane.
-        let equal = !(((other & LOW) + LOW) | other | LOW);
-        // Gathers the eight top bits in one byte.
-        let gathered = (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        mask | gathered << (8 * i)
-    })
 }
 
 /// Calls `f` with every line and its key, for grammars without values; `before` lines came earlier.
@@ -84,23 +29,41 @@ pub fn each_key(
     before: u64,
     mut f: impl FnMut(&[u8], &[u8]),
 ) -> Result<()> {
-    for (number, line) in (before + 1..).zip(lines(text, grammar.end)) {
-        let at = |e: Error| e.context(format!("line {number}"));
-        let key = match grammar.column {
-            Some((number, delimiter)) => column(line, number, delimiter).map_err(at)?,
-            None => line,
-        };
-        match grammar.key {
-            KeyType::Bytes => f(line, key),
-            KeyType::U64 => f(line, &parse_integer(key).map_err(at)?),
+    if grammar.key == KeyType::Bytes && grammar.column.is_none() {
+        each_line(text, grammar.end, |line| f(line, line));
+        return Ok(());
+    }
+    let mut number = before;
+    let mut failed = None;
+    each_line(text, grammar.end, |line| {
+        number += 1;
+        if failed.is_some() {
+            return;
         }
+        if let Err(e) = with_key(line, grammar, |key| f(line, key)) {
+            failed = Some(e.context(format!("line {number}")));
+        }
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Cuts the key out of a line.
+fn with_key(line: &[u8], grammar: Grammar, f: impl FnOnce(&[u8])) -> Result<()> {
+    let key = match grammar.column {
+        Some((number, delimiter)) => column(line, number, delimiter)?,
+        None => line,
+    };
+    match grammar.key {
+        KeyType::Bytes => f(key),
+        KeyType::U64 => f(&parse_integer(key)?),
     }
     Ok(())
 }
 
 /// Calls `f` with all lines of a text and the records they spell; `before` lines came earlier.
 pub(super) fn batch(text: &[u8], grammar: Grammar, before: u64, f: &mut Visit<'_>) -> Result<()> {
-    let lines: Vec<&[u8]> = lines(text, grammar.end).collect();
+    let mut lines: Vec<&[u8]> = Vec::new();
+    each_line(text, grammar.end, |line| lines.push(line));
 
     let at = |i: usize| move |e: Error| e.context(format!("line {}", before + i as u64 + 1));
     let mut split = Vec::with_capacity(lines.len());
@@ -179,7 +142,9 @@ mod tests {
                 if text.is_empty() || text.ends_with(&[end]) {
                     expected.pop();
                 }
-                assert_eq!(lines(&text, end).collect::<Vec<_>>(), expected, "{length} {end}");
+                let mut found = Vec::new();
+                each_line(&text, end, |line| found.push(line));
+                assert_eq!(found, expected, "{length} {end}");
             }
         }
     }

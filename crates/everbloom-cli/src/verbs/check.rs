@@ -4,11 +4,11 @@ use std::io::{self, BufWriter, Write};
 
 use everbloom::codec::{Access, Opener};
 use everbloom::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
-use everbloom::hash::Hasher;
+use everbloom::hash::{Digest, Hasher};
 use everbloom::membership::Paradox;
 
 use crate::args::{Check, KeyType};
-use crate::records::{Grammar, Lines, Order, Passes, each_key, secret_key};
+use crate::records::{Grammar, Lines, Order, Passes, Pool, each_key, secret_key};
 use crate::report::json;
 use crate::{Outcome, Result, Stop, output_error};
 
@@ -51,6 +51,15 @@ pub fn run(args: &Check) -> Result<Outcome> {
     Ok::<_, Stop>(if some { Outcome::Some } else { Outcome::None })
 }
 
+/// What a block of queries needs while it is worked on.
+#[derive(Default)]
+struct Scratch {
+    digests: Vec<Digest>,
+    /// Where the lines end, behind what ends them.
+    ends: Vec<usize>,
+    found: Vec<bool>,
+}
+
 /// The lines that may be members, found on all cores and printed in their order.
 fn print_members(
     hasher: &Hasher,
@@ -58,36 +67,65 @@ fn print_members(
     grammar: Grammar,
     lines: &mut Lines,
 ) -> Result<Outcome> {
+    let (scratch, outputs) = (Pool::<Scratch>::default(), Pool::<Vec<u8>>::default());
     let find = |text: &[u8], before| {
-        let mut digests = Vec::with_capacity(text.len() / 16);
-        let mut ends = Vec::with_capacity(text.len() / 16);
+        let Scratch { mut digests, mut ends, mut found } = scratch.take();
+        digests.clear();
+        ends.clear();
         let mut end = 0;
         each_key(text, grammar, before, |line, key| {
             digests.push(hasher.digest(key));
             end += line.len() + 1;
             ends.push(end);
         })?;
-        let mut found = vec![false; digests.len()];
+        found.resize(digests.len(), false);
         filter.contains_digests(&digests, &mut found);
-        let mut members = Vec::with_capacity(text.len() + 1);
-        let mut start = 0;
-        for (end, found) in ends.into_iter().zip(found) {
-            if found {
-                members.extend_from_slice(&text[start..end - 1]);
-                members.push(b'\n');
-            }
-            start = end;
-        }
+        let mut members = outputs.take();
+        members.clear();
+        copy_members(text, grammar.end, &ends, &found, &mut members);
+        scratch.give(Scratch { digests, ends, found });
         Ok(members)
     };
     let mut out = io::stdout().lock();
     let mut some = false;
     lines.each_block(Order::Kept, find, |members: Vec<u8>| {
         some |= !members.is_empty();
-        out.write_all(&members).map_err(output_error)
+        out.write_all(&members).map_err(output_error)?;
+        outputs.give(members);
+        Ok::<_, Stop>(())
     })?;
     out.flush().map_err(output_error)?;
     Ok(if some { Outcome::Some } else { Outcome::None })
+}
+
+/// Copies the lines that were found, each ended by LF. Lines that follow each other are copied at once.
+fn copy_members(text: &[u8], end: u8, ends: &[usize], found: &[bool], out: &mut Vec<u8>) {
+    let mut copy = |from: usize, to: usize| {
+        let start = out.len();
+        out.extend_from_slice(&text[from..to.min(text.len())]);
+        // The last line of an input may lack its end.
+        if to > text.len() {
+            out.push(end);
+        }
+        if end != b'\n' {
+            out[start..].iter_mut().filter(|byte| **byte == end).for_each(|byte| *byte = b'\n');
+        }
+    };
+    let (mut run, mut start) = (None, 0);
+    for (&end, &found) in ends.iter().zip(found) {
+        match (found, run) {
+            (true, None) => run = Some(start),
+            (false, Some(from)) => {
+                copy(from, start);
+                run = None;
+            }
+            _ => {}
+        }
+        start = end;
+    }
+    if let Some(from) = run {
+        copy(from, start);
+    }
 }
 
 /// Asks the filter, wearing the policies that were asked for.

@@ -99,6 +99,11 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
         // Of the new lines, a share of the present rate was taken for seen: new = kept/(1 − f).
         let (kept, f) = ((batch.len() as u64 - (duplicates - before)) as f64, memory.fpr());
         wrong += kept * f / (1.0 - f).max(1e-9);
+        // Whoever reads a live stream gets its lines as they come.
+        if let Err(e) = out.flush() {
+            broken = Some(e);
+            return Err(Error::new(Kind::Io, "output"));
+        }
         Ok(())
     });
     if let Some(e) = broken {

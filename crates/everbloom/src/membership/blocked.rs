@@ -143,44 +143,57 @@ impl BlockedBloom {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest(key);
-        let new = if self.probe.inside() == Inside::Lanes {
-            self.insert_in_lanes(digest)
+        let new = if self.one_round() {
+            let lines = self.bits.blocks_mut();
+            lanes::line_set(&mut lines[lanes::line_of(digest, lines.len() as u64)], digest.h2)
+        } else {
+            self.set_otherwise(digest)
+        };
+        self.head.count(1);
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let digest = self.head.hasher.digest(key);
+        if self.one_round() {
+            let lines = self.bits.blocks();
+            lanes::line_has(&lines[lanes::line_of(digest, lines.len() as u64)], digest.h2)
+        } else {
+            self.has_otherwise(digest)
+        }
+    }
+
+    /// Whether all bits of a key are named by one word: the case that is inlined into loops over keys.
+    #[inline]
+    fn one_round(&self) -> bool {
+        self.probe.inside() == Inside::Lanes && self.k() == LANES_PER_BLOCK as u32
+    }
+
+    #[inline(never)]
+    fn set_otherwise(&mut self, digest: Digest) -> bool {
+        if self.probe.inside() == Inside::Lanes {
+            let (k, lines) = (self.k(), self.bits.blocks_mut());
+            let line = &mut lines[lanes::line_of(digest, lines.len() as u64)];
+            let rounds = 0..k / LANES_PER_BLOCK as u32;
+            rounds.fold(false, |new, r| new | lanes::line_set(line, round_word(digest.h2, r)))
         } else if let Some(patterns) = &self.patterns {
             self.bits.set_mask(self.probe.block_of(digest) * self.words(), patterns.of(digest))
         } else {
             let mut new = false;
             self.probe.indices(digest).for_each(|i| new |= self.bits.set(i));
             new
-        };
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    #[inline]
-    fn insert_in_lanes(&mut self, digest: Digest) -> bool {
-        let (k, lines) = (self.k(), self.bits.blocks_mut());
-        let line = &mut lines[lanes::line_of(digest, lines.len() as u64)];
-        let mut new = lanes::line_set(line, digest.h2);
-        if k > LANES_PER_BLOCK as u32 {
-            new |= lanes::line_set(line, round_word(digest.h2, 1));
         }
-        new
     }
 
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(self.head.hasher.digest(key))
-    }
-
-    #[inline]
-    fn has(&self, digest: Digest) -> bool {
+    #[inline(never)]
+    fn has_otherwise(&self, digest: Digest) -> bool {
         if self.probe.inside() == Inside::Lanes {
             let lines = self.bits.blocks();
             let line = &lines[lanes::line_of(digest, lines.len() as u64)];
-            lanes::line_has(line, digest.h2)
-                && (self.k() == LANES_PER_BLOCK as u32
-                    || lanes::line_has(line, round_word(digest.h2, 1)))
+            let mut rounds = 0..self.k() / LANES_PER_BLOCK as u32;
+            rounds.all(|round| lanes::line_has(line, round_word(digest.h2, round)))
         } else if let Some(patterns) = &self.patterns {
             self.bits.has_mask(self.probe.block_of(digest) * self.words(), patterns.of(digest))
         } else {
@@ -727,7 +740,7 @@ impl Bulk for BlockedBloom {
             return lanes::lines_have(self.bits.blocks(), rounds, digests, found);
         }
         for (digest, found) in digests.iter().zip(found) {
-            *found = self.has(*digest);
+            *found = self.has_otherwise(*digest);
         }
     }
 }

@@ -74,9 +74,13 @@ impl Bloom {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest(key);
-        let bits = &mut self.bits;
-        let mut new = false;
-        self.probe.each(digest, |i| new |= bits.set(i));
+        let new = match &self.probe {
+            Probe::Ring(ring) => {
+                let bits = &mut self.bits;
+                ring.indices(digest).fold(false, |new, i| new | bits.set(i))
+            }
+            _ => self.set_otherwise(digest),
+        };
         self.head.count(1);
         if new { Seen::New } else { Seen::Maybe }
     }
@@ -84,7 +88,24 @@ impl Bloom {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+        let digest = self.head.hasher.digest(key);
+        match &self.probe {
+            // The scheme of large filters is inlined into loops over keys, the others are a call away.
+            Probe::Ring(ring) => ring.indices(digest).all(|i| self.bits.get(i)),
+            _ => self.has_otherwise(digest),
+        }
+    }
+
+    #[inline(never)]
+    fn set_otherwise(&mut self, digest: Digest) -> bool {
+        let (bits, mut new) = (&mut self.bits, false);
+        self.probe.each(digest, |i| new |= bits.set(i));
+        new
+    }
+
+    #[inline(never)]
+    fn has_otherwise(&self, digest: Digest) -> bool {
+        self.probe.all(digest, |i| self.bits.get(i))
     }
 
     /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
