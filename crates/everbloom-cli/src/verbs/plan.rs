@@ -5,7 +5,7 @@ use everbloom::filter::FactValue;
 use everbloom::plan::{DEFAULT_FPR, Expect, Goal, Load};
 use everbloom::sample;
 use everbloom::theory::bound;
-use everbloom::variant::{EntryKind, FalseNegatives, NEEDS, Variant};
+use everbloom::variant::{Ability, EntryKind, FalseNegatives, Form, NEEDS, Variant};
 use serde_json::{Value, json};
 
 use super::print;
@@ -19,12 +19,23 @@ use crate::{Outcome, Result, Stop};
 /// A variant that can do what is asked, and what it would cost.
 struct Candidate {
     variant: &'static Variant,
+    form: &'static Form,
     items: u64,
     expect: Expect,
     probes: Option<u64>,
 }
 
 impl Candidate {
+    /// The slug, with the form where it is not the default.
+    fn name(&self) -> String {
+        let (slug, form) = (self.variant.slug, self.form.name);
+        if form == self.variant.forms[0].name {
+            slug.to_owned()
+        } else {
+            format!("{slug} ({form})")
+        }
+    }
+
     fn bits_per_item(&self) -> f64 {
         self.expect.bits as f64 / self.items as f64
     }
@@ -103,20 +114,40 @@ fn fitting(needs: &[String]) -> Result<Vec<&'static Variant>> {
     Ok(filters.filter(serves).collect())
 }
 
+/// The first form that is able to do what the needs ask for, or else the default one.
+fn form_for(variant: &'static Variant, needs: &[String]) -> &'static Form {
+    let ability = |need: &String| match need.as_str() {
+        "delete" => Some(Ability::Remove),
+        "count" => Some(Ability::Count),
+        "merge" => Some(Ability::Merge),
+        "decay" => Some(Ability::Age),
+        "values" => Some(Ability::Lookup),
+        "reconcile" => Some(Ability::Reconcile),
+        _ => None,
+    };
+    let able = |form: &&Form| {
+        needs.iter().filter_map(ability).all(|ability| form.abilities.contains(&ability))
+    };
+    variant.forms.iter().find(able).unwrap_or(&variant.forms[0])
+}
+
 fn candidate(args: &Plan, variant: &'static Variant) -> Result<Option<Candidate>> {
+    let form = form_for(variant, &args.need);
     let goal = Goal { items: args.items, fpr: args.fpr, bits: args.memory, ..Goal::default() };
+    let goal = goal.set("form", form.name);
     let expect_at = |goal: &Goal, n: u64| variant.expect(goal, &Load::items(n));
     let items = match (args.items, args.memory) {
         (Some(n), _) => n,
         (None, Some(room)) => most_items(room, &|n| {
-            let goal = Goal::new(n, args.fpr.unwrap_or(DEFAULT_FPR));
+            let goal = Goal::new(n, args.fpr.unwrap_or(DEFAULT_FPR)).set("form", form.name);
             expect_at(&goal, n).ok().flatten().map(|e| e.bits)
         })?,
         (None, None) => return Err(Stop::Error("how many items? give -n or --memory".to_owned())),
     };
     let goal = Goal { items: Some(items), ..goal };
     let Some(expect) = expect_at(&goal, items)? else { return Ok(None) };
-    Ok(Some(Candidate { variant, items, expect, probes: probes(variant, &goal, expect.bits) }))
+    let probes = probes(variant, &goal, expect.bits);
+    Ok(Some(Candidate { variant, form, items, expect, probes }))
 }
 
 /// The largest number of items whose filter fits.
@@ -155,10 +186,9 @@ fn probes(variant: &'static Variant, goal: &Goal, bits: u64) -> Option<u64> {
 
 fn show(candidates: &[Candidate], refusals: &[String]) -> String {
     let rows = candidates.iter().map(|c| {
-        let form = &c.variant.forms[0];
-        let abilities: Vec<_> = form.abilities.iter().map(|a| a.name()).collect();
+        let abilities: Vec<_> = c.form.abilities.iter().map(|a| a.name()).collect();
         vec![
-            c.variant.slug.to_owned(),
+            c.name(),
             abilities.join(" "),
             integer_text(c.items),
             format!("{:.2}", c.bits_per_item()),
@@ -182,14 +212,14 @@ fn show(candidates: &[Candidate], refusals: &[String]) -> String {
 /// Why the first is first.
 fn reason(candidates: &[Candidate]) -> String {
     let best = &candidates[0];
-    let promise = match best.variant.forms[0].false_negatives {
+    let promise = match best.form.false_negatives {
         FalseNegatives::Never => "misses no member",
         FalseNegatives::NeverWhile(_) => "misses no member while its condition holds",
         FalseNegatives::Possible(_) => "does the job, though it may miss members",
     };
     let ahead = candidates.get(1).map_or(String::new(), |second| {
         let share = second.bits_per_item() / best.bits_per_item() - 1.0;
-        let next = second.variant.slug;
+        let next = second.name();
         match share {
             0.005.. => format!("; the next, {next}, takes {:.0} % more bits", share * 100.0),
             _ => format!("; the next, {next}, takes about as many"),
@@ -200,13 +230,16 @@ fn reason(candidates: &[Candidate]) -> String {
         .map_or(String::new(), |times| format!(", {times:.2} times the lower bound"));
     format!(
         "{}: of those that can do it, it {promise} in the fewest bits{bound}{ahead}.\n{}: {}.",
-        best.variant.slug, best.variant.name, best.variant.meaning
+        best.name(),
+        best.variant.name,
+        best.variant.meaning
     )
 }
 
 fn entry(c: &Candidate) -> Value {
     json!({
         "slug": c.variant.slug,
+        "form": c.form.name,
         "entry": c.variant.entry,
         "items": c.items,
         "bits": c.expect.bits,
@@ -239,24 +272,41 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
     Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })
 }
 
-/// Rate over bits per key of the first few candidates, and the lower bound.
+/// Curves of a picture, the lower bound not counted.
+const MOST_CURVES: usize = 6;
+
+/// Rate over bits per key of the first candidates that differ, and the lower bound. Those that are the
+/// standard filter in other clothes share its curve.
 fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Curve> {
     let n = args.items.unwrap_or_else(|| candidates[0].items).min(1_000_000);
     let mut out = vec![Curve {
         name: "lower bound".to_owned(),
         points: (1..=24).map(f64::from).map(|c| (c, bound::least_fpr(c))).collect(),
     }];
-    for c in candidates.iter().take(6) {
+    let mut shared = vec![0; MOST_CURVES + 1];
+    for c in candidates {
         let rate = |bits: u64| {
             let goal = Goal { items: Some(n), bits: Some(n * bits), ..Goal::default() };
-            c.variant.expect(&goal, &Load::items(n)).ok().flatten().map(|e| (bits as f64, e.fpr))
+            let expect = c.variant.expect(&goal.set("form", c.form.name), &Load::items(n));
+            expect.ok().flatten().map(|e| (bits as f64, e.fpr))
         };
         let points: Vec<_> = (1..=24).filter_map(rate).collect();
-        if points.len() > 1 {
-            out.push(Curve { name: c.variant.slug.to_owned(), points });
+        if let Some(same) = out.iter().position(|curve| alike(&curve.points, &points)) {
+            shared[same] += 1;
+        } else if points.len() > 1 && out.len() <= MOST_CURVES {
+            out.push(Curve { name: c.name(), points });
         }
     }
+    for (curve, others) in out.iter_mut().zip(shared).filter(|(_, others)| *others > 0) {
+        curve.name += &format!(" and {others} more");
+    }
     out
+}
+
+/// Whether two curves can't be told apart in a picture.
+fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
+    let near = |((x, p), (y, q)): (&(f64, f64), &(f64, f64))| x == y && (p / q - 1.0).abs() < 0.05;
+    a.len() == b.len() && a.iter().zip(b).all(near)
 }
 
 fn plot(curves: &[Curve]) -> String {
