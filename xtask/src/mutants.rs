@@ -68,7 +68,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("ring: k - 1", "probe/ring.rs", "(0..self.k)" => "(1..self.k)", "--test" "evidence" "f1_insertion"),
     mutant!("mixed: k + 1", "probe/mixed.rs", "(0..u64::from(self.k))" => "(0..u64::from(self.k) + 1)", "--test" "evidence" "f1_"),
     mutant!("mixed: k - 1", "probe/mixed.rs", "(0..u64::from(self.k))" => "(1..u64::from(self.k))", "--test" "evidence" "f1_"),
-    mutant!("ring: constant step", "probe/ring.rs", "let (mut x, mut y, mut step) = (digest.h1, digest.h2, STEP);" => "let (mut x, mut y, mut step) = (digest.h1, 7u64, STEP);", "--lib" "probe"),
+    mutant!("ring: constant step", "probe/ring.rs", "Walk { x: digest.h1, y: digest.h2, step: STEP }" => "Walk { x: digest.h1, y: 7, step: STEP }", "--lib" "probe"),
     mutant!("mixed: one constant probe", "probe/mixed.rs", "multiply_shift(digest.word(i), m)" => "if i == 0 { 0 } else { multiply_shift(digest.word(i), m) }", "--test" "evidence" "f1_"),
     mutant!("enhanced: increment before adding", "probe/enhanced.rs", "x = add_mod(x, y, m);\n            y = add_mod(y, i % m, m);" => "y = add_mod(y, i % m, m);\n            x = add_mod(x, y, m);", "--test" "evidence" "f4_"),
     mutant!("double: even steps", "probe/double.rs", "(digest.h2 | 1) % m" => "(digest.h2 & !1) % m", "--test" "evidence" "f3_"),
@@ -110,9 +110,29 @@ const MUTANTS: &[Mutant] = &[
     mutant!("perfect hash: cells without owner count", "solve/mphf.rs", "let nobody = word & word >> 1 & 0x5555_5555_5555_5555;" => "let nobody = word & word >> 1 & 0x1555_5555_5555_5555;", "--lib" "mphf"),
     mutant!("soft error: insertion without its check", "membership/soft_error.rs", "            self.mend(word);\n            if self.bits.set(i)" => "            if self.bits.set(i)", "--test" "evidence" "i20_"),
     mutant!("soft error: odd words read as they are", "membership/soft_error.rs", "self.bits.get(i) || self.odd(self.word_of(i))" => "self.bits.get(i)", "--test" "evidence" "i20_"),
+    mutant!("lanes: a field read twice", "cells/lanes/avx512.rs", "(16, 22, 28, 34, 40, 46, 52, 58)" => "(16, 16, 28, 34, 40, 46, 52, 58)", "--lib" "lanes"),
+    mutant!("lanes: one lane not looked at", "cells/lanes/avx2.rs", "_mm256_testc_si256(bits[0], low) & _mm256_testc_si256(bits[1], high)" => "_mm256_testc_si256(bits[0], low)", "--lib" "lanes"),
+    mutant!("split-block: a wrong constant", "cells/lanes/mod.rs", "0x2df1_424b" => "0x2df1_424d", "--test" "evidence" "i4_"),
+    mutant!("fast hash: one fold", "hash/fold.rs", "digest_of(fold(fold(word ^ start, K1) ^ start, K2))" => "digest_of(fold(word ^ start, K1))", "--lib" "hash"),
+    mutant!("bulk: the last round left out", "bulk.rs", "for _ in 0..ring.k() {" => "for _ in 1..ring.k() {", "--lib" "bulk"),
     mutant!("invertible: purity without its check", "reconciling/invertible.rs", "digest.word(CHECK) == check && " => "", "--test" "evidence" "s37_"),
     mutant!("bloomier: mask dropped", "keyvalue/bloomier.rs", "let mask = digest.word(MASK) & self.table.max();" => "let mask = 0;", "--test" "evidence" "s20_"),
     mutant!("ternary: coinciding hashes count twice", "deleting/ternary.rs", "Coincide::Distinct)" => "Coincide::PerHash)", "--test" "evidence" "s26_"),
     mutant!("stable: one decrement fewer", "decaying/stable.rs", "for _ in 0..self.decrements {" => "for _ in 1..self.decrements {", "--test" "evidence" "s27_"),
     mutant!("distance-sensitive: threshold off by one", "similarity/distance_sensitive.rs", "Ok(self.hits(key)? >= self.threshold)" => "Ok(self.hits(key)? > self.threshold)", "--test" "evidence" "s34_"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change of the code may leave a mutant without the text it breaks.
+    #[test]
+    fn every_mutant_finds_its_text_once() {
+        for mutant in MUTANTS {
+            let path = format!("{}/../{}", env!("CARGO_MANIFEST_DIR"), mutant.file);
+            let text = std::fs::read_to_string(&path).expect("the file");
+            assert_eq!(text.matches(mutant.from).count(), 1, "{}: {}", mutant.name, mutant.file);
+        }
+    }
+}
