@@ -184,7 +184,7 @@ fn f3_f4_are_schemes_of_the_standard_filter() {
         let probe = Probe::flat(scheme, 1 << 14, 5).unwrap();
         for key in &keys {
             let touched: Vec<u64> = filter.trace(key).iter().map(|t| t.index).collect();
-            let digest = Hasher::default().digest(key);
+            let digest = filter.head().hasher.digest(key);
             assert_eq!(touched, probe.collect(digest, Coincide::PerHash).to_vec());
             assert!(filter.contains(key));
         }
