@@ -83,7 +83,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("digest: salt ignored", "hash/mod.rs", "let s = mix64(salt ^ 0x5851_F42D_4C95_7F2D);" => "let s = mix64(0x5851_F42D_4C95_7F2D & (salt | 1).min(0));", "--lib"),
     mutant!("counters: saturated ones come down", "cells/counters.rs", "if value >= by && value != self.max()" => "if value >= by", "--test" "evidence" "c1_"),
     mutant!("counters: wrap at the maximum", "cells/counters.rs", "self.cells.set(i, value.min(self.max()));" => "self.cells.set(i, value);", "--lib" "counters"),
-    mutant!("counting: removal without its check", "counting/counting_bloom.rs", "self.counters.get(cell) < t" => "self.counters.get(cell) < t.min(1)", "--test" "evidence" "c1_"),
+    mutant!("counting: removal without its check", "counting/tally.rs", "tally.get(*cell) < *hashes" => "tally.get(*cell) < (*hashes).min(1)", "--test" "evidence" "c1_"),
     mutant!("bits: fold pairs wrongly", "cells/bits.rs", "Pairing::Neighbors(run) => i / (2 * run) * run + i % run," => "Pairing::Neighbors(_) => i % (self.len / 2),", "--lib" "fold"),
     mutant!("packed: a field spills", "cells/packed.rs", "if shift + self.width > 64 {\n            let spill" => "if shift + self.width > 65 {\n            let spill", "--lib" "packed"),
     mutant!("codec: file length unchecked", "codec/file.rs", ".filter(|l| l.file == file_len && file_len == there && payload_len.is_multiple_of(64))" => ".filter(|l| l.file <= there && payload_len.is_multiple_of(64))", "--test" "hostile"),

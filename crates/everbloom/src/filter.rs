@@ -441,6 +441,50 @@ macro_rules! algebra {
 }
 pub(crate) use algebra;
 
+/// Abilities that are the type's own methods of the same name, for keys without values:
+/// `keyed!(Counting: Insert, Remove, Count);`. `Union` is a merge of sets by the method `union`.
+macro_rules! keyed {
+    ($type:ident: $($ability:ident),+) => {
+        $($crate::filter::keyed!(@$ability $type);)+
+    };
+    (@Insert $type:ident) => {
+        impl $crate::filter::Insert for $type {
+            fn insert(
+                &mut self,
+                record: $crate::filter::Record<'_>,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                Ok($type::insert(self, record.key))
+            }
+        }
+    };
+    (@Remove $type:ident) => {
+        impl $crate::filter::Remove for $type {
+            fn remove(&mut self, record: $crate::filter::Record<'_>) -> $crate::error::Result<()> {
+                $type::remove(self, record.key)
+            }
+        }
+    };
+    (@Count $type:ident) => {
+        impl $crate::filter::Count for $type {
+            fn count(&self, key: &[u8]) -> u64 {
+                $type::count(self, key)
+            }
+        }
+    };
+    (@Union $type:ident) => {
+        impl $crate::filter::Merge for $type {
+            fn law(&self) -> $crate::filter::MergeLaw {
+                $crate::filter::MergeLaw::Set
+            }
+
+            fn merge(&mut self, other: &dyn $crate::filter::Filter) -> $crate::error::Result<()> {
+                self.union(other.as_same()?)
+            }
+        }
+    };
+}
+pub(crate) use keyed;
+
 /// Takes further keys.
 pub trait Insert {
     /// Inserts a record; a refused one leaves the filter as it was.

@@ -34,8 +34,7 @@ use crate::cells::Coded;
 use crate::codec::{Limits, Opener, state, to_bytes};
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -360,21 +359,7 @@ impl Filter for Compressed {
     }
 }
 
-impl Insert for Compressed {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Compressed::insert(self, record.key))
-    }
-}
-
-impl Merge for Compressed {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(Compressed: Insert, Union);
 
 const FORM: &str = "standard";
 

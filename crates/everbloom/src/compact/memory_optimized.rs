@@ -28,8 +28,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -211,21 +210,7 @@ impl Filter for MemoryOptimized {
     }
 }
 
-impl Insert for MemoryOptimized {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(MemoryOptimized::insert(self, record.key))
-    }
-}
-
-impl Merge for MemoryOptimized {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(MemoryOptimized: Insert, Union);
 
 const FORM: &str = "standard";
 

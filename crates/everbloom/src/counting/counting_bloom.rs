@@ -19,16 +19,17 @@
 //! from others and makes them false negatives; nothing in the filter can tell. **Don't** when keys only
 //! come (`bloom` is a quarter of the size) or when multiplicities must be exact.
 
+use super::tally::{self, Tally};
 use crate::cells::{Bits, Counters};
 use crate::codec::state;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, Touched, face, fact, touched,
+    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
+    keyed, touched,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
-use crate::probe::{Coincide, Indices, Probe};
+use crate::probe::{Coincide, Probe};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::variant::{
     Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
@@ -76,42 +77,19 @@ impl Counting {
         self.head.hasher.digest(key)
     }
 
-    /// The key's cells, each with the number of its hashes that point there.
-    fn cells(&self, digest: Digest) -> (Indices, Indices) {
-        let all = self.probe.collect(digest, Coincide::PerHash);
-        let distinct = self.probe.collect(digest, Coincide::Distinct);
-        let times = |cell: &u64| all.iter().filter(|i| *i == cell).count() as u64;
-        let multiplicities = distinct.iter().map(times).collect();
-        (distinct, multiplicities)
-    }
-
     /// Inserts a key, once more if it is there.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.digest(key);
-        let counters = &mut self.counters;
-        let mut new = false;
-        self.probe.each(digest, |i| {
-            new |= counters.get(i) == 0;
-            counters.increment(i);
-        });
         self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        tally::insert(&mut self.counters, &self.probe, digest, 1)
     }
 
     /// Removes a key that was inserted. Refused, with nothing changed, unless every counter holds at
     /// least as much as the key would take; a saturated counter keeps its value.
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let (cells, times) = self.cells(self.digest(key));
-        if cells.iter().zip(&times).any(|(&cell, &t)| self.counters.get(cell) < t) {
-            return Err(Error::new(
-                Kind::NotDeletable,
-                "the key is not in the filter: a counter holds less than its removal would take",
-            ));
-        }
-        for (&cell, &t) in cells.iter().zip(&times) {
-            (0..t).for_each(|_| self.counters.decrement(cell));
-        }
+        let digest = self.digest(key);
+        tally::remove(&mut self.counters, &self.probe, digest)?;
         self.head.items = self.head.items.saturating_sub(1);
         Ok(())
     }
@@ -119,15 +97,13 @@ impl Counting {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.probe.all(self.digest(key), |i| self.counters.get(i) != 0)
+        tally::contains(&self.counters, &self.probe, self.digest(key))
     }
 
     /// How often the key was inserted: never too low while no counter saturates and only members are
     /// removed. Cells that several of the key's hashes share are divided by their number.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        let (cells, times) = self.cells(self.digest(key));
-        let share = |(&cell, &t): (&u64, &u64)| self.counters.get(cell) / t;
-        cells.iter().zip(&times).map(share).min().unwrap_or(0)
+        tally::count(&self.counters, &self.probe, self.digest(key))
     }
 
     /// The counters.
@@ -151,6 +127,24 @@ impl Counting {
 
     fn used(&self) -> f64 {
         self.counters.nonzero() as f64 / self.counters.len() as f64
+    }
+}
+
+impl Tally for Counters {
+    #[inline]
+    fn get(&self, i: u64) -> u64 {
+        Counters::get(self, i)
+    }
+
+    #[inline]
+    fn raise(&mut self, i: u64, by: u64) -> bool {
+        let new = Counters::get(self, i) == 0;
+        Counters::raise(self, i, by);
+        new
+    }
+
+    fn lower(&mut self, i: u64, by: u64) {
+        Counters::lower(self, i, by);
     }
 }
 
@@ -216,23 +210,7 @@ impl Filter for Counting {
     }
 }
 
-impl Insert for Counting {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Counting::insert(self, record.key))
-    }
-}
-
-impl Remove for Counting {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        Counting::remove(self, record.key)
-    }
-}
-
-impl Count for Counting {
-    fn count(&self, key: &[u8]) -> u64 {
-        Counting::count(self, key)
-    }
-}
+keyed!(Counting: Insert, Remove, Count);
 
 impl Merge for Counting {
     fn law(&self) -> MergeLaw {

@@ -39,8 +39,8 @@ use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Touched, face,
-    fact, real,
+    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Seen, Touched, face, fact, keyed,
+    real,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Goal, Load, Request};
@@ -408,17 +408,7 @@ impl Insert for DLeft {
     }
 }
 
-impl Remove for DLeft {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        DLeft::remove(self, record.key)
-    }
-}
-
-impl Count for DLeft {
-    fn count(&self, key: &[u8]) -> u64 {
-        DLeft::count(self, key)
-    }
-}
+keyed!(DLeft: Remove, Count);
 
 const FORM: &str = "standard";
 const MAX_D: u32 = 8;

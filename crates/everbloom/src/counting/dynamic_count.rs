@@ -23,8 +23,8 @@ use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, MAX_ITEMS, Merge, MergeLaw, Rates, Record,
-    Remove, Seen, Touched, face, fact, touched,
+    Answer, Detail, Fact, Filter, Head, MAX_ITEMS, Merge, MergeLaw, Rates, Record, Seen, Touched,
+    face, fact, keyed, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -334,23 +334,7 @@ impl Filter for DynamicCount {
     }
 }
 
-impl Insert for DynamicCount {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(DynamicCount::insert(self, record.key))
-    }
-}
-
-impl Remove for DynamicCount {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        DynamicCount::remove(self, record.key)
-    }
-}
-
-impl Count for DynamicCount {
-    fn count(&self, key: &[u8]) -> u64 {
-        DynamicCount::count(self, key)
-    }
-}
+keyed!(DynamicCount: Insert, Remove, Count);
 
 impl Merge for DynamicCount {
     fn law(&self) -> MergeLaw {

@@ -25,8 +25,7 @@ use crate::cells::{Mark, Marked, Xor};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, face, fact,
+    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -264,23 +263,7 @@ impl Filter for FingerprintCounting {
     }
 }
 
-impl Insert for FingerprintCounting {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(FingerprintCounting::insert(self, record.key))
-    }
-}
-
-impl Remove for FingerprintCounting {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        FingerprintCounting::remove(self, record.key)
-    }
-}
-
-impl Count for FingerprintCounting {
-    fn count(&self, key: &[u8]) -> u64 {
-        FingerprintCounting::count(self, key)
-    }
-}
+keyed!(FingerprintCounting: Insert, Remove, Count);
 
 impl Merge for FingerprintCounting {
     fn law(&self) -> MergeLaw {

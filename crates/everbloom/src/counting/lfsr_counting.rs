@@ -27,8 +27,8 @@ use crate::cells::{Bits, Packed};
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, Touched, face, fact, touched,
+    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
+    keyed, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -372,23 +372,7 @@ impl Filter for LfsrCounting {
     }
 }
 
-impl Insert for LfsrCounting {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(LfsrCounting::insert(self, record.key))
-    }
-}
-
-impl Remove for LfsrCounting {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        LfsrCounting::remove(self, record.key)
-    }
-}
-
-impl Count for LfsrCounting {
-    fn count(&self, key: &[u8]) -> u64 {
-        LfsrCounting::count(self, key)
-    }
-}
+keyed!(LfsrCounting: Insert, Remove, Count);
 
 impl Merge for LfsrCounting {
     fn law(&self) -> MergeLaw {

@@ -32,7 +32,7 @@ use crate::cells::{Hierarchy, LEVEL_WIDTHS, Levels};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove, Seen, face, fact,
+    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, Request};
@@ -392,11 +392,7 @@ impl Insert for MultiPartitioned {
     }
 }
 
-impl Remove for MultiPartitioned {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        MultiPartitioned::remove(self, record.key)
-    }
-}
+keyed!(MultiPartitioned: Remove);
 
 impl Merge for MultiPartitioned {
     fn law(&self) -> MergeLaw {

@@ -27,8 +27,8 @@ use crate::cells::Layers;
 use crate::codec::state;
 use crate::error::Result;
 use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, Touched, face, fact, touched,
+    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
+    keyed, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -192,23 +192,7 @@ impl Filter for MultilayerCounting {
     }
 }
 
-impl Insert for MultilayerCounting {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(MultilayerCounting::insert(self, record.key))
-    }
-}
-
-impl Remove for MultilayerCounting {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        MultilayerCounting::remove(self, record.key)
-    }
-}
-
-impl Count for MultilayerCounting {
-    fn count(&self, key: &[u8]) -> u64 {
-        MultilayerCounting::count(self, key)
-    }
-}
+keyed!(MultilayerCounting: Insert, Remove, Count);
 
 impl Merge for MultilayerCounting {
     fn law(&self) -> MergeLaw {

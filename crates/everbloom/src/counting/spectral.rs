@@ -35,8 +35,8 @@ use crate::cells::{Bits, Code, Elias};
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, Touched, Value, face, fact, text, touched,
+    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Remove, Seen, Touched,
+    Value, face, fact, keyed, text, touched,
 };
 use crate::hash::{Digest, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -438,23 +438,7 @@ impl Filter for Spectral {
     }
 }
 
-impl Insert for Spectral {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Spectral::insert(self, record.key))
-    }
-}
-
-impl Remove for Spectral {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        Spectral::remove(self, record.key)
-    }
-}
-
-impl Count for Spectral {
-    fn count(&self, key: &[u8]) -> u64 {
-        Spectral::count(self, key)
-    }
-}
+keyed!(Spectral: Insert, Remove, Count);
 
 impl Merge for Spectral {
     fn law(&self) -> MergeLaw {

@@ -33,8 +33,7 @@ use crate::cells::{Counters, Mark, Marked, Sum};
 use crate::codec::{Decoder, Encoder, State, state};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove, Seen, face, fact,
-    text,
+    Answer, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed, text,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -549,17 +548,7 @@ impl Filter for VariableIncrement {
     }
 }
 
-impl Insert for VariableIncrement {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(VariableIncrement::insert(self, record.key))
-    }
-}
-
-impl Remove for VariableIncrement {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        VariableIncrement::remove(self, record.key)
-    }
-}
+keyed!(VariableIncrement: Insert, Remove);
 
 impl Merge for VariableIncrement {
     fn law(&self) -> MergeLaw {

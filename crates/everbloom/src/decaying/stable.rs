@@ -43,8 +43,7 @@ use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Age, Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, Touched, face, fact, real,
-    touched,
+    Age, Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, real, touched,
 };
 use crate::hash::{Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -467,11 +466,7 @@ impl Filter for Stable {
     }
 }
 
-impl Insert for Stable {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Stable::insert(self, record.key))
-    }
-}
+keyed!(Stable: Insert);
 
 impl Age for Stable {
     fn age(&mut self, ticks: u64) {

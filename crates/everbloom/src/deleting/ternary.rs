@@ -29,8 +29,8 @@ use crate::cells::Packed;
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Touched, Verdict,
-    face, fact, touched,
+    Answer, Detail, Fact, Filter, Head, Rates, Record, Seen, Touched, Verdict, face, fact, keyed,
+    touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -278,17 +278,7 @@ impl Filter for Ternary {
     }
 }
 
-impl Insert for Ternary {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Ternary::insert(self, record.key))
-    }
-}
-
-impl Remove for Ternary {
-    fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        Ternary::remove(self, record.key)
-    }
-}
+keyed!(Ternary: Insert, Remove);
 
 const TWO_BIT: &str = "two-bit";
 const QUATERNARY: &str = "quaternary";

@@ -29,7 +29,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact, real,
+    Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, keyed, real,
 };
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
 use crate::hash::{Digest, Hasher, Key};
@@ -261,15 +261,7 @@ impl Insert for LoadBalanced {
     }
 }
 
-impl Merge for LoadBalanced {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(LoadBalanced: Union);
 
 const FORM: &str = "standard";
 

@@ -31,8 +31,7 @@ use std::collections::VecDeque;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    real, touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, real, touched,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::membership::part::Part;
@@ -402,21 +401,7 @@ impl Filter for Adaptive {
     }
 }
 
-impl Insert for Adaptive {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Adaptive::insert(self, record.key))
-    }
-}
-
-impl Merge for Adaptive {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(Adaptive: Insert, Union);
 
 const FORM: &str = "standard";
 const HIGH: u64 = 2;

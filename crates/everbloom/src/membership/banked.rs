@@ -28,8 +28,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    real, touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, real, touched,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::membership::partitioned::slice_for;
@@ -405,21 +404,7 @@ impl Filter for Banked {
     }
 }
 
-impl Insert for Banked {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Banked::insert(self, record.key))
-    }
-}
-
-impl Merge for Banked {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(Banked: Insert, Union);
 
 const FORM: &str = "standard";
 

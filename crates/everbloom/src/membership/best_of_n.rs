@@ -22,7 +22,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::Result;
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, text};
+use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Seen, face, fact, keyed, text};
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, check_search};
@@ -238,11 +238,7 @@ impl Filter for BestOfN {
     }
 }
 
-impl Insert for BestOfN {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(BestOfN::insert(self, record.key))
-    }
-}
+keyed!(BestOfN: Insert);
 
 const FORM: &str = "standard";
 

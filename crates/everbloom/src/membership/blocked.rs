@@ -37,8 +37,8 @@ use crate::cells::{AtomicBits, Bits, lanes};
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Bulk, BulkInsert, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen,
-    Touched, algebra, face, fact, touched,
+    Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
+    fact, keyed, touched,
 };
 use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -705,11 +705,7 @@ impl Filter for BlockedBloom {
     }
 }
 
-impl Insert for BlockedBloom {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(BlockedBloom::insert(self, record.key))
-    }
-}
+keyed!(BlockedBloom: Insert, Union);
 
 impl BulkInsert for BlockedBloom {
     fn insert_digests(&mut self, digests: &[Digest]) {
@@ -746,16 +742,6 @@ impl Bulk for BlockedBloom {
 }
 
 algebra!(BlockedBloom);
-
-impl Merge for BlockedBloom {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
 
 /// Bits of a line.
 const LINE: u64 = 512;

@@ -22,8 +22,8 @@ use crate::cells::{AtomicBits, Bits};
 use crate::codec::state;
 use crate::error::Result;
 use crate::filter::{
-    Answer, Bulk, BulkInsert, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen,
-    Touched, algebra, face, fact, text, touched,
+    Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
+    fact, keyed, text, touched,
 };
 use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
@@ -312,11 +312,7 @@ impl Filter for Bloom {
     }
 }
 
-impl Insert for Bloom {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Bloom::insert(self, record.key))
-    }
-}
+keyed!(Bloom: Insert, Union);
 
 impl BulkInsert for Bloom {
     fn insert_digests(&mut self, digests: &[Digest]) {
@@ -332,16 +328,6 @@ impl Bulk for Bloom {
 }
 
 algebra!(Bloom);
-
-impl Merge for Bloom {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
 
 const FORM: &str = "standard";
 

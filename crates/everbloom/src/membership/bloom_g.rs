@@ -33,8 +33,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    text, touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, text, touched,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -446,21 +445,7 @@ impl Filter for BloomG {
     }
 }
 
-impl Insert for BloomG {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(BloomG::insert(self, record.key))
-    }
-}
-
-impl Merge for BloomG {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(BloomG: Insert, Union);
 
 const BLOOM_1: &str = "bloom-1";
 const BLOOM_G: &str = "bloom-g";

@@ -31,7 +31,7 @@ use std::f64::consts::LN_2;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Seen, Verdict, face, fact, real,
+    Answer, Detail, Fact, Filter, Head, Rates, Record, Seen, Verdict, face, fact, keyed, real,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::membership::part::{Part, check_parts, flat_for};
@@ -293,11 +293,7 @@ impl Filter for Complement {
     }
 }
 
-impl Insert for Complement {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Complement::insert(self, record.key))
-    }
-}
+keyed!(Complement: Insert);
 
 const FORM: &str = "standard";
 

@@ -29,7 +29,7 @@
 use crate::codec::state;
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact,
+    Answer, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::membership::part::{Part, check_parts, flat_for};
@@ -283,11 +283,7 @@ impl Filter for CrossChecking {
     }
 }
 
-impl Insert for CrossChecking {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(CrossChecking::insert(self, record.key))
-    }
-}
+keyed!(CrossChecking: Insert);
 
 impl Merge for CrossChecking {
     fn law(&self) -> MergeLaw {

@@ -28,7 +28,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, real};
+use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Seen, face, fact, keyed, real};
 use crate::hash::{Digest, Generator, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
 use crate::probe::{Coincide, Indices, Probe};
@@ -402,11 +402,7 @@ impl Filter for Generalized {
     }
 }
 
-impl Insert for Generalized {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Generalized::insert(self, record.key))
-    }
-}
+keyed!(Generalized: Insert);
 
 const FORM: &str = "standard";
 

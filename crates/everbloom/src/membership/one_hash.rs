@@ -23,8 +23,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::membership::partitioned::slice_for;
@@ -317,21 +316,7 @@ impl Filter for OneHash {
     }
 }
 
-impl Insert for OneHash {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(OneHash::insert(self, record.key))
-    }
-}
-
-impl Merge for OneHash {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(OneHash: Insert, Union);
 
 const FORM: &str = "standard";
 

@@ -23,8 +23,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, algebra,
-    face, fact, touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face, fact, keyed, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -331,23 +330,9 @@ impl Filter for PartitionedBloom {
     }
 }
 
-impl Insert for PartitionedBloom {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(PartitionedBloom::insert(self, record.key))
-    }
-}
+keyed!(PartitionedBloom: Insert, Union);
 
 algebra!(PartitionedBloom);
-
-impl Merge for PartitionedBloom {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
 
 const FORM: &str = "standard";
 

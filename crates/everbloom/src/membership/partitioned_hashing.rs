@@ -31,7 +31,7 @@
 use crate::cells::{Bits, Packed, check_room};
 use crate::codec::{Decoder, Encoder, State, state};
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, text};
+use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Seen, face, fact, keyed, text};
 use crate::hash::{Digest, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, check_search, multiply_shift, place_fewest};
@@ -461,11 +461,7 @@ impl Filter for PartitionedHashing {
     }
 }
 
-impl Insert for PartitionedHashing {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(PartitionedHashing::insert(self, record.key))
-    }
-}
+keyed!(PartitionedHashing: Insert);
 
 const FRESH: &str = "fresh";
 const SUBSETS: &str = "subsets";

@@ -31,8 +31,7 @@
 use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    real, touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, real, touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::membership::part::Part;
@@ -282,21 +281,7 @@ impl Filter for Pipelined {
     }
 }
 
-impl Insert for Pipelined {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Pipelined::insert(self, record.key))
-    }
-}
-
-impl Merge for Pipelined {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
+keyed!(Pipelined: Insert, Union);
 
 const TWO_STAGE: &str = "two-stage";
 const FULL: &str = "full";

@@ -29,8 +29,8 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result, agree};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, Touched, algebra,
-    face, fact, real, touched,
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face, fact, keyed, real,
+    touched,
 };
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
@@ -441,23 +441,9 @@ impl Filter for SoftError {
     }
 }
 
-impl Insert for SoftError {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(SoftError::insert(self, record.key))
-    }
-}
+keyed!(SoftError: Insert, Union);
 
 algebra!(SoftError);
-
-impl Merge for SoftError {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
 
 const FORM: &str = "parity";
 const MAX_WORD: u32 = 1 << 16;

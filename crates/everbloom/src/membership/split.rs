@@ -26,7 +26,7 @@ use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact, text,
+    Answer, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed, text,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, Request};
@@ -356,11 +356,7 @@ impl Filter for Split {
     }
 }
 
-impl Insert for Split {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Split::insert(self, record.key))
-    }
-}
+keyed!(Split: Insert);
 
 impl Merge for Split {
     fn law(&self) -> MergeLaw {

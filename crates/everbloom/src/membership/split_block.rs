@@ -24,8 +24,8 @@ use crate::cells::{Bits, lanes};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{
-    Answer, Bulk, BulkInsert, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen,
-    Touched, algebra, face, fact, touched,
+    Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
+    fact, keyed, touched,
 };
 use crate::hash::{DEFAULT_SEED, Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, PARAM_M, Request};
@@ -321,11 +321,7 @@ impl Filter for SplitBlock {
     }
 }
 
-impl Insert for SplitBlock {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(SplitBlock::insert(self, record.key))
-    }
-}
+keyed!(SplitBlock: Insert, Union);
 
 impl BulkInsert for SplitBlock {
     fn insert_digests(&mut self, digests: &[Digest]) {
@@ -341,16 +337,6 @@ impl Bulk for SplitBlock {
 }
 
 algebra!(SplitBlock);
-
-impl Merge for SplitBlock {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        self.union(other.as_same()?)
-    }
-}
 
 const FORM: &str = "parquet";
 

@@ -30,7 +30,7 @@
 use crate::cells::Bits;
 use crate::codec::state;
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, text};
+use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Seen, face, fact, keyed, text};
 use crate::hash::{Hasher, Key};
 use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, place_fewest};
@@ -224,11 +224,7 @@ impl Filter for TwoChoices {
     }
 }
 
-impl Insert for TwoChoices {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(TwoChoices::insert(self, record.key))
-    }
-}
+keyed!(TwoChoices: Insert);
 
 const FORM: &str = "standard";
 

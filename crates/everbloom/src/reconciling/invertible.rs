@@ -38,8 +38,8 @@ use crate::cells::{Cell, Sums};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{
-    Answer, Count, Detail, Difference, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates,
-    Reconcile, Record, Remove, Seen, face, fact,
+    Answer, Detail, Difference, Fact, Filter, Head, Merge, MergeLaw, Rates, Reconcile, Record,
+    Remove, Seen, face, fact, keyed,
 };
 use crate::hash::{Digest, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
@@ -511,22 +511,12 @@ impl Filter for Invertible {
     }
 }
 
-impl Insert for Invertible {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Ok(Invertible::insert(self, record.key))
-    }
-}
+keyed!(Invertible: Insert, Count);
 
 impl Remove for Invertible {
     fn remove(&mut self, record: Record<'_>) -> Result<()> {
         Invertible::remove(self, record.key);
         Ok(())
-    }
-}
-
-impl Count for Invertible {
-    fn count(&self, key: &[u8]) -> u64 {
-        Invertible::count(self, key)
     }
 }
 
