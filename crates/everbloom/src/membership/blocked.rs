@@ -28,11 +28,12 @@
 //! **Use it** when the filter is larger than the cache and speed counts. **Don't** for rates below
 //! 10⁻⁵, where crowded blocks cost more bits than the misses are worth.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod atomic;
 
 pub use super::patterns::fpr_patterns;
 use super::patterns::{Patterns, TABLE_BITS, distinct};
-use crate::cells::{AtomicBits, Bits, lanes};
+use crate::bulk;
+use crate::cells::{Bits, lanes};
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
@@ -41,14 +42,13 @@ use crate::filter::{
 };
 use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
-use crate::probe::{
-    Blocked, FIELD, FIRST_FIELD, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word,
-};
+use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{blocked as theory, bloom};
 use crate::variant::{
     Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
 };
+pub use atomic::AtomicBlocked;
 
 /// A set in blocks of bits, all probes of a key in one of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,12 +142,12 @@ impl BlockedBloom {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest(key);
-        let new = if self.one_round() {
+        let new = if self.probe.is_one_word() {
             lanes::line_set(lanes::line_mut(self.bits.blocks_mut(), digest), digest.h2)
         } else {
             self.set_otherwise(digest)
         };
-        self.head.count(1);
+        self.head.count_one();
         if new { Seen::New } else { Seen::Maybe }
     }
 
@@ -155,17 +155,11 @@ impl BlockedBloom {
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest(key);
-        if self.one_round() {
+        if self.probe.is_one_word() {
             lanes::line_has(lanes::line(self.bits.blocks(), digest), digest.h2)
         } else {
             self.has_otherwise(digest)
         }
-    }
-
-    /// Whether all bits of a key are named by one word: the case that is inlined into loops over keys.
-    #[inline]
-    fn one_round(&self) -> bool {
-        self.probe.inside() == Inside::Lanes && self.k() == LANES_PER_BLOCK as u32
     }
 
     #[cold]
@@ -218,6 +212,21 @@ impl BlockedBloom {
         let mut found = vec![false; keys.len()];
         self.have(keys.iter().map(|key| self.head.hasher.digest(key)), &mut found);
         found
+    }
+
+    /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
+    /// memory of as many filters as there are cores.
+    pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
+        let (head, m) = (&self.head, self.bits.len());
+        let empty = || Self {
+            head: head.clone(),
+            probe: self.probe.clone(),
+            patterns: self.patterns.clone(),
+            bits: Bits::new(m),
+        };
+        let parts = bulk::on_all_cores(keys, empty, Self::insert_many);
+        parts.iter().for_each(|part| self.bits.union(&part.bits));
+        self.head.count(keys.len() as u64);
     }
 
     /// Sets the bits of every digest.
@@ -378,88 +387,6 @@ const MOST_K: u32 = 64;
 
 /// Most bits per key that planning spends.
 const MOST_BITS: f64 = 1000.0;
-
-/// The twin of [`BlockedBloom`] in lanes whose inserts take `&self`: same bits, same file.
-///
-/// ```
-/// use everbloom::membership::BlockedBloom;
-///
-/// let shared = BlockedBloom::with_rate(1000, 0.01)?.into_atomic()?;
-/// std::thread::scope(|s| {
-///     s.spawn(|| shared.insert("left"));
-///     s.spawn(|| shared.insert("right"));
-/// });
-/// let filter = shared.into_blocked();
-/// assert!(filter.contains("left") && filter.contains("right"));
-/// # Ok::<(), everbloom::error::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct AtomicBlocked {
-    head: Head,
-    probe: Blocked,
-    bits: AtomicBits,
-}
-
-impl AtomicBlocked {
-    /// Inserts a key. Lanes that have their bit already are only read, so that a line that is full of it
-    /// stays shared between cores; one branch a key asks which are left.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let line = self.bits.block(self.probe.block_of(digest) as usize);
-        let mut new = false;
-        for round in 0..self.probe.k() / LANES_PER_BLOCK as u32 {
-            new |= set_lanes(line, round_word(digest.h2, round));
-        }
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
-        let line = self.bits.block(self.probe.block_of(digest) as usize);
-        let rounds = 0..self.probe.k() / LANES_PER_BLOCK as u32;
-        rounds.into_iter().all(|round| missing_lanes(line, round_word(digest.h2, round)) == 0)
-    }
-
-    /// The filter for one owner again. Items come from the fill: counting them would make every insert
-    /// write to one shared cache line.
-    pub fn into_blocked(self) -> BlockedBloom {
-        let bits = self.bits.into_plain();
-        let mut filter = BlockedBloom { head: self.head, probe: self.probe, patterns: None, bits };
-        if let Some(n) = filter.cardinality() {
-            filter.head.items = n.round() as u64;
-        }
-        filter
-    }
-}
-
-/// The bit of a lane that a word names.
-#[inline]
-fn lane_bit(word: u64, lane: usize) -> u64 {
-    1 << (word >> (FIRST_FIELD + FIELD * lane as u32) & 63)
-}
-
-/// A bit for every lane that lacks its own.
-#[inline]
-fn missing_lanes(line: &[AtomicU64; 8], word: u64) -> u32 {
-    let lacks = |lane: usize| line[lane].load(Ordering::Relaxed) & lane_bit(word, lane) == 0;
-    (0..8).fold(0, |missing, lane| missing | u32::from(lacks(lane)) << lane)
-}
-
-#[inline]
-fn set_lanes(line: &[AtomicU64; 8], word: u64) -> bool {
-    let mut missing = missing_lanes(line, word);
-    let mut new = false;
-    while missing != 0 {
-        let lane = missing.trailing_zeros() as usize & 7;
-        let bit = lane_bit(word, lane);
-        new |= line[lane].fetch_or(bit, Ordering::Relaxed) & bit == 0;
-        missing &= missing - 1;
-    }
-    new
-}
 
 /// Number and size of the blocks, probes, and size of the table of patterns if there is one.
 #[derive(Clone, Copy, Debug)]

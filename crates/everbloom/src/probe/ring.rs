@@ -9,21 +9,19 @@ use super::multiply_shift;
 use crate::hash::Digest;
 
 /// 2⁶⁴/φ, odd.
-pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Scheme 3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     m: u64,
     k: u32,
-    /// Whether all indices of a key fit two registers of eight: m < 2³², k from 1 to 16. Computed once.
-    short: bool,
 }
 
 impl Ring {
     /// `k` indices into `0..m`, m > 0.
     pub fn new(m: u64, k: u32) -> Self {
-        Self { m, k, short: m < 1 << 32 && (1..=16).contains(&k) }
+        Self { m, k }
     }
 
     /// Number of cells.
@@ -43,16 +41,22 @@ impl Ring {
         (0..self.k).map(move |_| ring.step(&mut walk))
     }
 
-    /// Whether m < 2³² and 1 ≤ k ≤ 16.
-    #[inline]
-    pub(crate) fn is_short(&self) -> bool {
-        self.short
-    }
-
     /// Where a key's indices begin.
     #[inline]
     pub(crate) fn walk(&self, digest: Digest) -> Walk {
         Walk { x: digest.h1, y: digest.h2, step: STEP }
+    }
+
+    /// Where a key's way stands after `steps` steps: y has grown by STEP, 2·STEP and so on, and x by the
+    /// sums of that.
+    #[inline]
+    pub(crate) fn walk_after(&self, digest: Digest, steps: u64) -> Walk {
+        let (x, y) = (digest.h1, digest.h2);
+        Walk {
+            x: x.wrapping_add(y.wrapping_mul(steps)).wrapping_add(grown(steps)),
+            y: y.wrapping_add((steps * (steps + 1) / 2).wrapping_mul(STEP)),
+            step: (steps + 1).wrapping_mul(STEP),
+        }
     }
 
     /// The next index of a walk.
@@ -64,6 +68,11 @@ impl Ring {
         walk.step = walk.step.wrapping_add(STEP);
         index
     }
+}
+
+/// (i+1 choose 3)·STEP: what the growing of the step has added to x after i steps.
+pub(crate) const fn grown(i: u64) -> u64 {
+    ((i + 1) * i * i.saturating_sub(1) / 6).wrapping_mul(STEP)
 }
 
 /// A key's way through its indices, one at a time.

@@ -20,7 +20,7 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
-use super::prefetch::prefetch;
+use super::prefetch::{prefetch, prefetch_to_write};
 use crate::hash::Digest;
 use crate::probe::{FIELD, FIRST_FIELD, multiply_shift, round_word};
 
@@ -207,18 +207,19 @@ const FETCH_FROM: usize = 512 << 10;
 /// Inlined into the callers of each instruction set, so that `act` and the hashing behind `digests` are
 /// compiled for it.
 #[inline(always)]
-fn ahead<const WORDS: usize>(
-    (start, count): (*const [u64; WORDS], usize),
+pub(crate) fn ahead<Block>(
+    (start, count): (*const Block, usize),
+    fetch: impl Fn(*const u8),
     digests: impl Iterator<Item = Digest>,
     split: impl Fn(Digest) -> (usize, u64),
     mut act: impl FnMut(usize, u64),
 ) {
     let mut digests = digests.map(split);
-    if count * WORDS * 8 < FETCH_FROM {
+    if count * size_of::<Block>() < FETCH_FROM {
         digests.for_each(|(at, word)| act(at, word));
         return;
     }
-    let fetch = |at| prefetch(start.wrapping_add(at).cast());
+    let fetch = |at| fetch(start.wrapping_add(at).cast());
     let mut waiting = [(0, 0); AHEAD];
     let mut held = 0;
     for (slot, next) in waiting.iter_mut().zip(digests.by_ref()) {
@@ -250,7 +251,7 @@ macro_rules! many {
             assert!(n > 0, "{NO_LINE}");
             let mut found = found.iter_mut();
             let split = |digest: Digest| (line_of(digest, n), digest.h2);
-            ahead((lines.as_ptr(), lines.len()), digests, split, |at, word| {
+            ahead((lines.as_ptr(), lines.len()), prefetch, digests, split, |at, word| {
                 // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0.
                 let line = unsafe { lines.get_unchecked(at) };
                 let mut all = line_has(line, word);
@@ -272,7 +273,7 @@ macro_rules! many {
             let n = lines.len() as u64;
             assert!(n > 0, "{NO_LINE}");
             let split = |digest: Digest| (line_of(digest, n), digest.h2);
-            ahead((lines.as_ptr(), lines.len()), digests, split, |at, word| {
+            ahead((lines.as_ptr(), lines.len()), prefetch_to_write, digests, split, |at, word| {
                 // SAFETY: as above.
                 let line = unsafe { lines.get_unchecked_mut(at) };
                 line_set(line, word);
@@ -292,7 +293,7 @@ macro_rules! many {
             assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
             let mut found = found.iter_mut();
             let split = |digest: Digest| (half_of(digest, n), digest.h1);
-            ahead((halves.as_ptr(), halves.len()), digests, split, |at, word| {
+            ahead((halves.as_ptr(), halves.len()), prefetch, digests, split, |at, word| {
                 if let Some(found) = found.next() {
                     // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³².
                     *found = half_has(unsafe { halves.get_unchecked(at) }, word as u32);
@@ -308,7 +309,7 @@ macro_rules! many {
             let n = halves.len() as u64;
             assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
             let split = |digest: Digest| (half_of(digest, n), digest.h1);
-            ahead((halves.as_ptr(), halves.len()), digests, split, |at, word| {
+            ahead((halves.as_ptr(), halves.len()), prefetch_to_write, digests, split, |at, word| {
                 // SAFETY: as above.
                 half_set(unsafe { halves.get_unchecked_mut(at) }, word as u32);
             });

@@ -1,13 +1,14 @@
-//! All probes of a classic filter at once.
+//! The probes of a classic filter, eight at once.
 //!
 //! A query of a classic filter looks at k cells all over the array. One by one, with an exit at the first
 //! zero, a stranger's query ends after two of them on average, but nobody can foretell after which: the
 //! mispredicted branch costs more than all k looks. Eight indices fit one register and eight words are
-//! gathered by one instruction, so that the answer comes without a branch.
+//! gathered by one instruction, so that the answer comes without a branch; of the strangers that pass
+//! eight, hardly any are left for the rest.
 //!
 //! The way on the ring has a closed form, xᵢ = H1 + i·H2 + (i+1 choose 3)·STEP, so its indices need not
 //! be computed one after the other. [`scalar`] is the twin that walks; tests hold the other against it.
-//! Arrays of 2³² cells and more, or keys with more than sixteen probes, are left to it.
+//! Arrays of 2³² cells and more are left to it.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -23,27 +24,35 @@ pub(crate) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
     #[cfg(target_arch = "x86_64")]
     if fits(bits, ring) && std::arch::is_x86_feature_detected!("avx512f") {
         // SAFETY: the instruction set is there, and the array fits it.
-        return unsafe { avx512::all_set(bits.words(), ring.m(), ring.k(), digest) };
+        return unsafe { avx512::all_set(bits.words(), ring, digest) };
     }
     scalar::all_set(bits, ring, digest)
 }
 
 /// Sets all cells of a digest; true if one was zero.
+///
+/// One after the other: two of them may share a word, and indices that come out of a vector register
+/// through memory cost more than they save.
 #[inline]
 pub(crate) fn set_all(bits: &mut Bits, ring: &Ring, digest: Digest) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    if fits(bits, ring) && std::arch::is_x86_feature_detected!("avx512f") {
-        // SAFETY: as above.
-        return unsafe { avx512::set_all(bits.words_mut(), ring.m(), ring.k(), digest) };
+    let words = bits.words_mut();
+    assert!(ring.m() <= 64 * words.len() as u64, "every index has its word");
+    let mut missing = 0;
+    for cell in ring.indices(digest) {
+        // SAFETY: indices lie below m, as ⌊x·m/2⁶⁴⌋ does.
+        let word = unsafe { words.get_unchecked_mut((cell / 64) as usize) };
+        let bit = 1 << (cell % 64);
+        missing |= bit & !*word;
+        *word |= bit;
     }
-    scalar::set_all(bits, ring, digest)
+    missing != 0
 }
 
-/// Whether every index below m has its word, which the gathering relies on, and indices are short.
+/// Whether indices fit 32 bits and every one below m has its word, which the gathering relies on.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn fits(bits: &Bits, ring: &Ring) -> bool {
-    ring.is_short() && ring.m() <= 64 * bits.words().len() as u64
+    ring.m() < 1 << 32 && ring.m() <= 64 * bits.words().len() as u64
 }
 
 mod scalar {
@@ -52,11 +61,6 @@ mod scalar {
     #[inline]
     pub(super) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
         ring.indices(digest).all(|i| bits.get(i))
-    }
-
-    #[inline]
-    pub(super) fn set_all(bits: &mut Bits, ring: &Ring, digest: Digest) -> bool {
-        ring.indices(digest).fold(false, |new, i| new | bits.set(i))
     }
 }
 
@@ -78,7 +82,7 @@ mod tests {
                     let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
                     let had = scalar::all_set(&twin, &ring, digest);
                     assert_eq!(all_set(&bits, &ring, digest), had, "{m} {k}");
-                    let new = scalar::set_all(&mut twin, &ring, digest);
+                    let new = ring.indices(digest).fold(false, |new, i| new | twin.set(i));
                     assert_eq!(set_all(&mut bits, &ring, digest), new, "{m} {k}");
                     assert_eq!(new, !had);
                     assert!(all_set(&bits, &ring, digest));
