@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Some) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::None) => ExitCode::from(1),
         Err(Stop::Error(message)) => {
-            eprintln!("everbloom: {message}");
+            talk::tell!("everbloom: {message}");
             ExitCode::from(2)
         }
     }

@@ -11,7 +11,7 @@ use super::{opened, print};
 use crate::args::{Age, Change};
 use crate::quantity::{integer_text, rate_text};
 use crate::records::{Grammar, Lines, Passes, secret_key};
-use crate::talk::say;
+use crate::talk::{say, tell};
 use crate::{Outcome, Result};
 
 /// What is done with each key.
@@ -58,7 +58,7 @@ fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
                 Err(e) if e.kind() == Kind::Unsupported => return Err(e),
                 Err(e) => {
                     refused += 1;
-                    eprintln!("everbloom: refused {:?}: {e}", String::from_utf8_lossy(line));
+                    tell!("everbloom: refused {:?}: {e}", String::from_utf8_lossy(line));
                 }
             }
         }
