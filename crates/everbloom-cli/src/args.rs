@@ -1,7 +1,9 @@
 //! What may be typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand, ValueEnum};
 use everbloom::membership::ancestors::Hierarchy;
 
@@ -15,7 +17,7 @@ use crate::quantity;
 #[command(name = "everbloom", version, max_term_width = 100)]
 pub struct Args {
     /// Say nothing on stderr but errors and refused keys; show no progress.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 991)]
     pub quiet: bool,
     #[command(subcommand)]
     pub verb: Verb,
@@ -62,7 +64,7 @@ pub enum Verb {
     /// List the variants: slugs, papers, abilities, parameters.
     Catalog(Catalog),
     /// Build and ask a filter of every variant, and compare prediction with measurement.
-    Demo,
+    Demo(Demo),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -74,12 +76,11 @@ pub enum Verb {
 
 #[derive(clap::Args)]
 pub struct Catalog {
-    /// Print the list as JSON.
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
     /// Print the list as CATALOG.md, with rates measured on the spot.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 /// Examples:
@@ -122,9 +123,22 @@ pub struct Build {
     /// A parameter of the variant (see `everbloom catalog`); may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
-    /// Print what was built as JSON.
-    #[arg(long)]
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// For every verb but those that print a file of another kind: what programs read.
+#[derive(clap::Args)]
+pub struct Machine {
+    /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
+    #[arg(long, display_order = 990)]
     pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Demo {
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 /// How keys are read and hashed: for every verb that does.
@@ -150,7 +164,7 @@ pub struct Text {
     #[arg(short = 'f', long, value_name = "COLUMN", value_parser = clap::value_parser!(u32).range(1..))]
     pub field: Option<u32>,
     /// What separates columns, one byte. Default: TAB.
-    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter, requires = "field")]
+    #[arg(short = 'd', long, value_name = "DELIM", value_parser = OsStringValueParser::new().try_map(delimiter), requires = "field")]
     pub delimiter: Option<u8>,
 }
 
@@ -189,18 +203,16 @@ pub struct Check {
     pub cost: f64,
     #[command(flatten)]
     pub keyed: Keyed,
-    /// Print one JSON object a line.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Info {
     /// The filter.
     pub filter: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -223,9 +235,8 @@ pub struct Plan {
     /// Draw the rate over bits per key as an SVG picture.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -237,9 +248,8 @@ pub struct Change {
     pub keys: PathBuf,
     #[command(flatten)]
     pub keyed: Keyed,
-    /// Print what was done as JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -251,9 +261,8 @@ pub struct Ask {
     pub keys: PathBuf,
     #[command(flatten)]
     pub keyed: Keyed,
-    /// Print one JSON object a line.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -266,6 +275,8 @@ pub struct Age {
     /// A file with 32 hex digits, the secret key of a keyed filter.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -279,6 +290,8 @@ pub struct Merge {
     /// A file with 32 hex digits, the secret key of keyed filters.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -289,11 +302,13 @@ pub struct Fold {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// How often it is halved.
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub times: u32,
     /// A file with 32 hex digits, the secret key of a keyed filter.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -305,9 +320,8 @@ pub struct Estimate {
     /// A file with 32 hex digits, the secret key of keyed filters.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Print JSON: a, b, union, intersection, jaccard.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 /// Without --window the filter grows with the number of distinct lines and remembers all of them
@@ -326,6 +340,8 @@ pub struct Dedupe {
     pub exact_check: bool,
     #[command(flatten)]
     pub text: Text,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 /// Prints `< key` for what only A has and `> key` for what only B has; exit code 0 if they are equal,
@@ -336,9 +352,8 @@ pub struct Diff {
     pub a: PathBuf,
     /// Another; duplicates and order do not matter.
     pub b: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -351,11 +366,13 @@ pub struct Join {
     #[arg(short = 'f', long, value_name = "COLUMN", default_value = "1", value_parser = columns)]
     pub field: (usize, usize),
     /// What separates columns, one byte. Default: TAB.
-    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter)]
+    #[arg(short = 'd', long, value_name = "DELIM", value_parser = OsStringValueParser::new().try_map(delimiter))]
     pub delimiter: Option<u8>,
     /// Share of rows that may be sent in vain.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.01", allow_negative_numbers = true)]
     pub fpr: f64,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -363,9 +380,15 @@ pub struct Explain {
     /// The filter.
     pub filter: PathBuf,
     /// The key.
-    pub key: std::ffi::OsString,
+    pub key: OsString,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// What a key is: its bytes, or a decimal integer.
+    #[arg(long, value_name = "TYPE", default_value = "bytes")]
+    pub key_type: KeyType,
     #[command(flatten)]
-    pub keyed: Keyed,
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -385,9 +408,11 @@ pub struct Bench {
     /// A parameter of the variant; may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE", requires = "filter")]
+    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 fn hierarchy(text: &str) -> Result<Hierarchy, String> {
@@ -399,8 +424,9 @@ fn hierarchy(text: &str) -> Result<Hierarchy, String> {
     }
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
+/// A byte of any value: columns need not be text.
+fn delimiter(text: OsString) -> Result<u8, String> {
+    match text.as_encoded_bytes() {
         [byte] => Ok(*byte),
         b"\\t" => Ok(b'\t'),
         _ => Err(format!("{text:?} is not one byte; write , or ; or \\t")),

@@ -4,6 +4,7 @@
 
 mod args;
 mod measure;
+mod output;
 mod progress;
 mod quantity;
 mod records;
@@ -11,7 +12,6 @@ mod report;
 mod talk;
 mod verbs;
 
-use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -37,15 +37,6 @@ type Result<T> = std::result::Result<T, Stop>;
 impl From<everbloom::error::Error> for Stop {
     fn from(e: everbloom::error::Error) -> Self {
         Stop::Error(e.to_string())
-    }
-}
-
-/// An error of the output: the only place where a closed pipe is not an error.
-fn output_error(e: io::Error) -> Stop {
-    if e.kind() == io::ErrorKind::BrokenPipe {
-        Stop::ClosedPipe
-    } else {
-        Stop::Error(format!("cannot write the output: {e}"))
     }
 }
 

@@ -1,6 +1,5 @@
 //! `everbloom build`: keys to a filter file.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use everbloom::catalog::VARIANTS;
@@ -14,11 +13,12 @@ use everbloom::structure::{Inputs, Source};
 use everbloom::variant::{self, Variant};
 
 use crate::args::{self, Build};
+use crate::output::print_json;
 use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::records::{Grammar, Lines, Passes, secret_key};
 use crate::report::json;
 use crate::talk::say;
-use crate::{Outcome, Result, Stop, output_error};
+use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Build) -> Result<Outcome> {
     let mut goal = goal(args)?;
@@ -134,9 +134,8 @@ fn full_disk(e: Error) -> Stop {
 }
 
 fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
-    if args.json {
-        let text = format!("{:#}\n", json::info(filter));
-        io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
+    if args.machine.json {
+        print_json(&json::info(filter))?;
     }
     let (head, memory, now) = (filter.head(), filter.memory(), filter.now());
     let mut line = format!(

@@ -1,24 +1,21 @@
 //! `everbloom catalog`: the list.
 
-use std::io::{self, Write};
-
 use everbloom::catalog::VARIANTS;
 use everbloom::variant::FalseNegatives;
 
 use crate::args::Catalog;
+use crate::output::{print, print_json};
 use crate::report::{json, markdown, table};
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result};
 
 pub fn run(args: &Catalog) -> Result<Outcome> {
-    let text = if args.json {
-        let entries: Vec<_> = VARIANTS.iter().map(|v| json::variant(v)).collect();
-        format!("{:#}\n", serde_json::Value::Array(entries))
+    if args.machine.json {
+        print_json(&VARIANTS.iter().map(|v| json::variant(v)).collect())?;
     } else if args.markdown {
-        markdown::catalog()?
+        print(&markdown::catalog()?)?;
     } else {
-        listing() + "\n"
-    };
-    io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
+        print(&(listing() + "\n"))?;
+    }
     Ok(Outcome::Some)
 }
 

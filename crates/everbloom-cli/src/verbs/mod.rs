@@ -16,7 +16,6 @@ mod join;
 mod plan;
 mod shell;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use everbloom::codec::Opener;
@@ -24,7 +23,7 @@ use everbloom::filter::Filter;
 
 use crate::args::{Args, Verb};
 use crate::records::secret_key;
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result};
 
 /// Does what was asked.
 pub fn run(args: Args) -> Result<Outcome> {
@@ -48,7 +47,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Catalog(args) => catalog::run(&args),
-        Verb::Demo => demo::run(),
+        Verb::Demo(args) => demo::run(&args),
         Verb::Completions { shell } => shell::completions(shell),
         Verb::Man => shell::man(),
     }
@@ -57,14 +56,4 @@ pub fn run(args: Args) -> Result<Outcome> {
 /// The filter at `path`, to be changed or asked.
 fn opened(path: &Path, key_file: &Option<PathBuf>) -> Result<Box<dyn Filter>> {
     Ok(Opener::new().key(secret_key(key_file)?).open(path)?)
-}
-
-/// Writes text to stdout.
-fn print(text: &str) -> Result<()> {
-    print_bytes(text.as_bytes())
-}
-
-/// Writes bytes to stdout.
-fn print_bytes(bytes: &[u8]) -> Result<()> {
-    io::stdout().write_all(bytes).map_err(output_error)
 }

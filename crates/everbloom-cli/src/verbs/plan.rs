@@ -8,8 +8,8 @@ use everbloom::theory::bound;
 use everbloom::variant::{Ability, EntryKind, FalseNegatives, Form, NEEDS, Variant};
 use serde_json::{Value, json};
 
-use super::print;
 use crate::args::Plan;
+use crate::output::{print, print_json};
 use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::report::svg::{Curve, log_curves};
 use crate::report::{json as json_report, picture, table};
@@ -34,6 +34,10 @@ impl Candidate {
         } else {
             format!("{slug} ({form})")
         }
+    }
+
+    fn abilities(&self) -> Vec<&'static str> {
+        self.form.abilities.iter().map(|a| a.name()).collect()
     }
 
     fn bits_per_item(&self) -> f64 {
@@ -86,9 +90,10 @@ pub fn run(args: &Plan) -> Result<Outcome> {
             .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
         say!("{}: drawn", path.display());
     }
-    if args.json {
+    if args.machine.json {
         let rows: Vec<Value> = candidates.iter().map(entry).collect();
-        print(&format!("{:#}\n", json!({ "candidates": rows, "refused": refusals })))?;
+        let reason = reason(&candidates);
+        print_json(&json!({ "candidates": rows, "reason": reason, "refused": refusals }))?;
     } else {
         print(&show(&candidates, &refusals))?;
         if args.plot {
@@ -186,10 +191,9 @@ fn probes(variant: &'static Variant, goal: &Goal, bits: u64) -> Option<u64> {
 
 fn show(candidates: &[Candidate], refusals: &[String]) -> String {
     let rows = candidates.iter().map(|c| {
-        let abilities: Vec<_> = c.form.abilities.iter().map(|a| a.name()).collect();
         vec![
             c.name(),
-            abilities.join(" "),
+            c.abilities().join(" "),
             integer_text(c.items),
             format!("{:.2}", c.bits_per_item()),
             bytes_text(c.expect.bits.div_ceil(8)),
@@ -202,7 +206,8 @@ fn show(candidates: &[Candidate], refusals: &[String]) -> String {
     let header =
         ["variant", "can", "items", "bits/item", "size", "probes", "rate", "misses", "× bound"];
     let mut out = table::table(2, &header, rows.collect()) + "\n";
-    out += &format!("\n{}\n", reason(candidates));
+    let best = candidates[0].variant;
+    out += &format!("\n{}\n{}: {}.\n", reason(candidates), best.name, best.meaning);
     for refusal in refusals {
         out += &format!("not {refusal}\n");
     }
@@ -229,10 +234,8 @@ fn reason(candidates: &[Candidate]) -> String {
         .times_bound()
         .map_or(String::new(), |times| format!(", {times:.2} times the lower bound"));
     format!(
-        "{}: of those that can do it, it {promise} in the fewest bits{bound}{ahead}.\n{}: {}.",
+        "{}: of those that can do it, it {promise} in the fewest bits{bound}{ahead}.",
         best.name(),
-        best.variant.name,
-        best.variant.meaning
     )
 }
 
@@ -241,6 +244,7 @@ fn entry(c: &Candidate) -> Value {
         "slug": c.variant.slug,
         "form": c.form.name,
         "entry": c.variant.entry,
+        "abilities": c.abilities(),
         "items": c.items,
         "bits": c.expect.bits,
         "bits_per_item": c.bits_per_item(),
@@ -259,9 +263,8 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
             "plan for what? give -n and -p, -n and --memory, --memory and -p, or --need".to_owned(),
         ));
     }
-    if args.json {
-        let entries: Vec<Value> = variants.iter().map(|v| json_report::variant(v)).collect();
-        print(&format!("{:#}\n", Value::Array(entries)))?;
+    if args.machine.json {
+        print_json(&variants.iter().map(|v| json_report::variant(v)).collect())?;
     } else {
         let row = |v: &&&Variant| {
             vec![v.slug.to_owned(), v.name.to_owned(), v.needs.join(", "), v.meaning.to_owned()]
