@@ -220,7 +220,7 @@ fn reason(candidates: &[Candidate]) -> String {
     let promise = match best.form.false_negatives {
         FalseNegatives::Never => "misses no member",
         FalseNegatives::NeverWhile(_) => "misses no member while its condition holds",
-        FalseNegatives::Possible(_) => "does the job, though it may miss members",
+        FalseNegatives::Possible(_) => "does the job, though it may miss members,",
     };
     let ahead = candidates.get(1).map_or(String::new(), |second| {
         let share = second.bits_per_item() / best.bits_per_item() - 1.0;
