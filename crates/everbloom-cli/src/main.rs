@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod examples;
 mod measure;
 mod output;
 mod progress;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use everbloom::catalog::VARIANTS;
 use everbloom::codec;
 use everbloom::error::{Error, Kind};
 use everbloom::filter::Filter;
@@ -12,6 +11,7 @@ use everbloom::plan::Goal;
 use everbloom::structure::{Inputs, Source};
 use everbloom::variant::{self, Variant};
 
+use super::catalog;
 use crate::args::{self, Build};
 use crate::output::print_json;
 use crate::quantity::{bytes_text, integer_text, rate_text};
@@ -70,12 +70,9 @@ fn default_kind(args: &Build, goal: &mut Goal) -> &'static str {
     "bloom"
 }
 
-/// The variant called `slug`, which must be a filter.
+/// The variant that `--kind` names.
 pub fn find(slug: &str) -> Result<&'static Variant> {
-    Variant::by_slug(slug).ok_or_else(|| {
-        let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
-        Stop::Error(format!("--kind {slug}: no such variant; there are {}", slugs.join(", ")))
-    })
+    catalog::find(slug, &format!("--kind {slug}"))
 }
 
 fn goal(args: &Build) -> Result<Goal> {
