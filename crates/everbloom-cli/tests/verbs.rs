@@ -232,6 +232,23 @@ fn plans_rank_what_fits() {
         items["candidates"].as_array().and_then(|l| l.iter().find(|c| c["slug"] == "bloom"));
     let items = bloom.expect("bloom fits")["items"].as_u64().expect("items");
     assert!((990_000..1_010_000).contains(&items), "{items}");
+    // Nobody is refused for a number of items that the plan itself found to fit.
+    for line in ["plan --memory 2MB --json", "plan --memory 2MB -p 1% --json"] {
+        let plan = place.json(line);
+        assert!(!plan["refused"].to_string().contains("--memory allows"), "{}", plan["refused"]);
+        let most = plan["candidates"].as_array().expect("a list").iter();
+        assert!(most.map(|c| c["bits"].as_u64()).all(|b| b <= Some(16_000_000)), "{line}");
+    }
+    // What is not given is what they are ranked by, and why the first is first.
+    let reason = |line: &str| place.json(line)["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason("plan -n 1M -p 1% --json").contains("in the fewest bits"));
+    assert!(reason("plan -n 1M --memory 2MB --json").contains("at the lowest rate, "));
+    assert!(reason("plan -p 1% --memory 2MB --json").contains("the most items, "));
+    assert!(reason("plan --memory 2MB --json").contains("the most items, "));
+    let all = place.json("plan -n 1M -p 1% --memory 20MB --need delete --json");
+    let all = all["candidates"].as_array().expect("a list").clone();
+    let promising: Vec<&Value> = all.iter().filter(|c| c["fnr"] == 0.0).collect();
+    assert!(promising.windows(2).all(|pair| bits(pair[0]) <= bits(pair[1])), "by bits");
     assert_eq!(place.run("plan -n 1G -p 1% --memory 1kB", "").code, 2, "the three do not agree");
     assert_eq!(place.run("plan", "").code, 2);
     assert_eq!(place.run("plan --need flying", "").code, 2);

@@ -44,13 +44,43 @@ impl Candidate {
         self.expect.bits as f64 / self.items as f64
     }
 
+    fn misses(&self) -> bool {
+        self.expect.fnr > 0.0
+    }
+
     /// `None` for filters that may miss members or never err, of which the bound says nothing.
     fn times_bound(&self) -> Option<f64> {
-        if self.expect.fnr > 0.0 {
+        if self.misses() {
             return None;
         }
         let passing = self.expect.fpr + self.expect.undecided;
         bound::times_bound(self.expect.bits as f64, self.items as f64, passing)
+    }
+}
+
+/// What is left to choose by, when what was given is given.
+#[derive(Clone, Copy)]
+enum Aim {
+    FewestBits,
+    LowestRate,
+    MostItems,
+}
+
+impl Aim {
+    fn of(args: &Plan) -> Self {
+        match (args.memory, args.items, args.fpr) {
+            (Some(_), Some(_), None) => Aim::LowestRate,
+            (Some(_), None, _) => Aim::MostItems,
+            _ => Aim::FewestBits,
+        }
+    }
+
+    fn cost(self, c: &Candidate) -> f64 {
+        match self {
+            Aim::FewestBits => c.bits_per_item(),
+            Aim::LowestRate => c.expect.fpr,
+            Aim::MostItems => 1.0 / c.items as f64,
+        }
     }
 }
 
@@ -68,15 +98,10 @@ pub fn run(args: &Plan) -> Result<Outcome> {
             Err(stop) => return Err(stop),
         }
     }
-    // What promises every member comes first; then the better rate where memory is given, and the
-    // fewer bits where it is not.
-    let misses = |c: &Candidate| c.expect.fnr > 0.0;
-    let cost = |c: &Candidate| match (args.memory, args.fpr) {
-        (Some(_), None) => c.expect.fpr,
-        (Some(_), Some(_)) => 1.0 / c.items as f64,
-        _ => c.bits_per_item(),
-    };
-    candidates.sort_by(|a, b| misses(a).cmp(&misses(b)).then(cost(a).total_cmp(&cost(b))));
+    // What promises every member comes first.
+    let aim = Aim::of(args);
+    let by = |a: &Candidate, b: &Candidate| aim.cost(a).total_cmp(&aim.cost(b));
+    candidates.sort_by(|a, b| a.misses().cmp(&b.misses()).then(by(a, b)));
     if candidates.is_empty() {
         let reason =
             refusals.first().cloned().unwrap_or_else(|| "no variant has all the needs".into());
@@ -92,10 +117,10 @@ pub fn run(args: &Plan) -> Result<Outcome> {
     }
     if args.machine.json {
         let rows: Vec<Value> = candidates.iter().map(entry).collect();
-        let reason = reason(&candidates);
+        let reason = reason(aim, &candidates);
         print_json(&json!({ "candidates": rows, "reason": reason, "refused": refusals }))?;
     } else {
-        print(&show(&candidates, &refusals))?;
+        print(&show(aim, &candidates, &refusals))?;
         if args.plot {
             print(&plot(&curves))?;
         }
@@ -138,29 +163,37 @@ fn form_for(variant: &'static Variant, needs: &[String]) -> &'static Form {
 
 fn candidate(args: &Plan, variant: &'static Variant) -> Result<Option<Candidate>> {
     let form = form_for(variant, &args.need);
-    let goal = Goal { items: args.items, fpr: args.fpr, bits: args.memory, ..Goal::default() };
-    let goal = goal.set("form", form.name);
+    let with_form = |goal: Goal| goal.set("form", form.name);
     let expect_at = |goal: &Goal, n: u64| variant.expect(goal, &Load::items(n));
-    let items = match (args.items, args.memory) {
-        (Some(n), _) => n,
-        (None, Some(room)) => most_items(room, &|n| {
-            let goal = Goal::new(n, args.fpr.unwrap_or(DEFAULT_FPR)).set("form", form.name);
-            expect_at(&goal, n).ok().flatten().map(|e| e.bits)
-        })?,
+    let (items, goal) = match (args.items, args.memory) {
+        (Some(n), bits) => (n, Goal { items: Some(n), fpr: args.fpr, bits, ..Goal::default() }),
+        (None, Some(room)) => {
+            let goal = |n: u64| Goal::new(n, args.fpr.unwrap_or(DEFAULT_FPR));
+            let bits = |n: u64| -> Result<Option<u64>> {
+                Ok(expect_at(&with_form(goal(n)), n)?.map(|e| e.bits))
+            };
+            let Some(items) = most_items(room, &bits)? else { return Ok(None) };
+            (items, goal(items))
+        }
         (None, None) => return Err(Stop::Error("how many items? give -n or --memory".to_owned())),
     };
-    let goal = Goal { items: Some(items), ..goal };
+    let goal = with_form(goal);
     let Some(expect) = expect_at(&goal, items)? else { return Ok(None) };
     let probes = probes(variant, &goal, expect.bits);
     Ok(Some(Candidate { variant, form, items, expect, probes }))
 }
 
-/// The largest number of items whose filter fits.
-fn most_items(room: u64, bits: &dyn Fn(u64) -> Option<u64>) -> Result<u64> {
-    let fits = |n: u64| bits(n).is_some_and(|b| b <= room);
-    if !fits(1) {
-        return Err(Stop::Error("not even one item fits into the memory".to_owned()));
+/// The largest number of items whose filter fits; none where there is no formula for its size.
+fn most_items(room: u64, bits: &dyn Fn(u64) -> Result<Option<u64>>) -> Result<Option<u64>> {
+    match bits(1)? {
+        None => return Ok(None),
+        Some(least) if least > room => {
+            let least = bytes_text(least.div_ceil(8));
+            return Err(Stop::Error(format!("one item alone takes {least}: give more --memory")));
+        }
+        Some(_) => {}
     }
+    let fits = |n: u64| matches!(bits(n), Ok(Some(bits)) if bits <= room);
     let (mut low, mut high) = (1u64, 2u64);
     while fits(high) && high < 1 << 48 {
         (low, high) = (high, high * 2);
@@ -169,7 +202,7 @@ fn most_items(room: u64, bits: &dyn Fn(u64) -> Option<u64>) -> Result<u64> {
         let middle = low + (high - low) / 2;
         if fits(middle) { low = middle } else { high = middle }
     }
-    Ok(low)
+    Ok(Some(low))
 }
 
 /// Cells looked at per key: what an empty filter of that shape says. Pages that are never touched cost
@@ -189,7 +222,7 @@ fn probes(variant: &'static Variant, goal: &Goal, bits: u64) -> Option<u64> {
     number("k").or_else(|| Some(number("k0")? + number("k1")?))
 }
 
-fn show(candidates: &[Candidate], refusals: &[String]) -> String {
+fn show(aim: Aim, candidates: &[Candidate], refusals: &[String]) -> String {
     let rows = candidates.iter().map(|c| {
         vec![
             c.name(),
@@ -199,7 +232,7 @@ fn show(candidates: &[Candidate], refusals: &[String]) -> String {
             bytes_text(c.expect.bits.div_ceil(8)),
             c.probes.map_or("–".to_owned(), |k| k.to_string()),
             rate_text(c.expect.fpr),
-            if c.expect.fnr > 0.0 { rate_text(c.expect.fnr) } else { "0".to_owned() },
+            if c.misses() { rate_text(c.expect.fnr) } else { "0".to_owned() },
             c.times_bound().map_or("–".to_owned(), |times| format!("{times:.2}")),
         ]
     });
@@ -207,7 +240,7 @@ fn show(candidates: &[Candidate], refusals: &[String]) -> String {
         ["variant", "can", "items", "bits/item", "size", "probes", "rate", "misses", "× bound"];
     let mut out = table::table(2, &header, rows.collect()) + "\n";
     let best = candidates[0].variant;
-    out += &format!("\n{}\n{}: {}.\n", reason(candidates), best.name, best.meaning);
+    out += &format!("\n{}\n{}: {}.\n", reason(aim, candidates), best.name, best.meaning);
     for refusal in refusals {
         out += &format!("not {refusal}\n");
     }
@@ -215,28 +248,33 @@ fn show(candidates: &[Candidate], refusals: &[String]) -> String {
 }
 
 /// Why the first is first.
-fn reason(candidates: &[Candidate]) -> String {
+fn reason(aim: Aim, candidates: &[Candidate]) -> String {
     let best = &candidates[0];
     let promise = match best.form.false_negatives {
         FalseNegatives::Never => "misses no member",
         FalseNegatives::NeverWhile(_) => "misses no member while its condition holds",
         FalseNegatives::Possible(_) => "does the job, though it may miss members,",
     };
-    let ahead = candidates.get(1).map_or(String::new(), |second| {
-        let share = second.bits_per_item() / best.bits_per_item() - 1.0;
-        let next = second.name();
-        match share {
-            0.005.. => format!("; the next, {next}, takes {:.0} % more bits", share * 100.0),
-            _ => format!("; the next, {next}, takes about as many"),
-        }
-    });
+    let merit = match aim {
+        Aim::FewestBits => "in the fewest bits".to_owned(),
+        Aim::LowestRate => format!("at the lowest rate, {}", rate_text(best.expect.fpr)),
+        Aim::MostItems => format!("with room for the most items, {}", integer_text(best.items)),
+    };
     let bound = best
         .times_bound()
         .map_or(String::new(), |times| format!(", {times:.2} times the lower bound"));
-    format!(
-        "{}: of those that can do it, it {promise} in the fewest bits{bound}{ahead}.",
-        best.name(),
-    )
+    let ahead = candidates.get(1).map_or(String::new(), |second| {
+        let share = second.bits_per_item() / best.bits_per_item() - 1.0;
+        let behind = match aim {
+            _ if second.misses() && !best.misses() => "may miss members".to_owned(),
+            Aim::FewestBits if share < 0.005 => "takes about as many".to_owned(),
+            Aim::FewestBits => format!("takes {:.0} % more bits", share * 100.0),
+            Aim::LowestRate => format!("errs at {}", rate_text(second.expect.fpr)),
+            Aim::MostItems => format!("holds {}", integer_text(second.items)),
+        };
+        format!("; the next, {}, {behind}", second.name())
+    });
+    format!("{}: of those that can do it, it {promise} {merit}{bound}{ahead}.", best.name())
 }
 
 fn entry(c: &Candidate) -> Value {
