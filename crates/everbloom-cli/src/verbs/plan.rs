@@ -179,7 +179,7 @@ fn candidate(args: &Plan, variant: &'static Variant) -> Result<Option<Candidate>
     };
     let goal = with_form(goal);
     let Some(expect) = expect_at(&goal, items)? else { return Ok(None) };
-    let probes = probes(variant, &goal, expect.bits);
+    let probes = probes(variant, &goal, items);
     Ok(Some(Candidate { variant, form, items, expect, probes }))
 }
 
@@ -205,13 +205,17 @@ fn most_items(room: u64, bits: &dyn Fn(u64) -> Result<Option<u64>>) -> Result<Op
     Ok(Some(low))
 }
 
-/// Cells looked at per key: what an empty filter of that shape says. Pages that are never touched cost
-/// nothing, but there is no need to map the largest ones.
-fn probes(variant: &'static Variant, goal: &Goal, bits: u64) -> Option<u64> {
-    if bits > 64 << 30 {
-        return None;
-    }
-    let filter = sample::build(variant, goal, &[]).ok()?;
+/// Items of the largest filter that is built to be asked for its probes. A few variants take one probe
+/// more for a small set than for a large one; from here on none was seen to change.
+const LARGE: u64 = 1_000_000;
+
+/// Cells looked at per key: what an empty filter with as many bits per item says. Not one of full size,
+/// since to describe it may mean to look at all of it.
+fn probes(variant: &'static Variant, goal: &Goal, items: u64) -> Option<u64> {
+    let fewer = items.min(LARGE);
+    let scaled = |bits: u64| (bits as f64 / items as f64 * fewer as f64).round() as u64;
+    let goal = Goal { items: Some(fewer), bits: goal.bits.map(scaled), ..goal.clone() };
+    let filter = sample::build(variant, &goal, &[]).ok()?;
     let facts = filter.describe();
     let number = |name: &str| {
         facts.iter().find(|f| f.name == name).and_then(|f| match f.value {
