@@ -253,7 +253,13 @@ pub struct Check {
     #[arg(long, value_name = "PROBABILITY", value_parser = quantity::rate)]
     pub prior: Option<f64>,
     /// With --prior: what a missed member costs, in false positives.
-    #[arg(long, value_name = "FACTOR", default_value = "1", requires = "prior")]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value = "1",
+        requires = "prior",
+        allow_negative_numbers = true
+    )]
     pub cost: f64,
     #[command(flatten)]
     pub keyed: Keyed,

@@ -16,7 +16,7 @@ use crate::args::Bench;
 use crate::output::{print, print_json};
 use crate::quantity::{bytes_text, integer_text};
 use crate::report::table;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, Stop};
 
 const ROUNDS: usize = 5;
 
@@ -39,6 +39,9 @@ impl Times {
 }
 
 pub fn run(args: &Bench) -> Result<Outcome> {
+    if args.items == 0 {
+        return Err(Stop::Error("-n 0: at least 1 key must be asked for".to_owned()));
+    }
     match (&args.filter, &args.kind) {
         (Some(path), _) => bench_file(args, path),
         (None, kind) => bench_kind(args, find(kind.as_deref().unwrap_or("bloom"))?),

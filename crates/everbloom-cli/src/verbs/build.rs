@@ -90,7 +90,7 @@ fn goal(args: &Build) -> Result<Goal> {
 }
 
 /// Refuses an output that can't be written before the keys are read, which may take long.
-fn writable(output: &Path) -> Result<()> {
+pub fn writable(output: &Path) -> Result<()> {
     let folder = match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -7,6 +7,7 @@ use everbloom::error::{Error, Kind};
 use everbloom::filter::{Algebra, Filter};
 use serde_json::json;
 
+use super::build::writable;
 use super::change::rate_now;
 use super::opened;
 use crate::args::{Estimate, Fold, Machine, Merge};
@@ -46,6 +47,7 @@ fn combine(
     args: &Merge,
     step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::error::Result<()>,
 ) -> Result<Outcome> {
+    writable(&args.output)?;
     let (first, others) =
         args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
     let mut filter = opened(first, &args.key_file)?;
@@ -57,6 +59,7 @@ fn combine(
 }
 
 pub fn fold(args: &Fold) -> Result<Outcome> {
+    writable(&args.output)?;
     let mut filter = opened(&args.filter, &args.key_file)?;
     for _ in 0..args.times {
         filter = algebra(&mut *filter)?.fold().map_err(|e| e.context(args.filter.display()))?;
