@@ -129,6 +129,13 @@ Examples:
   # asking this filter
   everbloom bench words.evb -n 100k";
 
+pub const LAB: &str = "\
+Examples:
+  # which figures and tables there are
+  everbloom lab list
+  # one of them: data, pictures and verdicts in a folder
+  everbloom lab run s0-fig3 --quick -o results";
+
 pub const CATALOG: &str = "\
 Examples:
   # one line for each form of each variant

@@ -12,6 +12,9 @@ use tempfile::TempDir;
 /// Verbs that print a file of another kind.
 const EXEMPT: [&str; 3] = ["completions", "man", "help"];
 
+/// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
+const SLOW: [&str; 2] = ["lab run", "lab report"];
+
 /// What is run for each section of the page, with what on stdin. Together they show every name.
 const CASES: &[(&str, &str, &[u8])] = &[
     ("plan", "plan -n 1M -p 1%", b""),
@@ -55,6 +58,7 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("explain", "explain near.evb 0101010101010101", b""),
     ("bench", "bench --kind blocked -n 100", b""),
     ("bench", "bench a.evb -n 100", b""),
+    ("lab list", "lab list", b""),
     ("catalog", "catalog", b""),
     ("demo", "demo", b""),
 ];
@@ -116,9 +120,20 @@ impl Place {
     }
 }
 
-/// The verbs, as the command itself lists them.
+/// The verbs, as the command itself lists them; of one that has verbs of its own, those.
 fn verbs() -> Vec<String> {
-    let (_, help, _) = Place { folder: tempfile::tempdir().expect("a folder") }.run("--help", b"");
+    let verbs = listed("").into_iter().flat_map(|verb| {
+        let inner = if EXEMPT.contains(&verb.as_str()) { Vec::new() } else { listed(&verb) };
+        let inner = inner.into_iter().filter(|name| name != "help");
+        let inner: Vec<String> = inner.map(|name| format!("{verb} {name}")).collect();
+        if inner.is_empty() { vec![verb] } else { inner }
+    });
+    verbs.collect()
+}
+
+fn listed(verb: &str) -> Vec<String> {
+    let place = Place { folder: tempfile::tempdir().expect("a folder") };
+    let (_, help, _) = place.run(&format!("{verb} --help"), b"");
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = list.take_while(|line| !line.is_empty());
     // A description that runs on is indented further than a name.
@@ -138,16 +153,24 @@ struct Row {
 struct Section {
     verbs: Vec<String>,
     rows: Vec<Row>,
+    /// What the commands of its examples print.
+    printed: String,
 }
 
 fn page() -> Vec<Section> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/JSON.md");
     let text = std::fs::read_to_string(path).expect("the page");
     let mut sections: Vec<Section> = Vec::new();
+    let mut inside = false;
     for line in text.lines() {
-        if let Some(heading) = line.strip_prefix("## ") {
+        if line.starts_with("```") {
+            inside = line == "```console";
+        } else if inside {
+            let printed = &mut sections.last_mut().expect("a heading").printed;
+            *printed += if line.starts_with("$ ") { "" } else { line };
+        } else if let Some(heading) = line.strip_prefix("## ") {
             let verbs = heading.split('`').skip(1).step_by(2).map(str::to_owned).collect();
-            sections.push(Section { verbs, rows: Vec::new() });
+            sections.push(Section { verbs, rows: Vec::new(), printed: String::new() });
         } else if line.starts_with("| `") {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
             let [name, types, unit, _] = cells[..] else { panic!("four columns: {line}") };
@@ -232,13 +255,14 @@ fn every_verb_has_the_option_a_section_and_a_case() {
         assert!(help.contains("--json"), "{verb} has no --json");
         assert!(help.contains("docs/JSON.md"), "{verb} does not say where its JSON is described");
         assert!(!section(&page, verb).rows.is_empty(), "docs/JSON.md has no table on {verb}");
-        assert!(CASES.iter().any(|(section, ..)| section == verb), "no case runs {verb}");
+        let case = CASES.iter().any(|(section, ..)| section == verb);
+        assert!(case || SLOW.contains(&verb.as_str()), "no case runs {verb}");
     }
     for verb in EXEMPT {
         assert!(verbs.iter().any(|v| v == verb), "{verb} is exempt, and there is none");
     }
     for described in page.iter().flat_map(|section| &section.verbs) {
-        let verb = described.split(' ').next().unwrap_or_default();
+        let verb = described.split(" --").next().unwrap_or_default();
         assert!(
             verbs.iter().any(|v| v == verb),
             "docs/JSON.md describes {verb}, and there is none"
@@ -252,10 +276,15 @@ fn what_is_printed_is_what_the_page_describes() {
     // The paths that each verb printed, and whether ever with a value.
     let mut seen: BTreeMap<&str, BTreeMap<String, bool>> = BTreeMap::new();
     let mut wrong = Vec::new();
+    let mut printed = Vec::new();
     for (verb, line, stdin) in CASES {
         let (code, out, err) = place.run(&format!("{line} --json"), stdin);
         assert!(matches!(code, Some(0 | 1)), "{line}: {err}");
-        let values = values(&out).unwrap_or_else(|| panic!("{line}: not JSON: {out}"));
+        printed.push((*verb, *line, out));
+    }
+    printed.extend(SLOW.map(|verb| (verb, verb, section(&page, verb).printed.clone())));
+    for (verb, line, out) in &printed {
+        let values = values(out).unwrap_or_else(|| panic!("{line}: not JSON: {out}"));
         assert!(!values.is_empty(), "{line}: printed nothing");
         for value in &values {
             walk("", value, &mut |path, value| {
@@ -283,7 +312,7 @@ fn what_is_printed_is_what_the_page_describes() {
             });
         }
     }
-    for Section { verbs, rows } in &page {
+    for Section { verbs, rows, .. } in &page {
         for row in rows {
             let printed = |verb: &String| -> Option<bool> {
                 let paths = seen[verb.as_str()].iter().filter(|(path, _)| means(&row.path, path));

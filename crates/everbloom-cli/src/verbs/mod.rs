@@ -13,6 +13,7 @@ mod diff;
 mod explain;
 mod info;
 mod join;
+mod lab;
 mod plan;
 mod shell;
 
@@ -22,6 +23,7 @@ use everbloom::codec::Opener;
 use everbloom::filter::Filter;
 
 use crate::args::{Args, Verb};
+use crate::output::print;
 use crate::records::secret_key;
 use crate::{Outcome, Result};
 
@@ -46,6 +48,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Join(args) => join::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Lab(args) => lab::run(&args.verb),
         Verb::Catalog(args) => catalog::run(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Completions { shell } => shell::completions(shell),

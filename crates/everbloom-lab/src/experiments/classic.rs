@@ -1,0 +1,82 @@
+//! Rates of classic filters, measured: several figures need them.
+
+use everbloom::error::Result;
+use everbloom::hash::{Generator, Hasher};
+use everbloom::membership::Bloom;
+use everbloom::theory::bloom;
+
+use crate::{Bound, Lab};
+
+/// m bits, n elements, k hashes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub m: u64,
+    pub n: u64,
+    pub k: u32,
+}
+
+/// A rate as it was predicted and measured.
+pub struct Rate {
+    pub predicted: f64,
+    pub measured: f64,
+    pub bound: Bound,
+}
+
+/// Below this size the exact rate is cheap, and the classic formula too low (S3 eq. 3).
+const SMALL: u64 = 1 << 12;
+
+/// Queries per filter.
+const QUERIES: u64 = 20_000;
+
+impl Shape {
+    /// The expected rate over filters of this shape.
+    pub fn fpr(&self) -> f64 {
+        if self.m <= SMALL {
+            bloom::fpr_exact(self.m, self.n, self.k)
+        } else {
+            bloom::fpr_classic(self.m as f64, self.n as f64, f64::from(self.k))
+        }
+    }
+
+    /// How much the rate differs from filter to filter, since their fills do (to first order).
+    fn fpr_sd(&self) -> f64 {
+        let (m, throws) = (self.m as f64, self.n as f64 * f64::from(self.k));
+        let fill = bloom::fill(m, throws);
+        f64::from(self.k) * fill.powi(self.k as i32 - 1) * bloom::fill_sd(m, throws)
+    }
+
+    /// A filter of this shape with n random elements.
+    pub fn filled(&self, seed: u64) -> Bloom {
+        let mut filter = Bloom::with_shape(self.m, self.k, Hasher::seeded(seed));
+        let mut keys = Generator::new(seed);
+        for _ in 0..self.n {
+            filter.insert(&keys.next_u64());
+        }
+        filter
+    }
+}
+
+/// The share of `queries` random keys that the filter takes for members. The keys come from another
+/// stream than those of [`Shape::filled`]; among 2^64, none is met twice but by a chance below 1e-9.
+pub fn false_positives(filter: &Bloom, seed: u64, queries: u64) -> f64 {
+    let mut keys = Generator::new(!seed);
+    let hits = (0..queries).filter(|_| filter.contains(&keys.next_u64())).count();
+    hits as f64 / queries as f64
+}
+
+/// The mean rate of `runs` filters of each shape.
+pub fn rates(lab: &Lab, shapes: &[Shape], runs: u64) -> Result<Vec<Rate>> {
+    shapes
+        .iter()
+        .map(|shape| {
+            let measured =
+                lab.runs(runs, |seed| Ok(false_positives(&shape.filled(seed), seed, QUERIES)))?;
+            let predicted = shape.fpr();
+            Ok(Rate {
+                predicted,
+                measured: measured.iter().sum::<f64>() / runs as f64,
+                bound: Bound::rate(predicted, shape.fpr_sd(), runs, QUERIES),
+            })
+        })
+        .collect()
+}
