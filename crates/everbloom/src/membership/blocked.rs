@@ -209,6 +209,9 @@ impl BlockedBloom {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+        if !lanes::worth_it(self.bits.words().len()) {
+            return keys.iter().map(|key| self.contains(key)).collect();
+        }
         let mut found = vec![false; keys.len()];
         self.have(keys.iter().map(|key| self.head.hasher.digest(key)), &mut found);
         found

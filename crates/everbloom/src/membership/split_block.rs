@@ -141,6 +141,9 @@ impl SplitBlock {
 
     /// Whether each of many keys may be a member, in their order.
     pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+        if !lanes::worth_it(self.bits.words().len()) {
+            return keys.iter().map(|key| self.contains(key)).collect();
+        }
         let mut found = vec![false; keys.len()];
         let digests = keys.iter().map(|key| self.head.hasher.digest_usually(HashId::Xxh64, key));
         lanes::halves_have(self.bits.blocks(), digests, &mut found);

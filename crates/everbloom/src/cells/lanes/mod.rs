@@ -198,8 +198,14 @@ const NO_HALF: &str = "a filter has 1 to 2^32 half lines";
 /// more; beyond 32 nothing is gained, and the first lines might be gone before they are used.
 const AHEAD: usize = 16;
 
-/// Arrays up to this size live in the first two caches, where asking ahead costs more than it saves.
-const FETCH_FROM: usize = 512 << 10;
+/// Whether blocks of an array of so many words are worth asking for ahead.
+#[inline]
+pub(crate) fn worth_it(words: usize) -> bool {
+    words * 8 >= FETCH_FROM
+}
+
+/// Arrays of fewer bytes live in the first two caches, where asking ahead costs more than it saves.
+const FETCH_FROM: usize = 2 << 20;
 
 /// Calls `act` with the place of every digest's block and the word that names its bits, the block having
 /// been asked for [`AHEAD`] keys before.
@@ -215,7 +221,7 @@ pub(crate) fn ahead<Block>(
     mut act: impl FnMut(usize, u64),
 ) {
     let mut digests = digests.map(split);
-    if count * size_of::<Block>() < FETCH_FROM {
+    if !worth_it(count * size_of::<Block>() / 8) {
         digests.for_each(|(at, word)| act(at, word));
         return;
     }
