@@ -2,8 +2,23 @@
 
 mod classic;
 mod s0_fig3;
+mod s3_eq1;
+mod s3_eq4;
+mod s3_eq5;
+mod s3_eq6;
+mod s3_eq7;
+mod s3_table3;
+mod stages;
 
 use crate::lab::Experiment;
 
 /// Every experiment, in the order of its source.
-pub static EXPERIMENTS: &[&Experiment] = &[&s0_fig3::EXPERIMENT];
+pub static EXPERIMENTS: &[&Experiment] = &[
+    &s0_fig3::EXPERIMENT,
+    &s3_eq1::EXPERIMENT,
+    &s3_eq4::EXPERIMENT,
+    &s3_eq5::EXPERIMENT,
+    &s3_eq6::EXPERIMENT,
+    &s3_eq7::EXPERIMENT,
+    &s3_table3::EXPERIMENT,
+];
