@@ -2,11 +2,13 @@
 
 mod classic;
 mod s0_fig3;
+mod s0_table1;
 mod s3_eq1;
 mod s3_eq4;
 mod s3_eq5;
 mod s3_eq6;
 mod s3_eq7;
+mod s3_errata;
 mod s3_table3;
 mod stages;
 
@@ -14,6 +16,7 @@ use crate::lab::Experiment;
 
 /// Every experiment, in the order of its source.
 pub static EXPERIMENTS: &[&Experiment] = &[
+    &s0_table1::EXPERIMENT,
     &s0_fig3::EXPERIMENT,
     &s3_eq1::EXPERIMENT,
     &s3_eq4::EXPERIMENT,
@@ -21,4 +24,5 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s3_eq6::EXPERIMENT,
     &s3_eq7::EXPERIMENT,
     &s3_table3::EXPERIMENT,
+    &s3_errata::EXPERIMENT,
 ];
