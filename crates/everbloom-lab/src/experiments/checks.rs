@@ -113,7 +113,8 @@ pub fn deletion(subject: &Subject) -> Result<Option<Outcome>> {
     let lost = missed(&*filter, staying)?.len();
     let strangers = subject.strangers(QUERIES);
     let rate = 1.0 - missed(&*filter, &strangers.records())?.len() as f64 / QUERIES as f64;
-    let (_, most) = tail::binomial_bounds(removed.len() as u64, rate, ALPHA);
+    // A rate too low to be measured here is no higher than planned.
+    let (_, most) = tail::binomial_bounds(removed.len() as u64, rate.max(RATE), ALPHA);
     let how = format!(
         "{} of {} removed, of which {left} pass as strangers do; {lost} others lost",
         removed.len(),
@@ -245,7 +246,7 @@ pub fn decay(subject: &Subject) -> Result<Option<Outcome>> {
     }
     let mut taken = 0;
     for record in later {
-        if !filter.as_insert().is_some_and(|insert| insert.insert(*record).is_ok()) {
+        if filter.as_insert().is_none_or(|insert| insert.insert(*record).is_err()) {
             break;
         }
         taken += 1;

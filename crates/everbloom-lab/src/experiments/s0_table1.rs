@@ -25,6 +25,7 @@ const BASE: Shape = Shape { m: 4000, n: 400, k: 7 };
 struct Parameter {
     id: &'static str,
     name: &'static str,
+    others: &'static str,
     values: &'static [u64],
     shape: fn(u64) -> Shape,
     raises: fn(u64) -> bool,
@@ -34,13 +35,15 @@ const PARAMETERS: [Parameter; 3] = [
     Parameter {
         id: "a",
         name: "number of hashes k",
+        others: "m = 4000, n = 400",
         values: &[1, 2, 3, 4, 7, 11, 15, 20],
         shape: |k| Shape { k: k as u32, ..BASE },
         raises: |k| k > 7,
     },
     Parameter {
         id: "b",
-        name: "size m (bits)",
+        name: "size m",
+        others: "bits; n = 400, k = 7",
         values: &[1200, 1600, 2400, 3200, 4000, 4800, 6000],
         shape: |m| Shape { m, ..BASE },
         raises: |_| false,
@@ -48,6 +51,7 @@ const PARAMETERS: [Parameter; 3] = [
     Parameter {
         id: "c",
         name: "number of elements n",
+        others: "m = 4000, k = 7",
         values: &[200, 300, 400, 600, 800, 1200, 1600],
         shape: |n| Shape { n, ..BASE },
         raises: |_| true,
@@ -66,11 +70,10 @@ fn chart(parameter: &Parameter, rates: &[Rate]) -> Chart {
     for (x, rate) in values.iter().zip(rates) {
         series.point(*x as f64, rate.predicted, rate.measured, rate.bound);
     }
-    let Shape { m, n, k } = BASE;
     Chart {
         id: parameter.id.into(),
         title: format!("Rate over the {}", parameter.name),
-        x: Axis::linear(format!("{} (others: m = {m}, n = {n}, k = {k})", parameter.name)),
+        x: Axis::linear(format!("{} ({})", parameter.name, parameter.others)),
         y: Axis::log("false-positive rate"),
         series: vec![series],
     }

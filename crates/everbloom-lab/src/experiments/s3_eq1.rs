@@ -68,7 +68,9 @@ fn over_m(lab: &Lab) -> Result<Chart> {
     let shape = |m: u64| Shape { m, n: m / RATIO, k: K };
     let ratio = |m: f64| m / RATIO as f64;
     let sizes: Vec<u64> = (4..=12).map(|log| 1 << log).collect();
-    let xs = || sizes.iter().map(|m| *m as f64);
+    // Finer than the points, with a whole number of elements each.
+    let elements = |i: u32| (16.0 * (f64::from(i) / 8.0).exp2() / RATIO as f64).round();
+    let xs = || (0..=64).map(move |i| RATIO as f64 * elements(i));
     let mut exact = Series::new("exact, eq. 3", xs(), |m| {
         let Shape { m, n, k } = shape(m as u64);
         bloom::fpr_exact(m, n, k)
@@ -76,7 +78,7 @@ fn over_m(lab: &Lab) -> Result<Chart> {
     for &m in &sizes {
         let one = shape(m);
         let filters = lab.scaled((1 << 19) / m).clamp(400, 200_000);
-        let queries = 400;
+        let queries = m.clamp(400, 2000);
         let predicted = bloom::fpr_exact(m, one.n, K);
         let bound = Bound::rate(predicted, rate_sd(one), filters / JOBS * JOBS, queries);
         exact.point(m as f64, predicted, measured(lab, one, filters, queries)?, bound);
