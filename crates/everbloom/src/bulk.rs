@@ -8,7 +8,7 @@
 //! that fail. Half of the foreign keys fall in every round, as one by one; but no branch depends on a bit,
 //! so none is mispredicted, and up to a chunk of misses is under way at once.
 
-use crate::cells::{Bits, prefetch};
+use crate::cells::{Bits, prefetch, scattered};
 use crate::filter::{Bulk, BulkInsert, Filter};
 use crate::hash::{Digest, Hasher, Key};
 use crate::probe::{Probe, Ring, Walk};
@@ -51,10 +51,18 @@ pub(crate) fn contains_many<F: Filter + Bulk, K: Key>(filter: &F, keys: &[K]) ->
 /// Arrays up to this size live in the first two caches, where asking ahead costs more than it saves.
 const FETCH_FROM: u64 = 8 * (1 << 20);
 
+/// Whether a flat array is so large that going through many keys in rounds pays.
+pub(crate) fn worth_it(bits: &Bits) -> bool {
+    bits.len() >= FETCH_FROM
+}
+
 /// Sets all cells of every digest.
 pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
     match probe {
-        Probe::Ring(ring) if bits.len() >= FETCH_FROM => set_in_rounds(bits, ring, digests),
+        Probe::Ring(ring) if worth_it(bits) => set_in_rounds(bits, ring, digests),
+        Probe::Ring(ring) => digests.iter().for_each(|&digest| {
+            scattered::set_all(bits, ring, digest);
+        }),
         _ => digests.iter().for_each(|&digest| {
             probe.each(digest, |i| {
                 bits.set(i);
@@ -66,9 +74,14 @@ pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
 /// Writes for each digest whether all its cells are set.
 pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &mut [bool]) {
     match probe {
-        Probe::Ring(ring) if bits.len() >= FETCH_FROM => {
+        Probe::Ring(ring) if worth_it(bits) => {
             for (digests, found) in digests.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
                 test_in_rounds(bits, ring, digests, found);
+            }
+        }
+        Probe::Ring(ring) => {
+            for (digest, found) in digests.iter().zip(found) {
+                *found = scattered::all_set(bits, ring, *digest);
             }
         }
         _ => {

@@ -154,6 +154,12 @@ impl Bits {
         &self.words
     }
 
+    /// The words, writable. Bits beyond the last must stay zero.
+    #[inline]
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        self.words.make_mut()
+    }
+
     /// The bits as whole blocks of `W` words; what does not fill one is left out.
     #[inline]
     pub(crate) fn blocks<const W: usize>(&self) -> &[[u64; W]] {

@@ -14,6 +14,7 @@ mod marked;
 mod packed;
 mod prefetch;
 mod rows;
+pub(crate) mod scattered;
 mod stream;
 mod sums;
 mod words;

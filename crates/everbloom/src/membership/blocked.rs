@@ -32,7 +32,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use super::patterns::fpr_patterns;
 use super::patterns::{Patterns, TABLE_BITS, distinct};
-use crate::bulk;
 use crate::cells::{AtomicBits, Bits, lanes};
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
@@ -144,8 +143,7 @@ impl BlockedBloom {
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest(key);
         let new = if self.one_round() {
-            let lines = self.bits.blocks_mut();
-            lanes::line_set(&mut lines[lanes::line_of(digest, lines.len() as u64)], digest.h2)
+            lanes::line_set(lanes::line_mut(self.bits.blocks_mut(), digest), digest.h2)
         } else {
             self.set_otherwise(digest)
         };
@@ -158,8 +156,7 @@ impl BlockedBloom {
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest(key);
         if self.one_round() {
-            let lines = self.bits.blocks();
-            lanes::line_has(&lines[lanes::line_of(digest, lines.len() as u64)], digest.h2)
+            lanes::line_has(lanes::line(self.bits.blocks(), digest), digest.h2)
         } else {
             self.has_otherwise(digest)
         }
@@ -171,11 +168,11 @@ impl BlockedBloom {
         self.probe.inside() == Inside::Lanes && self.k() == LANES_PER_BLOCK as u32
     }
 
+    #[cold]
     #[inline(never)]
     fn set_otherwise(&mut self, digest: Digest) -> bool {
         if self.probe.inside() == Inside::Lanes {
-            let (k, lines) = (self.k(), self.bits.blocks_mut());
-            let line = &mut lines[lanes::line_of(digest, lines.len() as u64)];
+            let (k, line) = (self.k(), lanes::line_mut(self.bits.blocks_mut(), digest));
             let rounds = 0..k / LANES_PER_BLOCK as u32;
             rounds.fold(false, |new, r| new | lanes::line_set(line, round_word(digest.h2, r)))
         } else if let Some(patterns) = &self.patterns {
@@ -187,11 +184,11 @@ impl BlockedBloom {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn has_otherwise(&self, digest: Digest) -> bool {
         if self.probe.inside() == Inside::Lanes {
-            let lines = self.bits.blocks();
-            let line = &lines[lanes::line_of(digest, lines.len() as u64)];
+            let line = lanes::line(self.bits.blocks(), digest);
             let mut rounds = 0..self.k() / LANES_PER_BLOCK as u32;
             rounds.all(|round| lanes::line_has(line, round_word(digest.h2, round)))
         } else if let Some(patterns) = &self.patterns {
@@ -203,7 +200,9 @@ impl BlockedBloom {
 
     /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        bulk::insert_many(self, keys);
+        let hasher = self.head.hasher.clone();
+        self.set_all(keys.iter().map(|key| hasher.digest(key)));
+        self.head.count(keys.len() as u64);
     }
 
     /// Whether each of many keys may be a member, in their order: several times as fast as one by one
@@ -216,7 +215,33 @@ impl BlockedBloom {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
-        bulk::contains_many(self, keys)
+        let mut found = vec![false; keys.len()];
+        self.have(keys.iter().map(|key| self.head.hasher.digest(key)), &mut found);
+        found
+    }
+
+    /// Sets the bits of every digest.
+    #[inline]
+    fn set_all(&mut self, digests: impl Iterator<Item = Digest>) {
+        if self.probe.inside() == Inside::Lanes {
+            let rounds = self.k() / LANES_PER_BLOCK as u32;
+            lanes::lines_set(self.bits.blocks_mut(), rounds, digests);
+        } else {
+            digests.for_each(|digest| {
+                self.set_otherwise(digest);
+            });
+        }
+    }
+
+    /// Writes for each digest whether all its bits are set.
+    #[inline]
+    fn have(&self, digests: impl Iterator<Item = Digest>, found: &mut [bool]) {
+        if self.probe.inside() == Inside::Lanes {
+            let rounds = self.k() / LANES_PER_BLOCK as u32;
+            lanes::lines_have(self.bits.blocks(), rounds, digests, found);
+        } else {
+            found.iter_mut().zip(digests).for_each(|(f, digest)| *f = self.has_otherwise(digest));
+        }
     }
 
     /// Forgets every key.
@@ -709,35 +734,14 @@ keyed!(BlockedBloom: Insert, Union);
 
 impl BulkInsert for BlockedBloom {
     fn insert_digests(&mut self, digests: &[Digest]) {
-        let rounds = self.k() / LANES_PER_BLOCK as u32;
-        if self.probe.inside() == Inside::Lanes {
-            lanes::lines_set(self.bits.blocks_mut(), rounds, digests);
-        } else if let Some(patterns) = &self.patterns {
-            let words = self.words();
-            for digest in digests {
-                let block = self.probe.block_of(*digest);
-                self.bits.set_mask(block * words, patterns.of(*digest));
-            }
-        } else {
-            for digest in digests {
-                self.probe.indices(*digest).for_each(|i| {
-                    self.bits.set(i);
-                });
-            }
-        }
+        self.set_all(digests.iter().copied());
         self.head.count(digests.len() as u64);
     }
 }
 
 impl Bulk for BlockedBloom {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        let rounds = self.k() / LANES_PER_BLOCK as u32;
-        if self.probe.inside() == Inside::Lanes {
-            return lanes::lines_have(self.bits.blocks(), rounds, digests, found);
-        }
-        for (digest, found) in digests.iter().zip(found) {
-            *found = self.has_otherwise(*digest);
-        }
+        self.have(digests.iter().copied(), found);
     }
 }
 

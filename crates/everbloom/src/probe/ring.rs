@@ -9,19 +9,21 @@ use super::multiply_shift;
 use crate::hash::Digest;
 
 /// 2⁶⁴/φ, odd.
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Scheme 3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     m: u64,
     k: u32,
+    /// Whether all indices of a key fit two registers of eight: m < 2³², k from 1 to 16. Computed once.
+    short: bool,
 }
 
 impl Ring {
     /// `k` indices into `0..m`, m > 0.
     pub fn new(m: u64, k: u32) -> Self {
-        Self { m, k }
+        Self { m, k, short: m < 1 << 32 && (1..=16).contains(&k) }
     }
 
     /// Number of cells.
@@ -39,6 +41,12 @@ impl Ring {
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
         let (ring, mut walk) = (self.clone(), self.walk(digest));
         (0..self.k).map(move |_| ring.step(&mut walk))
+    }
+
+    /// Whether m < 2³² and 1 ≤ k ≤ 16.
+    #[inline]
+    pub(crate) fn is_short(&self) -> bool {
+        self.short
     }
 
     /// Where a key's indices begin.
