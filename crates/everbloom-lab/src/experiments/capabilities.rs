@@ -4,8 +4,8 @@
 use everbloom::error::Result;
 
 use super::checks::{self, Outcome};
-use super::parts;
 use super::subject::Subject;
+use super::{losses, parts};
 use crate::{Bound, Cell, Flag, Lab, Matrix, Report};
 
 /// A column of a table.
@@ -41,9 +41,9 @@ impl Capability {
             Capability::Grouping => checks::grouping(subject),
             Capability::Deletion => checks::deletion(subject),
             Capability::Scalability => checks::scalability(subject),
-            Capability::FalseNegatives => checks::false_negatives(subject, false),
+            Capability::FalseNegatives => losses::false_negatives(subject, false),
             Capability::Parallelism => parts::parallelism(subject),
-            Capability::Decay => checks::decay(subject),
+            Capability::Decay => losses::decay(subject),
             Capability::Popularity => checks::popularity(subject),
         }
     }
@@ -106,8 +106,8 @@ fn cell(capability: Capability, letter: char, subject: &Subject) -> Result<Optio
     }
     if letter == 'M' {
         // Maybe: none as long as the rules are kept, some when they are not.
-        let kept = checks::false_negatives(subject, false)?;
-        let broken = checks::false_negatives(subject, true)?;
+        let kept = losses::false_negatives(subject, false)?;
+        let broken = losses::false_negatives(subject, true)?;
         let (Some(kept), Some(broken)) = (kept, broken) else { return Ok(None) };
         let how = format!("maybe: {}; {}", kept.how, broken.how);
         let pass = !kept.shown && broken.shown;

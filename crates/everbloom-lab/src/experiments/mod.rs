@@ -3,6 +3,7 @@
 mod capabilities;
 mod checks;
 mod classic;
+mod losses;
 mod parts;
 mod s0_fig3;
 mod s0_table1;

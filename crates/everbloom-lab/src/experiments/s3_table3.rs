@@ -24,12 +24,17 @@ const MAIN: Flat = Flat { m: 8 * MEMBERS, k: 4 };
 const COMPLEMENT: Flat = Flat { m: 9 * (UNIVERSE - MEMBERS), k: 5 };
 
 /// The four columns of the table.
-const COLUMNS: [(Conclusion, &str); 4] = [
-    (Conclusion::Member, "1, 0: member"),
-    (Conclusion::NoMember, "0, 1: no member"),
-    (Conclusion::AskTable, "1, 1: ask the table"),
-    (Conclusion::NotInUniverse, "0, 0: not in the universe"),
-];
+const COLUMNS: [&str; 4] =
+    ["1, 0: member", "0, 1: no member", "1, 1: ask the table", "0, 0: not in the universe"];
+
+fn column(conclusion: Conclusion) -> usize {
+    match conclusion {
+        Conclusion::Member => 0,
+        Conclusion::NoMember => 1,
+        Conclusion::AskTable => 2,
+        Conclusion::NotInUniverse => 3,
+    }
+}
 
 /// How often members, others of the universe and keys outside of it lead to each conclusion, and the
 /// rates of the two filters from their fills.
@@ -52,9 +57,7 @@ fn count(seed: u64) -> Result<Counts> {
     let mut seen = [[0; 4]; 3];
     for i in 0..2 * UNIVERSE {
         let group = usize::from(i >= MEMBERS) + usize::from(i >= UNIVERSE);
-        let conclusion = filter.conclude(&key(i));
-        let column = COLUMNS.iter().position(|(c, _)| *c == conclusion).unwrap_or(3);
-        seen[group][column] += 1;
+        seen[group][column(filter.conclude(&key(i)))] += 1;
     }
     Ok(Counts { seen, main: filter.main_fpr(), complement: filter.complement_fpr() })
 }
@@ -104,7 +107,7 @@ fn run(lab: &Lab) -> Result<Report> {
         for (column, (predicted, exact)) in columns.into_iter().enumerate() {
             let seen = mean(&|c| c.seen[group][column] as f64) / keys as f64;
             let bound = exact.unwrap_or_else(|| binomial(predicted, keys));
-            rows.row(format!("{name}: {}", COLUMNS[column].1), predicted, seen, bound);
+            rows.row(format!("{name}: {}", COLUMNS[column]), predicted, seen, bound);
         }
     }
     let share = MEMBERS as f64 / UNIVERSE as f64;
