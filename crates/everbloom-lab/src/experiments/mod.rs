@@ -1,9 +1,32 @@
 //! The experiments, a file each.
 
 mod classic;
+mod generalized;
 mod s0_fig3;
+mod s2_fig10;
+mod s2_fig11;
+mod s2_fig12;
+mod s2_fig2;
+mod s2_fig3;
+mod s2_fig4;
+mod s2_fig6;
+mod s2_fig7;
+mod s2_fig8;
+mod s2_fig9;
 
 use crate::lab::Experiment;
 
 /// Every experiment, in the order of its source.
-pub static EXPERIMENTS: &[&Experiment] = &[&s0_fig3::EXPERIMENT];
+pub static EXPERIMENTS: &[&Experiment] = &[
+    &s0_fig3::EXPERIMENT,
+    &s2_fig2::EXPERIMENT,
+    &s2_fig3::EXPERIMENT,
+    &s2_fig4::EXPERIMENT,
+    &s2_fig6::EXPERIMENT,
+    &s2_fig7::EXPERIMENT,
+    &s2_fig8::EXPERIMENT,
+    &s2_fig9::EXPERIMENT,
+    &s2_fig10::EXPERIMENT,
+    &s2_fig11::EXPERIMENT,
+    &s2_fig12::EXPERIMENT,
+];
