@@ -1,11 +1,14 @@
 //! The experiments, a file each.
 
+mod balance;
 mod classic;
 mod generalized;
 mod s0_fig3;
 mod s2_fig10;
 mod s2_fig11;
 mod s2_fig12;
+mod s2_fig13;
+mod s2_fig14;
 mod s2_fig2;
 mod s2_fig3;
 mod s2_fig4;
@@ -13,6 +16,7 @@ mod s2_fig6;
 mod s2_fig7;
 mod s2_fig8;
 mod s2_fig9;
+mod s2_quoted;
 
 use crate::lab::Experiment;
 
@@ -29,4 +33,7 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s2_fig10::EXPERIMENT,
     &s2_fig11::EXPERIMENT,
     &s2_fig12::EXPERIMENT,
+    &s2_fig13::EXPERIMENT,
+    &s2_fig14::EXPERIMENT,
+    &s2_quoted::EXPERIMENT,
 ];
