@@ -2,6 +2,7 @@
 
 mod balance;
 mod classic;
+mod counters;
 mod generalized;
 mod s0_fig3;
 mod s2_fig10;
@@ -17,6 +18,10 @@ mod s2_fig7;
 mod s2_fig8;
 mod s2_fig9;
 mod s2_quoted;
+mod s4_counting;
+mod s4_d_left;
+mod s4_dynamic_count;
+mod s4_spectral;
 
 use crate::lab::Experiment;
 
@@ -36,4 +41,8 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s2_fig13::EXPERIMENT,
     &s2_fig14::EXPERIMENT,
     &s2_quoted::EXPERIMENT,
+    &s4_counting::EXPERIMENT,
+    &s4_spectral::EXPERIMENT,
+    &s4_dynamic_count::EXPERIMENT,
+    &s4_d_left::EXPERIMENT,
 ];

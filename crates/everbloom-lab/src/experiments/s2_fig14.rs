@@ -77,7 +77,7 @@ fn sets(measured: &[Vec<Errors>]) -> Chart {
     let c = RATIO as f64;
     let mut series = Vec::new();
     for (name, share) in [("F_n = F_p (eq. 24)", 1.0), ("F_n = F_p/3 (eq. 25)", 1.0 / 3.0)] {
-        let mut one = Series::new(name, steps(0.5, 6.0), |k0| balanced_k1(k0, c, share));
+        let mut one = Series::new(name, steps(0.8, 6.0), |k0| balanced_k1(k0, c, share));
         for (k0, row) in (1..).map(f64::from).zip(measured) {
             let at = balanced_k1(k0, c, share);
             let beside = [&row[at as usize - 1], &row[at as usize]];

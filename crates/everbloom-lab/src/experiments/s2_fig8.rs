@@ -22,7 +22,8 @@ pub const M: u64 = 1280;
 fn run(lab: &Lab) -> Result<Report> {
     let pairs_a = (0..=4).map(|k0| (k0, 1));
     let pairs_b = (1..=4).map(|k1| (1, k1));
-    let a = pairs_a.map(|(k0, k1)| curve(lab, format!("k0 = {k0}"), k0, k1));
+    let named = |k0| if k0 == 0 { "k0 = 0 (standard)".into() } else { format!("k0 = {k0}") };
+    let a = pairs_a.map(|(k0, k1)| curve(lab, named(k0), k0, k1));
     let b = pairs_b.map(|(k0, k1)| curve(lab, format!("k1 = {k1}"), k0, k1));
     Ok(Report::default()
         .chart(chart("a", "Element by element, k1 = 1", a.collect::<Result<_>>()?))

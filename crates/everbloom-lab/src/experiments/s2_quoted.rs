@@ -27,7 +27,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut measured = Rows::new("b", "By the formula, and measured in the worst state", percent());
     for (k0, k1, quoted) in [(2, 2, 6.3), (3, 3, 1.6), (4, 4, 0.4), (2, 3, 3.5)] {
         let hashes = Hashes { k0: f64::from(k0), k1: f64::from(k1) };
-        let name = format!("F_p ({k0}, {k1}): {quoted} %");
+        let name = format!("F_p ({k0}, {k1}): {quoted:.1} %");
         let quoted = quoted / 100.0;
         printed.row(name.clone(), quoted, hashes.max_fpr(), Bound::exactly(quoted, ROUNDING));
         let shape = Shape::new(M, k0, k1);
@@ -36,7 +36,7 @@ fn run(lab: &Lab) -> Result<Report> {
     }
     for (k0, k1, ratio, quoted) in [(2, 2, 128, 6.0), (2, 3, 256, 4.6), (2, 3, 512, 2.3)] {
         let hashes = Hashes { k0: f64::from(k0), k1: f64::from(k1) };
-        let name = format!("F_n ({k0}, {k1}), m/n = {ratio}: {quoted} %");
+        let name = format!("F_n ({k0}, {k1}), m/n = {ratio}: {quoted:.1} %");
         let (quoted, bound) = (quoted / 100.0, hashes.max_fnr(ratio as f64));
         printed.row(name.clone(), quoted, bound, Bound::exactly(quoted, ROUNDING));
         let rate =
