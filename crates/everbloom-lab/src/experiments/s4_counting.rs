@@ -91,11 +91,13 @@ fn sizes(counts: &[u64], runs: u64) -> Rows {
         let measured = (0..).zip(counts).map(|(j, c)| *c as f64 * bits(j)).sum::<f64>() / total;
         rows.row(name, mean, measured, bound);
     };
-    row("four bits each", &|_| f64::from(WIDTH));
     row("Elias' δ code", &|c| Code::Delta.bits(c + 1) as f64);
     row("Elias' γ code", &|c| Code::Gamma.bits(c + 1) as f64);
     row("c ones and a zero", &|c| (c + 1) as f64);
     row("digits in use", &|c| digits(c) as f64);
+    let plain = Counting::with_shape(BEST.m, BEST.k, WIDTH, Hasher::default()).memory().cells;
+    let four = f64::from(WIDTH);
+    rows.row("four bits each", four, plain as f64 / BEST.m as f64, Bound::exactly(four, 0.0));
     let (entropy, bound) = BEST.mean_bound(|c| -BEST.pmf(c).log2(), runs);
     let seen = counts.iter().map(|c| *c as f64 / total).filter(|p| *p > 0.0);
     rows.row("entropy", entropy, seen.map(|p| -p * p.log2()).sum(), bound);
@@ -113,7 +115,12 @@ fn overflows(counts: &[u64], runs: u64) -> Rows {
         let throws = BEST.n * u64::from(BEST.k);
         let predicted = binomial_at_least(throws, 1.0 / BEST.m as f64, least);
         let bound = Bound::share(predicted, trials);
-        rows.row(format!("more than {width}"), predicted, more as f64 / trials as f64, bound);
+        rows.row(
+            format!("more than {width} of 4 bits"),
+            predicted,
+            more as f64 / trials as f64,
+            bound,
+        );
     }
     rows
 }
@@ -138,6 +145,5 @@ fn ends() -> Result<Rows> {
         filter.remove(&0u64)?;
     }
     row("removed again: its count", filter.counters().max(), filter.count(&0u64));
-    row("bits per counter", WIDTH.into(), filter.memory().cells / BEST.m);
     Ok(rows)
 }

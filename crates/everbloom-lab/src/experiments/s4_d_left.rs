@@ -32,9 +32,15 @@ const WIDTH: u32 = 4;
 /// Remainders that are tried.
 const REMAINDERS: [u32; 6] = [6, 8, 10, 11, 12, 14];
 
-/// Bits per key of a d-left filter at this rate with a load of six: 4(r + 2)/3, f = 24·2^−r.
+/// The rate of a d-left filter of this many bits per key at a load of six: 4(r + 2)/3 bits, and of the
+/// 24·2^−r fingerprints that are taken in a place some coincide, f = 1 − e^{−24·2^−r}.
+fn d_left_rate(bits: f64) -> f64 {
+    -(-24.0 * 2f64.powf(2.0 - 0.75 * bits)).exp_m1()
+}
+
+/// Bits per key of a d-left filter at this rate, the other way round.
 fn d_left_bits(rate: f64) -> f64 {
-    4.0 / 3.0 * ((24.0 / rate).log2() + 2.0)
+    4.0 / 3.0 * ((-24.0 / (-rate).ln_1p()).log2() + 2.0)
 }
 
 /// Bits per key of a counting Bloom filter at this rate.
@@ -57,13 +63,11 @@ impl Size {
 }
 
 fn run(lab: &Lab) -> Result<Report> {
-    let mut d_left = Series::new("d-left, load 6", steps(10.0, 24.0), |bits| {
-        24.0 * 2f64.powf(2.0 - 0.75 * bits)
-    });
+    let mut d_left = Series::new("d-left, load 6", steps(10.0, 24.0), d_left_rate);
     let mut counting = Series::new("counting, 4 bits", steps(10.0, 60.0), |bits| {
         bloom::fpr_best(bits / f64::from(WIDTH))
     });
-    let range = (0..=100).map(|i| 0.4 * 10f64.powf(-4.0 * f64::from(i) / 100.0));
+    let range = (0..=100).map(|i| 0.35 * 10f64.powf(-4.0 * f64::from(i) / 100.0));
     let ratio = |rate: f64| counting_bits(rate) / d_left_bits(rate);
     let mut factor = Series::new("counting over d-left", range, ratio);
     for remainder in REMAINDERS {
@@ -169,7 +173,7 @@ fn claims() -> Result<Rows> {
         let many = Counting::with_rate(ITEMS, rate)?.memory().cells as f64;
         let predicted = counting_bits(rate) / d_left_bits(rate);
         rows.row(
-            format!("planned for a rate of {rate}"),
+            format!("planned for a rate of {rate:e}"),
             predicted,
             many / few,
             Bound::at_least(2.0),

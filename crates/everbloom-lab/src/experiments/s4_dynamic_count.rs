@@ -77,11 +77,17 @@ fn run(lab: &Lab) -> Result<Report> {
         ))
 }
 
+/// Counts up to `end` for a curve of stairs, which rises at powers of two only.
+fn stairs(end: f64) -> impl Iterator<Item = f64> {
+    let powers = (0..63).map(|i| 2f64.powi(i)).take_while(move |power| *power < end);
+    powers.flat_map(|power| [power, 2.0 * power - 1e-6]).map(move |count| count.min(end))
+}
+
 /// Rebuilds so far, at each count of 3·2^i, and at the end.
 fn rebuilds(updates: u64) -> (u64, Series) {
     let marks: Vec<u64> = (0..).map(|i| 3 << i).take_while(|mark| *mark < updates).collect();
-    let every = (0..=100).map(|i| (updates as f64).powf(f64::from(i) / 100.0));
-    let mut series = Series::new("one key, x = 2", every, |count| width(count as u64) as f64);
+    let mut series =
+        Series::new("one key, x = 2", stairs(updates as f64), |count| width(count as u64) as f64);
     let mut filter = DynamicCount::with_shape(SHAPE.m, 1, X, Hasher::default());
     for count in 1..=updates {
         filter.insert("hot");
@@ -128,7 +134,7 @@ fn hot_keys(lab: &Lab) -> Result<Chart> {
     };
     let delta = |c: u64| Code::Delta.bits(c + 1) as f64;
     let used = |c: u64| digits(c) as f64;
-    let hots = || (0..=100).map(|i| 2f64.powf(16.0 * f64::from(i) / 100.0));
+    let hots = || stairs(65_536.0);
     let mut series = [
         Series::new("dynamic count, x + y", hots(), |h| (u64::from(X) + width(h as u64)) as f64),
         Series::new("spectral, δ code", hots(), |h| mean(h as u64, &delta).0),
