@@ -12,19 +12,20 @@ use std::panic::resume_unwind;
 
 use crate::cells::{Bits, prefetch, scattered};
 use crate::filter::{Bulk, BulkInsert, Filter};
-use crate::hash::{Digest, Hasher, Key};
+use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::probe::{Probe, Ring, Walk};
+use crate::structure::Structure;
 
 /// Digests of a chunk: 4 KiB.
 const CHUNK: usize = 256;
 
 /// Calls `f` with the digests of consecutive keys, chunk after chunk.
 #[inline]
-fn chunks<K: Key>(hasher: &Hasher, keys: &[K], mut f: impl FnMut(&[Digest])) {
+fn chunks<K: Key>(hasher: &Hasher, usual: HashId, keys: &[K], mut f: impl FnMut(&[Digest])) {
     let mut digests = [Digest { h1: 0, h2: 0 }; CHUNK];
     for chunk in keys.chunks(CHUNK) {
         for (digest, key) in digests.iter_mut().zip(chunk) {
-            *digest = hasher.digest(key);
+            *digest = hasher.digest_usually(usual, key);
         }
         f(&digests[..chunk.len()]);
     }
@@ -32,17 +33,20 @@ fn chunks<K: Key>(hasher: &Hasher, keys: &[K], mut f: impl FnMut(&[Digest])) {
 
 /// Inserts all keys.
 #[inline]
-pub(crate) fn insert_many<F: Filter + BulkInsert, K: Key>(filter: &mut F, keys: &[K]) {
+pub(crate) fn insert_many<F: Structure + Filter + BulkInsert, K: Key>(filter: &mut F, keys: &[K]) {
     let hasher = filter.head().hasher.clone();
-    chunks(&hasher, keys, |digests| filter.insert_digests(digests));
+    chunks(&hasher, F::HASH, keys, |digests| filter.insert_digests(digests));
 }
 
 /// Whether each key may be a member.
 #[inline]
-pub(crate) fn contains_many<F: Filter + Bulk, K: Key>(filter: &F, keys: &[K]) -> Vec<bool> {
+pub(crate) fn contains_many<F: Structure + Filter + Bulk, K: Key>(
+    filter: &F,
+    keys: &[K],
+) -> Vec<bool> {
     let mut found = vec![false; keys.len()];
     let mut rest = &mut found[..];
-    chunks(&filter.head().hasher, keys, |digests| {
+    chunks(&filter.head().hasher, F::HASH, keys, |digests| {
         let (now, later) = std::mem::take(&mut rest).split_at_mut(digests.len());
         filter.contains_digests(digests, now);
         rest = later;

@@ -47,8 +47,13 @@ pub trait Structure: Filter + State + Sized {
     /// The numbers that `plan` settles.
     type Shape;
 
-    /// The hash it is built with unless the caller names one.
+    /// The hash it is mostly built with.
     const HASH: HashId = HashId::Xxh3_128;
+
+    /// The hash a filter of this shape is built with unless the caller names one.
+    fn hash(_shape: &Self::Shape) -> HashId {
+        Self::HASH
+    }
 
     /// From a goal to a shape.
     fn plan(request: &Request<'_>) -> Result<Self::Shape>;
@@ -94,7 +99,7 @@ pub(crate) fn planned<T: Structure>(request: &Request<'_>) -> Result<(T::Shape, 
     if let Some(expect) = T::expect(&shape, &Load::default()) {
         check_room(expect.bits)?;
     }
-    let head = request.head(T::HASH, |load| T::expect(&shape, load));
+    let head = request.head(T::hash(&shape), |load| T::expect(&shape, load));
     Ok((shape, head))
 }
 

@@ -384,7 +384,7 @@ impl BinaryFuse {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(reseeded(self.head.hasher.digest(key).h1, self.seed))
+        self.has(reseeded(self.head.hasher.digest_usually(HashId::Fold64, key).h1, self.seed))
     }
 
     /// Whether each of many keys may be a member, in their order: several times as fast as one by one
@@ -397,7 +397,7 @@ impl BinaryFuse {
         let (hasher, geometry, seed) = (&self.head.hasher, self.geometry, self.seed);
         with_cells!(geometry.arity, self.cells.view(), |cells, r, A| {
             let has = |key: &K| {
-                let hash = reseeded(hasher.digest(key).h1, seed);
+                let hash = reseeded(hasher.digest_usually(HashId::Fold64, key).h1, seed);
                 agree(cells, geometry.around::<A>(hash), hash, r)
             };
             keys.iter().map(has).collect()
@@ -581,7 +581,7 @@ impl Filter for BinaryFuse {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let hash = reseeded(self.head.hasher.digest(key).h1, self.seed);
+        let hash = reseeded(self.head.hasher.digest_usually(HashId::Fold64, key).h1, self.seed);
         let agrees = self.has(hash);
         let cell = |at: usize| {
             let value = self.cells.at(at)?;

@@ -389,7 +389,7 @@ impl Ribbon {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(self.head.hasher.digest(key).h1)
+        self.has(self.head.hasher.digest_usually(HashId::Fold64, key).h1)
     }
 
     /// Whether each of many keys may be a member, in their order: faster than one by one where the filter

@@ -141,7 +141,7 @@ impl BlockedBloom {
     /// Inserts a key.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         let new = if self.probe.is_one_word() {
             lanes::line_set(lanes::line_mut(self.bits.blocks_mut(), digest), digest.h2)
         } else {
@@ -154,7 +154,7 @@ impl BlockedBloom {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         if self.probe.is_one_word() {
             lanes::line_has(lanes::line(self.bits.blocks(), digest), digest.h2)
         } else {
@@ -195,7 +195,7 @@ impl BlockedBloom {
     /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
         let hasher = self.head.hasher.clone();
-        self.set_all(keys.iter().map(|key| hasher.digest(key)));
+        self.set_all(keys.iter().map(|key| hasher.digest_usually(HashId::Quick64, key)));
         self.head.count(keys.len() as u64);
     }
 
@@ -213,7 +213,10 @@ impl BlockedBloom {
             return keys.iter().map(|key| self.contains(key)).collect();
         }
         let mut found = vec![false; keys.len()];
-        self.have(keys.iter().map(|key| self.head.hasher.digest(key)), &mut found);
+        self.have(
+            keys.iter().map(|key| self.head.hasher.digest_usually(HashId::Quick64, key)),
+            &mut found,
+        );
         found
     }
 
@@ -535,7 +538,12 @@ impl Shape {
 impl Structure for BlockedBloom {
     type Shape = Shape;
 
-    const HASH: HashId = HashId::Fold64;
+    const HASH: HashId = HashId::Quick64;
+
+    /// Lanes take high bits of the second word, the other forms start with the lowest.
+    fn hash(shape: &Shape) -> HashId {
+        if shape.form == LANES { Self::HASH } else { HashId::Fold64 }
+    }
 
     /// The least number of blocks with the best k or the given one, so that the rate stays below p;
     /// even, so that the filter folds.
@@ -646,7 +654,7 @@ impl Filter for BlockedBloom {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         let indices: Vec<u64> = match &self.patterns {
             None => self.probe.indices(digest).collect(),
             Some(patterns) => {

@@ -73,7 +73,7 @@ impl Bloom {
     /// Inserts a key.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         let new = match &self.probe {
             Probe::Ring(ring) => scattered::set_all(&mut self.bits, ring, digest),
             _ => self.set_otherwise(digest),
@@ -85,7 +85,7 @@ impl Bloom {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         match &self.probe {
             // The scheme of large filters is inlined into loops over keys, the others are a call away.
             Probe::Ring(ring) => scattered::all_set(&self.bits, ring, digest),
@@ -249,14 +249,16 @@ impl AtomicBloom {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Seen {
         let mut new = false;
-        self.probe.each(self.head.hasher.digest(key), |i| new |= self.bits.set(i));
+        self.probe.each(self.head.hasher.digest_usually(HashId::Quick64, key), |i| {
+            new |= self.bits.set(i)
+        });
         if new { Seen::New } else { Seen::Maybe }
     }
 
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+        self.probe.all(self.head.hasher.digest_usually(HashId::Quick64, key), |i| self.bits.get(i))
     }
 
     /// The filter for one owner again. Items come from the fill: counting them would make every insert
@@ -277,7 +279,15 @@ pub struct Shape {
 impl Structure for Bloom {
     type Shape = Shape;
 
-    const HASH: HashId = HashId::Fold64;
+    const HASH: HashId = HashId::Quick64;
+
+    /// Reduction by mod takes the low bits as well, which the quickest hash does not promise.
+    fn hash(shape: &Shape) -> HashId {
+        match shape.probe.scheme() {
+            Scheme::Ring | Scheme::Mixed => Self::HASH,
+            _ => HashId::Fold64,
+        }
+    }
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let Flat { m, k } = Flat::plan(request, 1)?;
@@ -324,7 +334,9 @@ impl Filter for Bloom {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
+        let indices = self
+            .probe
+            .collect(self.head.hasher.digest_usually(HashId::Quick64, key), Coincide::PerHash);
         touched(&indices, |i| self.bits.get(i).into())
     }
 }

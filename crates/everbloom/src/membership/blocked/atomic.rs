@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{BlockedBloom, LANES_PER_BLOCK};
 use crate::cells::{AtomicBits, lanes, prefetch_to_write};
 use crate::filter::{Head, Seen};
-use crate::hash::{Digest, Key};
+use crate::hash::{Digest, HashId, Key};
 use crate::probe::{Blocked, FIELD, FIRST_FIELD, round_word};
 
 /// The twin of [`BlockedBloom`] in lanes whose inserts take `&self`: same bits, same file.
@@ -34,7 +34,7 @@ impl AtomicBlocked {
     /// stays shared between cores; one branch a key asks which are left.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         let new = self.set(self.probe.block_of(digest) as usize, digest.h2);
         if new { Seen::New } else { Seen::Maybe }
     }
@@ -43,7 +43,7 @@ impl AtomicBlocked {
     /// time it takes to get a line that another core has just written.
     pub fn insert_many<K: Key>(&self, keys: &[K]) {
         let lines = self.bits.blocks();
-        let digests = keys.iter().map(|key| self.head.hasher.digest(key));
+        let digests = keys.iter().map(|key| self.head.hasher.digest_usually(HashId::Quick64, key));
         let split = |digest: Digest| (self.probe.block_of(digest) as usize, digest.h2);
         lanes::ahead(
             (lines.as_ptr(), lines.len()),
@@ -67,7 +67,7 @@ impl AtomicBlocked {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         let line = &self.bits.blocks()[self.probe.block_of(digest) as usize];
         let rounds = 0..self.probe.k() / LANES_PER_BLOCK as u32;
         rounds.into_iter().all(|round| missing_lanes(line, round_word(digest.h2, round)) == 0)
