@@ -18,6 +18,7 @@ mod evidence {
     mod counting;
     mod cross_checking;
     mod d_left;
+    mod deletable;
     mod distance_sensitive;
     mod double_hashing;
     mod dynamic_count;
