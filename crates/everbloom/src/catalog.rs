@@ -65,4 +65,5 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::binary_fuse::VARIANT,
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
+    &counting::conservative::VARIANT,
 ];

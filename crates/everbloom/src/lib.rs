@@ -23,6 +23,7 @@
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`decaying::Stable`] |
 //! | how often did it come? | [`counting::Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
+//! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`keyvalue::Bloomier`] |
 //! | what do two sets not share? | [`reconciling::Invertible`] |

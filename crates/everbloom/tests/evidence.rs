@@ -15,6 +15,7 @@ mod evidence {
     mod compacted;
     mod complement;
     mod compressed;
+    mod conservative;
     mod counting;
     mod cross_checking;
     mod d_left;
