@@ -1,5 +1,6 @@
 //! What is shown: machines' JSON, people's tables, pictures.
 
+pub mod evidence;
 pub mod json;
 pub mod markdown;
 pub mod picture;

@@ -13,6 +13,7 @@ mod diff;
 mod explain;
 mod info;
 mod join;
+mod lab;
 mod plan;
 mod shell;
 
@@ -47,6 +48,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Join(args) => join::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Lab(args) => lab::run(&args.verb),
         Verb::Catalog(args) => catalog::run(&args),
         Verb::Demo => demo::run(),
         Verb::Completions { shell } => shell::completions(shell),

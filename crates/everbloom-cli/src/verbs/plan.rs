@@ -6,13 +6,13 @@ use everbloom::plan::{DEFAULT_FPR, Expect, Goal, Load};
 use everbloom::sample;
 use everbloom::theory::bound;
 use everbloom::variant::{Ability, EntryKind, FalseNegatives, Form, NEEDS, Variant};
+use everbloom_lab::{Axis, Chart, Curve, Series};
 use serde_json::{Value, json};
 
 use super::print;
 use crate::args::Plan;
 use crate::quantity::{bytes_text, integer_text, rate_text};
-use crate::report::svg::{Curve, log_curves};
-use crate::report::{json as json_report, picture, table};
+use crate::report::{json as json_report, picture, svg, table};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -81,8 +81,14 @@ pub fn run(args: &Plan) -> Result<Outcome> {
     let curves =
         if args.plot || args.svg.is_some() { curves(&candidates, args) } else { Vec::new() };
     if let Some(path) = &args.svg {
-        let picture = log_curves("False-positive rate", "bits per key", "rate", &curves);
-        std::fs::write(path, picture)
+        let chart = Chart {
+            id: String::new(),
+            title: "False-positive rate".into(),
+            x: Axis::linear("bits per key"),
+            y: Axis::log("rate"),
+            series: curves.clone(),
+        };
+        std::fs::write(path, svg::chart(&chart))
             .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
         say!("{}: drawn", path.display());
     }
@@ -277,12 +283,9 @@ const MOST_CURVES: usize = 6;
 
 /// Rate over bits per key of the first candidates that differ, and the lower bound. Those that are the
 /// standard filter in other clothes share its curve.
-fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Curve> {
+fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Series> {
     let n = args.items.unwrap_or_else(|| candidates[0].items).min(1_000_000);
-    let mut out = vec![Curve {
-        name: "lower bound".to_owned(),
-        points: (1..=24).map(f64::from).map(|c| (c, bound::least_fpr(c))).collect(),
-    }];
+    let mut out = vec![Series::new("lower bound", (1..=24).map(f64::from), bound::least_fpr)];
     let mut shared = vec![0; MOST_CURVES + 1];
     for c in candidates {
         let rate = |bits: u64| {
@@ -290,15 +293,15 @@ fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Curve> {
             let expect = c.variant.expect(&goal.set("form", c.form.name), &Load::items(n));
             expect.ok().flatten().map(|e| (bits as f64, e.fpr))
         };
-        let points: Vec<_> = (1..=24).filter_map(rate).collect();
-        if let Some(same) = out.iter().position(|curve| alike(&curve.points, &points)) {
+        let curve: Curve = (1..=24).filter_map(rate).collect();
+        if let Some(same) = out.iter().position(|series| alike(&series.curve, &curve)) {
             shared[same] += 1;
-        } else if points.len() > 1 && out.len() <= MOST_CURVES {
-            out.push(Curve { name: c.name(), points });
+        } else if curve.len() > 1 && out.len() <= MOST_CURVES {
+            out.push(Series { name: c.name(), curve, points: Vec::new() });
         }
     }
-    for (curve, others) in out.iter_mut().zip(shared).filter(|(_, others)| *others > 0) {
-        curve.name += &format!(" and {others} more");
+    for (series, others) in out.iter_mut().zip(shared).filter(|(_, others)| *others > 0) {
+        series.name += &format!(" and {others} more");
     }
     out
 }
@@ -309,10 +312,10 @@ fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(near)
 }
 
-fn plot(curves: &[Curve]) -> String {
+fn plot(curves: &[Series]) -> String {
     let Some(best) = curves.get(1) else { return String::new() };
     let points: Vec<picture::Point> = best
-        .points
+        .curve
         .iter()
         .map(|(x, y)| picture::Point { x: *x, predicted: bound::least_fpr(*x), measured: *y })
         .collect();

@@ -1,0 +1,20 @@
+//! Pictures as SVG: charts over two axes, verdicts one below the other, tables of capabilities.
+
+mod canvas;
+mod chart;
+mod matrix;
+mod rows;
+
+use everbloom_lab::Panel;
+
+pub use canvas::{escape, number};
+pub use chart::chart;
+
+/// One panel of an experiment.
+pub fn panel(panel: &Panel) -> String {
+    match panel {
+        Panel::Chart(data) => chart(data),
+        Panel::Rows(data) => rows::rows(data),
+        Panel::Matrix(data) => matrix::matrix(data),
+    }
+}

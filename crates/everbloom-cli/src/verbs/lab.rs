@@ -1,0 +1,178 @@
+//! `everbloom lab`: the surveys' figures and tables, tried.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::time::Instant;
+
+use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Lab};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::print;
+use crate::args::{LabHow, LabReport, LabRun, LabVerb};
+use crate::report::evidence::{self, Finding};
+use crate::report::table;
+use crate::talk::{self, say};
+use crate::{Outcome, Result, Stop};
+
+pub fn run(verb: &LabVerb) -> Result<Outcome> {
+    match verb {
+        LabVerb::List { json } => list(*json),
+        LabVerb::Run(args) => run_named(args),
+        LabVerb::Report(args) => report(args),
+    }
+}
+
+fn list(json: bool) -> Result<Outcome> {
+    if json {
+        let entries: Vec<Value> = EXPERIMENTS
+            .iter()
+            .map(|e| {
+                json!({ "name": e.name, "source": e.source, "title": e.title, "shows": e.shows })
+            })
+            .collect();
+        print(&format!("{:#}\n", Value::Array(entries)))?;
+    } else {
+        let row = |e: &&Experiment| [e.name, e.source, e.title].map(str::to_owned).to_vec();
+        let rows = EXPERIMENTS.iter().map(row).collect();
+        print(&(table::table(3, &["name", "source", "title"], rows) + "\n"))?;
+    }
+    Ok(Outcome::Some)
+}
+
+fn run_named(args: &LabRun) -> Result<Outcome> {
+    let chosen: Vec<&Experiment> = if args.name == "all" {
+        EXPERIMENTS.to_vec()
+    } else {
+        let found = EXPERIMENTS.iter().find(|e| e.name == args.name).ok_or_else(|| {
+            let names: Vec<&str> = EXPERIMENTS.iter().map(|e| e.name).collect();
+            Stop::Error(format!(
+                "{}: there is no such experiment; there are all, {}",
+                args.name,
+                names.join(", ")
+            ))
+        })?;
+        vec![found]
+    };
+    prepare(&args.how)?;
+    let mut findings = Vec::new();
+    for experiment in chosen {
+        findings.push(perform(experiment, &args.how)?);
+    }
+    conclude(&findings, &args.how)
+}
+
+fn report(args: &LabReport) -> Result<Outcome> {
+    prepare(&args.how)?;
+    let mut findings = Vec::new();
+    for experiment in EXPERIMENTS {
+        findings.push(match found(experiment, &args.how)? {
+            Some(finding) => finding,
+            None => perform(experiment, &args.how)?,
+        });
+    }
+    write(&args.how.output.join("index.html"), &evidence::html(&findings))?;
+    write(&args.how.output.join("README.md"), &evidence::markdown(&findings))?;
+    say!("{}: index.html and README.md written", args.how.output.display());
+    conclude(&findings, &args.how)
+}
+
+fn effort(how: &LabHow) -> Effort {
+    match (how.quick, how.thorough) {
+        (true, _) => Effort::Quick,
+        (_, true) => Effort::Thorough,
+        _ => Effort::Normal,
+    }
+}
+
+fn prepare(how: &LabHow) -> Result<()> {
+    say!("effort {}, seed {:x}", effort(how).name(), how.seed);
+    fs::create_dir_all(&how.output)
+        .map_err(|e| Stop::Error(format!("cannot make the folder {}: {e}", how.output.display())))
+}
+
+/// What an earlier run with the same effort and seed left in the folder.
+fn found(experiment: &Experiment, how: &LabHow) -> Result<Option<Finding>> {
+    let path = how.output.join(format!("{}.json", experiment.name));
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(Stop::Error(format!("cannot read {}: {e}", path.display()))),
+    };
+    let finding: Finding = serde_json::from_str(&text).map_err(|e| {
+        Stop::Error(format!("{} is not a result of the lab ({e}); remove it", path.display()))
+    })?;
+    Ok((finding.effort == effort(how) && finding.seed == how.seed).then_some(finding))
+}
+
+/// Runs an experiment and writes its files.
+fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
+    let started = Instant::now();
+    let bar = (!talk::quiet() && io::stderr().is_terminal()).then(|| bar(experiment.name));
+    let watch = |done: u64, planned: u64| {
+        if let Some(bar) = &bar {
+            bar.set_length(planned);
+            bar.set_position(done);
+        }
+    };
+    let lab = Lab::new(effort(how), how.seed, &watch);
+    let report = (experiment.run)(&lab)?;
+    if let Some(bar) = &bar {
+        bar.finish_and_clear();
+    }
+    let finding = Finding::new(experiment, effort(how), how.seed, report);
+    for (name, content) in evidence::files(&finding)? {
+        write(&how.output.join(name), &content)?;
+    }
+    let (passed, verdicts) = finding.report.score();
+    say!(
+        "{}: {passed} of {verdicts} verdicts agree, {:.1} s",
+        experiment.name,
+        started.elapsed().as_secs_f64()
+    );
+    Ok(finding)
+}
+
+fn bar(name: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} runs, {eta} left");
+    ProgressBar::new(0)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        .with_message(name)
+}
+
+fn write(path: &Path, content: &str) -> Result<()> {
+    fs::write(path, content)
+        .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))
+}
+
+/// Prints the scores; exit code 1 if a verdict disagrees.
+fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
+    let scores: Vec<(usize, usize)> = findings.iter().map(|f| f.report.score()).collect();
+    let all_agree = scores.iter().all(|(passed, verdicts)| passed == verdicts);
+    if how.json {
+        let rows: Vec<Value> = findings
+            .iter()
+            .zip(&scores)
+            .map(|(f, (passed, verdicts))| {
+                json!({ "name": f.experiment, "source": f.source, "passed": passed, "verdicts": verdicts })
+            })
+            .collect();
+        let whole = json!({
+            "effort": effort(how).name(), "seed": format!("{:x}", how.seed), "pass": all_agree,
+            "experiments": rows,
+        });
+        print(&format!("{whole:#}\n"))?;
+    } else {
+        let row = |(f, (passed, verdicts)): (&Finding, &(usize, usize))| {
+            vec![f.experiment.clone(), f.source.clone(), passed.to_string(), verdicts.to_string()]
+        };
+        let rows = findings.iter().zip(&scores).map(row).collect();
+        let header = ["experiment", "source", "agree", "verdicts"];
+        print(&(table::table(2, &header, rows) + "\n"))?;
+        for failure in findings.iter().flat_map(evidence::failures) {
+            print(&format!("{failure}\n"))?;
+        }
+    }
+    Ok(if all_agree { Outcome::Some } else { Outcome::None })
+}

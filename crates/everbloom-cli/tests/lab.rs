@@ -1,0 +1,93 @@
+//! The lab from outside: what it writes, and what it says when it can't.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+fn everbloom(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_everbloom"))
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .expect("it runs")
+}
+
+fn text(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).expect(name)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let out = everbloom(folder, "lab list --json");
+    let list: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    list.as_array()
+        .expect("a list")
+        .iter()
+        .map(|e| e["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_run_leaves_table_picture_and_verdicts() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = everbloom(folder.path(), "lab run s0-fig3 --quick -o found --json");
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    let score: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let csv = text(folder.path(), "found/s0-fig3.csv");
+    assert_eq!(csv.lines().next(), Some("panel,what,predicted,measured,low,high,pass"));
+    let verdicts = score["experiments"][0]["verdicts"].as_u64().unwrap();
+    assert_eq!(csv.lines().count() as u64, 1 + verdicts);
+    let found: Value = serde_json::from_str(&text(folder.path(), "found/s0-fig3.json")).unwrap();
+    let point = &found["panels"][0]["series"][0]["points"][0];
+    assert!(point["pass"].as_bool().unwrap());
+    let (low, high) = (point["bound"][0].as_f64().unwrap(), point["bound"][1].as_f64().unwrap());
+    assert!((low..=high).contains(&point["measured"].as_f64().unwrap()));
+    let svg = text(folder.path(), "found/s0-fig3.svg");
+    assert!(svg.starts_with("<svg") && svg.matches("<circle").count() as u64 >= verdicts);
+    // The same seed finds the same.
+    everbloom(folder.path(), "lab run s0-fig3 --quick -o again");
+    assert_eq!(text(folder.path(), "again/s0-fig3.csv"), csv);
+}
+
+#[test]
+fn a_report_takes_what_is_there_and_tells_what_disagrees() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = names(folder.path());
+    for (i, name) in names.iter().enumerate() {
+        let row = json!({
+            "label": "a < b", "predicted": 1.0, "measured": 2.0 + i as f64, "bound": [1.0, 2.0],
+            "pass": i == 0,
+        });
+        let value = json!({ "name": "value", "scale": "linear" });
+        let found = json!({
+            "experiment": name, "source": "S0", "effort": "quick", "seed": 1, "errata": [], "notes": [],
+            "panels": [{ "kind": "rows", "id": "", "title": "t", "value": value, "rows": [row] }],
+        });
+        fs::write(folder.path().join(format!("{name}.json")), found.to_string()).unwrap();
+    }
+    let out = everbloom(folder.path(), "lab report --quick -o .");
+    let printed = String::from_utf8(out.stdout).unwrap();
+    assert_eq!(out.status.code(), Some(if names.len() > 1 { 1 } else { 0 }), "{printed}");
+    assert_eq!(printed.matches("outside 1 to 2").count(), names.len() - 1);
+    let html = text(folder.path(), "index.html");
+    assert_eq!(html.matches("<svg").count(), names.len());
+    assert!(html.contains("a &lt; b") && !html.contains("a < b"));
+    assert!(!html.contains("src=") && !html.contains("href=\"http"), "not self-contained");
+    let page = text(folder.path(), "README.md");
+    assert_eq!(page.matches("![t](").count(), names.len());
+}
+
+#[test]
+fn mistakes_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = everbloom(folder.path(), "lab run s9-fig1");
+    assert_eq!(out.status.code(), Some(2));
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("no such experiment") && said.contains("s0-fig3"), "{said}");
+    fs::write(folder.path().join("s0-fig3.json"), "{}").unwrap();
+    let out = everbloom(folder.path(), "lab report --quick -o .");
+    assert_eq!(out.status.code(), Some(2));
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("s0-fig3.json is not a result of the lab"), "{said}");
+}
