@@ -39,7 +39,7 @@ impl Shape {
     }
 
     /// How much the rate differs from filter to filter, since their fills do (to first order).
-    fn fpr_sd(&self) -> f64 {
+    pub fn fpr_sd(&self) -> f64 {
         let (m, throws) = (self.m as f64, self.n as f64 * f64::from(self.k));
         let fill = bloom::fill(m, throws);
         f64::from(self.k) * fill.powi(self.k as i32 - 1) * bloom::fill_sd(m, throws)
