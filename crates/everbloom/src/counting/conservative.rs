@@ -285,3 +285,28 @@ pub static VARIANT: Variant = Variant {
     reach: 5_000_000,
     ops: Some(Ops::of::<Conservative>()),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    #[test]
+    fn files_whose_probes_are_of_another_form_are_refused() {
+        for mut filter in [
+            Conservative::with_stages(20, 3, Hasher::default()),
+            Conservative::shared(60, 3, Hasher::default()),
+        ] {
+            filter.insert_times("flow", 1 << 31);
+            let back: Conservative = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+            assert_eq!(back, filter);
+            let other = if filter.head.form == STAGES { SHARED } else { STAGES };
+            let head = Head { form: other, ..filter.head.clone() };
+            assert!(
+                Opener::new().decode(&to_bytes(&Conservative { head, ..filter.clone() })).is_err()
+            );
+            let counters = Counters::new(59, WIDTH);
+            assert!(Opener::new().decode(&to_bytes(&Conservative { counters, ..filter })).is_err());
+        }
+    }
+}

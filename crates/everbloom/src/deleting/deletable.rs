@@ -420,3 +420,24 @@ pub static VARIANT: Variant = Variant {
     reach: 5_000_000,
     ops: Some(Ops::of::<Deletable>()),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    #[test]
+    fn files_with_no_or_too_many_regions_are_refused() {
+        let mut filter = Deletable::with_shape(100, 3, 50, Hasher::default()).unwrap();
+        filter.insert("a");
+        let back: Deletable = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        for regions in [0, 51] {
+            let alien = Deletable { collided: Bits::new(regions), ..filter.clone() };
+            assert!(
+                Opener::new().decode(&to_bytes(&alien)).is_err(),
+                "{regions} regions of 50 bits"
+            );
+        }
+    }
+}

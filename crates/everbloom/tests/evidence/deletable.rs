@@ -22,8 +22,10 @@ fn shape(m: u64, k: u32, r: u64) -> Shape {
     Shape { flat: Flat { m: m - r, k }, regions: r }
 }
 
+type Parameters = (u64, u64, u32, u64);
+
 /// (m, n, k, r), then the paper's estimate, the corrected one, and what the catalogue measured.
-const CHECKS: [((u64, u64, u32, u64), [f64; 3]); 3] = [
+const CHECKS: [(Parameters, [f64; 3]); 3] = [
     ((1024, 64, 5, 64), [0.9702, 0.9088, 0.9063]),
     ((1024, 64, 5, 128), [0.9974, 0.9734, 0.9724]),
     ((1000, 50, 4, 100), [0.9990, 0.9892, 0.9883]),
