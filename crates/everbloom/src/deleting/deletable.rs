@@ -18,17 +18,20 @@
 //!
 //! | bits per region | extra memory | removable |
 //! |---|---|---|
-//! | 1 | 100 % | 99 % |
+//! | 1, the default | 100 % | 99 % |
 //! | 2 | 50 % | 97 % |
-//! | 4, the default | 25 % | 90 % |
+//! | 4 | 25 % | 90 % |
 //! | 8 | 13 % | 64 % |
 //! | 16 | 6 % | 20 % |
+//!
+//! With a region for every bit a removal is refused as rarely as a stranger passes; fewer regions are set by
+//! those who know that few keys leave, or that some may stay.
 //!
 //! Collisions are never forgotten, so fewer keys are removable the longer the filter lives, and leavers
 //! leave bits behind in collided regions: rebuild it now and then.
 //!
-//! **Use it** where a few keys leave, refusals are acceptable and counters are too dear: a counting filter
-//! takes four times the bits. **Don't** where every key must be removable (`counting`), or where members
+//! **Use it** where keys leave, refusals are acceptable and counters are too dear: a counting filter takes
+//! twice the bits, and four times those of one with few regions. **Don't** where every key must be removable (`counting`), or where members
 //! are inserted again and again: a second insertion marks all regions of the key, and it stays for good.
 //! The filter cannot leave such an insertion out: a key that passes already may pass by the bits of
 //! others, and would be lost with them.
@@ -64,7 +67,7 @@ pub struct Deletable {
 state!(Deletable { head, probe, bits, collided });
 
 impl Deletable {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, with four bits per region.
+    /// A filter for `items` keys at a false-positive rate of `fpr`, with a region for every bit.
     ///
     /// ```
     /// let mut open = everbloom::deleting::Deletable::with_rate(1000, 0.01)?;
@@ -309,26 +312,18 @@ impl Shape {
     }
 }
 
-/// Bits per region unless r is set.
-const REGION: u64 = 4;
-
-/// An even number of regions, so that the filter folds to exactly half.
-fn regions_for(bits: u64) -> u64 {
-    bits.div_ceil(REGION).next_multiple_of(2)
-}
-
 impl Structure for Deletable {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let set = request.integer("r");
-        let regions = |bits: u64| set.unwrap_or_else(|| regions_for(bits));
+        let regions = |bits: u64| set.unwrap_or(bits);
         let flat = Flat::plan_sized(request, |m, _, _| m + regions(m.ceil() as u64) as f64)?;
         let Some(m) = request.integer(PARAM_M.name) else {
             return Shape::cut(flat.m + regions(flat.m), regions(flat.m), |_| flat.k);
         };
         // As in S0 and S3, m are all bits, those of the regions included.
-        let regions = set.unwrap_or_else(|| (m / (REGION + 1)).max(1));
+        let regions = set.unwrap_or(m / 2);
         Shape::cut(m, regions, |bits| {
             let by_hand = request.integer(PARAM_K.name).is_some();
             let best = request.goal_items().filter(|_| !by_hand);
@@ -413,7 +408,7 @@ pub static VARIANT: Variant = Variant {
             name: "r",
             range: Range::Integer(1, 1 << 47),
             default: Setting::Planned,
-            help: "regions, with a bit each that is part of m; by default one per four bits",
+            help: "regions, with a bit each that is part of m; by default as many as bits for keys",
         },
     ],
     build: Build::Streaming,
