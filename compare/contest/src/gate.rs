@@ -92,7 +92,7 @@ pub fn lines(results: &[Result], sizes: &[u64]) -> Vec<Line> {
         budgets(&table, &mut lines);
     }
     for &items in sizes.iter().filter(|n| **n == 1_000_000) {
-        strings_and_threads(items, results, &mut lines);
+        strings_and_threads(items, &mut lines);
     }
     if let Some(&items) = sizes.iter().find(|n| **n >= 50_000_000) {
         memory_floor(items, results, &mut lines);
@@ -141,7 +141,7 @@ fn against_boost(table: &Table<'_>, lines: &mut Vec<Line>) {
 }
 
 fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
-    let Case { items, rate } = table.case;
+    let items = table.case.items;
     let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
         lines.extend(table.line((ours, op), &[peer], op, limit));
     };
@@ -177,7 +177,6 @@ fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
         }
         add("everbloom binary-fuse", Op::Fill, "xorf BinaryFuse8/16", 0.85);
     }
-    let _ = rate;
 }
 
 /// Rates and bits per key: limits of their own, not of a peer.
@@ -212,7 +211,7 @@ fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
     }
 }
 
-fn strings_and_threads(items: u64, results: &[Result], lines: &mut Vec<Line>) {
+fn strings_and_threads(items: u64, lines: &mut Vec<Line>) {
     let times = strings::run(items, 0.01);
     for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
         let what = format!("blocked {op}, 20-byte strings, {}", size(items));
@@ -226,13 +225,12 @@ fn strings_and_threads(items: u64, results: &[Result], lines: &mut Vec<Line>) {
         lines.push(line("sbbf-rs-safe + xxh3", times.sbbf[i], 0.9));
         lines.push(line("fastbloom + foldhash", times.fastbloom[i], 0.5));
     }
-    let _ = results;
     lines.push(two_threads(items));
 }
 
-/// Two threads that insert half of the keys each, against one that inserts all, by the wall clock.
+/// Two threads that insert half of the keys each, in bulk, against one that inserts all so, by the wall clock.
 fn two_threads(items: u64) -> Line {
-    let (keys, _) = measure::keys(items);
+    let (keys, _) = measure::keys(items, 0);
     let fill = |threads: usize| {
         let filter = BlockedBloom::with_rate(items, 0.01).and_then(BlockedBloom::into_atomic);
         let filter = filter.expect("a possible goal");
@@ -240,11 +238,7 @@ fn two_threads(items: u64) -> Line {
         measure::wall(|| {
             std::thread::scope(|scope| {
                 for keys in keys.chunks(part) {
-                    scope.spawn(move || {
-                        keys.iter().for_each(|key| {
-                            filter.insert(key);
-                        });
-                    });
+                    scope.spawn(move || filter.insert_many(keys));
                 }
             });
         }) / items as f64

@@ -45,17 +45,19 @@ pub fn rounds(items: u64) -> usize {
     }
 }
 
-/// The keys of a case, and as many strangers.
-pub fn keys(items: u64) -> (Vec<u64>, Vec<u64>) {
+/// The keys of a round, and as many strangers: others in every round, so that rates are those of filters of
+/// the shape and not of one.
+pub fn keys(items: u64, round: usize) -> (Vec<u64>, Vec<u64>) {
     let some = |from: u64, n: u64| (from..from + n).map(mix64).collect();
-    (some(0, items), some(1 << 40, items.clamp(1_000_000, QUERIES)))
+    let from = (round as u64) << 41;
+    (some(from, items), some(from + (1 << 40), items.clamp(1_000_000, QUERIES)))
 }
 
 /// Runs all contestants, one after the other, round after round.
 pub fn run(contestants: &[Contestant], case: Case) -> Vec<Result> {
-    let (members, strangers) = keys(case.items);
     let mut all: Vec<Vec<Round>> = vec![Vec::new(); contestants.len()];
-    for _ in 0..rounds(case.items) {
+    for i in 0..rounds(case.items) {
+        let (members, strangers) = keys(case.items, i);
         for (contestant, rounds) in contestants.iter().zip(&mut all) {
             if let Some(subject) = (contestant.make)(case.items, case.rate) {
                 rounds.push(round(subject, &members, &strangers));

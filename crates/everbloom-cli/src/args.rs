@@ -1,21 +1,25 @@
 //! What may be typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand, ValueEnum};
 use everbloom::membership::ancestors::Hierarchy;
 
+use crate::examples;
 use crate::quantity;
 
 /// Every Bloom filter, from the command line.
 ///
-/// Data goes to stdout, talk to stderr. Exit code 0: some keys may be members, or the work is done;
-/// 1: none are; 2: an error.
+/// A Bloom filter is a set in a few bits per key, which says "certainly not" or "maybe". Data goes to
+/// stdout, talk to stderr. Exit code 0: some keys may be members, or the work is done; 1: none are;
+/// 2: an error.
 #[derive(Parser)]
-#[command(name = "everbloom", version, max_term_width = 100)]
+#[command(name = "everbloom", version, max_term_width = 100, after_help = examples::ALL)]
 pub struct Args {
     /// Say nothing on stderr but errors and refused keys; show no progress.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 991)]
     pub quiet: bool,
     #[command(subcommand)]
     pub verb: Verb,
@@ -24,72 +28,124 @@ pub struct Args {
 #[derive(Subcommand)]
 pub enum Verb {
     /// Which filter, how big, how good? Rank the variants for a goal.
+    ///
+    /// Give two of items, rate and memory: the third follows. Or give `--need` alone, to see which
+    /// variants are made for a job.
+    #[command(after_help = examples::plan())]
     Plan(Plan),
     /// Build a filter from a file of keys.
+    ///
+    /// A filter is a set in a few bits per key: it never denies a key that is in it, unless its variant
+    /// says otherwise, and takes a stranger for a member at the rate you choose.
+    #[command(after_help = examples::BUILD)]
     Build(Build),
     /// Print the queries that may be members.
+    ///
+    /// As grep does: the lines that pass, in their order; exit code 0 if there are any, 1 if there are
+    /// none. A line that is not printed is no member; one that is printed may be a false positive.
+    #[command(after_help = examples::CHECK)]
     Check(Check),
     /// Show what a filter is, how full it is, and how often it errs now.
+    #[command(after_help = examples::INFO)]
     Info(Info),
     /// Add keys to a filter, or set values in a key-value filter.
+    ///
+    /// Accepted keys are saved; refused ones are named on stderr, each with the reason, and make exit
+    /// code 1.
+    #[command(after_help = examples::ADD)]
     Add(Change),
     /// Remove keys from a filter.
+    ///
+    /// Remove only what was added: some variants notice a key that was not, none can always. Accepted
+    /// removals are saved; refused ones are named on stderr, each with the reason, and make exit code 1.
+    #[command(after_help = examples::REMOVE)]
     Remove(Change),
     /// Print how often keys were inserted, as key<TAB>estimate.
+    #[command(after_help = examples::COUNT)]
     Count(Ask),
     /// Print the values of keys, as key<TAB>value.
+    ///
+    /// A key without a value is not printed; exit code 1 if none has one.
+    #[command(after_help = examples::GET)]
     Get(Ask),
     /// Let time pass for a filter that forgets.
+    #[command(after_help = examples::AGE)]
     Age(Age),
     /// Unite filters of the same shape, hash and seed.
+    ///
+    /// The result answers as if all the keys had gone into one filter.
+    #[command(after_help = examples::MERGE)]
     Merge(Merge),
     /// Keep what all filters hold.
+    ///
+    /// No key that all of them hold is lost; strangers pass more often than in a filter built from the
+    /// shared keys.
+    #[command(after_help = examples::INTERSECT)]
     Intersect(Merge),
     /// Halve a filter: same keys, half the size, a higher rate.
+    #[command(after_help = examples::FOLD)]
     Fold(Fold),
     /// Estimate the sizes of two sets, their union and intersection, from their filters alone.
+    #[command(after_help = examples::ESTIMATE)]
     Estimate(Estimate),
     /// Print the lines of stdin that were not seen before.
+    ///
+    /// Without --window the filter grows with the number of distinct lines and remembers all of them
+    /// (variant scalable); with it, memory is fixed and old lines are forgotten (variant stable). A few
+    /// new lines are dropped, at the rate -p; with --exact-check none.
+    #[command(after_help = examples::DEDUPE)]
     Dedupe(Dedupe),
     /// Tell what two files of keys do not share, by exchanging as little as possible.
+    ///
+    /// Prints `< key` for what only A has and `> key` for what only B has; exit code 0 if they are
+    /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter.
+    #[command(after_help = examples::DIFF)]
     Diff(Diff),
     /// Join two delimited files, sending only the rows that can match.
+    ///
+    /// Prints the left row, the delimiter and the right row for every pair whose columns agree. The
+    /// rows are exact; on stderr stands what a filter of the left keys saves.
+    #[command(after_help = examples::JOIN)]
     Join(Join),
     /// Show how a filter comes to its answer for one key.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
     /// Measure a filter's speed on this machine, beside a hash set of the same keys.
+    #[command(after_help = examples::BENCH)]
     Bench(Bench),
     /// Try what the surveys say: their figures and tables, measured.
+    #[command(after_help = examples::LAB)]
     Lab(Lab),
-    /// List the variants: slugs, papers, abilities, parameters.
+    /// List the variants, or tell of one: its paper, abilities, parameters.
+    #[command(after_help = examples::CATALOG)]
     Catalog(Catalog),
     /// Build and ask a filter of every variant, and compare prediction with measurement.
-    Demo,
+    #[command(after_help = examples::DEMO)]
+    Demo(Demo),
     /// Print a completion script for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Print the manual page.
+    #[command(after_help = examples::MAN)]
     Man,
 }
 
 #[derive(clap::Args)]
 pub struct Catalog {
-    /// Print the list as JSON.
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
+    /// A variant, by its slug. Default: all of them, a line each.
+    #[arg(value_name = "SLUG", conflicts_with = "markdown")]
+    pub slug: Option<String>,
     /// Print the list as CATALOG.md, with rates measured on the spot.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
-/// Examples:
-///   everbloom build words.txt -o words.evb
-///   everbloom build words.txt.gz -o words.evb --kind blocked -p 0.1%
-///   seq 1000000 | everbloom build - -o ids.evb --kind blocked -n 1M --key-type u64
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Build {
     /// Keys, one a line; `-` for stdin. Variants that take values read key<TAB>value.
     pub keys: PathBuf,
@@ -121,12 +177,25 @@ pub struct Build {
     /// names, an empty string for every prefix.
     #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
     pub ancestors: Option<Hierarchy>,
-    /// A parameter of the variant (see `everbloom catalog`); may be repeated.
+    /// A parameter of the variant (see `everbloom catalog SLUG`); may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
-    /// Print what was built as JSON.
-    #[arg(long)]
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// For every verb but those that print a file of another kind: what programs read.
+#[derive(clap::Args)]
+pub struct Machine {
+    /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
+    #[arg(long, display_order = 990)]
     pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Demo {
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 /// How keys are read and hashed: for every verb that does.
@@ -152,7 +221,7 @@ pub struct Text {
     #[arg(short = 'f', long, value_name = "COLUMN", value_parser = clap::value_parser!(u32).range(1..))]
     pub field: Option<u32>,
     /// What separates columns, one byte. Default: TAB.
-    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter, requires = "field")]
+    #[arg(short = 'd', long, value_name = "DELIM", value_parser = OsStringValueParser::new().try_map(delimiter), requires = "field")]
     pub delimiter: Option<u8>,
 }
 
@@ -166,7 +235,7 @@ pub enum KeyType {
 
 #[derive(clap::Args)]
 pub struct Check {
-    /// The filter.
+    /// The filter file.
     pub filter: PathBuf,
     /// Queries, one a line; `-` for stdin.
     #[arg(default_value = "-")]
@@ -187,92 +256,96 @@ pub struct Check {
     #[arg(long, value_name = "PROBABILITY", value_parser = quantity::rate)]
     pub prior: Option<f64>,
     /// With --prior: what a missed member costs, in false positives.
-    #[arg(long, value_name = "FACTOR", default_value = "1", requires = "prior")]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value = "1",
+        requires = "prior",
+        allow_negative_numbers = true
+    )]
     pub cost: f64,
     #[command(flatten)]
     pub keyed: Keyed,
-    /// Print one JSON object a line.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Info {
-    /// The filter.
+    /// The filter file.
     pub filter: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Plan {
-    /// Items to hold, such as 10M.
+    /// Items to hold, such as 10M or 1.5G.
     #[arg(short = 'n', long, value_parser = quantity::count)]
     pub items: Option<u64>,
-    /// False-positive rate to stay below, such as 1%.
+    /// False-positive rate to stay below, such as 1%, 0.001 or 1/1000.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
     pub fpr: Option<f64>,
-    /// Memory to fit in, such as 100MB.
+    /// Memory to fit in, such as 100MB or 64MiB.
     #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
     pub memory: Option<u64>,
-    /// What the filter must be able to do, such as delete,merge. Alone: which filters can.
+    /// What the filter must be able to do, such as delete,merge: words of the list below. Alone: which
+    /// filters can.
     #[arg(long, value_name = "NEEDS", value_delimiter = ',')]
     pub need: Vec<String>,
-    /// Draw the rate over bits per key in the terminal.
+    /// Draw the rate over bits per key in the terminal (not with --json).
     #[arg(long)]
     pub plot: bool,
     /// Draw the rate over bits per key as an SVG picture.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Change {
-    /// The filter; it is replaced when all keys are in, or left as it was.
+    /// The filter file; it is replaced when all keys are in, or left as it was.
     pub filter: PathBuf,
     /// Keys, one a line; `-` for stdin.
     #[arg(default_value = "-")]
     pub keys: PathBuf,
     #[command(flatten)]
     pub keyed: Keyed,
-    /// Print what was done as JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Ask {
-    /// The filter.
+    /// The filter file.
     pub filter: PathBuf,
     /// Keys, one a line; `-` for stdin.
     #[arg(default_value = "-")]
     pub keys: PathBuf,
     #[command(flatten)]
     pub keyed: Keyed,
-    /// Print one JSON object a line.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Age {
-    /// The filter; it is replaced.
+    /// The filter file; it is replaced.
     pub filter: PathBuf,
-    /// Units of time that pass.
+    /// Units of time that pass, such as 100 or 10k: for a stable filter as many as keys would have come.
     #[arg(default_value = "1", value_parser = quantity::count)]
     pub ticks: u64,
     /// A file with 32 hex digits, the secret key of a keyed filter.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Merge {
-    /// The filters, two or more.
+    /// The filter files, two or more.
     #[arg(required = true, num_args = 2..)]
     pub filters: Vec<PathBuf>,
     /// Where the result goes.
@@ -281,39 +354,40 @@ pub struct Merge {
     /// A file with 32 hex digits, the secret key of keyed filters.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Fold {
-    /// The filter.
+    /// The filter file.
     pub filter: PathBuf,
     /// Where the result goes.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// How often it is halved.
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub times: u32,
     /// A file with 32 hex digits, the secret key of a keyed filter.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Estimate {
-    /// One filter.
+    /// One filter file.
     pub a: PathBuf,
     /// The other.
     pub b: PathBuf,
     /// A file with 32 hex digits, the secret key of keyed filters.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Print JSON: a, b, union, intersection, jaccard.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
-/// Without --window the filter grows with the number of distinct lines and remembers all of them
-/// (variant scalable); with it, memory is fixed and old lines are forgotten (variant stable).
 #[derive(clap::Args)]
 pub struct Dedupe {
     /// Share of new lines that may wrongly be dropped.
@@ -328,46 +402,53 @@ pub struct Dedupe {
     pub exact_check: bool,
     #[command(flatten)]
     pub text: Text,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
-/// Prints `< key` for what only A has and `> key` for what only B has; exit code 0 if they are equal,
-/// 1 if not, as diff(1).
 #[derive(clap::Args)]
 pub struct Diff {
     /// A file of keys, one a line.
     pub a: PathBuf,
     /// Another; duplicates and order do not matter.
     pub b: PathBuf,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Join {
-    /// The left file.
+    /// The left file, whose keys go into the filter; it is held in memory.
     pub left: PathBuf,
-    /// The right file.
+    /// The right file, which streams.
     pub right: PathBuf,
     /// The column that must agree, counted from 1; LEFT,RIGHT where they differ.
     #[arg(short = 'f', long, value_name = "COLUMN", default_value = "1", value_parser = columns)]
     pub field: (usize, usize),
     /// What separates columns, one byte. Default: TAB.
-    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter)]
+    #[arg(short = 'd', long, value_name = "DELIM", value_parser = OsStringValueParser::new().try_map(delimiter))]
     pub delimiter: Option<u8>,
     /// Share of rows that may be sent in vain.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.01", allow_negative_numbers = true)]
     pub fpr: f64,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
 pub struct Explain {
-    /// The filter.
+    /// The filter file.
     pub filter: PathBuf,
     /// The key.
-    pub key: std::ffi::OsString,
+    pub key: OsString,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// What a key is: its bytes, or a decimal integer.
+    #[arg(long, value_name = "TYPE", default_value = "bytes")]
+    pub key_type: KeyType,
     #[command(flatten)]
-    pub keyed: Keyed,
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -378,18 +459,20 @@ pub struct Bench {
     /// The variant, by its slug: how fast one is built and asked.
     #[arg(short, long, value_name = "SLUG")]
     pub kind: Option<String>,
-    /// Items.
+    /// Keys to build from, or to ask a filter file for.
     #[arg(short = 'n', long, value_parser = quantity::count, default_value = "1M")]
     pub items: u64,
-    /// False-positive rate.
+    /// False-positive rate to plan for.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "1%", allow_negative_numbers = true)]
     pub fpr: f64,
-    /// A parameter of the variant; may be repeated.
+    /// A parameter of the variant (see `everbloom catalog SLUG`); may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, String)>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE", requires = "filter")]
+    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 #[derive(clap::Args)]
@@ -402,8 +485,8 @@ pub struct Lab {
 pub enum LabVerb {
     /// Name every experiment and its source.
     List {
-        /// Print the list as JSON.
-        #[arg(long)]
+        /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
+        #[arg(long, display_order = 990)]
         json: bool,
     },
     /// Run one experiment, or all: writes CSV, SVG and JSON for each.
@@ -446,8 +529,8 @@ pub struct LabHow {
     /// Folder for the results; it is made if it is not there.
     #[arg(short, long, value_name = "DIR", default_value = "everbloom-lab")]
     pub output: PathBuf,
-    /// Print the outcome as JSON.
-    #[arg(long)]
+    /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
+    #[arg(long, display_order = 990)]
     pub json: bool,
 }
 
@@ -460,8 +543,9 @@ fn hierarchy(text: &str) -> Result<Hierarchy, String> {
     }
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
+/// A byte of any value: columns need not be text.
+fn delimiter(text: OsString) -> Result<u8, String> {
+    match text.as_encoded_bytes() {
         [byte] => Ok(*byte),
         b"\\t" => Ok(b'\t'),
         _ => Err(format!("{text:?} is not one byte; write , or ; or \\t")),

@@ -3,7 +3,9 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod examples;
 mod measure;
+mod output;
 mod progress;
 mod quantity;
 mod records;
@@ -11,7 +13,6 @@ mod report;
 mod talk;
 mod verbs;
 
-use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -40,15 +41,6 @@ impl From<everbloom::error::Error> for Stop {
     }
 }
 
-/// An error of the output: the only place where a closed pipe is not an error.
-fn output_error(e: io::Error) -> Stop {
-    if e.kind() == io::ErrorKind::BrokenPipe {
-        Stop::ClosedPipe
-    } else {
-        Stop::Error(format!("cannot write the output: {e}"))
-    }
-}
-
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
@@ -66,7 +58,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Some) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::None) => ExitCode::from(1),
         Err(Stop::Error(message)) => {
-            eprintln!("everbloom: {message}");
+            talk::tell!("everbloom: {message}");
             ExitCode::from(2)
         }
     }

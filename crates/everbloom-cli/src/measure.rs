@@ -7,6 +7,9 @@ use everbloom::variant::Variant;
 
 use crate::Result;
 
+/// The rate that filters are planned for here.
+pub const RATE: f64 = 0.01;
+
 /// What was predicted of a filter, and what it did.
 pub struct Measured {
     /// Words inside: as many as asked for, or as the variant's purpose allows.
@@ -34,7 +37,7 @@ pub fn measure(
     queries: u64,
 ) -> Result<Measured> {
     let items = items.min(variant.reach);
-    let goal = Goal::new(items, 0.01).set("form", form);
+    let goal = Goal::new(items, RATE).set("form", form);
     let members = Sample::new(&variant.input, Style::Words, 0..items);
     let strangers = Sample::new(&variant.input, Style::Words, items..items + queries);
     let filter = sample::build(variant, &goal, &members.records())?;

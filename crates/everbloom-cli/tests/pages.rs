@@ -1,6 +1,6 @@
-//! README.md and GUIDE.md do what they say: every command in a `console` block is run, in order, in one
-//! folder a page, and what it prints is compared with the lines beneath it. `…` alone on a line stands for
-//! any lines. A command with nothing beneath it must only succeed.
+//! README.md, GUIDE.md and docs/JSON.md do what they say: every command in a `console` block is run, in order,
+//! in one folder a page, and what it prints is compared with the lines beneath it. `…` alone on a line stands
+//! for any lines. A command with nothing beneath it must only succeed.
 //!
 //! `EVERBLOOM_PAGES=write cargo test -p everbloom-cli --test pages` writes what was printed into the page;
 //! look at the difference before it is committed.
@@ -109,6 +109,11 @@ fn the_readme_does_what_it_says() {
 #[test]
 fn the_guide_does_what_it_says() {
     check("GUIDE.md");
+}
+
+#[test]
+fn the_page_on_json_does_what_it_says() {
+    check("docs/JSON.md");
 }
 
 #[test]

@@ -144,6 +144,10 @@ fn filters_unite_intersect_fold_and_are_measured() {
         let bits = |name: &str| place.json(&format!("info {name} --json"))["bits_cells"].as_u64();
         assert_eq!(bits("h.evb").map(|b| 2 * b), bits("a.evb"));
     }
+    for line in ["merge a.evb b.evb", "intersect a.evb b.evb", "fold a.evb"] {
+        let run = place.run(&format!("{line} -o no/such/f.evb"), "");
+        assert!(run.code == 2 && run.err.contains("there is no folder no/such"), "{}", run.err);
+    }
     place.ok("build a -o seed.evb --kind blocked -n 2000 -p 0.1% --seed 1", "");
     let refused = place.run("merge a.evb seed.evb -o m.evb", "");
     assert_eq!(refused.code, 2);
@@ -165,6 +169,7 @@ fn dedupe_prints_first_sights_in_order() {
     let lines = window.out.lines().count();
     assert!((7400..9000).contains(&lines), "a window forgets some: {lines}");
     assert_eq!(place.run("dedupe -p 2", "a\n").code, 2);
+    assert!(place.run("dedupe --window 0", "a\n").err.contains("--window 0"));
 }
 
 #[test]
@@ -232,6 +237,23 @@ fn plans_rank_what_fits() {
         items["candidates"].as_array().and_then(|l| l.iter().find(|c| c["slug"] == "bloom"));
     let items = bloom.expect("bloom fits")["items"].as_u64().expect("items");
     assert!((990_000..1_010_000).contains(&items), "{items}");
+    // Nobody is refused for a number of items that the plan itself found to fit.
+    for line in ["plan --memory 2MB --json", "plan --memory 2MB -p 1% --json"] {
+        let plan = place.json(line);
+        assert!(!plan["refused"].to_string().contains("--memory allows"), "{}", plan["refused"]);
+        let most = plan["candidates"].as_array().expect("a list").iter();
+        assert!(most.map(|c| c["bits"].as_u64()).all(|b| b <= Some(16_000_000)), "{line}");
+    }
+    // What is not given is what they are ranked by, and why the first is first.
+    let reason = |line: &str| place.json(line)["reason"].as_str().expect("a reason").to_owned();
+    assert!(reason("plan -n 1M -p 1% --json").contains("in the fewest bits"));
+    assert!(reason("plan -n 1M --memory 2MB --json").contains("at the lowest rate, "));
+    assert!(reason("plan -p 1% --memory 2MB --json").contains("the most items, "));
+    assert!(reason("plan --memory 2MB --json").contains("the most items, "));
+    let all = place.json("plan -n 1M -p 1% --memory 20MB --need delete --json");
+    let all = all["candidates"].as_array().expect("a list").clone();
+    let promising: Vec<&Value> = all.iter().filter(|c| c["fnr"] == 0.0).collect();
+    assert!(promising.windows(2).all(|pair| bits(pair[0]) <= bits(pair[1])), "by bits");
     assert_eq!(place.run("plan -n 1G -p 1% --memory 1kB", "").code, 2, "the three do not agree");
     assert_eq!(place.run("plan", "").code, 2);
     assert_eq!(place.run("plan --need flying", "").code, 2);
@@ -367,4 +389,9 @@ fn filter_files_are_benched() {
     assert!(report["bloom"]["miss_ns"].as_f64().is_some_and(|ns| ns > 0.0), "{report}");
     assert!(report["bloom"]["build_ns"].is_null());
     assert_eq!(place.run("bench", "").code, 2);
+    // The key that its error message asks for is taken.
+    place.file("secret", "000102030405060708090a0b0c0d0e0f\n");
+    place.ok("build - -o k.evb -n 1000 -q --key-file secret", &numbers(0..1000));
+    assert!(place.run("bench k.evb -n 1000", "").err.contains("--key-file"));
+    place.ok("bench k.evb -n 1000 --key-file secret", "");
 }

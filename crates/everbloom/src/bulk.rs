@@ -8,7 +8,9 @@
 //! that fail. Half of the foreign keys fall in every round, as one by one; but no branch depends on a bit,
 //! so none is mispredicted, and up to a chunk of misses is under way at once.
 
-use crate::cells::{Bits, prefetch};
+use std::panic::resume_unwind;
+
+use crate::cells::{Bits, prefetch, scattered};
 use crate::filter::{Bulk, BulkInsert, Filter};
 use crate::hash::{Digest, Hasher, Key};
 use crate::probe::{Probe, Ring, Walk};
@@ -48,13 +50,44 @@ pub(crate) fn contains_many<F: Filter + Bulk, K: Key>(filter: &F, keys: &[K]) ->
     found
 }
 
-/// Arrays up to this size live in the first two caches, where asking ahead costs more than it saves.
-const FETCH_FROM: u64 = 8 * (1 << 20);
+/// Fewer keys than this are done before another thread has started.
+const WORTH_A_THREAD: usize = 50_000;
+
+/// Splits keys among all cores, each filling a filter of its own; returns them all.
+pub(crate) fn on_all_cores<F: Send, K: Sync>(
+    keys: &[K],
+    empty: impl Fn() -> F + Sync,
+    fill: impl Fn(&mut F, &[K]) + Sync,
+) -> Vec<F> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = keys.len().div_ceil(cores).max(WORTH_A_THREAD);
+    let filled = |keys: &[K]| {
+        let mut filter = empty();
+        fill(&mut filter, keys);
+        filter
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = keys.chunks(part).map(|keys| scope.spawn(|| filled(keys))).collect();
+        // A worker that panicked has told why; there is nothing to save.
+        workers.into_iter().map(|w| w.join().unwrap_or_else(|e| resume_unwind(e))).collect()
+    })
+}
+
+/// Arrays of fewer bits live in the first two caches, where asking ahead costs more than it saves.
+const FETCH_FROM: u64 = 8 * (4 << 20);
+
+/// Whether a flat array is so large that going through many keys in rounds pays.
+pub(crate) fn worth_it(bits: &Bits) -> bool {
+    bits.len() >= FETCH_FROM
+}
 
 /// Sets all cells of every digest.
 pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
     match probe {
-        Probe::Ring(ring) if bits.len() >= FETCH_FROM => set_in_rounds(bits, ring, digests),
+        Probe::Ring(ring) if worth_it(bits) => set_in_rounds(bits, ring, digests),
+        Probe::Ring(ring) => digests.iter().for_each(|&digest| {
+            scattered::set_all(bits, ring, digest);
+        }),
         _ => digests.iter().for_each(|&digest| {
             probe.each(digest, |i| {
                 bits.set(i);
@@ -66,9 +99,14 @@ pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
 /// Writes for each digest whether all its cells are set.
 pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &mut [bool]) {
     match probe {
-        Probe::Ring(ring) if bits.len() >= FETCH_FROM => {
+        Probe::Ring(ring) if worth_it(bits) => {
             for (digests, found) in digests.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
                 test_in_rounds(bits, ring, digests, found);
+            }
+        }
+        Probe::Ring(ring) => {
+            for (digest, found) in digests.iter().zip(found) {
+                *found = scattered::all_set(bits, ring, *digest);
             }
         }
         _ => {
@@ -148,6 +186,21 @@ mod tests {
                 let one_by_one: Vec<bool> = asked.iter().map(|key| single.contains(key)).collect();
                 assert_eq!(many.contains_many(&asked), one_by_one, "{m} {n}");
             }
+        }
+    }
+
+    #[test]
+    fn all_cores_together_equal_one() {
+        for n in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD + 1, 5 * WORTH_A_THREAD] {
+            let keys: Vec<u64> = (0..n as u64).collect();
+            let mut single = Bloom::with_rate(n.max(1) as u64, 0.01).unwrap();
+            single.insert(&u64::MAX);
+            let mut parallel = single.clone();
+            keys.iter().for_each(|key| {
+                single.insert(key);
+            });
+            parallel.insert_many_parallel(&keys);
+            assert!(single == parallel, "{n}");
         }
     }
 }

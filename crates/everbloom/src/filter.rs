@@ -208,6 +208,13 @@ impl Head {
         Self { hasher, items: 0, fpr: None, fnr: None, form }
     }
 
+    /// Counts one more item.
+    #[inline]
+    pub(crate) fn count_one(&mut self) {
+        // With every insertion, so without a limit: nobody lives to see it. Files are written with it.
+        self.items += 1;
+    }
+
     /// Counts further items, up to [`MAX_ITEMS`].
     #[inline]
     pub(crate) fn count(&mut self, more: u64) {

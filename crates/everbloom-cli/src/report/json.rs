@@ -1,4 +1,5 @@
-//! JSON: seeds as hex strings, keys that are not UTF-8 as `{"b64": …}`, missing numbers as null.
+//! JSON, as docs/JSON.md describes it: seeds as hex strings, keys that are not UTF-8 as `{"b64": …}`,
+//! missing numbers as null.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -84,12 +85,19 @@ pub fn info(filter: &dyn Filter) -> Value {
         "fpr_now": now.fpr,
         "fnr_now": now.fnr,
         "undecided_now": now.undecided,
+        "past_capacity": past_capacity(filter),
         "hash": head.hasher.id().name(),
         "seed": seed,
         "key_id": key_id,
         "format": format!("{MAJOR}.{MINOR}"),
         "huge_pages": filter.huge_pages(),
     })
+}
+
+/// Whether a filter errs more often than planned. One at its capacity is above its target half of the
+/// time, by a little.
+pub fn past_capacity(filter: &dyn Filter) -> bool {
+    filter.head().fpr.zip(filter.now().fpr).is_some_and(|(target, now)| now > 1.1 * target)
 }
 
 fn shape(filter: &dyn Filter) -> Value {
@@ -106,7 +114,13 @@ fn shape(filter: &dyn Filter) -> Value {
 
 /// One answer.
 pub fn answer(query: &[u8], answer: &Answer) -> Value {
-    let detail = match &answer.detail {
+    let detail = detail(&answer.detail);
+    json!({ "query": bytes(query), "verdict": verdict(answer.verdict), "detail": detail })
+}
+
+/// What an answer knows beyond its verdict.
+pub fn detail(detail: &Detail) -> Value {
+    match detail {
         Detail::None => Value::Null,
         Detail::Count(count) => json!({ "count": count }),
         Detail::Value(value) => json!({ "value": bytes(value) }),
@@ -114,8 +128,7 @@ pub fn answer(query: &[u8], answer: &Answer) -> Value {
             json!({ "labels": labels.iter().map(|l| bytes(l)).collect::<Vec<_>>() })
         }
         Detail::Score(score) => json!({ "score": score }),
-    };
-    json!({ "query": bytes(query), "verdict": verdict(answer.verdict), "detail": detail })
+    }
 }
 
 /// The word for a verdict.

@@ -99,12 +99,17 @@ fn section(v: &Variant) -> String {
         out.push_str("\n| parameter | range | default | |\n|---|---|---|---|\n");
     }
     for p in v.params {
-        let range = match p.range {
-            Range::Integer(low, high) => format!("{low} to {high}"),
-            Range::Real(low, high) => format!("{low} to {high}"),
-            Range::Choice(words) => words.join(", "),
-        };
+        let range = range(&p.range);
         let _ = writeln!(out, "| `{}` | {range} | {} | {} |", p.name, p.default, p.help);
     }
     out
+}
+
+/// What a parameter may be.
+pub fn range(range: &Range) -> String {
+    match range {
+        Range::Integer(low, high) => format!("{low} to {high}"),
+        Range::Real(low, high) => format!("{low} to {high}"),
+        Range::Choice(words) => words.join(", "),
+    }
 }

@@ -1,6 +1,6 @@
 //! `everbloom count`, `get`: what a filter knows of keys beyond membership.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write as _;
 
 use everbloom::error::{Error, Kind};
 use everbloom::filter::Filter;
@@ -8,9 +8,10 @@ use serde_json::json;
 
 use super::opened;
 use crate::args::{Ask, KeyType};
+use crate::output::Output;
 use crate::records::{Grammar, Lines, Passes};
 use crate::report::json::bytes;
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result};
 
 /// What is printed behind a key; nothing for a key that has none.
 type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::error::Result<Option<Vec<u8>>>;
@@ -44,40 +45,31 @@ fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
     let grammar = Grammar::of(filter.variant(), &args.keyed.text);
     let mut lines = Lines::new(&args.keys, grammar, Passes::Once)?;
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Output::new();
     let mut some = false;
-    let mut broken = None;
     let done = lines.each(&mut |lines, records| {
         for (line, record) in lines.iter().zip(records) {
             let Some(value) = lookup(&mut *filter, record.key)? else { continue };
             some |= value != b"0";
             let key = if grammar.key == KeyType::U64 { line } else { record.key };
-            let written = if args.json {
+            if args.machine.json {
                 let value =
                     match std::str::from_utf8(&value).ok().and_then(|v| v.parse::<u64>().ok()) {
                         Some(number) if name == "count" => json!(number),
                         _ => bytes(&value),
                     };
-                let mut object = json!({ "key": bytes(key) });
-                object[name] = value;
-                writeln!(out, "{object}")
+                out.json(&json!({ "key": bytes(key), name: value }))?;
             } else {
-                out.write_all(key)
-                    .and_then(|()| out.write_all(b"\t"))
-                    .and_then(|()| out.write_all(&value))
-                    .and_then(|()| out.write_all(b"\n"))
-            };
-            if let Err(e) = written {
-                broken = Some(e);
-                return Err(Error::new(Kind::Io, "output"));
+                out.write(|out| {
+                    out.write_all(key)?;
+                    out.write_all(b"\t")?;
+                    out.write_all(&value)?;
+                    out.write_all(b"\n")
+                })?;
             }
         }
         Ok(())
     });
-    if let Some(e) = broken {
-        return Err(output_error(e));
-    }
-    done?;
-    out.flush().map_err(output_error)?;
+    out.end(done, None)?;
     Ok(if some { Outcome::Some } else { Outcome::None })
 }

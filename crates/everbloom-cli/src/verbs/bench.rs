@@ -11,11 +11,12 @@ use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::Variant;
 use serde_json::json;
 
-use super::{build::find, opened, print};
+use super::{build::find, opened};
 use crate::args::Bench;
+use crate::output::{print, print_json};
 use crate::quantity::{bytes_text, integer_text};
 use crate::report::table;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, Stop};
 
 const ROUNDS: usize = 5;
 
@@ -38,6 +39,9 @@ impl Times {
 }
 
 pub fn run(args: &Bench) -> Result<Outcome> {
+    if args.items == 0 {
+        return Err(Stop::Error("-n 0: at least 1 key must be asked for".to_owned()));
+    }
     match (&args.filter, &args.kind) {
         (Some(path), _) => bench_file(args, path),
         (None, kind) => bench_kind(args, find(kind.as_deref().unwrap_or("bloom"))?),
@@ -64,7 +68,7 @@ fn bench_kind(args: &Bench, variant: &'static Variant) -> Result<Outcome> {
 
 /// Asks a filter file for keys that are not in it, and a set of as many keys for the same.
 fn bench_file(args: &Bench, path: &Path) -> Result<Outcome> {
-    let filter = opened(path, &None)?;
+    let filter = opened(path, &args.key_file)?;
     let input = &filter.variant().input;
     let items = filter.head().items.clamp(1, MOST_ITEMS);
     let members = Sample::new(input, Style::Random, 0..items);
@@ -85,7 +89,7 @@ const MOST_ITEMS: u64 = 10_000_000;
 
 fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Outcome> {
     let rows = rows.map(|(name, mut times, bytes)| (name, times.medians(), bytes));
-    if args.json {
+    if args.machine.json {
         let mut report = serde_json::Map::new();
         report.insert("items".to_owned(), items.into());
         for (name, [build, hit, miss], bytes) in rows {
@@ -93,7 +97,7 @@ fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Out
                 json!({ "build_ns": build, "hit_ns": hit, "miss_ns": miss, "bytes": bytes });
             report.insert(name.to_owned(), object);
         }
-        print(&format!("{:#}\n", serde_json::Value::from(report)))?;
+        print_json(&report.into())?;
         return Ok(Outcome::Some);
     }
     let row = |(name, times, bytes): (&str, [Option<f64>; 3], u64)| {

@@ -1,9 +1,7 @@
 //! `everbloom build`: keys to a filter file.
 
-use std::io::{self, Write};
 use std::path::Path;
 
-use everbloom::catalog::VARIANTS;
 use everbloom::codec;
 use everbloom::error::{Error, Kind};
 use everbloom::filter::Filter;
@@ -13,12 +11,14 @@ use everbloom::plan::Goal;
 use everbloom::structure::{Inputs, Source};
 use everbloom::variant::{self, Variant};
 
+use super::catalog;
 use crate::args::{self, Build};
+use crate::output::print_json;
 use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::records::{Grammar, Lines, Passes, secret_key};
 use crate::report::json;
 use crate::talk::say;
-use crate::{Outcome, Result, Stop, output_error};
+use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Build) -> Result<Outcome> {
     let mut goal = goal(args)?;
@@ -70,12 +70,9 @@ fn default_kind(args: &Build, goal: &mut Goal) -> &'static str {
     "bloom"
 }
 
-/// The variant called `slug`, which must be a filter.
+/// The variant that `--kind` names.
 pub fn find(slug: &str) -> Result<&'static Variant> {
-    Variant::by_slug(slug).ok_or_else(|| {
-        let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
-        Stop::Error(format!("--kind {slug}: no such variant; there are {}", slugs.join(", ")))
-    })
+    catalog::find(slug, &format!("--kind {slug}"))
 }
 
 fn goal(args: &Build) -> Result<Goal> {
@@ -93,7 +90,7 @@ fn goal(args: &Build) -> Result<Goal> {
 }
 
 /// Refuses an output that can't be written before the keys are read, which may take long.
-fn writable(output: &Path) -> Result<()> {
+pub fn writable(output: &Path) -> Result<()> {
     let folder = match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -134,9 +131,8 @@ fn full_disk(e: Error) -> Stop {
 }
 
 fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
-    if args.json {
-        let text = format!("{:#}\n", json::info(filter));
-        io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
+    if args.machine.json {
+        print_json(&json::info(filter))?;
     }
     let (head, memory, now) = (filter.head(), filter.memory(), filter.now());
     let mut line = format!(

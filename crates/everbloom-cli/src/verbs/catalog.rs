@@ -1,25 +1,68 @@
 //! `everbloom catalog`: the list.
 
-use std::io::{self, Write};
-
 use everbloom::catalog::VARIANTS;
-use everbloom::variant::FalseNegatives;
+use everbloom::variant::{FalseNegatives, ValueKind, Variant};
 
 use crate::args::Catalog;
+use crate::output::{print, print_json};
 use crate::report::{json, markdown, table};
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Catalog) -> Result<Outcome> {
-    let text = if args.json {
-        let entries: Vec<_> = VARIANTS.iter().map(|v| json::variant(v)).collect();
-        format!("{:#}\n", serde_json::Value::Array(entries))
+    let one = args.slug.as_deref().map(|slug| find(slug, slug)).transpose()?;
+    if args.machine.json {
+        let entries = VARIANTS.iter().filter(|v| one.is_none_or(|one| one.id == v.id));
+        print_json(&entries.map(|v| json::variant(v)).collect())?;
+    } else if let Some(variant) = one {
+        print(&describe(variant))?;
     } else if args.markdown {
-        markdown::catalog()?
+        print(&markdown::catalog()?)?;
     } else {
-        listing() + "\n"
-    };
-    io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
+        print(&(listing() + "\n"))?;
+    }
     Ok(Outcome::Some)
+}
+
+/// The variant called `slug`; `typed` is how an error names it.
+pub fn find(slug: &str, typed: &str) -> Result<&'static Variant> {
+    Variant::by_slug(slug).ok_or_else(|| {
+        let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
+        Stop::Error(format!("{typed}: no such variant; there are {}", slugs.join(", ")))
+    })
+}
+
+/// All that the list says of one variant.
+fn describe(v: &Variant) -> String {
+    let value = if v.input.value == ValueKind::None {
+        String::new()
+    } else {
+        format!(", TAB, {}", v.input.value.name())
+    };
+    let mut rows = vec![
+        ("variant", format!("{} ({}, {})", v.slug, v.name, v.entry)),
+        ("kind", v.kind.name().to_owned()),
+        ("paper", v.paper.to_owned()),
+        ("serves", v.needs.join(", ")),
+        ("records", format!("{}{value}", v.input.key.name())),
+        ("--negatives", v.input.negatives.name().to_owned()),
+        ("numbers", v.meaning.to_owned()),
+    ];
+    for form in v.forms {
+        let abilities: Vec<_> = form.abilities.iter().map(|a| a.name()).collect();
+        let misses = match form.false_negatives {
+            FalseNegatives::Never => "no member is missed".to_owned(),
+            FalseNegatives::NeverWhile(condition) => {
+                format!("no member is missed while {condition}")
+            }
+            FalseNegatives::Possible(reason) => format!("members may be missed: {reason}"),
+        };
+        rows.push(("form", format!("{}: {}; {misses}", form.name, abilities.join(", "))));
+    }
+    for p in v.params {
+        let range = markdown::range(&p.range);
+        rows.push(("--set", format!("{}: {} ({range}; default {})", p.name, p.help, p.default)));
+    }
+    rows.iter().map(|(name, value)| format!("{name:>12}  {value}\n")).collect()
 }
 
 fn listing() -> String {

@@ -5,13 +5,15 @@ use std::path::Path;
 use everbloom::codec::{self, Opener};
 use everbloom::error::{Error, Kind};
 use everbloom::filter::{Filter, Record, Value};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use super::{opened, print};
+use super::opened;
 use crate::args::{Age, Change};
+use crate::output::print_json;
 use crate::quantity::{integer_text, rate_text};
 use crate::records::{Grammar, Lines, Passes, secret_key};
-use crate::talk::say;
+use crate::report::json::bytes;
+use crate::talk::{say, tell};
 use crate::{Outcome, Result};
 
 /// What is done with each key.
@@ -44,55 +46,71 @@ fn unable(slug: &str, what: &str) -> Error {
     Error::new(Kind::Unsupported, format!("a {slug} filter cannot {what}"))
 }
 
+/// Refused keys that a report lists; all of them are named on stderr.
+const LISTED: usize = 1000;
+
+/// What came of the keys.
+#[derive(Default)]
+struct Tally {
+    accepted: u64,
+    refused: u64,
+    /// The first of those refused, and why.
+    refusals: Vec<Json>,
+}
+
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
 fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
     let grammar = Grammar::of(filter.variant(), &args.keyed.text);
     let mut lines = Lines::new(&args.keys, grammar, Passes::Once)?;
-    let (mut accepted, mut refused) = (0u64, 0u64);
+    let mut tally = Tally::default();
     lines.each(&mut |lines, records| {
         for (line, record) in lines.iter().zip(records) {
             match step(&mut *filter, *record) {
-                Ok(()) => accepted += 1,
+                Ok(()) => tally.accepted += 1,
                 // What no key can do is one error, not one per key.
                 Err(e) if e.kind() == Kind::Unsupported => return Err(e),
                 Err(e) => {
-                    refused += 1;
-                    eprintln!("everbloom: refused {:?}: {e}", String::from_utf8_lossy(line));
+                    tally.refused += 1;
+                    tell!("everbloom: refused {:?}: {e}", String::from_utf8_lossy(line));
+                    if tally.refusals.len() < LISTED {
+                        tally.refusals.push(json!({ "key": bytes(line), "reason": e.to_string() }));
+                    }
                 }
             }
         }
         Ok(())
     })?;
-    if accepted > 0 {
+    if tally.accepted > 0 {
         codec::save(&*filter, &args.filter)?;
     }
-    report(args, done, &*filter, accepted, refused)
+    report(args, done, &*filter, tally)
 }
 
-fn report(
-    args: &Change,
-    done: &str,
-    filter: &dyn Filter,
-    accepted: u64,
-    refused: u64,
-) -> Result<Outcome> {
+fn report(args: &Change, done: &str, filter: &dyn Filter, tally: Tally) -> Result<Outcome> {
+    let Tally { accepted, refused, refusals } = tally;
     let (items, now) = (filter.head().items, filter.now().fpr);
-    if args.json {
-        let mut object = json!({ "refused": refused, "items": items, "fpr_now": now });
-        object[done] = accepted.into();
-        print(&format!("{object:#}\n"))?;
+    if args.machine.json {
+        print_json(&json!({
+            done: accepted, "refused": refused, "refusals": refusals, "items": items, "fpr_now": now,
+        }))?;
     }
-    let rate = now.map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
     let refused_text =
         if refused > 0 { format!(", {} refused", integer_text(refused)) } else { String::new() };
     say!(
-        "{}: {} {done}{refused_text}; {} items{rate}",
+        "{}: {} {done}{refused_text}; {} items{}",
         args.filter.display(),
         integer_text(accepted),
-        integer_text(items)
+        integer_text(items),
+        rate_now(filter),
     );
     Ok(if refused > 0 { Outcome::None } else { Outcome::Some })
+}
+
+/// The end of what is said of a filter that was changed.
+pub fn rate_now(filter: &dyn Filter) -> String {
+    let rate = filter.now().fpr;
+    rate.map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)))
 }
 
 pub fn age(args: &Age) -> Result<Outcome> {
@@ -103,10 +121,11 @@ pub fn age(args: &Age) -> Result<Outcome> {
     let age = filter.as_age().ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?;
     age.age(args.ticks);
     codec::save(&*filter, path)?;
-    let now = filter
-        .now()
-        .fpr
-        .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
-    say!("{}: {} ticks passed{now}", path.display(), integer_text(args.ticks));
+    if args.machine.json {
+        print_json(&json!({
+            "ticks": args.ticks, "items": filter.head().items, "fpr_now": filter.now().fpr,
+        }))?;
+    }
+    say!("{}: {} ticks passed{}", path.display(), integer_text(args.ticks), rate_now(&*filter));
     Ok(Outcome::Some)
 }

@@ -1,6 +1,6 @@
 //! `everbloom check`: which queries may be members?
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use everbloom::codec::{Access, Opener};
 use everbloom::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
@@ -8,24 +8,24 @@ use everbloom::hash::{Digest, Hasher};
 use everbloom::membership::Paradox;
 
 use crate::args::{Check, KeyType};
+use crate::output::{Output, output_error};
 use crate::records::{Grammar, Lines, Order, Passes, Pool, each_key, secret_key};
 use crate::report::json;
-use crate::{Outcome, Result, Stop, output_error};
+use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Check) -> Result<Outcome> {
     let opener = Opener::new().key(secret_key(&args.keyed.key_file)?).access(Access::Map);
     let filter = opener.open(&args.filter)?;
     let grammar = Grammar::of(filter.variant(), &args.keyed.text);
     let mut lines = Lines::new(&args.queries, grammar, Passes::Once)?;
-    let plain = !args.answers && !args.json && args.prior.is_none() && args.ancestors.is_none();
+    let plain =
+        !args.answers && !args.machine.json && args.prior.is_none() && args.ancestors.is_none();
     if let Some(bulk) = filter.as_bulk().filter(|_| plain) {
         return print_members(&filter.head().hasher, bulk, grammar, &mut lines);
     }
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Output::new();
     let mut some = false;
     let paradox = args.prior.map(|_| Paradox::of(&*filter, args.cost)).transpose()?;
-    // The reader hands errors of its own kind on, so one of the output waits here.
-    let mut broken = None;
     let done = lines.each(&mut |lines, records| {
         for (line, record) in lines.iter().zip(records) {
             let answer = ask(&*filter, args, paradox.as_ref(), *record)?;
@@ -36,19 +36,16 @@ pub fn run(args: &Check) -> Result<Outcome> {
             }
             // Integers are repeated as they were typed.
             let key = if grammar.key == KeyType::U64 { line } else { record.key };
-            if let Err(e) = show(&mut out, args, line, key, &answer) {
-                broken = Some(e);
-                return Err(everbloom::error::Error::new(everbloom::error::Kind::Io, "output"));
+            if args.machine.json {
+                out.json(&json::answer(line, &answer))?;
+            } else {
+                out.write(|out| show(out, args, line, key, &answer))?;
             }
         }
         Ok(())
     });
-    if let Some(e) = broken {
-        return Err(output_error(e));
-    }
-    done?;
-    out.flush().map_err(output_error)?;
-    Ok::<_, Stop>(if some { Outcome::Some } else { Outcome::None })
+    out.end(done, None)?;
+    Ok(if some { Outcome::Some } else { Outcome::None })
 }
 
 /// What a block of queries needs while it is worked on.
@@ -153,9 +150,6 @@ fn show(
     key: &[u8],
     answer: &Answer,
 ) -> io::Result<()> {
-    if args.json {
-        return writeln!(out, "{}", json::answer(line, answer));
-    }
     if !args.answers {
         out.write_all(line)?;
         return out.write_all(b"\n");

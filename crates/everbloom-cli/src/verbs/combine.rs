@@ -7,10 +7,13 @@ use everbloom::error::{Error, Kind};
 use everbloom::filter::{Algebra, Filter};
 use serde_json::json;
 
-use super::{opened, print};
-use crate::args::{Estimate, Fold, Merge};
-use crate::quantity::{integer_text, rate_text};
-use crate::report::table;
+use super::build::writable;
+use super::change::rate_now;
+use super::opened;
+use crate::args::{Estimate, Fold, Machine, Merge};
+use crate::output::{print, print_json};
+use crate::quantity::integer_text;
+use crate::report::{json as json_report, table};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -44,6 +47,7 @@ fn combine(
     args: &Merge,
     step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::error::Result<()>,
 ) -> Result<Outcome> {
+    writable(&args.output)?;
     let (first, others) =
         args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
     let mut filter = opened(first, &args.key_file)?;
@@ -51,24 +55,25 @@ fn combine(
         let other = opened(path, &args.key_file)?;
         step(&mut *filter, &*other).map_err(|e| e.context(path.display()))?;
     }
-    save(&*filter, &args.output)
+    save(&*filter, &args.output, &args.machine)
 }
 
 pub fn fold(args: &Fold) -> Result<Outcome> {
+    writable(&args.output)?;
     let mut filter = opened(&args.filter, &args.key_file)?;
     for _ in 0..args.times {
         filter = algebra(&mut *filter)?.fold().map_err(|e| e.context(args.filter.display()))?;
     }
-    save(&*filter, &args.output)
+    save(&*filter, &args.output, &args.machine)
 }
 
-fn save(filter: &dyn Filter, output: &Path) -> Result<Outcome> {
+fn save(filter: &dyn Filter, output: &Path, machine: &Machine) -> Result<Outcome> {
     codec::save(filter, output)?;
-    let rate = filter
-        .now()
-        .fpr
-        .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)));
-    say!("{}: about {} items{rate}", output.display(), integer_text(filter.head().items));
+    if machine.json {
+        print_json(&json_report::info(filter))?;
+    }
+    let items = integer_text(filter.head().items);
+    say!("{}: about {items} items{}", output.display(), rate_now(filter));
     Ok(Outcome::Some)
 }
 
@@ -76,7 +81,10 @@ pub fn estimate(args: &Estimate) -> Result<Outcome> {
     let mut a = opened(&args.a, &args.key_file)?;
     let mut b = opened(&args.b, &args.key_file)?;
     let full = |path: &Path| {
-        Stop::Error(format!("{}: too full to tell how many keys are in it", path.display()))
+        Stop::Error(format!(
+            "{}: too full to tell how many keys are in it: build it for more with -n",
+            path.display()
+        ))
     };
     let size_b = algebra(&mut *b)?.cardinality().ok_or_else(|| full(&args.b))?;
     let ours = algebra(&mut *a)?;
@@ -86,11 +94,10 @@ pub fn estimate(args: &Estimate) -> Result<Outcome> {
     let shared = shared.clamp(0.0, size_a.min(size_b));
     let union = size_a + size_b - shared;
     let jaccard = if union > 0.0 { shared / union } else { 1.0 };
-    if args.json {
-        let object = json!({
+    if args.machine.json {
+        print_json(&json!({
             "a": size_a, "b": size_b, "union": union, "intersection": shared, "jaccard": jaccard,
-        });
-        print(&format!("{object:#}\n"))?;
+        }))?;
     } else {
         let row =
             |name: &str, value: f64| vec![name.to_owned(), integer_text(value.round() as u64)];

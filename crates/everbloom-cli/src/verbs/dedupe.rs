@@ -5,19 +5,21 @@
 //! digest, and asks it only about lines that the filter takes for seen.
 
 use std::collections::HashSet;
-use std::io::{self, BufWriter, Write};
+use std::io::Write as _;
 
 use everbloom::decaying::Stable;
-use everbloom::error::{Error, Kind};
 use everbloom::filter::{Filter, Seen};
 use everbloom::growing::Scalable;
 use everbloom::hash::{Digest, Hasher};
+use serde_json::json;
 
 use crate::args::Dedupe;
+use crate::output::Output;
 use crate::quantity::{bytes_text, integer_text};
 use crate::records::{Grammar, Lines, Passes};
+use crate::report::json::bytes;
 use crate::talk::say;
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result, Stop};
 
 /// Capacity of the first layer of a growing filter.
 const FIRST: u64 = 1 << 16;
@@ -69,30 +71,34 @@ impl Memory {
         }
     }
 
-    fn words(&self) -> &'static str {
+    /// What is remembered: a word for programs, and for people.
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Memory::Growing(_) => "all lines, in a growing filter (scalable)",
-            Memory::Window(_) => "the latest lines, in fixed memory (stable)",
-            Memory::Exact(..) => "all lines, checked by their digests",
+            Memory::Growing(_) => ("all", "all lines, in a growing filter (scalable)"),
+            Memory::Window(_) => ("window", "the latest lines, in fixed memory (stable)"),
+            Memory::Exact(..) => ("exact", "all lines, checked by their digests"),
         }
     }
 }
 
 pub fn run(args: &Dedupe) -> Result<Outcome> {
+    if args.window == Some(0) {
+        return Err(Stop::Error("--window 0: at least 1 line must be remembered".to_owned()));
+    }
     let mut memory = Memory::new(args)?;
     let mut input = Lines::new("-".as_ref(), Grammar::keys(&args.text), Passes::Once)?;
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = Output::new();
     let (mut lines, mut duplicates, mut wrong) = (0u64, 0u64, 0.0);
-    let mut broken = None;
     let end = if args.text.null { b"\0" } else { b"\n" };
     let done = input.each(&mut |batch, records| {
         let before = duplicates;
         for (line, record) in batch.iter().zip(records) {
             if !memory.first_sight(record.key)? {
                 duplicates += 1;
-            } else if let Err(e) = out.write_all(line).and_then(|()| out.write_all(end)) {
-                broken = Some(e);
-                return Err(Error::new(Kind::Io, "output"));
+            } else if args.machine.json {
+                out.json(&json!({ "line": bytes(line) }))?;
+            } else {
+                out.write(|out| out.write_all(line).and_then(|()| out.write_all(end)))?;
             }
         }
         lines += batch.len() as u64;
@@ -100,23 +106,23 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
         let (kept, f) = ((batch.len() as u64 - (duplicates - before)) as f64, memory.fpr());
         wrong += kept * f / (1.0 - f).max(1e-9);
         // Whoever reads a live stream gets its lines as they come.
-        if let Err(e) = out.flush() {
-            broken = Some(e);
-            return Err(Error::new(Kind::Io, "output"));
-        }
-        Ok(())
+        out.write(|out| out.flush())
     });
-    if let Some(e) = broken {
-        return Err(output_error(e));
-    }
-    done?;
-    out.flush().map_err(output_error)?;
+    let (word, words) = memory.words();
+    let summary = args.machine.json.then(|| {
+        json!({
+            "lines": lines,
+            "duplicates": duplicates,
+            "wrongly_dropped": wrong,
+            "remembers": word,
+            "bytes": memory.bytes(),
+        })
+    });
+    out.end(done, summary)?;
     say!(
-        "{} lines, {} duplicates dropped, about {:.1} of them wrongly; remembers {}; {}",
+        "{} lines, {} duplicates dropped, about {wrong:.1} of them wrongly; remembers {words}; {}",
         integer_text(lines),
         integer_text(duplicates),
-        wrong,
-        memory.words(),
         bytes_text(memory.bytes()),
     );
     Ok(if lines > 0 { Outcome::Some } else { Outcome::None })

@@ -1,29 +1,72 @@
 //! `everbloom demo`: every variant on a list of words made on the spot.
 
-use std::io::{self, Write};
-
 use everbloom::catalog::VARIANTS;
 use everbloom::filter::Filter as _;
 use everbloom::membership::Bloom;
 use everbloom::plan::{Goal, Load};
 use everbloom::sample::{Sample, Style};
 use everbloom::variant::{EntryKind, Variant};
+use serde_json::{Value, json};
 
-use crate::measure::measure;
+use crate::args::Demo;
+use crate::measure::{Measured, RATE, measure};
+use crate::output::{print, print_json};
 use crate::quantity::{integer_text, rate_text};
 use crate::report::picture::{Point, curve};
 use crate::report::table;
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result};
 
 const WORDS: u64 = 20_000;
 const QUERIES: u64 = 100_000;
 
-pub fn run() -> Result<Outcome> {
+pub fn run(args: &Demo) -> Result<Outcome> {
     let bloom = Variant::by_slug("bloom").unwrap_or(VARIANTS[0]);
+    let mut measured = Vec::new();
+    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
+        measured.push(measure(variant, variant.forms[0].name, WORDS, QUERIES)?);
+    }
+    let steps = overfill(bloom)?;
+    if args.machine.json {
+        print_json(&json!({
+            "queries": QUERIES,
+            "fpr_target": RATE,
+            "variants": measured.iter().map(entry).collect::<Vec<_>>(),
+            "overfill": steps.iter().map(step).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        print(&text(bloom, &measured, &steps))?;
+    }
+    Ok(Outcome::Some)
+}
+
+fn entry(m: &Measured) -> Value {
+    json!({
+        "slug": m.filter.variant().slug,
+        "items": m.items,
+        "bits_per_item": m.bits_per_item,
+        "fill": m.filter.fill(),
+        "fpr_predicted": m.predicted,
+        "fpr_now": m.now,
+        "fpr_measured": m.measured,
+        "undecided_measured": m.undecided,
+        "fnr_measured": m.missed,
+    })
+}
+
+fn step(step: &Step) -> Value {
+    json!({ "items": step.items, "fpr_predicted": step.predicted, "fpr_measured": step.measured })
+}
+
+fn text(bloom: &Variant, measured: &[Measured], steps: &[Step]) -> String {
     let sample = Sample::new(&bloom.input, Style::Words, 1_000_000..1_000_003);
     let words: Vec<_> =
         sample.records().iter().map(|r| String::from_utf8_lossy(r.key).into_owned()).collect();
-    let text = format!(
+    let point = |step: &Step| Point {
+        x: (step.items / 1000) as f64,
+        predicted: step.predicted,
+        measured: step.measured,
+    };
+    format!(
         "{} made-up words ({}, …) go into a filter of every variant, planned for a rate of 1 %;\n\
          then the filter is asked for all of them and for {} others.\n\n{}\n\n\
          predicted: by the formulas, before the filter was built; now: from its real fill.\n\
@@ -33,22 +76,18 @@ pub fn run() -> Result<Outcome> {
         integer_text(WORDS),
         words.join(", "),
         integer_text(QUERIES),
-        rates()?,
+        rates(measured),
         integer_text(WORDS),
-        overfill(bloom)?,
+        curve(&steps.iter().map(point).collect::<Vec<_>>(), 16, rate_text),
         "",
-    );
-    io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
-    Ok(Outcome::Some)
+    )
 }
 
-fn rates() -> Result<String> {
-    let mut rows = Vec::new();
-    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
-        let m = measure(variant, variant.forms[0].name, WORDS, QUERIES)?;
-        let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
-        rows.push(vec![
-            variant.slug.to_owned(),
+fn rates(measured: &[Measured]) -> String {
+    let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
+    let row = |m: &Measured| {
+        vec![
+            m.filter.variant().slug.to_owned(),
             integer_text(m.items),
             format!("{:.2}", m.bits_per_item),
             m.filter.fill().map_or("–".to_owned(), |f| format!("{:.1} %", f * 100.0)),
@@ -56,25 +95,32 @@ fn rates() -> Result<String> {
             rate(m.now),
             rate(Some(m.measured)),
             rate(Some(m.missed)),
-        ]);
-    }
-    Ok(table::table(
+        ]
+    };
+    table::table(
         1,
         &["variant", "words", "bits/word", "fill", "predicted", "now", "measured", "missed"],
-        rows,
-    ))
+        measured.iter().map(row).collect(),
+    )
+}
+
+/// A filter on its way past its capacity.
+struct Step {
+    items: u64,
+    predicted: f64,
+    measured: f64,
 }
 
 /// The rate of one filter from half its capacity to four times it.
-fn overfill(variant: &'static Variant) -> Result<String> {
-    let goal = Goal::new(WORDS, 0.01);
-    let mut filter = Bloom::with_rate(WORDS, 0.01)?;
-    let step = WORDS / 4;
+fn overfill(variant: &'static Variant) -> Result<Vec<Step>> {
+    let goal = Goal::new(WORDS, RATE);
+    let mut filter = Bloom::with_rate(WORDS, RATE)?;
+    let batch = WORDS / 4;
     let members = Sample::new(&variant.input, Style::Words, 0..4 * WORDS);
     let strangers = Sample::new(&variant.input, Style::Words, 4 * WORDS..4 * WORDS + QUERIES);
     let (members, strangers) = (members.records(), strangers.records());
-    let mut points = Vec::new();
-    for batch in members.chunks(step as usize) {
+    let mut steps = Vec::new();
+    for batch in members.chunks(batch as usize) {
         batch.iter().for_each(|record| {
             filter.insert(record.key);
         });
@@ -84,11 +130,7 @@ fn overfill(variant: &'static Variant) -> Result<String> {
         }
         let hits = strangers.iter().filter(|r| filter.contains(r.key)).count();
         let predicted = variant.expect(&goal, &Load::items(n))?.map_or(0.0, |e| e.fpr);
-        points.push(Point {
-            x: (n / 1000) as f64,
-            predicted,
-            measured: hits as f64 / QUERIES as f64,
-        });
+        steps.push(Step { items: n, predicted, measured: hits as f64 / QUERIES as f64 });
     }
-    Ok(curve(&points, 16, rate_text))
+    Ok(steps)
 }

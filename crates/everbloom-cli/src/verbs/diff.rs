@@ -18,8 +18,8 @@ use everbloom::theory::peeling::cells_for;
 use everbloom::variant::ValueKind;
 use serde_json::json;
 
-use super::print_bytes;
 use crate::args::{Diff, KeyType};
+use crate::output::{print_bytes, print_json};
 use crate::quantity::{bytes_text, integer_text};
 use crate::records::{Grammar, Lines, Passes};
 use crate::report::json::bytes;
@@ -131,13 +131,13 @@ fn report(args: &Diff, a: &Side, b: &Side, difference: &Difference, sent: u64) -
     };
     let (only_a, only_b) = (sorted(a, &difference.ours), sorted(b, &difference.theirs));
     let all = a.bytes.min(b.bytes);
-    if args.json {
+    if args.machine.json {
         let list = |keys: &[Vec<u8>]| keys.iter().map(|k| bytes(k)).collect::<Vec<_>>();
-        let object = json!({
+        print_json(&json!({
             "only_a": list(&only_a), "only_b": list(&only_b),
+            "keys_a": a.keys.len(), "keys_b": b.keys.len(),
             "bytes_exchanged": sent, "bytes_of_everything": all,
-        });
-        print_bytes(format!("{object:#}\n").as_bytes())?;
+        }))?;
     } else {
         let mut text = Vec::new();
         for (mark, keys) in [(b"< ", &only_a), (b"> ", &only_b)] {

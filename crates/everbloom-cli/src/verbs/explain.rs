@@ -1,17 +1,20 @@
 //! `everbloom explain`: how a filter comes to its answer for one key.
 
-use everbloom::filter::{Record, Touched};
+use everbloom::filter::{Answer, Filter, Record, Touched, Verdict};
+use everbloom::hash::Digest;
+use serde_json::{Value, json};
 
-use super::{opened, print};
+use super::opened;
 use crate::args::{Explain, KeyType};
+use crate::output::{print, print_json};
 use crate::quantity::{integer_text, rate_text};
 use crate::report::json;
 use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Explain) -> Result<Outcome> {
-    let filter = opened(&args.filter, &args.keyed.key_file)?;
+    let filter = opened(&args.filter, &args.key_file)?;
     let typed = args.key.as_encoded_bytes();
-    let key = match args.keyed.text.key_type {
+    let key = match args.key_type {
         KeyType::Bytes => typed.to_vec(),
         KeyType::U64 => {
             let number = args.key.to_str().and_then(|t| t.parse::<u64>().ok());
@@ -22,10 +25,44 @@ pub fn run(args: &Explain) -> Result<Outcome> {
     let digest = filter.head().hasher.digest(&key);
     let answer = filter.query(Record::key(&key))?;
     let cells = filter.trace(&key);
+    if args.machine.json {
+        print_json(&object(&*filter, typed, &digest, &cells, &answer))?;
+    } else {
+        print(&text(&*filter, typed, &digest, &cells, &answer))?;
+    }
+    Ok(if answer.verdict == Verdict::Absent { Outcome::None } else { Outcome::Some })
+}
+
+fn object(
+    filter: &dyn Filter,
+    key: &[u8],
+    digest: &Digest,
+    cells: &[Touched],
+    answer: &Answer,
+) -> Value {
+    let cell = |c: &Touched| json!({ "index": c.index, "value": c.value, "agrees": c.agrees });
+    json!({
+        "key": json::bytes(key),
+        "hash": filter.head().hasher.id().name(),
+        "digest": format!("{:016x}{:016x}", digest.h1, digest.h2),
+        "cells": cells.iter().map(cell).collect::<Vec<_>>(),
+        "verdict": json::verdict(answer.verdict),
+        "detail": json::detail(&answer.detail),
+        "fpr_now": filter.now().fpr,
+    })
+}
+
+fn text(
+    filter: &dyn Filter,
+    key: &[u8],
+    digest: &Digest,
+    cells: &[Touched],
+    answer: &Answer,
+) -> String {
     let mut out = format!(
         "{:>9}  {}\n{:>9}  {} → {:016x} {:016x}\n",
         "key",
-        String::from_utf8_lossy(typed),
+        String::from_utf8_lossy(key),
         "digest",
         filter.head().hasher.id(),
         digest.h1,
@@ -34,21 +71,15 @@ pub fn run(args: &Explain) -> Result<Outcome> {
     if cells.is_empty() {
         out += &format!("{:>9}  a {} filter has none to show\n", "cells", filter.variant().slug);
     } else {
-        out += &drawing(&cells);
+        out += &drawing(cells);
     }
     let odds = match filter.now().fpr {
-        Some(p) => format!(" ({} of all non-members get this far)", rate_text(p)),
-        None => String::new(),
+        Some(p) if answer.verdict != Verdict::Absent => {
+            format!(" ({} of all non-members get this far)", rate_text(p))
+        }
+        _ => String::new(),
     };
-    let present = answer.verdict != everbloom::filter::Verdict::Absent;
-    out += &format!(
-        "{:>9}  {}{}\n",
-        "verdict",
-        json::verdict(answer.verdict),
-        if present { odds } else { String::new() }
-    );
-    print(&out)?;
-    Ok(if present { Outcome::Some } else { Outcome::None })
+    out + &format!("{:>9}  {}{odds}\n", "verdict", json::verdict(answer.verdict))
 }
 
 /// A line per probe: the index, the cell, whether it speaks for the key.

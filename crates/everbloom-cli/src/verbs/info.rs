@@ -1,22 +1,21 @@
 //! `everbloom info`: what a filter is, how full, how good.
 
-use std::io::{self, Write};
-
 use everbloom::codec::{MAJOR, MINOR, Opener};
 use everbloom::compact::times_bound;
 use everbloom::filter::{FactValue, Filter};
 
 use crate::args::Info;
+use crate::output::{print, print_json};
 use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::report::{json, picture};
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result};
 
 pub fn run(args: &Info) -> Result<Outcome> {
     let inspection = Opener::new().inspect(&args.filter)?;
-    let text = inspection.with(|filter| {
-        if args.json { format!("{:#}\n", json::info(filter)) } else { describe(filter) }
-    });
-    io::stdout().write_all(text.as_bytes()).map_err(output_error)?;
+    inspection.with(|filter| match args.machine.json {
+        true => print_json(&json::info(filter)),
+        false => print(&describe(filter)),
+    })?;
     Ok(Outcome::Some)
 }
 
@@ -60,8 +59,7 @@ fn describe(filter: &dyn Filter) -> String {
     }
     if let Some(target) = head.fpr {
         rows.push(("planned rate", format!("{} ({})", rate_text(target), variant.meaning)));
-        // A filter at its capacity is above its target half of the time, by a little.
-        if let Some(fpr) = now.fpr.filter(|fpr| *fpr > 1.1 * target) {
+        if let Some(fpr) = now.fpr.filter(|_| json::past_capacity(filter)) {
             let warning = format!(
                 "past its capacity: {:.1} times the planned rate; build a larger one",
                 fpr / target

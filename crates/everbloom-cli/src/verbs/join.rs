@@ -2,16 +2,19 @@
 //! rows that pass; the left side joins those exactly, so that false positives cost bytes and no rows.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::Path;
 
 use everbloom::codec;
 use everbloom::membership::BlockedBloom;
 use everbloom::variant::ValueKind;
+use serde_json::json;
 
-use super::print_bytes;
 use crate::args::{Join, KeyType};
+use crate::output::Output;
 use crate::quantity::{bytes_text, integer_text};
 use crate::records::{Grammar, Lines, Passes, column};
+use crate::report::json::bytes;
 use crate::talk::say;
 use crate::{Outcome, Result};
 
@@ -19,36 +22,53 @@ pub fn run(args: &Join) -> Result<Outcome> {
     let delimiter = args.delimiter.unwrap_or(b'\t');
     let (left_field, right_field) = args.field;
     let mut rows: HashMap<Vec<u8>, Vec<Vec<u8>>> = HashMap::new();
-    each_row(&args.left, left_field, delimiter, &mut |key, row| {
+    each_row(&args.left, left_field, delimiter, |key, row| {
         rows.entry(key.to_vec()).or_default().push(row.to_vec());
+        Ok(())
     })?;
     let mut filter = BlockedBloom::with_rate((rows.len() as u64).max(1), args.fpr)?;
     rows.keys().for_each(|key| {
         filter.insert(key);
     });
 
-    let (mut right_bytes, mut sent_bytes, mut in_vain, mut out) = (0u64, 0u64, 0u64, Vec::new());
-    let mut joined = 0u64;
-    each_row(&args.right, right_field, delimiter, &mut |key, row| {
+    let (mut right_bytes, mut sent_bytes, mut in_vain, mut joined) = (0u64, 0u64, 0u64, 0u64);
+    let mut out = Output::new();
+    let done = each_row(&args.right, right_field, delimiter, |key, row| {
         right_bytes += row.len() as u64 + 1;
         if !filter.contains(key) {
-            return;
+            return Ok(());
         }
         sent_bytes += row.len() as u64 + 1;
         let Some(partners) = rows.get(key) else {
             in_vain += 1;
-            return;
+            return Ok(());
         };
         for left in partners {
-            out.extend_from_slice(left);
-            out.push(delimiter);
-            out.extend_from_slice(row);
-            out.push(b'\n');
             joined += 1;
+            if args.machine.json {
+                out.json(&json!({ "left": bytes(left), "right": bytes(row) }))?;
+            } else {
+                out.write(|out| {
+                    out.write_all(left)?;
+                    out.write_all(&[delimiter])?;
+                    out.write_all(row)?;
+                    out.write_all(b"\n")
+                })?;
+            }
         }
-    })?;
-    print_bytes(&out)?;
+        Ok(())
+    });
     let filter_bytes = codec::to_bytes(&filter).len() as u64;
+    let summary = args.machine.json.then(|| {
+        json!({
+            "rows": joined,
+            "rows_in_vain": in_vain,
+            "bytes_exchanged": filter_bytes + sent_bytes,
+            "bytes_filter": filter_bytes,
+            "bytes_of_everything": right_bytes,
+        })
+    });
+    out.end(done, summary)?;
     say!(
         "{} rows joined; {} exchanged (filter {}, {} rows in vain), sending the right file would take {}",
         integer_text(joined),
@@ -64,8 +84,8 @@ fn each_row(
     path: &Path,
     field: usize,
     delimiter: u8,
-    f: &mut dyn FnMut(&[u8], &[u8]),
-) -> Result<()> {
+    mut f: impl FnMut(&[u8], &[u8]) -> everbloom::error::Result<()>,
+) -> everbloom::error::Result<()> {
     let grammar = Grammar { key: KeyType::Bytes, value: ValueKind::None, end: b'\n', column: None };
     let mut line = 0;
     Lines::new(path, grammar, Passes::Once)?.each(&mut |_, records| {
@@ -73,9 +93,8 @@ fn each_row(
             line += 1;
             let key = column(record.key, field as u32, delimiter)
                 .map_err(|e| e.context(format!("line {line}")))?;
-            f(key, record.key);
+            f(key, record.key)?;
         }
         Ok(())
-    })?;
-    Ok(())
+    })
 }

@@ -17,15 +17,15 @@ mod lab;
 mod plan;
 mod shell;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use everbloom::codec::Opener;
 use everbloom::filter::Filter;
 
 use crate::args::{Args, Verb};
+use crate::output::print;
 use crate::records::secret_key;
-use crate::{Outcome, Result, output_error};
+use crate::{Outcome, Result};
 
 /// Does what was asked.
 pub fn run(args: Args) -> Result<Outcome> {
@@ -50,7 +50,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
         Verb::Catalog(args) => catalog::run(&args),
-        Verb::Demo => demo::run(),
+        Verb::Demo(args) => demo::run(&args),
         Verb::Completions { shell } => shell::completions(shell),
         Verb::Man => shell::man(),
     }
@@ -59,14 +59,4 @@ pub fn run(args: Args) -> Result<Outcome> {
 /// The filter at `path`, to be changed or asked.
 fn opened(path: &Path, key_file: &Option<PathBuf>) -> Result<Box<dyn Filter>> {
     Ok(Opener::new().key(secret_key(key_file)?).open(path)?)
-}
-
-/// Writes text to stdout.
-fn print(text: &str) -> Result<()> {
-    print_bytes(text.as_bytes())
-}
-
-/// Writes bytes to stdout.
-fn print_bytes(bytes: &[u8]) -> Result<()> {
-    io::stdout().write_all(bytes).map_err(output_error)
 }

@@ -9,8 +9,8 @@ use everbloom::variant::{Ability, EntryKind, FalseNegatives, Form, NEEDS, Varian
 use everbloom_lab::{Axis, Chart, Curve, Series};
 use serde_json::{Value, json};
 
-use super::print;
 use crate::args::Plan;
+use crate::output::{print, print_json};
 use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::report::{json as json_report, picture, svg, table};
 use crate::talk::say;
@@ -36,17 +36,51 @@ impl Candidate {
         }
     }
 
+    fn abilities(&self) -> Vec<&'static str> {
+        self.form.abilities.iter().map(|a| a.name()).collect()
+    }
+
     fn bits_per_item(&self) -> f64 {
         self.expect.bits as f64 / self.items as f64
     }
 
+    fn misses(&self) -> bool {
+        self.expect.fnr > 0.0
+    }
+
     /// `None` for filters that may miss members or never err, of which the bound says nothing.
     fn times_bound(&self) -> Option<f64> {
-        if self.expect.fnr > 0.0 {
+        if self.misses() {
             return None;
         }
         let passing = self.expect.fpr + self.expect.undecided;
         bound::times_bound(self.expect.bits as f64, self.items as f64, passing)
+    }
+}
+
+/// What is left to choose by, when what was given is given.
+#[derive(Clone, Copy)]
+enum Aim {
+    FewestBits,
+    LowestRate,
+    MostItems,
+}
+
+impl Aim {
+    fn of(args: &Plan) -> Self {
+        match (args.memory, args.items, args.fpr) {
+            (Some(_), Some(_), None) => Aim::LowestRate,
+            (Some(_), None, _) => Aim::MostItems,
+            _ => Aim::FewestBits,
+        }
+    }
+
+    fn cost(self, c: &Candidate) -> f64 {
+        match self {
+            Aim::FewestBits => c.bits_per_item(),
+            Aim::LowestRate => c.expect.fpr,
+            Aim::MostItems => 1.0 / c.items as f64,
+        }
     }
 }
 
@@ -64,15 +98,10 @@ pub fn run(args: &Plan) -> Result<Outcome> {
             Err(stop) => return Err(stop),
         }
     }
-    // What promises every member comes first; then the better rate where memory is given, and the
-    // fewer bits where it is not.
-    let misses = |c: &Candidate| c.expect.fnr > 0.0;
-    let cost = |c: &Candidate| match (args.memory, args.fpr) {
-        (Some(_), None) => c.expect.fpr,
-        (Some(_), Some(_)) => 1.0 / c.items as f64,
-        _ => c.bits_per_item(),
-    };
-    candidates.sort_by(|a, b| misses(a).cmp(&misses(b)).then(cost(a).total_cmp(&cost(b))));
+    // What promises every member comes first.
+    let aim = Aim::of(args);
+    let by = |a: &Candidate, b: &Candidate| aim.cost(a).total_cmp(&aim.cost(b));
+    candidates.sort_by(|a, b| a.misses().cmp(&b.misses()).then(by(a, b)));
     if candidates.is_empty() {
         let reason =
             refusals.first().cloned().unwrap_or_else(|| "no variant has all the needs".into());
@@ -92,11 +121,12 @@ pub fn run(args: &Plan) -> Result<Outcome> {
             .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
         say!("{}: drawn", path.display());
     }
-    if args.json {
+    if args.machine.json {
         let rows: Vec<Value> = candidates.iter().map(entry).collect();
-        print(&format!("{:#}\n", json!({ "candidates": rows, "refused": refusals })))?;
+        let reason = reason(aim, &candidates);
+        print_json(&json!({ "candidates": rows, "reason": reason, "refused": refusals }))?;
     } else {
-        print(&show(&candidates, &refusals))?;
+        print(&show(aim, &candidates, &refusals))?;
         if args.plot {
             print(&plot(&curves))?;
         }
@@ -139,29 +169,37 @@ fn form_for(variant: &'static Variant, needs: &[String]) -> &'static Form {
 
 fn candidate(args: &Plan, variant: &'static Variant) -> Result<Option<Candidate>> {
     let form = form_for(variant, &args.need);
-    let goal = Goal { items: args.items, fpr: args.fpr, bits: args.memory, ..Goal::default() };
-    let goal = goal.set("form", form.name);
+    let with_form = |goal: Goal| goal.set("form", form.name);
     let expect_at = |goal: &Goal, n: u64| variant.expect(goal, &Load::items(n));
-    let items = match (args.items, args.memory) {
-        (Some(n), _) => n,
-        (None, Some(room)) => most_items(room, &|n| {
-            let goal = Goal::new(n, args.fpr.unwrap_or(DEFAULT_FPR)).set("form", form.name);
-            expect_at(&goal, n).ok().flatten().map(|e| e.bits)
-        })?,
+    let (items, goal) = match (args.items, args.memory) {
+        (Some(n), bits) => (n, Goal { items: Some(n), fpr: args.fpr, bits, ..Goal::default() }),
+        (None, Some(room)) => {
+            let goal = |n: u64| Goal::new(n, args.fpr.unwrap_or(DEFAULT_FPR));
+            let bits = |n: u64| -> Result<Option<u64>> {
+                Ok(expect_at(&with_form(goal(n)), n)?.map(|e| e.bits))
+            };
+            let Some(items) = most_items(room, &bits)? else { return Ok(None) };
+            (items, goal(items))
+        }
         (None, None) => return Err(Stop::Error("how many items? give -n or --memory".to_owned())),
     };
-    let goal = Goal { items: Some(items), ..goal };
+    let goal = with_form(goal);
     let Some(expect) = expect_at(&goal, items)? else { return Ok(None) };
-    let probes = probes(variant, &goal, expect.bits);
+    let probes = probes(variant, &goal, items);
     Ok(Some(Candidate { variant, form, items, expect, probes }))
 }
 
-/// The largest number of items whose filter fits.
-fn most_items(room: u64, bits: &dyn Fn(u64) -> Option<u64>) -> Result<u64> {
-    let fits = |n: u64| bits(n).is_some_and(|b| b <= room);
-    if !fits(1) {
-        return Err(Stop::Error("not even one item fits into the memory".to_owned()));
+/// The largest number of items whose filter fits; none where there is no formula for its size.
+fn most_items(room: u64, bits: &dyn Fn(u64) -> Result<Option<u64>>) -> Result<Option<u64>> {
+    match bits(1)? {
+        None => return Ok(None),
+        Some(least) if least > room => {
+            let least = bytes_text(least.div_ceil(8));
+            return Err(Stop::Error(format!("one item alone takes {least}: give more --memory")));
+        }
+        Some(_) => {}
     }
+    let fits = |n: u64| matches!(bits(n), Ok(Some(bits)) if bits <= room);
     let (mut low, mut high) = (1u64, 2u64);
     while fits(high) && high < 1 << 48 {
         (low, high) = (high, high * 2);
@@ -170,16 +208,20 @@ fn most_items(room: u64, bits: &dyn Fn(u64) -> Option<u64>) -> Result<u64> {
         let middle = low + (high - low) / 2;
         if fits(middle) { low = middle } else { high = middle }
     }
-    Ok(low)
+    Ok(Some(low))
 }
 
-/// Cells looked at per key: what an empty filter of that shape says. Pages that are never touched cost
-/// nothing, but there is no need to map the largest ones.
-fn probes(variant: &'static Variant, goal: &Goal, bits: u64) -> Option<u64> {
-    if bits > 64 << 30 {
-        return None;
-    }
-    let filter = sample::build(variant, goal, &[]).ok()?;
+/// Items of the largest filter that is built to be asked for its probes. A few variants take one probe
+/// more for a small set than for a large one; from here on none was seen to change.
+const LARGE: u64 = 1_000_000;
+
+/// Cells looked at per key: what an empty filter with as many bits per item says. Not one of full size,
+/// since to describe it may mean to look at all of it.
+fn probes(variant: &'static Variant, goal: &Goal, items: u64) -> Option<u64> {
+    let fewer = items.min(LARGE);
+    let scaled = |bits: u64| (bits as f64 / items as f64 * fewer as f64).round() as u64;
+    let goal = Goal { items: Some(fewer), bits: goal.bits.map(scaled), ..goal.clone() };
+    let filter = sample::build(variant, &goal, &[]).ok()?;
     let facts = filter.describe();
     let number = |name: &str| {
         facts.iter().find(|f| f.name == name).and_then(|f| match f.value {
@@ -190,25 +232,25 @@ fn probes(variant: &'static Variant, goal: &Goal, bits: u64) -> Option<u64> {
     number("k").or_else(|| Some(number("k0")? + number("k1")?))
 }
 
-fn show(candidates: &[Candidate], refusals: &[String]) -> String {
+fn show(aim: Aim, candidates: &[Candidate], refusals: &[String]) -> String {
     let rows = candidates.iter().map(|c| {
-        let abilities: Vec<_> = c.form.abilities.iter().map(|a| a.name()).collect();
         vec![
             c.name(),
-            abilities.join(" "),
+            c.abilities().join(" "),
             integer_text(c.items),
             format!("{:.2}", c.bits_per_item()),
             bytes_text(c.expect.bits.div_ceil(8)),
             c.probes.map_or("–".to_owned(), |k| k.to_string()),
             rate_text(c.expect.fpr),
-            if c.expect.fnr > 0.0 { rate_text(c.expect.fnr) } else { "0".to_owned() },
+            if c.misses() { rate_text(c.expect.fnr) } else { "0".to_owned() },
             c.times_bound().map_or("–".to_owned(), |times| format!("{times:.2}")),
         ]
     });
     let header =
         ["variant", "can", "items", "bits/item", "size", "probes", "rate", "misses", "× bound"];
     let mut out = table::table(2, &header, rows.collect()) + "\n";
-    out += &format!("\n{}\n", reason(candidates));
+    let best = candidates[0].variant;
+    out += &format!("\n{}\n{}: {}.\n", reason(aim, candidates), best.name, best.meaning);
     for refusal in refusals {
         out += &format!("not {refusal}\n");
     }
@@ -216,30 +258,33 @@ fn show(candidates: &[Candidate], refusals: &[String]) -> String {
 }
 
 /// Why the first is first.
-fn reason(candidates: &[Candidate]) -> String {
+fn reason(aim: Aim, candidates: &[Candidate]) -> String {
     let best = &candidates[0];
     let promise = match best.form.false_negatives {
         FalseNegatives::Never => "misses no member",
         FalseNegatives::NeverWhile(_) => "misses no member while its condition holds",
-        FalseNegatives::Possible(_) => "does the job, though it may miss members",
+        FalseNegatives::Possible(_) => "does the job, though it may miss members,",
     };
-    let ahead = candidates.get(1).map_or(String::new(), |second| {
-        let share = second.bits_per_item() / best.bits_per_item() - 1.0;
-        let next = second.name();
-        match share {
-            0.005.. => format!("; the next, {next}, takes {:.0} % more bits", share * 100.0),
-            _ => format!("; the next, {next}, takes about as many"),
-        }
-    });
+    let merit = match aim {
+        Aim::FewestBits => "in the fewest bits".to_owned(),
+        Aim::LowestRate => format!("at the lowest rate, {}", rate_text(best.expect.fpr)),
+        Aim::MostItems => format!("with room for the most items, {}", integer_text(best.items)),
+    };
     let bound = best
         .times_bound()
         .map_or(String::new(), |times| format!(", {times:.2} times the lower bound"));
-    format!(
-        "{}: of those that can do it, it {promise} in the fewest bits{bound}{ahead}.\n{}: {}.",
-        best.name(),
-        best.variant.name,
-        best.variant.meaning
-    )
+    let ahead = candidates.get(1).map_or(String::new(), |second| {
+        let share = second.bits_per_item() / best.bits_per_item() - 1.0;
+        let behind = match aim {
+            _ if second.misses() && !best.misses() => "may miss members".to_owned(),
+            Aim::FewestBits if share < 0.005 => "takes about as many".to_owned(),
+            Aim::FewestBits => format!("takes {:.0} % more bits", share * 100.0),
+            Aim::LowestRate => format!("errs at {}", rate_text(second.expect.fpr)),
+            Aim::MostItems => format!("holds {}", integer_text(second.items)),
+        };
+        format!("; the next, {}, {behind}", second.name())
+    });
+    format!("{}: of those that can do it, it {promise} {merit}{bound}{ahead}.", best.name())
 }
 
 fn entry(c: &Candidate) -> Value {
@@ -247,6 +292,7 @@ fn entry(c: &Candidate) -> Value {
         "slug": c.variant.slug,
         "form": c.form.name,
         "entry": c.variant.entry,
+        "abilities": c.abilities(),
         "items": c.items,
         "bits": c.expect.bits,
         "bits_per_item": c.bits_per_item(),
@@ -265,9 +311,8 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
             "plan for what? give -n and -p, -n and --memory, --memory and -p, or --need".to_owned(),
         ));
     }
-    if args.json {
-        let entries: Vec<Value> = variants.iter().map(|v| json_report::variant(v)).collect();
-        print(&format!("{:#}\n", Value::Array(entries)))?;
+    if args.machine.json {
+        print_json(&variants.iter().map(|v| json_report::variant(v)).collect())?;
     } else {
         let row = |v: &&&Variant| {
             vec![v.slug.to_owned(), v.name.to_owned(), v.needs.join(", "), v.meaning.to_owned()]

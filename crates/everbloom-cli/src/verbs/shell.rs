@@ -2,8 +2,8 @@
 
 use clap::CommandFactory as _;
 
-use super::print;
 use crate::args::Args;
+use crate::output::print;
 use crate::{Outcome, Result, Stop};
 
 pub fn completions(shell: clap_complete::Shell) -> Result<Outcome> {

@@ -16,6 +16,7 @@ pub struct Shape {
 }
 
 /// A rate as it was predicted and measured.
+#[derive(Clone, Copy, Debug)]
 pub struct Rate {
     pub predicted: f64,
     pub measured: f64,

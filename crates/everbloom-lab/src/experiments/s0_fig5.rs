@@ -4,7 +4,7 @@ use everbloom::error::Result;
 use everbloom::theory::counting as theory;
 use everbloom::theory::tail;
 
-use super::counters::{self, K, PER_KEY};
+use super::highest::{self, K, PER_KEY};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {
@@ -35,7 +35,7 @@ fn look(lab: &Lab, log_m: u32, runs: u64) -> Result<Seen> {
     let m = 1 << log_m;
     let tails = lab.runs(runs, |seed| {
         let mut reached = [0u64; 17];
-        for count in counters::filled(m, seed).counters().iter() {
+        for count in highest::filled(m, seed).counters().iter() {
             reached[count as usize] += 1;
         }
         // From how many hold j to how many hold at least j.
@@ -78,10 +78,10 @@ fn any_counter(seen: &[Seen]) -> Chart {
     for (one, (log_m, _)) in seen.iter().zip(SIZES) {
         let all = || (1..=LAST).map(|j| j as f64);
         let mut exact = Series::new(format!("exact, m = 2^{log_m}"), all(), |j| {
-            counters::some_reaches(one.m, j as u64)
+            highest::some_reaches(one.m, j as u64)
         });
         for j in 1..LAST {
-            let predicted = counters::some_reaches(one.m, j);
+            let predicted = highest::some_reaches(one.m, j);
             if predicted * one.runs as f64 >= EVENTS {
                 let measured = one.filters[j as usize] as f64 / one.runs as f64;
                 exact.point(j as f64, predicted, measured, Bound::share(predicted, one.runs));
@@ -105,12 +105,12 @@ fn any_counter(seen: &[Seen]) -> Chart {
 fn one_counter(seen: &Seen) -> Chart {
     let (m, n) = (seen.m, seen.m / PER_KEY);
     let all = || (1..=LAST).map(|j| j as f64);
-    let mut exact = Series::new("exact (13)", all(), |j| counters::counter_reaches(m, j as u64));
+    let mut exact = Series::new("exact (13)", all(), |j| highest::counter_reaches(m, j as u64));
     // Counters of one filter compete for its throws, so their number varies less than that of
     // independent trials.
     let trials = seen.runs * m;
     for j in 1..LAST {
-        let predicted = counters::counter_reaches(m, j);
+        let predicted = highest::counter_reaches(m, j);
         if predicted * trials as f64 >= EVENTS {
             let measured = seen.counters[j as usize] as f64 / trials as f64;
             exact.point(j as f64, predicted, measured, Bound::share(predicted, trials));
@@ -139,7 +139,7 @@ fn constants(seen: &[Seen]) -> Rows {
     for (one, (log_m, _)) in seen.iter().zip(SIZES) {
         for j in 1..LAST {
             let bound = theory::max_at_least_bound_optimal(one.m, j);
-            let expected = counters::some_reaches(one.m, j) * one.runs as f64;
+            let expected = highest::some_reaches(one.m, j) * one.runs as f64;
             if bound < 1.0 && expected >= EVENTS {
                 let measured = one.filters[j as usize] as f64 / one.runs as f64;
                 let label = format!("some of 2^{log_m} reaches {j}: at most");
@@ -164,7 +164,7 @@ fn few_counters(lab: &Lab) -> Result<(f64, u64)> {
     let batches = lab.scaled(150);
     let reached = lab.runs(batches, |seed| {
         let high = |i: &u64| {
-            let filter = counters::filled(FEW, seed.wrapping_add(*i));
+            let filter = highest::filled(FEW, seed.wrapping_add(*i));
             filter.counters().iter().any(|count| count >= FEW_J)
         };
         Ok((0..BATCH).filter(high).count())
@@ -174,7 +174,7 @@ fn few_counters(lab: &Lab) -> Result<(f64, u64)> {
 }
 
 fn errata(report: Report, small: &Seen, (few, filters): (f64, u64)) -> Report {
-    let (n, truth) = (FEW / PER_KEY, counters::some_reaches(FEW, FEW_J));
+    let (n, truth) = (FEW / PER_KEY, highest::some_reaches(FEW, FEW_J));
     let printed = FEW as f64 * theory::cell_pmf(FEW, n, K, FEW_J);
     let report = report.erratum(
         "S0 under eq. 13",
@@ -186,7 +186,7 @@ fn errata(report: Report, small: &Seen, (few, filters): (f64, u64)) -> Report {
         [truth, few],
         Bound::share(truth, filters),
     );
-    let reaches = |j| counters::some_reaches(small.m, j);
+    let reaches = |j| highest::some_reaches(small.m, j);
     report.erratum(
         "S0 eq. 17",
         [

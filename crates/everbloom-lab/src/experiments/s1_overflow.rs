@@ -5,7 +5,7 @@ use everbloom::error::Result;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::counting as theory;
 
-use super::counters::{self, K, PER_KEY};
+use super::highest::{self, K, PER_KEY};
 use crate::bound::mean_and_sd;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
@@ -44,7 +44,7 @@ fn run(lab: &Lab) -> Result<Report> {
 
 /// Mean and standard deviation of the highest counter.
 fn expected_highest(m: u64) -> (f64, f64) {
-    let tail = |j: u64| counters::some_reaches(m, j);
+    let tail = |j: u64| highest::some_reaches(m, j);
     let mean: f64 = (1..=30).map(tail).sum();
     let square: f64 = (1..=30).map(|j| (2 * j - 1) as f64 * tail(j)).sum();
     (mean, (square - mean * mean).max(0.0).sqrt())
@@ -56,7 +56,7 @@ fn highest(lab: &Lab) -> Result<Chart> {
     for (log_m, quick) in SIZES {
         let (m, runs) = (1 << log_m, lab.scaled(quick));
         let seen = lab.runs(runs, |seed| {
-            let filter = counters::filled(m, seed);
+            let filter = highest::filled(m, seed);
             Ok(filter.counters().iter().max().unwrap_or(0) as f64)
         })?;
         let (predicted, sd) = expected_highest(m);
@@ -85,7 +85,7 @@ const HISTORY: [u64; 5] = [1, 2, 4, 8, 16];
 
 /// After which of 16 sets, each replacing the one before, some counter first reached [`HEIGHT`].
 fn first_crossing(seed: u64) -> Result<Option<u64>> {
-    let mut filter = counters::empty(COUNTERS, seed);
+    let mut filter = highest::empty(COUNTERS, seed);
     let mut keys = Generator::new(seed);
     let mut set: Vec<u64> = Vec::new();
     for t in 1..=HISTORY[4] {
@@ -106,7 +106,7 @@ fn first_crossing(seed: u64) -> Result<Option<u64>> {
 fn history(lab: &Lab) -> Result<Chart> {
     let runs = lab.scaled(2500);
     let crossings = lab.runs(runs, first_crossing)?;
-    let one = counters::some_reaches(COUNTERS, HEIGHT);
+    let one = highest::some_reaches(COUNTERS, HEIGHT);
     let sets = || (1..=16).map(f64::from);
     let mut exact = Series::new("exact", sets(), |t| 1.0 - (1.0 - one).powf(t));
     for t in HISTORY {
@@ -115,7 +115,7 @@ fn history(lab: &Lab) -> Result<Chart> {
         let measured = crossed as f64 / runs as f64;
         exact.point(t as f64, predicted, measured, Bound::share(predicted, runs));
     }
-    let single = counters::counter_reaches(COUNTERS, HEIGHT);
+    let single = highest::counter_reaches(COUNTERS, HEIGHT);
     let union = Series::new("m·t·P(c ≥ j)", sets(), |t| COUNTERS as f64 * t * single);
     Ok(Chart {
         id: "b".into(),

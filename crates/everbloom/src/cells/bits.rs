@@ -151,6 +151,12 @@ impl Bits {
         &self.words
     }
 
+    /// The words, writable. Bits beyond the last must stay zero.
+    #[inline]
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        self.words.make_mut()
+    }
+
     /// The bits as whole blocks of `W` words; what does not fill one is left out.
     #[inline]
     pub(crate) fn blocks<const W: usize>(&self) -> &[[u64; W]] {
@@ -188,10 +194,10 @@ impl AtomicBits {
         self.words.get()[(i / 64) as usize].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
     }
 
-    /// The words of block `i`, if all are blocks of eight.
+    /// The bits as whole blocks of eight words; what does not fill one is left out.
     #[inline]
-    pub(crate) fn block(&self, i: usize) -> &[AtomicU64; 8] {
-        &self.words.get().as_chunks().0[i]
+    pub(crate) fn blocks(&self) -> &[[AtomicU64; 8]] {
+        self.words.get().as_chunks().0
     }
 
     /// Sets the bit at `i`; true if it was zero. Tests first: a set bit costs no exclusive access to

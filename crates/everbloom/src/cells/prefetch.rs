@@ -18,3 +18,16 @@ pub(crate) fn prefetch(address: *const u8) {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;
 }
+
+/// Asks for the cache line at `address` as its only owner, to be written.
+#[inline(always)]
+pub(crate) fn prefetch_to_write(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: as above.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_ET0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    prefetch(address);
+}

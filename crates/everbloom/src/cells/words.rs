@@ -18,8 +18,13 @@ use memmap2::{Advice, Mmap, MmapMut};
 
 use crate::error::{Error, Result};
 
-/// Arrays from this many bytes on are allocated in pages and ask for huge ones.
-pub const HUGE_FROM: usize = 2 << 20;
+/// Arrays from this many bytes on are allocated in pages and ask for huge ones: half of one is in use then
+/// at least.
+pub const HUGE_FROM: usize = HUGE_PAGE / 2;
+
+/// A huge page of the common processors. Mappings are whole multiples of it, so that the system aligns them
+/// to it and the last part gets one, too.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// One cache line.
 #[derive(Clone, Copy)]
@@ -79,7 +84,7 @@ impl Words {
     }
 
     fn pages(len: usize) -> std::io::Result<Self> {
-        let mut map = MmapMut::map_anon(len * 8)?;
+        let mut map = MmapMut::map_anon((len * 8).next_multiple_of(HUGE_PAGE))?;
         // Advice may be refused (no huge pages on this system); the array works all the same.
         let huge = map.advise(Advice::HugePage).is_ok();
         let start = map.as_mut_ptr().cast();

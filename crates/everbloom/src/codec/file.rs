@@ -478,7 +478,7 @@ pub(super) fn push_head(out: &mut Vec<u8>, magic: [u8; 8], variant: &Variant, he
     out.extend_from_slice(&variant.id.to_le_bytes());
     out.extend_from_slice(&(head.hasher.id() as u16).to_le_bytes());
     let rate = |rate: Option<f64>| rate.map_or(NO_RATE, f64::to_bits);
-    let words = [head.hasher.seed(), head.items, rate(head.fpr), rate(head.fnr)];
+    let words = [head.hasher.seed(), head.items.min(MAX_ITEMS), rate(head.fpr), rate(head.fnr)];
     words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
 }
 

@@ -5,6 +5,9 @@
 /// Integers are their little-endian bytes, so `42u64` and those eight bytes are one key under every
 /// hash. `std::hash::Hash` is not used: its output is not stable between versions of Rust.
 pub trait Key {
+    /// The number of bytes, where it is the same for all keys of the type: hashing is then compiled for it.
+    const LENGTH: Option<usize> = None;
+
     /// Calls `f` with the key's bytes.
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R;
 }
@@ -38,6 +41,8 @@ impl Key for Vec<u8> {
 }
 
 impl<const N: usize> Key for [u8; N] {
+    const LENGTH: Option<usize> = Some(N);
+
     #[inline]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         f(self)
@@ -45,6 +50,8 @@ impl<const N: usize> Key for [u8; N] {
 }
 
 impl<K: Key + ?Sized> Key for &K {
+    const LENGTH: Option<usize> = K::LENGTH;
+
     #[inline]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         (**self).with_bytes(f)
@@ -54,6 +61,8 @@ impl<K: Key + ?Sized> Key for &K {
 macro_rules! integer_keys {
     ($($int:ty)*) => {$(
         impl Key for $int {
+            const LENGTH: Option<usize> = Some(size_of::<$int>());
+
             #[inline]
             fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
                 f(&self.to_le_bytes())

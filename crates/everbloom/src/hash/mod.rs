@@ -190,25 +190,37 @@ impl Hasher {
     }
 
     /// The digest of a key.
-    ///
-    /// Inlined with the hashes of the fastest filters, so that a key of known length costs a few
-    /// instructions and a loop over keys asks only once which hash it is; the others are a call away.
     #[inline(always)]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        self.digest_usually(HashId::Fold64, key)
+    }
+
+    /// The digest of a key, fastest if this hasher is of the `usual` kind and the key has eight bytes, or
+    /// another number known to the compiler: those cases are inlined, so that they cost a few instructions
+    /// and a loop over keys has room to overlap them. The others are a call away.
+    #[inline(always)]
+    pub(crate) fn digest_usually<K: Key + ?Sized>(&self, usual: HashId, key: &K) -> Digest {
         key.with_bytes(
             #[inline(always)]
-            |bytes| match (self.id, <[u8; 8]>::try_from(bytes)) {
-                (HashId::Fold64, Ok(word)) => {
+            |bytes| match <[u8; 8]>::try_from(bytes) {
+                Ok(word) if self.id == usual && usual == HashId::Fold64 => {
                     fold::digest_word(u64::from_le_bytes(word), self.start)
                 }
-                (HashId::Xxh64, Ok(word)) => {
+                Ok(word) if self.id == usual && usual == HashId::Xxh64 => {
                     widen(xxh64::of_word(u64::from_le_bytes(word), self.seed))
                 }
-                _ => self.digest_bytes(bytes),
+                Err(_) if K::LENGTH.is_some() && self.id == usual && usual == HashId::Fold64 => {
+                    fold::digest(bytes, self.seed)
+                }
+                _ => {
+                    rarely();
+                    self.digest_bytes(bytes)
+                }
             },
         )
     }
 
+    #[inline(never)]
     fn digest_bytes(&self, bytes: &[u8]) -> Digest {
         match self.id {
             HashId::Fold64 => fold::digest(bytes, self.seed),
@@ -252,6 +264,11 @@ impl fmt::Debug for Hasher {
         write!(f, "{}:{:016x}", self.id, self.seed)
     }
 }
+
+/// Tells the compiler that it need not keep registers free for what follows.
+#[inline]
+#[cold]
+fn rarely() {}
 
 /// A 64-bit hash as a digest; the second word adds no entropy, only spread.
 #[inline]

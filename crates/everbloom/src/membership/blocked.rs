@@ -28,12 +28,12 @@
 //! **Use it** when the filter is larger than the cache and speed counts. **Don't** for rates below
 //! 10⁻⁵, where crowded blocks cost more bits than the misses are worth.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod atomic;
 
 pub use super::patterns::fpr_patterns;
 use super::patterns::{Patterns, TABLE_BITS, distinct};
 use crate::bulk;
-use crate::cells::{AtomicBits, Bits, lanes};
+use crate::cells::{Bits, lanes};
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
@@ -42,14 +42,13 @@ use crate::filter::{
 };
 use crate::hash::{Digest, HashId, Hasher, Key};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
-use crate::probe::{
-    Blocked, FIELD, FIRST_FIELD, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word,
-};
+use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{blocked as theory, bloom};
 use crate::variant::{
     Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
 };
+pub use atomic::AtomicBlocked;
 
 /// A set in blocks of bits, all probes of a key in one of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,13 +142,12 @@ impl BlockedBloom {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest(key);
-        let new = if self.one_round() {
-            let lines = self.bits.blocks_mut();
-            lanes::line_set(&mut lines[lanes::line_of(digest, lines.len() as u64)], digest.h2)
+        let new = if self.probe.is_one_word() {
+            lanes::line_set(lanes::line_mut(self.bits.blocks_mut(), digest), digest.h2)
         } else {
             self.set_otherwise(digest)
         };
-        self.head.count(1);
+        self.head.count_one();
         if new { Seen::New } else { Seen::Maybe }
     }
 
@@ -157,25 +155,18 @@ impl BlockedBloom {
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest(key);
-        if self.one_round() {
-            let lines = self.bits.blocks();
-            lanes::line_has(&lines[lanes::line_of(digest, lines.len() as u64)], digest.h2)
+        if self.probe.is_one_word() {
+            lanes::line_has(lanes::line(self.bits.blocks(), digest), digest.h2)
         } else {
             self.has_otherwise(digest)
         }
     }
 
-    /// Whether all bits of a key are named by one word: the case that is inlined into loops over keys.
-    #[inline]
-    fn one_round(&self) -> bool {
-        self.probe.inside() == Inside::Lanes && self.k() == LANES_PER_BLOCK as u32
-    }
-
+    #[cold]
     #[inline(never)]
     fn set_otherwise(&mut self, digest: Digest) -> bool {
         if self.probe.inside() == Inside::Lanes {
-            let (k, lines) = (self.k(), self.bits.blocks_mut());
-            let line = &mut lines[lanes::line_of(digest, lines.len() as u64)];
+            let (k, line) = (self.k(), lanes::line_mut(self.bits.blocks_mut(), digest));
             let rounds = 0..k / LANES_PER_BLOCK as u32;
             rounds.fold(false, |new, r| new | lanes::line_set(line, round_word(digest.h2, r)))
         } else if let Some(patterns) = &self.patterns {
@@ -187,11 +178,11 @@ impl BlockedBloom {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn has_otherwise(&self, digest: Digest) -> bool {
         if self.probe.inside() == Inside::Lanes {
-            let lines = self.bits.blocks();
-            let line = &lines[lanes::line_of(digest, lines.len() as u64)];
+            let line = lanes::line(self.bits.blocks(), digest);
             let mut rounds = 0..self.k() / LANES_PER_BLOCK as u32;
             rounds.all(|round| lanes::line_has(line, round_word(digest.h2, round)))
         } else if let Some(patterns) = &self.patterns {
@@ -203,7 +194,9 @@ impl BlockedBloom {
 
     /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        bulk::insert_many(self, keys);
+        let hasher = self.head.hasher.clone();
+        self.set_all(keys.iter().map(|key| hasher.digest(key)));
+        self.head.count(keys.len() as u64);
     }
 
     /// Whether each of many keys may be a member, in their order: several times as fast as one by one
@@ -216,7 +209,51 @@ impl BlockedBloom {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
-        bulk::contains_many(self, keys)
+        if !lanes::worth_it(self.bits.words().len()) {
+            return keys.iter().map(|key| self.contains(key)).collect();
+        }
+        let mut found = vec![false; keys.len()];
+        self.have(keys.iter().map(|key| self.head.hasher.digest(key)), &mut found);
+        found
+    }
+
+    /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
+    /// memory of as many filters as there are cores.
+    pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
+        let (head, m) = (&self.head, self.bits.len());
+        let empty = || Self {
+            head: head.clone(),
+            probe: self.probe.clone(),
+            patterns: self.patterns.clone(),
+            bits: Bits::new(m),
+        };
+        let parts = bulk::on_all_cores(keys, empty, Self::insert_many);
+        parts.iter().for_each(|part| self.bits.union(&part.bits));
+        self.head.count(keys.len() as u64);
+    }
+
+    /// Sets the bits of every digest.
+    #[inline]
+    fn set_all(&mut self, digests: impl Iterator<Item = Digest>) {
+        if self.probe.inside() == Inside::Lanes {
+            let rounds = self.k() / LANES_PER_BLOCK as u32;
+            lanes::lines_set(self.bits.blocks_mut(), rounds, digests);
+        } else {
+            digests.for_each(|digest| {
+                self.set_otherwise(digest);
+            });
+        }
+    }
+
+    /// Writes for each digest whether all its bits are set.
+    #[inline]
+    fn have(&self, digests: impl Iterator<Item = Digest>, found: &mut [bool]) {
+        if self.probe.inside() == Inside::Lanes {
+            let rounds = self.k() / LANES_PER_BLOCK as u32;
+            lanes::lines_have(self.bits.blocks(), rounds, digests, found);
+        } else {
+            found.iter_mut().zip(digests).for_each(|(f, digest)| *f = self.has_otherwise(digest));
+        }
     }
 
     /// Forgets every key.
@@ -353,88 +390,6 @@ const MOST_K: u32 = 64;
 
 /// Most bits per key that planning spends.
 const MOST_BITS: f64 = 1000.0;
-
-/// The twin of [`BlockedBloom`] in lanes whose inserts take `&self`: same bits, same file.
-///
-/// ```
-/// use everbloom::membership::BlockedBloom;
-///
-/// let shared = BlockedBloom::with_rate(1000, 0.01)?.into_atomic()?;
-/// std::thread::scope(|s| {
-///     s.spawn(|| shared.insert("left"));
-///     s.spawn(|| shared.insert("right"));
-/// });
-/// let filter = shared.into_blocked();
-/// assert!(filter.contains("left") && filter.contains("right"));
-/// # Ok::<(), everbloom::error::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct AtomicBlocked {
-    head: Head,
-    probe: Blocked,
-    bits: AtomicBits,
-}
-
-impl AtomicBlocked {
-    /// Inserts a key. Lanes that have their bit already are only read, so that a line that is full of it
-    /// stays shared between cores; one branch a key asks which are left.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let line = self.bits.block(self.probe.block_of(digest) as usize);
-        let mut new = false;
-        for round in 0..self.probe.k() / LANES_PER_BLOCK as u32 {
-            new |= set_lanes(line, round_word(digest.h2, round));
-        }
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
-        let line = self.bits.block(self.probe.block_of(digest) as usize);
-        let rounds = 0..self.probe.k() / LANES_PER_BLOCK as u32;
-        rounds.into_iter().all(|round| missing_lanes(line, round_word(digest.h2, round)) == 0)
-    }
-
-    /// The filter for one owner again. Items come from the fill: counting them would make every insert
-    /// write to one shared cache line.
-    pub fn into_blocked(self) -> BlockedBloom {
-        let bits = self.bits.into_plain();
-        let mut filter = BlockedBloom { head: self.head, probe: self.probe, patterns: None, bits };
-        if let Some(n) = filter.cardinality() {
-            filter.head.items = n.round() as u64;
-        }
-        filter
-    }
-}
-
-/// The bit of a lane that a word names.
-#[inline]
-fn lane_bit(word: u64, lane: usize) -> u64 {
-    1 << (word >> (FIRST_FIELD + FIELD * lane as u32) & 63)
-}
-
-/// A bit for every lane that lacks its own.
-#[inline]
-fn missing_lanes(line: &[AtomicU64; 8], word: u64) -> u32 {
-    let lacks = |lane: usize| line[lane].load(Ordering::Relaxed) & lane_bit(word, lane) == 0;
-    (0..8).fold(0, |missing, lane| missing | u32::from(lacks(lane)) << lane)
-}
-
-#[inline]
-fn set_lanes(line: &[AtomicU64; 8], word: u64) -> bool {
-    let mut missing = missing_lanes(line, word);
-    let mut new = false;
-    while missing != 0 {
-        let lane = missing.trailing_zeros() as usize & 7;
-        let bit = lane_bit(word, lane);
-        new |= line[lane].fetch_or(bit, Ordering::Relaxed) & bit == 0;
-        missing &= missing - 1;
-    }
-    new
-}
 
 /// Number and size of the blocks, probes, and size of the table of patterns if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -709,35 +664,14 @@ keyed!(BlockedBloom: Insert, Union);
 
 impl BulkInsert for BlockedBloom {
     fn insert_digests(&mut self, digests: &[Digest]) {
-        let rounds = self.k() / LANES_PER_BLOCK as u32;
-        if self.probe.inside() == Inside::Lanes {
-            lanes::lines_set(self.bits.blocks_mut(), rounds, digests);
-        } else if let Some(patterns) = &self.patterns {
-            let words = self.words();
-            for digest in digests {
-                let block = self.probe.block_of(*digest);
-                self.bits.set_mask(block * words, patterns.of(*digest));
-            }
-        } else {
-            for digest in digests {
-                self.probe.indices(*digest).for_each(|i| {
-                    self.bits.set(i);
-                });
-            }
-        }
+        self.set_all(digests.iter().copied());
         self.head.count(digests.len() as u64);
     }
 }
 
 impl Bulk for BlockedBloom {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        let rounds = self.k() / LANES_PER_BLOCK as u32;
-        if self.probe.inside() == Inside::Lanes {
-            return lanes::lines_have(self.bits.blocks(), rounds, digests, found);
-        }
-        for (digest, found) in digests.iter().zip(found) {
-            *found = self.has_otherwise(*digest);
-        }
+        self.have(digests.iter().copied(), found);
     }
 }
 

@@ -18,7 +18,7 @@
 //! space is dear.
 
 use crate::bulk;
-use crate::cells::{AtomicBits, Bits};
+use crate::cells::{AtomicBits, Bits, scattered};
 use crate::codec::state;
 use crate::error::Result;
 use crate::filter::{
@@ -75,13 +75,10 @@ impl Bloom {
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest(key);
         let new = match &self.probe {
-            Probe::Ring(ring) => {
-                let bits = &mut self.bits;
-                ring.indices(digest).fold(false, |new, i| new | bits.set(i))
-            }
+            Probe::Ring(ring) => scattered::set_all(&mut self.bits, ring, digest),
             _ => self.set_otherwise(digest),
         };
-        self.head.count(1);
+        self.head.count_one();
         if new { Seen::New } else { Seen::Maybe }
     }
 
@@ -91,11 +88,12 @@ impl Bloom {
         let digest = self.head.hasher.digest(key);
         match &self.probe {
             // The scheme of large filters is inlined into loops over keys, the others are a call away.
-            Probe::Ring(ring) => ring.indices(digest).all(|i| self.bits.get(i)),
+            Probe::Ring(ring) => scattered::all_set(&self.bits, ring, digest),
             _ => self.has_otherwise(digest),
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn set_otherwise(&mut self, digest: Digest) -> bool {
         let (bits, mut new) = (&mut self.bits, false);
@@ -103,6 +101,7 @@ impl Bloom {
         new
     }
 
+    #[cold]
     #[inline(never)]
     fn has_otherwise(&self, digest: Digest) -> bool {
         self.probe.all(digest, |i| self.bits.get(i))
@@ -110,13 +109,31 @@ impl Bloom {
 
     /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        bulk::insert_many(self, keys);
+        if bulk::worth_it(&self.bits) {
+            return bulk::insert_many(self, keys);
+        }
+        keys.iter().for_each(|key| {
+            self.insert(key);
+        });
+    }
+
+    /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
+    /// memory of as many filters as there are cores.
+    pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
+        let (head, m) = (&self.head, self.bits.len());
+        let empty = || Self { head: head.clone(), probe: self.probe.clone(), bits: Bits::new(m) };
+        let parts = bulk::on_all_cores(keys, empty, Self::insert_many);
+        parts.iter().for_each(|part| self.bits.union(&part.bits));
+        self.head.count(keys.len() as u64);
     }
 
     /// Whether each of many keys may be a member, in their order: several times as fast as one by one
     /// where the filter is larger than the cache.
     pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
-        bulk::contains_many(self, keys)
+        if bulk::worth_it(&self.bits) {
+            return bulk::contains_many(self, keys);
+        }
+        keys.iter().map(|key| self.contains(key)).collect()
     }
 
     /// Forgets every key.

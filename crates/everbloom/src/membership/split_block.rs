@@ -107,30 +107,47 @@ impl SplitBlock {
     /// Inserts a key.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let halves = self.bits.blocks_mut();
-        let half = &mut halves[lanes::half_of(digest, halves.len() as u64)];
+        let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
+        let half = lanes::half_mut(self.bits.blocks_mut(), digest);
         let new = lanes::half_set(half, digest.h1 as u32);
-        self.head.count(1);
+        self.head.count_one();
         if new { Seen::New } else { Seen::Maybe }
     }
 
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
-        let halves = self.bits.blocks();
-        lanes::half_has(&halves[lanes::half_of(digest, halves.len() as u64)], digest.h1 as u32)
+        let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
+        lanes::half_has(lanes::half(self.bits.blocks(), digest), digest.h1 as u32)
     }
 
     /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        bulk::insert_many(self, keys);
+        let hasher = self.head.hasher.clone();
+        let digests = keys.iter().map(|key| hasher.digest_usually(HashId::Xxh64, key));
+        lanes::halves_set(self.bits.blocks_mut(), digests);
+        self.head.count(keys.len() as u64);
+    }
+
+    /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
+    /// memory of as many filters as there are cores.
+    pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
+        let (head, m) = (&self.head, self.bits.len());
+        let empty = || Self { head: head.clone(), bits: Bits::new(m) };
+        let parts = bulk::on_all_cores(keys, empty, Self::insert_many);
+        parts.iter().for_each(|part| self.bits.union(&part.bits));
+        self.head.count(keys.len() as u64);
     }
 
     /// Whether each of many keys may be a member, in their order.
     pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
-        bulk::contains_many(self, keys)
+        if !lanes::worth_it(self.bits.words().len()) {
+            return keys.iter().map(|key| self.contains(key)).collect();
+        }
+        let mut found = vec![false; keys.len()];
+        let digests = keys.iter().map(|key| self.head.hasher.digest_usually(HashId::Xxh64, key));
+        lanes::halves_have(self.bits.blocks(), digests, &mut found);
+        found
     }
 
     /// Number of blocks.
@@ -311,7 +328,7 @@ impl Filter for SplitBlock {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.head.hasher.digest(key);
+        let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
         let start = lanes::half_of(digest, self.blocks()) as u64 * BLOCK;
         let bit = |(lane, salt): (u64, &u32)| {
             start + lane * WORD + u64::from((digest.h1 as u32).wrapping_mul(*salt) >> 27)
@@ -325,14 +342,14 @@ keyed!(SplitBlock: Insert, Union);
 
 impl BulkInsert for SplitBlock {
     fn insert_digests(&mut self, digests: &[Digest]) {
-        lanes::halves_set(self.bits.blocks_mut(), digests);
+        lanes::halves_set(self.bits.blocks_mut(), digests.iter().copied());
         self.head.count(digests.len() as u64);
     }
 }
 
 impl Bulk for SplitBlock {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        lanes::halves_have(self.bits.blocks(), digests, found);
+        lanes::halves_have(self.bits.blocks(), digests.iter().copied(), found);
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Blocked {
     block: u64,
     k: u32,
     inside: Inside,
+    /// Whether one word names all bits: one round in lanes. Computed once, asked with every key.
+    one_word: bool,
 }
 
 impl Blocked {
@@ -53,14 +55,15 @@ impl Blocked {
                  and all cells together stay below 2^64"
             )));
         }
-        Ok(Self { blocks, block, k, inside: Inside::Anywhere })
+        Ok(Self { blocks, block, k, inside: Inside::Anywhere, one_word: false })
     }
 
     /// `rounds` indices in each of the eight 64-cell lanes of one of `blocks` > 0 lines.
     pub fn in_lanes(blocks: u64, rounds: u32) -> Result<Self> {
         let line = LANES * 64;
         let k = rounds.saturating_mul(LANES as u32);
-        Ok(Self { inside: Inside::Lanes, ..Self::new(blocks, line, k)? })
+        let one_word = rounds == 1;
+        Ok(Self { inside: Inside::Lanes, one_word, ..Self::new(blocks, line, k)? })
     }
 
     /// Number of cells in all blocks.
@@ -86,6 +89,12 @@ impl Blocked {
     /// How indices are drawn inside a block.
     pub fn inside(&self) -> Inside {
         self.inside
+    }
+
+    /// Whether one word names all bits of a key: one round in lanes.
+    #[inline]
+    pub(crate) fn is_one_word(&self) -> bool {
+        self.one_word
     }
 
     /// The permanent number of the scheme.

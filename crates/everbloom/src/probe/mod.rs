@@ -34,7 +34,7 @@ pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use residues::{MAX_PARTS, Residues};
 pub use ring::Ring;
-pub(crate) use ring::Walk;
+pub(crate) use ring::{Walk, grown};
 pub use subset::subset;
 
 use smallvec::SmallVec;

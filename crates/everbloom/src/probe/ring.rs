@@ -47,6 +47,18 @@ impl Ring {
         Walk { x: digest.h1, y: digest.h2, step: STEP }
     }
 
+    /// Where a key's way stands after `steps` steps: y has grown by STEP, 2·STEP and so on, and x by the
+    /// sums of that.
+    #[inline]
+    pub(crate) fn walk_after(&self, digest: Digest, steps: u64) -> Walk {
+        let (x, y) = (digest.h1, digest.h2);
+        Walk {
+            x: x.wrapping_add(y.wrapping_mul(steps)).wrapping_add(grown(steps)),
+            y: y.wrapping_add((steps * (steps + 1) / 2).wrapping_mul(STEP)),
+            step: (steps + 1).wrapping_mul(STEP),
+        }
+    }
+
     /// The next index of a walk.
     #[inline]
     pub(crate) fn step(&self, walk: &mut Walk) -> u64 {
@@ -56,6 +68,11 @@ impl Ring {
         walk.step = walk.step.wrapping_add(STEP);
         index
     }
+}
+
+/// (i+1 choose 3)·STEP: what the growing of the step has added to x after i steps.
+pub(crate) const fn grown(i: u64) -> u64 {
+    ((i + 1) * i * i.saturating_sub(1) / 6).wrapping_mul(STEP)
 }
 
 /// A key's way through its indices, one at a time.

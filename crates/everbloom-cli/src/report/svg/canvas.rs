@@ -103,6 +103,8 @@ pub struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
+    /// Between the ticks of a linear scale.
+    step: f64,
     from: f64,
     to: f64,
 }
@@ -115,11 +117,12 @@ impl Ruler {
         let (low, high) = placed
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
+        let mut step = 1.0;
         let (low, high) = match scale {
             // An axis that starts near zero starts at zero.
             Scale::Linear => {
                 let low = if low > 0.0 && low < 0.4 * high { 0.0 } else { low };
-                let step = step(high - low, low);
+                step = round_step(high - low, low);
                 ((low / step).floor() * step, (high / step - 1e-9).ceil() * step)
             }
             // Whole decades, or as far as the values go where those would be mostly empty.
@@ -127,7 +130,7 @@ impl Ruler {
             Scale::Log => (low - 0.05, high + 0.05),
         };
         let high = if high - low < 1e-12 { low + 1.0 } else { high };
-        Self { scale, low, high, from, to }
+        Self { scale, low, high, step, from, to }
     }
 
     /// The pixel of a value; values outside lie on the end.
@@ -148,10 +151,9 @@ impl Ruler {
     pub fn ticks(&self) -> Vec<(f64, String)> {
         match self.scale {
             Scale::Linear => {
-                let step = step(self.high - self.low, self.low);
-                let first = (self.low / step).round() as i64;
-                let last = (self.high / step).round() as i64;
-                (first..=last).map(|i| i as f64 * step).map(|v| (v, number(v))).collect()
+                let first = (self.low / self.step).round() as i64;
+                let last = (self.high / self.step).round() as i64;
+                (first..=last).map(|i| i as f64 * self.step).map(|v| (v, number(v))).collect()
             }
             Scale::Log => {
                 let decades = self.high - self.low;
@@ -180,7 +182,7 @@ fn place(scale: Scale, value: f64) -> f64 {
 }
 
 /// A round step that makes five to ten ticks of a range.
-fn step(range: f64, low: f64) -> f64 {
+fn round_step(range: f64, low: f64) -> f64 {
     let range = if range > 0.0 { range } else { low.abs().max(1.0) };
     let rough = range / 5.0;
     let power = 10f64.powf(rough.log10().floor());

@@ -20,7 +20,7 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
-use super::prefetch::prefetch;
+use super::prefetch::{prefetch, prefetch_to_write};
 use crate::hash::Digest;
 use crate::probe::{FIELD, FIRST_FIELD, multiply_shift, round_word};
 
@@ -104,74 +104,143 @@ pub(crate) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
 }
 
 /// For each digest whether its line has all bits, in `rounds` rounds of eight.
+#[inline]
 pub(crate) fn lines_have(
     lines: &[[u64; LINE]],
     rounds: u32,
-    digests: &[Digest],
+    digests: impl Iterator<Item = Digest>,
     found: &mut [bool],
 ) {
     fastest!(lines_have(lines, rounds, digests, found));
 }
 
 /// Sets the bits of every digest.
-pub(crate) fn lines_set(lines: &mut [[u64; LINE]], rounds: u32, digests: &[Digest]) {
+#[inline]
+pub(crate) fn lines_set(
+    lines: &mut [[u64; LINE]],
+    rounds: u32,
+    digests: impl Iterator<Item = Digest>,
+) {
     fastest!(lines_set(lines, rounds, digests));
 }
 
 /// [`lines_have`] for half lines.
-pub(crate) fn halves_have(halves: &[[u64; HALF]], digests: &[Digest], found: &mut [bool]) {
+#[inline]
+pub(crate) fn halves_have(
+    halves: &[[u64; HALF]],
+    digests: impl Iterator<Item = Digest>,
+    found: &mut [bool],
+) {
     fastest!(halves_have(halves, digests, found));
 }
 
 /// [`lines_set`] for half lines.
-pub(crate) fn halves_set(halves: &mut [[u64; HALF]], digests: &[Digest]) {
+#[inline]
+pub(crate) fn halves_set(halves: &mut [[u64; HALF]], digests: impl Iterator<Item = Digest>) {
     fastest!(halves_set(halves, digests));
 }
 
-/// The line of a digest among `lines`.
-#[inline]
+/// The place of a digest's line among `lines`.
+#[inline(always)]
 pub(crate) fn line_of(digest: Digest, lines: u64) -> usize {
     multiply_shift(digest.h1, lines) as usize
 }
 
-/// The half line of a digest among `halves`: the high half of the hash, spread by multiply-shift in 64
-/// bits, as the Parquet specification has it.
-#[inline]
+/// The place of a digest's half line among `halves`: the high half of the hash, spread by multiply-shift
+/// in 64 bits, as the Parquet specification has it.
+#[inline(always)]
 pub(crate) fn half_of(digest: Digest, halves: u64) -> usize {
     (((digest.h1 >> 32) * halves) >> 32) as usize
 }
 
-/// Keys in flight. A core has 10 to 16 buffers for missing lines, and the next level some more; beyond
-/// 32 nothing is gained, and the first lines might be gone before they are used.
-const AHEAD: usize = 24;
-
-/// Arrays up to this size live in the first two caches, where asking ahead costs more than it saves.
-const FETCH_FROM: usize = 512 << 10;
-
-/// Calls `act` with every digest and the place of its block, the block having been asked for
-/// [`AHEAD`] keys before.
-///
-/// Inlined into the callers of each instruction set, so that `act` is compiled for it.
+/// The line of a digest.
 #[inline(always)]
-fn ahead<const WORDS: usize>(
-    blocks: *const [u64; WORDS],
-    bytes: usize,
-    digests: &[Digest],
-    place: impl Fn(Digest) -> usize,
-    mut act: impl FnMut(usize, Digest),
+pub(crate) fn line(lines: &[[u64; LINE]], digest: Digest) -> &[u64; LINE] {
+    // Asked once per loop over keys, where a check of the place would be once per key.
+    assert!(!lines.is_empty(), "{NO_LINE}");
+    // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0.
+    unsafe { lines.get_unchecked(line_of(digest, lines.len() as u64)) }
+}
+
+/// [`line`], writable.
+#[inline(always)]
+pub(crate) fn line_mut(lines: &mut [[u64; LINE]], digest: Digest) -> &mut [u64; LINE] {
+    assert!(!lines.is_empty(), "{NO_LINE}");
+    let at = line_of(digest, lines.len() as u64);
+    // SAFETY: as above.
+    unsafe { lines.get_unchecked_mut(at) }
+}
+
+/// The half line of a digest.
+#[inline(always)]
+pub(crate) fn half(halves: &[[u64; HALF]], digest: Digest) -> &[u64; HALF] {
+    let n = halves.len() as u64;
+    assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
+    // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³²; the product stays below 2⁶⁴.
+    unsafe { halves.get_unchecked(half_of(digest, n)) }
+}
+
+/// [`half`], writable.
+#[inline(always)]
+pub(crate) fn half_mut(halves: &mut [[u64; HALF]], digest: Digest) -> &mut [u64; HALF] {
+    let n = halves.len() as u64;
+    assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
+    // SAFETY: as above.
+    unsafe { halves.get_unchecked_mut(half_of(digest, n)) }
+}
+
+/// The specification picks a half line by 32 bits.
+const MOST_HALVES: u64 = 1 << 32;
+const NO_LINE: &str = "a filter has a line at least";
+const NO_HALF: &str = "a filter has 1 to 2^32 half lines";
+
+/// Keys in flight, a power of two. A core has 10 to 16 buffers for missing lines, and the next level some
+/// more; beyond 32 nothing is gained, and the first lines might be gone before they are used.
+const AHEAD: usize = 16;
+
+/// Whether blocks of an array of so many words are worth asking for ahead.
+#[inline]
+pub(crate) fn worth_it(words: usize) -> bool {
+    words * 8 >= FETCH_FROM
+}
+
+/// Arrays of fewer bytes live in the first two caches, where asking ahead costs more than it saves.
+const FETCH_FROM: usize = 2 << 20;
+
+/// Calls `act` with the place of every digest's block and the word that names its bits, the block having
+/// been asked for [`AHEAD`] keys before.
+///
+/// Inlined into the callers of each instruction set, so that `act` and the hashing behind `digests` are
+/// compiled for it.
+#[inline(always)]
+pub(crate) fn ahead<Block>(
+    (start, count): (*const Block, usize),
+    fetch: impl Fn(*const u8),
+    digests: impl Iterator<Item = Digest>,
+    split: impl Fn(Digest) -> (usize, u64),
+    mut act: impl FnMut(usize, u64),
 ) {
-    if bytes < FETCH_FROM {
-        digests.iter().for_each(|&digest| act(place(digest), digest));
+    let mut digests = digests.map(split);
+    if !worth_it(count * size_of::<Block>() / 8) {
+        digests.for_each(|(at, word)| act(at, word));
         return;
     }
-    let fetch = |digest: &Digest| prefetch(blocks.wrapping_add(place(*digest)).cast());
-    digests.iter().take(AHEAD).for_each(fetch);
-    let (first, last) = digests.split_at(digests.len().saturating_sub(AHEAD));
-    for (digest, later) in first.iter().zip(&digests[AHEAD.min(digests.len())..]) {
-        fetch(later);
-        act(place(*digest), *digest);
+    let fetch = |at| fetch(start.wrapping_add(at).cast());
+    let mut waiting = [(0, 0); AHEAD];
+    let mut held = 0;
+    for (slot, next) in waiting.iter_mut().zip(digests.by_ref()) {
+        fetch(next.0);
+        *slot = next;
+        held += 1;
     }
-    last.iter().for_each(|&digest| act(place(digest), digest));
+    let mut oldest = 0;
+    for next in digests {
+        fetch(next.0);
+        let (at, word) = std::mem::replace(&mut waiting[oldest % AHEAD], next);
+        act(at, word);
+        oldest += 1;
+    }
+    (oldest..oldest + held).map(|i| waiting[i % AHEAD]).for_each(|(at, word)| act(at, word));
 }
 
 /// The four functions for many keys, from the two for one, compiled for an instruction set.
@@ -181,16 +250,19 @@ macro_rules! many {
         pub(super) fn lines_have(
             lines: &[[u64; LINE]],
             rounds: u32,
-            digests: &[Digest],
+            digests: impl Iterator<Item = Digest>,
             found: &mut [bool],
         ) {
+            let n = lines.len() as u64;
+            assert!(n > 0, "{NO_LINE}");
             let mut found = found.iter_mut();
-            let (start, bytes, n) = (lines.as_ptr(), size_of_val(lines), lines.len() as u64);
-            ahead(start, bytes, digests, |d| line_of(d, n), |at, digest| {
-                let line = &lines[at];
-                let mut all = line_has(line, digest.h2);
+            let split = |digest: Digest| (line_of(digest, n), digest.h2);
+            ahead((lines.as_ptr(), lines.len()), prefetch, digests, split, |at, word| {
+                // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0.
+                let line = unsafe { lines.get_unchecked(at) };
+                let mut all = line_has(line, word);
                 for round in 1..rounds {
-                    all &= line_has(line, round_word(digest.h2, round));
+                    all &= line_has(line, round_word(word, round));
                 }
                 if let Some(found) = found.next() {
                     *found = all;
@@ -199,11 +271,20 @@ macro_rules! many {
         }
 
         $(#[$feature])*
-        pub(super) fn lines_set(lines: &mut [[u64; LINE]], rounds: u32, digests: &[Digest]) {
-            let (start, bytes, n) = (lines.as_ptr(), size_of_val(lines), lines.len() as u64);
-            ahead(start, bytes, digests, |d| line_of(d, n), |at, digest| {
-                for round in 0..rounds {
-                    line_set(&mut lines[at], round_word(digest.h2, round));
+        pub(super) fn lines_set(
+            lines: &mut [[u64; LINE]],
+            rounds: u32,
+            digests: impl Iterator<Item = Digest>,
+        ) {
+            let n = lines.len() as u64;
+            assert!(n > 0, "{NO_LINE}");
+            let split = |digest: Digest| (line_of(digest, n), digest.h2);
+            ahead((lines.as_ptr(), lines.len()), prefetch_to_write, digests, split, |at, word| {
+                // SAFETY: as above.
+                let line = unsafe { lines.get_unchecked_mut(at) };
+                line_set(line, word);
+                for round in 1..rounds {
+                    line_set(line, round_word(word, round));
                 }
             });
         }
@@ -211,23 +292,32 @@ macro_rules! many {
         $(#[$feature])*
         pub(super) fn halves_have(
             halves: &[[u64; HALF]],
-            digests: &[Digest],
+            digests: impl Iterator<Item = Digest>,
             found: &mut [bool],
         ) {
+            let n = halves.len() as u64;
+            assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
             let mut found = found.iter_mut();
-            let (start, bytes, n) = (halves.as_ptr(), size_of_val(halves), halves.len() as u64);
-            ahead(start, bytes, digests, |d| half_of(d, n), |at, digest| {
+            let split = |digest: Digest| (half_of(digest, n), digest.h1);
+            ahead((halves.as_ptr(), halves.len()), prefetch, digests, split, |at, word| {
                 if let Some(found) = found.next() {
-                    *found = half_has(&halves[at], digest.h1 as u32);
+                    // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³².
+                    *found = half_has(unsafe { halves.get_unchecked(at) }, word as u32);
                 }
             });
         }
 
         $(#[$feature])*
-        pub(super) fn halves_set(halves: &mut [[u64; HALF]], digests: &[Digest]) {
-            let (start, bytes, n) = (halves.as_ptr(), size_of_val(halves), halves.len() as u64);
-            ahead(start, bytes, digests, |d| half_of(d, n), |at, digest| {
-                half_set(&mut halves[at], digest.h1 as u32);
+        pub(super) fn halves_set(
+            halves: &mut [[u64; HALF]],
+            digests: impl Iterator<Item = Digest>,
+        ) {
+            let n = halves.len() as u64;
+            assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
+            let split = |digest: Digest| (half_of(digest, n), digest.h1);
+            ahead((halves.as_ptr(), halves.len()), prefetch_to_write, digests, split, |at, word| {
+                // SAFETY: as above.
+                half_set(unsafe { halves.get_unchecked_mut(at) }, word as u32);
             });
         }
     };

@@ -38,13 +38,13 @@ macro_rules! set {
             // SAFETY: the instruction set is there.
             half_set: |a, b| unsafe { $module::half_set(a, b) },
             // SAFETY: the instruction set is there.
-            lines_have: |a, b, c, d| unsafe { $module::lines_have(a, b, c, d) },
+            lines_have: |a, b, c, d| unsafe { $module::lines_have(a, b, c.iter().copied(), d) },
             // SAFETY: the instruction set is there.
-            lines_set: |a, b, c| unsafe { $module::lines_set(a, b, c) },
+            lines_set: |a, b, c| unsafe { $module::lines_set(a, b, c.iter().copied()) },
             // SAFETY: the instruction set is there.
-            halves_have: |a, b, c| unsafe { $module::halves_have(a, b, c) },
+            halves_have: |a, b, c| unsafe { $module::halves_have(a, b.iter().copied(), c) },
             // SAFETY: the instruction set is there.
-            halves_set: |a, b| unsafe { $module::halves_set(a, b) },
+            halves_set: |a, b| unsafe { $module::halves_set(a, b.iter().copied()) },
         }
     };
 }
@@ -100,7 +100,7 @@ fn many_at_once_equal_one_by_one() {
             for rounds in [1, 2] {
                 let (inside, asked) = (digests(n, 2), [digests(n, 2), digests(n, 3)].concat());
                 let mut twin = vec![[0; LINE]; blocks];
-                scalar::lines_set(&mut twin, rounds, &inside);
+                scalar::lines_set(&mut twin, rounds, inside.iter().copied());
                 let mut one_by_one = vec![[0; LINE]; blocks];
                 for d in &inside {
                     for round in 0..rounds {
@@ -110,10 +110,10 @@ fn many_at_once_equal_one_by_one() {
                 }
                 assert_eq!(twin, one_by_one);
                 let mut half_twin = vec![[0; HALF]; blocks];
-                scalar::halves_set(&mut half_twin, &inside);
+                scalar::halves_set(&mut half_twin, inside.iter().copied());
                 let mut expect = [vec![false; asked.len()], vec![false; asked.len()]];
-                scalar::lines_have(&twin, rounds, &asked, &mut expect[0]);
-                scalar::halves_have(&half_twin, &asked, &mut expect[1]);
+                scalar::lines_have(&twin, rounds, asked.iter().copied(), &mut expect[0]);
+                scalar::halves_have(&half_twin, asked.iter().copied(), &mut expect[1]);
                 assert!(expect.iter().all(|e| e[..n].iter().all(|f| *f)), "no false negatives");
                 for set in sets() {
                     let mut lines = vec![[0; LINE]; blocks];

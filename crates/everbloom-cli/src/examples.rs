@@ -1,0 +1,179 @@
+//! Examples at the end of every verb's help. A test runs them all, verb by verb in the order of the list.
+
+use everbloom::variant::NEEDS;
+
+pub const ALL: &str = "\
+The first ten minutes:
+  everbloom demo                             every variant, prediction beside measurement
+  everbloom plan -n 10M -p 1%                which filter, how big, how good?
+  everbloom build words.txt -o words.evb     keys, one a line, become a filter
+  everbloom check words.evb queries.txt      which of these may be in it?
+  everbloom info words.evb                   what it is, how full, how often it errs
+`everbloom help VERB` tells more, with examples; `--json` on any verb is for programs.";
+
+pub const BUILD: &str = "\
+Examples:
+  # the lines of a file; one stranger in a hundred will pass
+  everbloom build words.txt -o words.evb
+  # one in a thousand, and one cache line per key; gzip and zstd are unpacked
+  everbloom build words.txt.gz -o fast.evb --kind blocked -p 0.1%
+  # integers from a pipe, whose length is told
+  seq 1000000 | everbloom build - -o ids.evb -n 1M --key-type u64
+  # the second column of a table
+  everbloom build people.csv -o towns.evb -f 2 -d ,";
+
+pub const CHECK: &str = "\
+Examples:
+  # the lines that may be in the filter; exit code 1 if there are none
+  everbloom check words.evb queries.txt
+  # those that are not in it, for certain
+  everbloom check words.evb queries.txt --answers | grep ^absent | cut -f 2
+  # one key, in a script
+  echo apple | everbloom check words.evb > /dev/null && echo maybe || echo no";
+
+pub const INFO: &str = "\
+Examples:
+  # a few lines to read
+  everbloom info words.evb
+  # how often it errs now, for a script
+  everbloom info words.evb --json | grep fpr_now";
+
+pub const ADD: &str = "\
+Examples:
+  # one key more
+  echo quince | everbloom add words.evb
+  # the lines of a file
+  everbloom add words.evb more.txt";
+
+pub const REMOVE: &str = "\
+Examples:
+  # a filter that can remove keys, then one key less
+  everbloom build words.txt -o open.evb --kind counting
+  echo apple | everbloom remove open.evb
+  # which other filters can?
+  everbloom plan -n 1M -p 1% --need delete";
+
+pub const COUNT: &str = "\
+Examples:
+  # how often each word came
+  everbloom build words.txt -o counts.evb --kind spectral
+  printf 'apple\\nquince\\n' | everbloom count counts.evb";
+
+pub const GET: &str = "\
+Examples:
+  # values stand behind a TAB
+  printf 'fig\\tfruit\\noak\\ttree\\n' | everbloom build - -o kinds.evb --kind bloomier
+  echo oak | everbloom get kinds.evb";
+
+pub const AGE: &str = "\
+Examples:
+  # a filter that remembers about 1000 keys, and a while in which none came
+  everbloom build words.txt -o recent.evb --kind stable -n 1000
+  everbloom age recent.evb 500";
+
+pub const MERGE: &str = "\
+Examples:
+  # the same -n and -p give the same shape
+  everbloom build monday.txt -o monday.evb -n 1M
+  everbloom build tuesday.txt -o tuesday.evb -n 1M
+  everbloom merge monday.evb tuesday.evb -o both.evb";
+
+pub const INTERSECT: &str = "\
+Examples:
+  # who came on both days?
+  everbloom intersect monday.evb tuesday.evb -o regulars.evb
+  everbloom check regulars.evb monday.txt";
+
+pub const FOLD: &str = "\
+Examples:
+  # a quarter of the size, for a filter that turned out too large
+  everbloom fold monday.evb -o small.evb --times 2";
+
+pub const ESTIMATE: &str = "\
+Examples:
+  # how many came on each day, on either, on both?
+  everbloom estimate monday.evb tuesday.evb";
+
+pub const DEDUPE: &str = "\
+Examples:
+  # first sights, in order; memory grows with what is new
+  cat monday.txt tuesday.txt | everbloom dedupe > all.txt
+  # an endless stream in fixed memory: repetitions within about a million lines
+  cat access.log | everbloom dedupe --window 1M
+  # the first line of every visitor, who is the first column
+  cat access.log | everbloom dedupe -f 1 -d ' '";
+
+pub const DIFF: &str = "\
+Examples:
+  # what differs, and what it would cost to find out over a wire
+  everbloom diff monday.txt tuesday.txt";
+
+pub const JOIN: &str = "\
+Examples:
+  # rows with the same first column
+  everbloom join people.csv orders.csv -d ,
+  # column 1 of the left file is column 2 of the right one
+  everbloom join people.csv orders.csv -f 1,2 -d ,";
+
+pub const EXPLAIN: &str = "\
+Examples:
+  # digest, cells and verdict
+  everbloom explain words.evb apple
+  # of an integer
+  everbloom explain ids.evb 42 --key-type u64";
+
+pub const BENCH: &str = "\
+Examples:
+  # building and asking a filter of 100 000 keys
+  everbloom bench --kind blocked -n 100k
+  # asking this filter
+  everbloom bench words.evb -n 100k";
+
+pub const LAB: &str = "\
+Examples:
+  # which figures and tables there are
+  everbloom lab list
+  # one of them: data, pictures and verdicts in a folder
+  everbloom lab run s0-fig3 --quick -o results";
+
+pub const CATALOG: &str = "\
+Examples:
+  # one line for each form of each variant
+  everbloom catalog
+  # what a counting filter is, and what `build --set` takes
+  everbloom catalog counting";
+
+pub const DEMO: &str = "\
+Examples:
+  # a table and a picture, in a few seconds
+  everbloom demo";
+
+pub const COMPLETIONS: &str = "\
+Examples:
+  # for bash; see your shell's manual for where scripts go
+  everbloom completions bash > everbloom.bash";
+
+pub const MAN: &str = "\
+Examples:
+  # a page for man(1): read it by `man -l everbloom.1`
+  everbloom man > everbloom.1";
+
+/// Examples of plans, and the needs there are.
+pub fn plan() -> String {
+    let needs: Vec<String> =
+        NEEDS.iter().map(|(name, asks)| format!("  {name:<14} {asks}")).collect();
+    format!(
+        "\
+Examples:
+  # ten million keys, of strangers one in a hundred passes: which filter, how big?
+  everbloom plan -n 10M -p 1%
+  # how good can one be in 20 MB, if keys are removed again?
+  everbloom plan -n 5M --memory 20MB --need delete
+  # which filters forget old keys?
+  everbloom plan --need decay
+
+Needs:
+{}",
+        needs.join("\n")
+    )
+}

@@ -1,0 +1,79 @@
+//! The help of every verb ends in examples, and every example works.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn everbloom(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_everbloom")).args(args).output();
+    String::from_utf8(output.expect("the command runs").stdout).expect("text")
+}
+
+/// The verbs, as the command itself lists them.
+fn verbs() -> Vec<String> {
+    let help = everbloom(&["--help"]);
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = list.take_while(|line| !line.is_empty());
+    // A description that runs on is indented further than a name.
+    let names = names.filter_map(|line| line.strip_prefix("  ").filter(|l| !l.starts_with(' ')));
+    let names = names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned);
+    names.filter(|name| name != "help").collect()
+}
+
+/// The commands among the examples of a verb, and their comments.
+fn examples(verb: &str) -> (Vec<String>, Vec<String>) {
+    let help = everbloom(&[verb, "--help"]);
+    let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+    let lines = lines.take_while(|line| !line.is_empty()).map(|line| line.trim().to_owned());
+    lines.partition(|line| !line.starts_with('#'))
+}
+
+fn bash(line: &str, folder: &Path) -> Output {
+    let bin = Path::new(env!("CARGO_BIN_EXE_everbloom")).parent().expect("a folder");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("bash");
+    command.args(["-o", "pipefail", "-c", line]).current_dir(folder).env("PATH", path);
+    command.output().expect("bash runs")
+}
+
+#[test]
+fn every_verb_shows_examples_that_work() {
+    let place = tempfile::tempdir().expect("a folder");
+    for (name, text) in [
+        ("words.txt", "apple\nbanana\napple\ncherry\n"),
+        ("more.txt", "damson\nelder\n"),
+        ("queries.txt", "apple\nzucchini\n"),
+        ("people.csv", "ann,berlin\nbob,lima\n"),
+        ("orders.csv", "ann,bob\nbob,ann\n"),
+        ("monday.txt", "ann\nbob\neve\n"),
+        ("tuesday.txt", "bob\neve\nzoe\n"),
+        ("access.log", "ann /\nbob /\nann /a\nann /\n"),
+    ] {
+        std::fs::write(place.path().join(name), text).expect("a file");
+    }
+    assert!(bash("gzip -k words.txt", place.path()).status.success());
+    for verb in verbs() {
+        let (commands, comments) = examples(&verb);
+        assert!(!commands.is_empty() && !comments.is_empty(), "{verb}: no examples");
+        assert!(commands.iter().any(|c| c.contains(&format!("everbloom {verb}"))), "{verb}");
+        // The pages run an experiment already, and it takes long.
+        for line in commands.into_iter().filter(|line| !line.starts_with("everbloom lab run")) {
+            let output = bash(&line, place.path());
+            let err = String::from_utf8_lossy(&output.stderr);
+            // Files that differ are exit code 1.
+            let code = i32::from(verb == "diff");
+            assert_eq!(output.status.code(), Some(code), "{line}: {err}");
+        }
+    }
+}
+
+#[test]
+fn one_variant_is_told_of_in_full() {
+    let text = everbloom(&["catalog", "counting"]);
+    for word in ["Counting", "remove", "--set", "default", "while"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&everbloom(&["catalog", "counting", "--json"])).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(1));
+    assert_eq!(json[0]["slug"], "counting");
+}

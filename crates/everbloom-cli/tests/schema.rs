@@ -1,0 +1,388 @@
+//! docs/JSON.md is the schema of `--json`: every verb is run, and what it prints has the names, types and
+//! ranges of the page's tables; what the tables name is printed.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Verbs that print a file of another kind.
+const EXEMPT: [&str; 3] = ["completions", "man", "help"];
+
+/// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
+const SLOW: [&str; 2] = ["lab run", "lab report"];
+
+/// What is run for each section of the page, with what on stdin. Together they show every name.
+const CASES: &[(&str, &str, &[u8])] = &[
+    ("plan", "plan -n 1M -p 1%", b""),
+    ("plan", "plan -n 1M --memory 1MB --need delete", b""),
+    ("plan --need", "plan --need delete,count", b""),
+    ("build", "build keys -o new.evb -n 100", b""),
+    ("build", "build - -o new.evb", b"a\nb\n"),
+    ("build", "build keys -o new.evb --kind blocked --key-file secret", b""),
+    ("build", "build - -o new.evb -n 100", b""),
+    ("info", "info a.evb", b""),
+    ("info", "info keyed.evb", b""),
+    ("info", "info stable.evb", b""),
+    ("info", "info fuse.evb", b""),
+    ("info", "info ternary.evb", b""),
+    ("info", "info full.evb", b""),
+    ("merge", "merge a.evb b.evb -o new.evb", b""),
+    ("intersect", "intersect a.evb b.evb -o new.evb", b""),
+    ("fold", "fold a.evb -o new.evb", b""),
+    ("check", "check a.evb --answers", b"1\n\xff\n"),
+    ("check", "check counting.evb", b"1\n"),
+    ("check", "check values.evb", b"oak\n"),
+    ("check", "check groups.evb", b"ann\n"),
+    ("check", "check near.evb vectors", b""),
+    ("add", "add counting.evb", b"x\n"),
+    ("add", "add values.evb", b"\xff\ttree\n"),
+    ("remove", "remove counting.evb", b"1\nnobody\n\xff\n"),
+    ("count", "count counting.evb", b"2\nnobody\n\xff\n"),
+    ("get", "get values.evb", b"oak\nraw\n"),
+    ("age", "age stable.evb 3", b""),
+    ("estimate", "estimate a.evb b.evb", b""),
+    ("dedupe", "dedupe", b"x\n\xff\nx\n"),
+    ("dedupe", "dedupe --window 10", b"x\ny\nx\n"),
+    ("dedupe", "dedupe --exact-check", b""),
+    ("diff", "diff keys other", b""),
+    ("diff", "diff keys keys", b""),
+    ("join", "join left right -d ,", b""),
+    ("explain", "explain a.evb 1", b""),
+    ("explain", "explain counting.evb 2", b""),
+    ("explain", "explain values.evb oak", b""),
+    ("explain", "explain groups.evb ann", b""),
+    ("explain", "explain near.evb 0101010101010101", b""),
+    ("bench", "bench --kind blocked -n 100", b""),
+    ("bench", "bench a.evb -n 100", b""),
+    ("lab list", "lab list", b""),
+    ("catalog", "catalog", b""),
+    ("demo", "demo", b""),
+];
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// A folder with the filters and files that the cases speak of.
+    fn furnished() -> Self {
+        let place = Self { folder: tempfile::tempdir().expect("a folder") };
+        let numbers =
+            |range: std::ops::Range<u32>| -> String { range.map(|i| format!("{i}\n")).collect() };
+        for (name, text) in [
+            ("keys", numbers(0..100).as_bytes()),
+            ("other", numbers(1..103).as_bytes()),
+            ("values", b"oak\ttree\nraw\t\xff\n"),
+            ("groups", b"ann\t1\nbob\t2\n"),
+            ("vectors", b"0101010101010101\n1101010101010101\n"),
+            ("left", b"1,ann\n2,b\xff\n"),
+            ("right", b"2,lima\n9,oslo\n1,\xff\n"),
+            ("secret", b"000102030405060708090a0b0c0d0e0f\n"),
+        ] {
+            std::fs::write(place.folder.path().join(name), text).expect("a file");
+        }
+        for line in [
+            "build keys -o a.evb -n 200",
+            "build other -o b.evb -n 200",
+            "build keys -o keyed.evb --key-file secret",
+            "build keys -o full.evb -n 10",
+            "build keys -o counting.evb --kind counting",
+            "build keys -o stable.evb --kind stable",
+            "build keys -o fuse.evb --kind binary-fuse",
+            "build keys -o ternary.evb --kind ternary",
+            "build values -o values.evb --kind bloomier --set form=mutable -p 1e-9",
+            "build groups -o groups.evb --kind combinatorial",
+            "build vectors -o near.evb --kind distance-sensitive",
+        ] {
+            let (code, _, err) = place.run(line, b"");
+            assert_eq!(code, Some(0), "{line}: {err}");
+        }
+        place
+    }
+
+    fn run(&self, line: &str, stdin: &[u8]) -> (Option<i32>, String, String) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
+            .args(line.split_whitespace())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let _ = child.stdin.take().expect("a pipe").write_all(stdin);
+        let output = child.wait_with_output().expect("the command ends");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8, whatever the keys are");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+}
+
+/// The verbs, as the command itself lists them; of one that has verbs of its own, those.
+fn verbs() -> Vec<String> {
+    let verbs = listed("").into_iter().flat_map(|verb| {
+        let inner = if EXEMPT.contains(&verb.as_str()) { Vec::new() } else { listed(&verb) };
+        let inner = inner.into_iter().filter(|name| name != "help");
+        let inner: Vec<String> = inner.map(|name| format!("{verb} {name}")).collect();
+        if inner.is_empty() { vec![verb] } else { inner }
+    });
+    verbs.collect()
+}
+
+fn listed(verb: &str) -> Vec<String> {
+    let place = Place { folder: tempfile::tempdir().expect("a folder") };
+    let (_, help, _) = place.run(&format!("{verb} --help"), b"");
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = list.take_while(|line| !line.is_empty());
+    // A description that runs on is indented further than a name.
+    let names = names.filter_map(|line| line.strip_prefix("  ").filter(|l| !l.starts_with(' ')));
+    names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+/// A row of a table of the page.
+#[derive(Clone)]
+struct Row {
+    path: String,
+    types: Vec<String>,
+    unit: String,
+}
+
+/// A table of the page, and the verbs of its heading.
+struct Section {
+    verbs: Vec<String>,
+    rows: Vec<Row>,
+    /// What the commands of its examples print.
+    printed: String,
+}
+
+fn page() -> Vec<Section> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/JSON.md");
+    let text = std::fs::read_to_string(path).expect("the page");
+    let mut sections: Vec<Section> = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            inside = line == "```console";
+        } else if inside {
+            let printed = &mut sections.last_mut().expect("a heading").printed;
+            *printed += if line.starts_with("$ ") { "" } else { line };
+        } else if let Some(heading) = line.strip_prefix("## ") {
+            let verbs = heading.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+            sections.push(Section { verbs, rows: Vec::new(), printed: String::new() });
+        } else if line.starts_with("| `") {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            let [name, types, unit, _] = cells[..] else { panic!("four columns: {line}") };
+            sections.last_mut().expect("a heading").rows.push(Row {
+                path: name.trim_matches('`').to_owned(),
+                types: types.replace(',', " ").split_whitespace().map(str::to_owned).collect(),
+                unit: unit.to_owned(),
+            });
+        }
+    }
+    sections.retain(|section| !section.verbs.is_empty());
+    // Without numbers a plan is a part of the catalog, and its section says so.
+    let entries = section(&sections, "catalog").rows.clone();
+    let list = sections.iter_mut().find(|s| s.verbs == ["plan --need"]).expect("its section");
+    list.rows.extend(entries);
+    sections
+}
+
+fn section<'a>(page: &'a [Section], verb: &str) -> &'a Section {
+    let found = page.iter().find(|section| section.verbs.iter().any(|v| v == verb));
+    found.unwrap_or_else(|| panic!("docs/JSON.md has no section on {verb}"))
+}
+
+/// Whether a path of the page, in which words in capitals stand for any name, is this one.
+fn means(pattern: &str, path: &str) -> bool {
+    let (pattern, path): (Vec<&str>, Vec<&str>) =
+        (pattern.split('.').collect(), path.split('.').collect());
+    let wild = |word: &str| word.bytes().all(|b| b.is_ascii_uppercase());
+    pattern.len() == path.len() && pattern.iter().zip(&path).all(|(p, w)| p == w || wild(p))
+}
+
+/// What the page calls a value.
+fn kind(value: &Value) -> &'static [&'static str] {
+    match value {
+        Value::Null => &["null"],
+        Value::Bool(_) => &["boolean"],
+        Value::Number(n) if n.is_u64() => &["integer", "number"],
+        Value::Number(_) => &["number"],
+        Value::String(_) => &["string", "bytes"],
+        Value::Object(o) if raw(o) => &["bytes"],
+        Value::Object(_) => &["object"],
+        Value::Array(_) => &["list"],
+    }
+}
+
+/// Whether an object stands for bytes that are not UTF-8.
+fn raw(object: &serde_json::Map<String, Value>) -> bool {
+    object.len() == 1 && object.get("b64").is_some_and(Value::is_string)
+}
+
+/// Calls `f` with every named value inside, and its path.
+fn walk<'a>(path: &str, value: &'a Value, f: &mut dyn FnMut(&str, &'a Value)) {
+    match value {
+        Value::Object(object) if !raw(object) => {
+            for (name, value) in object {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                f(&path, value);
+                walk(&path, value, f);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|v| walk(&format!("{path}[]"), v, f)),
+        _ => {}
+    }
+}
+
+/// What was printed: one value, or one a line.
+fn values(text: &str) -> Option<Vec<Value>> {
+    match serde_json::from_str(text) {
+        Ok(value) => Some(vec![value]),
+        Err(_) => text.lines().map(|line| serde_json::from_str(line).ok()).collect(),
+    }
+}
+
+#[test]
+fn every_verb_has_the_option_a_section_and_a_case() {
+    let place = Place { folder: tempfile::tempdir().expect("a folder") };
+    let (verbs, page) = (verbs(), page());
+    assert!(verbs.len() > 20, "{verbs:?}");
+    for verb in verbs.iter().filter(|verb| !EXEMPT.contains(&verb.as_str())) {
+        let (code, help, _) = place.run(&format!("{verb} --help"), b"");
+        assert_eq!(code, Some(0), "{verb}");
+        assert!(help.contains("--json"), "{verb} has no --json");
+        assert!(help.contains("docs/JSON.md"), "{verb} does not say where its JSON is described");
+        assert!(!section(&page, verb).rows.is_empty(), "docs/JSON.md has no table on {verb}");
+        let case = CASES.iter().any(|(section, ..)| section == verb);
+        assert!(case || SLOW.contains(&verb.as_str()), "no case runs {verb}");
+    }
+    for verb in EXEMPT {
+        assert!(verbs.iter().any(|v| v == verb), "{verb} is exempt, and there is none");
+    }
+    for described in page.iter().flat_map(|section| &section.verbs) {
+        let verb = described.split(" --").next().unwrap_or_default();
+        assert!(
+            verbs.iter().any(|v| v == verb),
+            "docs/JSON.md describes {verb}, and there is none"
+        );
+    }
+}
+
+#[test]
+fn what_is_printed_is_what_the_page_describes() {
+    let (place, page) = (Place::furnished(), page());
+    // The paths that each verb printed, and whether ever with a value.
+    let mut seen: BTreeMap<&str, BTreeMap<String, bool>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    let mut printed = Vec::new();
+    for (verb, line, stdin) in CASES {
+        let (code, out, err) = place.run(&format!("{line} --json"), stdin);
+        assert!(matches!(code, Some(0 | 1)), "{line}: {err}");
+        printed.push((*verb, *line, out));
+    }
+    printed.extend(SLOW.map(|verb| (verb, verb, section(&page, verb).printed.clone())));
+    for (verb, line, out) in &printed {
+        let values = values(out).unwrap_or_else(|| panic!("{line}: not JSON: {out}"));
+        assert!(!values.is_empty(), "{line}: printed nothing");
+        for value in &values {
+            walk("", value, &mut |path, value| {
+                let printed = seen.entry(verb).or_default();
+                *printed.entry(path.to_owned()).or_default() |= !value.is_null();
+                let rows = section(&page, verb).rows.iter();
+                // The name itself goes before a word that stands for any.
+                let rows: Vec<&Row> = rows.filter(|row| means(&row.path, path)).collect();
+                let row = rows.iter().find(|row| row.path == path).or(rows.first());
+                let Some(row) = row else {
+                    wrong.push(format!("{line}: `{path}` is not on the page"));
+                    return;
+                };
+                if !kind(value).iter().any(|kind| row.types.iter().any(|t| t == kind)) {
+                    wrong.push(format!("{line}: `{path}` is {value}, not {:?}", row.types));
+                }
+                let rate = value.as_f64().filter(|_| row.unit == "rate");
+                if rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
+                    wrong.push(format!("{line}: `{path}` is {value}, which is no rate"));
+                }
+                let hex = value.as_str().filter(|_| row.unit == "hex");
+                if hex.is_some_and(|hex| !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
+                    wrong.push(format!("{line}: `{path}` is {value}, which is not hex"));
+                }
+            });
+        }
+    }
+    for Section { verbs, rows, .. } in &page {
+        for row in rows {
+            let printed = |verb: &String| -> Option<bool> {
+                let paths = seen[verb.as_str()].iter().filter(|(path, _)| means(&row.path, path));
+                paths.map(|(_, value)| *value).reduce(|a, b| a | b)
+            };
+            // Verbs that share a section print all its names, each of them; a value one of them.
+            for verb in verbs.iter().filter(|verb| printed(verb).is_none()) {
+                wrong.push(format!("{verb}: `{}` is never printed", row.path));
+            }
+            if !verbs.iter().filter_map(printed).any(|value| value) {
+                wrong.push(format!("{verbs:?}: `{}` is always null in these cases", row.path));
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn streams_are_a_record_a_line_and_end_in_their_summary() {
+    let place = Place::furnished();
+    for (line, stdin, records) in [
+        ("check a.evb --answers", &b"1\n\xff\n"[..], 2),
+        ("count counting.evb", b"1\n\xff\n", 2),
+        ("get values.evb", b"oak\nnobody\n", 1),
+        ("dedupe", b"x\nx\n\n", 2),
+        ("join left right -d ,", b"", 2),
+    ] {
+        let (_, out, _) = place.run(&format!("{line} --json"), stdin);
+        let values: Vec<Value> =
+            out.lines().map(|l| serde_json::from_str(l).expect("an object a line")).collect();
+        let summed = line.starts_with("dedupe") || line.starts_with("join");
+        assert_eq!(values.len(), records + usize::from(summed), "{line}: {out}");
+        for (i, value) in values.iter().enumerate() {
+            assert_eq!(value.get("summary").is_some(), summed && i == records, "{line}: {out}");
+        }
+    }
+    // An error is text on stderr, and there is no summary.
+    let (code, out, err) = place.run("dedupe --json -f 2 -d ,", b"a,1\nb\n");
+    assert_eq!(code, Some(2));
+    assert!(err.contains("line 2") && !out.contains("summary"), "{out}{err}");
+    // Nothing changes in what the verb returns.
+    for (line, stdin) in [
+        ("check a.evb", &b"nobody\n"[..]),
+        ("count counting.evb", b"nobody\n"),
+        ("explain a.evb nobody", b""),
+        ("remove counting.evb", b"nobody\n"),
+        ("diff keys other", b""),
+        ("diff keys keys", b""),
+        ("join left secret -d ,", b""),
+        ("dedupe", b""),
+        ("info missing.evb", b""),
+    ] {
+        let plain = place.run(line, stdin).0;
+        assert_eq!(place.run(&format!("{line} --json"), stdin).0, plain, "{line}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_survive() {
+    let place = Place::furnished();
+    let first = |line: &str, stdin: &[u8]| -> Value {
+        let (_, out, err) = place.run(line, stdin);
+        let first = out.lines().next().unwrap_or_else(|| panic!("{line}: {err}"));
+        serde_json::from_str(first).expect("JSON")
+    };
+    assert_eq!(first("dedupe --json", b"\xff\xfe\n")["line"]["b64"], "//4=");
+    assert_eq!(first("get values.evb --json", b"raw\n")["value"]["b64"], "/w==");
+    assert_eq!(first("count counting.evb --json", b"\xff\xfe\n")["key"]["b64"], "//4=");
+    assert_eq!(first("join right left -d , --json", b"")["right"], "1,ann");
+    assert_eq!(first("join right left -d , --json", b"")["left"]["b64"], "MSz/");
+}

@@ -1,0 +1,44 @@
+//! Fully pipelined filters: hash evaluations saved on strangers when they stop at the first miss.
+
+use everbloom::error::Result;
+use everbloom::membership::pipelined::saved_by_all_stages;
+
+use super::stages::{self, Stages};
+use crate::{Axis, Chart, Experiment, Lab, Report, Series};
+
+pub static EXPERIMENT: Experiment = Experiment {
+    name: "s3-eq7",
+    source: "S3 equation 7, §V-D",
+    title: "Power saved by a fully pipelined filter",
+    shows: "A stranger meets an unset bit after 1/(1 - fill) hashes on average, however many there are: \
+            the more there are, the larger the share saved.",
+    run,
+};
+
+const FILLS: [f64; 3] = [0.3, 0.5, 0.7];
+const LAST_K: u32 = 16;
+
+fn run(lab: &Lab) -> Result<Report> {
+    let mut series = Vec::new();
+    for fill in FILLS {
+        let ks = (1..=LAST_K).map(f64::from);
+        let name = format!("fill {fill}");
+        let mut one = Series::new(name, ks, |k| saved_by_all_stages(k as u32, fill));
+        for k in (1..=LAST_K).step_by(3) {
+            let stages = Stages { k, k1: None, fill };
+            let spent =
+                stages.measure(lab, |evaluations| 1.0 - f64::from(evaluations) / f64::from(k))?;
+            one.point(f64::from(k), spent.predicted, spent.measured, spent.bound);
+        }
+        series.push(one);
+    }
+    Ok(Report::default()
+        .chart(Chart {
+            id: String::new(),
+            title: "Hash evaluations saved by stopping at the first miss".into(),
+            x: Axis::linear("number of hashes k"),
+            y: Axis::linear("power saving ratio"),
+            series,
+        })
+        .note(stages::NOTE))
+}

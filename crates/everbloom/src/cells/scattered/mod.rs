@@ -1,0 +1,96 @@
+//! The probes of a classic filter, eight at once.
+//!
+//! A query of a classic filter looks at k cells all over the array. One by one, with an exit at the first
+//! zero, a stranger's query ends after two of them on average, but nobody can foretell after which: the
+//! mispredicted branch costs more than all k looks. Eight indices fit one register and eight words are
+//! gathered by one instruction, so that the answer comes without a branch; of the strangers that pass
+//! eight, hardly any are left for the rest.
+//!
+//! The way on the ring has a closed form, xᵢ = H1 + i·H2 + (i+1 choose 3)·STEP, so its indices need not
+//! be computed one after the other. [`scalar`] is the twin that walks; tests hold the other against it.
+//! Arrays of 2³² cells and more are left to it.
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+use super::Bits;
+use crate::hash::Digest;
+use crate::probe::Ring;
+
+/// Whether all cells of a digest are set.
+#[inline]
+pub(crate) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if fits(bits, ring) && std::arch::is_x86_feature_detected!("avx512f") {
+        // SAFETY: the instruction set is there, and the array fits it.
+        return unsafe { avx512::all_set(bits.words(), ring, digest) };
+    }
+    scalar::all_set(bits, ring, digest)
+}
+
+/// Sets all cells of a digest; true if one was zero.
+///
+/// One after the other: two of them may share a word, and indices that come out of a vector register
+/// through memory cost more than they save.
+#[inline]
+pub(crate) fn set_all(bits: &mut Bits, ring: &Ring, digest: Digest) -> bool {
+    let words = bits.words_mut();
+    assert!(ring.m() <= 64 * words.len() as u64, "every index has its word");
+    let mut missing = 0;
+    for cell in ring.indices(digest) {
+        // SAFETY: indices lie below m, as ⌊x·m/2⁶⁴⌋ does.
+        let word = unsafe { words.get_unchecked_mut((cell / 64) as usize) };
+        let bit = 1 << (cell % 64);
+        missing |= bit & !*word;
+        *word |= bit;
+    }
+    missing != 0
+}
+
+/// Whether indices fit 32 bits and every one below m has its word, which the gathering relies on.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn fits(bits: &Bits, ring: &Ring) -> bool {
+    ring.m() < 1 << 32 && ring.m() <= 64 * bits.words().len() as u64
+}
+
+mod scalar {
+    use super::*;
+
+    #[inline]
+    pub(super) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
+        ring.indices(digest).all(|i| bits.get(i))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::Generator;
+
+    #[test]
+    fn all_at_once_equals_one_after_the_other() {
+        let mut random = Generator::new(1);
+        for m in [1, 63, 64, 65, 1000, 1 << 20, (1 << 32) - 1, 1 << 32] {
+            // The largest arrays are not touched but for a few pages.
+            let keys = if m > 1 << 30 { 50 } else { 2000.min(m) };
+            for k in [1, 2, 7, 8, 9, 10, 15, 16, 17, 40] {
+                let ring = Ring::new(m, k);
+                let (mut bits, mut twin) = (Bits::new(m), Bits::new(m));
+                for _ in 0..keys {
+                    let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
+                    let had = scalar::all_set(&twin, &ring, digest);
+                    assert_eq!(all_set(&bits, &ring, digest), had, "{m} {k}");
+                    let new = ring.indices(digest).fold(false, |new, i| new | twin.set(i));
+                    assert_eq!(set_all(&mut bits, &ring, digest), new, "{m} {k}");
+                    assert_eq!(new, !had);
+                    assert!(all_set(&bits, &ring, digest));
+                }
+                if m <= 1 << 30 {
+                    assert!(bits == twin, "{m} {k}");
+                }
+            }
+        }
+    }
+}
