@@ -64,4 +64,6 @@ pub static VARIANTS: &[&Variant] = &[
     &membership::split_block::VARIANT,
     &compact::binary_fuse::VARIANT,
     &compact::ribbon::VARIANT,
+    &deleting::deletable::VARIANT,
+    &counting::conservative::VARIANT,
 ];

@@ -18,11 +18,12 @@
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`membership::Paradox`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |
-//! | … and keys also leave | [`counting::Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`] |
+//! | … and keys also leave | [`counting::Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
 //! | … and nobody knows how many will come | [`growing::Scalable`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`decaying::Stable`] |
 //! | how often did it come? | [`counting::Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
+//! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`keyvalue::Bloomier`] |
 //! | what do two sets not share? | [`reconciling::Invertible`] |

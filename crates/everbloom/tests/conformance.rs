@@ -3,7 +3,7 @@
 use everbloom::catalog::VARIANTS;
 use everbloom::codec::{self, Access, Opener};
 use everbloom::error::Kind;
-use everbloom::filter::{Filter, MergeLaw, Record, Verdict};
+use everbloom::filter::{Filter, MergeLaw, Record, Value, Verdict};
 use everbloom::hash::{HashId, Hasher, SecretKey};
 use everbloom::plan::{Goal, Load};
 use everbloom::sample::{self, Sample, Style};
@@ -415,7 +415,7 @@ fn counts_are_never_too_low() {
         let what = format!("{} ({})", variant.slug, form.name);
         let keys = records_of(variant, Style::Short, 0..300);
         let keys = keys.records();
-        // Key i three times if i is a multiple of 3, once otherwise.
+        // Key i three times if i is a multiple of 3, once otherwise, and each time as often as it says.
         let records: Vec<Record<'_>> = keys
             .iter()
             .enumerate()
@@ -425,8 +425,12 @@ fn counts_are_never_too_low() {
             sample::build(variant, &Goal { items: Some(500), ..goal }, &records).expect(&what);
         let mut exact = 0;
         for (i, record) in keys.iter().enumerate() {
-            let (truth, count) =
-                (if i % 3 == 0 { 3 } else { 1 }, filter.as_count().expect(&what).count(record.key));
+            let each = match record.value {
+                Some(Value::Count(each)) => each,
+                _ => 1,
+            };
+            let truth = if i % 3 == 0 { 3 * each } else { each };
+            let count = filter.as_count().expect(&what).count(record.key);
             assert!(count >= truth, "{what}: {count} < {truth}");
             exact += u64::from(count == truth);
         }

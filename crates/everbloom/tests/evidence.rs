@@ -15,9 +15,11 @@ mod evidence {
     mod compacted;
     mod complement;
     mod compressed;
+    mod conservative;
     mod counting;
     mod cross_checking;
     mod d_left;
+    mod deletable;
     mod distance_sensitive;
     mod double_hashing;
     mod dynamic_count;

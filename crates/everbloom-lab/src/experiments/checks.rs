@@ -49,9 +49,12 @@ pub fn counting(subject: &Subject) -> Result<Option<Outcome>> {
     let thrice: Vec<Record<'_>> = [&once[..], &once[..20], &once[..20]].concat();
     let [single, triple] = [subject.build(&once)?, subject.build(&thrice)?];
     if let Some(count) = triple.as_count() {
-        let counts = |records: &[Record<'_>]| {
-            median(records.iter().map(|record| count.count(record.key)).collect())
+        // A record may stand for several: it is counted by what it says.
+        let times = |record: &Record<'_>| match record.value {
+            Some(Value::Count(each)) => count.count(record.key) / each.max(1),
+            _ => count.count(record.key),
         };
+        let counts = |records: &[Record<'_>]| median(records.iter().map(times).collect());
         let (three, one) = (counts(&once[..20]), counts(&once[20..]));
         let how = format!("medians: {one} for keys that came once, {three} for thrice");
         return if (one, three) == (1, 3) { yes(how) } else { no(how) };

@@ -30,6 +30,7 @@ const TABLE: Table = Table {
             .but(&["a stored value may be a frequency, but copies of a key are not counted"]),
         Row::new("Compressed", ("compressed", "standard"), "NNNN"),
         Row::new("Counting", ("counting", "standard"), "YYNM"),
+        Row::new("Deletable", ("deletable", "standard"), "NYNN"),
         Row::new("Distance-sensitive", ("distance-sensitive", "standard"), "NNNY")
             .set(&[("fnr", "0.25")]),
         Row::new("Generalized", ("generalized", "standard"), "NNNY"),

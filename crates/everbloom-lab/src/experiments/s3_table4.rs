@@ -69,6 +69,7 @@ const TABLE: Table = Table {
         Row::new("Distance-sensitive BF", ("distance-sensitive", "standard"), "NNNNnYN")
             .set(&[("fnr", "0.25")])
             .but(&["keys near a member may be denied, as §VIII-D says"]),
+        Row::new("Deletable BF", ("deletable", "standard"), "NNYNNNN"),
         Row::new("IBF", ("invertible", "cells"), "YNYNN-N"),
         Row::new("Stable BF", ("stable", "standard"), "NNNNYNY"),
         Row::new("Bloomier filter", ("bloomier", "immutable"), "NYNNNNN"),
@@ -115,6 +116,7 @@ const OTHERS: Table = Table {
         Row::new("Soft-error protected", ("soft-error", "parity"), "NNNNNNN"),
         Row::new("Multilayer counting", ("multilayer-counting", "standard"), "YNYNNNN"),
         Row::new("Dynamic count", ("dynamic-count", "standard"), "YNYNNNN"),
+        Row::new("Conservative update", ("conservative-update", "stages"), "YNNNNYN"),
         Row::new("Binary fuse", ("binary-fuse", "three"), "NNNNNYN"),
         Row::new("Ribbon", ("ribbon", "bumped"), "NNNNNYN"),
     ],

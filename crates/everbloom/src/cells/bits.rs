@@ -139,10 +139,7 @@ impl Bits {
             let mut rest = word;
             while rest != 0 {
                 let i = w as u64 * 64 + u64::from(rest.trailing_zeros());
-                half.set(match pairing {
-                    Pairing::Halves => i % (self.len / 2),
-                    Pairing::Neighbors(run) => i / (2 * run) * run + i % run,
-                });
+                half.set(pairing.joined(i, half.len));
                 rest &= rest - 1;
             }
         }

@@ -1,4 +1,4 @@
-//! Saturating counters of 1 to 16 bits.
+//! Saturating counters of 1 to 64 bits.
 //!
 //! A counter that reaches its maximum has lost its count, so it sticks there: it is never decremented
 //! again. Decrementing it could bring it to zero while keys still use it, a false negative (S1 §2.5);
@@ -16,7 +16,7 @@ pub struct Counters {
 
 impl Counters {
     /// The widths a counter may have.
-    pub const WIDTHS: std::ops::RangeInclusive<u32> = 1..=16;
+    pub const WIDTHS: std::ops::RangeInclusive<u32> = 1..=64;
 
     /// `len` zero counters of `width` bits.
     pub fn new(len: u64, width: u32) -> Self {
@@ -95,7 +95,7 @@ impl Counters {
         for i in 0..self.len() {
             let (a, b) = (self.get(i), other.get(i));
             if b != 0 {
-                self.set(i, a + b);
+                self.set(i, a.saturating_add(b));
             }
         }
     }
@@ -149,8 +149,8 @@ mod tests {
     fn counters_saturate_and_stick_at_every_width() {
         for width in Counters::WIDTHS {
             let mut c = Counters::new(3, width);
-            let max = (1u64 << width) - 1;
-            (0..max - 1).for_each(|_| c.increment(1));
+            let max = u64::MAX >> (64 - width);
+            c.raise(1, max - 1);
             assert_eq!((c.get(0), c.get(1), c.get(2)), (0, max - 1, 0));
             c.decrement(0);
             assert_eq!(c.get(0), 0, "a zero counter stays zero");

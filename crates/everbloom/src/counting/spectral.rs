@@ -40,7 +40,7 @@ use crate::filter::{
 };
 use crate::hash::{Digest, Key};
 use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
-use crate::probe::{Coincide, Indices, Probe};
+use crate::probe::{Coincide, Probe};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{counting::cell_pmf, mean_over, tail};
 use crate::variant::{
@@ -160,7 +160,7 @@ impl Spectral {
         let digest = self.digest(key);
         self.head.count(times);
         if self.head.form == MINIMUM_INCREASE {
-            return self.raise_least(digest, times);
+            return tally::lift(&mut self.counters, &self.probe, digest, times);
         }
         let seen = tally::insert(&mut self.counters, &self.probe, digest, times);
         if let Some(moved) = &mut self.moved {
@@ -172,19 +172,6 @@ impl Spectral {
             }
         }
         seen
-    }
-
-    /// Minimum increase: lifts every counter to what the key's count is now at least, and none above.
-    /// Each distinct cell once, since a counter here is no sum.
-    fn raise_least(&mut self, digest: Digest, times: u64) -> Seen {
-        let cells = self.probe.collect(digest, Coincide::Distinct);
-        let counts: Indices = cells.iter().map(|&i| self.counters.get(i)).collect();
-        let least = counts.iter().copied().min().unwrap_or(0);
-        let lifted = least.saturating_add(times);
-        for (&cell, _) in cells.iter().zip(&counts).filter(|(_, count)| **count < lifted) {
-            self.counters.set(cell, lifted);
-        }
-        if least == 0 { Seen::New } else { Seen::Maybe }
     }
 
     /// Removes a key that was inserted. Refused, with nothing changed, unless every counter holds at

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::error::{Error, Kind, Result};
 use crate::filter::Seen;
 use crate::hash::Digest;
-use crate::probe::Probe;
+use crate::probe::{Coincide, Indices, Probe};
 
 /// Counters of any make.
 pub(crate) trait Tally {
@@ -46,6 +46,20 @@ pub(crate) fn insert<T: Tally>(tally: &mut T, probe: &Probe, digest: Digest, tim
         new |= tally.raise(cell, hashes.saturating_mul(times));
     }
     if new { Seen::New } else { Seen::Maybe }
+}
+
+/// Counts a key `times` more times by conservative update, also called minimum increase: each of its
+/// distinct cells is raised to what the key's count now is at most, and none above that. Its counters
+/// are then no sums, so nothing can be taken away again.
+pub(crate) fn lift<T: Tally>(tally: &mut T, probe: &Probe, digest: Digest, times: u64) -> Seen {
+    let cells = probe.collect(digest, Coincide::Distinct);
+    let counts: Indices = cells.iter().map(|&i| tally.get(i)).collect();
+    let least = counts.iter().copied().min().unwrap_or(0);
+    let lifted = least.saturating_add(times);
+    for (&cell, &count) in cells.iter().zip(&counts).filter(|(_, count)| **count < lifted) {
+        tally.raise(cell, lifted - count);
+    }
+    if least == 0 { Seen::New } else { Seen::Maybe }
 }
 
 /// Counts a key once less. Refused, with nothing changed, if a counter holds less than the key would take.

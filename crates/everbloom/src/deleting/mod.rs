@@ -1,5 +1,7 @@
 //! Keys come and go: filters made for removal in little space.
 
+pub mod deletable;
 pub mod ternary;
 
+pub use deletable::Deletable;
 pub use ternary::Ternary;

@@ -70,6 +70,17 @@ pub enum Pairing {
     Neighbors(u64),
 }
 
+impl Pairing {
+    /// Where cell `i` goes when `half` of the cells remain.
+    #[inline]
+    pub fn joined(self, i: u64, half: u64) -> u64 {
+        match self {
+            Pairing::Halves => i % half,
+            Pairing::Neighbors(run) => i / (2 * run) * run + i % run,
+        }
+    }
+}
+
 /// Which scheme, by its permanent number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]

@@ -1,0 +1,438 @@
+//! The deletable Bloom filter (Rothenberg, Macapuna, Verdi, Magalhães 2010; catalogue §25; S0 §III-D,
+//! S3 §VII-A ref. 133).
+//!
+//! To remove a key from a bit array it is enough to reset one of its bits, as long as that bit is no
+//! other key's. So the array is cut into r regions, and one more bit per region remembers whether two
+//! keys ever met there. Where none did, every one belongs to a single key:
+//!
+//! ```text
+//!   collided    0           1           0           1       one bit per region
+//!   regions     0 1 0 0 1   0 1 0 0 0   1 0 0 1 0   0 0 1 0 0
+//!                 x     y     xz        z     y         yz
+//!   remove y            ↓     stays           ↓         stays
+//!               0 1 0 0 0   0 1 0 0 0   1 0 0 0 0   0 0 1 0 0
+//! ```
+//!
+//! A key all of whose bits lie in collided regions cannot be removed, and the filter says so. How many
+//! that are depends on the bits per region. In a filter planned for 1 % (k = 7):
+//!
+//! | bits per region | extra memory | removable |
+//! |---|---|---|
+//! | 1, the default | 100 % | 99 % |
+//! | 2 | 50 % | 97 % |
+//! | 4 | 25 % | 90 % |
+//! | 8 | 13 % | 64 % |
+//! | 16 | 6 % | 20 % |
+//!
+//! With a region for every bit a removal is refused as rarely as a stranger passes; fewer regions are set by
+//! those who know that few keys leave, or that some may stay.
+//!
+//! Collisions are never forgotten, so fewer keys are removable the longer the filter lives, and leavers
+//! leave bits behind in collided regions: rebuild it now and then.
+//!
+//! **Use it** where keys leave, refusals are acceptable and counters are too dear: a counting filter takes
+//! twice the bits, and four times those of one with few regions. **Don't** where every key must be removable (`counting`), or where members
+//! are inserted again and again: a second insertion marks all regions of the key, and it stays for good.
+//! The filter cannot leave such an insertion out: a key that passes already may pass by the bits of
+//! others, and would be lost with them.
+//!
+//! Hashes of one key that meet in one bit count once; else a key alone could make a collision.
+
+use crate::cells::Bits;
+use crate::codec::state;
+use crate::error::{Error, Kind, Result, agree};
+use crate::filter::{
+    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face, fact, keyed, real,
+    touched,
+};
+use crate::hash::{Hasher, Key};
+use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::probe::{Coincide, Indices, MAX_K, Probe};
+use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::theory::{bloom as theory, tail};
+use crate::variant::{
+    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
+};
+
+/// A set in bits, with regions that know whether keys met in them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deletable {
+    head: Head,
+    probe: Probe,
+    bits: Bits,
+    /// One bit per region.
+    collided: Bits,
+}
+
+state!(Deletable { head, probe, bits, collided });
+
+impl Deletable {
+    /// A filter for `items` keys at a false-positive rate of `fpr`, with a region for every bit.
+    ///
+    /// ```
+    /// let mut open = everbloom::deleting::Deletable::with_rate(1000, 0.01)?;
+    /// open.insert("file");
+    /// open.remove("file")?;
+    /// assert!(!open.contains("file"));
+    /// assert!(open.remove("file").is_err());
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let goal = Goal::new(items, fpr);
+        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        Ok(Self::empty(&shape, head))
+    }
+
+    /// A filter of `m` bits in all, `regions` of which tell whether keys met in as many regions of the
+    /// others, and `k` probes.
+    pub fn with_shape(m: u64, k: u32, regions: u64, hasher: Hasher) -> Result<Self> {
+        let shape = Shape::cut(m, regions, |_| k.max(1))?;
+        Ok(Self::empty(&shape, Head::new(hasher, FORM)))
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        let Shape { flat: Flat { m, k }, regions } = *shape;
+        let (bits, collided) = (Bits::new(m), Bits::new(regions));
+        Self { head, probe: Probe::over(m, k), bits, collided }
+    }
+
+    #[inline]
+    fn indices<K: Key + ?Sized>(&self, key: &K) -> Indices {
+        self.probe.collect(self.head.hasher.digest(key), Coincide::Distinct)
+    }
+
+    /// The region of a bit, ⌊b·r/m'⌋.
+    fn region(&self, bit: u64) -> u64 {
+        let wide = u128::from(bit) * u128::from(self.collided.len());
+        (wide / u128::from(self.bits.len())) as u64
+    }
+
+    /// Sets a bit for one more key; whether it is the first there.
+    fn claim(&mut self, bit: u64) -> bool {
+        let first = self.bits.set(bit);
+        if !first {
+            self.collided.set(self.region(bit));
+        }
+        first
+    }
+
+    /// Inserts a key. One that is there already can no longer be removed.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let new = self.indices(key).iter().fold(false, |new, &bit| new | self.claim(bit));
+        self.head.count(1);
+        if new { Seen::New } else { Seen::Maybe }
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, for a key that is certainly not
+    /// there, and for one that met others in every region its bits are in.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        let indices = self.indices(key);
+        if !indices.iter().all(|&bit| self.bits.get(bit)) {
+            return Err(Error::new(
+                Kind::NotDeletable,
+                "the key is not in the filter: one of its bits is zero",
+            ));
+        }
+        let own = |bit: &&u64| !self.collided.get(self.region(**bit));
+        let own: Indices = indices.iter().filter(own).copied().collect();
+        if own.is_empty() {
+            return Err(Error::new(
+                Kind::NotDeletable,
+                "the key is not deletable: keys have met in every region its bits are in; rebuild \
+                 the filter from the keys that are left, with more regions (--set r) if this happens often",
+            ));
+        }
+        own.iter().for_each(|&bit| self.bits.reset(bit));
+        self.head.items = self.head.items.saturating_sub(1);
+        Ok(())
+    }
+
+    /// The share of members that can be removed, as far as the regions tell: each one in a region
+    /// without collision is a bit of one member alone, and one such bit of its k is enough.
+    pub fn deletable(&self) -> f64 {
+        let k = f64::from(self.probe.k());
+        let own = self.ones().filter(|&bit| !self.collided.get(self.region(bit))).count();
+        let share = (own as f64 / (self.head.items.max(1) as f64 * k)).min(1.0);
+        1.0 - libm::pow(1.0 - share, k)
+    }
+
+    /// The bits that the regions are made of.
+    pub fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    /// One bit per region: whether keys met in it.
+    pub fn collided(&self) -> &Bits {
+        &self.collided
+    }
+
+    fn ones(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.bits.len()).filter(|&i| self.bits.get(i))
+    }
+
+    /// Makes this the filter of both sets: regions in which one has a collision, and those where both
+    /// have the same bit set, are collided in it. Keys of both sets can no longer be removed.
+    pub fn union(&mut self, other: &Deletable) -> Result<()> {
+        self.agree(other)?;
+        self.collided.union(&other.collided);
+        other.ones().for_each(|bit| {
+            self.claim(bit);
+        });
+        self.head.count(other.head.items);
+        // Nobody knows how many keys the sets share. What removed keys left behind is no key, so zeros
+        // may tell of too many.
+        if let Some(n) = self.cardinality() {
+            self.head.items = self.head.items.min(n.round() as u64);
+        }
+        Ok(())
+    }
+
+    /// Keeps what both filters hold: every common key passes, and a few others.
+    ///
+    /// A bit of two common keys has its region collided in both filters. So a region that is free in one
+    /// of them is free here.
+    pub fn intersect(&mut self, other: &Deletable) -> Result<()> {
+        let both = self.intersection_size(other)?;
+        self.bits.intersect(&other.bits);
+        self.collided.intersect(&other.collided);
+        let most = self.head.items.min(other.head.items);
+        self.head.items = both.map_or(most, |n| n.max(0.0).round() as u64).min(most);
+        Ok(())
+    }
+
+    /// Halves the filter: same keys, half the bits and regions, a higher rate. Bits that become one
+    /// collide. A bit may come to lie in its neighbor's region; it takes its region's mark along.
+    pub fn fold(&self) -> Result<Deletable> {
+        let (probe, pairing) = self.probe.fold()?;
+        let (bits, regions) = (Bits::new(probe.m()), self.collided.len().div_ceil(2));
+        let mut half =
+            Deletable { head: self.head.clone(), probe, bits, collided: Bits::new(regions) };
+        for bit in self.ones() {
+            let joined = pairing.joined(bit, half.bits.len());
+            half.claim(joined);
+            if self.collided.get(self.region(bit)) {
+                half.collided.set(half.region(joined));
+            }
+        }
+        Ok(half)
+    }
+
+    /// The number of distinct keys, estimated from the zeros; `None` for a filter without zeros. Bits
+    /// that removed keys left behind count towards it.
+    pub fn cardinality(&self) -> Option<f64> {
+        theory::cardinality(self.bits.zeros(), self.bits.len(), self.probe.k())
+    }
+
+    /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` where
+    /// one is too full to tell.
+    pub fn intersection_size(&self, other: &Deletable) -> Result<Option<f64>> {
+        self.agree(other)?;
+        let (a, b, m) = (self.bits.zeros(), other.bits.zeros(), self.bits.len());
+        let both = m - self.bits.ones_in_both(&other.bits);
+        Ok(theory::intersection_size(a, b, both, m, self.probe.k()))
+    }
+
+    fn agree(&self, other: &Deletable) -> Result<()> {
+        self.head.agree(&other.head)?;
+        self.probe.agree(&other.probe)?;
+        agree("regions", self.collided.len(), other.collided.len())
+    }
+
+    fn used(&self) -> f64 {
+        self.bits.ones() as f64 / self.bits.len() as f64
+    }
+
+    fn check(&self) -> Result<()> {
+        self.probe.check_flat(self.bits.len())?;
+        if !(1..=self.bits.len()).contains(&self.collided.len()) {
+            let (regions, bits) = (self.collided.len(), self.bits.len());
+            let message = format!("corrupt filter: {regions} regions of {bits} bits");
+            return Err(Error::corrupt(0, message));
+        }
+        Ok(())
+    }
+}
+
+/// Bits for keys (m'), probes, and regions.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The bits that keys set, and probes.
+    pub flat: Flat,
+    /// Regions these bits are cut into, with one more bit each.
+    pub regions: u64,
+}
+
+impl Shape {
+    /// `m` bits in all, `regions` of them for the regions; `k` is told the number of the others.
+    fn cut(m: u64, regions: u64, k: impl FnOnce(u64) -> u32) -> Result<Self> {
+        match m.checked_sub(regions) {
+            Some(bits) if regions > 0 && regions <= bits => {
+                Ok(Self { flat: Flat { m: bits, k: k(bits) }, regions })
+            }
+            _ => Err(Error::parameter(format!(
+                "{regions} regions in {m} bits: r goes from 1 to half of m, as every region has a bit \
+                 of its own and at least one for keys"
+            ))),
+        }
+    }
+
+    /// P(two or more of the n keys' hashes meet in a given bit), p_c.
+    fn shared(&self, n: u64) -> f64 {
+        let Flat { m, k } = self.flat;
+        tail::binomial_at_least(n.saturating_mul(u64::from(k)), 1.0 / m as f64, 2)
+    }
+
+    /// Bits per region, m'/r.
+    fn width(&self) -> f64 {
+        self.flat.m as f64 / self.regions as f64
+    }
+
+    /// The share of `n` members that can be removed. A bit of the key is its own if no other key has
+    /// it and no two keys met in the other bits of its region (catalogue §25):
+    /// c = (1 − 1/m')^{k(n−1)}·(1 − p_c)^{m'/r − 1}, and one of k such bits is enough.
+    pub fn deletable(&self, n: u64) -> f64 {
+        let Flat { m, k } = self.flat;
+        let k = f64::from(k);
+        let alone = 1.0 - theory::fill(m as f64, k * n.saturating_sub(1) as f64);
+        let own = alone * libm::pow(1.0 - self.shared(n), self.width() - 1.0);
+        1.0 - libm::pow(1.0 - own, k)
+    }
+
+    /// The paper's estimate of [`Shape::deletable`], 1 − (1 − (1 − p_c)^{m'/r})^k: too high, since it
+    /// takes the key's own bit for one that may as well be zero. (S3 prints its complement.)
+    pub fn deletable_by_paper(&self, n: u64) -> f64 {
+        let free = libm::pow(1.0 - self.shared(n), self.width());
+        1.0 - libm::pow(1.0 - free, f64::from(self.flat.k))
+    }
+}
+
+impl Structure for Deletable {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let set = request.integer("r");
+        let regions = |bits: u64| set.unwrap_or(bits);
+        let flat = Flat::plan_sized(request, |m, _, _| m + regions(m.ceil() as u64) as f64)?;
+        let Some(m) = request.integer(PARAM_M.name) else {
+            return Shape::cut(flat.m + regions(flat.m), regions(flat.m), |_| flat.k);
+        };
+        // As in S0 and S3, m are all bits, those of the regions included.
+        let regions = set.unwrap_or(m / 2);
+        Shape::cut(m, regions, |bits| {
+            let by_hand = request.integer(PARAM_K.name).is_some();
+            let best = request.goal_items().filter(|_| !by_hand);
+            best.map_or(flat.k, |n| theory::best_k(bits, n).min(MAX_K))
+        })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let Shape { flat, regions } = *shape;
+        let n = load.distinct;
+        Some(Expect::one_sided(flat.fpr(n), flat.m + regions, Some(flat.fill(n))))
+    }
+
+    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head), inputs)
+    }
+}
+
+impl Filter for Deletable {
+    face!(Insert, Remove, Merge, Algebra);
+
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.used())
+    }
+
+    fn now(&self) -> Rates {
+        Rates::one_sided(libm::pow(self.used(), f64::from(self.probe.k())))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("m", self.bits.len() + self.collided.len()),
+            fact("k", self.probe.k()),
+            fact("r", self.collided.len()),
+            fact("collided", self.collided.ones()),
+            real("deletable", self.deletable()),
+        ]
+    }
+
+    fn huge_pages(&self) -> bool {
+        self.bits.huge()
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        touched(&self.indices(key), |i| self.bits.get(i).into())
+    }
+}
+
+keyed!(Deletable: Insert, Remove, Union);
+
+algebra!(Deletable);
+
+const FORM: &str = "standard";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    id: 57,
+    slug: "deletable",
+    entry: "§25",
+    kind: EntryKind::Filter,
+    name: "Deletable Bloom filter",
+    paper: "C. E. Rothenberg, C. A. B. Macapuna, F. L. Verdi, M. F. Magalhães, The deletable Bloom filter: \
+            a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",
+    family: "deleting",
+    needs: &["membership", "delete", "merge", "estimate", "fold"],
+    input: Input::KEYS,
+    meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
+              are refused",
+    forms: &[Form {
+        name: FORM,
+        abilities: &[Ability::Insert, Ability::Remove, Ability::Merge],
+        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+    }],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param {
+            name: "r",
+            range: Range::Integer(1, 1 << 47),
+            default: Setting::Planned,
+            help: "regions, with a bit each that is part of m; by default as many as bits for keys",
+        },
+    ],
+    build: Build::Streaming,
+    reach: 5_000_000,
+    ops: Some(Ops::of::<Deletable>()),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::{Opener, to_bytes};
+
+    #[test]
+    fn files_with_no_or_too_many_regions_are_refused() {
+        let mut filter = Deletable::with_shape(100, 3, 50, Hasher::default()).unwrap();
+        filter.insert("a");
+        let back: Deletable = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        for regions in [0, 51] {
+            let alien = Deletable { collided: Bits::new(regions), ..filter.clone() };
+            assert!(
+                Opener::new().decode(&to_bytes(&alien)).is_err(),
+                "{regions} regions of 50 bits"
+            );
+        }
+    }
+}
