@@ -6,6 +6,7 @@
 //! agreement and contradiction.
 #![deny(unsafe_code)]
 
+mod apparatus;
 pub mod bound;
 pub mod experiments;
 mod lab;

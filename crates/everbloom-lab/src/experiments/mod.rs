@@ -1,14 +1,5 @@
 //! The experiments, a file each.
 
-mod balance;
-mod capabilities;
-mod checks;
-mod classic;
-mod counters;
-mod generalized;
-mod highest;
-mod losses;
-mod parts;
 mod s0_eq12;
 mod s0_errata;
 mod s0_fig3;
@@ -47,8 +38,6 @@ mod s4_counting;
 mod s4_d_left;
 mod s4_dynamic_count;
 mod s4_spectral;
-mod stages;
-mod subject;
 
 use crate::lab::Experiment;
 

@@ -7,7 +7,7 @@ use everbloom::error::Result;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::bloom;
 
-use super::classic::{self, Rate, Shape};
+use crate::apparatus::classic::{self, Rate, Shape};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,7 +3,7 @@
 use everbloom::error::Result;
 use everbloom::theory::bloom;
 
-use super::classic::{self, Shape};
+use crate::apparatus::classic::{self, Shape};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -4,7 +4,7 @@ use everbloom::error::Result;
 use everbloom::theory::counting as theory;
 use everbloom::theory::tail;
 
-use super::highest::{self, K, PER_KEY};
+use crate::apparatus::highest::{self, K, PER_KEY};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -6,7 +6,7 @@ use everbloom::hash::Generator;
 use everbloom::membership::Bloom;
 use everbloom::theory::bloom;
 
-use super::classic::{self, Rate, Shape};
+use crate::apparatus::classic::{self, Rate, Shape};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -5,7 +5,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::membership::Bloom;
 use everbloom::theory::bloom;
 
-use super::classic::{Shape, false_positives};
+use crate::apparatus::classic::{Shape, false_positives};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,7 +3,7 @@
 use everbloom::error::Result;
 use everbloom::theory::bloom;
 
-use super::classic::Shape;
+use crate::apparatus::classic::Shape;
 use crate::bound::mean_and_sd;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 

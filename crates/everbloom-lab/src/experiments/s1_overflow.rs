@@ -5,7 +5,7 @@ use everbloom::error::Result;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::counting as theory;
 
-use super::highest::{self, K, PER_KEY};
+use crate::apparatus::highest::{self, K, PER_KEY};
 use crate::bound::mean_and_sd;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 

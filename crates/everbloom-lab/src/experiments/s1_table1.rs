@@ -6,7 +6,7 @@ use everbloom::error::Result;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::bloom;
 
-use super::classic::Shape;
+use crate::apparatus::classic::Shape;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,8 +3,8 @@
 use everbloom::error::Result;
 use everbloom::membership::generalized::fill_sd;
 
-use super::generalized::Shape;
 use super::s2_fig11::{chart, curve};
+use crate::apparatus::generalized::Shape;
 use crate::{Axis, Bound, Experiment, Lab, Report, Rows};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,8 +3,8 @@
 use everbloom::error::Result;
 use everbloom::theory::generalized::{Hashes, balanced_k1};
 
-use super::balance::{self, Errors};
-use super::generalized::steps;
+use crate::apparatus::balance::{self, Errors};
+use crate::apparatus::generalized::steps;
 use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,8 +3,8 @@
 use everbloom::error::Result;
 use everbloom::theory::bloom;
 
-use super::classic::{self, Shape};
-use super::generalized::steps;
+use crate::apparatus::classic::{self, Shape};
+use crate::apparatus::generalized::steps;
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,8 +3,8 @@
 use everbloom::error::Result;
 use everbloom::theory::bloom;
 
-use super::classic::{self, Shape};
-use super::generalized::steps;
+use crate::apparatus::classic::{self, Shape};
+use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,8 +3,8 @@
 use everbloom::error::Result;
 use everbloom::theory::generalized::Hashes;
 
-use super::classic::Rate;
-use super::generalized::{self, Shape, steps};
+use crate::apparatus::classic::Rate;
+use crate::apparatus::generalized::{self, Shape, steps};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

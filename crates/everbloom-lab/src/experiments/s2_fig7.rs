@@ -3,7 +3,7 @@
 use everbloom::error::Result;
 use everbloom::theory::generalized::Hashes;
 
-use super::generalized::{self, Shape, steps};
+use crate::apparatus::generalized::{self, Shape, steps};
 use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

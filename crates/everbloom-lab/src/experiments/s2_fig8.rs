@@ -2,7 +2,7 @@
 
 use everbloom::error::Result;
 
-use super::generalized::{self, Shape};
+use crate::apparatus::generalized::{self, Shape};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,7 +3,7 @@
 use everbloom::error::Result;
 use everbloom::theory::generalized::Hashes;
 
-use super::generalized::{self, Shape};
+use crate::apparatus::generalized::{self, Shape};
 use crate::{Axis, Bound, Experiment, Lab, Report, Rows};
 
 pub static EXPERIMENT: Experiment = Experiment {

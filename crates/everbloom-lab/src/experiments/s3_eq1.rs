@@ -4,7 +4,7 @@ use everbloom::error::Result;
 use everbloom::hash::mix64;
 use everbloom::theory::bloom;
 
-use super::classic::{self, Shape};
+use crate::apparatus::classic::{self, Shape};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -3,7 +3,7 @@
 use everbloom::error::Result;
 use everbloom::membership::pipelined::{saved_by_two_stages, second_stage};
 
-use super::stages::{self, Stages};
+use crate::apparatus::stages::{self, Stages};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

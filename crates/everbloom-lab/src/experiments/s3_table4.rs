@@ -2,7 +2,7 @@
 
 use everbloom::error::Result;
 
-use super::capabilities::{Capability, Row, Table};
+use crate::apparatus::capabilities::{Capability, Row, Table};
 use crate::{Experiment, Lab, Report};
 
 pub static EXPERIMENT: Experiment = Experiment {

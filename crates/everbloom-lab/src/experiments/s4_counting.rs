@@ -7,7 +7,7 @@ use everbloom::filter::Filter;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::tail::binomial_at_least;
 
-use super::counters::{Shape, digits};
+use crate::apparatus::counters::{Shape, digits};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

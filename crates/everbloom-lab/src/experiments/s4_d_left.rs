@@ -6,8 +6,8 @@ use everbloom::filter::Filter;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::bloom;
 
-use super::classic::{Rate, Shape};
-use super::generalized::steps;
+use crate::apparatus::classic::{Rate, Shape};
+use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {

@@ -8,7 +8,7 @@ use everbloom::hash::Generator;
 use everbloom::plan::Goal;
 use everbloom::theory::bloom;
 
-use super::counters::Shape;
+use crate::apparatus::counters::Shape;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {
