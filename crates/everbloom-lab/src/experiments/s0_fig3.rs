@@ -19,7 +19,7 @@ pub static EXPERIMENT: Experiment = Experiment {
 const BITS_PER_ITEM: [f64; 7] = [1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0];
 
 fn run(lab: &Lab) -> Result<Report> {
-    let sizes: &[u32] = &[8, 12, 16, 20, 24];
+    let sizes: &[u32] = &[8, 12, 16, 20, 22];
     let mut series = Vec::new();
     for &log_m in sizes {
         let m = 1u64 << log_m;
@@ -35,7 +35,7 @@ fn run(lab: &Lab) -> Result<Report> {
             })
             .collect();
         // Small filters differ from each other, large ones take long: about as many insertions each.
-        let runs = lab.scaled((1 << 20) >> log_m).clamp(2, 2000);
+        let runs = lab.scaled((1 << 20) >> log_m).clamp(2, 500);
         for (shape, rate) in shapes.iter().zip(classic::rates(lab, &shapes, runs)?) {
             one.point(shape.n as f64, rate.predicted, rate.measured, rate.bound);
         }
