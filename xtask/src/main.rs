@@ -3,8 +3,10 @@
 //! - `mutants`: breaks the code in named ways, one at a time, and shows that a test notices.
 //! - `toy`: adds a toy variant to a copy of the tree, by one file and one line, and runs the tests.
 //! - `throughput`: times the command beside md5sum and sort on a file of 50 million lines.
+//! - `instructions`: counts the instructions of the flagship filters' operations, by callgrind.
 //! - `licenses`: checks every dependency's license against the allow-list.
 
+mod instructions;
 mod licenses;
 mod mutants;
 mod throughput;
@@ -21,7 +23,8 @@ fn main() -> ExitCode {
             "toy" => toy::run(),
             "licenses" => licenses::run(),
             "throughput" => throughput::run(),
-            _ => Err("usage: cargo run -p xtask -- mutants [NAME] | toy | licenses | throughput"
+            "instructions" => instructions::run(),
+            _ => Err("usage: cargo run -p xtask -- mutants [NAME] | toy | licenses | throughput | instructions"
                 .to_owned()),
         };
     match outcome {

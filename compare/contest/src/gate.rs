@@ -57,29 +57,32 @@ pub fn cases(sizes: &[u64]) -> Vec<Case> {
     sizes.iter().flat_map(of).collect()
 }
 
-/// Who takes part in the promises.
-pub fn contestants() -> Vec<Contestant> {
-    [
+/// Who takes part in the promises about so many keys.
+pub fn contestants(items: u64) -> Vec<Contestant> {
+    let always = [
         "everbloom blocked",
         "everbloom blocked, batch",
-        "everbloom blocked, concurrent",
         "everbloom bloom",
         "everbloom bloom, batch",
-        "everbloom split-block",
         "everbloom binary-fuse",
-        "everbloom ribbon",
         "Boost fast_multiblock32<8>",
         "Boost fast_multiblock32<8>, stride 1",
         "Boost classic",
         "fastbloom + foldhash",
-        "fastbloom atomic + foldhash",
         "sbbf-rs-safe + foldhash",
-        "parquet Sbbf",
         "xorf BinaryFuse8/16",
+    ];
+    // Promises about these are made for a million keys; far beyond, some take minutes.
+    let up_to_a_million = [
+        "everbloom blocked, concurrent",
+        "everbloom split-block",
+        "everbloom ribbon",
+        "fastbloom atomic + foldhash",
+        "parquet Sbbf",
         "ribbon-filter",
-    ]
-    .map(contestant)
-    .to_vec()
+    ];
+    let few = up_to_a_million.iter().filter(|_| items <= 1_000_000);
+    always.iter().chain(few).map(|name| contestant(name)).collect()
 }
 
 /// All promises, from the results of all cases.

@@ -41,7 +41,7 @@ pub fn rounds(items: u64) -> usize {
     match items {
         0..1_000_000 => 15,
         1_000_000..10_000_000 => 9,
-        _ => 5,
+        _ => 3,
     }
 }
 
@@ -58,7 +58,9 @@ pub fn run(contestants: &[Contestant], case: Case) -> Vec<Result> {
     let mut all: Vec<Vec<Round>> = vec![Vec::new(); contestants.len()];
     for i in 0..rounds(case.items) {
         let (members, strangers) = keys(case.items, i);
-        for (contestant, rounds) in contestants.iter().zip(&mut all) {
+        // Another one begins each time: whoever follows the making of the keys finds cold caches.
+        for j in (i..contestants.len()).chain(0..i.min(contestants.len())) {
+            let (contestant, rounds) = (&contestants[j], &mut all[j]);
             if let Some(subject) = (contestant.make)(case.items, case.rate) {
                 rounds.push(round(subject, &members, &strangers));
             }
