@@ -122,7 +122,7 @@ pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &m
 }
 
 /// Keys whose cells are asked for before the first is set: k cells each.
-const SET_AHEAD: usize = 8;
+const SET_AHEAD: usize = 16;
 
 fn set_in_rounds(bits: &mut Bits, ring: &Ring, digests: &[Digest]) {
     let start = bits.words().as_ptr();

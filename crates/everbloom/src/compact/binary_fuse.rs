@@ -404,8 +404,22 @@ impl BinaryFuse {
         })
     }
 
+    /// The fastest widths are inlined into loops over keys, the others are a call away. Each is one
+    /// condition, so that a loop over keys is compiled for each instead of asking with every key.
     #[inline]
     fn has(&self, hash: u64) -> bool {
+        let (geometry, width) = (&self.geometry, self.cells.width());
+        let is = |bits: u32| (geometry.arity ^ 3) | (width ^ bits) == 0;
+        match self.cells.view() {
+            View::Bytes(cells) if is(8) => agree(cells, geometry.around::<3>(hash), hash, 8),
+            View::Shorts(cells) if is(16) => agree(cells, geometry.around::<3>(hash), hash, 16),
+            _ => self.has_otherwise(hash),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_otherwise(&self, hash: u64) -> bool {
         let geometry = &self.geometry;
         with_cells!(geometry.arity, self.cells.view(), |cells, r, A| {
             agree(cells, geometry.around::<A>(hash), hash, r)

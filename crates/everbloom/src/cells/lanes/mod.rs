@@ -196,7 +196,7 @@ const NO_HALF: &str = "a filter has 1 to 2^32 half lines";
 
 /// Keys in flight, a power of two. A core has 10 to 16 buffers for missing lines, and the next level some
 /// more; beyond 32 nothing is gained, and the first lines might be gone before they are used.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// Whether blocks of an array of so many words are worth asking for ahead.
 #[inline]
