@@ -187,7 +187,7 @@ const SOURCES: [(&str, &str); 5] = [
 const HOW_TO_READ: &str = "Lines are the source's formulas, dots what the filters of this library \
     did, bars the bounds within which a measurement agrees (computed from the formula and the number \
     of trials; a true prediction falls outside once in a million). A cross is a measurement that \
-    disagrees.";
+    disagrees, a ring at the end of a logarithmic axis one of zero.";
 
 /// The page for people who read the repository.
 pub fn markdown(findings: &[Finding]) -> String {

@@ -382,9 +382,26 @@ impl BinaryFuse {
     }
 
     /// Whether the key may be a member.
+    ///
+    /// The common cases, fingerprints of 8 and 16 bits that peeled at once, are one condition each and
+    /// inlined, so that a loop over keys asks for it once; the others are a call away.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(reseeded(self.head.hasher.digest_usually(HashId::Fold64, key).h1, self.seed))
+        let (hasher, geometry, width) = (&self.head.hasher, &self.geometry, self.cells.width());
+        let unusual = u64::from(geometry.arity ^ 3) | self.seed;
+        let unusual = unusual | u64::from(hasher.id() as u16 ^ HashId::Fold64 as u16);
+        let hash = || reseeded(hasher.digest_by(HashId::Fold64, key).h1, 0);
+        match self.cells.view() {
+            View::Bytes(cells) if unusual | u64::from(width ^ 8) == 0 => {
+                let hash = hash();
+                agree(cells, geometry.around::<3>(hash), hash, 8)
+            }
+            View::Shorts(cells) if unusual | u64::from(width ^ 16) == 0 => {
+                let hash = hash();
+                agree(cells, geometry.around::<3>(hash), hash, 16)
+            }
+            _ => self.has_otherwise(hasher.digest(key)),
+        }
     }
 
     /// Whether each of many keys may be a member, in their order: several times as fast as one by one
@@ -404,23 +421,10 @@ impl BinaryFuse {
         })
     }
 
-    /// The fastest widths are inlined into loops over keys, the others are a call away. Each is one
-    /// condition, so that a loop over keys is compiled for each instead of asking with every key.
-    #[inline]
-    fn has(&self, hash: u64) -> bool {
-        let (geometry, width) = (&self.geometry, self.cells.width());
-        let is = |bits: u32| (geometry.arity ^ 3) | (width ^ bits) == 0;
-        match self.cells.view() {
-            View::Bytes(cells) if is(8) => agree(cells, geometry.around::<3>(hash), hash, 8),
-            View::Shorts(cells) if is(16) => agree(cells, geometry.around::<3>(hash), hash, 16),
-            _ => self.has_otherwise(hash),
-        }
-    }
-
     #[cold]
     #[inline(never)]
-    fn has_otherwise(&self, hash: u64) -> bool {
-        let geometry = &self.geometry;
+    fn has_otherwise(&self, digest: Digest) -> bool {
+        let (geometry, hash) = (&self.geometry, reseeded(digest.h1, self.seed));
         with_cells!(geometry.arity, self.cells.view(), |cells, r, A| {
             agree(cells, geometry.around::<A>(hash), hash, r)
         })
@@ -596,7 +600,7 @@ impl Filter for BinaryFuse {
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let hash = reseeded(self.head.hasher.digest_usually(HashId::Fold64, key).h1, self.seed);
-        let agrees = self.has(hash);
+        let agrees = self.contains(key);
         let cell = |at: usize| {
             let value = self.cells.at(at)?;
             Some(Touched { index: at as u64, value, agrees })

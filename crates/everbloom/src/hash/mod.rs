@@ -210,22 +210,28 @@ impl Hasher {
     /// and a loop over keys has room to overlap them. The others are a call away.
     #[inline(always)]
     pub(crate) fn digest_usually<K: Key + ?Sized>(&self, usual: HashId, key: &K) -> Digest {
+        if self.id == usual {
+            return self.digest_by(usual, key);
+        }
+        rarely();
+        self.digest(key)
+    }
+
+    /// The digest of a key, for callers that have made sure that this hasher is of kind `id`.
+    #[inline(always)]
+    pub(crate) fn digest_by<K: Key + ?Sized>(&self, id: HashId, key: &K) -> Digest {
+        debug_assert_eq!(self.id, id);
         key.with_bytes(
             #[inline(always)]
-            |bytes| {
-                if self.id == usual {
-                    match (usual, <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes)) {
-                        (HashId::Quick64, Ok(word)) => return fold::quick_word(word, self.start),
-                        (HashId::Fold64, Ok(word)) => return fold::digest_word(word, self.start),
-                        (HashId::Xxh64, Ok(word)) => return widen(xxh64::of_word(word, self.seed)),
-                        (HashId::Quick64, Err(_)) if K::LENGTH.is_some() => {
-                            return fold::quick(bytes, self.seed);
-                        }
-                        _ => {}
-                    }
+            |bytes| match (id, <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes)) {
+                (HashId::Quick64, Ok(word)) => fold::quick_word(word, self.start),
+                (HashId::Fold64, Ok(word)) => fold::digest_word(word, self.start),
+                (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(word, self.seed)),
+                (HashId::Quick64, Err(_)) if K::LENGTH.is_some() => fold::quick(bytes, self.seed),
+                _ => {
+                    rarely();
+                    self.digest_bytes(bytes)
                 }
-                rarely();
-                self.digest_bytes(bytes)
             },
         )
     }

@@ -83,6 +83,13 @@ impl Canvas {
         }
     }
 
+    /// A measurement that the axis cannot show, at its end: a ring.
+    pub fn ring(&mut self, (x, y): (f64, f64), color: &str) {
+        self.push(format_args!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\" fill=\"white\" stroke=\"{color}\" stroke-width=\"1.2\"/>"
+        ));
+    }
+
     pub fn finish(self) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0} {:.0}\" width=\"{:.0}\" \

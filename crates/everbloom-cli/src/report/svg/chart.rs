@@ -13,7 +13,7 @@ const BOTTOM: f64 = 52.0;
 const DASHES: [&str; 3] = ["none", "8 4", "3 4"];
 
 /// The picture of a chart: curves as lines, measurements as dots with their bounds as bars, a cross
-/// where a measurement lies outside.
+/// where a measurement lies outside, a ring where it is zero on a logarithmic axis.
 pub fn chart(chart: &Chart) -> String {
     let (right, bottom) = (LEFT + PLOT.0, TOP + PLOT.1);
     let legend = chart.series.iter().map(|s| text_width(&s.name)).fold(0.0, f64::max);
@@ -77,6 +77,11 @@ fn draw(canvas: &mut Canvas, series: &Series, (x, y): (&Ruler, &Ruler), color: &
             let bar = format!("stroke=\"{color}\" stroke-width=\"1\"");
             canvas.line((px, y.at(low)), (px, y.at(high)), &bar);
         }
-        canvas.mark((px, y.at(verdict.measured)), color, verdict.pass);
+        let at = (px, y.at(verdict.measured));
+        if y.shows(verdict.measured) || !verdict.pass {
+            canvas.mark(at, color, verdict.pass);
+        } else {
+            canvas.ring(at, color);
+        }
     }
 }

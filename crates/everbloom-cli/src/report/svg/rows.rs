@@ -41,7 +41,12 @@ fn draw(canvas: &mut Canvas, row: &Row, ruler: &Ruler, (left, right, y): (f64, f
     canvas.line((low, y), (high.max(low + 1.0), y), "stroke=\"#cfe0ee\" stroke-width=\"10\"");
     let at = ruler.at(verdict.predicted);
     canvas.line((at, y - 7.0), (at, y + 7.0), "stroke=\"#333333\" stroke-width=\"1.5\"");
-    canvas.mark((ruler.at(verdict.measured), y), COLORS[0], verdict.pass);
+    let at = (ruler.at(verdict.measured), y);
+    if ruler.shows(verdict.measured) || !verdict.pass {
+        canvas.mark(at, COLORS[0], verdict.pass);
+    } else {
+        canvas.ring(at, COLORS[0]);
+    }
     canvas.text((right + 96.0, y + 4.0), Anchor::End, &number(verdict.predicted));
     canvas.text((right + 184.0, y + 4.0), Anchor::End, &number(verdict.measured));
 }
