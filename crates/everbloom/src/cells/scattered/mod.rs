@@ -37,7 +37,7 @@ pub(crate) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
 #[inline]
 pub(crate) fn set_all(bits: &mut Bits, ring: &Ring, digest: Digest) -> bool {
     let words = bits.words_mut();
-    assert!(ring.m() <= 64 * words.len() as u64, "every index has its word");
+    assert!(ring.m() <= 64 * words.len() as u64, "{NO_WORD}");
     // SAFETY: every index below m has its word.
     unsafe {
         match ring.k() {
@@ -76,9 +76,18 @@ mod scalar {
 
     #[inline]
     pub(super) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
-        ring.indices(digest).all(|i| bits.get(i))
+        let (words, mut walk) = (bits.words(), ring.walk(digest));
+        assert!(ring.m() <= 64 * words.len() as u64, "{NO_WORD}");
+        (0..ring.k()).all(|_| {
+            let cell = ring.step(&mut walk);
+            // SAFETY: ⌊x·m/2⁶⁴⌋ < m, and every index below m has its word.
+            let word = unsafe { words.get_unchecked((cell / 64) as usize) };
+            word >> (cell % 64) & 1 != 0
+        })
     }
 }
+
+const NO_WORD: &str = "every index has its word";
 
 #[cfg(test)]
 mod tests {
@@ -96,7 +105,8 @@ mod tests {
                 let (mut bits, mut twin) = (Bits::new(m), Bits::new(m));
                 for _ in 0..keys {
                     let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
-                    let had = scalar::all_set(&twin, &ring, digest);
+                    let had = ring.indices(digest).all(|i| twin.get(i));
+                    assert_eq!(scalar::all_set(&twin, &ring, digest), had, "{m} {k}");
                     assert_eq!(all_set(&bits, &ring, digest), had, "{m} {k}");
                     let new = ring.indices(digest).fold(false, |new, i| new | twin.set(i));
                     assert_eq!(set_all(&mut bits, &ring, digest), new, "{m} {k}");
