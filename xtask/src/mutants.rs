@@ -64,8 +64,8 @@ macro_rules! mutant {
 }
 
 const MUTANTS: &[Mutant] = &[
-    mutant!("ring: k + 1", "probe/ring.rs", "(0..self.k)" => "(0..self.k + 1)", "--test" "evidence" "f1_insertion"),
-    mutant!("ring: k - 1", "probe/ring.rs", "(0..self.k)" => "(1..self.k)", "--test" "evidence" "f1_insertion"),
+    mutant!("ring: k + 1", "probe/ring.rs", "(0..self.k)" => "(0..self.k + 1)", "--lib" "scattered"),
+    mutant!("ring: k - 1", "probe/ring.rs", "(0..self.k)" => "(1..self.k)", "--lib" "scattered"),
     mutant!("mixed: k + 1", "probe/mixed.rs", "(0..u64::from(self.k))" => "(0..u64::from(self.k) + 1)", "--test" "evidence" "f1_"),
     mutant!("mixed: k - 1", "probe/mixed.rs", "(0..u64::from(self.k))" => "(1..u64::from(self.k))", "--test" "evidence" "f1_"),
     mutant!("ring: constant step", "probe/ring.rs", "Walk { x: digest.h1, y: digest.h2, step: STEP }" => "Walk { x: digest.h1, y: 7, step: STEP }", "--lib" "probe"),
@@ -84,7 +84,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("counters: saturated ones come down", "cells/counters.rs", "if value >= by && value != self.max()" => "if value >= by", "--test" "evidence" "c1_"),
     mutant!("counters: wrap at the maximum", "cells/counters.rs", "self.cells.set(i, value.min(self.max()));" => "self.cells.set(i, value);", "--lib" "counters"),
     mutant!("counting: removal without its check", "counting/tally.rs", "tally.get(*cell) < *hashes" => "tally.get(*cell) < (*hashes).min(1)", "--test" "evidence" "c1_"),
-    mutant!("bits: fold pairs wrongly", "cells/bits.rs", "Pairing::Neighbors(run) => i / (2 * run) * run + i % run," => "Pairing::Neighbors(_) => i % (self.len / 2),", "--lib" "fold"),
+    mutant!("bits: fold pairs wrongly", "probe/mod.rs", "Pairing::Neighbors(run) => i / (2 * run) * run + i % run," => "Pairing::Neighbors(_) => i % half,", "--lib" "fold"),
     mutant!("packed: a field spills", "cells/packed.rs", "if shift + self.width > 64 {\n            let spill" => "if shift + self.width > 65 {\n            let spill", "--lib" "packed"),
     mutant!("codec: file length unchecked", "codec/file.rs", ".filter(|l| l.file == file_len && file_len == there && payload_len.is_multiple_of(64))" => ".filter(|l| l.file <= there && payload_len.is_multiple_of(64))", "--test" "hostile"),
     mutant!("codec: header checksum unchecked", "codec/file.rs", "if crc32c::crc32c(&bytes[..crc_at]) != u32_at(bytes, crc_at)" => "if crc_at == 0", "--test" "hostile"),
@@ -114,6 +114,11 @@ const MUTANTS: &[Mutant] = &[
     mutant!("lanes: one lane not looked at", "cells/lanes/avx2.rs", "_mm256_testc_si256(bits[0], low) & _mm256_testc_si256(bits[1], high)" => "_mm256_testc_si256(bits[0], low)", "--lib" "lanes"),
     mutant!("split-block: a wrong constant", "cells/lanes/mod.rs", "0x2df1_424b" => "0x2df1_424d", "--test" "evidence" "i4_"),
     mutant!("fast hash: one fold", "hash/fold.rs", "digest_of(fold(fold(word ^ start, K1) ^ start, K2))" => "digest_of(fold(word ^ start, K1))", "--lib" "hash"),
+    mutant!("quick hash: the fold as it is", "hash/fold.rs", "Digest { h1: h.wrapping_mul(K2), h2: h.wrapping_mul(K3) }" => "Digest { h1: h.wrapping_mul(K2), h2: h }", "--lib" "hash"),
+    mutant!("scattered: one probe fewer set", "cells/scattered/mod.rs", "for _ in 0..k {" => "for _ in 1..k {", "--test" "evidence" "f1_insertion"),
+    mutant!("scattered: one probe fewer asked", "cells/scattered/avx512.rs", "0xFF >> (8 - ring.k().clamp(1, 8))" => "0xFF >> (9 - ring.k().clamp(2, 8))", "--lib" "scattered"),
+    mutant!("scattered: the way starts late", "probe/ring.rs", "step: (steps + 1).wrapping_mul(STEP)" => "step: steps.wrapping_mul(STEP)", "--lib" "scattered"),
+    mutant!("lanes: the oldest key is lost", "cells/lanes/mod.rs", "(oldest..oldest + held)" => "(oldest + 1..oldest + held)", "--lib" "lanes"),
     mutant!("bulk: the last round left out", "bulk.rs", "for _ in 0..ring.k() {" => "for _ in 1..ring.k() {", "--lib" "bulk"),
     mutant!("invertible: purity without its check", "reconciling/invertible.rs", "digest.word(CHECK) == check && " => "", "--test" "evidence" "s37_"),
     mutant!("bloomier: mask dropped", "keyvalue/bloomier.rs", "let mask = digest.word(MASK) & self.table.max();" => "let mask = 0;", "--test" "evidence" "s20_"),
