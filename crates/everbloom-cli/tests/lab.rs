@@ -91,3 +91,21 @@ fn mistakes_are_named() {
     let said = String::from_utf8(out.stderr).unwrap();
     assert!(said.contains("s0-fig3.json is not a result of the lab"), "{said}");
 }
+
+/// The committed page shows every experiment of the list, and its pictures are there.
+#[test]
+fn the_committed_evidence_is_complete() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence");
+    let page = text(&here, "README.md");
+    for name in names(&here) {
+        let told = page.contains(&format!("`everbloom lab run {name}`"));
+        assert!(told, "{name}: everbloom lab report --thorough -o docs/evidence");
+    }
+    let pictures: Vec<&str> =
+        page.split("](").skip(1).filter_map(|part| part.split(')').next()).collect();
+    assert!(pictures.len() > 38);
+    for picture in pictures {
+        assert!(here.join(picture).is_file(), "{picture} is not there");
+    }
+    assert!(page.contains("effort thorough"));
+}
