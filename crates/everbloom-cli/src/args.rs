@@ -214,7 +214,7 @@ pub struct Text {
     /// What a key is: its bytes, or a decimal integer.
     #[arg(long, value_name = "TYPE", default_value = "bytes")]
     pub key_type: KeyType,
-    /// Records end in NUL instead of LF, as `find -print0` writes them.
+    /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
     #[arg(short = '0', long = "null")]
     pub null: bool,
     /// The key is this column, counted from 1, instead of the whole line.

@@ -395,3 +395,18 @@ fn filter_files_are_benched() {
     assert!(place.run("bench k.evb -n 1000", "").err.contains("--key-file"));
     place.ok("bench k.evb -n 1000 --key-file secret", "");
 }
+
+/// Keys that hold newlines come out as they went in.
+#[test]
+fn records_that_end_in_nul_are_printed_so() {
+    let place = Place::new();
+    place.file("keys", "a\nb\0c\0");
+    for kind in ["bloom", "counting"] {
+        let built = place.run(&format!("build keys -0 -o f.evb --kind {kind}"), "");
+        assert_eq!(built.code, 0, "{}", built.err);
+        assert_eq!(place.run("check f.evb keys -0", "").out, "a\nb\0c\0", "{kind}");
+        let answers = place.run("check f.evb keys -0 --answers", "").out;
+        assert_eq!(answers.matches('\0').count(), 2, "{kind}: {answers:?}");
+    }
+    assert_eq!(place.run("count f.evb keys -0", "").out, "a\nb\t1\0c\t1\0");
+}

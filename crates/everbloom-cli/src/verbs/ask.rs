@@ -64,7 +64,7 @@ fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
                     out.write_all(key)?;
                     out.write_all(b"\t")?;
                     out.write_all(&value)?;
-                    out.write_all(b"\n")
+                    out.write_all(&[grammar.end])
                 })?;
             }
         }

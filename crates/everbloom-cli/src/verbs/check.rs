@@ -39,7 +39,7 @@ pub fn run(args: &Check) -> Result<Outcome> {
             if args.machine.json {
                 out.json(&json::answer(line, &answer))?;
             } else {
-                out.write(|out| show(out, args, line, key, &answer))?;
+                out.write(|out| show(out, args, grammar.end, (line, key), &answer))?;
             }
         }
         Ok(())
@@ -95,17 +95,13 @@ fn print_members(
     Ok(if some { Outcome::Some } else { Outcome::None })
 }
 
-/// Copies the lines that were found, each ended by LF. Lines that follow each other are copied at once.
+/// Copies the lines that were found with their ends. Lines that follow each other are copied at once.
 fn copy_members(text: &[u8], end: u8, ends: &[usize], found: &[bool], out: &mut Vec<u8>) {
     let mut copy = |from: usize, to: usize| {
-        let start = out.len();
         out.extend_from_slice(&text[from..to.min(text.len())]);
         // The last line of an input may lack its end.
         if to > text.len() {
             out.push(end);
-        }
-        if end != b'\n' {
-            out[start..].iter_mut().filter(|byte| **byte == end).for_each(|byte| *byte = b'\n');
         }
     };
     let (mut run, mut start) = (None, 0);
@@ -146,13 +142,13 @@ fn ask(
 fn show(
     out: &mut impl Write,
     args: &Check,
-    line: &[u8],
-    key: &[u8],
+    end: u8,
+    (line, key): (&[u8], &[u8]),
     answer: &Answer,
 ) -> io::Result<()> {
     if !args.answers {
         out.write_all(line)?;
-        return out.write_all(b"\n");
+        return out.write_all(&[end]);
     }
     write!(out, "{}\t", json::verdict(answer.verdict))?;
     // A query's own value would be mistaken for the detail, so only the key is repeated.
@@ -165,5 +161,5 @@ fn show(
         Detail::Labels(labels) => out.write_all(&labels.join(&b','))?,
         Detail::Score(score) => write!(out, "{score}")?,
     }
-    out.write_all(b"\n")
+    out.write_all(&[end])
 }
