@@ -21,29 +21,43 @@ const CHUNK: usize = 256;
 
 /// Calls `f` with the digests of consecutive keys, chunk after chunk.
 #[inline]
-fn chunks<K: Key>(hasher: &Hasher, usual: HashId, keys: &[K], mut f: impl FnMut(&[Digest])) {
+fn chunks(
+    hasher: &Hasher,
+    usual: HashId,
+    keys: impl Iterator<Item: Key>,
+    mut f: impl FnMut(&[Digest]),
+) {
     let mut digests = [Digest { h1: 0, h2: 0 }; CHUNK];
-    for chunk in keys.chunks(CHUNK) {
-        for (digest, key) in digests.iter_mut().zip(chunk) {
-            *digest = hasher.digest_usually(usual, key);
+    let mut coming = keys.map(|key| hasher.digest_usually(usual, &key));
+    loop {
+        let mut count = 0;
+        for (slot, digest) in digests.iter_mut().zip(coming.by_ref()) {
+            *slot = digest;
+            count += 1;
         }
-        f(&digests[..chunk.len()]);
+        f(&digests[..count]);
+        if count < CHUNK {
+            return;
+        }
     }
 }
 
 /// Inserts all keys.
 #[inline]
-pub(crate) fn insert_many<F: Structure + Filter + BulkInsert, K: Key>(filter: &mut F, keys: &[K]) {
+pub(crate) fn insert_many<F>(filter: &mut F, keys: impl Iterator<Item: Key>)
+where
+    F: Structure + Filter + BulkInsert,
+{
     let hasher = filter.head().hasher.clone();
     chunks(&hasher, F::HASH, keys, |digests| filter.insert_digests(digests));
 }
 
 /// Whether each key may be a member.
 #[inline]
-pub(crate) fn contains_many<F: Structure + Filter + Bulk, K: Key>(
-    filter: &F,
-    keys: &[K],
-) -> Vec<bool> {
+pub(crate) fn contains_many<F>(filter: &F, keys: impl ExactSizeIterator<Item: Key>) -> Vec<bool>
+where
+    F: Structure + Filter + Bulk,
+{
     let mut found = vec![false; keys.len()];
     let mut rest = &mut found[..];
     chunks(&filter.head().hasher, F::HASH, keys, |digests| {

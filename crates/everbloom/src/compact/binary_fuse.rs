@@ -406,18 +406,21 @@ impl BinaryFuse {
 
     /// Whether each of many keys may be a member, in their order: several times as fast as one by one
     /// where the filter is larger than the cache.
-    pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+    pub fn contains_many<I>(&self, keys: I) -> Vec<bool>
+    where
+        I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
+    {
         if self.cells.words().len() >= FETCH_FROM {
-            return bulk::contains_many(self, keys);
+            return bulk::contains_many(self, keys.into_iter());
         }
         // One by one, but what the cells are is asked once.
         let (hasher, geometry, seed) = (&self.head.hasher, self.geometry, self.seed);
         with_cells!(geometry.arity, self.cells.view(), |cells, r, A| {
-            let has = |key: &K| {
-                let hash = reseeded(hasher.digest_usually(HashId::Fold64, key).h1, seed);
+            let has = |key: I::Item| {
+                let hash = reseeded(hasher.digest_usually(HashId::Fold64, &key).h1, seed);
                 agree(cells, geometry.around::<A>(hash), hash, r)
             };
-            keys.iter().map(has).collect()
+            keys.into_iter().map(has).collect()
         })
     }
 

@@ -394,8 +394,11 @@ impl Ribbon {
 
     /// Whether each of many keys may be a member, in their order: faster than one by one where the filter
     /// is larger than the cache.
-    pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
-        bulk::contains_many(self, keys)
+    pub fn contains_many<I>(&self, keys: I) -> Vec<bool>
+    where
+        I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
+    {
+        bulk::contains_many(self, keys.into_iter())
     }
 
     #[inline]

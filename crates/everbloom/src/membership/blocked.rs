@@ -192,11 +192,19 @@ impl BlockedBloom {
         }
     }
 
-    /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
-    pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
+    /// Inserts many keys, of a slice or an iterator: several times as fast as one by one where the filter is
+    /// larger than the cache.
+    pub fn insert_many<I>(&mut self, keys: I)
+    where
+        I: IntoIterator<Item: Key>,
+    {
         let hasher = self.head.hasher.clone();
-        self.set_all(keys.iter().map(|key| hasher.digest_usually(HashId::Quick64, key)));
-        self.head.count(keys.len() as u64);
+        let mut count = 0;
+        self.set_all(keys.into_iter().map(|key| {
+            count += 1;
+            hasher.digest_usually(HashId::Quick64, &key)
+        }));
+        self.head.count(count);
     }
 
     /// Whether each of many keys may be a member, in their order: several times as fast as one by one
@@ -208,15 +216,17 @@ impl BlockedBloom {
     /// assert_eq!(seen.contains_many(&["plum", "pear", "apple"]), [true, false, true]);
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
-    pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+    pub fn contains_many<I>(&self, keys: I) -> Vec<bool>
+    where
+        I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
+    {
         if !lanes::worth_it(self.bits.words().len()) {
-            return keys.iter().map(|key| self.contains(key)).collect();
+            return keys.into_iter().map(|key| self.contains(&key)).collect();
         }
+        let keys = keys.into_iter();
         let mut found = vec![false; keys.len()];
-        self.have(
-            keys.iter().map(|key| self.head.hasher.digest_usually(HashId::Quick64, key)),
-            &mut found,
-        );
+        let hasher = &self.head.hasher;
+        self.have(keys.map(|key| hasher.digest_usually(HashId::Quick64, &key)), &mut found);
         found
     }
 
@@ -230,7 +240,7 @@ impl BlockedBloom {
             patterns: self.patterns.clone(),
             bits: Bits::new(m),
         };
-        let parts = bulk::on_all_cores(keys, empty, Self::insert_many);
+        let parts = bulk::on_all_cores(keys, empty, |part: &mut Self, keys| part.insert_many(keys));
         parts.iter().for_each(|part| self.bits.union(&part.bits));
         self.head.count(keys.len() as u64);
     }

@@ -121,12 +121,20 @@ impl SplitBlock {
         lanes::half_has(lanes::half(self.bits.blocks(), digest), digest.h1 as u32)
     }
 
-    /// Inserts many keys: several times as fast as one by one where the filter is larger than the cache.
-    pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
+    /// Inserts many keys, of a slice or an iterator: several times as fast as one by one where the filter is
+    /// larger than the cache.
+    pub fn insert_many<I>(&mut self, keys: I)
+    where
+        I: IntoIterator<Item: Key>,
+    {
         let hasher = self.head.hasher.clone();
-        let digests = keys.iter().map(|key| hasher.digest_usually(HashId::Xxh64, key));
+        let mut count = 0;
+        let digests = keys.into_iter().map(|key| {
+            count += 1;
+            hasher.digest_usually(HashId::Xxh64, &key)
+        });
         lanes::halves_set(self.bits.blocks_mut(), digests);
-        self.head.count(keys.len() as u64);
+        self.head.count(count);
     }
 
     /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
@@ -134,18 +142,22 @@ impl SplitBlock {
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
         let (head, m) = (&self.head, self.bits.len());
         let empty = || Self { head: head.clone(), bits: Bits::new(m) };
-        let parts = bulk::on_all_cores(keys, empty, Self::insert_many);
+        let parts = bulk::on_all_cores(keys, empty, |part: &mut Self, keys| part.insert_many(keys));
         parts.iter().for_each(|part| self.bits.union(&part.bits));
         self.head.count(keys.len() as u64);
     }
 
     /// Whether each of many keys may be a member, in their order.
-    pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+    pub fn contains_many<I>(&self, keys: I) -> Vec<bool>
+    where
+        I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
+    {
         if !lanes::worth_it(self.bits.words().len()) {
-            return keys.iter().map(|key| self.contains(key)).collect();
+            return keys.into_iter().map(|key| self.contains(&key)).collect();
         }
+        let keys = keys.into_iter();
         let mut found = vec![false; keys.len()];
-        let digests = keys.iter().map(|key| self.head.hasher.digest_usually(HashId::Xxh64, key));
+        let digests = keys.map(|key| self.head.hasher.digest_usually(HashId::Xxh64, &key));
         lanes::halves_have(self.bits.blocks(), digests, &mut found);
         found
     }

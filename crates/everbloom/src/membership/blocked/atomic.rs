@@ -41,9 +41,13 @@ impl AtomicBlocked {
 
     /// Inserts many keys. Their lines are asked for beforehand as the only owner, which hides most of the
     /// time it takes to get a line that another core has just written.
-    pub fn insert_many<K: Key>(&self, keys: &[K]) {
+    pub fn insert_many<I>(&self, keys: I)
+    where
+        I: IntoIterator<Item: Key>,
+    {
         let lines = self.bits.blocks();
-        let digests = keys.iter().map(|key| self.head.hasher.digest_usually(HashId::Quick64, key));
+        let hasher = &self.head.hasher;
+        let digests = keys.into_iter().map(|key| hasher.digest_usually(HashId::Quick64, &key));
         let split = |digest: Digest| (self.probe.block_of(digest) as usize, digest.h2);
         lanes::ahead(
             (lines.as_ptr(), lines.len()),
