@@ -484,11 +484,7 @@ pub struct Lab {
 #[derive(Subcommand)]
 pub enum LabVerb {
     /// Name every experiment and its source.
-    List {
-        /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
-        #[arg(long, display_order = 990)]
-        json: bool,
-    },
+    List(Machine),
     /// Run one experiment, or all: writes CSV, SVG and JSON for each.
     Run(LabRun),
     /// Make one page of all experiments; those that DIR does not hold yet are run first.
@@ -529,9 +525,8 @@ pub struct LabHow {
     /// Folder for the results; it is made if it is not there.
     #[arg(short, long, value_name = "DIR", default_value = "everbloom-lab")]
     pub output: PathBuf,
-    /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
-    #[arg(long, display_order = 990)]
-    pub json: bool,
+    #[command(flatten)]
+    pub machine: Machine,
 }
 
 fn hierarchy(text: &str) -> Result<Hierarchy, String> {

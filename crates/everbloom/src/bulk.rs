@@ -71,24 +71,24 @@ where
 /// Fewer keys than this are done before another thread has started.
 const WORTH_A_THREAD: usize = 50_000;
 
-/// Splits keys among all cores, each filling a filter of its own; returns them all.
-pub(crate) fn on_all_cores<F: Send, K: Sync>(
+/// Splits keys among all cores and unites what comes of it with `bits`, exactly. `fill` sets the cells of
+/// its part of the keys in an array of zeros as large.
+pub(crate) fn on_all_cores<K: Sync>(
+    bits: &mut Bits,
     keys: &[K],
-    empty: impl Fn() -> F + Sync,
-    fill: impl Fn(&mut F, &[K]) + Sync,
-) -> Vec<F> {
+    fill: impl Fn(&[K], Bits) -> Bits + Sync,
+) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let part = keys.len().div_ceil(cores).max(WORTH_A_THREAD);
-    let filled = |keys: &[K]| {
-        let mut filter = empty();
-        fill(&mut filter, keys);
-        filter
-    };
+    let (len, fill) = (bits.len(), &fill);
     std::thread::scope(|scope| {
-        let workers: Vec<_> = keys.chunks(part).map(|keys| scope.spawn(|| filled(keys))).collect();
-        // A worker that panicked has told why; there is nothing to save.
-        workers.into_iter().map(|w| w.join().unwrap_or_else(|e| resume_unwind(e))).collect()
-    })
+        let start = |keys| scope.spawn(move || fill(keys, Bits::new(len)));
+        let workers: Vec<_> = keys.chunks(part).map(start).collect();
+        for worker in workers {
+            // A worker that panicked has told why; there is nothing to save.
+            bits.union(&worker.join().unwrap_or_else(|e| resume_unwind(e)));
+        }
+    });
 }
 
 /// Arrays of fewer bits live in the first two caches, where asking ahead costs more than it saves.
@@ -183,7 +183,7 @@ fn test_in_rounds(bits: &Bits, ring: &Ring, digests: &[Digest], found: &mut [boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::membership::Bloom;
+    use crate::membership::{BlockedBloom, Bloom, SplitBlock};
 
     #[test]
     fn many_at_once_equal_one_by_one() {
@@ -207,18 +207,42 @@ mod tests {
         }
     }
 
-    #[test]
-    fn all_cores_together_equal_one() {
-        for n in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD + 1, 5 * WORTH_A_THREAD] {
-            let keys: Vec<u64> = (0..n as u64).collect();
-            let mut single = Bloom::with_rate(n.max(1) as u64, 0.01).unwrap();
+    /// A filter of the type and what its two ways of inserting make of the same keys.
+    macro_rules! all_cores_equal_one {
+        ($type:ident, $n:expr) => {
+            let keys: Vec<u64> = (0..$n as u64).collect();
+            let mut single = $type::with_rate($n.max(1) as u64, 0.01).unwrap();
             single.insert(&u64::MAX);
             let mut parallel = single.clone();
             keys.iter().for_each(|key| {
                 single.insert(key);
             });
             parallel.insert_many_parallel(&keys);
-            assert!(single == parallel, "{n}");
+            assert!(single == parallel, "{} {}", stringify!($type), $n);
+        };
+    }
+
+    #[test]
+    fn all_cores_together_equal_one() {
+        for n in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD + 1, 5 * WORTH_A_THREAD] {
+            all_cores_equal_one!(Bloom, n);
+            all_cores_equal_one!(BlockedBloom, n);
+            all_cores_equal_one!(SplitBlock, n);
+        }
+    }
+
+    #[test]
+    fn threads_in_bulk_leave_no_key_out() {
+        // Below and above the size from which lines are asked for ahead.
+        for n in [1000, 3_000_000] {
+            let mut single = BlockedBloom::with_rate(n, 0.01).unwrap();
+            let shared = single.clone().into_atomic().unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(|| shared.insert_many(0..n / 2));
+                scope.spawn(|| shared.insert_many(n / 2..n));
+            });
+            single.insert_many(0..n);
+            assert!(single.bits() == shared.into_blocked().bits(), "{n}");
         }
     }
 }

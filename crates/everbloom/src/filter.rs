@@ -218,9 +218,7 @@ impl Head {
     /// Counts further items, up to [`MAX_ITEMS`].
     #[inline]
     pub(crate) fn count(&mut self, more: u64) {
-        // Neither exceeds the limit, so the sum does not overflow; this runs with every insertion.
-        debug_assert!(more <= MAX_ITEMS);
-        self.items = self.items.wrapping_add(more).min(MAX_ITEMS);
+        self.items = self.items.saturating_add(more).min(MAX_ITEMS);
     }
 
     /// Refuses two filters that hash keys differently or are of different forms.

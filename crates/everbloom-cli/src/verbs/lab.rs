@@ -1,38 +1,38 @@
 //! `everbloom lab`: the surveys' figures and tables, tried.
 
 use std::fs;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::Path;
 use std::time::Instant;
 
 use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Lab};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::print;
-use crate::args::{LabHow, LabReport, LabRun, LabVerb};
+use crate::args::{LabHow, LabReport, LabRun, LabVerb, Machine};
+use crate::output::{print, print_json};
+use crate::progress;
 use crate::report::evidence::{self, Finding};
 use crate::report::table;
-use crate::talk::{self, say};
+use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
 pub fn run(verb: &LabVerb) -> Result<Outcome> {
     match verb {
-        LabVerb::List { json } => list(*json),
+        LabVerb::List(machine) => list(machine),
         LabVerb::Run(args) => run_named(args),
         LabVerb::Report(args) => report(args),
     }
 }
 
-fn list(json: bool) -> Result<Outcome> {
-    if json {
+fn list(machine: &Machine) -> Result<Outcome> {
+    if machine.json {
         let entries: Vec<Value> = EXPERIMENTS
             .iter()
             .map(|e| {
                 json!({ "name": e.name, "source": e.source, "title": e.title, "shows": e.shows })
             })
             .collect();
-        print(&format!("{:#}\n", Value::Array(entries)))?;
+        print_json(&Value::Array(entries))?;
     } else {
         let row = |e: &&Experiment| [e.name, e.source, e.title].map(str::to_owned).to_vec();
         let rows = EXPERIMENTS.iter().map(row).collect();
@@ -109,7 +109,7 @@ fn found(experiment: &Experiment, how: &LabHow) -> Result<Option<Finding>> {
 /// Runs an experiment and writes its files.
 fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
     let started = Instant::now();
-    let bar = (!talk::quiet() && io::stderr().is_terminal()).then(|| bar(experiment.name));
+    let bar = progress::runs(experiment.name);
     let watch = |done: u64, planned: u64| {
         if let Some(bar) = &bar {
             bar.set_length(planned);
@@ -134,13 +134,6 @@ fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
     Ok(finding)
 }
 
-fn bar(name: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len} runs, {eta} left");
-    ProgressBar::new(0)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        .with_message(name)
-}
-
 fn write(path: &Path, content: &str) -> Result<()> {
     fs::write(path, content)
         .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))
@@ -150,7 +143,7 @@ fn write(path: &Path, content: &str) -> Result<()> {
 fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
     let scores: Vec<(usize, usize)> = findings.iter().map(|f| f.report.score()).collect();
     let all_agree = scores.iter().all(|(passed, verdicts)| passed == verdicts);
-    if how.json {
+    if how.machine.json {
         let rows: Vec<Value> = findings
             .iter()
             .zip(&scores)
@@ -162,7 +155,7 @@ fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
             "effort": effort(how).name(), "seed": format!("{:x}", how.seed), "pass": all_agree,
             "experiments": rows,
         });
-        print(&format!("{whole:#}\n"))?;
+        print_json(&whole)?;
     } else {
         let row = |(f, (passed, verdicts)): (&Finding, &(usize, usize))| {
             vec![f.experiment.clone(), f.source.clone(), passed.to_string(), verdicts.to_string()]

@@ -23,7 +23,6 @@ use everbloom::codec::Opener;
 use everbloom::filter::Filter;
 
 use crate::args::{Args, Verb};
-use crate::output::print;
 use crate::records::secret_key;
 use crate::{Outcome, Result};
 

@@ -518,6 +518,16 @@ mod tests {
         Spectral::planned(&goal.set("second", 1000).set("marker", 1000)).unwrap()
     }
 
+    /// Counts beyond all limits are held at the limit, in the filter and in its file.
+    #[test]
+    fn endless_repetition_ends_at_the_limit() {
+        let mut filter = Spectral::with_rate(10, 0.01).unwrap();
+        filter.insert_times("key", u64::MAX);
+        filter.insert_times("key", u64::MAX);
+        assert_eq!(filter.head.items, crate::filter::MAX_ITEMS);
+        assert!(Opener::new().decode_as::<Spectral>(&to_bytes(&filter)).unwrap().contains("key"));
+    }
+
     #[test]
     fn second_filter_and_markers_have_hashes_of_their_own() {
         let mut shared = 0;

@@ -31,8 +31,9 @@
 //! leave bits behind in collided regions: rebuild it now and then.
 //!
 //! **Use it** where keys leave, refusals are acceptable and counters are too dear: a counting filter takes
-//! twice the bits, and four times those of one with few regions. **Don't** where every key must be removable (`counting`), or where members
-//! are inserted again and again: a second insertion marks all regions of the key, and it stays for good.
+//! twice the bits, and four times those of one with few regions. **Don't** where every key must be
+//! removable (`counting`), or where members are inserted again and again: a second insertion marks all
+//! regions of the key, and it stays for good.
 //! The filter cannot leave such an insertion out: a key that passes already may pass by the bits of
 //! others, and would be lost with them.
 //!

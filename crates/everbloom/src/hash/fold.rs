@@ -11,8 +11,9 @@
 //!   lanes do, and it is half as long. (h itself as the second word was tried: in filters of a thousand
 //!   keys the rates of counters were off by a factor of up to ten.)
 //!
-//! The tests beside this file look at counters, strides, sparse words and pointers. Both words of the digest derive from 64 bits, which is enough wherever n·2⁻⁶⁴ ≤ p/100. There is no
-//! secret in it: against an adversary take the keyed hash.
+//! The tests beside this file look at counters, strides, sparse words and pointers. Both words of the digest
+//! derive from 64 bits, which is enough wherever n·2⁻⁶⁴ ≤ p/100. There is no secret in it: against an
+//! adversary take the keyed hash.
 
 use super::{Digest, mix64};
 

@@ -124,10 +124,12 @@ impl Bloom {
     /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
     /// memory of as many filters as there are cores.
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
-        let (head, m) = (&self.head, self.bits.len());
-        let empty = || Self { head: head.clone(), probe: self.probe.clone(), bits: Bits::new(m) };
-        let parts = bulk::on_all_cores(keys, empty, |part: &mut Self, keys| part.insert_many(keys));
-        parts.iter().for_each(|part| self.bits.union(&part.bits));
+        let (head, probe) = (&self.head, &self.probe);
+        bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
+            let mut part = Self { head: head.clone(), probe: probe.clone(), bits };
+            part.insert_many(keys);
+            part.bits
+        });
         self.head.count(keys.len() as u64);
     }
 
