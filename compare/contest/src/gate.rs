@@ -76,6 +76,7 @@ pub fn contestants(items: u64) -> Vec<Contestant> {
     let up_to_a_million = [
         "everbloom blocked, concurrent",
         "everbloom split-block",
+        "everbloom split-block, batch",
         "everbloom ribbon",
         "fastbloom atomic + foldhash",
         "parquet Sbbf",
@@ -168,9 +169,11 @@ fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
     if items == 1_000_000 {
         for op in [Op::Hit, Op::Miss] {
             add("everbloom split-block", op, "parquet Sbbf", 0.25);
+            add("everbloom split-block, batch", op, "parquet Sbbf", 0.25);
             add("everbloom ribbon", op, "ribbon-filter", 0.3);
         }
         add("everbloom split-block", Op::Fill, "parquet Sbbf", 0.35);
+        add("everbloom split-block, batch", Op::Fill, "parquet Sbbf", 0.35);
         add("everbloom ribbon", Op::Fill, "ribbon-filter", 0.5);
         add("everbloom blocked, concurrent", Op::Fill, "fastbloom atomic + foldhash", 0.6);
     }
@@ -241,7 +244,7 @@ fn two_threads(items: u64) -> Line {
         measure::wall(|| {
             std::thread::scope(|scope| {
                 for keys in keys.chunks(part) {
-                    scope.spawn(move || filter.insert_many(keys));
+                    scope.spawn(move || filter.insert_batch(keys));
                 }
             });
         }) / items as f64

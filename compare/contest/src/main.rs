@@ -25,9 +25,9 @@ fn main() -> ExitCode {
     let sizes = given.unwrap_or_else(|| vec![10_000, 1_000_000, 50_000_000]);
 
     println!(
-        "instruction set {}; a 64-bit key is hashed in {:.2} ns (quick-64), {:.2} ns (xxh3-128)",
+        "instruction set {}; a 64-bit key is hashed in {:.2} ns (lane-64), {:.2} ns (xxh3-128)",
         everbloom::cells::instruction_set(),
-        floor::hashing(HashId::Quick64),
+        floor::hashing(HashId::Lane64),
         floor::hashing(HashId::Xxh3_128)
     );
     for bytes in [12_500, 1_250_000, 62_500_000, 1 << 30] {

@@ -66,6 +66,17 @@ fn one_by_one<F: 'static>(
     )
 }
 
+/// How many of the keys may be members, asked in batches whose answers stay in the first cache.
+fn in_batches(keys: &[u64], contains: impl Fn(&[u64], &mut [bool])) -> u64 {
+    let mut answers = [false; 4096];
+    let count = |keys: &[u64]| {
+        let answers = &mut answers[..keys.len()];
+        contains(keys, answers);
+        answers.iter().map(|found| u64::from(*found)).sum::<u64>()
+    };
+    keys.chunks(4096).map(count).sum()
+}
+
 fn found(answers: Vec<bool>) -> u64 {
     answers.into_iter().map(u64::from).sum()
 }
@@ -85,6 +96,7 @@ pub const CONTESTANTS: &[Contestant] = &[
     Contestant { name: "everbloom bloom", make: bloom },
     Contestant { name: "everbloom bloom, batch", make: bloom_batch },
     Contestant { name: "everbloom split-block", make: split_block },
+    Contestant { name: "everbloom split-block, batch", make: split_block_batch },
     Contestant { name: "everbloom binary-fuse", make: binary_fuse },
     Contestant { name: "everbloom ribbon", make: ribbon },
     Contestant { name: "Boost fast_multiblock32<8>", make: boost_apart },
@@ -120,7 +132,12 @@ fn blocked(n: u64, p: f64) -> Option<Box<dyn Subject>> {
 
 fn blocked_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     let filter = BlockedBloom::with_rate(n, p).ok()?;
-    Some(of(filter, |f, k| f.insert_many(k), |f, k| found(f.contains_many(k)), |f| f.m()))
+    Some(of(
+        filter,
+        |f, keys| f.insert_batch(keys),
+        |f, keys| in_batches(keys, |keys, answers| f.contains_batch(keys, answers)),
+        |f| f.m(),
+    ))
 }
 
 fn blocked_atomic(n: u64, p: f64) -> Option<Box<dyn Subject>> {
@@ -159,6 +176,15 @@ fn split_block(n: u64, p: f64) -> Option<Box<dyn Subject>> {
             f.insert(key);
         },
         |f, key| f.contains(key),
+        |f| 256 * f.blocks(),
+    ))
+}
+
+fn split_block_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(of(
+        SplitBlock::with_rate(n, p).ok()?,
+        |f, keys| f.insert_batch(keys),
+        |f, keys| in_batches(keys, |keys, answers| f.contains_batch(keys, answers)),
         |f| 256 * f.blocks(),
     ))
 }

@@ -183,6 +183,7 @@ fn test_in_rounds(bits: &Bits, ring: &Ring, digests: &[Digest], found: &mut [boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::mix64;
     use crate::membership::{BlockedBloom, Bloom, SplitBlock};
 
     #[test]
@@ -222,6 +223,28 @@ mod tests {
         };
     }
 
+    /// What single calls and calls for a slice make of the same keys and answer.
+    macro_rules! batches_equal {
+        ($type:ident, $n:expr, $rate:expr, $keys:expr, $asked:expr, $texts:expr) => {
+            let mut single = $type::with_rate($n.max(1), $rate).unwrap();
+            let mut batch = single.clone();
+            $keys.iter().for_each(|key| {
+                single.insert(key);
+            });
+            $texts.iter().for_each(|key| {
+                single.insert(key);
+            });
+            batch.insert_batch(&$keys);
+            batch.insert_batch(&$texts);
+            assert!(single == batch, "{} {}", stringify!($type), $n);
+            let mut found = vec![false; $asked.len()];
+            batch.contains_batch(&$asked, &mut found);
+            assert!($asked.iter().map(|key| single.contains(key)).eq(found.iter().copied()));
+            batch.contains_batch(&$texts, &mut found);
+            assert!(found[..$texts.len()].iter().all(|found| *found));
+        };
+    }
+
     #[test]
     fn all_cores_together_equal_one() {
         for n in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD + 1, 5 * WORTH_A_THREAD] {
@@ -233,16 +256,41 @@ mod tests {
 
     #[test]
     fn threads_in_bulk_leave_no_key_out() {
-        // Below and above the size from which lines are asked for ahead.
-        for n in [1000, 3_000_000] {
-            let mut single = BlockedBloom::with_rate(n, 0.01).unwrap();
-            let shared = single.clone().into_atomic().unwrap();
-            std::thread::scope(|scope| {
-                scope.spawn(|| shared.insert_many(0..n / 2));
-                scope.spawn(|| shared.insert_many(n / 2..n));
-            });
-            single.insert_many(0..n);
-            assert!(single.bits() == shared.into_blocked().bits(), "{n}");
+        // Below and above the size from which lines are asked for ahead; with lines of a thread's own, and,
+        // where there are fewer keys than lines, without.
+        for (room, n) in [(1000, 1000), (3_000_000, 3_000_000), (1_000_000, 20_000)] {
+            for rate in [0.01, 1e-6] {
+                let mut single = BlockedBloom::with_rate(room, rate).unwrap();
+                let keys: Vec<u64> = (0..n).collect();
+                let (left, right) = keys.split_at(n as usize / 3);
+                let shared = || single.clone().into_atomic().unwrap();
+                let (batches, others) = (shared(), shared());
+                std::thread::scope(|scope| {
+                    scope.spawn(|| batches.insert_batch(left));
+                    scope.spawn(|| batches.insert_batch(right));
+                    scope.spawn(|| others.insert_many(left));
+                    right.iter().for_each(|key| {
+                        others.insert(key);
+                    });
+                });
+                assert!(keys.iter().all(|key| others.contains(key)));
+                single.insert_many(&keys);
+                assert!(single.bits() == batches.into_blocked().bits(), "{n} {rate}");
+                assert!(single.bits() == others.into_blocked().bits(), "{n} {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn batches_equal_one_by_one() {
+        for (n, rate) in
+            [(0, 0.01), (1, 0.01), (63, 0.01), (64, 1e-6), (1000, 0.01), (70_000, 0.01)]
+        {
+            let keys: Vec<u64> = (0..n).map(mix64).collect();
+            let asked: Vec<u64> = (0..2 * n).map(mix64).collect();
+            let texts: Vec<String> = keys.iter().map(u64::to_string).collect();
+            batches_equal!(BlockedBloom, n, rate, keys, asked, texts);
+            batches_equal!(SplitBlock, n, 0.01, keys, asked, texts);
         }
     }
 }

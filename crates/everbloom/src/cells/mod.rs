@@ -29,7 +29,7 @@ pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
 pub(crate) use packed::{Fields, View};
-pub(crate) use prefetch::{prefetch, prefetch_to_write};
+pub(crate) use prefetch::prefetch;
 pub use rows::{Row, Rows};
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};

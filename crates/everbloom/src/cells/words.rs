@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | below [`HUGE_FROM`] | heap, 64-byte aligned | a block is a cache line |
 //! | from there on | anonymous pages, huge pages asked for | fewer TLB misses, zeroed lazily |
-//! | an opened file | the file's own pages | opens in no time; copied on the first write |
+//! | an opened file | the file's own pages, private | opens in no time; the system copies the pages that are written to |
 //!
-//! Reading is one pointer whatever the storage, so the hot paths have no branch on it.
+//! Reading and writing is one pointer whatever the storage, so the hot paths have no branch on it.
 #![allow(unsafe_code)]
 
 use std::fmt;
@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use memmap2::{Advice, Mmap, MmapMut};
+use memmap2::{Advice, MmapMut};
 
 use crate::error::{Error, Result};
 
@@ -45,27 +45,25 @@ pub fn check_room(bits: u64) -> Result<()> {
     )))
 }
 
+/// Who gives the memory back: only ever dropped.
 enum Owner {
-    Heap(
-        #[expect(dead_code, reason = "owns the memory that `Words::start` points into")] Vec<Line>,
-    ),
-    Pages(#[expect(dead_code, reason = "owns the memory that `Words::start` points into")] MmapMut),
-    File(
-        #[expect(dead_code, reason = "owns the memory that `Words::start` points into")] Arc<Mmap>,
-    ),
+    Heap(#[expect(dead_code)] Vec<Line>),
+    Pages(#[expect(dead_code)] MmapMut),
+    File(#[expect(dead_code)] Arc<MmapMut>),
 }
 
 /// An array of 64-bit words, 64-byte aligned.
 pub struct Words {
     start: *mut u64,
     len: usize,
+    #[expect(dead_code, reason = "owns the memory that `start` points into")]
     owner: Owner,
     huge: bool,
 }
 
-// SAFETY: `Words` owns its memory exclusively (heap, anonymous pages) or shares it read-only (a file
-// mapping, which is never written through `start`); moving it or sharing `&Words` between threads is
-// as safe as for a `Vec<u64>`.
+// SAFETY: `Words` owns its memory exclusively: heap, anonymous pages, or a part of a private mapping that no
+// other `Words` has and nobody reads otherwise. Moving it or sharing `&Words` between threads is as safe as
+// for a `Vec<u64>`.
 unsafe impl Send for Words {}
 // SAFETY: as above.
 unsafe impl Sync for Words {}
@@ -101,22 +99,24 @@ impl Words {
     }
 
     /// The words at byte `offset` of a mapped file, used in place where the layout allows it.
-    pub fn in_file(map: &Arc<Mmap>, offset: usize, len: usize) -> Self {
+    ///
+    /// # Safety
+    /// The mapping is private, nobody else is given these words, and nobody reads them through `map` as long
+    /// as they live.
+    pub unsafe fn in_file(map: &Arc<MmapMut>, offset: usize, len: usize) -> Self {
         let bytes = &map[offset..offset + len * 8];
-        let start = bytes.as_ptr().cast_mut().cast::<u64>();
+        // Not from `bytes`: what is borrowed to be read must not be written.
+        let start = map.as_ptr().wrapping_add(offset).cast_mut().cast::<u64>();
         if cfg!(target_endian = "big") || !start.is_aligned() {
             return Self::from_le_bytes(bytes);
         }
         Self { start, len, owner: Owner::File(Arc::clone(map)), huge: false }
     }
 
-    /// The words, writable; a mapped array is copied first, so that the file is never changed.
+    /// The words, writable.
     #[inline]
     pub fn make_mut(&mut self) -> &mut [u64] {
-        if let Owner::File(_) = self.owner {
-            self.unshare();
-        }
-        // SAFETY: heap and page memory is valid for `len` words and exclusively ours.
+        // SAFETY: the memory is valid for `len` words and exclusively ours.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 
@@ -139,11 +139,6 @@ impl Words {
         // SAFETY: as above, and the words are borrowed mutably.
         let fields = || unsafe { std::slice::from_raw_parts_mut(start.cast(), len) };
         cfg!(target_endian = "little").then(fields)
-    }
-
-    #[cold]
-    fn unshare(&mut self) {
-        *self = self.clone();
     }
 
     /// Whether huge pages were asked for, and the system took the advice.
@@ -181,17 +176,16 @@ pub struct AtomicWords {
 }
 
 impl AtomicWords {
-    /// Takes the words over; mapped ones are copied, so that the file is never changed.
-    pub fn new(mut words: Words) -> Self {
-        words.make_mut();
+    /// Takes the words over.
+    pub fn new(words: Words) -> Self {
         Self { words }
     }
 
     /// The words.
     #[inline]
     pub fn get(&self) -> &[AtomicU64] {
-        // SAFETY: `AtomicU64` has the size and alignment of `u64`; the memory is owned and writable
-        // (`new` saw to that) and, `words` being private, never accessed other than atomically.
+        // SAFETY: `AtomicU64` has the size and alignment of `u64`; the memory is owned and writable and,
+        // `words` being private, never accessed other than atomically.
         unsafe { std::slice::from_raw_parts(self.words.start.cast(), self.words.len) }
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::{MmapMut, MmapOptions};
 
 use super::pages::{self, Pages};
 use super::tree::{Decoder, Encoder, Payload};
@@ -541,11 +541,16 @@ pub(crate) fn downcast<T: Filter>(filter: Box<dyn Filter>) -> Result<T> {
     })
 }
 
+/// The file's pages, as private ones: the system copies those that are written to, so that the file is never
+/// changed. No swap is set aside for that, since most filters are only read.
 #[allow(unsafe_code)]
-fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is only read. A file that another process truncates meanwhile raises SIGBUS,
-    // and one that it rewrites changes answers; both are documented at `Access`.
-    unsafe { Mmap::map(file) }
+fn map(file: &File) -> io::Result<MmapMut> {
+    let mut options = MmapOptions::new();
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    options.no_reserve_swap();
+    // SAFETY: a file that another process truncates meanwhile raises SIGBUS, and one that it rewrites
+    // changes answers; both are documented at `Access`.
+    unsafe { options.map_copy(file) }
 }
 
 fn rate_at(bytes: &[u8], at: usize) -> Result<Option<f64>> {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::MmapMut;
 
 use super::State;
 use crate::cells::{Words, check_room};
@@ -186,8 +186,8 @@ impl<'a> Encoder<'a> {
 pub(super) enum Payload<'a> {
     /// Bytes to copy from.
     Bytes(&'a [u8]),
-    /// A mapped file and the payload's offset in it.
-    Map(&'a Arc<Mmap>, usize),
+    /// A privately mapped file and the payload's offset in it.
+    Map(&'a Arc<MmapMut>, usize),
 }
 
 /// Reads a tree back. Every read names the field it expects; anything else is corruption.
@@ -311,7 +311,10 @@ impl<'a> Decoder<'a> {
         self.payload_at = end.next_multiple_of(64);
         let words = match self.payload {
             Payload::Bytes(all) => Words::from_le_bytes(&all[start..end]),
-            Payload::Map(map, base) => Words::in_file(map, base + start, bytes / 8),
+            // SAFETY: the mapping is private to this decoder, arrays lie one behind the other, and what a
+            // decoder reads beside them is the tree.
+            #[allow(unsafe_code)]
+            Payload::Map(map, base) => unsafe { Words::in_file(map, base + start, bytes / 8) },
         };
         Ok((len, words))
     }

@@ -13,28 +13,28 @@ pub trait Key {
 }
 
 impl Key for [u8] {
-    #[inline]
+    #[inline(always)]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         f(self)
     }
 }
 
 impl Key for str {
-    #[inline]
+    #[inline(always)]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         f(self.as_bytes())
     }
 }
 
 impl Key for String {
-    #[inline]
+    #[inline(always)]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         f(self.as_bytes())
     }
 }
 
 impl Key for Vec<u8> {
-    #[inline]
+    #[inline(always)]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         f(self)
     }
@@ -43,7 +43,7 @@ impl Key for Vec<u8> {
 impl<const N: usize> Key for [u8; N] {
     const LENGTH: Option<usize> = Some(N);
 
-    #[inline]
+    #[inline(always)]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         f(self)
     }
@@ -52,7 +52,7 @@ impl<const N: usize> Key for [u8; N] {
 impl<K: Key + ?Sized> Key for &K {
     const LENGTH: Option<usize> = K::LENGTH;
 
-    #[inline]
+    #[inline(always)]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         (**self).with_bytes(f)
     }
@@ -63,7 +63,7 @@ macro_rules! integer_keys {
         impl Key for $int {
             const LENGTH: Option<usize> = Some(size_of::<$int>());
 
-            #[inline]
+            #[inline(always)]
             fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
                 f(&self.to_le_bytes())
             }

@@ -9,12 +9,17 @@
 mod fold;
 mod generator;
 mod key;
+mod many;
 mod secret;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod vector;
+mod xxh3;
 mod xxh64;
 
 pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
+pub(crate) use many::{Batch, CHUNK, Given, Keys, Source};
 pub use secret::SecretKey;
 
 use std::fmt;
@@ -42,22 +47,33 @@ pub enum HashId {
     /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: the fastest, for
     /// schemes that take the high bits of the digest's words. Only where n·2⁻⁶⁴ ≤ p/100.
     Quick64 = 6,
+    /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: as `quick-64`, for
+    /// schemes that take the high bits of H1 and the low half of H2. Only where n·2⁻⁶⁴ ≤ p/100.
+    Lane64 = 7,
 }
 
 impl HashId {
     /// Every id, in order.
-    pub const ALL: [HashId; 6] = [
+    pub const ALL: [HashId; 7] = [
         HashId::Xxh3_128,
         HashId::Xxh3_64,
         HashId::Xxh64,
         HashId::SipHash24_128,
         HashId::Fold64,
         HashId::Quick64,
+        HashId::Lane64,
     ];
 
     /// The id stored in a file as `number`, if this build knows it.
-    pub fn from_number(number: u16) -> Option<Self> {
-        Self::ALL.into_iter().find(|id| *id as u16 == number)
+    pub const fn from_number(number: u16) -> Option<Self> {
+        let mut at = 0;
+        while at < Self::ALL.len() {
+            if Self::ALL[at] as u16 == number {
+                return Some(Self::ALL[at]);
+            }
+            at += 1;
+        }
+        None
     }
 
     /// The name shown to people and accepted by `--set hash=`.
@@ -69,6 +85,7 @@ impl HashId {
             HashId::SipHash24_128 => "siphash-2-4-128",
             HashId::Fold64 => "fold-64",
             HashId::Quick64 => "quick-64",
+            HashId::Lane64 => "lane-64",
         }
     }
 }
@@ -127,12 +144,12 @@ pub struct Hasher {
     seed: u64,
     /// The seed as [`fold`] wants it, computed once.
     start: u64,
-    key: Option<SecretKey>,
+    key: Option<Box<SecretKey>>,
 }
 
 impl Hasher {
     fn new(id: HashId, seed: u64, key: Option<SecretKey>) -> Self {
-        Self { id, seed, start: fold::start(seed), key }
+        Self { id, seed, start: fold::start(seed), key: key.map(Box::new) }
     }
 
     /// The default hash, XXH3-128, under `seed`. A variant planned with it may prefer another function
@@ -202,7 +219,8 @@ impl Hasher {
     /// The digest of a key.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        key.with_bytes(|bytes| self.digest_bytes(bytes))
+        let (kind, secret) = ((self.id, self.seed, self.start), self.key.as_deref());
+        key.with_bytes(move |bytes| digest_bytes(kind, secret, bytes))
     }
 
     /// The digest of a key, fastest if this hasher is of the `usual` kind and the key has eight bytes, or
@@ -221,40 +239,26 @@ impl Hasher {
     #[inline(always)]
     pub(crate) fn digest_by<K: Key + ?Sized>(&self, id: HashId, key: &K) -> Digest {
         debug_assert_eq!(self.id, id);
+        let (seed, start, secret) = (self.seed, self.start, self.key.as_deref());
         key.with_bytes(
             #[inline(always)]
-            |bytes| match (id, <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes)) {
-                (HashId::Quick64, Ok(word)) => fold::quick_word(word, self.start),
-                (HashId::Fold64, Ok(word)) => fold::digest_word(word, self.start),
-                (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(word, self.seed)),
-                (HashId::Quick64, Err(_)) if K::LENGTH.is_some() => fold::quick(bytes, self.seed),
+            move |bytes| match (id, <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes)) {
+                (HashId::Quick64, Ok(word)) => fold::quick_word(word, start),
+                (HashId::Lane64, Ok(word)) => fold::lane_word(word, start),
+                (HashId::Fold64, Ok(word)) => fold::digest_word(word, start),
+                (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(word, seed)),
+                (HashId::Quick64, Err(_)) if K::LENGTH.is_some() => {
+                    fold::quick_of(xxh3::of(bytes, seed))
+                }
+                (HashId::Lane64, Err(_)) if K::LENGTH.is_some() => {
+                    fold::lane_of(xxh3::of(bytes, seed))
+                }
                 _ => {
                     rarely();
-                    self.digest_bytes(bytes)
+                    digest_bytes((id, seed, start), secret, bytes)
                 }
             },
         )
-    }
-
-    #[inline(never)]
-    fn digest_bytes(&self, bytes: &[u8]) -> Digest {
-        match self.id {
-            HashId::Fold64 => match <[u8; 8]>::try_from(bytes) {
-                Ok(word) => fold::digest_word(u64::from_le_bytes(word), self.start),
-                Err(_) => fold::digest(bytes, self.seed),
-            },
-            HashId::Quick64 => match <[u8; 8]>::try_from(bytes) {
-                Ok(word) => fold::quick_word(u64::from_le_bytes(word), self.start),
-                Err(_) => fold::quick(bytes, self.seed),
-            },
-            HashId::Xxh3_128 => {
-                let h = xxhash_rust::xxh3::xxh3_128_with_seed(bytes, self.seed);
-                Digest { h1: h as u64, h2: (h >> 64) as u64 }
-            }
-            HashId::Xxh3_64 => widen(xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.seed)),
-            HashId::Xxh64 => widen(xxhash_rust::xxh64::xxh64(bytes, self.seed)),
-            HashId::SipHash24_128 => self.key.as_ref().map_or(LOCKED, |key| key.digest(bytes)),
-        }
     }
 
     /// Refuses hashers that would send one key to different digests.
@@ -285,6 +289,35 @@ impl fmt::Debug for Hasher {
     /// Never prints the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{:016x}", self.id, self.seed)
+    }
+}
+
+/// The digest of a key that has no shorter way.
+///
+/// A hasher comes in parts, by value: were it lent, the compiler would have to assume that whatever
+/// surrounds it is read and written here, and loops over inserted keys would load their filter's shape again
+/// with every key.
+#[inline(never)]
+fn digest_bytes(
+    (id, seed, start): (HashId, u64, u64),
+    key: Option<&SecretKey>,
+    bytes: &[u8],
+) -> Digest {
+    let word = <[u8; 8]>::try_from(bytes).map(u64::from_le_bytes);
+    match (id, word) {
+        (HashId::Fold64, Ok(word)) => fold::digest_word(word, start),
+        (HashId::Quick64, Ok(word)) => fold::quick_word(word, start),
+        (HashId::Lane64, Ok(word)) => fold::lane_word(word, start),
+        (HashId::Fold64, Err(_)) => fold::digest_of(xxh3::of(bytes, seed)),
+        (HashId::Quick64, Err(_)) => fold::quick_of(xxh3::of(bytes, seed)),
+        (HashId::Lane64, Err(_)) => fold::lane_of(xxh3::of(bytes, seed)),
+        (HashId::Xxh3_128, _) => {
+            let h = xxhash_rust::xxh3::xxh3_128_with_seed(bytes, seed);
+            Digest { h1: h as u64, h2: (h >> 64) as u64 }
+        }
+        (HashId::Xxh3_64, _) => widen(xxh3::of(bytes, seed)),
+        (HashId::Xxh64, _) => widen(xxhash_rust::xxh64::xxh64(bytes, seed)),
+        (HashId::SipHash24_128, _) => key.map_or(LOCKED, |key| key.digest(bytes)),
     }
 }
 

@@ -65,11 +65,25 @@ fn the_quickest_hash_is_pinned() {
     assert_eq!(quick(0, &42u64.to_le_bytes()), of(folded(0)));
     assert_eq!(quick(1, &42u64.to_le_bytes()), of(folded(1)));
     assert_eq!(quick(0, b""), of(0x2D06_8005_38D3_94C2));
+    // The one for lanes differs in its second word, whose low half it leaves alone.
+    for key in [&42u64.to_le_bytes()[..], b"", b"seventeen letters"] {
+        let lane = Hasher::with_id(HashId::Lane64, 1).unwrap().digest(key);
+        let quick = quick(1, key);
+        let h = quick.0.wrapping_mul(inverse(0xBB67_AE85_84CA_A73B));
+        assert_eq!(lane.h1, quick.0);
+        assert_eq!(lane.h2, h.wrapping_mul(0xFE94_F82B_0000_0001));
+        assert_eq!(lane.h2 as u32, h as u32);
+    }
+}
+
+/// The inverse of an odd number by Newton's iteration, which doubles its right bits.
+fn inverse(odd: u64) -> u64 {
+    (0..6).fold(odd, |x, _| x.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(x))))
 }
 
 #[test]
 fn inlined_hashes_equal_the_others() {
-    for id in [HashId::Xxh64, HashId::Fold64, HashId::Quick64, HashId::Xxh3_128] {
+    for id in [HashId::Xxh64, HashId::Fold64, HashId::Quick64, HashId::Lane64, HashId::Xxh3_128] {
         for usual in HashId::ALL {
             let hasher = Hasher::with_id(id, 5).unwrap();
             assert_eq!(hasher.digest_usually(usual, &7u64), hasher.digest(&7u64), "{id} {usual}");
@@ -146,7 +160,7 @@ fn four_ones(n: u64) -> impl Iterator<Item = u64> {
 
 #[test]
 fn structured_keys_spread_like_random_ones() {
-    for id in [HashId::Xxh3_128, HashId::Fold64, HashId::Quick64] {
+    for id in [HashId::Xxh3_128, HashId::Fold64, HashId::Quick64, HashId::Lane64] {
         spreads(&Hasher::with_id(id, 0).unwrap());
         spreads(&Hasher::with_id(id, 99).unwrap());
     }
@@ -166,8 +180,9 @@ fn spreads(hasher: &Hasher) {
             ("both high", |d| (d.h1 >> 59) << 5 | d.h2 >> 59),
             ("salted", |d| d.salted(3).h1 >> 54),
         ];
-        // The quickest hash promises its high bits alone.
-        let promised = |view: &str| hasher.id() != HashId::Quick64 || !view.ends_with("low");
+        // The quickest hashes promise their high bits alone.
+        let quick = matches!(hasher.id(), HashId::Quick64 | HashId::Lane64);
+        let promised = |view: &str| !quick || !view.ends_with("low");
         for (view, bin) in views.into_iter().filter(|(view, _)| promised(view)) {
             let mut counts = vec![0f64; 1024];
             for key in &keys {

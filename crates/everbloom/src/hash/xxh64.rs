@@ -1,11 +1,11 @@
 //! XXH64 of eight bytes (Collet, the xxHash specification): the crate's function for any length is a call
 //! and a few branches away, which is most of the time that a split block takes.
 
-const P1: u64 = 0x9E37_79B1_85EB_CA87;
-const P2: u64 = 0xC2B2_AE3D_27D4_EB4F;
-const P3: u64 = 0x1656_67B1_9E37_79F9;
-const P4: u64 = 0x85EB_CA77_C2B2_AE63;
-const P5: u64 = 0x27D4_EB2F_1656_67C5;
+pub(super) const P1: u64 = 0x9E37_79B1_85EB_CA87;
+pub(super) const P2: u64 = 0xC2B2_AE3D_27D4_EB4F;
+pub(super) const P3: u64 = 0x1656_67B1_9E37_79F9;
+pub(super) const P4: u64 = 0x85EB_CA77_C2B2_AE63;
+pub(super) const P5: u64 = 0x27D4_EB2F_1656_67C5;
 
 /// XXH64 of the eight little-endian bytes of `word`.
 #[inline(always)]

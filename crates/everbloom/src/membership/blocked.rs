@@ -40,7 +40,7 @@ use crate::filter::{
     Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
     fact, keyed, touched,
 };
-use crate::hash::{Digest, HashId, Hasher, Key};
+use crate::hash::{Batch, Digest, Given, HashId, Hasher, Key, Keys, Source};
 use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
 use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word};
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
@@ -55,7 +55,7 @@ pub use atomic::AtomicBlocked;
 pub struct BlockedBloom {
     head: Head,
     probe: Blocked,
-    patterns: Option<Patterns>,
+    patterns: Option<Box<Patterns>>,
     bits: Bits,
 }
 
@@ -65,7 +65,7 @@ impl State for BlockedBloom {
         out.group(name, |out| {
             self.head.save("head", out);
             self.probe.save("probe", out);
-            out.u64("patterns", self.patterns.as_ref().map_or(0, Patterns::count));
+            out.u64("patterns", self.patterns.as_deref().map_or(0, Patterns::count));
             self.bits.save("bits", out);
         });
     }
@@ -80,10 +80,10 @@ impl State for BlockedBloom {
             };
             let bits = Bits::load("bits", src)?;
             let form = match (probe.inside(), patterns) {
-                (Inside::Lanes, None) => LANES,
+                (Inside::Lanes | Inside::Fields, None) => LANES,
                 (Inside::Anywhere, None) => MIXED,
                 (Inside::Anywhere, Some(_)) => PATTERNS,
-                (Inside::Lanes, Some(_)) => "",
+                (Inside::Lanes | Inside::Fields, Some(_)) => "",
             };
             if bits.len() != probe.m() || head.form != form {
                 return Err(src.corrupt("form, blocks, patterns and bits do not fit each other"));
@@ -133,7 +133,7 @@ impl BlockedBloom {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let probe = match shape.inside() {
             Inside::Anywhere => Blocked::new(shape.blocks, shape.block, shape.k)?,
-            Inside::Lanes => Blocked::in_lanes(shape.blocks, shape.rounds())?,
+            Inside::Lanes | Inside::Fields => Blocked::in_lanes(shape.blocks, shape.rounds())?,
         };
         Ok(Self { head, patterns: shape.table(), bits: Bits::new(probe.m()), probe })
     }
@@ -141,11 +141,12 @@ impl BlockedBloom {
     /// Inserts a key.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
-        let new = if self.probe.is_one_word() {
-            lanes::line_set(lanes::line_mut(self.bits.blocks_mut(), digest), digest.h2)
+        let digest = self.head.hasher.digest_usually(HASH, key);
+        let (probe, words) = (self.probe, self.bits.words_mut());
+        let new = if probe.is_one_word() {
+            lanes::line_set(lanes::line_mut(words.as_chunks_mut().0, digest), low(digest.h2))
         } else {
-            self.set_otherwise(digest)
+            set_otherwise(probe, self.patterns.as_deref(), words, digest)
         };
         self.head.count_one();
         if new { Seen::New } else { Seen::Maybe }
@@ -154,41 +155,12 @@ impl BlockedBloom {
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
-        if self.probe.is_one_word() {
-            lanes::line_has(lanes::line(self.bits.blocks(), digest), digest.h2)
+        let digest = self.head.hasher.digest_usually(HASH, key);
+        let (probe, words) = (self.probe, self.bits.words());
+        if probe.is_one_word() {
+            lanes::line_has(lanes::line(words.as_chunks().0, digest), low(digest.h2))
         } else {
-            self.has_otherwise(digest)
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn set_otherwise(&mut self, digest: Digest) -> bool {
-        if self.probe.inside() == Inside::Lanes {
-            let (k, line) = (self.k(), lanes::line_mut(self.bits.blocks_mut(), digest));
-            let rounds = 0..k / LANES_PER_BLOCK as u32;
-            rounds.fold(false, |new, r| new | lanes::line_set(line, round_word(digest.h2, r)))
-        } else if let Some(patterns) = &self.patterns {
-            self.bits.set_mask(self.probe.block_of(digest) * self.words(), patterns.of(digest))
-        } else {
-            let mut new = false;
-            self.probe.indices(digest).for_each(|i| new |= self.bits.set(i));
-            new
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn has_otherwise(&self, digest: Digest) -> bool {
-        if self.probe.inside() == Inside::Lanes {
-            let line = lanes::line(self.bits.blocks(), digest);
-            let mut rounds = 0..self.k() / LANES_PER_BLOCK as u32;
-            rounds.all(|round| lanes::line_has(line, round_word(digest.h2, round)))
-        } else if let Some(patterns) = &self.patterns {
-            self.bits.has_mask(self.probe.block_of(digest) * self.words(), patterns.of(digest))
-        } else {
-            self.probe.indices(digest).all(|i| self.bits.get(i))
+            has_otherwise(probe, self.patterns.as_deref(), words, digest)
         }
     }
 
@@ -199,11 +171,7 @@ impl BlockedBloom {
         I: IntoIterator<Item: Key>,
     {
         let hasher = self.head.hasher.clone();
-        let mut count = 0;
-        self.set_all(keys.into_iter().map(|key| {
-            count += 1;
-            hasher.digest_usually(HashId::Quick64, &key)
-        }));
+        let count = self.set_all(HashedKeys::new(&hasher, keys.into_iter()));
         self.head.count(count);
     }
 
@@ -220,14 +188,23 @@ impl BlockedBloom {
     where
         I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
     {
-        if !lanes::worth_it(self.bits.words().len()) {
-            return keys.into_iter().map(|key| self.contains(&key)).collect();
-        }
         let keys = keys.into_iter();
         let mut found = vec![false; keys.len()];
-        let hasher = &self.head.hasher;
-        self.have(keys.map(|key| hasher.digest_usually(HashId::Quick64, &key)), &mut found);
+        self.have(HashedKeys::new(&self.head.hasher, keys), &mut found);
         found
+    }
+
+    /// Inserts a slice of keys: the fastest way, if they are integers of 64 bits.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) {
+        let hasher = self.head.hasher.clone();
+        self.set_all(HashedBatch::new(&hasher, keys));
+        self.head.count(keys.len() as u64);
+    }
+
+    /// Writes whether each of a slice of keys may be a member, for as many as there is room in `found`: the
+    /// fastest way, if they are integers of 64 bits.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        self.have(HashedBatch::new(&self.head.hasher, keys), found);
     }
 
     /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
@@ -236,35 +213,37 @@ impl BlockedBloom {
         let (head, probe, patterns) = (&self.head, &self.probe, &self.patterns);
         bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
             let mut part =
-                Self { head: head.clone(), probe: probe.clone(), patterns: patterns.clone(), bits };
+                Self { head: head.clone(), probe: *probe, patterns: patterns.clone(), bits };
             part.insert_many(keys);
             part.bits
         });
         self.head.count(keys.len() as u64);
     }
 
-    /// Sets the bits of every digest.
+    /// Sets the bits of every digest; says how many there were.
     #[inline]
-    fn set_all(&mut self, digests: impl Iterator<Item = Digest>) {
-        if self.probe.inside() == Inside::Lanes {
-            let rounds = self.k() / LANES_PER_BLOCK as u32;
-            lanes::lines_set(self.bits.blocks_mut(), rounds, digests);
-        } else {
-            digests.for_each(|digest| {
-                self.set_otherwise(digest);
-            });
+    fn set_all(&mut self, digests: impl Source) -> u64 {
+        let (probe, words) = (self.probe, self.bits.words_mut());
+        if is_for_lanes(probe) {
+            return lanes::lines_set(words.as_chunks_mut().0, rounds(probe), digests);
         }
+        digests.for_each(|_, digest| {
+            set_otherwise(probe, self.patterns.as_deref(), words, digest);
+        })
     }
 
     /// Writes for each digest whether all its bits are set.
     #[inline]
-    fn have(&self, digests: impl Iterator<Item = Digest>, found: &mut [bool]) {
-        if self.probe.inside() == Inside::Lanes {
-            let rounds = self.k() / LANES_PER_BLOCK as u32;
-            lanes::lines_have(self.bits.blocks(), rounds, digests, found);
-        } else {
-            found.iter_mut().zip(digests).for_each(|(f, digest)| *f = self.has_otherwise(digest));
+    fn have(&self, digests: impl Source, found: &mut [bool]) {
+        let (probe, words) = (self.probe, self.bits.words());
+        if is_for_lanes(probe) {
+            return lanes::lines_have(words.as_chunks().0, rounds(probe), digests, found);
         }
+        digests.for_each(|i, digest| {
+            if let Some(found) = found.get_mut(i as usize) {
+                *found = has_otherwise(probe, self.patterns.as_deref(), words, digest);
+            }
+        });
     }
 
     /// Forgets every key.
@@ -335,8 +314,8 @@ impl BlockedBloom {
         agree("number of blocks", self.blocks(), other.blocks())?;
         agree("block size", self.block(), other.block())?;
         agree("k", self.k(), other.k())?;
-        // The form says how indices are drawn.
-        let count = |f: &BlockedBloom| f.patterns.as_ref().map_or(0, Patterns::count);
+        agree("probe scheme", self.probe.scheme().name(), other.probe.scheme().name())?;
+        let count = |f: &BlockedBloom| f.patterns.as_deref().map_or(0, Patterns::count);
         agree("number of patterns", count(self), count(other))
     }
 
@@ -366,7 +345,7 @@ impl BlockedBloom {
         match self.probe.inside() {
             Inside::Anywhere => bloom::cardinality(zeros, self.block(), self.k()),
             // A lane gets a bit of every key: E[zeros] = B·(1 − 1/64)^{rounds·i}.
-            Inside::Lanes => (zeros > 0).then(|| {
+            Inside::Lanes | Inside::Fields => (zeros > 0).then(|| {
                 let rounds = self.k() as f64 / LANES_PER_BLOCK as f64;
                 libm::log(zeros as f64 / self.block() as f64) / (rounds * libm::log1p(-1.0 / 64.0))
             }),
@@ -374,7 +353,7 @@ impl BlockedBloom {
     }
 
     fn ones_by_block(&self) -> impl Iterator<Item = u64> {
-        let blocks = self.bits.words().chunks_exact(self.words() as usize);
+        let blocks = self.bits.words().chunks_exact((self.block() / 64) as usize);
         blocks.map(|block| block.iter().map(|w| u64::from(w.count_ones())).sum())
     }
 
@@ -383,17 +362,89 @@ impl BlockedBloom {
         if self.probe.inside() != Inside::Lanes {
             let form = self.head.form;
             return Err(Error::parameter(format!(
-                "form {form} has no twin for many threads: use form {LANES}"
+                "form {form} has no twin for many threads: build a filter of form {LANES} anew"
             )));
         }
-        Ok(AtomicBlocked { head: self.head, probe: self.probe, bits: self.bits.into_atomic() })
+        Ok(AtomicBlocked::new(self.head, self.probe, self.bits))
     }
+}
 
-    /// Words per block.
-    #[inline]
-    fn words(&self) -> u64 {
-        self.block() / 64
+/// The hash of lanes.
+const HASH: HashId = HashId::Lane64;
+
+/// Keys for it.
+type HashedKeys<'a, I> = Keys<'a, I, { HASH as u16 }>;
+type HashedBatch<'a, K> = Batch<'a, K, { HASH as u16 }>;
+
+/// Whether many keys at once are a matter for vector instructions.
+fn is_for_lanes(probe: Blocked) -> bool {
+    probe.inside() == Inside::Lanes && probe.blocks() <= lanes::MOST_LINES
+}
+
+/// What lanes take of H2. Said so that the compiler knows, too: the rest need not be computed then.
+#[inline(always)]
+fn low(h2: u64) -> u64 {
+    u64::from(h2 as u32)
+}
+
+/// Indices in each lane.
+fn rounds(probe: Blocked) -> u32 {
+    probe.k() / LANES_PER_BLOCK as u32
+}
+
+/// Sets the bits of a key anyhow; true if one was zero. Takes the filter in parts: were it lent whole, the
+/// compiler would have to assume that the call changes it, and loops over keys would load its shape again
+/// with every key.
+#[cold]
+#[inline(never)]
+fn set_otherwise(
+    probe: Blocked,
+    patterns: Option<&Patterns>,
+    words: &mut [u64],
+    digest: Digest,
+) -> bool {
+    if probe.inside() == Inside::Lanes {
+        let line = lanes::line_mut(words.as_chunks_mut().0, digest);
+        let set = |new, round| new | lanes::line_set(line, round_word(digest.h2, round));
+        return (0..rounds(probe)).fold(false, set);
     }
+    let mut new = false;
+    if let Some(patterns) = patterns {
+        let words = &mut words[(probe.block_of(digest) * probe.block() / 64) as usize..];
+        for (word, mask) in words.iter_mut().zip(patterns.of(digest)) {
+            new |= mask & !*word != 0;
+            *word |= mask;
+        }
+        return new;
+    }
+    probe.indices(digest).for_each(|i| {
+        let (word, bit) = (&mut words[(i / 64) as usize], 1 << (i % 64));
+        new |= *word & bit == 0;
+        *word |= bit;
+    });
+    new
+}
+
+/// Whether all bits of a key are set, anyhow.
+#[cold]
+#[inline(never)]
+fn has_otherwise(
+    probe: Blocked,
+    patterns: Option<&Patterns>,
+    words: &[u64],
+    digest: Digest,
+) -> bool {
+    if probe.inside() == Inside::Lanes {
+        let line = lanes::line(words.as_chunks().0, digest);
+        return (0..rounds(probe)).all(|round| lanes::line_has(line, round_word(digest.h2, round)));
+    }
+    if let Some(patterns) = patterns {
+        let words = &words[(probe.block_of(digest) * probe.block() / 64) as usize..];
+        // No early exit: a few words of one cache line are faster without branches.
+        let pairs = words.iter().zip(patterns.of(digest));
+        return pairs.fold(0, |missing, (word, mask)| missing | (mask & !word)) == 0;
+    }
+    probe.indices(digest).all(|i| words[(i / 64) as usize] >> (i % 64) & 1 != 0)
 }
 
 /// Most probes: no plan wants more than 38 in a cache line, at a thousand bits per key.
@@ -460,8 +511,8 @@ impl Shape {
         self.k / LANES_PER_BLOCK as u32
     }
 
-    fn table(&self) -> Option<Patterns> {
-        self.patterns.map(|count| Patterns::new(count, self.block, self.k))
+    fn table(&self) -> Option<Box<Patterns>> {
+        self.patterns.map(|count| Box::new(Patterns::new(count, self.block, self.k)))
     }
 
     /// The same with `blocks` blocks, and the best k for `n` keys unless one is set.
@@ -526,7 +577,9 @@ impl Shape {
             [n as f64, self.blocks as f64, self.block as f64, f64::from(self.k)];
         let (mean, mut variance) = match self.inside() {
             Inside::Anywhere => theory::fill(blocks, block, k, n),
-            Inside::Lanes => theory::fill_lanes(blocks, 64.0, f64::from(self.rounds()), n),
+            Inside::Lanes | Inside::Fields => {
+                theory::fill_lanes(blocks, 64.0, f64::from(self.rounds()), n)
+            }
         };
         let Some(table) = self.table().filter(|_| n > 0.0) else {
             return (mean, variance.sqrt());
@@ -546,9 +599,9 @@ impl Shape {
 impl Structure for BlockedBloom {
     type Shape = Shape;
 
-    const HASH: HashId = HashId::Quick64;
+    const HASH: HashId = HASH;
 
-    /// Lanes take high bits of the second word, the other forms start with the lowest.
+    /// Lanes take the low half of the second word to multiply it, the other forms take it as it is.
     fn hash(shape: &Shape) -> HashId {
         if shape.form == LANES { Self::HASH } else { HashId::Fold64 }
     }
@@ -626,8 +679,8 @@ impl Filter for BlockedBloom {
     /// each for itself. With patterns, those that are in the block pass for certain, and all others as
     /// random masks do.
     fn now(&self) -> Rates {
-        if self.probe.inside() == Inside::Lanes {
-            let rounds = self.k() / LANES_PER_BLOCK as u32;
+        if self.probe.inside().is_even() {
+            let rounds = rounds(self.probe);
             let lane = |word: &u64| (f64::from(word.count_ones()) / 64.0).powi(rounds as i32);
             let lines = self.bits.blocks::<8>().iter();
             let sum: f64 = lines.map(|line| line.iter().map(lane).product::<f64>()).sum();
@@ -662,7 +715,7 @@ impl Filter for BlockedBloom {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
+        let digest = self.head.hasher.digest_usually(HASH, key);
         let indices: Vec<u64> = match &self.patterns {
             None => self.probe.indices(digest).collect(),
             Some(patterns) => {
@@ -680,14 +733,14 @@ keyed!(BlockedBloom: Insert, Union);
 
 impl BulkInsert for BlockedBloom {
     fn insert_digests(&mut self, digests: &[Digest]) {
-        self.set_all(digests.iter().copied());
+        self.set_all(Given(digests));
         self.head.count(digests.len() as u64);
     }
 }
 
 impl Bulk for BlockedBloom {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        self.have(digests.iter().copied(), found);
+        self.have(Given(digests), found);
     }
 }
 

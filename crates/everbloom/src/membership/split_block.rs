@@ -27,7 +27,7 @@ use crate::filter::{
     Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
     fact, keyed, touched,
 };
-use crate::hash::{DEFAULT_SEED, Digest, HashId, Hasher, Key};
+use crate::hash::{Batch, DEFAULT_SEED, Digest, Given, HashId, Hasher, Key, Keys};
 use crate::plan::{Expect, Goal, Load, PARAM_M, Request};
 use crate::probe::Pairing;
 use crate::structure::{Inputs, Ops, Structure, planned, stream};
@@ -42,6 +42,10 @@ pub struct SplitBlock {
 }
 
 state!(SplitBlock { head, bits });
+
+/// Keys for the specification's hash.
+type HashedKeys<'a, I> = Keys<'a, I, { HashId::Xxh64 as u16 }>;
+type HashedBatch<'a, K> = Batch<'a, K, { HashId::Xxh64 as u16 }>;
 
 /// Bits of a block.
 const BLOCK: u64 = 256;
@@ -128,12 +132,8 @@ impl SplitBlock {
         I: IntoIterator<Item: Key>,
     {
         let hasher = self.head.hasher.clone();
-        let mut count = 0;
-        let digests = keys.into_iter().map(|key| {
-            count += 1;
-            hasher.digest_usually(HashId::Xxh64, &key)
-        });
-        lanes::halves_set(self.bits.blocks_mut(), digests);
+        let digests = HashedKeys::new(&hasher, keys.into_iter());
+        let count = lanes::halves_set(self.bits.blocks_mut(), digests);
         self.head.count(count);
     }
 
@@ -154,14 +154,27 @@ impl SplitBlock {
     where
         I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
     {
-        if !lanes::worth_it(self.bits.words().len()) {
-            return keys.into_iter().map(|key| self.contains(&key)).collect();
-        }
         let keys = keys.into_iter();
         let mut found = vec![false; keys.len()];
-        let digests = keys.map(|key| self.head.hasher.digest_usually(HashId::Xxh64, &key));
-        lanes::halves_have(self.bits.blocks(), digests, &mut found);
+        lanes::halves_have(
+            self.bits.blocks(),
+            HashedKeys::new(&self.head.hasher, keys),
+            &mut found,
+        );
         found
+    }
+
+    /// Inserts a slice of keys: the fastest way, if they are integers of 64 bits.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) {
+        let hasher = self.head.hasher.clone();
+        lanes::halves_set(self.bits.blocks_mut(), HashedBatch::new(&hasher, keys));
+        self.head.count(keys.len() as u64);
+    }
+
+    /// Writes whether each of a slice of keys may be a member, for as many as there is room in `found`: the
+    /// fastest way, if they are integers of 64 bits.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        lanes::halves_have(self.bits.blocks(), HashedBatch::new(&self.head.hasher, keys), found);
     }
 
     /// Number of blocks.
@@ -356,14 +369,14 @@ keyed!(SplitBlock: Insert, Union);
 
 impl BulkInsert for SplitBlock {
     fn insert_digests(&mut self, digests: &[Digest]) {
-        lanes::halves_set(self.bits.blocks_mut(), digests.iter().copied());
+        lanes::halves_set(self.bits.blocks_mut(), Given(digests));
         self.head.count(digests.len() as u64);
     }
 }
 
 impl Bulk for SplitBlock {
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        lanes::halves_have(self.bits.blocks(), digests.iter().copied(), found);
+        lanes::halves_have(self.bits.blocks(), Given(digests), found);
     }
 }
 

@@ -5,8 +5,10 @@
 //!
 //! - anywhere in the block: disjoint fields of H2, then of H2 re-mixed; a 512-cell block takes nine
 //!   bits each, seven indices a word;
-//! - one in each of its eight lanes: six bits name a bit of a 64-bit lane, so that one word names all
-//!   eight; vector instructions do that at once (`cells/lanes`).
+//! - one in each of its eight lanes of 64 cells: the top six bits of the low half of H2 times a constant of
+//!   the lane, as the Parquet specification does it for lanes of 32; vector instructions do all eight at
+//!   once (`cells/lanes`). Older files have lanes by fields of H2 instead, which takes a good second word
+//!   and with it another multiplication of the key.
 
 use super::{Scheme, half, multiply_shift};
 use crate::error::{Error, Result};
@@ -17,25 +19,48 @@ use crate::hash::{Digest, mix64};
 pub enum Inside {
     /// Anywhere in the block: scheme 6.
     Anywhere,
-    /// One in each of eight lanes, k/8 times: scheme 7.
+    /// One in each of eight lanes by fields of H2, k/8 times: scheme 7, of older files.
+    Fields,
+    /// One in each of eight lanes by products of H2, k/8 times: scheme 8.
     Lanes,
+}
+
+impl Inside {
+    /// Whether each of eight lanes has as many of a key's indices as the next.
+    pub fn is_even(self) -> bool {
+        self != Inside::Anywhere
+    }
 }
 
 /// Lanes of a block.
 pub(crate) const LANES: u64 = 8;
-/// The lowest bit of the word that names bits of lanes: the low bits of a product are its weakest.
-pub(crate) const FIRST_FIELD: u32 = 16;
-/// Bits that name a bit of a 64-bit lane.
-pub(crate) const FIELD: u32 = 6;
+/// The odd constants of the lanes: the top 26 bits of those of the Parquet specification. 26 and not 32, since
+/// the top bits of a product can then be had by the multiplication of 52 bits that newer processors have.
+pub(crate) const SALTS: [u32; LANES as usize] = [
+    0x47b6_137b >> 6 | 1,
+    0x4497_4d91 >> 6 | 1,
+    0x8824_ad5b >> 6 | 1,
+    0xa2b7_289d >> 6 | 1,
+    0x7054_95c7 >> 6 | 1,
+    0x2df1_424b >> 6 | 1,
+    0x9efc_4947 >> 6 | 1,
+    0x5c6b_fb31 >> 6 | 1,
+];
 
-/// The word whose fields name the bits of `round`: H2 for the first.
+/// Which bit of a lane the low half of a word names.
+#[inline]
+pub(crate) fn bit_of_lane(word: u64, lane: usize) -> u32 {
+    (word as u32).wrapping_mul(SALTS[lane]) >> 26
+}
+
+/// The word that names the bits of `round`: H2 for the first, of which lanes take the low half.
 #[inline]
 pub(crate) fn round_word(h2: u64, round: u32) -> u64 {
     if round == 0 { h2 } else { mix64(h2 ^ u64::from(round)) }
 }
 
-/// Schemes 6 and 7.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Schemes 6 to 8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
     blocks: u64,
     block: u64,
@@ -64,6 +89,11 @@ impl Blocked {
         let k = rounds.saturating_mul(LANES as u32);
         let one_word = rounds == 1;
         Ok(Self { inside: Inside::Lanes, one_word, ..Self::new(blocks, line, k)? })
+    }
+
+    /// The same lanes by fields of H2, as older files have them.
+    pub(crate) fn by_fields(self) -> Self {
+        Self { inside: Inside::Fields, one_word: false, ..self }
     }
 
     /// Number of cells in all blocks.
@@ -101,6 +131,7 @@ impl Blocked {
     pub fn scheme(&self) -> Scheme {
         match self.inside {
             Inside::Anywhere => Scheme::Blocked,
+            Inside::Fields => Scheme::Fields,
             Inside::Lanes => Scheme::Lanes,
         }
     }
@@ -120,9 +151,14 @@ impl Blocked {
         let per_word = 64 / width;
         let (mut word, mut left, mut round) = (digest.h2, per_word, 0u64);
         (0..self.k).map(move |i| {
-            if inside == Inside::Lanes {
+            if inside.is_even() {
                 let (lane, round) = (i % LANES as u32, i / LANES as u32);
-                let bit = round_word(digest.h2, round) >> (FIRST_FIELD + FIELD * lane) & 63;
+                let word = round_word(digest.h2, round);
+                let bit = match inside {
+                    Inside::Lanes => u64::from(bit_of_lane(word, lane as usize)),
+                    // Six bits each, from bit 16 upwards.
+                    _ => word >> (16 + 6 * lane) & 63,
+                };
                 return start + 64 * u64::from(lane) + bit;
             }
             if left == 0 {
@@ -139,6 +175,31 @@ impl Blocked {
 
     /// Half the blocks: blocks 2j and 2j + 1 become one.
     pub(crate) fn fold(&self) -> Result<Self> {
-        Ok(Self { blocks: half(self.blocks, "the number of blocks")?, ..self.clone() })
+        Ok(Self { blocks: half(self.blocks, "the number of blocks")?, ..*self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_lanes_move_together() {
+        // Pairs (u·a, u·b) mod 2³² of all u fill their 64 × 64 boxes evenly unless x·a + y·b ≡ 0 has a
+        // solution with small x and y (the spectral test).
+        const SMALL: u32 = 4096;
+        for (i, a) in SALTS.into_iter().enumerate() {
+            assert!(a % 2 == 1 && a < 1 << 26);
+            for b in &SALTS[..i] {
+                // The inverse of an odd number by Newton's iteration, which doubles its right bits.
+                let inverse =
+                    (0..5).fold(*b, |x, _| x.wrapping_mul(2u32.wrapping_sub(b.wrapping_mul(x))));
+                assert_eq!(b.wrapping_mul(inverse), 1);
+                for x in 1..SMALL {
+                    let y = x.wrapping_mul(a).wrapping_mul(inverse) as i32;
+                    assert!(y.unsigned_abs() >= SMALL, "{a:x} {b:x}: {x} {y}");
+                }
+            }
+        }
     }
 }

@@ -25,7 +25,7 @@ mod ring;
 mod subset;
 
 pub use blocked::{Blocked, Inside};
-pub(crate) use blocked::{FIELD, FIRST_FIELD, LANES, round_word};
+pub(crate) use blocked::{LANES, SALTS, bit_of_lane, round_word};
 pub(crate) use choice::check_search;
 pub use choice::place_fewest;
 pub use double::Double;
@@ -97,19 +97,22 @@ pub enum Scheme {
     Partitioned = 5,
     /// One block per key, re-mixed inside, multiply-shift.
     Blocked = 6,
-    /// One block per key, one index in each of its lanes, multiply-shift.
-    Lanes = 7,
+    /// One block per key, one index in each of its lanes by fields of H2, multiply-shift: in older files.
+    Fields = 7,
+    /// One block per key, one index in each of its lanes by products of H2, multiply-shift.
+    Lanes = 8,
 }
 
 impl Scheme {
     /// Every scheme, in order.
-    pub const ALL: [Scheme; 7] = [
+    pub const ALL: [Scheme; 8] = [
         Scheme::Double,
         Scheme::Enhanced,
         Scheme::Ring,
         Scheme::Mixed,
         Scheme::Partitioned,
         Scheme::Blocked,
+        Scheme::Fields,
         Scheme::Lanes,
     ];
 
@@ -122,6 +125,7 @@ impl Scheme {
             Scheme::Mixed => "mixed",
             Scheme::Partitioned => "partitioned",
             Scheme::Blocked => "blocked",
+            Scheme::Fields => "fields",
             Scheme::Lanes => "lanes",
         }
     }
@@ -182,7 +186,7 @@ impl Probe {
             Scheme::Enhanced => Probe::Enhanced(Enhanced::new(m, k)),
             Scheme::Ring => Probe::Ring(Ring::new(m, k)),
             Scheme::Mixed => Probe::Mixed(Mixed::new(m, k)),
-            Scheme::Partitioned | Scheme::Blocked | Scheme::Lanes => {
+            Scheme::Partitioned | Scheme::Blocked | Scheme::Fields | Scheme::Lanes => {
                 let kind = if scheme == Scheme::Partitioned { "partitioned" } else { "blocked" };
                 return Err(Error::parameter(format!(
                     "the {} scheme has a variant of its own: use --kind {kind}",
@@ -297,7 +301,7 @@ impl Probe {
     pub(crate) fn check_flat(&self, cells: u64) -> Result<()> {
         self.check(cells)?;
         match self.scheme() {
-            Scheme::Partitioned | Scheme::Blocked | Scheme::Lanes => {
+            Scheme::Partitioned | Scheme::Blocked | Scheme::Fields | Scheme::Lanes => {
                 let scheme = self.scheme().name();
                 Err(Error::corrupt(0, format!("corrupt filter: {scheme} probes in a flat filter")))
             }
@@ -365,12 +369,14 @@ impl State for Probe {
                     let block = src.positive("block")?;
                     Ok(Probe::Blocked(Blocked::new(blocks, block, k)?))
                 }
-                Scheme::Lanes => {
+                Scheme::Fields | Scheme::Lanes => {
                     let blocks = src.positive("blocks")?;
                     if src.positive("block")? != 64 * LANES || !u64::from(k).is_multiple_of(LANES) {
                         return Err(src.corrupt("lanes that are not eight of 64 cells"));
                     }
-                    Ok(Probe::Blocked(Blocked::in_lanes(blocks, k / LANES as u32)?))
+                    let lanes = Blocked::in_lanes(blocks, k / LANES as u32)?;
+                    let older = scheme == Scheme::Fields;
+                    Ok(Probe::Blocked(if older { lanes.by_fields() } else { lanes }))
                 }
                 flat => Probe::flat(flat, src.positive("m")?, k),
             }

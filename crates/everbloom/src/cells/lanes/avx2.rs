@@ -1,29 +1,66 @@
 //! AVX2: a line in two registers, a half line in one.
 
-use std::arch::x86_64::*;
+use std::arch::{asm, x86_64::*};
 
+use super::scalar::{load_halves, load_lines};
 use super::*;
 
 /// The masks of a line's lower and upper four lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn line_masks(word: u64) -> [__m256i; 2] {
-    let (word, one, six) =
-        (_mm256_set1_epi64x(word as i64), _mm256_set1_epi64x(1), _mm256_set1_epi64x(63));
-    let fields = [_mm256_setr_epi64x(16, 22, 28, 34), _mm256_setr_epi64x(40, 46, 52, 58)];
-    fields.map(|at| _mm256_sllv_epi64(one, _mm256_and_si256(_mm256_srlv_epi64(word, at), six)))
+    let salts = LINE_SALTS.map(|salt| salt as i32);
+    // SAFETY: the array is 32 readable bytes.
+    let salts = unsafe { _mm256_loadu_si256(salts.as_ptr().cast()) };
+    let product = _mm256_mullo_epi32(_mm256_set1_epi32(word as i32), salts);
+    let counts = _mm256_srli_epi32::<26>(product);
+    [_mm256_castsi256_si128(counts), _mm256_extracti128_si256::<1>(counts)]
+        .map(|four| _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_cvtepu32_epi64(four)))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lacks(bits: [__m256i; 2], word: u64) -> u8 {
+    let [low, high] = line_masks(word);
+    let missing =
+        _mm256_or_si256(_mm256_andnot_si256(bits[0], low), _mm256_andnot_si256(bits[1], high));
+    _mm256_testz_si256(missing, missing) as u8 ^ 1
+}
+
+/// Not zero if a bit is missing.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
+    let start = line.as_ptr().cast::<__m256i>();
+    // SAFETY: the line is 64 readable bytes; the loads need no alignment.
+    let bits = unsafe { [_mm256_loadu_si256(start), _mm256_loadu_si256(start.add(1))] };
+    lacks(bits, word)
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
-    let [low, high] = line_masks(word);
-    // SAFETY: the line is 64 readable bytes; the loads need no alignment.
-    let bits = unsafe {
-        let start = line.as_ptr().cast::<__m256i>();
-        [_mm256_loadu_si256(start), _mm256_loadu_si256(start.add(1))]
-    };
-    (_mm256_testc_si256(bits[0], low) & _mm256_testc_si256(bits[1], high)) != 0
+    line_lacks(line, word) == 0
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
+    let (low, high): (__m256i, __m256i);
+    // SAFETY: the line is 64 readable bytes. That others write to them meanwhile is why this is not an
+    // intrinsic: the compiler makes nothing of it, and the processor reads aligned words whole, as eight
+    // relaxed loads would.
+    unsafe {
+        asm!(
+            "vmovdqu {low}, [{line}]",
+            "vmovdqu {high}, [{line} + 32]",
+            low = out(ymm_reg) low,
+            high = out(ymm_reg) high,
+            line = in(reg) line.as_ptr(),
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    lacks([low, high], word) == 0
 }
 
 #[inline]

@@ -3,12 +3,16 @@
 //!
 //! | block | lanes | bit of a lane | used by |
 //! |---|---|---|---|
-//! | line, 512 bits | 8 × 64 | six bits of the word, taken from bit 16 upwards | `blocked` |
+//! | line, 512 bits | 8 × 64 | top six bits of the word's low half times a constant | `blocked` |
 //! | half line, 256 bits | 8 × 32 | top five bits of the word's low half times a constant | `split-block` |
 //!
-//! One module per instruction set holds the same four functions, two of them for many keys at once;
-//! [`scalar`] is their twin that says what they mean, and tests hold the others against it bit for bit.
-//! The choice is made once per call, so the calls for many keys make it once for all.
+//! One module per instruction set holds the same functions for one key and for many; [`scalar`] is their
+//! twin that says what they mean, and tests hold the others against it bit for bit. The choice is made
+//! once per call, so the calls for many keys make it once for all.
+//!
+//! Calls for many keys go in chunks: a chunk is hashed, several keys at once where the hash allows it, while
+//! the lines of the one before are looked at; and with every line that is looked at, one of the next chunk
+//! is asked for.
 #![allow(unsafe_code)]
 
 mod scalar;
@@ -20,9 +24,11 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::prefetch::{prefetch, prefetch_to_write};
-use crate::hash::Digest;
-use crate::probe::{FIELD, FIRST_FIELD, multiply_shift, round_word};
+use crate::hash::{CHUNK, Digest, Source};
+use crate::probe::{SALTS as LINE_SALTS, bit_of_lane, multiply_shift, round_word};
 
 /// Words of a line.
 pub(crate) const LINE: usize = 8;
@@ -45,7 +51,7 @@ macro_rules! fastest {
     ($name:ident($($arg:expr),*)) => {{
         #[cfg(target_arch = "x86_64")]
         {
-            if std::arch::is_x86_feature_detected!("avx512f") {
+            if has_avx512() {
                 // SAFETY: the instruction set is there.
                 return unsafe { avx512::$name($($arg),*) };
             }
@@ -65,11 +71,22 @@ macro_rules! fastest {
     }};
 }
 
+/// Whether the processor has what the module for AVX-512 is compiled for: the part that multiplies 52 bits
+/// came with the first generation that does not slow down for vectors of 512.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx512() -> bool {
+    std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512dq")
+        && std::arch::is_x86_feature_detected!("avx512ifma")
+}
+
 /// The name of the instruction set in use.
 pub fn instruction_set() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
-        if std::arch::is_x86_feature_detected!("avx512f") {
+        if has_avx512() {
             return "avx512";
         }
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -83,6 +100,12 @@ pub fn instruction_set() -> &'static str {
 #[inline]
 pub(crate) fn line_has(line: &[u64; LINE], word: u64) -> bool {
     fastest!(line_has(line, word))
+}
+
+/// [`line_has`] of a line that other threads write to.
+#[inline]
+pub(crate) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
+    fastest!(shared_line_has(line, word))
 }
 
 /// Sets the eight bits that `word` names; true if one was zero.
@@ -108,36 +131,28 @@ pub(crate) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
 pub(crate) fn lines_have(
     lines: &[[u64; LINE]],
     rounds: u32,
-    digests: impl Iterator<Item = Digest>,
+    digests: impl Source,
     found: &mut [bool],
 ) {
     fastest!(lines_have(lines, rounds, digests, found));
 }
 
-/// Sets the bits of every digest.
+/// Sets the bits of every digest; says how many there were.
 #[inline]
-pub(crate) fn lines_set(
-    lines: &mut [[u64; LINE]],
-    rounds: u32,
-    digests: impl Iterator<Item = Digest>,
-) {
-    fastest!(lines_set(lines, rounds, digests));
+pub(crate) fn lines_set(lines: &mut [[u64; LINE]], rounds: u32, digests: impl Source) -> u64 {
+    fastest!(lines_set(lines, rounds, digests))
 }
 
 /// [`lines_have`] for half lines.
 #[inline]
-pub(crate) fn halves_have(
-    halves: &[[u64; HALF]],
-    digests: impl Iterator<Item = Digest>,
-    found: &mut [bool],
-) {
+pub(crate) fn halves_have(halves: &[[u64; HALF]], digests: impl Source, found: &mut [bool]) {
     fastest!(halves_have(halves, digests, found));
 }
 
 /// [`lines_set`] for half lines.
 #[inline]
-pub(crate) fn halves_set(halves: &mut [[u64; HALF]], digests: impl Iterator<Item = Digest>) {
-    fastest!(halves_set(halves, digests));
+pub(crate) fn halves_set(halves: &mut [[u64; HALF]], digests: impl Source) -> u64 {
+    fastest!(halves_set(halves, digests))
 }
 
 /// The place of a digest's line among `lines`.
@@ -157,7 +172,7 @@ pub(crate) fn half_of(digest: Digest, halves: u64) -> usize {
 #[inline(always)]
 pub(crate) fn line(lines: &[[u64; LINE]], digest: Digest) -> &[u64; LINE] {
     // Asked once per loop over keys, where a check of the place would be once per key.
-    assert!(!lines.is_empty(), "{NO_LINE}");
+    assert!(!lines.is_empty(), "a filter has a line at least");
     // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0.
     unsafe { lines.get_unchecked(line_of(digest, lines.len() as u64)) }
 }
@@ -165,7 +180,7 @@ pub(crate) fn line(lines: &[[u64; LINE]], digest: Digest) -> &[u64; LINE] {
 /// [`line`], writable.
 #[inline(always)]
 pub(crate) fn line_mut(lines: &mut [[u64; LINE]], digest: Digest) -> &mut [u64; LINE] {
-    assert!(!lines.is_empty(), "{NO_LINE}");
+    assert!(!lines.is_empty(), "a filter has a line at least");
     let at = line_of(digest, lines.len() as u64);
     // SAFETY: as above.
     unsafe { lines.get_unchecked_mut(at) }
@@ -189,136 +204,218 @@ pub(crate) fn half_mut(halves: &mut [[u64; HALF]], digest: Digest) -> &mut [u64;
     unsafe { halves.get_unchecked_mut(half_of(digest, n)) }
 }
 
+/// Lines that the calls for many keys can tell apart, 256 GiB of them.
+pub(crate) const MOST_LINES: u64 = u32::MAX as u64;
 /// The specification picks a half line by 32 bits.
 const MOST_HALVES: u64 = 1 << 32;
-const NO_LINE: &str = "a filter has a line at least";
+const NO_LINE: &str = "a filter has 1 to 2^32 - 1 lines";
 const NO_HALF: &str = "a filter has 1 to 2^32 half lines";
 
-/// Keys in flight, a power of two. A core has 10 to 16 buffers for missing lines, and the next level some
-/// more; beyond 32 nothing is gained, and the first lines might be gone before they are used.
-const AHEAD: usize = 32;
+/// Arrays of fewer bytes live in the first cache, where asking ahead costs more than it saves.
+const FETCH_FROM: usize = 32 << 10;
 
-/// Whether blocks of an array of so many words are worth asking for ahead.
-#[inline]
-pub(crate) fn worth_it(words: usize) -> bool {
-    words * 8 >= FETCH_FROM
+/// The keys of a chunk: the offset of each one's block in bytes, and the word that names its bits.
+struct Chunk {
+    at: [usize; CHUNK],
+    word: [u64; CHUNK],
+    len: usize,
 }
 
-/// Arrays of fewer bytes live in the first two caches, where asking ahead costs more than it saves.
-const FETCH_FROM: usize = 2 << 20;
+impl Chunk {
+    const EMPTY: Self = Self { at: [0; CHUNK], word: [0; CHUNK], len: 0 };
 
-/// Calls `act` with the place of every digest's block and the word that names its bits, the block having
-/// been asked for [`AHEAD`] keys before.
+    /// Takes the next digests, with places among `n` lines.
+    #[inline(always)]
+    fn load_lines(&mut self, digests: &mut impl Source, n: u64) {
+        let (at, word) = (&mut self.at, &mut self.word);
+        self.len = digests.next(
+            #[inline(always)]
+            |i, digest| {
+                (at[i], word[i]) = (line_of(digest, n) * size_of::<[u64; LINE]>(), digest.h2)
+            },
+        );
+    }
+
+    /// Takes the next digests, with places among `n` half lines.
+    #[inline(always)]
+    fn load_halves(&mut self, digests: &mut impl Source, n: u64) {
+        let (at, word) = (&mut self.at, &mut self.word);
+        self.len = digests.next(
+            #[inline(always)]
+            |i, digest| {
+                (at[i], word[i]) = (half_of(digest, n) * size_of::<[u64; HALF]>(), digest.h1)
+            },
+        );
+    }
+}
+
+/// Calls `act` with a number below [`CHUNK`], the offset of the block and the word of every digest that `load`
+/// puts into chunks, and `end` after each chunk with its length. Blocks are asked for by `fetch` a chunk
+/// ahead, if there are so many `bytes` that they might be far.
 ///
-/// Inlined into the callers of each instruction set, so that `act` and the hashing behind `digests` are
-/// compiled for it.
+/// Inlined into the callers of each instruction set, so that `act` and the hashing behind `load` are compiled
+/// for it.
 #[inline(always)]
-pub(crate) fn ahead<Block>(
-    (start, count): (*const Block, usize),
+fn each<State>(
+    (start, bytes): (*const u8, usize),
     fetch: impl Fn(*const u8),
-    digests: impl Iterator<Item = Digest>,
-    split: impl Fn(Digest) -> (usize, u64),
-    mut act: impl FnMut(usize, u64),
-) {
-    let mut digests = digests.map(split);
-    if !worth_it(count * size_of::<Block>() / 8) {
-        digests.for_each(|(at, word)| act(at, word));
-        return;
+    mut load: impl FnMut(&mut Chunk),
+    mut state: State,
+    act: impl Fn(&mut State, usize, usize, u64),
+    end: impl Fn(&mut State, usize),
+) -> u64 {
+    let (mut done, mut chunks) = (0, [Chunk::EMPTY, Chunk::EMPTY]);
+    let [mut now, mut next] = chunks.each_mut();
+    load(now);
+    while now.len > 0 {
+        load(next);
+        // A bound that the compiler sees.
+        let len = now.len.min(CHUNK);
+        if bytes >= FETCH_FROM {
+            for i in 0..len {
+                // Beyond the end of the next chunk there are places, too, if only of keys long done.
+                fetch(start.wrapping_add(next.at[i]));
+                act(&mut state, i, now.at[i], now.word[i]);
+            }
+        } else {
+            (0..len).for_each(|i| act(&mut state, i, now.at[i], now.word[i]));
+        }
+        end(&mut state, len);
+        done += len as u64;
+        std::mem::swap(&mut now, &mut next);
     }
-    let fetch = |at| fetch(start.wrapping_add(at).cast());
-    let mut waiting = [(0, 0); AHEAD];
-    let mut held = 0;
-    for (slot, next) in waiting.iter_mut().zip(digests.by_ref()) {
-        fetch(next.0);
-        *slot = next;
-        held += 1;
-    }
-    let mut oldest = 0;
-    for next in digests {
-        fetch(next.0);
-        let (at, word) = std::mem::replace(&mut waiting[oldest % AHEAD], next);
-        act(at, word);
-        oldest += 1;
-    }
-    (oldest..oldest + held).map(|i| waiting[i % AHEAD]).for_each(|(at, word)| act(at, word));
+    done
 }
 
-/// The four functions for many keys, from the two for one, compiled for an instruction set.
+/// Answers of a chunk on their way to the caller: zero where nothing is missing.
+struct Answers<'a> {
+    missing: [u8; CHUNK],
+    found: &'a mut [bool],
+}
+
+impl<'a> Answers<'a> {
+    fn new(found: &'a mut [bool]) -> Self {
+        Self { missing: [0; CHUNK], found }
+    }
+
+    /// Writes the answers of a chunk of `len` keys.
+    #[inline(always)]
+    fn end(&mut self, len: usize) {
+        let now = len.min(self.found.len());
+        let (now, later) = std::mem::take(&mut self.found).split_at_mut(now);
+        now.iter_mut().zip(self.missing).for_each(|(found, missing)| *found = missing == 0);
+        self.found = later;
+    }
+}
+
+/// The functions for many keys, from those for one, compiled for an instruction set.
 macro_rules! many {
     ($(#[$feature:meta])*) => {
+        /// [`line_lacks`] for all rounds but the first; not inlined, to keep loops over one round short.
+        #[inline(never)]
+        $(#[$feature])*
+        fn more_lacks(line: &[u64; LINE], rounds: u32, word: u64) -> u8 {
+            let lacks = |missing, round| missing | line_lacks(line, round_word(word, round));
+            (1..rounds).fold(0, lacks)
+        }
+
+        /// [`line_set`] for all rounds but the first.
+        #[inline(never)]
+        $(#[$feature])*
+        fn more_set(line: &mut [u64; LINE], rounds: u32, word: u64) {
+            (1..rounds).for_each(|round| {
+                line_set(line, round_word(word, round));
+            });
+        }
+
         $(#[$feature])*
         pub(super) fn lines_have(
             lines: &[[u64; LINE]],
             rounds: u32,
-            digests: impl Iterator<Item = Digest>,
+            mut digests: impl Source,
             found: &mut [bool],
         ) {
-            let n = lines.len() as u64;
-            assert!(n > 0, "{NO_LINE}");
-            let mut found = found.iter_mut();
-            let split = |digest: Digest| (line_of(digest, n), digest.h2);
-            ahead((lines.as_ptr(), lines.len()), prefetch, digests, split, |at, word| {
-                // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0.
-                let line = unsafe { lines.get_unchecked(at) };
-                let mut all = line_has(line, word);
-                for round in 1..rounds {
-                    all &= line_has(line, round_word(word, round));
-                }
-                if let Some(found) = found.next() {
-                    *found = all;
-                }
-            });
+            let (n, start) = (lines.len() as u64, lines.as_ptr());
+            assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
+            each(
+                (start.cast(), size_of_val(lines)),
+                prefetch,
+                |chunk| load_lines(chunk, &mut digests, n, rounds),
+                Answers::new(found),
+                |answers, i, at, word| {
+                    // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0, and offsets are those of such places.
+                    let line = unsafe { &*start.byte_add(at) };
+                    answers.missing[i] = line_lacks(line, word);
+                    if rounds > 1 {
+                        answers.missing[i] |= more_lacks(line, rounds, word);
+                    }
+                },
+                Answers::end,
+            );
         }
 
         $(#[$feature])*
         pub(super) fn lines_set(
             lines: &mut [[u64; LINE]],
             rounds: u32,
-            digests: impl Iterator<Item = Digest>,
-        ) {
-            let n = lines.len() as u64;
-            assert!(n > 0, "{NO_LINE}");
-            let split = |digest: Digest| (line_of(digest, n), digest.h2);
-            ahead((lines.as_ptr(), lines.len()), prefetch_to_write, digests, split, |at, word| {
-                // SAFETY: as above.
-                let line = unsafe { lines.get_unchecked_mut(at) };
-                line_set(line, word);
-                for round in 1..rounds {
-                    line_set(line, round_word(word, round));
-                }
-            });
+            mut digests: impl Source,
+        ) -> u64 {
+            let (n, bytes, start) = (lines.len() as u64, size_of_val(lines), lines.as_mut_ptr());
+            assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
+            each(
+                (start.cast(), bytes),
+                prefetch_to_write,
+                |chunk| load_lines(chunk, &mut digests, n, rounds),
+                (),
+                |(), _, at, word| {
+                    // SAFETY: as above, and only one is borrowed at a time.
+                    let line = unsafe { &mut *start.byte_add(at) };
+                    line_set(line, word);
+                    if rounds > 1 {
+                        more_set(line, rounds, word);
+                    }
+                },
+                |(), _| (),
+            )
         }
 
         $(#[$feature])*
         pub(super) fn halves_have(
             halves: &[[u64; HALF]],
-            digests: impl Iterator<Item = Digest>,
+            mut digests: impl Source,
             found: &mut [bool],
         ) {
-            let n = halves.len() as u64;
+            let (n, start) = (halves.len() as u64, halves.as_ptr());
             assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
-            let mut found = found.iter_mut();
-            let split = |digest: Digest| (half_of(digest, n), digest.h1);
-            ahead((halves.as_ptr(), halves.len()), prefetch, digests, split, |at, word| {
-                if let Some(found) = found.next() {
-                    // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³².
-                    *found = half_has(unsafe { halves.get_unchecked(at) }, word as u32);
-                }
-            });
+            each(
+                (start.cast(), size_of_val(halves)),
+                prefetch,
+                |chunk| load_halves(chunk, &mut digests, n),
+                Answers::new(found),
+                |answers, i, at, word| {
+                    // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³², and offsets are of such places.
+                    let half = unsafe { &*start.byte_add(at) };
+                    answers.missing[i] = u8::from(!half_has(half, word as u32));
+                },
+                Answers::end,
+            );
         }
 
         $(#[$feature])*
-        pub(super) fn halves_set(
-            halves: &mut [[u64; HALF]],
-            digests: impl Iterator<Item = Digest>,
-        ) {
-            let n = halves.len() as u64;
+        pub(super) fn halves_set(halves: &mut [[u64; HALF]], mut digests: impl Source) -> u64 {
+            let (n, bytes, start) = (halves.len() as u64, size_of_val(halves), halves.as_mut_ptr());
             assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
-            let split = |digest: Digest| (half_of(digest, n), digest.h1);
-            ahead((halves.as_ptr(), halves.len()), prefetch_to_write, digests, split, |at, word| {
-                // SAFETY: as above.
-                half_set(unsafe { halves.get_unchecked_mut(at) }, word as u32);
-            });
+            each(
+                (start.cast(), bytes),
+                prefetch_to_write,
+                |chunk| load_halves(chunk, &mut digests, n),
+                (),
+                |(), _, at, word| {
+                    // SAFETY: as above, and only one is borrowed at a time.
+                    half_set(unsafe { &mut *start.byte_add(at) }, word as u32);
+                },
+                |(), _| (),
+            )
         }
     };
 }

@@ -2,28 +2,42 @@
 
 use std::arch::aarch64::*;
 
+use super::scalar::{load_halves, load_lines};
 use super::*;
 
 /// The masks of a line's lanes, two a register.
 #[inline]
 #[target_feature(enable = "neon")]
 fn line_masks(word: u64) -> [uint64x2_t; 4] {
-    let lane = |i: u32| (word >> (FIRST_FIELD + FIELD * i) & 63) as i64;
+    let lane = |i: usize| u64::from(bit_of_lane(word, i));
     [0, 2, 4, 6].map(|i| {
-        let counts = vcombine_s64(vcreate_s64(lane(i) as u64), vcreate_s64(lane(i + 1) as u64));
+        let counts = vcombine_s64(vcreate_s64(lane(i)), vcreate_s64(lane(i + 1)));
         vshlq_u64(vdupq_n_u64(1), counts)
     })
 }
 
+/// Not zero if a bit is missing.
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
     let mut missing = vdupq_n_u64(0);
     for (pair, mask) in line.chunks_exact(2).zip(line_masks(word)) {
         // SAFETY: two words are 16 readable bytes.
         missing = vorrq_u64(missing, vbicq_u64(mask, unsafe { vld1q_u64(pair.as_ptr()) }));
     }
-    vmaxvq_u32(vreinterpretq_u32_u64(missing)) == 0
+    u8::from(vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+    line_lacks(line, word) == 0
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
+    scalar::shared_line_has(line, word)
 }
 
 #[inline]

@@ -3,7 +3,7 @@
 use super::*;
 
 fn line_bit(word: u64, lane: usize) -> u64 {
-    1 << (word >> (FIRST_FIELD + FIELD * lane as u32) & 63)
+    1 << bit_of_lane(word, lane)
 }
 
 /// Lane i of a half line is half a word: the lower one if i is even.
@@ -12,10 +12,19 @@ fn half_bit(key: u32, word: usize) -> u64 {
     bit(2 * word) | bit(2 * word + 1) << 32
 }
 
-pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+/// Not zero if a bit is missing. Only the instruction sets know which.
+pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
     // No early exit: a mispredicted branch costs more than the eight lanes.
     let missing = |sum, (lane, bits): (usize, &u64)| sum | (line_bit(word, lane) & !bits);
-    line.iter().enumerate().fold(0, missing) == 0
+    u8::from(line.iter().enumerate().fold(0, missing) != 0)
+}
+
+pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+    line_lacks(line, word) == 0
+}
+
+pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
+    line_has(&std::array::from_fn(|lane| line[lane].load(Ordering::Relaxed)), word)
 }
 
 pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
@@ -41,6 +50,16 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
         *bits |= bit;
     }
     fresh != 0
+}
+
+#[inline(always)]
+pub(super) fn load_lines(chunk: &mut Chunk, digests: &mut impl Source, n: u64, _rounds: u32) {
+    chunk.load_lines(digests, n);
+}
+
+#[inline(always)]
+pub(super) fn load_halves(chunk: &mut Chunk, digests: &mut impl Source, n: u64) {
+    chunk.load_halves(digests, n);
 }
 
 many!();

@@ -1,7 +1,8 @@
 //! Every instruction set against the scalar twin, bit for bit, and the twin against the definition.
 
 use super::*;
-use crate::hash::Generator;
+use crate::hash::{Generator, Given};
+use crate::probe::Blocked;
 
 fn digests(n: usize, seed: u64) -> Vec<Digest> {
     let mut random = Generator::new(seed);
@@ -15,13 +16,14 @@ type Halves = [[u64; HALF]];
 struct Set {
     name: &'static str,
     line_has: fn(&[u64; LINE], u64) -> bool,
+    shared_line_has: fn(&[AtomicU64; LINE], u64) -> bool,
     line_set: fn(&mut [u64; LINE], u64) -> bool,
     half_has: fn(&[u64; HALF], u32) -> bool,
     half_set: fn(&mut [u64; HALF], u32) -> bool,
     lines_have: fn(&Lines, u32, &[Digest], &mut [bool]),
-    lines_set: fn(&mut Lines, u32, &[Digest]),
+    lines_set: fn(&mut Lines, u32, &[Digest]) -> u64,
     halves_have: fn(&Halves, &[Digest], &mut [bool]),
-    halves_set: fn(&mut Halves, &[Digest]),
+    halves_set: fn(&mut Halves, &[Digest]) -> u64,
 }
 
 /// Closures that call a module's functions; listed only where its instruction set is there.
@@ -32,19 +34,21 @@ macro_rules! set {
             // SAFETY: the instruction set is there.
             line_has: |a, b| unsafe { $module::line_has(a, b) },
             // SAFETY: the instruction set is there.
+            shared_line_has: |a, b| unsafe { $module::shared_line_has(a, b) },
+            // SAFETY: the instruction set is there.
             line_set: |a, b| unsafe { $module::line_set(a, b) },
             // SAFETY: the instruction set is there.
             half_has: |a, b| unsafe { $module::half_has(a, b) },
             // SAFETY: the instruction set is there.
             half_set: |a, b| unsafe { $module::half_set(a, b) },
             // SAFETY: the instruction set is there.
-            lines_have: |a, b, c, d| unsafe { $module::lines_have(a, b, c.iter().copied(), d) },
+            lines_have: |a, b, c, d| unsafe { $module::lines_have(a, b, Given(c), d) },
             // SAFETY: the instruction set is there.
-            lines_set: |a, b, c| unsafe { $module::lines_set(a, b, c.iter().copied()) },
+            lines_set: |a, b, c| unsafe { $module::lines_set(a, b, Given(c)) },
             // SAFETY: the instruction set is there.
-            halves_have: |a, b, c| unsafe { $module::halves_have(a, b.iter().copied(), c) },
+            halves_have: |a, b, c| unsafe { $module::halves_have(a, Given(b), c) },
             // SAFETY: the instruction set is there.
-            halves_set: |a, b| unsafe { $module::halves_set(a, b.iter().copied()) },
+            halves_set: |a, b| unsafe { $module::halves_set(a, Given(b)) },
         }
     };
 }
@@ -54,7 +58,7 @@ fn sets() -> Vec<Set> {
     let mut sets = Vec::new();
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512f") {
+        if has_avx512() {
             sets.push(set!(avx512));
         }
         if is_x86_feature_detected!("avx2") {
@@ -73,7 +77,11 @@ fn single_calls_equal_the_scalar_twin() {
         let (mut half, mut half_twin) = ([0; HALF], [0; HALF]);
         for d in digests(300, 1) {
             let name = set.name;
-            assert_eq!((set.line_has)(&line, d.h2), scalar::line_has(&twin, d.h2), "{name}");
+            let had = scalar::line_has(&twin, d.h2);
+            assert_eq!((set.line_has)(&line, d.h2), had, "{name}");
+            let shared = line.map(AtomicU64::new);
+            assert_eq!((set.shared_line_has)(&shared, d.h2), had, "{name}");
+            assert_eq!(scalar::shared_line_has(&shared, d.h2), had);
             assert_eq!(
                 (set.half_has)(&half, d.h1 as u32),
                 scalar::half_has(&half_twin, d.h1 as u32)
@@ -96,11 +104,11 @@ fn single_calls_equal_the_scalar_twin() {
 fn many_at_once_equal_one_by_one() {
     // Below and above the size from which lines are asked for ahead, and fewer keys than are in flight.
     for blocks in [1, 100, FETCH_FROM / size_of::<[u64; HALF]>()] {
-        for n in [0, 1, AHEAD - 1, AHEAD, AHEAD + 1, 1000] {
+        for n in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 1000] {
             for rounds in [1, 2] {
                 let (inside, asked) = (digests(n, 2), [digests(n, 2), digests(n, 3)].concat());
                 let mut twin = vec![[0; LINE]; blocks];
-                scalar::lines_set(&mut twin, rounds, inside.iter().copied());
+                assert_eq!(scalar::lines_set(&mut twin, rounds, Given(&inside)), n as u64);
                 let mut one_by_one = vec![[0; LINE]; blocks];
                 for d in &inside {
                     for round in 0..rounds {
@@ -110,16 +118,16 @@ fn many_at_once_equal_one_by_one() {
                 }
                 assert_eq!(twin, one_by_one);
                 let mut half_twin = vec![[0; HALF]; blocks];
-                scalar::halves_set(&mut half_twin, inside.iter().copied());
+                assert_eq!(scalar::halves_set(&mut half_twin, Given(&inside)), n as u64);
                 let mut expect = [vec![false; asked.len()], vec![false; asked.len()]];
-                scalar::lines_have(&twin, rounds, asked.iter().copied(), &mut expect[0]);
-                scalar::halves_have(&half_twin, asked.iter().copied(), &mut expect[1]);
+                scalar::lines_have(&twin, rounds, Given(&asked), &mut expect[0]);
+                scalar::halves_have(&half_twin, Given(&asked), &mut expect[1]);
                 assert!(expect.iter().all(|e| e[..n].iter().all(|f| *f)), "no false negatives");
                 for set in sets() {
                     let mut lines = vec![[0; LINE]; blocks];
-                    (set.lines_set)(&mut lines, rounds, &inside);
+                    assert_eq!((set.lines_set)(&mut lines, rounds, &inside), n as u64);
                     let mut halves = vec![[0; HALF]; blocks];
-                    (set.halves_set)(&mut halves, &inside);
+                    assert_eq!((set.halves_set)(&mut halves, &inside), n as u64);
                     assert!(lines == twin && halves == half_twin, "{}", set.name);
                     let mut found = [vec![false; asked.len()], vec![true; asked.len()]];
                     (set.lines_have)(&lines, rounds, &asked, &mut found[0]);
@@ -133,16 +141,32 @@ fn many_at_once_equal_one_by_one() {
 
 #[test]
 fn a_line_gets_one_bit_in_each_lane() {
-    let mut line = [0; LINE];
-    // Field i is 16 + 6i .. 22 + 6i.
-    let word = (0..8).fold(0, |word, i| word | (7 * i + 3) << (16 + 6 * i)) | 0xFFFF;
-    assert!(line_set(&mut line, word));
-    assert_eq!(line, [3, 10, 17, 24, 31, 38, 45, 52].map(|bit| 1 << bit));
-    assert!(line_has(&line, word) && !line_set(&mut line, word));
-    for lane in 0..8 {
-        let mut without = line;
-        without[lane] = 0;
-        assert!(!line_has(&without, word), "lane {lane}");
-        assert!(!scalar::line_has(&without, word), "lane {lane}");
+    for d in digests(100, 4) {
+        let (mut line, word) = ([0; LINE], d.h2);
+        assert!(line_set(&mut line, word));
+        // The scheme's own indices.
+        let lane = |i: u64| (i / 64 % 8, 1u64 << (i % 64));
+        let indices = Blocked::in_lanes(1, 1).unwrap().indices(d).map(lane);
+        assert!(indices.eq(line.into_iter().enumerate().map(|(i, bits)| (i as u64, bits))));
+        assert!(line_has(&line, word) && !line_set(&mut line, word));
+        for lane in 0..8 {
+            let mut without = line;
+            without[lane] = 0;
+            assert!(!line_has(&without, word), "lane {lane}");
+            assert!(!scalar::line_has(&without, word), "lane {lane}");
+            assert!(!shared_line_has(&without.map(AtomicU64::new), word), "lane {lane}");
+        }
+    }
+}
+
+#[test]
+fn answers_stop_where_there_is_no_room() {
+    let (mut lines, asked) = (vec![[0; LINE]; 10], digests(200, 6));
+    lines_set(&mut lines, 1, Given(&asked));
+    for room in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 200, 300] {
+        let mut found = vec![false; room];
+        lines_have(&lines, 1, Given(&asked), &mut found);
+        let expect: Vec<bool> = (0..room).map(|i| i < asked.len()).collect();
+        assert_eq!(found, expect);
     }
 }

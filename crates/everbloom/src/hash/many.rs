@@ -1,0 +1,179 @@
+//! The digests of many keys, a chunk at a time: what the calls for many keys work on.
+
+use super::{Digest, HashId, Hasher, Key};
+
+/// Digests of a chunk.
+pub(crate) const CHUNK: usize = 64;
+
+/// Keys of eight bytes each.
+pub(crate) struct Words {
+    pub(crate) keys: [u64; CHUNK],
+    /// The seed as the hash wants it.
+    pub(crate) seed: u64,
+}
+
+/// Where digests come from.
+pub(crate) trait Source {
+    /// Hands the next digests to `put`, with their numbers in the chunk, and says how many there are: at most
+    /// [`CHUNK`], and none only at the end. What is put beyond that number stands for no key.
+    fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize;
+
+    /// The next [`CHUNK`] keys, if they are to be hashed by the usual hash of their filter and have eight bytes
+    /// each, with that hash's seed: for callers that can hash several at once.
+    #[inline(always)]
+    fn words(&mut self) -> Option<Words> {
+        None
+    }
+
+    /// Calls `f` with the number of every digest and the digest; says how many there were.
+    fn for_each(mut self, mut f: impl FnMut(u64, Digest)) -> u64
+    where
+        Self: Sized,
+    {
+        let (mut done, mut chunk) = (0, [Digest { h1: 0, h2: 0 }; CHUNK]);
+        loop {
+            let count = self.next(|i, digest| chunk[i] = digest);
+            chunk[..count].iter().for_each(|digest| {
+                f(done, *digest);
+                done += 1;
+            });
+            if count == 0 {
+                return done;
+            }
+        }
+    }
+}
+
+/// Keys to be hashed, by a hasher that is mostly of the kind with the number `USUAL`. A number and not a field:
+/// loops over keys are compiled for it.
+pub(crate) struct Keys<'a, I, const USUAL: u16> {
+    hasher: &'a Hasher,
+    keys: I,
+    ended: bool,
+}
+
+impl<'a, I: Iterator<Item: Key>, const USUAL: u16> Keys<'a, I, USUAL> {
+    #[inline]
+    pub(crate) fn new(hasher: &'a Hasher, keys: I) -> Self {
+        Self { hasher, keys, ended: false }
+    }
+}
+
+impl<I: Iterator<Item: Key>, const USUAL: u16> Source for Keys<'_, I, USUAL> {
+    #[inline(always)]
+    fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
+        let mut count = 0;
+        if !self.ended {
+            for (i, key) in (0..CHUNK).zip(self.keys.by_ref()) {
+                put(i, self.hasher.digest_usually(const { kind(USUAL) }, &key));
+                count += 1;
+            }
+            self.ended = count < CHUNK;
+        }
+        count
+    }
+}
+
+/// [`Keys`] in a slice: those of eight bytes can be hashed several at once.
+pub(crate) struct Batch<'a, K, const USUAL: u16> {
+    hasher: &'a Hasher,
+    keys: &'a [K],
+}
+
+impl<'a, K: Key, const USUAL: u16> Batch<'a, K, USUAL> {
+    #[inline]
+    pub(crate) fn new(hasher: &'a Hasher, keys: &'a [K]) -> Self {
+        Self { hasher, keys }
+    }
+}
+
+impl<K: Key, const USUAL: u16> Source for Batch<'_, K, USUAL> {
+    #[inline(always)]
+    fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
+        let (now, later) = self.keys.split_at(self.keys.len().min(CHUNK));
+        for (i, key) in now.iter().enumerate() {
+            put(i, self.hasher.digest_usually(const { kind(USUAL) }, key));
+        }
+        self.keys = later;
+        now.len()
+    }
+
+    #[inline(always)]
+    fn words(&mut self) -> Option<Words> {
+        let usual = const { kind(USUAL) };
+        if K::LENGTH != Some(8) || self.hasher.id() != usual {
+            return None;
+        }
+        let (now, later) = self.keys.split_first_chunk::<CHUNK>()?;
+        let mut keys = [0; CHUNK];
+        for (word, key) in keys.iter_mut().zip(now) {
+            *word = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
+        }
+        self.keys = later;
+        let seed = if usual == HashId::Lane64 { self.hasher.start } else { self.hasher.seed };
+        Some(Words { keys, seed })
+    }
+}
+
+/// The kind of hash with a number.
+const fn kind(number: u16) -> HashId {
+    match HashId::from_number(number) {
+        Some(id) => id,
+        None => panic!("no such hash"),
+    }
+}
+
+/// Digests that are there already.
+pub(crate) struct Given<'a>(pub(crate) &'a [Digest]);
+
+impl Source for Given<'_> {
+    #[inline(always)]
+    fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
+        let (now, later) = self.0.split_at(self.0.len().min(CHUNK));
+        now.iter().enumerate().for_each(|(i, digest)| put(i, *digest));
+        self.0 = later;
+        now.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix64;
+
+    const LANE: u16 = HashId::Lane64 as u16;
+    const XXH64: u16 = HashId::Xxh64 as u16;
+
+    /// Everything that a source hands out.
+    fn all(source: impl Source) -> Vec<Digest> {
+        let mut digests = Vec::new();
+        let count = source.for_each(|i, digest| {
+            assert_eq!(i, digests.len() as u64);
+            digests.push(digest);
+        });
+        assert_eq!(count, digests.len() as u64);
+        digests
+    }
+
+    #[test]
+    fn chunks_are_the_digests_of_single_keys() {
+        for n in [0, 1, CHUNK as u64 - 1, CHUNK as u64, CHUNK as u64 + 1, 1000] {
+            let words: Vec<u64> = (0..n).map(mix64).collect();
+            let texts: Vec<String> = words.iter().map(u64::to_string).collect();
+            let unkeyed = HashId::ALL.into_iter().filter(|id| *id != HashId::SipHash24_128);
+            for id in unkeyed {
+                let hasher = Hasher::with_id(id, 3).unwrap();
+                let one_by_one: Vec<_> = words.iter().map(|key| hasher.digest(key)).collect();
+                assert_eq!(all(Given(&one_by_one)), one_by_one);
+                let numbers = words.iter();
+                assert_eq!(all(Keys::<_, LANE>::new(&hasher, numbers.clone())), one_by_one, "{id}");
+                assert_eq!(all(Keys::<_, XXH64>::new(&hasher, numbers)), one_by_one, "{id}");
+                assert_eq!(all(Batch::<_, LANE>::new(&hasher, &words)), one_by_one, "{id}");
+                assert_eq!(all(Batch::<_, XXH64>::new(&hasher, &words)), one_by_one, "{id}");
+                let single: Vec<_> = texts.iter().map(|key| hasher.digest(key)).collect();
+                assert_eq!(all(Keys::<_, LANE>::new(&hasher, texts.iter())), single, "{id}");
+                assert_eq!(all(Batch::<_, LANE>::new(&hasher, &texts)), single, "{id}");
+            }
+        }
+    }
+}

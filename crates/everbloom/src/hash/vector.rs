@@ -1,0 +1,86 @@
+//! The hashes of eight-byte keys, eight keys at once by AVX-512: `lane-64` and XXH64.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::fold::{K1, K2};
+use super::xxh64::{P1, P2, P3, P4, P5};
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn all(word: u64) -> __m512i {
+    _mm512_set1_epi64(word as i64)
+}
+
+/// H1 and the h whose low half is that of H2, by `lane-64` from its seed as it wants it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(crate) fn lane(keys: __m512i, start: u64) -> (__m512i, __m512i) {
+    let h = fold(_mm512_xor_si512(keys, all(start)), K1);
+    (_mm512_mullo_epi64(h, all(K2)), h)
+}
+
+/// The exclusive or of the two halves of a product, from four products of 32 bits: vector units have no larger
+/// ones.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fold(a: __m512i, b: u64) -> __m512i {
+    let low = all(u64::from(u32::MAX));
+    let high = |x| _mm512_srli_epi64::<32>(x);
+    // In both halves of a lane: were the upper one known to be zero, the compiler would take the
+    // multiplication of 64 bits, which is three times as slow.
+    let [b0, b1] = [b, b >> 32].map(|half| _mm512_set1_epi32(half as i32));
+    let (a0, a1) = (a, high(a));
+    let (least, most) = (_mm512_mul_epu32(a0, b0), _mm512_mul_epu32(a1, b1));
+    let middle = _mm512_add_epi64(_mm512_mul_epu32(a1, b0), high(least));
+    let other = _mm512_add_epi64(_mm512_mul_epu32(a0, b1), _mm512_and_si512(middle, low));
+    let upper = _mm512_add_epi64(_mm512_add_epi64(most, high(middle)), high(other));
+    let lower = _mm512_or_si512(_mm512_slli_epi64::<32>(other), _mm512_and_si512(least, low));
+    _mm512_xor_si512(lower, upper)
+}
+
+/// XXH64 of eight bytes each.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(crate) fn xxh64(keys: __m512i, seed: u64) -> __m512i {
+    let times = |x, factor| _mm512_mullo_epi64(x, all(factor));
+    let round = times(_mm512_rol_epi64::<31>(times(keys, P2)), P1);
+    let h = _mm512_xor_si512(all(seed.wrapping_add(P5).wrapping_add(8)), round);
+    let h = _mm512_add_epi64(times(_mm512_rol_epi64::<27>(h), P1), all(P4));
+    let h = times(_mm512_xor_si512(h, _mm512_srli_epi64::<33>(h)), P2);
+    let h = times(_mm512_xor_si512(h, _mm512_srli_epi64::<29>(h)), P3);
+    _mm512_xor_si512(h, _mm512_srli_epi64::<32>(h))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{HashId, Hasher, mix64};
+    use super::*;
+
+    #[test]
+    fn eight_at_once_equal_one_by_one() {
+        if !(is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq")) {
+            return;
+        }
+        // SAFETY: any bits are eight words.
+        let split = |v: __m512i| unsafe { std::mem::transmute::<__m512i, [u64; 8]>(v) };
+        for i in 0..1000u64 {
+            let mut keys: [u64; 8] = std::array::from_fn(|lane| mix64(8 * i + lane as u64));
+            keys[0] = [0, 1, u64::MAX, 1 << 63, u64::from(u32::MAX)][i as usize % 5];
+            // SAFETY: as above.
+            let vector = unsafe { std::mem::transmute::<[u64; 8], __m512i>(keys) };
+            let lanes = Hasher::with_id(HashId::Lane64, i).unwrap();
+            // SAFETY: the instruction set is there.
+            let (h1, h2) = unsafe { lane(vector, lanes.start) };
+            // SAFETY: the instruction set is there.
+            let parquet = split(unsafe { xxh64(vector, i) });
+            let (h1, h2) = (split(h1), split(h2));
+            for (at, key) in keys.iter().enumerate() {
+                let digest = lanes.digest(key);
+                assert_eq!((digest.h1, digest.h2 as u32), (h1[at], h2[at] as u32));
+                let digest = Hasher::with_id(HashId::Xxh64, i).unwrap().digest(key);
+                assert_eq!(digest.h1, parquet[at]);
+            }
+        }
+    }
+}
