@@ -219,17 +219,18 @@ fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
 
 fn strings_and_threads(items: u64, lines: &mut Vec<Line>) {
     let times = strings::run(items, 0.01);
-    for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
-        let what = format!("blocked {op}, 20-byte strings, {}", size(items));
-        let line = |peer: &str, theirs: f64, limit: f64| Line {
-            what: what.clone(),
-            peer: peer.to_owned(),
-            ours: times.ours[i],
-            theirs,
-            limit,
-        };
-        lines.push(line("sbbf-rs-safe + xxh3", times.sbbf[i], 0.9));
-        lines.push(line("fastbloom + foldhash", times.fastbloom[i], 0.5));
+    for (how, ours) in [("blocked", times.ours), ("blocked, batch", times.batch)] {
+        for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
+            let line = |peer: &str, theirs: f64, limit: f64| Line {
+                what: format!("{how} {op}, 20-byte strings, {}", size(items)),
+                peer: peer.to_owned(),
+                ours: ours[i],
+                theirs,
+                limit,
+            };
+            lines.push(line("sbbf-rs-safe + xxh3", times.sbbf[i], 0.9));
+            lines.push(line("fastbloom + foldhash", times.fastbloom[i], 0.5));
+        }
     }
     lines.push(two_threads(items));
 }

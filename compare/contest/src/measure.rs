@@ -39,8 +39,8 @@ const QUERIES: u64 = 2_000_000;
 /// Rounds of a case: small ones are noisy, large ones are long.
 pub fn rounds(items: u64) -> usize {
     match items {
-        0..1_000_000 => 15,
-        1_000_000..10_000_000 => 9,
+        0..1_000_000 => 31,
+        1_000_000..10_000_000 => 15,
         _ => 3,
     }
 }

@@ -194,15 +194,15 @@ fn fuse_bits(p: f64) -> u32 {
     if p >= 1.0 / 256.0 { 8 } else { 16 }
 }
 
-/// The hash that the planned ones have, too.
-fn fold64() -> Hasher {
-    Hasher::with_id(HashId::Fold64, 0).expect("an unkeyed hash")
+/// A hash of the kind that planned ones have, too.
+fn hasher(id: HashId) -> Hasher {
+    Hasher::with_id(id, 0).expect("an unkeyed hash")
 }
 
 fn binary_fuse(_: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         None,
-        move |f, keys| *f = BinaryFuse::from_keys(keys, fuse_bits(p), fold64()).ok(),
+        move |f, keys| *f = BinaryFuse::from_keys(keys, fuse_bits(p), hasher(HashId::Quick64)).ok(),
         |f, keys| {
             let Some(f) = f else { return 0 };
             keys.iter().map(|key| u64::from(f.contains(key))).sum()
@@ -215,7 +215,7 @@ fn ribbon(_: u64, p: f64) -> Option<Box<dyn Subject>> {
     let r = (-p.log2()).ceil() as u32;
     Some(of(
         None,
-        move |f, keys| *f = Ribbon::from_keys(keys, r, fold64()).ok(),
+        move |f, keys| *f = Ribbon::from_keys(keys, r, hasher(HashId::Fold64)).ok(),
         |f, keys| {
             let Some(f) = f else { return 0 };
             keys.iter().map(|key| u64::from(f.contains(key))).sum()

@@ -67,7 +67,7 @@ const OPERATIONS: &[Operation] = &[
         Ok(filter.blocks())
     }),
     ("binary-fuse contains, 8 bits", |members, keys| {
-        let hasher = Hasher::with_id(HashId::Fold64, 0)?;
+        let hasher = Hasher::with_id(HashId::Quick64, 0)?;
         let filter = BinaryFuse::from_keys(members, 8, hasher)?;
         Ok(asked(keys, |key| filter.contains(key)))
     }),

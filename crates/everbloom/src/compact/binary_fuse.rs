@@ -351,7 +351,7 @@ impl BinaryFuse {
     /// use everbloom::hash::{HashId, Hasher};
     ///
     /// let words = ["apple", "pear", "apple"];
-    /// let filter = BinaryFuse::from_keys(words, 16, Hasher::with_id(HashId::Fold64, 0)?)?;
+    /// let filter = BinaryFuse::from_keys(words, 16, Hasher::with_id(HashId::Quick64, 0)?)?;
     /// assert!(filter.contains("pear"));
     /// assert!(!filter.contains("plum"));
     /// # Ok::<(), everbloom::error::Error>(())
@@ -433,8 +433,8 @@ impl BinaryFuse {
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let (hasher, geometry, width) = (&self.head.hasher, &self.geometry, self.cells.width());
         let unusual = u64::from(geometry.arity ^ 3) | self.seed;
-        let unusual = unusual | u64::from(hasher.id() as u16 ^ HashId::Fold64 as u16);
-        let hash = || reseeded(hasher.digest_by(HashId::Fold64, key).h1, 0);
+        let unusual = unusual | u64::from(hasher.id() as u16 ^ HashId::Quick64 as u16);
+        let hash = || reseeded(hasher.digest_by(HashId::Quick64, key).h1, 0);
         match self.cells.view() {
             View::Bytes(cells) if unusual | u64::from(width ^ 8) == 0 => {
                 agree_on_three(geometry, cells, hash(), 8)
@@ -459,7 +459,7 @@ impl BinaryFuse {
         let (hasher, geometry, seed) = (&self.head.hasher, self.geometry, self.seed);
         with_cells!(geometry.arity, self.cells.view(), |cells, r, A| {
             let has = |key: I::Item| {
-                let hash = reseeded(hasher.digest_usually(HashId::Fold64, &key).h1, seed);
+                let hash = reseeded(hasher.digest_usually(HashId::Quick64, &key).h1, seed);
                 agree(cells, geometry.around::<A>(hash), hash, r)
             };
             keys.into_iter().map(has).collect()
@@ -578,7 +578,7 @@ impl Shape {
 impl Structure for BinaryFuse {
     type Shape = Shape;
 
-    const HASH: HashId = HashId::Fold64;
+    const HASH: HashId = HashId::Quick64;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let by_hand = request.integer(PARAM_BITS.name).map(|r| r as u32);
@@ -644,7 +644,7 @@ impl Filter for BinaryFuse {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let hash = reseeded(self.head.hasher.digest_usually(HashId::Fold64, key).h1, self.seed);
+        let hash = reseeded(self.head.hasher.digest_usually(HashId::Quick64, key).h1, self.seed);
         let agrees = self.contains(key);
         let cell = |at: usize| {
             let value = self.cells.at(at)?;

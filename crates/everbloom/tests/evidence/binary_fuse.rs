@@ -9,7 +9,7 @@ use everbloom::theory::tail::binomial_bounds;
 use everbloom::variant::{Ability, FalseNegatives};
 
 fn hasher(seed: u64) -> Hasher {
-    Hasher::with_id(HashId::Fold64, seed).unwrap()
+    Hasher::with_id(HashId::Quick64, seed).unwrap()
 }
 
 fn three(n: u64, bits: u32, seed: u64) -> BinaryFuse {

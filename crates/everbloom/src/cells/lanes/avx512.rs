@@ -122,15 +122,17 @@ fn load_lines(chunk: &mut Chunk, digests: &mut impl Source, n: u64, rounds: u32)
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
 fn load_halves(chunk: &mut Chunk, digests: &mut impl Source, n: u64) {
-    let Some(words) = digests.words() else {
+    // 2³² half lines are a bit more than half a lane can say.
+    let words = if n < MOST_HALVES { digests.words() } else { None };
+    let Some(words) = words else {
         return chunk.load_halves(digests, n);
     };
-    // n may be 2³², which has one bit more than a lane's half.
-    let n = _mm512_set1_epi64(n as i64);
+    // In both halves of a lane, for the sake of the multiplication (see `hash/vector.rs`).
+    let n = _mm512_set1_epi32(n as i32);
     load(chunk, &words.keys, |keys| {
         let h = vector::xxh64(keys, words.seed);
-        let high = _mm512_mullo_epi64(_mm512_srli_epi64::<32>(h), n);
-        (_mm512_slli_epi64::<5>(_mm512_srli_epi64::<32>(high)), h)
+        let place = _mm512_srli_epi64::<32>(_mm512_mul_epu32(_mm512_srli_epi64::<32>(h), n));
+        (_mm512_slli_epi64::<5>(place), h)
     });
 }
 
