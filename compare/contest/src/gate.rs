@@ -2,26 +2,37 @@
 
 use everbloom::membership::BlockedBloom;
 
-use crate::measure::{self, Case, Result, Round, median};
+use crate::measure::{self, Case, Result, Round, median, median_ratio};
 use crate::subject::{Contestant, contestant};
 use crate::{floor, strings};
 
-/// A promise and what came of it.
+/// A promise and what came of it: medians of ours and of the peer's, and the median of their quotients round by
+/// round.
 pub struct Line {
     pub what: String,
     pub peer: String,
     pub ours: f64,
     pub theirs: f64,
+    pub ratio: f64,
     pub limit: f64,
 }
 
 impl Line {
-    pub fn ratio(&self) -> f64 {
-        self.ours / self.theirs
+    /// A promise about times of the same rounds.
+    fn of(what: String, peer: &str, ours: &[f64], theirs: &[f64], limit: f64) -> Self {
+        let middle = |times: &[f64]| median(times.to_vec());
+        Self {
+            what,
+            peer: peer.to_owned(),
+            ours: middle(ours),
+            theirs: middle(theirs),
+            ratio: median_ratio(ours, theirs),
+            limit,
+        }
     }
 
     pub fn kept(&self) -> bool {
-        self.ratio() <= self.limit
+        self.ratio <= self.limit
     }
 }
 
@@ -120,13 +131,20 @@ impl Table<'_> {
         format!("{what} {op}, {} at {} %", size(self.case.items), self.case.rate * 100.0)
     }
 
+    /// The times of an operation, round by round.
+    fn times(&self, name: &str, op: Op) -> Option<Vec<f64>> {
+        let mine = self.results.iter().find(|r| r.name == name && r.case == self.case)?;
+        Some(mine.rounds.iter().map(|round| op.of(round)).collect())
+    }
+
     /// A promise of one operation of ours against the best of some peers.
-    fn line(&self, ours: (&str, Op), peers: &[&str], peer_op: Op, limit: f64) -> Option<Line> {
-        let mine = ours.1.of(self.get(ours.0)?);
-        let best = |name: &&str| Some((peer_op.of(self.get(name)?), name.to_string()));
-        let (theirs, peer) = peers.iter().filter_map(best).min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let what = self.label(ours.0.trim_start_matches("everbloom "), ours.1.name());
-        Some(Line { what, peer, ours: mine, theirs, limit })
+    fn line(&self, name: &str, op: Op, peers: &[&str], limit: f64) -> Option<Line> {
+        let ours = self.times(name, op)?;
+        let theirs = peers.iter().filter_map(|peer| Some((self.times(peer, op)?, *peer)));
+        let (theirs, peer) = theirs
+            .max_by(|a, b| median_ratio(&ours, &a.0).total_cmp(&median_ratio(&ours, &b.0)))?;
+        let what = self.label(name.trim_start_matches("everbloom "), op.name());
+        Some(Line::of(what, peer, &ours, &theirs, limit))
     }
 }
 
@@ -134,12 +152,12 @@ const BOOST: [&str; 2] = ["Boost fast_multiblock32<8>", "Boost fast_multiblock32
 
 fn against_boost(table: &Table<'_>, lines: &mut Vec<Line>) {
     for op in [Op::Hit, Op::Miss, Op::Fill] {
-        lines.extend(table.line(("everbloom blocked", op), &BOOST, op, 1.0));
-        lines.extend(table.line(("everbloom bloom", op), &["Boost classic"], op, 1.0));
+        lines.extend(table.line("everbloom blocked", op, &BOOST, 1.0));
+        lines.extend(table.line("everbloom bloom", op, &["Boost classic"], 1.0));
     }
     if table.case.items >= 1_000_000 {
         for op in [Op::Hit, Op::Miss] {
-            lines.extend(table.line(("everbloom blocked, batch", op), &BOOST, op, 0.8));
+            lines.extend(table.line("everbloom blocked, batch", op, &BOOST, 0.8));
         }
     }
 }
@@ -147,7 +165,7 @@ fn against_boost(table: &Table<'_>, lines: &mut Vec<Line>) {
 fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
     let items = table.case.items;
     let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
-        lines.extend(table.line((ours, op), &[peer], op, limit));
+        lines.extend(table.line(ours, op, &[peer], limit));
     };
     for op in [Op::Hit, Op::Miss] {
         add("everbloom blocked", op, "sbbf-rs-safe + foldhash", 0.7);
@@ -192,19 +210,12 @@ fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
     for name in ["everbloom blocked", "everbloom bloom", "everbloom split-block"] {
         let Some(round) = table.get(name) else { continue };
         let what = table.label(name.trim_start_matches("everbloom "), "rate");
-        lines.push(Line {
-            what,
-            peer: "target".into(),
-            ours: round.rate,
-            theirs: rate,
-            limit: 1.05,
-        });
+        lines.push(Line::of(what, "target", &[round.rate], &[rate], 1.05));
     }
     let mut bits = |name: &str, most: f64| {
         let Some(round) = table.get(name) else { return };
         let what = table.label(name.trim_start_matches("everbloom "), "bits per key");
-        let ours = round.bits_per_key;
-        lines.push(Line { what, peer: "budget".into(), ours, theirs: most, limit: 1.0 });
+        lines.push(Line::of(what, "budget", &[round.bits_per_key], &[most], 1.0));
     };
     bits("everbloom bloom", if strict { 14.4 } else { 9.6 });
     bits("everbloom blocked", if strict { 15.8 } else { 10.3 });
@@ -219,18 +230,14 @@ fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
 
 fn strings_and_threads(items: u64, lines: &mut Vec<Line>) {
     let times = strings::run(items, 0.01);
-    for (how, ours) in [("blocked", times.ours), ("blocked, batch", times.batch)] {
-        for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
-            let line = |peer: &str, theirs: f64, limit: f64| Line {
-                what: format!("{how} {op}, 20-byte strings, {}", size(items)),
-                peer: peer.to_owned(),
-                ours: ours[i],
-                theirs,
-                limit,
-            };
-            lines.push(line("sbbf-rs-safe + xxh3", times.sbbf[i], 0.9));
-            lines.push(line("fastbloom + foldhash", times.fastbloom[i], 0.5));
-        }
+    for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
+        let of = |rounds: &[[f64; 3]]| rounds.iter().map(|round| round[i]).collect::<Vec<_>>();
+        let mut line = |peer: &str, theirs: &[[f64; 3]], limit: f64| {
+            let what = format!("blocked {op}, 20-byte strings, {}", size(items));
+            lines.push(Line::of(what, peer, &of(&times.ours), &of(theirs), limit));
+        };
+        line("sbbf-rs-safe + xxh3", &times.sbbf, 0.9);
+        line("fastbloom + foldhash", &times.fastbloom, 0.5);
     }
     lines.push(two_threads(items));
 }
@@ -251,17 +258,12 @@ fn two_threads(items: u64) -> Line {
         }) / items as f64
     };
     let (mut one, mut two) = (Vec::new(), Vec::new());
-    for _ in 0..9 {
+    for _ in 0..15 {
         one.push(fill(1));
         two.push(fill(2));
     }
-    Line {
-        what: format!("blocked concurrent insert, {}, 2 threads", size(items)),
-        peer: "own one thread".to_owned(),
-        ours: median(two),
-        theirs: median(one),
-        limit: 0.6,
-    }
+    let what = format!("blocked concurrent insert, {}, 2 threads", size(items));
+    Line::of(what, "own one thread", &two, &one, 0.6)
 }
 
 fn memory_floor(items: u64, results: &[Result], lines: &mut Vec<Line>) {
@@ -271,8 +273,13 @@ fn memory_floor(items: u64, results: &[Result], lines: &mut Vec<Line>) {
     let theirs = floor::random_lines(bytes, true);
     for op in [Op::Hit, Op::Miss] {
         let what = table.label("blocked, batch", op.name());
-        let peer = "cache-line floor, huge pages".to_owned();
-        lines.push(Line { what, peer, ours: op.of(round), theirs, limit: 1.35 });
+        lines.push(Line::of(
+            what,
+            "cache-line floor, huge pages",
+            &[op.of(round)],
+            &[theirs],
+            1.35,
+        ));
     }
 }
 

@@ -26,10 +26,11 @@ pub struct Round {
     pub bits_per_key: f64,
 }
 
-/// Medians of all rounds.
+/// What came of all rounds.
 pub struct Result {
     pub name: &'static str,
     pub case: Case,
+    pub rounds: Vec<Round>,
     pub median: Round,
 }
 
@@ -67,7 +68,13 @@ pub fn run(contestants: &[Contestant], case: Case) -> Vec<Result> {
         }
     }
     let results = contestants.iter().zip(all).filter(|(_, rounds)| !rounds.is_empty());
-    results.map(|(c, rounds)| Result { name: c.name, case, median: medians(&rounds) }).collect()
+    let result = |(c, rounds): (&Contestant, Vec<Round>)| Result {
+        name: c.name,
+        case,
+        median: medians(&rounds),
+        rounds,
+    };
+    results.map(result).collect()
 }
 
 fn round(mut subject: Box<dyn Subject>, members: &[u64], strangers: &[u64]) -> Round {
@@ -110,6 +117,12 @@ fn medians(rounds: &[Round]) -> Round {
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// The median quotient of numbers of the same rounds. Rounds are short beside the times in which this machine is
+/// slower than usual, so that most quotients are of two numbers that suffered alike.
+pub fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
+    median(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect())
 }
 
 /// Nanoseconds that a piece of work takes by the wall clock: for work on several threads.

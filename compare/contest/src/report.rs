@@ -51,7 +51,7 @@ pub fn gate(lines: &[Line]) -> String {
             line.peer,
             line.ours,
             line.theirs,
-            line.ratio(),
+            line.ratio,
             line.limit
         );
     }
@@ -77,7 +77,7 @@ pub fn json(results: &[Result], lines: &[Line]) -> Value {
         .map(|l| {
             json!({
                 "what": l.what, "peer": l.peer, "ours": l.ours, "theirs": l.theirs,
-                "ratio": l.ratio(), "limit": l.limit, "kept": l.kept(),
+                "ratio": l.ratio, "limit": l.limit, "kept": l.kept(),
             })
         })
         .collect();

@@ -104,7 +104,7 @@ pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
     match probe {
         Probe::Ring(ring) if worth_it(bits) => set_in_rounds(bits, ring, digests),
         Probe::Ring(ring) => digests.iter().for_each(|&digest| {
-            scattered::set_all(bits, ring, digest);
+            scattered::set_all(bits.words_mut(), *ring, digest);
         }),
         _ => digests.iter().for_each(|&digest| {
             probe.each(digest, |i| {
@@ -124,7 +124,7 @@ pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &m
         }
         Probe::Ring(ring) => {
             for (digest, found) in digests.iter().zip(found) {
-                *found = scattered::all_set(bits, ring, *digest);
+                *found = scattered::all_set(bits.words(), ring, *digest);
             }
         }
         _ => {

@@ -429,7 +429,7 @@ impl BinaryFuse {
     ///
     /// The common cases, fingerprints of 8 and 16 bits that peeled at once, are one condition each and
     /// inlined, so that a loop over keys asks for it once; the others are a call away.
-    #[inline]
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let (hasher, geometry, width) = (&self.head.hasher, &self.geometry, self.cells.width());
         let unusual = u64::from(geometry.arity ^ 3) | self.seed;

@@ -83,7 +83,7 @@ impl Conservative {
 
     fn empty(shape: &Shape, head: Head) -> Self {
         let counters = Counters::new(shape.probe.m(), shape.width);
-        Self { head, probe: shape.probe.clone(), counters }
+        Self { head, probe: shape.probe, counters }
     }
 
     fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {

@@ -139,7 +139,8 @@ impl BlockedBloom {
     }
 
     /// Inserts a key.
-    #[inline]
+    // Always: a call takes as long as the insertion, and keeps it from overlapping with the next one.
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest_usually(HASH, key);
         let (probe, words) = (self.probe, self.bits.words_mut());
@@ -153,7 +154,7 @@ impl BlockedBloom {
     }
 
     /// Whether the key may be a member.
-    #[inline]
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest_usually(HASH, key);
         let (probe, words) = (self.probe, self.bits.words());

@@ -67,16 +67,18 @@ impl Bloom {
     }
 
     fn empty(shape: &Shape, head: Head) -> Self {
-        Self { head, probe: shape.probe.clone(), bits: Bits::new(shape.probe.m()) }
+        Self { head, probe: shape.probe, bits: Bits::new(shape.probe.m()) }
     }
 
     /// Inserts a key.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
-        let new = match &self.probe {
-            Probe::Ring(ring) => scattered::set_all(&mut self.bits, ring, digest),
-            _ => self.set_otherwise(digest),
+        let words = self.bits.words_mut();
+        let new = match self.probe {
+            // The scheme of large filters is inlined into loops over keys, the others are a call away.
+            Probe::Ring(ring) => scattered::set_all(words, ring, digest),
+            probe => set_otherwise(probe, words, digest),
         };
         self.head.count_one();
         if new { Seen::New } else { Seen::Maybe }
@@ -87,18 +89,9 @@ impl Bloom {
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         match &self.probe {
-            // The scheme of large filters is inlined into loops over keys, the others are a call away.
-            Probe::Ring(ring) => scattered::all_set(&self.bits, ring, digest),
+            Probe::Ring(ring) => scattered::all_set(self.bits.words(), ring, digest),
             _ => self.has_otherwise(digest),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn set_otherwise(&mut self, digest: Digest) -> bool {
-        let (bits, mut new) = (&mut self.bits, false);
-        self.probe.each(digest, |i| new |= bits.set(i));
-        new
     }
 
     #[cold]
@@ -126,7 +119,7 @@ impl Bloom {
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
         let (head, probe) = (&self.head, &self.probe);
         bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
-            let mut part = Self { head: head.clone(), probe: probe.clone(), bits };
+            let mut part = Self { head: head.clone(), probe: *probe, bits };
             part.insert_many(keys);
             part.bits
         });
@@ -277,6 +270,21 @@ impl AtomicBloom {
         bloom.recount();
         bloom
     }
+}
+
+/// Sets the cells of a key anyhow; true if one was zero. Takes the filter in parts: were it lent whole, the
+/// compiler would have to assume that the call changes it, and loops over keys would load its shape again
+/// with every key.
+#[cold]
+#[inline(never)]
+fn set_otherwise(probe: Probe, words: &mut [u64], digest: Digest) -> bool {
+    let mut new = false;
+    probe.each(digest, |i| {
+        let (word, bit) = (&mut words[(i / 64) as usize], 1 << (i % 64));
+        new |= *word & bit == 0;
+        *word |= bit;
+    });
+    new
 }
 
 /// The planned probe: m, k and the scheme.

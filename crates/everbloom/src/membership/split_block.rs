@@ -109,7 +109,7 @@ impl SplitBlock {
     }
 
     /// Inserts a key.
-    #[inline]
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
         let half = lanes::half_mut(self.bits.blocks_mut(), digest);
@@ -119,7 +119,7 @@ impl SplitBlock {
     }
 
     /// Whether the key may be a member.
-    #[inline]
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
         lanes::half_has(lanes::half(self.bits.blocks(), digest), digest.h1 as u32)

@@ -35,7 +35,7 @@ use crate::hash::Digest;
 use crate::variant::{Build, EntryKind, Input, Variant};
 
 /// Scheme 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Double {
     m: u64,
     k: u32,

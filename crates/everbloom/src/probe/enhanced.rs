@@ -24,7 +24,7 @@ use crate::hash::Digest;
 use crate::variant::{Build, EntryKind, Input, Variant};
 
 /// Scheme 2.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enhanced {
     m: u64,
     k: u32,

@@ -5,7 +5,7 @@ use super::multiply_shift;
 use crate::hash::Digest;
 
 /// Scheme 4.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mixed {
     m: u64,
     k: u32,

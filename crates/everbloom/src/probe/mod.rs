@@ -143,7 +143,7 @@ impl Scheme {
 pub const RING_FROM: u64 = 1 << 16;
 
 /// A probe scheme with its shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// See [`Double`].
     Double(Double),

@@ -4,7 +4,7 @@ use super::multiply_shift;
 use crate::hash::Digest;
 
 /// Scheme 5.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partitioned {
     slice: u64,
     k: u32,

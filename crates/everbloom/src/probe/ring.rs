@@ -12,7 +12,7 @@ use crate::hash::Digest;
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Scheme 3.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
     m: u64,
     k: u32,
@@ -37,7 +37,7 @@ impl Ring {
     /// The key's indices.
     #[inline]
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
-        let (ring, mut walk) = (self.clone(), self.walk(digest));
+        let (ring, mut walk) = (*self, self.walk(digest));
         (0..self.k).map(move |_| ring.step(&mut walk))
     }
 

@@ -14,19 +14,18 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::Bits;
 use crate::hash::Digest;
 use crate::probe::Ring;
 
 /// Whether all cells of a digest are set.
 #[inline]
-pub(crate) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
+pub(crate) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if fits(bits, ring) && std::arch::is_x86_feature_detected!("avx512f") {
+    if fits(words, ring) && std::arch::is_x86_feature_detected!("avx512f") {
         // SAFETY: the instruction set is there, and the array fits it.
-        return unsafe { avx512::all_set(bits.words(), ring, digest) };
+        return unsafe { avx512::all_set(words, ring, digest) };
     }
-    scalar::all_set(bits, ring, digest)
+    scalar::all_set(words, ring, digest)
 }
 
 /// Sets all cells of a digest; true if one was zero.
@@ -35,8 +34,7 @@ pub(crate) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
 /// through memory cost more than they save. For the numbers of probes at 1 % and 0.1 % the loop is
 /// compiled away.
 #[inline]
-pub(crate) fn set_all(bits: &mut Bits, ring: &Ring, digest: Digest) -> bool {
-    let words = bits.words_mut();
+pub(crate) fn set_all(words: &mut [u64], ring: Ring, digest: Digest) -> bool {
     assert!(ring.m() <= 64 * words.len() as u64, "{NO_WORD}");
     // SAFETY: every index below m has its word.
     unsafe {
@@ -51,7 +49,7 @@ pub(crate) fn set_all(bits: &mut Bits, ring: &Ring, digest: Digest) -> bool {
 /// # Safety
 /// There is a word for every index below m.
 #[inline(always)]
-unsafe fn set_cells(words: &mut [u64], ring: &Ring, digest: Digest, k: u32) -> bool {
+unsafe fn set_cells(words: &mut [u64], ring: Ring, digest: Digest, k: u32) -> bool {
     let (mut missing, mut walk) = (0, ring.walk(digest));
     for _ in 0..k {
         let cell = ring.step(&mut walk);
@@ -67,16 +65,16 @@ unsafe fn set_cells(words: &mut [u64], ring: &Ring, digest: Digest, k: u32) -> b
 /// Whether indices fit 32 bits and every one below m has its word, which the gathering relies on.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn fits(bits: &Bits, ring: &Ring) -> bool {
-    ring.m() < 1 << 32 && ring.m() <= 64 * bits.words().len() as u64
+fn fits(words: &[u64], ring: &Ring) -> bool {
+    ring.m() < 1 << 32 && ring.m() <= 64 * words.len() as u64
 }
 
 mod scalar {
     use super::*;
 
     #[inline]
-    pub(super) fn all_set(bits: &Bits, ring: &Ring, digest: Digest) -> bool {
-        let (words, mut walk) = (bits.words(), ring.walk(digest));
+    pub(super) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
+        let mut walk = ring.walk(digest);
         assert!(ring.m() <= 64 * words.len() as u64, "{NO_WORD}");
         (0..ring.k()).all(|_| {
             let cell = ring.step(&mut walk);
@@ -92,6 +90,7 @@ const NO_WORD: &str = "every index has its word";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::Bits;
     use crate::hash::Generator;
 
     #[test]
@@ -106,12 +105,12 @@ mod tests {
                 for _ in 0..keys {
                     let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
                     let had = ring.indices(digest).all(|i| twin.get(i));
-                    assert_eq!(scalar::all_set(&twin, &ring, digest), had, "{m} {k}");
-                    assert_eq!(all_set(&bits, &ring, digest), had, "{m} {k}");
+                    assert_eq!(scalar::all_set(twin.words(), &ring, digest), had, "{m} {k}");
+                    assert_eq!(all_set(bits.words(), &ring, digest), had, "{m} {k}");
                     let new = ring.indices(digest).fold(false, |new, i| new | twin.set(i));
-                    assert_eq!(set_all(&mut bits, &ring, digest), new, "{m} {k}");
+                    assert_eq!(set_all(bits.words_mut(), ring, digest), new, "{m} {k}");
                     assert_eq!(new, !had);
-                    assert!(all_set(&bits, &ring, digest));
+                    assert!(all_set(bits.words(), &ring, digest));
                 }
                 if m <= 1 << 30 {
                     assert!(bits == twin, "{m} {k}");

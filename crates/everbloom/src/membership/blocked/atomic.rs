@@ -38,6 +38,8 @@ pub struct AtomicBlocked {
 
 /// Locks, a byte each: many more than there are threads, so that two hardly ever want the same one.
 const STRIPES: usize = 4096;
+/// Neighboring lines that share a lock, so that whoever adds many takes it once for all of them.
+const STRIPE: usize = 16;
 
 type Line = [AtomicU64; 8];
 
@@ -85,45 +87,44 @@ impl AtomicBlocked {
         if has(line, word, self.probe) {
             return false;
         }
-        self.alone(at, |lane| {
-            let bits = (0..rounds(self.probe)).map(|round| round_word(word, round));
-            bits.fold(0, |bits, word| bits | 1 << bit_of_lane(word, lane))
-        })
+        let bits = |lane| {
+            let words = (0..rounds(self.probe)).map(|round| round_word(word, round));
+            words.fold(0, |bits, word| bits | 1 << bit_of_lane(word, lane))
+        };
+        self.alone(at, || add_bits(line, bits))
     }
 
-    /// Sets the bits of `mask` in each lane of a line that no other thread writes to meanwhile; true if one
-    /// was zero.
+    /// Runs `write` while no other thread writes to the line at `at` or its neighbors of one stripe.
     #[inline]
-    fn alone(&self, at: usize, mask: impl Fn(usize) -> u64) -> bool {
-        let lock = &self.locks[at % STRIPES];
+    fn alone<R>(&self, at: usize, write: impl FnOnce() -> R) -> R {
+        let lock = &self.locks[at / STRIPE % STRIPES];
         while lock.swap(true, Ordering::Acquire) {
             // Its owner is a few instructions away from giving it back, unless it was put to sleep.
             std::thread::yield_now();
         }
-        let (line, mut fresh) = (&self.bits.blocks()[at], 0);
-        for (lane, word) in line.iter().enumerate() {
-            let (old, mask) = (word.load(Ordering::Relaxed), mask(lane));
-            fresh |= mask & !old;
-            word.store(old | mask, Ordering::Relaxed);
-        }
+        let result = write();
         lock.store(false, Ordering::Release);
-        fresh != 0
+        result
     }
 
     /// Adds lines of the thread's own.
     fn add(&self, own: &Bits) {
-        let lines = own.blocks::<8>();
+        let (lines, shared) = (own.blocks::<8>(), self.bits.blocks());
+        let stripes = lines.len().div_ceil(STRIPE);
         // Threads that come at the same time start at different lines.
-        let start = lines.as_ptr().addr() / 64 % lines.len();
-        for at in (start..lines.len()).chain(0..start) {
-            if lines[at] != [0; 8] {
-                self.alone(at, |lane| lines[at][lane]);
-            }
+        let first = lines.as_ptr().addr() / 4096 % stripes;
+        for stripe in (first..stripes).chain(0..first) {
+            let range = stripe * STRIPE..lines.len().min((stripe + 1) * STRIPE);
+            self.alone(range.start, || {
+                for (own, shared) in lines[range.clone()].iter().zip(&shared[range]) {
+                    add_bits(shared, |lane| own[lane]);
+                }
+            });
         }
     }
 
     /// Whether the key may be a member.
-    #[inline]
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest_usually(HASH, key);
         let line = &self.bits.blocks()[self.probe.block_of(digest) as usize];
@@ -147,4 +148,16 @@ impl AtomicBlocked {
 fn has(line: &Line, word: u64, probe: Blocked) -> bool {
     lanes::shared_line_has(line, word)
         && (1..rounds(probe)).all(|round| lanes::shared_line_has(line, round_word(word, round)))
+}
+
+/// Sets the bits of `mask` in each lane of a line that nobody else writes to; true if one was zero.
+#[inline]
+fn add_bits(line: &Line, mask: impl Fn(usize) -> u64) -> bool {
+    let mut fresh = 0;
+    for (lane, word) in line.iter().enumerate() {
+        let (old, mask) = (word.load(Ordering::Relaxed), mask(lane));
+        fresh |= mask & !old;
+        word.store(old | mask, Ordering::Relaxed);
+    }
+    fresh != 0
 }
