@@ -77,10 +77,6 @@ fn in_batches(keys: &[u64], contains: impl Fn(&[u64], &mut [bool])) -> u64 {
     keys.chunks(4096).map(count).sum()
 }
 
-fn found(answers: Vec<bool>) -> u64 {
-    answers.into_iter().map(u64::from).sum()
-}
-
 /// A contestant: its name, and how to make an empty one for so many keys at a rate.
 #[derive(Clone, Copy)]
 pub struct Contestant {
@@ -165,8 +161,12 @@ fn bloom(n: u64, p: f64) -> Option<Box<dyn Subject>> {
 }
 
 fn bloom_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    let filter = Bloom::with_rate(n, p).ok()?;
-    Some(of(filter, |f, k| f.insert_many(k), |f, k| found(f.contains_many(k)), |f| f.m()))
+    Some(of(
+        Bloom::with_rate(n, p).ok()?,
+        |f, keys| f.insert_batch(keys),
+        |f, keys| in_batches(keys, |keys, answers| f.contains_batch(keys, answers)),
+        |f| f.m(),
+    ))
 }
 
 fn split_block(n: u64, p: f64) -> Option<Box<dyn Subject>> {

@@ -59,13 +59,21 @@ where
     F: Structure + Filter + Bulk,
 {
     let mut found = vec![false; keys.len()];
-    let mut rest = &mut found[..];
-    chunks(&filter.head().hasher, F::HASH, keys, |digests| {
-        let (now, later) = std::mem::take(&mut rest).split_at_mut(digests.len());
-        filter.contains_digests(digests, now);
-        rest = later;
-    });
+    contains_into(filter, keys, &mut found);
     found
+}
+
+/// [`contains_many`] into memory of the caller's, for as many keys as there is room.
+#[inline]
+pub(crate) fn contains_into<F>(filter: &F, keys: impl Iterator<Item: Key>, mut found: &mut [bool])
+where
+    F: Structure + Filter + Bulk,
+{
+    chunks(&filter.head().hasher, F::HASH, keys.take(found.len()), |digests| {
+        let (now, later) = std::mem::take(&mut found).split_at_mut(digests.len());
+        filter.contains_digests(digests, now);
+        found = later;
+    });
 }
 
 /// Fewer keys than this are done before another thread has started.
@@ -204,6 +212,10 @@ mod tests {
                 let asked: Vec<u64> = (0..2 * n as u64 + 1).collect();
                 let one_by_one: Vec<bool> = asked.iter().map(|key| single.contains(key)).collect();
                 assert_eq!(many.contains_many(&asked), one_by_one, "{m} {n}");
+                // Also where there is room for fewer answers.
+                let mut found = vec![false; one_by_one.len() / 2 + 1];
+                many.contains_batch(&asked, &mut found);
+                assert_eq!(found, one_by_one[..found.len()], "{m} {n}");
             }
         }
     }

@@ -85,6 +85,11 @@ impl Words {
         let mut map = MmapMut::map_anon((len * 8).next_multiple_of(HUGE_PAGE))?;
         // Advice may be refused (no huge pages on this system); the array works all the same.
         let huge = map.advise(Advice::HugePage).is_ok();
+        // A small array is made to be filled at once, so its pages are asked for here and not by the first
+        // keys; a large one may stay empty for long.
+        if map.len() <= 2 * HUGE_PAGE {
+            map.iter_mut().step_by(HUGE_PAGE).for_each(|byte| *byte = 0);
+        }
         let start = map.as_mut_ptr().cast();
         Ok(Self { start, len, owner: Owner::Pages(map), huge })
     }

@@ -215,7 +215,7 @@ impl BlockedBloom {
         bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
             let mut part =
                 Self { head: head.clone(), probe: *probe, patterns: patterns.clone(), bits };
-            part.insert_many(keys);
+            part.insert_batch(keys);
             part.bits
         });
         self.head.count(keys.len() as u64);

@@ -114,13 +114,28 @@ impl Bloom {
         });
     }
 
+    /// Inserts a slice of keys.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) {
+        self.insert_many(keys);
+    }
+
+    /// Writes whether each of a slice of keys may be a member, for as many as there is room in `found`.
+    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        if bulk::worth_it(&self.bits) {
+            return bulk::contains_into(self, keys.iter(), found);
+        }
+        for (key, found) in keys.iter().zip(found) {
+            *found = self.contains(key);
+        }
+    }
+
     /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
     /// memory of as many filters as there are cores.
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
         let (head, probe) = (&self.head, &self.probe);
         bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
             let mut part = Self { head: head.clone(), probe: *probe, bits };
-            part.insert_many(keys);
+            part.insert_batch(keys);
             part.bits
         });
         self.head.count(keys.len() as u64);

@@ -143,7 +143,7 @@ impl SplitBlock {
         let head = &self.head;
         bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
             let mut part = Self { head: head.clone(), bits };
-            part.insert_many(keys);
+            part.insert_batch(keys);
             part.bits
         });
         self.head.count(keys.len() as u64);

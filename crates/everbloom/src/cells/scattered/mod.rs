@@ -41,9 +41,19 @@ pub(crate) fn set_all(words: &mut [u64], ring: Ring, digest: Digest) -> bool {
         match ring.k() {
             7 => set_cells(words, ring, digest, 7),
             10 => set_cells(words, ring, digest, 10),
-            k => set_cells(words, ring, digest, k),
+            _ => set_any_cells(words, ring, digest),
         }
     }
+}
+
+/// [`set_cells`] for other numbers of probes; not inlined, to keep loops over keys short.
+///
+/// # Safety
+/// As there.
+#[inline(never)]
+unsafe fn set_any_cells(words: &mut [u64], ring: Ring, digest: Digest) -> bool {
+    // SAFETY: as the caller says.
+    unsafe { set_cells(words, ring, digest, ring.k()) }
 }
 
 /// # Safety
