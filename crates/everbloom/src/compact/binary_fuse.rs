@@ -727,6 +727,26 @@ mod tests {
     }
 
     #[test]
+    fn cells_are_looked_at_unchecked_only_where_they_all_are() {
+        let mut random = Generator::new(1);
+        for n in [1, 2, 10, 1000, 12_350, 1_000_000] {
+            let geometry = Geometry::of(3, n);
+            for geometry in [geometry, geometry.recut()] {
+                let cells = geometry.cells() as usize;
+                assert!(geometry.is_within(cells) && geometry.is_within(cells + 1), "{n}");
+                assert!(!geometry.is_within(cells - 1), "{n}");
+                for hash in [0, u64::MAX].into_iter().chain((0..1000).map(|_| random.next_u64())) {
+                    assert!(geometry.around::<3>(hash).into_iter().all(|cell| cell < cells), "{n}");
+                }
+            }
+            let uneven = Geometry { starts: geometry.starts + 1, segment: 4, ..geometry };
+            assert!(!uneven.is_within(usize::MAX), "{n}");
+        }
+        assert!(!Geometry::of(3, 0).is_within(usize::MAX));
+        assert!(!filter(0, 8).contains(&1u64));
+    }
+
+    #[test]
     fn cells_of_a_hash_lie_one_in_each_of_neighboring_segments() {
         for n in [1, 2, 10, 1000, 1_000_000] {
             let three = Geometry::of(3, n);
