@@ -3,7 +3,7 @@
 //! Whoever inserts looks first, without writing: lines that hold the key already stay shared between cores.
 //! To write it takes one of [`STRIPES`] locks, picked by the line, and then sets all lanes by plain stores. An
 //! atomic OR for each lane, without locks, was here before: five to six locked instructions for a new key in
-//! place of one, and four times as slow. Nobody waits to ask: readers look at words that are always whole,
+//! place of one, and three times as long. Nobody waits to ask: readers look at words that are always whole,
 //! and bits never go back to zero.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
