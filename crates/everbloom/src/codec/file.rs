@@ -51,7 +51,8 @@ impl Limits {
 pub enum Access {
     /// Read and verified, then independent of the file.
     Copy,
-    /// Mapped and verified. A file truncated by someone else while mapped raises SIGBUS.
+    /// Mapped and verified. A file truncated by someone else while mapped raises SIGBUS. The file itself is
+    /// never changed: of what is written to the system makes copies, page by page.
     Map,
     /// Mapped without reading the payload: opens in no time, and a flipped bit goes unseen.
     MapUnverified,

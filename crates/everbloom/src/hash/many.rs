@@ -18,10 +18,11 @@ pub(crate) trait Source {
     /// [`CHUNK`], and none only at the end. What is put beyond that number stands for no key.
     fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize;
 
-    /// The next [`CHUNK`] keys, if they are to be hashed by the usual hash of their filter and have eight bytes
-    /// each, with that hash's seed: for callers that can hash several at once.
+    /// The next [`CHUNK`] keys, if they are to be hashed by `kind` and have eight bytes each, with that hash's
+    /// seed: for callers that can hash several at once.
     #[inline(always)]
-    fn words(&mut self) -> Option<Words> {
+    fn words(&mut self, kind: HashId) -> Option<Words> {
+        let _ = kind;
         None
     }
 
@@ -99,9 +100,8 @@ impl<K: Key, const USUAL: u16> Source for Batch<'_, K, USUAL> {
     }
 
     #[inline(always)]
-    fn words(&mut self) -> Option<Words> {
-        let usual = const { kind(USUAL) };
-        if K::LENGTH != Some(8) || self.hasher.id() != usual {
+    fn words(&mut self, kind: HashId) -> Option<Words> {
+        if K::LENGTH != Some(8) || USUAL != kind as u16 || self.hasher.id() != kind {
             return None;
         }
         let (now, later) = self.keys.split_first_chunk::<CHUNK>()?;
@@ -110,7 +110,7 @@ impl<K: Key, const USUAL: u16> Source for Batch<'_, K, USUAL> {
             *word = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
         }
         self.keys = later;
-        let seed = if usual == HashId::Lane64 { self.hasher.start } else { self.hasher.seed };
+        let seed = if kind == HashId::Lane64 { self.hasher.start } else { self.hasher.seed };
         Some(Words { keys, seed })
     }
 }

@@ -71,7 +71,7 @@ impl Bloom {
     }
 
     /// Inserts a key.
-    #[inline]
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         let words = self.bits.words_mut();
@@ -85,7 +85,7 @@ impl Bloom {
     }
 
     /// Whether the key may be a member.
-    #[inline]
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
         match &self.probe {

@@ -7,7 +7,7 @@
 use std::arch::{asm, x86_64::*};
 
 use super::*;
-use crate::hash::vector;
+use crate::hash::{HashId, vector};
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
@@ -109,7 +109,7 @@ fn load(chunk: &mut Chunk, keys: &[u64; CHUNK], hash: impl Fn(__m512i) -> (__m51
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
 fn load_lines(chunk: &mut Chunk, digests: &mut impl Source, n: u64, rounds: u32) {
     if rounds == 1
-        && let Some(words) = digests.words()
+        && let Some(words) = digests.words(HashId::Lane64)
     {
         return load(chunk, &words.keys, |keys| {
             let (h1, h2) = vector::lane(keys, words.seed);
@@ -123,7 +123,7 @@ fn load_lines(chunk: &mut Chunk, digests: &mut impl Source, n: u64, rounds: u32)
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
 fn load_halves(chunk: &mut Chunk, digests: &mut impl Source, n: u64) {
     // 2³² half lines are a bit more than half a lane can say.
-    let words = if n < MOST_HALVES { digests.words() } else { None };
+    let words = if n < MOST_HALVES { digests.words(HashId::Xxh64) } else { None };
     let Some(words) = words else {
         return chunk.load_halves(digests, n);
     };

@@ -55,7 +55,7 @@ macro_rules! fastest {
                 // SAFETY: the instruction set is there.
                 return unsafe { avx512::$name($($arg),*) };
             }
-            if std::arch::is_x86_feature_detected!("avx2") {
+            if has_avx2() {
                 // SAFETY: the instruction set is there.
                 return unsafe { avx2::$name($($arg),*) };
             }
@@ -71,16 +71,60 @@ macro_rules! fastest {
     }};
 }
 
-/// Whether the processor has what the module for AVX-512 is compiled for: the part that multiplies 52 bits
-/// came with the first generation that does not slow down for vectors of 512.
+/// What the processor has, asked once: `is_x86_feature_detected` is an instruction or two for each feature, and
+/// single calls would ask for five.
 #[cfg(target_arch = "x86_64")]
-#[inline]
-fn has_avx512() -> bool {
-    std::arch::is_x86_feature_detected!("avx512f")
-        && std::arch::is_x86_feature_detected!("avx512bw")
-        && std::arch::is_x86_feature_detected!("avx512dq")
-        && std::arch::is_x86_feature_detected!("avx512ifma")
+mod level {
+    use std::arch::is_x86_feature_detected;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    const NONE: u8 = 1;
+    const AVX2: u8 = 2;
+    const AVX512: u8 = 3;
+
+    static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+    #[inline]
+    fn level() -> u8 {
+        match LEVEL.load(Ordering::Relaxed) {
+            0 => detect(),
+            level => level,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn detect() -> u8 {
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512ifma");
+        let avx2 = if is_x86_feature_detected!("avx2") { AVX2 } else { NONE };
+        let level = if avx512 { AVX512 } else { avx2 };
+        LEVEL.store(level, Ordering::Relaxed);
+        level
+    }
+
+    /// Whether there is what the module for AVX-512 is compiled for: the part that multiplies 52 bits came
+    /// with the first generation that does not slow down for vectors of 512.
+    #[inline]
+    pub(super) fn has_avx512() -> bool {
+        let compiled_for = cfg!(all(
+            target_feature = "avx512f",
+            target_feature = "avx512bw",
+            target_feature = "avx512dq",
+            target_feature = "avx512ifma"
+        ));
+        compiled_for || level() == AVX512
+    }
+
+    #[inline]
+    pub(super) fn has_avx2() -> bool {
+        cfg!(target_feature = "avx2") || level() >= AVX2
+    }
 }
+#[cfg(target_arch = "x86_64")]
+use level::{has_avx2, has_avx512};
 
 /// The name of the instruction set in use.
 pub fn instruction_set() -> &'static str {
@@ -89,7 +133,7 @@ pub fn instruction_set() -> &'static str {
         if has_avx512() {
             return "avx512";
         }
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if has_avx2() {
             return "avx2";
         }
     }

@@ -61,7 +61,7 @@ fn sets() -> Vec<Set> {
         if has_avx512() {
             sets.push(set!(avx512));
         }
-        if is_x86_feature_detected!("avx2") {
+        if has_avx2() {
             sets.push(set!(avx2));
         }
     }
