@@ -47,34 +47,14 @@ impl Bits {
     #[inline]
     pub fn set(&mut self, i: u64) -> bool {
         debug_assert!(i < self.len);
-        let word = &mut self.words.make_mut()[(i / 64) as usize];
-        let bit = 1 << (i % 64);
-        let fresh = *word & bit == 0;
-        *word |= bit;
-        fresh
+        set_bit(self.words.make_mut(), i)
     }
 
     /// ORs `mask` in from word `at` on; true if one of its bits was zero. The mask must not reach
     /// beyond the last bit.
     #[inline]
     pub fn set_mask(&mut self, at: u64, mask: &[u64]) -> bool {
-        let at = at as usize;
-        let words = &mut self.words.make_mut()[at..at + mask.len()];
-        let mut fresh = 0;
-        for (word, mask) in words.iter_mut().zip(mask) {
-            fresh |= mask & !*word;
-            *word |= mask;
-        }
-        fresh != 0
-    }
-
-    /// Whether every bit of `mask` is set, from word `at` on.
-    #[inline]
-    pub fn has_mask(&self, at: u64, mask: &[u64]) -> bool {
-        let at = at as usize;
-        // No early exit: a few words of one cache line are faster without branches.
-        let words = self.words[at..at + mask.len()].iter().zip(mask);
-        words.fold(0, |missing, (word, mask)| missing | (mask & !word)) == 0
+        set_mask(self.words.make_mut(), at, mask)
     }
 
     /// Resets the bit at `i`.
@@ -178,6 +158,37 @@ impl Bits {
     pub fn into_atomic(self) -> AtomicBits {
         AtomicBits { len: self.len, words: AtomicWords::new(self.words) }
     }
+}
+
+/// [`Bits::set`] for whoever has the words alone.
+#[inline]
+pub(crate) fn set_bit(words: &mut [u64], i: u64) -> bool {
+    let word = &mut words[(i / 64) as usize];
+    let bit = 1 << (i % 64);
+    let fresh = *word & bit == 0;
+    *word |= bit;
+    fresh
+}
+
+/// [`Bits::set_mask`] for whoever has the words alone.
+#[inline]
+pub(crate) fn set_mask(words: &mut [u64], at: u64, mask: &[u64]) -> bool {
+    let at = at as usize;
+    let mut fresh = 0;
+    for (word, mask) in words[at..at + mask.len()].iter_mut().zip(mask) {
+        fresh |= mask & !*word;
+        *word |= mask;
+    }
+    fresh != 0
+}
+
+/// Whether every bit of `mask` is set, from word `at` on.
+#[inline]
+pub(crate) fn has_mask(words: &[u64], at: u64, mask: &[u64]) -> bool {
+    let at = at as usize;
+    // No early exit: a few words of one cache line are faster without branches.
+    let pairs = words[at..at + mask.len()].iter().zip(mask);
+    pairs.fold(0, |missing, (word, mask)| missing | (mask & !word)) == 0
 }
 
 /// A bit array set by many threads at once.

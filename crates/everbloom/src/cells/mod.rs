@@ -20,6 +20,7 @@ mod sums;
 mod words;
 
 pub use bits::{AtomicBits, Bits};
+pub(crate) use bits::{has_mask, set_bit, set_mask};
 pub use coded::Coded;
 pub use counters::Counters;
 pub use elias::{Code, Elias};

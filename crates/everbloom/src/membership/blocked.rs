@@ -33,7 +33,7 @@ mod atomic;
 pub use super::patterns::fpr_patterns;
 use super::patterns::{Patterns, TABLE_BITS, distinct};
 use crate::bulk;
-use crate::cells::{Bits, lanes};
+use crate::cells::{Bits, has_mask, lanes, set_bit, set_mask};
 use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result, agree};
 use crate::filter::{
@@ -409,21 +409,11 @@ fn set_otherwise(
         let set = |new, round| new | lanes::line_set(line, round_word(digest.h2, round));
         return (0..rounds(probe)).fold(false, set);
     }
-    let mut new = false;
     if let Some(patterns) = patterns {
-        let words = &mut words[(probe.block_of(digest) * probe.block() / 64) as usize..];
-        for (word, mask) in words.iter_mut().zip(patterns.of(digest)) {
-            new |= mask & !*word != 0;
-            *word |= mask;
-        }
-        return new;
+        let at = probe.block_of(digest) * probe.block() / 64;
+        return set_mask(words, at, patterns.of(digest));
     }
-    probe.indices(digest).for_each(|i| {
-        let (word, bit) = (&mut words[(i / 64) as usize], 1 << (i % 64));
-        new |= *word & bit == 0;
-        *word |= bit;
-    });
-    new
+    probe.indices(digest).fold(false, |new, i| new | set_bit(words, i))
 }
 
 /// Whether all bits of a key are set, anyhow.
@@ -440,10 +430,7 @@ fn has_otherwise(
         return (0..rounds(probe)).all(|round| lanes::line_has(line, round_word(digest.h2, round)));
     }
     if let Some(patterns) = patterns {
-        let words = &words[(probe.block_of(digest) * probe.block() / 64) as usize..];
-        // No early exit: a few words of one cache line are faster without branches.
-        let pairs = words.iter().zip(patterns.of(digest));
-        return pairs.fold(0, |missing, (word, mask)| missing | (mask & !word)) == 0;
+        return has_mask(words, probe.block_of(digest) * probe.block() / 64, patterns.of(digest));
     }
     probe.indices(digest).all(|i| words[(i / 64) as usize] >> (i % 64) & 1 != 0)
 }

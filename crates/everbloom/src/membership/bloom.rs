@@ -18,7 +18,7 @@
 //! space is dear.
 
 use crate::bulk;
-use crate::cells::{AtomicBits, Bits, scattered};
+use crate::cells::{AtomicBits, Bits, scattered, set_bit};
 use crate::codec::state;
 use crate::error::Result;
 use crate::filter::{
@@ -294,11 +294,7 @@ impl AtomicBloom {
 #[inline(never)]
 fn set_otherwise(probe: Probe, words: &mut [u64], digest: Digest) -> bool {
     let mut new = false;
-    probe.each(digest, |i| {
-        let (word, bit) = (&mut words[(i / 64) as usize], 1 << (i % 64));
-        new |= *word & bit == 0;
-        *word |= bit;
-    });
+    probe.each(digest, |i| new |= set_bit(words, i));
     new
 }
 
