@@ -6,6 +6,7 @@ use super::{Digest, HashId, Hasher, Key};
 pub(crate) const CHUNK: usize = 64;
 
 /// Keys of eight bytes each.
+#[cfg(target_arch = "x86_64")]
 pub(crate) struct Words {
     pub(crate) keys: [u64; CHUNK],
     /// The seed as the hash wants it.
@@ -20,6 +21,7 @@ pub(crate) trait Source {
 
     /// The next [`CHUNK`] keys, if they are to be hashed by `kind` and have eight bytes each, with that hash's
     /// seed: for callers that can hash several at once.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn words(&mut self, kind: HashId) -> Option<Words> {
         let _ = kind;
@@ -99,6 +101,7 @@ impl<K: Key, const USUAL: u16> Source for Batch<'_, K, USUAL> {
         now.len()
     }
 
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn words(&mut self, kind: HashId) -> Option<Words> {
         if K::LENGTH != Some(8) || USUAL != kind as u16 || self.hasher.id() != kind {

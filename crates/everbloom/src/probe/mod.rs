@@ -34,7 +34,9 @@ pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use residues::{MAX_PARTS, Residues};
 pub use ring::Ring;
-pub(crate) use ring::{Walk, grown};
+pub(crate) use ring::Walk;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use ring::grown;
 pub use subset::subset;
 
 use smallvec::SmallVec;

@@ -50,6 +50,7 @@ impl Ring {
     /// Where a key's way stands after `steps` steps: y has grown by STEP, 2·STEP and so on, and x by the
     /// sums of that.
     #[inline]
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn walk_after(&self, digest: Digest, steps: u64) -> Walk {
         let (x, y) = (digest.h1, digest.h2);
         Walk {
@@ -71,6 +72,7 @@ impl Ring {
 }
 
 /// (i+1 choose 3)·STEP: what the growing of the step has added to x after i steps.
+#[cfg(target_arch = "x86_64")]
 pub(crate) const fn grown(i: u64) -> u64 {
     ((i + 1) * i * i.saturating_sub(1) / 6).wrapping_mul(STEP)
 }

@@ -15,6 +15,8 @@
 //! is asked for.
 #![allow(unsafe_code)]
 
+// On 64-bit ARM it is there for the tests alone.
+#[cfg_attr(target_arch = "aarch64", allow(dead_code))]
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]

@@ -5,15 +5,25 @@ use std::arch::aarch64::*;
 use super::scalar::{load_halves, load_lines};
 use super::*;
 
+/// The top bits of `key` times the constant of each lane, those above `SHIFT`: four lanes a register.
+#[inline]
+#[target_feature(enable = "neon")]
+fn counts<const SHIFT: i32>(key: u32, salts: &[u32; 8]) -> [uint32x4_t; 2] {
+    [0, 4].map(|i| {
+        // SAFETY: four constants are 16 readable bytes.
+        let salts = unsafe { vld1q_u32(salts[i..i + 4].as_ptr()) };
+        vshrq_n_u32::<SHIFT>(vmulq_u32(vdupq_n_u32(key), salts))
+    })
+}
+
 /// The masks of a line's lanes, two a register.
 #[inline]
 #[target_feature(enable = "neon")]
 fn line_masks(word: u64) -> [uint64x2_t; 4] {
-    let lane = |i: usize| u64::from(bit_of_lane(word, i));
-    [0, 2, 4, 6].map(|i| {
-        let counts = vcombine_s64(vcreate_s64(lane(i)), vcreate_s64(lane(i + 1)));
-        vshlq_u64(vdupq_n_u64(1), counts)
-    })
+    let [low, high] = counts::<26>(word as u32, &LINE_SALTS);
+    let bits = |counts| vshlq_u64(vdupq_n_u64(1), vreinterpretq_s64_u64(vmovl_u32(counts)));
+    let pairs = [vget_low_u32(low), vget_high_u32(low), vget_low_u32(high), vget_high_u32(high)];
+    pairs.map(bits)
 }
 
 /// Not zero if a bit is missing.
@@ -58,13 +68,8 @@ pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
 #[inline]
 #[target_feature(enable = "neon")]
 fn half_masks(key: u32) -> [uint64x2_t; 2] {
-    [0, 4].map(|i| {
-        // SAFETY: four constants are 16 readable bytes.
-        let salts = unsafe { vld1q_u32(SALTS[i..i + 4].as_ptr()) };
-        let counts = vshrq_n_u32::<27>(vmulq_u32(vdupq_n_u32(key), salts));
-        let bits = vshlq_u32(vdupq_n_u32(1), vreinterpretq_s32_u32(counts));
-        vreinterpretq_u64_u32(bits)
-    })
+    let bits = |counts| vshlq_u32(vdupq_n_u32(1), vreinterpretq_s32_u32(counts));
+    counts::<27>(key, &SALTS).map(|counts| vreinterpretq_u64_u32(bits(counts)))
 }
 
 #[inline]
