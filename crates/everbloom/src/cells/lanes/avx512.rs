@@ -15,7 +15,8 @@ fn line_mask(word: u64) -> __m512i {
     let salts = LINE_SALTS.map(|salt| u64::from(salt) << 26);
     // SAFETY: eight constants are 64 readable bytes.
     let salts = unsafe { _mm512_loadu_si512(salts.as_ptr().cast()) };
-    let word = _mm512_set1_epi64(word as i64);
+    // In both halves of a lane: only the lower one matters, and the upper one need not be cleared.
+    let word = _mm512_set1_epi32(word as i32);
     let counts = _mm512_madd52hi_epu64(_mm512_setzero_si512(), word, salts);
     _mm512_rolv_epi64(_mm512_set1_epi64(1), counts)
 }
@@ -78,15 +79,17 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
     avx2::half_set(half, key)
 }
 
-/// ⌊h·n/2⁶⁴⌋ for n < 2³²: exact, since the low half of the low product can't carry.
+/// 64·⌊h·n/2⁶⁴⌋ for n < 2³²: where the line of a hash begins.
+///
+/// With h = a·2⁵² + b, h·n/2⁶⁴ = (a·n + b·n/2⁵²)/2¹², and to round b·n/2⁵² down first changes nothing: that sum
+/// is what one multiplication of 52 bits computes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
-fn places(h: __m512i, n: u64) -> __m512i {
+fn line_offsets(h: __m512i, n: u64) -> __m512i {
     // In both halves of a lane, for the sake of the multiplication (see `hash/vector.rs`).
-    let n = _mm512_set1_epi32(n as i32);
-    let low = _mm512_srli_epi64::<32>(_mm512_mul_epu32(h, n));
-    let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(h), n);
-    _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
+    let a = _mm512_mul_epu32(_mm512_srli_epi64::<52>(h), _mm512_set1_epi32(n as i32));
+    let sum = _mm512_madd52hi_epu64(a, h, _mm512_set1_epi64(n as i64));
+    _mm512_and_si512(_mm512_srli_epi64::<6>(sum), _mm512_set1_epi64(-64))
 }
 
 /// Fills a chunk eight keys at a time; `hash` makes of eight keys the offsets and the words.
@@ -113,7 +116,7 @@ fn load_lines(chunk: &mut Chunk, digests: &mut impl Source, n: u64, rounds: u32)
     {
         return load(chunk, &words.keys, |keys| {
             let (h1, h2) = vector::lane(keys, words.seed);
-            (_mm512_slli_epi64::<6>(places(h1, n)), h2)
+            (line_offsets(h1, n), h2)
         });
     }
     chunk.load_lines(digests, n);
