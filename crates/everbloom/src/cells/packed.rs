@@ -45,28 +45,14 @@ impl Packed {
     #[inline]
     pub fn get(&self, i: u64) -> u64 {
         debug_assert!(i < self.len);
-        let bit = i * u64::from(self.width);
-        let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
-        let mut value = self.words[word] >> shift;
-        if shift + self.width > 64 {
-            value |= self.words[word + 1] << (64 - shift);
-        }
-        value & self.max()
+        get(&self.words, self.width, i)
     }
 
     /// Writes the field at `i`; bits of `value` beyond the width are dropped.
     #[inline]
     pub fn set(&mut self, i: u64, value: u64) {
         debug_assert!(i < self.len);
-        let bit = i * u64::from(self.width);
-        let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
-        let (mask, value) = (self.max(), value & self.max());
-        let words = self.words.make_mut();
-        words[word] = words[word] & !(mask << shift) | value << shift;
-        if shift + self.width > 64 {
-            let spill = 64 - shift;
-            words[word + 1] = words[word + 1] & !(mask >> spill) | value >> spill;
-        }
+        set(self.words.make_mut(), self.width, i, value);
     }
 
     /// Every field, in order.
@@ -84,15 +70,25 @@ impl Packed {
         }
     }
 
-    /// The fields as the machine writes them fastest.
-    pub(crate) fn view_mut(&mut self) -> View<&mut [u8], &mut [u16], &mut Packed> {
-        if cfg!(target_endian = "big") || ![8, 16].contains(&self.width) {
-            return View::Any(self);
+    /// The fields before `at` and those from it on, as the machine writes them fastest. `at` begins a word.
+    pub(crate) fn split_mut(
+        &mut self,
+        at: u64,
+    ) -> View<[&mut [u8]; 2], [&mut [u16]; 2], [Part<'_>; 2]> {
+        let (len, width) = (self.len as usize, self.width);
+        let bits = at * u64::from(width);
+        debug_assert!(bits.is_multiple_of(64));
+        if cfg!(target_endian = "little") && width == 8 {
+            let bytes = self.words.fields_mut().unwrap_or_default();
+            return View::Bytes(bytes.split_at_mut(at as usize).into());
         }
-        match self.width {
-            8 => View::Bytes(self.words.fields_mut().unwrap_or_default()),
-            _ => View::Shorts(self.words.fields_mut().unwrap_or_default()),
+        if cfg!(target_endian = "little") && width == 16 {
+            let shorts = self.words.fields_mut().unwrap_or_default();
+            return View::Shorts(shorts.split_at_mut(at as usize).into());
         }
+        let (low, high) = self.words.make_mut().split_at_mut((bits / 64) as usize);
+        let part = |words, len| Part { words, len, width };
+        View::Any([part(low, at as usize), part(high, len - at as usize)])
     }
 
     /// The words that hold the fields, lowest bit first.
@@ -109,6 +105,39 @@ impl Packed {
     pub fn huge(&self) -> bool {
         self.words.huge()
     }
+}
+
+/// The field at `i` of an array of fields of `width` bits.
+#[inline]
+fn get(words: &[u64], width: u32, i: u64) -> u64 {
+    let bit = i * u64::from(width);
+    let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
+    let mut value = words[word] >> shift;
+    if shift + width > 64 {
+        value |= words[word + 1] << (64 - shift);
+    }
+    value & (u64::MAX >> (64 - width))
+}
+
+/// Writes the field at `i`; bits of `value` beyond the width are dropped.
+#[inline]
+fn set(words: &mut [u64], width: u32, i: u64, value: u64) {
+    let bit = i * u64::from(width);
+    let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
+    let mask = u64::MAX >> (64 - width);
+    let value = value & mask;
+    words[word] = words[word] & !(mask << shift) | value << shift;
+    if shift + width > 64 {
+        let spill = 64 - shift;
+        words[word + 1] = words[word + 1] & !(mask >> spill) | value >> spill;
+    }
+}
+
+/// A part of an array of fields, from the beginning of a word on.
+pub(crate) struct Part<'a> {
+    words: &'a mut [u64],
+    len: usize,
+    width: u32,
 }
 
 /// An array of fields by their width: whole bytes, pairs of them, or any number of bits.
@@ -163,6 +192,18 @@ impl Fields for Packed {
     }
 }
 
+impl Fields for Part<'_> {
+    #[inline]
+    fn at(&self, i: usize) -> Option<u64> {
+        (i < self.len).then(|| get(self.words, self.width, i as u64))
+    }
+
+    #[inline]
+    fn put(&mut self, i: usize, value: u64) {
+        set(self.words, self.width, i as u64, value);
+    }
+}
+
 impl Packed {
     /// [`State::save`] in another role than that of cells.
     pub(super) fn save_as<'a>(&'a self, name: &'static str, role: Role, out: &mut Encoder<'a>) {
@@ -202,6 +243,18 @@ impl State for Packed {
 mod tests {
     use super::*;
 
+    fn fill<F: Fields + ?Sized>(values: &[u64], split: usize, low: &mut F, high: &mut F) {
+        for (i, &v) in values.iter().enumerate() {
+            if i < split {
+                low.put(i, v)
+            } else {
+                high.put(i - split, v)
+            }
+            let at = if i < split { low.at(i) } else { high.at(i - split) };
+            assert_eq!(at, Some(v));
+        }
+    }
+
     #[test]
     fn fields_of_every_width_hold_their_values_and_leave_neighbors_alone() {
         for width in 1..=64 {
@@ -213,15 +266,15 @@ mod tests {
                 packed.set(i as u64, v);
             }
             assert_eq!(packed.iter().collect::<Vec<_>>(), values, "width {width}");
-            let mut copy = Packed::new(131, width);
-            for (i, &v) in values.iter().enumerate() {
-                match copy.view_mut() {
-                    View::Bytes(bytes) => bytes.put(i, v),
-                    View::Shorts(shorts) => shorts.put(i, v),
-                    View::Any(any) => any.put(i, v),
+            for split in [0, 64, 128] {
+                let mut copy = Packed::new(131, width);
+                match copy.split_mut(split as u64) {
+                    View::Bytes([low, high]) => fill(&values, split, low, high),
+                    View::Shorts([low, high]) => fill(&values, split, low, high),
+                    View::Any([mut low, mut high]) => fill(&values, split, &mut low, &mut high),
                 }
+                assert_eq!(copy, packed, "width {width}");
             }
-            assert_eq!(copy, packed, "width {width}");
             let at = |i: usize| match packed.view() {
                 View::Bytes(bytes) => bytes.at(i),
                 View::Shorts(shorts) => shorts.at(i),

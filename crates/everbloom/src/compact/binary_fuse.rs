@@ -20,23 +20,24 @@
 //! **Use it** where a set is known beforehand, never changes, and is asked often. **Don't** where keys come
 //! later (`blocked`), or where the last tenth of the bits matters more than the time (`ribbon`).
 
-use std::array;
+mod geometry;
+mod peeling;
 
-use crate::bulk;
-use crate::cells::{Fields, Packed, View, Words, prefetch};
+use crate::bulk::{self, Cores};
+use crate::cells::{Fields, Packed, View, prefetch};
 use crate::codec::state;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Bulk, Fact, Filter, Head, Rates, Record, Touched, face, fact, real};
-use crate::hash::{Digest, Generator, HashId, Hasher, Key, fold, mix64};
+use crate::hash::{Digest, Generator, HashId, Hasher, Key, fold};
 use crate::plan::{Expect, Load, MAX_CELLS, Request};
-use crate::probe::multiply_shift;
-use crate::solve::grouped_hashes;
 use crate::structure::{Inputs, Ops, Structure};
 use crate::variant::{
     Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
 };
 
 use super::perfect_hash::fingerprint_bits_for;
+pub use geometry::Geometry;
+use geometry::{COUNT, HASH_BITS};
 
 /// A fixed set as cells whose exclusive or is a fingerprint.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,132 +52,6 @@ pub struct BinaryFuse {
 }
 
 state!(BinaryFuse { head, geometry, seed, attempts, cells });
-
-/// Where the cells of a key may lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
-    /// Cells per key, 3 or 4.
-    arity: u32,
-    /// Cells of a segment, L: a power of two.
-    segment: u64,
-    /// Cells that may be a key's first: s·L.
-    starts: u64,
-}
-
-state!(Geometry { arity, segment, starts });
-
-/// The largest segment, 2^18.
-const MAX_SEGMENT_BITS: u32 = 18;
-
-impl Geometry {
-    /// The geometry for `n` keys with `arity` cells each, as the authors' code has it; no cells for no
-    /// keys.
-    ///
-    /// L = 2^⌊ln n/ln 3.33 + 2.25⌋ and n·max(1.125, 0.875 + 0.25·ln 10⁶/ln n) cells for three;
-    /// 2^⌊ln n/ln 2.91 − 0.5⌋ and n·max(1.075, 0.77 + 0.305·ln(6·10⁵)/ln n) for four; whole segments, and
-    /// at least as many as a key has cells.
-    pub fn of(arity: u32, n: u64) -> Self {
-        if n == 0 {
-            return Self { arity, segment: 1, starts: 0 };
-        }
-        let ln = libm::log(n as f64);
-        let (bits, factor) = if arity == 3 {
-            let factor = 0.875 + 0.25 * libm::log(1e6) / ln;
-            (ln / libm::log(3.33) + 2.25, factor.max(1.125))
-        } else {
-            let factor = 0.77 + 0.305 * libm::log(6e5) / ln;
-            (ln / libm::log(2.91) - 0.5, factor.max(1.075))
-        };
-        // The exponent of four cells and one key would be −1.
-        let segment = 1u64 << (bits.floor().max(0.0) as u32).min(MAX_SEGMENT_BITS);
-        // A single key fits the least geometry there is; 1/ln 1 has nothing to say.
-        let capacity = if n == 1 { 0.0 } else { (n as f64 * factor).round() };
-        let segments = (capacity / segment as f64).ceil() as u64;
-        let starts = segments.saturating_sub(u64::from(arity) - 1).max(1);
-        Self { arity, segment, starts: starts.saturating_mul(segment) }
-    }
-
-    /// The same cells in segments of half the length.
-    ///
-    /// Just above the sizes where L doubles there are too few segments for peeling to gain from its two
-    /// ends: with 11,455 keys 1 of 15 seeds works, with 12,350 1 of 30, and then with L/2 nearly all.
-    fn recut(self) -> Self {
-        let segment = self.segment.div_ceil(2);
-        let starts = self.cells() - (u64::from(self.arity) - 1) * segment;
-        Self { segment, starts, ..self }
-    }
-
-    /// Cells per key, 3 or 4.
-    pub fn arity(&self) -> u32 {
-        self.arity
-    }
-
-    /// Cells of a segment.
-    pub fn segment_length(&self) -> u64 {
-        self.segment
-    }
-
-    /// Segments that may be the first of a key's.
-    pub fn start_segments(&self) -> u64 {
-        self.starts / self.segment
-    }
-
-    /// Cells in all.
-    pub fn cells(&self) -> u64 {
-        match self.starts {
-            0 => 0,
-            starts => starts.saturating_add((u64::from(self.arity) - 1) * self.segment),
-        }
-    }
-
-    /// The cells of a hash, in neighboring segments, so that no two are the same.
-    ///
-    /// The first comes from the leading bits. Its place in the segment, changed in up to 18 bits, gives
-    /// the next ones: by other bits of the hash for three cells, for four by those of another.
-    #[inline]
-    fn around<const A: usize>(&self, hash: u64) -> [usize; A] {
-        let first = multiply_shift(hash, self.starts) as usize;
-        let (segment, mask) = (self.segment as usize, self.segment - 1);
-        let (bits, shifts) = match A {
-            3 => (hash, [0, COUNT_BITS + MAX_SEGMENT_BITS, COUNT_BITS, 0]),
-            _ => (mix64(hash), [0, 0, 20, 40]),
-        };
-        array::from_fn(|j| match j {
-            0 => first,
-            _ => (first + j * segment) ^ (bits >> shifts[j] & mask) as usize,
-        })
-    }
-
-    /// Whether every hash has its cells among the first `cells`, and there are any.
-    ///
-    /// The first lies below the starts, which are whole segments. The others are one and two segments
-    /// further, and to change bits below the length of a segment, a power of two, does not lead out of it.
-    #[inline]
-    fn is_within(&self, cells: usize) -> bool {
-        let whole = self.segment.is_power_of_two() && self.starts & (self.segment - 1) == 0;
-        whole && self.starts > 0 && self.cells() <= cells as u64
-    }
-
-    fn check(&self) -> Result<()> {
-        let Self { arity, segment, starts } = *self;
-        let good = (3..=4).contains(&arity)
-            && segment.is_power_of_two()
-            && segment <= 1 << MAX_SEGMENT_BITS
-            && starts.is_multiple_of(segment)
-            && starts <= MAX_CELLS;
-        let bad =
-            || format!("corrupt filter: {arity} cells in segments of {segment}, {starts} first");
-        if good { Ok(()) } else { Err(Error::corrupt(0, bad())) }
-    }
-}
-
-/// The last bits of a hash are left free: while a filter is built, a cell is one word, the exclusive or of
-/// its keys' hashes, and in these bits their number. No cell ever has 32 keys among random ones.
-const COUNT_BITS: u32 = 5;
-const COUNT: u64 = (1 << COUNT_BITS) - 1;
-
-/// Bits of a hash that tell keys apart.
-const HASH_BITS: u32 = 64 - COUNT_BITS;
 
 /// The golden ratio, for hashes, and the fraction bits of √7, for fingerprints.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -206,71 +81,18 @@ pub fn false_positives(r: u32, n: u64) -> f64 {
     libm::exp2(-f64::from(r)) + n as f64 * libm::exp2(-f64::from(HASH_BITS))
 }
 
-/// Peels the keys of these hashes off their cells; whether none is left. The hashes become the order in which
-/// they were peeled, each with the number of its own cell in the bits that are free.
-fn peel<const A: usize>(geometry: &Geometry, hashes: &mut [u64]) -> bool {
-    let mut cells = Words::zeroed(geometry.cells() as usize);
-    let cells = cells.make_mut();
-    let mut overflow = false;
-    for &hash in hashes.iter() {
-        for cell in geometry.around::<A>(hash) {
-            let cell = &mut cells[cell];
-            *cell = (*cell ^ hash).wrapping_add(1);
-            overflow |= *cell & COUNT == 0;
-        }
-    }
-    if overflow {
-        return false;
-    }
-    // Segment by segment, first come, first served: the cells at work stay in the near caches, and the next
-    // steps do not wait for the last one, as they would on a stack. A cell becomes single once, so the queue
-    // never holds more than all; pages it does not reach cost nothing.
-    let mut single = vec![0usize; cells.len() + 1];
-    let mut peeled = 0;
-    for start in (0..cells.len()).step_by(geometry.segment as usize) {
-        let (mut next, mut end) = (0, 0);
-        for (at, cell) in (start..).zip(&cells[start..start + geometry.segment as usize]) {
-            // Written whether it counts or not: nobody could predict which.
-            single[end] = at;
-            end += usize::from(cell & COUNT == 1);
-        }
-        while next < end {
-            let own = single[next];
-            next += 1;
-            // Its last key may have been peeled from another cell since.
-            if cells[own] & COUNT != 1 {
-                continue;
-            }
-            let hash = cells[own] & !COUNT;
-            let mut slot = 0;
-            for (j, at) in geometry.around::<A>(hash).into_iter().enumerate() {
-                let left = (cells[at] - 1) ^ hash;
-                cells[at] = left;
-                slot |= if at == own { j as u64 } else { 0 };
-                single[end] = at;
-                end += usize::from(left & COUNT == 1);
-            }
-            hashes[peeled] = hash | slot;
-            peeled += 1;
-        }
-    }
-    peeled == hashes.len()
-}
-
-/// Settles the cells in the reverse order: each key finds the others of its cells settled, and its own
-/// still zero.
-fn assign<const A: usize>(
+/// The cells under a seed, if the keys peel.
+fn solved<const A: usize>(
     geometry: &Geometry,
-    order: &[u64],
     r: u32,
-    cells: &mut (impl Fields + ?Sized),
-) {
-    for entry in order.iter().rev() {
-        let (hash, slot) = (entry & !COUNT, (entry & COUNT) as usize);
-        let around = geometry.around::<A>(hash);
-        let others = around.iter().fold(0, |xor, cell| xor ^ cells.at(*cell).unwrap_or(0));
-        cells.put(around[slot], others ^ fingerprint(hash, r));
-    }
+    digests: &[u64],
+    seed: u64,
+    cores: Cores,
+) -> Option<Packed> {
+    let order = peeling::peel::<A>(geometry, digests, |digest| reseeded(digest, seed), cores)?;
+    let mut cells = Packed::new(geometry.cells(), r);
+    peeling::settle::<A>(geometry, &order, |hash| fingerprint(hash, r), &mut cells, cores);
+    Some(cells)
 }
 
 /// Whether the cells of a hash add up to its fingerprint. The empty filter has no cells, so nothing does.
@@ -361,16 +183,34 @@ impl BinaryFuse {
         bits: u32,
         hasher: Hasher,
     ) -> Result<Self> {
-        let digests = keys.into_iter().map(|key| hasher.digest(&key).h1).collect();
-        let shape = Shape { arity: 3, bits: Some(bits), room: MAX_CELLS, rate: None };
-        Self::assemble(&shape, Head::new(hasher, THREE), digests)
+        let digest = |key| hasher.digest_usually(HashId::Quick64, &key).h1;
+        let digests = keys.into_iter().map(digest).collect();
+        Self::assemble(&Shape::three(bits), Head::new(hasher, THREE), digests, Cores::One)
     }
 
-    fn assemble(shape: &Shape, head: Head, mut digests: Vec<u64>) -> Result<Self> {
+    /// [`BinaryFuse::from_keys`] on two cores: the same filter, bit for bit.
+    pub fn from_keys_parallel<K: Key + Sync>(
+        keys: &[K],
+        bits: u32,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        let cores = Cores::for_keys(keys.len());
+        let (one, other) = keys.split_at(keys.len() / 2);
+        let digest = |key: &K| hasher.digest_usually(HashId::Quick64, key).h1;
+        let hashed = |keys: &[K]| keys.iter().map(digest).collect();
+        let (mut digests, mut more): (Vec<u64>, _) = cores.both(|| hashed(one), || hashed(other));
+        digests.append(&mut more);
+        Self::assemble(&Shape::three(bits), Head::new(hasher, THREE), digests, cores)
+    }
+
+    fn assemble(shape: &Shape, head: Head, mut digests: Vec<u64>, cores: Cores) -> Result<Self> {
+        let attempt = |settled, digests: &[u64], seed, attempts| {
+            Self::attempt(shape, settled, &head, digests, seed, attempts, cores)
+        };
         // Equal digests never peel, which looks like bad luck. So what peels has none, and they need not be
         // looked for before something does not.
         let settled = shape.settle(digests.len() as u64);
-        let once = settled.ok().and_then(|s| Self::attempt(shape, s, &head, &digests, 0, 1));
+        let once = settled.ok().and_then(|settled| attempt(settled, &digests, 0, 1));
         if let Some(filter) = once {
             return Ok(filter);
         }
@@ -381,8 +221,7 @@ impl BinaryFuse {
         let mut seeds = Generator::new(0);
         let mut seed = 0;
         for attempts in 1..=ATTEMPTS {
-            let filter = Self::attempt(shape, settled, &head, &digests, seed, attempts);
-            if let Some(filter) = filter {
+            if let Some(filter) = attempt(settled, &digests, seed, attempts) {
                 return Ok(filter);
             }
             seed = seeds.next_u64();
@@ -405,21 +244,14 @@ impl BinaryFuse {
         digests: &[u64],
         seed: u64,
         attempts: u64,
+        cores: Cores,
     ) -> Option<Self> {
         let geometry = if attempts.is_multiple_of(2) { geometry.recut() } else { geometry };
-        let mut order = grouped_hashes(digests, |digest| reseeded(digest, seed));
-        let solved = match geometry.arity {
-            3 => peel::<3>(&geometry, &mut order),
-            _ => peel::<4>(&geometry, &mut order),
-        };
-        if !solved {
-            return None;
-        }
-        let mut cells = Packed::new(geometry.cells(), r);
-        with_cells!(geometry.arity, cells.view_mut(), |cells, r, A| {
-            assign::<A>(&geometry, &order, r, cells);
-        });
-        let items = order.len() as u64;
+        let cells = match geometry.arity() {
+            3 => solved::<3>(&geometry, r, digests, seed, cores),
+            _ => solved::<4>(&geometry, r, digests, seed, cores),
+        }?;
+        let items = digests.len() as u64;
         let rate = shape.rate.unwrap_or_else(|| false_positives(r, items));
         let head = Head { items, fpr: Some(rate), ..head.clone() };
         Some(Self { head, geometry, seed, attempts, cells })
@@ -550,6 +382,11 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Three cells, and fingerprints of so many bits.
+    fn three(bits: u32) -> Self {
+        Self { arity: 3, bits: Some(bits), room: MAX_CELLS, rate: None }
+    }
+
     /// Fingerprint bits and geometry for `n` keys, if they fit.
     fn settle(&self, n: u64) -> Result<(u32, Geometry)> {
         let geometry = Geometry::of(self.arity, n);
@@ -607,7 +444,8 @@ impl Structure for BinaryFuse {
         inputs.records.digests(&head.hasher, &mut |digests| {
             words.extend(digests.iter().map(|digest| digest.h1));
         })?;
-        Self::assemble(shape, head, words)
+        let cores = Cores::for_keys(words.len());
+        Self::assemble(shape, head, words, cores)
     }
 }
 
@@ -632,7 +470,7 @@ impl Filter for BinaryFuse {
             fact("cells", self.cells.len()),
             fact("k", self.geometry.arity),
             fact("fingerprint bits", self.cells.width()),
-            fact("segment length", self.geometry.segment),
+            fact("segment length", self.geometry.segment_length()),
             fact("start segments", self.geometry.start_segments()),
             real("cells per key", self.cells.len() as f64 / self.head.items.max(1) as f64),
             fact("attempts", self.attempts),
@@ -650,7 +488,7 @@ impl Filter for BinaryFuse {
             let value = self.cells.at(at)?;
             Some(Touched { index: at as u64, value, agrees })
         };
-        match self.geometry.arity {
+        match self.geometry.arity() {
             3 => self.geometry.around::<3>(hash).into_iter().filter_map(cell).collect(),
             _ => self.geometry.around::<4>(hash).into_iter().filter_map(cell).collect(),
         }
@@ -747,20 +585,23 @@ mod tests {
     }
 
     #[test]
-    fn cells_of_a_hash_lie_one_in_each_of_neighboring_segments() {
-        for n in [1, 2, 10, 1000, 1_000_000] {
-            let three = Geometry::of(3, n);
-            let four = Geometry::of(4, n);
-            for i in 0..10_000 {
-                let hash = mix64(i) & !COUNT;
-                let (a, b) = (three.around::<3>(hash), four.around::<4>(hash));
-                let segments = a.map(|cell| cell as u64 / three.segment);
-                assert!(segments == [segments[0], segments[0] + 1, segments[0] + 2]);
-                assert!(a.iter().all(|cell| (*cell as u64) < three.cells()));
-                let segments = b.map(|cell| cell as u64 / four.segment);
-                assert!(segments.is_sorted_by(|a, b| a + 1 == *b));
-                assert!(b.iter().all(|cell| (*cell as u64) < four.cells()));
+    fn two_cores_make_the_same_filter() {
+        for (n, bits) in [(0, 8), (1, 8), (100, 9), (12_350, 16), (150_000, 8), (300_000, 11)] {
+            let keys: Vec<u64> = (0..n).collect();
+            for (arity, form) in [(3, THREE), (4, FOUR)] {
+                let build = |cores| {
+                    let hasher = Hasher::with_id(HashId::Quick64, 0).unwrap();
+                    let digests = keys.iter().map(|key| hasher.digest(key).h1).collect();
+                    let shape = Shape { arity, ..Shape::three(bits) };
+                    BinaryFuse::assemble(&shape, Head::new(hasher, form), digests, cores).unwrap()
+                };
+                let filter = build(Cores::One);
+                assert_eq!(build(Cores::All), filter, "{n} {bits} {arity}");
+                assert!(keys.iter().all(|key| filter.contains(key)), "{n} {bits} {arity}");
             }
+            let hasher = Hasher::default();
+            let parallel = BinaryFuse::from_keys_parallel(&keys, bits, hasher).unwrap();
+            assert_eq!(parallel, filter(n, bits));
         }
     }
 

@@ -10,4 +10,5 @@ pub use band::{Band, Row, WIDTH};
 pub use mphf::Mphf;
 pub use peel::{Peeled, peel};
 pub use place::{Choices, Rule, least_loaded, least_loaded_at_random};
-pub use sorted::{grouped_hashes, sorted_hashes};
+pub use sorted::sorted_hashes;
+pub(crate) use sorted::{IN_GROUP, grouped_hashes};

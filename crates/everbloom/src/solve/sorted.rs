@@ -5,6 +5,11 @@
 //! ([`grouped_hashes`]); another one leaves groups of a few hashes that are sorted by insertion
 //! ([`sorted_hashes`]): no comparison sort of all of them is as fast.
 
+use std::ops::Range;
+
+use crate::bulk::Cores;
+use crate::cells::Words;
+
 /// Most places that one round moves to, 2^11.
 const MOST_BITS: u32 = 11;
 /// Hashes that are left to a group, 2^3 on average.
@@ -13,11 +18,47 @@ const GROUP_BITS: u32 = 3;
 /// Groups that a system is built from, 2^9: then what one of them touches fits the second cache.
 const NEAR_BITS: u32 = 9;
 
-/// What `hash` makes of each of the `items`, in ascending order of the leading bits.
-pub fn grouped_hashes(items: &[u64], hash: impl Fn(u64) -> u64) -> Vec<u64> {
-    let mut grouped = vec![0; items.len()];
-    scatter(items, &mut grouped, hash, 0, NEAR_BITS, &mut Vec::new());
+/// The bits in which hashes of a group differ.
+pub(crate) const IN_GROUP: u64 = u64::MAX >> NEAR_BITS;
+
+/// What `hash` makes of each of the `items`, in ascending order of the leading bits, and within a group in
+/// the order of the items.
+pub(crate) fn grouped_hashes(
+    items: &[u64],
+    hash: impl Fn(u64) -> u64 + Sync,
+    cores: Cores,
+) -> Words {
+    let group = |items: &[u64]| {
+        let (mut grouped, mut ends) = (Words::zeroed(items.len()), Vec::new());
+        scatter(items, grouped.make_mut(), &hash, 0, NEAR_BITS, &mut ends);
+        (grouped, ends)
+    };
+    if cores == Cores::One {
+        return group(items).0;
+    }
+    let (one, other) = items.split_at(items.len() / 2);
+    let (one, other) = cores.both(|| group(one), || group(other));
+    // Each group is that of the one half and then that of the other.
+    let mut grouped = Words::zeroed(items.len());
+    let middle = one.1.len() / 2;
+    let (low, high) = grouped.make_mut().split_at_mut(one.1[middle - 1] + other.1[middle - 1]);
+    cores.both(
+        || join(low, [&one, &other], 0..middle),
+        || join(high, [&one, &other], middle..1 << NEAR_BITS),
+    );
     grouped
+}
+
+/// Puts the groups of a range together, from parts of which each has its own ends.
+fn join(mut to: &mut [u64], parts: [&(Words, Vec<usize>); 2], groups: Range<usize>) {
+    for group in groups {
+        for (hashes, ends) in parts {
+            let start = group.checked_sub(1).map_or(0, |before| ends[before]);
+            let (now, later) = to.split_at_mut(ends[group] - start);
+            now.copy_from_slice(&hashes[start..ends[group]]);
+            to = later;
+        }
+    }
 }
 
 /// What `hash` makes of each of the `items`, in ascending order and each once.
@@ -96,12 +137,13 @@ mod tests {
                 expected.sort_unstable();
                 expected.dedup();
                 assert_eq!(sorted_hashes(&items, mix64), expected, "{n} {different}");
-                let mut grouped = grouped_hashes(&items, mix64);
-                assert!(grouped.is_sorted_by_key(|hash| hash >> (64 - NEAR_BITS)));
+                let mut grouped = grouped_hashes(&items, mix64, Cores::One);
+                assert_eq!(grouped_hashes(&items, mix64, Cores::All), grouped, "{n} {different}");
+                assert!(grouped.is_sorted_by_key(|hash| hash & !IN_GROUP));
                 let mut all: Vec<u64> = items.iter().map(|i| mix64(*i)).collect();
                 all.sort_unstable();
-                grouped.sort_unstable();
-                assert_eq!(grouped, all, "{n} {different}");
+                grouped.make_mut().sort_unstable();
+                assert_eq!(grouped[..], all, "{n} {different}");
             }
         }
         // Hashes that are not spread at all.
