@@ -5,7 +5,7 @@ use std::hint::black_box;
 use cpu_time::ThreadTime;
 use everbloom::hash::{HashId, Hasher, mix64};
 
-use crate::measure::median;
+use crate::measure::{median, wall};
 
 /// Lines asked for ahead of their use; more did not help on any machine tried.
 const AHEAD: usize = 32;
@@ -45,6 +45,20 @@ fn prefetch(at: &u8) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;
+}
+
+/// Time that two threads take for arithmetic in registers, as a share of what one takes: a half on two cores,
+/// more where they are two threads of one core.
+pub fn two_threads() -> f64 {
+    let some = |n: u64| black_box((0..black_box(n)).fold(0, |sum, i| sum ^ mix64(i)));
+    let share = |_| {
+        let time = |threads: u64| {
+            let work = || some((1 << 23) / threads);
+            wall(|| std::thread::scope(|s| (0..threads).for_each(|_| drop(s.spawn(work)))))
+        };
+        time(2) / time(1)
+    };
+    median((0..2 * ROUNDS).map(share).collect())
 }
 
 /// Nanoseconds to hash a 64-bit integer.

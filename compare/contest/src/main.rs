@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             "random cache lines of {bytes} bytes, asked for ahead: {plain:.2} ns, with huge pages {huge:.2} ns"
         );
     }
+    println!("two threads take {:.2} of one's time for arithmetic", floor::two_threads());
     if cfg!(not(boost)) {
         println!("no C++ compiler when this was built: Boost.Bloom is left out");
     }

@@ -46,12 +46,19 @@ pub fn rounds(items: u64) -> usize {
     }
 }
 
-/// The keys of a round, and as many strangers: others in every round, so that rates are those of filters of
-/// the shape and not of one.
+/// Strangers asked for over and over again, if there are fewer members than that: so few that they come from
+/// the second cache, as the members of a small filter do, and so many that no predictor learns their answers.
+const STRANGERS: u64 = 100_000;
+
+/// Strangers that the rate is measured by.
+const RATE_OF: u64 = 1_000_000;
+
+/// The keys of a round, and strangers: others in every round, so that rates are those of filters of the shape
+/// and not of one.
 pub fn keys(items: u64, round: usize) -> (Vec<u64>, Vec<u64>) {
     let some = |from: u64, n: u64| (from..from + n).map(mix64).collect();
     let from = (round as u64) << 41;
-    (some(from, items), some(from + (1 << 40), items.clamp(1_000_000, QUERIES)))
+    (some(from, items), some(from + (1 << 40), items.clamp(RATE_OF, QUERIES)))
 }
 
 /// Runs all contestants, one after the other, round after round.
@@ -93,7 +100,9 @@ fn round(mut subject: Box<dyn Subject>, members: &[u64], strangers: &[u64]) -> R
     };
     let (hit, found) = ask(members);
     assert!(found == 1.0 || found > 0.9, "false negatives: {found}");
-    let (miss, rate) = ask(strangers);
+    let asked = strangers.len().min(members.len().max(STRANGERS as usize));
+    let (miss, _) = ask(&strangers[..asked]);
+    let rate = subject.count(strangers) as f64 / strangers.len() as f64;
     let bits_per_key = subject.bits() as f64 / members.len() as f64;
     Round { fill, hit, miss, rate, bits_per_key }
 }
@@ -117,6 +126,11 @@ fn medians(rounds: &[Round]) -> Round {
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// The least of some numbers.
+pub fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 /// The median quotient of numbers of the same rounds. Rounds are short beside the times in which this machine is

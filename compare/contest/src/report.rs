@@ -45,13 +45,14 @@ pub fn gate(lines: &[Line]) -> String {
     for line in lines {
         let _ = writeln!(
             out,
-            "{:<6} {:<52} {:<38} {:>10.4} / {:>10.4} = {:>6.3}, at most {:.2}",
+            "{:<6} {:<46} {:<37} {:>9.4} / {:>9.4} = {:>5.3} (best {:>5.3}), at most {:.2}",
             if line.kept() { "kept" } else { "MISSED" },
             line.what,
             line.peer,
             line.ours,
             line.theirs,
             line.ratio,
+            line.best,
             line.limit
         );
     }
@@ -77,7 +78,7 @@ pub fn json(results: &[Result], lines: &[Line]) -> Value {
         .map(|l| {
             json!({
                 "what": l.what, "peer": l.peer, "ours": l.ours, "theirs": l.theirs,
-                "ratio": l.ratio, "limit": l.limit, "kept": l.kept(),
+                "ratio": l.ratio, "best": l.best, "limit": l.limit, "kept": l.kept(),
             })
         })
         .collect();
