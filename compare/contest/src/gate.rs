@@ -18,6 +18,11 @@ pub struct Line {
     pub limit: f64,
 }
 
+pub const KEPT: &str = "kept";
+/// So little beyond the limit that the next run may be within.
+pub const CLOSE: &str = "CLOSE";
+pub const MISSED: &str = "MISSED";
+
 impl Line {
     /// A promise about times of the same rounds.
     fn of(what: String, peer: &str, ours: &[f64], theirs: &[f64], limit: f64) -> Self {
@@ -35,6 +40,15 @@ impl Line {
 
     pub fn kept(&self) -> bool {
         self.ratio <= self.limit
+    }
+
+    /// What came of it in a word.
+    pub fn word(&self) -> &'static str {
+        match self.ratio / self.limit {
+            share if share <= 1.0 => KEPT,
+            share if share <= 1.03 => CLOSE,
+            _ => MISSED,
+        }
     }
 }
 

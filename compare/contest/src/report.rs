@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::gate::{Line, size};
+use crate::gate::{CLOSE, KEPT, Line, MISSED, size};
 use crate::measure::Result;
 
 /// A table of all contestants of all cases, with ratios to the first.
@@ -46,7 +46,7 @@ pub fn gate(lines: &[Line]) -> String {
         let _ = writeln!(
             out,
             "{:<6} {:<46} {:<37} {:>9.4} / {:>9.4} = {:>5.3} (best {:>5.3}), at most {:.2}",
-            if line.kept() { "kept" } else { "MISSED" },
+            line.word(),
             line.what,
             line.peer,
             line.ours,
@@ -56,8 +56,13 @@ pub fn gate(lines: &[Line]) -> String {
             line.limit
         );
     }
-    let missed = lines.iter().filter(|line| !line.kept()).count();
-    let _ = writeln!(out, "\n{} promises, {missed} missed", lines.len());
+    let count = |word: &str| lines.iter().filter(|line| line.word() == word).count();
+    let [kept, close, missed] = [KEPT, CLOSE, MISSED].map(count);
+    let _ = writeln!(
+        out,
+        "\n{} promises: {kept} kept, {close} within 3 % of their limit, {missed} missed",
+        lines.len()
+    );
     out
 }
 

@@ -321,7 +321,8 @@ impl Ribbon {
         bits: u32,
         hasher: Hasher,
     ) -> Result<Self> {
-        let digests = keys.into_iter().map(|key| hasher.digest(&key).h1).collect();
+        let digests =
+            keys.into_iter().map(|key| hasher.digest_usually(HashId::Fold64, &key).h1).collect();
         let plan = Plan::Bumped { overload: OVERLOAD };
         let shape = Shape { plan, bits: Some(bits), room: MAX_CELLS, rate: None };
         Self::assemble(&shape, Head::new(hasher, BUMPED), digests)
