@@ -83,13 +83,13 @@ const WORTH_A_THREAD: usize = 50_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cores {
     One,
-    All,
+    Two,
 }
 
 impl Cores {
-    /// All of them, if there are so many keys that it pays.
+    /// Two, if there are so many keys that it pays.
     pub(crate) fn for_keys(keys: usize) -> Self {
-        if keys < 2 * WORTH_A_THREAD { Self::One } else { Self::All }
+        if keys < 2 * WORTH_A_THREAD { Self::One } else { Self::Two }
     }
 
     /// Does both, at the same time if there are cores for it.
