@@ -39,7 +39,7 @@ impl Line {
     }
 
     pub fn kept(&self) -> bool {
-        self.ratio <= self.limit
+        self.word() == KEPT
     }
 
     /// What came of it in a word.

@@ -140,3 +140,32 @@ fn load_halves(chunk: &mut Chunk, digests: &mut impl Source, n: u64) {
 }
 
 many!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the product is a hair before or behind a whole line, rounding would show.
+    #[test]
+    fn offsets_are_exact_at_the_edges_of_lines() {
+        if !has_avx512() {
+            return;
+        }
+        for n in [1, 2, 3, 1000, (1 << 20) + 7, (1 << 31) - 1, MOST_LINES] {
+            for i in 0..2000u64 {
+                let line = crate::hash::mix64(i) % n;
+                let edge = ((u128::from(line) << 64).div_ceil(u128::from(n))) as u64;
+                let h: [u64; 8] =
+                    std::array::from_fn(|j| edge.wrapping_add(j as u64).wrapping_sub(4));
+                // SAFETY: any bits are eight words.
+                let vector = unsafe { std::mem::transmute::<[u64; 8], __m512i>(h) };
+                // SAFETY: the instruction set is there.
+                let offsets = unsafe { line_offsets(vector, n) };
+                // SAFETY: any bits are eight words.
+                let offsets = unsafe { std::mem::transmute::<__m512i, [u64; 8]>(offsets) };
+                let expected = h.map(|h1| 64 * line_of(Digest { h1, h2: 0 }, n) as u64);
+                assert_eq!(offsets, expected, "{n} {line}");
+            }
+        }
+    }
+}
