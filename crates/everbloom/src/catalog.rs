@@ -2,8 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    compact, counting, decaying, deleting, grouping, growing, keyvalue, membership, probe,
-    reconciling, similarity, weighted,
+    compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
+    membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -18,16 +18,16 @@ pub static VARIANTS: &[&Variant] = &[
     &decaying::stable::VARIANT,
     &similarity::distance_sensitive::VARIANT,
     &reconciling::invertible::VARIANT,
-    &membership::generalized::VARIANT,
+    &hostile::generalized::VARIANT,
     &weighted::multi_class::VARIANT,
-    &membership::multistage::VARIANT,
-    &membership::bloom_paradox::VARIANT,
-    &membership::optihash::VARIANT,
+    &known::multistage::VARIANT,
+    &weighted::bloom_paradox::VARIANT,
+    &known::optihash::VARIANT,
     &membership::ancestors::VARIANT,
-    &membership::cross_checking::VARIANT,
-    &membership::complement::VARIANT,
-    &membership::yes_no::VARIANT,
-    &membership::retouched::VARIANT,
+    &known::cross_checking::VARIANT,
+    &known::complement::VARIANT,
+    &known::yes_no::VARIANT,
+    &known::retouched::VARIANT,
     &membership::two_choices::VARIANT,
     &membership::partitioned_hashing::VARIANT,
     &membership::best_of_n::VARIANT,
@@ -35,15 +35,15 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::variable_increment::VARIANT,
     &counting::fingerprint_counting::VARIANT,
     &counting::multi_partitioned::VARIANT,
-    &probe::double::VARIANT,
-    &probe::enhanced::VARIANT,
+    &membership::double_hashing::VARIANT,
+    &membership::enhanced_hashing::VARIANT,
     &counting::multiple_choice::VARIANT,
     &compact::perfect_hash::VARIANT,
     &compact::lower_bound::VARIANT,
     &membership::one_hash::VARIANT,
     &membership::bloom_g::VARIANT,
-    &membership::banked::VARIANT,
-    &membership::soft_error::VARIANT,
+    &hardware::banked::VARIANT,
+    &hardware::soft_error::VARIANT,
     &grouping::load_balanced::VARIANT,
     &grouping::combinatorial::VARIANT,
     &grouping::omass::VARIANT,
@@ -54,8 +54,8 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::compacted::VARIANT,
     &compact::memory_optimized::VARIANT,
     &compact::golomb::VARIANT,
-    &membership::pipelined::VARIANT,
-    &membership::adaptive::VARIANT,
+    &hardware::pipelined::VARIANT,
+    &hardware::adaptive::VARIANT,
     &counting::d_left::VARIANT,
     &counting::lfsr_counting::VARIANT,
     &counting::multilayer_counting::VARIANT,
@@ -67,3 +67,13 @@ pub static VARIANTS: &[&Variant] = &[
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
 ];
+
+/// The entry with this id.
+pub fn by_id(id: u16) -> Option<&'static Variant> {
+    VARIANTS.iter().copied().find(|v| v.id == id)
+}
+
+/// The entry with this slug.
+pub fn by_slug(slug: &str) -> Option<&'static Variant> {
+    VARIANTS.iter().copied().find(|v| v.slug == slug)
+}

@@ -1,4 +1,9 @@
-//! One error type: what kind of failure, and a sentence that names the cause and the remedy.
+//! One error type: what kind of failure, which field of the request it concerns, and a sentence that names
+//! the cause and the remedy.
+//!
+//! The library does not know by which words its caller gives a field: a builder says `.items(0)`, a command
+//! line `-n 0`. So sentences name fields in braces, `{memory}`. [`Error`]'s own `Display` leaves the
+//! braces out, and a front end puts its own word there with [`Error::render`].
 
 use std::{error, fmt, io};
 
@@ -19,7 +24,7 @@ pub enum Kind {
     },
     /// The bytes end before the length the header promises.
     Truncated,
-    /// A value exceeds the caller's [`Limits`](crate::codec::Limits).
+    /// A value exceeds the caller's [`Limits`](crate::Limits).
     LimitExceeded {
         /// The name of the limit.
         what: &'static str,
@@ -45,25 +50,38 @@ pub enum Kind {
     Undecodable,
     /// The variant or the form does not have this ability.
     Unsupported,
+    /// The system does not give so much memory.
+    OutOfMemory,
     /// The operating system refused.
     Io,
 }
 
-/// An error: its [`Kind`] and a sentence for people.
+/// An error: its [`Kind`], the field and value at fault where there is one, and a sentence for people.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
+    field: Option<Field>,
+    /// What it was about, outermost first: a file, a record.
+    places: Vec<String>,
+    /// Why, and what to do about it; names of fields stand in braces.
     message: String,
     source: Option<io::Error>,
+}
+
+/// The part of a request that an error is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Field {
+    name: String,
+    value: String,
 }
 
 /// The result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error of `kind`, explained by `message`.
+    /// An error of `kind`, explained by `message`; the names of fields stand in braces there.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None }
+        Self { kind, field: None, places: Vec::new(), message: message.into(), source: None }
     }
 
     /// What went wrong.
@@ -71,11 +89,62 @@ impl Error {
         self.kind
     }
 
+    /// The name of the field at fault, such as `items` or the name of a parameter.
+    pub fn field(&self) -> Option<&str> {
+        self.field.as_ref().map(|field| field.name.as_str())
+    }
+
+    /// The value that the field had.
+    pub fn value(&self) -> Option<&str> {
+        self.field.as_ref().map(|field| field.value.as_str())
+    }
+
+    /// The same error, said of a field and its value.
+    #[must_use]
+    pub fn of_field(mut self, name: impl Into<String>, value: impl fmt::Display) -> Self {
+        self.field = Some(Field { name: name.into(), value: value.to_string() });
+        self
+    }
+
     /// The same error, its sentence preceded by where it happened.
     #[must_use]
     pub fn context(mut self, place: impl fmt::Display) -> Self {
-        self.message = format!("{place}: {}", self.message);
+        self.places.insert(0, place.to_string());
         self
+    }
+
+    /// The sentence, with fields called what `name` calls them. A field that has a value comes as
+    /// `name(field, Some(value))`, one that is only mentioned as `name(field, None)`.
+    pub fn render(&self, name: impl Fn(&str, Option<&str>) -> String) -> String {
+        let mut out = String::new();
+        for place in &self.places {
+            out.push_str(place);
+            out.push_str(": ");
+        }
+        if let Some(Field { name: field, value }) = &self.field {
+            out.push_str(&name(field, Some(value)));
+            out.push_str(": ");
+        }
+        let mut rest = self.message.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            out.push_str(before);
+            match after.split_once('}') {
+                Some((field, after)) => {
+                    out.push_str(&name(field, None));
+                    rest = after;
+                }
+                None => {
+                    out.push('{');
+                    rest = after;
+                }
+            }
+        }
+        out.push_str(rest);
+        // The operating system's own sentence is not searched for braces.
+        if let Some(source) = &self.source {
+            out.push_str(&source.to_string());
+        }
+        out
     }
 
     pub(crate) fn corrupt(offset: u64, message: impl Into<String>) -> Self {
@@ -86,8 +155,21 @@ impl Error {
         Self::new(Kind::BadParameter, message)
     }
 
+    /// A field that has an impossible value.
+    pub(crate) fn setting(
+        field: impl Into<String>,
+        value: impl fmt::Display,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::parameter(message).of_field(field, value)
+    }
+
     pub(crate) fn record(message: impl Into<String>) -> Self {
         Self::new(Kind::BadRecord, message)
+    }
+
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unsupported, message)
     }
 
     pub(crate) fn incompatible(
@@ -104,7 +186,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.render(|field, value| match value {
+            Some(value) => format!("{field} = {value}"),
+            None => field.to_owned(),
+        }))
     }
 }
 
@@ -116,7 +201,7 @@ impl error::Error for Error {
 
 impl From<io::Error> for Error {
     fn from(e: io::Error) -> Self {
-        Self { kind: Kind::Io, message: e.to_string(), source: Some(e) }
+        Self { source: Some(e), ..Self::new(Kind::Io, String::new()) }
     }
 }
 

@@ -1,64 +1,83 @@
 //! Every Bloom filter, in one library.
 //!
+//! ```
+//! use everbloom::Bloom;
+//!
+//! let mut seen = Bloom::with_rate(1_000_000, 0.01)?;
+//! seen.insert("apple");
+//! assert!(seen.contains("apple"));
+//! assert!(!seen.contains("pear"));
+//! # Ok::<(), everbloom::Error>(())
+//! ```
+//!
 //! | I want to know | use |
 //! |---|---|
-//! | is this key in the set? | [`membership::Bloom`], shared between threads as [`membership::AtomicBloom`] |
-//! | … at one cache miss per key | [`membership::BlockedBloom`], shared between threads as [`membership::AtomicBlocked`] |
-//! | … with the bits of the Parquet specification | [`membership::SplitBlock`] |
+//! | is this key in the set? | [`Bloom`], shared between threads as [`membership::AtomicBloom`] |
+//! | … at one cache miss per key | [`BlockedBloom`], shared between threads as [`membership::AtomicBlocked`] |
+//! | … with the bits of the Parquet specification | [`SplitBlock`] |
 //! | … with rows that fill independently | [`membership::Split`] |
 //! | … at one memory access, or a few | [`membership::BloomG`] |
-//! | … with one slice of memory per hash | [`membership::PartitionedBloom`], in banks [`membership::Banked`], by one hash value [`membership::OneHash`] |
-//! | … in memory whose bits may flip | [`membership::SoftError`] |
-//! | … in a set that never changes, in few bits | [`compact::PerfectHash`]; how few there can be: [`theory::bound`] |
-//! | … in a filter that someone else may have filled | [`membership::Generalized`] |
+//! | … with one slice of memory per hash | [`membership::PartitionedBloom`], in banks [`hardware::Banked`], by one hash value [`membership::OneHash`] |
+//! | … in memory whose bits may flip | [`hardware::SoftError`] |
+//! | … in a set that never changes, fast or in the fewest bits | [`BinaryFuse`], [`Ribbon`], [`compact::PerfectHash`] |
+//! | … in a filter that someone else may have filled | [`hostile::Generalized`] |
 //! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
-//! | … and some non-members are known | [`membership::YesNo`], [`membership::Retouched`], [`membership::Optihash`], [`membership::Multistage`], [`membership::Complement`], [`membership::CrossChecking`] |
+//! | … and some non-members are known | [`known::YesNo`], [`known::Retouched`], [`known::Optihash`], [`known::Multistage`], [`known::Complement`], [`known::CrossChecking`] |
 //! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
-//! | … in a set that never changes, fast or in the fewest bits | [`compact::BinaryFuse`], [`compact::Ribbon`] |
 //! | … exactly, in a known universe | [`membership::Egh`] |
-//! | … and some keys are likelier than others | [`weighted::MultiClass`], [`membership::Paradox`] |
+//! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |
-//! | … and keys also leave | [`counting::Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
-//! | … and nobody knows how many will come | [`growing::Scalable`] |
+//! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
+//! | … and nobody knows how many keys will come | [`Scalable`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
-//! | was it in this endless stream lately? | [`decaying::Stable`] |
-//! | how often did it come? | [`counting::Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
+//! | was it in this endless stream lately? | [`Stable`] |
+//! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
-//! | what value does it have? | [`keyvalue::Bloomier`] |
-//! | what do two sets not share? | [`reconciling::Invertible`] |
+//! | what value does it have? | [`Bloomier`] |
+//! | what do two sets not share? | [`Invertible`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
-//! Every type has `with_rate(items, rate)` or the like, `insert` and `contains` over any
-//! [`Key`](hash::Key), and is a [`filter::Filter`]. Files are written by [`codec::save`] and opened by
-//! [`codec::Opener`]. Code that picks a variant at run time takes it from [`catalog::VARIANTS`]:
+//! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all
+//! its keys at once has `from_keys(keys, rate)`. `insert` and `contains` take any [`Key`]. Every type is a
+//! [`Filter`]. [`save`] writes a file, [`open`] and [`open_as`] read it, [`Opener`] maps it, or reads it under
+//! limits.
+//!
+//! Code that picks a variant at run time takes it from [`catalog::VARIANTS`]:
 //!
 //! ```
-//! use everbloom::filter::Record;
-//! use everbloom::plan::Goal;
-//! use everbloom::variant::Variant;
+//! use everbloom::{Goal, Record, catalog};
 //!
-//! let variant = Variant::by_slug("blocked").expect("in the list");
+//! let variant = catalog::by_slug("blocked").expect("in the list");
 //! let filter = variant.build_from(&Goal::new(1000, 0.01), &[Record::key(b"apple")])?;
 //! assert!(filter.contains(b"apple"));
-//! # Ok::<(), everbloom::error::Error>(())
+//! # Ok::<(), everbloom::Error>(())
 //! ```
+//!
+//! # Features
+//!
+//! | feature | default | what it brings |
+//! |---|---|---|
+//! | `mmap` | yes | files opened in place, and huge pages for large arrays |
 #![deny(unsafe_code)]
 
-mod bulk;
-pub mod catalog;
-pub mod cells;
-pub mod codec;
-pub mod error;
-pub mod filter;
-pub mod hash;
-pub mod plan;
-pub mod probe;
-pub mod sample;
-pub mod solve;
-pub mod structure;
-pub mod theory;
-pub mod variant;
+// Ground floor first: a module imports only what stands above it here. `xtask layers` checks it.
+mod cells;
+mod disk;
+mod error;
+mod filter;
+mod hash;
+mod memory;
+mod pages;
+mod parts;
+mod plan;
+mod probe;
+mod solve;
+mod state;
+mod sys;
+mod theory;
+mod threads;
+mod variant;
 
 pub mod compact;
 pub mod counting;
@@ -66,16 +85,93 @@ pub mod decaying;
 pub mod deleting;
 pub mod grouping;
 pub mod growing;
+pub mod hardware;
+pub mod hostile;
 pub mod keyvalue;
+pub mod known;
 pub mod membership;
 pub mod reconciling;
 pub mod similarity;
 pub mod weighted;
 
-/// The README's example, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+pub mod catalog;
+mod file;
+mod sample;
+
+pub use compact::{BinaryFuse, Ribbon};
+pub use counting::Counting;
+pub use decaying::Stable;
+pub use error::{Error, Kind, Result};
+pub use file::{Access, Inspection, Opener, open, open_as, save, to_bytes, write_to};
+pub use filter::{
+    Ability, Answer, Bound, Counted, Detail, Difference, EntryKind, Fact, FactValue, Facts, Filter,
+    Form, Head, MergeLaw, Number, Parts, Rates, Record, Seen, Setting, Touched, Value, Verdict,
+};
+pub use growing::Scalable;
+pub use hash::{HashId, Hasher, Key, SecretKey};
+pub use keyvalue::Bloomier;
+pub use membership::{BlockedBloom, Bloom, SplitBlock};
+pub use memory::use_global_allocator;
+pub use plan::{Expect, Goal, Load};
+pub use probe::instruction_set;
+pub use reconciling::Invertible;
+pub use state::{Limits, Memory};
+pub use variant::{Builder, Inputs, Source, Variant};
+
+/// What most programs use: `use everbloom::prelude::*;`.
+pub mod prelude {
+    pub use crate::filter::{Age, Count, Estimate, Filter, Fold, Insert, Intersect, List, Lookup};
+    pub use crate::filter::{Assign, Bulk, BulkInsert, Face, Merge, Reconcile, Remove};
+    pub use crate::{
+        Answer, BinaryFuse, BlockedBloom, Bloom, Bloomier, Counting, Error, Goal, Key, Opener,
+        Record, Result, Scalable, Seen, Verdict, open, open_as, save,
+    };
+}
+
+/// Mechanisms, for the other crates of this workspace alone: undocumented, and outside semantic versioning.
+#[doc(hidden)]
+pub mod internals {
+    /// Ranges, settings, abilities and what else the list says.
+    pub mod filter {
+        pub use crate::filter::*;
+    }
+    pub mod cells {
+        pub use crate::cells::*;
+    }
+    pub mod file {
+        pub use crate::file::*;
+    }
+    pub mod hash {
+        pub use crate::hash::*;
+    }
+    pub mod memory {
+        pub use crate::memory::*;
+    }
+    pub mod pages {
+        pub use crate::pages::*;
+    }
+    pub mod plan {
+        pub use crate::plan::*;
+    }
+    pub mod probe {
+        pub use crate::probe::*;
+    }
+    pub mod sample {
+        pub use crate::sample::*;
+    }
+    pub mod solve {
+        pub use crate::solve::*;
+    }
+    pub mod state {
+        pub use crate::state::*;
+    }
+    pub mod theory {
+        pub use crate::theory::*;
+    }
+    pub mod variant {
+        pub use crate::variant::*;
+    }
+}
 
 /// The examples of the pages, run as tests.
 #[cfg(doctest)]

@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::filter::{Filter, Record, Value};
+use crate::filter::{Filter, Input, KeyKind, Negatives, Record, Value, ValueKind};
 use crate::hash::{Generator, mix64};
 use crate::plan::Goal;
-use crate::structure::Inputs;
-use crate::variant::{Input, KeyKind, Negatives, ValueKind, Variant};
+use crate::variant::Inputs;
+use crate::variant::Variant;
 
 /// What the keys look like, where the input kind leaves a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +58,14 @@ impl Sample {
     pub fn records(&self) -> Vec<Record<'_>> {
         let starts = std::iter::once(&0).chain(&self.ends);
         let keys = starts.zip(&self.ends).map(|(&start, &end)| &self.bytes[start..end]);
-        keys.zip(&self.values).map(|(key, value)| Record { key, value: value.borrow() }).collect()
+        keys.zip(&self.values).map(|(key, value)| Record::key(key).with(value.borrow())).collect()
     }
 }
 
 /// Builds a filter from records, giving it known non-members where its variant makes use of them.
 ///
 /// Those are as many as the records and far from every range in use, so that measured rates are those
-/// of strangers the build did not know.
+/// of non-members that the build did not know.
 pub fn build(
     variant: &'static Variant,
     goal: &Goal,
@@ -116,6 +116,8 @@ fn push_key(out: &mut Vec<u8>, kind: KeyKind, style: Style, i: u64) {
                 format!("{}.{},{}.{}", x / 10, x % 10, y / 10, y % 10).as_bytes(),
             );
         }
+        KeyKind::Attributes => out.extend_from_slice(format!("{}\t{}", i % 97, i).as_bytes()),
+        KeyKind::Range => out.extend_from_slice(format!("{}..{}", 10 * i, 10 * i + 10).as_bytes()),
         KeyKind::Bytes => match style {
             // mix64 is a bijection, so different i stay different.
             Style::Random => out.extend_from_slice(&mix64(i).to_le_bytes()),
@@ -160,11 +162,18 @@ mod tests {
 
     #[test]
     fn every_kind_and_style_gives_distinct_keys() {
-        let kinds =
-            [KeyKind::Bytes, KeyKind::Integer, KeyKind::Vector, KeyKind::Sequence, KeyKind::Point];
+        let kinds = [
+            KeyKind::Bytes,
+            KeyKind::Integer,
+            KeyKind::Vector,
+            KeyKind::Sequence,
+            KeyKind::Point,
+            KeyKind::Attributes,
+            KeyKind::Range,
+        ];
         for key in kinds {
             for style in [Style::Random, Style::Sequential, Style::Short, Style::Words] {
-                let input = Input { key, value: ValueKind::None, negatives: Negatives::No };
+                let input = Input { key, ..Input::KEYS };
                 let sample = Sample::new(&input, style, 0..20_000);
                 let keys: HashSet<_> = sample.records().iter().map(|r| r.key.to_vec()).collect();
                 assert_eq!(keys.len(), 20_000, "{key:?} {style:?}");

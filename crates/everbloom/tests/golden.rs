@@ -6,13 +6,16 @@
 
 use std::path::PathBuf;
 
+use everbloom::Kind;
 use everbloom::catalog::VARIANTS;
-use everbloom::codec::{self, Opener};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter, Verdict};
-use everbloom::plan::Goal;
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::{EntryKind, Form, Variant};
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{EntryKind, Form};
+use everbloom::internals::filter::{Filter, Verdict};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::variant::Variant;
 
 const SIZES: [(&str, u64); 4] = [("empty", 0), ("one", 1), ("boundary", 64), ("overfull", 100)];
 const PLANNED: u64 = 64;
@@ -30,7 +33,7 @@ fn build(variant: &'static Variant, form: &Form, n: u64) -> Box<dyn Filter> {
 
 /// The numbers of the first non-members that pass, which depend on hash, probes and cells alike.
 fn first_false_positives(filter: &dyn Filter) -> Vec<u64> {
-    let strangers = Sample::new(&filter.variant().input, Style::Short, 1000..6000);
+    let strangers = Sample::new(&filter.facts().input, Style::Short, 1000..6000);
     let records = strangers.records();
     let passing = records.iter().zip(1000..).filter(|(record, _)| {
         filter.query(**record).is_ok_and(|answer| answer.verdict != Verdict::Absent)
@@ -86,7 +89,7 @@ fn older_files_answer_as_they_did() {
             continue;
         }
         let opened = Opener::new().open(&path).expect("an older file opens");
-        let members = Sample::new(&opened.variant().input, Style::Short, 0..opened.head().items);
+        let members = Sample::new(&opened.facts().input, Style::Short, 0..opened.head().items);
         for record in members.records() {
             assert!(opened.contains(record.key), "{}: a member is lost", path.display());
         }

@@ -4,14 +4,18 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use everbloom::Kind;
+use everbloom::Variant;
 use everbloom::catalog::VARIANTS;
-use everbloom::codec::{self, Limits, Opener};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::mix64;
-use everbloom::plan::Goal;
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::{EntryKind, Variant};
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::EntryKind;
+use everbloom::internals::filter::{Facts, Filter, Record};
+use everbloom::internals::hash::mix64;
+use everbloom::internals::plan::Goal;
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::state::Limits;
 
 /// Counts the bytes that are allocated at once.
 struct Counting;
@@ -129,7 +133,7 @@ fn findings_stay_mended() {
         let bytes = std::fs::read(entry.expect("an entry").path()).expect("a file");
         for bytes in [sealed(bytes.clone()), bytes] {
             if let Ok(mut filter) = Opener::new().decode(&bytes) {
-                let variant = filter.variant();
+                let variant = filter.facts();
                 exercise(variant, &mut filter);
             }
         }
@@ -164,20 +168,21 @@ fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Uses a filter that came out of hostile bytes in every way there is.
-fn exercise(variant: &Variant, filter: &mut Box<dyn Filter>) {
-    let sample = Sample::new(&variant.input, Style::Short, 0..4);
+fn exercise(facts: &Facts, filter: &mut Box<dyn Filter>) {
+    let sample = Sample::new(&facts.input, Style::Short, 0..4);
     let records: Vec<Record<'_>> = sample.records();
     let empty = Record::key(b"");
     for record in records.iter().copied().chain([empty]) {
         let _ = filter.query(record);
         let _ = filter.as_count().map(|c| c.count(record.key));
-        let _ = filter.as_lookup().map(|l| (l.get(record.key), l.set(record.key, b"1")));
+        let _ = filter.as_lookup().map(|l| l.get(record.key));
+        let _ = filter.as_assign().map(|a| a.set(record.key, b"1"));
     }
     let _ = (filter.fill(), filter.now(), filter.describe(), filter.memory(), filter.huge_pages());
     let twin =
         Opener::new().decode(&codec::to_bytes(&**filter)).expect("what was read can be read");
     let _ = filter.as_merge().map(|m| m.merge(&*twin));
-    let _ = filter.as_reconcile().map(|r| (r.decode(), r.estimate(), r.subtract(&*twin)));
+    let _ = filter.as_reconcile().map(|r| (r.decode(), r.estimate(), r.minus(&*twin).is_ok()));
     for record in records.iter().copied() {
         let _ = filter.as_insert().map(|i| i.insert(record));
         let _ = filter.as_remove().map(|r| r.remove(record));

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use everbloom::catalog::VARIANTS;
-use everbloom::codec::{self, Opener};
-use everbloom::filter::{Filter, Record, Verdict};
-use everbloom::plan::Goal;
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::{EntryKind, FalseNegatives, Form, Variant};
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{EntryKind, FalseNegatives, Form};
+use everbloom::internals::filter::{Filter, Record, Verdict};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::variant::Variant;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Words;
-use super::words::AtomicWords;
-use crate::codec::{Decoder, Encoder, Role, State};
+use super::Pairing;
 use crate::error::Result;
-use crate::probe::Pairing;
+use crate::memory::{AtomicWords, Words};
+use crate::state::{Decoder, Encoder, Role, State};
 
 /// `len` bits.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,9 +17,10 @@
 
 use std::ops::{Deref, DerefMut};
 
-use super::{Bits, Words};
-use crate::codec::{Decoder, Encoder, Role, State};
+use super::Bits;
 use crate::error::Result;
+use crate::memory::Words;
+use crate::state::{Decoder, Encoder, Role, State};
 
 /// A bit array whose file is the shorter the fewer, or the more, of its bits are set.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@
 //! sticking costs at most a false positive.
 
 use super::Packed;
-use crate::codec::{Decoder, Encoder, State};
 use crate::error::Result;
+use crate::state::{Decoder, Encoder, State};
 
 /// `len` saturating counters.
 #[derive(Clone, Debug, PartialEq)]

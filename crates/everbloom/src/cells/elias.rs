@@ -11,9 +11,8 @@
 
 use super::Rows;
 use super::rows::Row;
-use crate::codec::{Decoder, Encoder, State};
 use crate::error::Result;
-use crate::filter::MAX_ITEMS;
+use crate::state::{Decoder, Encoder, MAX_ITEMS, State};
 
 /// Counters per row.
 const ROW: u64 = 64;

@@ -16,8 +16,8 @@
 
 use super::rows::Row;
 use super::{Bits, Rows};
-use crate::codec::{Decoder, Encoder, State};
 use crate::error::Result;
+use crate::state::{Decoder, Encoder, State};
 
 /// Counters per row.
 const CHUNK: u64 = 512;

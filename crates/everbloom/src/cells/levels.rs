@@ -11,9 +11,9 @@
 //! it falls on, until the word is full. They are a function of the counts alone: bit j of level t + 1
 //! says whether the position of the j-th one of level t counts more than t.
 
-use super::Words;
-use crate::codec::{Decoder, Encoder, Role, State};
 use crate::error::Result;
+use crate::memory::Words;
+use crate::state::{Decoder, Encoder, Role, State};
 
 /// Bits a word may have.
 pub const LEVEL_WIDTHS: [u64; 6] = [16, 32, 64, 128, 256, 512];

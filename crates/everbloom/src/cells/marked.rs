@@ -11,8 +11,8 @@
 use std::marker::PhantomData;
 
 use super::{Counters, Packed};
-use crate::codec::{Decoder, Encoder, State};
 use crate::error::Result;
+use crate::state::{Decoder, Encoder, State};
 
 /// How marks come together.
 pub trait Join: Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static {

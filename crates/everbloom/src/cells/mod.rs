@@ -1,38 +1,32 @@
 //! What the indices point at: bits, counters, packed fields, sums.
 //!
-//! Every array is built on [`Words`], is checked when it is loaded, and is stored word for word, so
+//! Every array is built on [`Words`](crate::memory::Words), is checked when it is loaded, and is stored word for word, so
 //! that a file can be used in place.
 
 mod bits;
 mod coded;
 mod counters;
 mod elias;
-pub(crate) mod lanes;
 mod layers;
 mod levels;
 mod marked;
 mod packed;
-mod prefetch;
+mod pairing;
 mod rows;
-pub(crate) mod scattered;
 mod stream;
 mod sums;
-mod words;
 
 pub use bits::{AtomicBits, Bits};
 pub(crate) use bits::{has_mask, set_bit, set_mask};
 pub use coded::Coded;
 pub use counters::Counters;
 pub use elias::{Code, Elias};
-pub use lanes::instruction_set;
 pub use layers::Layers;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
 pub(crate) use packed::{Fields, View};
-pub(crate) use prefetch::prefetch;
+pub use pairing::Pairing;
 pub use rows::{Row, Rows};
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};
-pub(crate) use words::check_room;
-pub use words::{HUGE_FROM, Words};

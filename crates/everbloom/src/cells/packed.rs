@@ -1,8 +1,8 @@
 //! Fields of 1 to 64 bits, packed without gaps: fingerprint slots, values, xor cells.
 
-use super::Words;
-use crate::codec::{Decoder, Encoder, Role, State};
 use crate::error::Result;
+use crate::memory::Words;
+use crate::state::{Decoder, Encoder, Role, State};
 
 /// `len` unsigned fields of `width` bits.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,9 +17,10 @@
 
 use smallvec::SmallVec;
 
-use super::{Packed, Words};
-use crate::codec::{Decoder, Encoder, Role, State};
+use super::Packed;
 use crate::error::Result;
+use crate::memory::Words;
+use crate::state::{Decoder, Encoder, Role, State};
 
 /// Rows per region.
 const REGION: u64 = 128;

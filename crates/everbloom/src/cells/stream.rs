@@ -9,7 +9,8 @@
 //!
 //! A reader never leaves the bits that are there: past the last one it has `None` to say.
 
-use super::{Bits, Words};
+use super::Bits;
+use crate::memory::Words;
 
 /// Appends codes to a growing row of bits.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Cells that add: a signed count and two xor sums, as reconciling and key-value filters use them.
 
-use super::Words;
-use crate::codec::{Decoder, Encoder, Role, State};
 use crate::error::Result;
+use crate::memory::Words;
+use crate::state::{Decoder, Encoder, Role, State};
 
 /// One cell's sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

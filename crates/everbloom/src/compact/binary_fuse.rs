@@ -23,17 +23,13 @@
 mod geometry;
 mod peeling;
 
-use crate::bulk::{self, Cores};
-use crate::cells::{Fields, Packed, View, prefetch};
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Bulk, Fact, Filter, Head, Rates, Record, Touched, face, fact, real};
-use crate::hash::{Digest, Generator, HashId, Hasher, Key, fold};
-use crate::plan::{Expect, Load, MAX_CELLS, Request};
-use crate::structure::{Inputs, Ops, Structure};
-use crate::variant::{
-    Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::cells::{Fields, Packed, View};
+use crate::hash::{Generator, fold};
+use crate::memory::prefetch;
+use crate::plan::MAX_CELLS;
+use crate::threads::Cores;
+use crate::variant::many;
+use crate::variant::prelude::*;
 
 use super::perfect_hash::fingerprint_bits_for;
 pub use geometry::Geometry;
@@ -183,7 +179,8 @@ impl BinaryFuse {
         bits: u32,
         hasher: Hasher,
     ) -> Result<Self> {
-        let digest = |key| hasher.digest_usually(HashId::Quick64, &key).h1;
+        let hasher = hasher.or(Self::HASH);
+        let digest = |key| hasher.digest_usually(Self::HASH, &key).h1;
         let digests = keys.into_iter().map(digest).collect();
         Self::assemble(&Shape::three(bits), Head::new(hasher, THREE), digests, Cores::One)
     }
@@ -194,6 +191,7 @@ impl BinaryFuse {
         bits: u32,
         hasher: Hasher,
     ) -> Result<Self> {
+        let hasher = hasher.or(Self::HASH);
         let cores = Cores::for_keys(keys.len());
         let (one, other) = keys.split_at(keys.len() / 2);
         let digest = |key: &K| hasher.digest_usually(HashId::Quick64, key).h1;
@@ -285,7 +283,7 @@ impl BinaryFuse {
         I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
     {
         if self.cells.words().len() >= FETCH_FROM {
-            return bulk::contains_many(self, keys.into_iter());
+            return many::contains_many(self, keys.into_iter());
         }
         // One by one, but what the cells are is asked once.
         let (hasher, geometry, seed) = (&self.head.hasher, self.geometry, self.seed);
@@ -412,7 +410,7 @@ impl Shape {
     }
 }
 
-impl Structure for BinaryFuse {
+impl Plan for BinaryFuse {
     type Shape = Shape;
 
     const HASH: HashId = HashId::Quick64;
@@ -438,8 +436,10 @@ impl Structure for BinaryFuse {
         let bits = geometry.cells() * u64::from(r);
         Some(Expect::one_sided(false_positives(r, load.distinct), bits, None))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for BinaryFuse {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let mut words = Vec::new();
         inputs.records.digests(&head.hasher, &mut |digests| {
             words.extend(digests.iter().map(|digest| digest.h1));
@@ -449,9 +449,9 @@ impl Structure for BinaryFuse {
     }
 }
 
-impl Filter for BinaryFuse {
-    face!(Bulk);
+face!(BinaryFuse: Bulk);
 
+impl Filter for BinaryFuse {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -475,10 +475,6 @@ impl Filter for BinaryFuse {
             real("cells per key", self.cells.len() as f64 / self.head.items.max(1) as f64),
             fact("attempts", self.attempts),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.cells.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -525,40 +521,40 @@ fn arity_of(form: &str) -> u32 {
 const PARAM_BITS: Param = Param {
     name: "bits",
     range: Range::Integer(1, MAX_BITS as u64),
-    default: Setting::Planned,
+    default: Preset::Planned,
     help: "bits per fingerprint, r for a rate of 2^-r",
 };
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 55,
-    slug: "binary-fuse",
-    entry: "B4",
-    kind: EntryKind::Filter,
-    name: "Binary fuse filter",
-    paper: "T. M. Graf, D. Lemire, Binary fuse filters: fast and smaller than xor filters, ACM JEA 27, \
-            2022; E. Porat, An optimal Bloom filter replacement based on matrix solving, CSR 2009; \
-            M. Dietzfelbinger, R. Pagh, Succinct data structures for retrieval and approximate \
-            membership, ICALP 2008; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
-    family: "compact",
-    needs: &["membership", "static", "compact", "fast"],
-    input: Input::KEYS,
-    meaning: "items are the different keys read, whatever was planned; the rate is that of false \
-              positives, rounded down to a power of two",
-    forms: &[
-        Form { name: THREE, abilities: &[], false_negatives: FalseNegatives::Never },
-        Form { name: FOUR, abilities: &[], false_negatives: FalseNegatives::Never },
-    ],
-    params: &[PARAM_BITS],
-    build: Build::Collected,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<BinaryFuse>()),
+    facts: Facts {
+        id: 55,
+        slug: "binary-fuse",
+        entry: "B4",
+        name: "Binary fuse filter",
+        paper: "T. M. Graf, D. Lemire, Binary fuse filters: fast and smaller than xor filters, ACM JEA 27, \
+                2022; E. Porat, An optimal Bloom filter replacement based on matrix solving, CSR 2009; \
+                M. Dietzfelbinger, R. Pagh, Succinct data structures for retrieval and approximate \
+                membership, ICALP 2008; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
+        family: "compact",
+        needs: &["membership", "static", "compact", "fast"],
+        meaning: "items are the different keys read, whatever was planned; the rate is that of false \
+                  positives, rounded down to a power of two",
+        forms: &[
+            Form { name: THREE, abilities: &[], false_negatives: FalseNegatives::Never },
+            Form { name: FOUR, abilities: &[], false_negatives: FalseNegatives::Never },
+        ],
+        params: &[PARAM_BITS],
+        build: Build::Collected,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<BinaryFuse>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     fn filter(n: u64, bits: u32) -> BinaryFuse {
         BinaryFuse::from_keys(0..n, bits, Hasher::default()).unwrap()

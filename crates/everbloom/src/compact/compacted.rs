@@ -27,18 +27,13 @@
 //! smaller and loses nothing. At 1 % the one-sided form takes 12 bits a key and the lossy one 44 to miss
 //! 10 % of the members, where the standard filter takes 9.6. **Don't** where a missed member matters.
 
-use crate::cells::{Bits, Packed, check_room};
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Touched, face, fact, real};
-use crate::hash::{Key, mix64};
-use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, PARAM_M, Request, lowest};
+use crate::cells::{Bits, Packed};
+use crate::hash::mix64;
+use crate::memory::check_room;
+use crate::plan::{MAX_CELLS, lowest};
 use crate::probe::{Coincide, Probe, multiply_shift};
-use crate::structure::{Inputs, Ops, Structure};
 use crate::theory::tail::binomial_pmf;
-use crate::variant::{
-    Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A standard filter whose columns of bits were each replaced by an index.
 #[derive(Clone, Debug, PartialEq)]
@@ -233,7 +228,7 @@ pub struct Shape {
     width: u32,
 }
 
-impl Structure for Compacted {
+impl Plan for Compacted {
     type Shape = Shape;
 
     /// The least filter whose rate *after* compaction is the one asked for and that misses at most a share
@@ -317,8 +312,10 @@ impl Structure for Compacted {
             fill: Some((after, sd)),
         })
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for Compacted {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let Shape { flat, blocks, width } = *shape;
         check_room(flat.m)?;
         let (mut head, probe) = (head, Probe::over(flat.m, flat.k));
@@ -354,9 +351,9 @@ fn fullest(blocks: u32, k: u32, p: f64, fnr: f64) -> f64 {
     low
 }
 
-impl Filter for Compacted {
-    face!();
+face!(Compacted: );
 
+impl Filter for Compacted {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -383,10 +380,6 @@ impl Filter for Compacted {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.indices.huge()
-    }
-
     /// The indices of the key's columns.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let columns = self.indices.len();
@@ -408,50 +401,49 @@ const FNR: f64 = 0.1;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 44,
-    slug: "compacted",
-    entry: "I9",
-    kind: EntryKind::Filter,
-    name: "Compacted Bloom filter",
-    paper: "N. Mosharraf, A. P. Jayasumana, I. Ray, Compacted Bloom filter, IEEE Int. Conf. on \
-            Collaboration and Internet Computing (CIC), 2016",
-    family: "compact",
-    needs: &["membership", "compact", "static"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives after compaction",
-    forms: &[
-        Form {
-            name: LOSSY,
-            abilities: &[],
-            false_negatives: FalseNegatives::Possible(
-                "of several ones in a column, fewer than half, all but one are lost",
-            ),
-        },
-        Form { name: ONE_SIDED, abilities: &[], false_negatives: FalseNegatives::Never },
-    ],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "blocks",
-            range: Range::Integer(1, 254),
-            default: Setting::Planned,
-            help: "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
-        },
-        Param {
-            name: "index-bits",
-            range: Range::Integer(*WIDTHS.start() as u64, *WIDTHS.end() as u64),
-            default: Setting::Integer(3),
-            help: "m0, bits to an index",
-        },
-        Param {
-            name: "fnr",
-            range: Range::Real(1e-9, 1.0),
-            default: Setting::Real(FNR),
-            help: "share of members that may be missed",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Compacted>()),
+    facts: Facts {
+        id: 44,
+        slug: "compacted",
+        entry: "I9",
+        name: "Compacted Bloom filter",
+        paper: "N. Mosharraf, A. P. Jayasumana, I. Ray, Compacted Bloom filter, IEEE Int. Conf. on \
+                Collaboration and Internet Computing (CIC), 2016",
+        family: "compact",
+        needs: &["membership", "compact", "static"],
+        meaning: "items are keys, the rate is that of false positives after compaction",
+        forms: &[
+            Form {
+                name: LOSSY,
+                abilities: &[],
+                false_negatives: FalseNegatives::Possible(
+                    "of several ones in a column, fewer than half, all but one are lost",
+                ),
+            },
+            Form { name: ONE_SIDED, abilities: &[], false_negatives: FalseNegatives::Never },
+        ],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "blocks",
+                range: Range::Integer(1, 254),
+                default: Preset::Planned,
+                help: "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
+            },
+            Param {
+                name: "index-bits",
+                range: Range::Integer(*WIDTHS.start() as u64, *WIDTHS.end() as u64),
+                default: Preset::Integer(3),
+                help: "m0, bits to an index",
+            },
+            Param {
+                name: "fnr",
+                range: Range::Real(1e-9, 1.0),
+                default: Preset::Real(FNR),
+                help: "share of members that may be missed",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Compacted>(),
 };

@@ -21,31 +21,32 @@
 //! As m grows the rate falls towards ½^{z/n}, which would be the space lower bound; but that is a limit with
 //! a k below 1, never reached (S3 gives it as the rate).
 //!
-//! In memory this is a plain filter, as fast as any; its *file* is the code, and [`transmit`] and
-//! [`receive`] send one. How much memory may be spent to send less is `stretch`.
+//! In memory this is a plain filter, as fast as any; its *file* is the code: send
+//! [`to_bytes`](crate::to_bytes), and receive by an [`Opener`](crate::Opener) under the limits of a network. How much memory may be spent to send less is `stretch`.
 //!
 //! **Use it** where filters travel: caches that tell each other what they hold, sets shipped with a program.
 //! **Don't** where the memory of the receiver is what is short: the standard filter is smaller there.
-//!
-//! [`transmit`]: Compressed::transmit
-//! [`receive`]: Compressed::receive
 
 use crate::cells::Coded;
-use crate::codec::{Limits, Opener, state, to_bytes};
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, MAX_K, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in m bits, few of them set, whose file is entropy-coded.
+///
+/// ```
+/// use everbloom::compact::Compressed;
+/// use everbloom::{Limits, Opener, to_bytes};
+///
+/// let mut cache = Compressed::with_rate(1000, 0.001)?;
+/// cache.insert("index.html");
+/// let wire = to_bytes(&cache);
+/// let there: Compressed = Opener::new().limits(Limits::NETWORK).decode_as(&wire)?;
+/// assert!(there.contains("index.html"));
+/// assert_eq!(there, cache);
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compressed {
     head: Head,
@@ -142,35 +143,10 @@ fn widest(z: f64, most: f64, k: u32) -> f64 {
 }
 
 impl Compressed {
-    /// A filter for `items` keys at a rate of `fpr` that is sent in fewer bits than a standard one.
-    ///
-    /// ```
-    /// use everbloom::compact::Compressed;
-    ///
-    /// let mut cache = Compressed::with_rate(1000, 0.001)?;
-    /// cache.insert("index.html");
-    /// let wire = cache.transmit();
-    /// let there = Compressed::receive(&wire)?;
-    /// assert!(there.contains("index.html"));
-    /// assert_eq!(there, cache);
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` bits and `k` probes; both at least 1.
-    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let flat = Flat { m: m.max(1), k: k.max(1) };
         Self::empty(&Shape { flat, rate: None }, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Flat { m, k } = shape.flat;
-        let head = Head { fpr: shape.rate.or(head.fpr), ..head };
-        Self { head, probe: Probe::over(m, k), bits: Coded::new(m) }
     }
 
     /// Inserts a key.
@@ -187,17 +163,6 @@ impl Compressed {
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
-    }
-
-    /// The filter as it is sent: its file, checksums and all.
-    pub fn transmit(&self) -> Vec<u8> {
-        to_bytes(self)
-    }
-
-    /// A filter that was sent, at most 128 MiB of it, coded or not; larger and keyed ones are opened by an
-    /// [`Opener`] that allows them.
-    pub fn receive(bytes: &[u8]) -> Result<Self> {
-        Opener::new().limits(Limits::NETWORK).decode_as(bytes)
     }
 
     /// Number of bits in memory.
@@ -249,7 +214,7 @@ pub struct Shape {
     rate: Option<f64>,
 }
 
-impl Structure for Compressed {
+impl Plan for Compressed {
     type Shape = Shape;
 
     /// From a rate: the fewest bits sent, with at most `stretch` times the standard filter's memory. From
@@ -261,11 +226,11 @@ impl Structure for Compressed {
         let (items, room) = (request.goal_items(), request.goal_bits());
         if let Some(z) = request.real("transmit") {
             let n = items.ok_or_else(|| {
-                Error::parameter("--set transmit is in bits for each key, so it needs -n")
+                Error::parameter("{transmit} is in bits for each key, so it needs {items}")
             })?;
             if k_set.is_some() || request.integer(PARAM_M.name).is_some() {
                 return Err(Error::parameter(
-                    "--set transmit chooses m and k: leave them out, or leave out transmit",
+                    "{transmit} chooses m and k: leave them out, or leave out {transmit}",
                 ));
             }
             let held = room.map_or(f64::INFINITY, |room| room as f64 / n as f64);
@@ -306,9 +271,13 @@ impl Structure for Compressed {
         let (flat, n) = (shape.flat, load.distinct);
         Some(Expect::one_sided(flat.fpr(n), flat.m, Some(flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Compressed {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Flat { m, k } = shape.flat;
+        let head = Head { fpr: shape.rate.or(head.fpr), ..head };
+        Ok(Self { head, probe: Probe::over(m, k), bits: Coded::new(m) })
     }
 }
 
@@ -326,9 +295,10 @@ fn sized(n: u64, design: Design, room: Option<u64>) -> Result<Flat> {
     Ok(Flat { m: room.map_or(wanted as u64, |room| room.min(wanted as u64)), k: design.k })
 }
 
-impl Filter for Compressed {
-    face!(Insert, Merge);
+face!(Compressed: Insert, Merge);
+planned!(Compressed);
 
+impl Filter for Compressed {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -349,10 +319,6 @@ impl Filter for Compressed {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
         touched(&indices, |i| self.bits.get(i).into())
@@ -369,39 +335,34 @@ const STRETCH: f64 = 3.0;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 43,
-    slug: "compressed",
-    entry: "I8",
-    kind: EntryKind::Filter,
-    name: "Compressed Bloom filter",
-    paper: "M. Mitzenmacher, Compressed Bloom filters, IEEE/ACM Transactions on Networking 10(5), 2002",
-    family: "compact",
-    needs: &["membership", "merge", "compact"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives; memory is what the filter takes \
-              while in use, its file is shorter",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "transmit",
-            range: Range::Real(0.01, 10_000.0),
-            default: Setting::Planned,
-            help: "bits sent for each key; the rate follows",
-        },
-        Param {
-            name: "stretch",
-            range: Range::Real(1.0, 1e6),
-            default: Setting::Real(STRETCH),
-            help: "bits of memory for each bit that a standard filter would take, or that is sent",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Compressed>()),
+    facts: Facts {
+        id: 43,
+        slug: "compressed",
+        entry: "I8",
+        name: "Compressed Bloom filter",
+        paper: "M. Mitzenmacher, Compressed Bloom filters, IEEE/ACM Transactions on Networking 10(5), 2002",
+        family: "compact",
+        needs: &["membership", "merge", "compact"],
+        meaning: "items are keys, the rate is that of false positives; memory is what the filter takes \
+                  while in use, its file is shorter",
+        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "transmit",
+                range: Range::Real(0.01, 10_000.0),
+                default: Preset::Planned,
+                help: "bits sent for each key; the rate follows",
+            },
+            Param {
+                name: "stretch",
+                range: Range::Real(1.0, 1e6),
+                default: Preset::Real(STRETCH),
+                help: "bits of memory for each bit that a standard filter would take, or that is sent",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Compressed>(),
 };

@@ -24,17 +24,9 @@
 //! microsecond.
 
 use crate::cells::{BitReader, BitWriter, Bits, Packed, truncated};
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, face, fact, real};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Goal, Load, Request};
 use crate::probe::multiply_shift;
-use crate::structure::{Inputs, Ops, Structure, digests, planned};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set of numbers below F in the code of their gaps.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +96,7 @@ impl Golomb {
     /// ```
     pub fn of<K: Key>(keys: &[K], fpr: f64) -> Result<Self> {
         let goal = Goal::new((keys.len() as u64).max(1), fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        let (shape, head) = crate::variant::settle::<Self>(&goal)?;
         let digests = keys.iter().map(|key| head.hasher.digest(key));
         Ok(Self::code(&shape, head.clone(), digests.collect()))
     }
@@ -350,7 +342,7 @@ fn bits_sd(entries: f64, b: u64, range: u64) -> f64 {
     (entries * (q / ((1.0 - q) * (1.0 - q)) + 0.25)).sqrt() + 17.0
 }
 
-impl Structure for Golomb {
+impl Plan for Golomb {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -397,16 +389,18 @@ impl Structure for Golomb {
         let bits = shape.bits(n).0.round() as u64;
         Some(Expect::one_sided(fpr(range as f64, n), bits, None))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for Golomb {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let digests = digests(&head.hasher, inputs.records)?;
         Ok(Self::code(shape, head, digests))
     }
 }
 
-impl Filter for Golomb {
-    face!();
+face!(Golomb: );
 
+impl Filter for Golomb {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -432,10 +426,6 @@ impl Filter for Golomb {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.codes.huge()
-    }
-
     fn bits_sd(&self) -> f64 {
         bits_sd(self.entries as f64, self.parameter, self.range())
     }
@@ -452,47 +442,46 @@ const MAX_STEPS: u64 = 1 << 10;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 46,
-    slug: "golomb",
-    entry: "I18",
-    kind: EntryKind::Filter,
-    name: "Golomb-coded set",
-    paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, WEA, 2007",
-    family: "compact",
-    needs: &["membership", "compact", "static", "accurate"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[
-        Form { name: GOLOMB, abilities: &[], false_negatives: FalseNegatives::Never },
-        Form { name: RICE, abilities: &[], false_negatives: FalseNegatives::Never },
-    ],
-    params: &[
-        Param {
-            name: "N",
-            range: Range::Integer(2, 1 << 61),
-            default: Setting::Planned,
-            help: "numbers for each key, in place of the rate 1/N",
-        },
-        Param {
-            name: "b",
-            range: Range::Integer(1, 1 << 62),
-            default: Setting::Planned,
-            help: "Golomb's parameter",
-        },
-        Param {
-            name: "P",
-            range: Range::Integer(0, 62),
-            default: Setting::Planned,
-            help: "Rice's parameter, b = 2^P",
-        },
-        Param {
-            name: "interval",
-            range: Range::Integer(0, 1 << 32),
-            default: Setting::Integer(INTERVAL),
-            help: "entries to an entry of the index; 0 for no index",
-        },
-    ],
-    build: Build::Collected,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Golomb>()),
+    facts: Facts {
+        id: 46,
+        slug: "golomb",
+        entry: "I18",
+        name: "Golomb-coded set",
+        paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, WEA, 2007",
+        family: "compact",
+        needs: &["membership", "compact", "static", "accurate"],
+        forms: &[
+            Form { name: GOLOMB, abilities: &[], false_negatives: FalseNegatives::Never },
+            Form { name: RICE, abilities: &[], false_negatives: FalseNegatives::Never },
+        ],
+        params: &[
+            Param {
+                name: "N",
+                range: Range::Integer(2, 1 << 61),
+                default: Preset::Planned,
+                help: "numbers for each key, in place of the rate 1/N",
+            },
+            Param {
+                name: "b",
+                range: Range::Integer(1, 1 << 62),
+                default: Preset::Planned,
+                help: "Golomb's parameter",
+            },
+            Param {
+                name: "P",
+                range: Range::Integer(0, 62),
+                default: Preset::Planned,
+                help: "Rice's parameter, b = 2^P",
+            },
+            Param {
+                name: "interval",
+                range: Range::Integer(0, 1 << 32),
+                default: Preset::Integer(INTERVAL),
+                help: "entries to an entry of the index; 0 for no index",
+            },
+        ],
+        build: Build::Collected,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Golomb>(),
 };

@@ -19,9 +19,8 @@
 //! reports "times the bound" does so by [`bound::times_bound`]: plans from the rate they expect, filters
 //! from the rate and the bits they have ([`times_bound`]).
 
-use crate::filter::Filter;
 use crate::theory::bound;
-use crate::variant::{Build, EntryKind, Input, Variant};
+use crate::variant::prelude::*;
 
 /// How many times the bound a filter takes, by all its bits, the items in it and the rate it has now;
 /// what it leaves undecided passes too.
@@ -52,20 +51,18 @@ pub fn times_bound(filter: &dyn Filter) -> Option<f64> {
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 32,
-    slug: "lower-bound",
-    entry: "F7",
-    kind: EntryKind::Theory,
-    name: "Space lower bound",
-    paper: "L. Carter, R. Floyd, J. Gill, G. Markowsky, M. Wegman, Exact and approximate membership testers, \
-            STOC 1978",
-    family: "compact",
-    needs: &["membership", "compact"],
-    input: Input::KEYS,
-    meaning: "no filter without false negatives holds n keys at a rate of ε in fewer than n·log2(1/ε) bits",
-    forms: &[],
-    params: &[],
-    build: Build::Streaming,
-    reach: u64::MAX,
+    facts: Facts {
+        id: 32,
+        slug: "lower-bound",
+        entry: "F7",
+        kind: EntryKind::Theory,
+        name: "Space lower bound",
+        paper: "L. Carter, R. Floyd, J. Gill, G. Markowsky, M. Wegman, Exact and approximate membership testers, \
+                STOC 1978",
+        family: "compact",
+        needs: &["membership", "compact"],
+        meaning: "no filter without false negatives holds n keys at a rate of ε in fewer than n·log2(1/ε) bits",
+        ..Facts::TECHNIQUE
+    },
     ops: None,
 };

@@ -25,19 +25,10 @@
 //! [`cell`]: MemoryOptimized::cell
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::{Probe, multiply_shift};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in m bits, one of k candidates set for each key.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,18 +65,12 @@ impl MemoryOptimized {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(shape, head))
+        crate::variant::empty(&Goal::new(items, fpr))
     }
 
     /// A filter of `m` bits and `k` candidates; both at least 1.
-    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Self {
-        Self::empty(Flat { m: m.max(1), k: k.max(1) }, Head::new(hasher, FORM))
-    }
-
-    fn empty(Flat { m, k }: Flat, head: Head) -> Self {
-        Self { head, probe: Probe::over(m, k), bits: Bits::new(m) }
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
+        Self::empty(&Flat { m: m.max(1), k: k.max(1) }, Head::new(hasher, FORM))
     }
 
     /// The cell that is the key's own: h_{s(x)}(x), one of m.
@@ -150,7 +135,7 @@ impl MemoryOptimized {
 /// The salt of the hash that selects.
 const SELECTOR: u64 = 0x5E1E_C708;
 
-impl Structure for MemoryOptimized {
+impl Plan for MemoryOptimized {
     type Shape = Flat;
 
     fn plan(request: &Request<'_>) -> Result<Flat> {
@@ -176,15 +161,17 @@ impl Structure for MemoryOptimized {
         let fill = (theory::fill(m, n), theory::fill_sd(m, n));
         Some(Expect::one_sided(fpr(shape.m, load.distinct), shape.m, Some(fill)))
     }
+}
 
-    fn build(shape: &Flat, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(*shape, head), inputs)
+impl Stream for MemoryOptimized {
+    fn empty(&Flat { m, k }: &Flat, head: Head) -> Result<Self> {
+        Ok(Self { head, probe: Probe::over(m, k), bits: Bits::new(m) })
     }
 }
 
-impl Filter for MemoryOptimized {
-    face!(Insert, Merge);
+face!(MemoryOptimized: Insert, Merge);
 
+impl Filter for MemoryOptimized {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -201,10 +188,6 @@ impl Filter for MemoryOptimized {
         vec![fact("m", self.m()), fact("k", self.k())]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         touched(&[self.cell(key)], |i| self.bits.get(i).into())
     }
@@ -219,31 +202,25 @@ const CANDIDATES: u64 = 4;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 45,
-    slug: "memory-optimized",
-    entry: "I11",
-    kind: EntryKind::Filter,
-    name: "Memory-optimized Bloom filter",
-    paper: "M. Ahmadi, S. Wong, A memory-optimized Bloom filter using an additional hashing function, \
-            IEEE GLOBECOM, 2008",
-    family: "compact",
-    needs: &["membership", "merge", "fast"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        PARAM_M,
-        Param {
-            default: Setting::Integer(CANDIDATES),
-            help: "candidate cells of a key, of which one is used",
-            ..PARAM_K
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<MemoryOptimized>()),
+    facts: Facts {
+        id: 45,
+        slug: "memory-optimized",
+        entry: "I11",
+        name: "Memory-optimized Bloom filter",
+        paper: "M. Ahmadi, S. Wong, A memory-optimized Bloom filter using an additional hashing function, \
+                IEEE GLOBECOM, 2008",
+        family: "compact",
+        needs: &["membership", "merge", "fast"],
+        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+        params: &[
+            PARAM_M,
+            Param {
+                default: Preset::Integer(CANDIDATES),
+                help: "candidate cells of a key, of which one is used",
+                ..PARAM_K
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<MemoryOptimized>(),
 };

@@ -20,18 +20,10 @@
 //! or go, which nothing but a new build allows, or for rates above 2 %, where `bloom` is smaller.
 
 use crate::cells::Packed;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, MAX_ITEMS, Rates, Record, Touched, face, fact, real,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Load, MAX_CELLS, Request};
+use crate::plan::MAX_CELLS;
 use crate::solve::Mphf;
-use crate::structure::{Inputs, Ops, Structure, digests};
-use crate::variant::{
-    Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::state::MAX_ITEMS;
+use crate::variant::prelude::*;
 
 /// A fixed set as a table of fingerprints.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,7 +158,7 @@ impl Shape {
     }
 }
 
-impl Structure for PerfectHash {
+impl Plan for PerfectHash {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -189,16 +181,18 @@ impl Structure for PerfectHash {
         let fpr = if load.distinct == 0 { 0.0 } else { false_positives(j) };
         Some(Expect::one_sided(fpr, bits, None))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for PerfectHash {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let digests = digests(&head.hasher, inputs.records)?;
         Self::assemble(shape, head, digests)
     }
 }
 
-impl Filter for PerfectHash {
-    face!();
+face!(PerfectHash: );
 
+impl Filter for PerfectHash {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -222,10 +216,6 @@ impl Filter for PerfectHash {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.fingerprints.huge() || self.slots.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let looked = |index: u64| {
             let (value, agrees) = (self.fingerprints.get(index), self.contains(key));
@@ -240,35 +230,35 @@ const MAX_FINGERPRINT: u32 = 64;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 31,
-    slug: "perfect-hash",
-    entry: "F6",
-    kind: EntryKind::Filter,
-    name: "Perfect-hashing filter",
-    paper: "A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, Internet \
-            Mathematics 1(4), 2004, §2.2; F. C. Botelho, R. Pagh, N. Ziviani, Simple and space-efficient \
-            minimal perfect hash functions, WADS 2007",
-    family: "compact",
-    needs: &["membership", "static", "compact"],
-    input: Input::KEYS,
-    meaning: "items are the different keys read, whatever was planned; the rate is that of false \
-              positives, rounded down to a power of two",
-    forms: &[Form { name: FORM, abilities: &[], false_negatives: FalseNegatives::Never }],
-    params: &[Param {
-        name: "fingerprint-bits",
-        range: Range::Integer(1, MAX_FINGERPRINT as u64),
-        default: Setting::Planned,
-        help: "bits per fingerprint, j for a rate of 2^-j",
-    }],
-    build: Build::Collected,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<PerfectHash>()),
+    facts: Facts {
+        id: 31,
+        slug: "perfect-hash",
+        entry: "F6",
+        name: "Perfect-hashing filter",
+        paper: "A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, Internet \
+                Mathematics 1(4), 2004, §2.2; F. C. Botelho, R. Pagh, N. Ziviani, Simple and space-efficient \
+                minimal perfect hash functions, WADS 2007",
+        family: "compact",
+        needs: &["membership", "static", "compact"],
+        meaning: "items are the different keys read, whatever was planned; the rate is that of false \
+                  positives, rounded down to a power of two",
+        forms: &[Form { name: FORM, abilities: &[], false_negatives: FalseNegatives::Never }],
+        params: &[Param {
+            name: "fingerprint-bits",
+            range: Range::Integer(1, MAX_FINGERPRINT as u64),
+            default: Preset::Planned,
+            help: "bits per fingerprint, j for a rate of 2^-j",
+        }],
+        build: Build::Collected,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<PerfectHash>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     #[test]
     fn files_whose_parts_differ_are_refused() {

@@ -29,19 +29,14 @@
 //! **Use it** where a set never changes and bits are what counts. **Don't** where time is: `binary-fuse` takes
 //! an eighth more bits, and a fifth of the time.
 
-use crate::bulk;
-use crate::cells::{Bits, Packed, Words, prefetch};
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Bulk, Fact, Filter, Head, Rates, Record, face, fact, real};
-use crate::hash::{Digest, Generator, HashId, Hasher, Key, fold, mix64};
-use crate::plan::{Expect, Load, MAX_CELLS, Request};
+use crate::cells::{Bits, Packed};
+use crate::hash::{Generator, fold, mix64};
+use crate::memory::{Words, prefetch};
+use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
 use crate::solve::{Band, Row, WIDTH, sorted_hashes};
-use crate::structure::{Inputs, Ops, Structure};
-use crate::variant::{
-    Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::many;
+use crate::variant::prelude::*;
 
 use super::perfect_hash::fingerprint_bits_for;
 
@@ -321,9 +316,10 @@ impl Ribbon {
         bits: u32,
         hasher: Hasher,
     ) -> Result<Self> {
-        let digests =
-            keys.into_iter().map(|key| hasher.digest_usually(HashId::Fold64, &key).h1).collect();
-        let plan = Plan::Bumped { overload: OVERLOAD };
+        let hasher = hasher.or(Self::HASH);
+        let digest = |key| hasher.digest_usually(Self::HASH, &key).h1;
+        let digests = keys.into_iter().map(digest).collect();
+        let plan = Sizing::Bumped { overload: OVERLOAD };
         let shape = Shape { plan, bits: Some(bits), room: MAX_CELLS, rate: None };
         Self::assemble(&shape, Head::new(hasher, BUMPED), digests)
     }
@@ -336,7 +332,7 @@ impl Ribbon {
         let mut hashes = sorted_hashes(&keys, |digest| reseeded(digest, seed));
         let items = hashes.len() as u64;
         let r = shape.settle(items)?.bits;
-        if let Plan::Bumped { overload } = shape.plan {
+        if let Sizing::Bumped { overload } = shape.plan {
             while layers.len() < MAX_BUMPING && hashes.len() as u64 > FEW {
                 let Bumping { starts, band, thresholds, bumped } = bump(&hashes, r, overload);
                 layers.push(Layer::solved(seed, starts, thresholds, &band, r, || 0));
@@ -351,7 +347,7 @@ impl Ribbon {
         let mut spanned = 0.0;
         while !hashes.is_empty() {
             let slots = shape.plan.slots(hashes.len() as u64);
-            if matches!(shape.plan, Plan::Homogeneous { .. }) {
+            if matches!(shape.plan, Sizing::Homogeneous { .. }) {
                 let solved = band_of(&hashes, slots, |_| 0);
                 if let Some((band, starts)) = solved {
                     spanned = spanned_share(&band, starts, r, &mut seeds);
@@ -399,7 +395,7 @@ impl Ribbon {
     where
         I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
     {
-        bulk::contains_many(self, keys.into_iter())
+        many::contains_many(self, keys.into_iter())
     }
 
     #[inline]
@@ -459,20 +455,22 @@ impl Ribbon {
 
 /// How many slots there are.
 #[derive(Clone, Copy, Debug)]
-enum Plan {
+enum Sizing {
     Bumped { overload: f64 },
     Standard { per_key: Option<f64> },
     Homogeneous { per_key: Option<f64> },
 }
 
-impl Plan {
+impl Sizing {
     /// Slots of the layer that bumps nobody, for `n` keys.
     fn slots(&self, n: u64) -> u64 {
         let by_hand = |per_key: f64| (per_key * n as f64).ceil().max(WIDTH as f64) as u64;
         match *self {
-            Plan::Bumped { .. } => last_slots(n),
-            Plan::Standard { per_key } => per_key.map_or_else(|| standard_slots(n), by_hand),
-            Plan::Homogeneous { per_key } => per_key.map_or_else(|| homogeneous_slots(n), by_hand),
+            Sizing::Bumped { .. } => last_slots(n),
+            Sizing::Standard { per_key } => per_key.map_or_else(|| standard_slots(n), by_hand),
+            Sizing::Homogeneous { per_key } => {
+                per_key.map_or_else(|| homogeneous_slots(n), by_hand)
+            }
         }
     }
 }
@@ -480,7 +478,7 @@ impl Plan {
 /// What the goal says of the slots; their number comes with the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    plan: Plan,
+    plan: Sizing,
     /// Fingerprint bits by hand or from the rate; else as many as there is room for.
     bits: Option<u32>,
     room: u64,
@@ -499,7 +497,7 @@ impl Shape {
     fn sizes(&self, n: u64) -> (f64, f64, f64) {
         match self.plan {
             _ if n == 0 => (0.0, 0.0, 0.0),
-            Plan::Bumped { overload } => bumped_slots(n, overload),
+            Sizing::Bumped { overload } => bumped_slots(n, overload),
             plan => (64.0 * blocks(plan.slots(n)) as f64, 0.0, 0.0),
         }
     }
@@ -532,7 +530,7 @@ impl Shape {
     }
 }
 
-impl Structure for Ribbon {
+impl Plan for Ribbon {
     type Shape = Shape;
 
     const HASH: HashId = HashId::Fold64;
@@ -544,9 +542,9 @@ impl Structure for Ribbon {
         let rate = rate.or((room.is_none() && by_hand.is_none()).then(|| request.fpr()));
         let per_key = request.real("slots");
         let plan = match request.form() {
-            STANDARD => Plan::Standard { per_key },
-            HOMOGENEOUS => Plan::Homogeneous { per_key },
-            _ => Plan::Bumped { overload: request.real("overload").unwrap_or(OVERLOAD) },
+            STANDARD => Sizing::Standard { per_key },
+            HOMOGENEOUS => Sizing::Homogeneous { per_key },
+            _ => Sizing::Bumped { overload: request.real("overload").unwrap_or(OVERLOAD) },
         };
         // A homogeneous ribbon may let a quarter more pass, which is within the rate all the same.
         let margin = if request.form() == HOMOGENEOUS { 1.25 } else { 1.0 };
@@ -566,13 +564,16 @@ impl Structure for Ribbon {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let Settled { bits, cells } = shape.settle(load.distinct).ok()?;
         let rate = libm::exp2(-f64::from(bits));
-        let spanned = if matches!(shape.plan, Plan::Homogeneous { .. }) { rate / 4.0 } else { 0.0 };
+        let spanned =
+            if matches!(shape.plan, Sizing::Homogeneous { .. }) { rate / 4.0 } else { 0.0 };
         let members = if load.distinct == 0 { 0.0 } else { 1.0 };
         let fpr = members * (spanned + (1.0 - spanned) * rate);
         Some(Expect::one_sided(fpr, cells.round() as u64, None))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for Ribbon {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let mut words = Vec::new();
         inputs.records.digests(&head.hasher, &mut |digests| {
             words.extend(digests.iter().map(|digest| digest.h1));
@@ -581,9 +582,9 @@ impl Structure for Ribbon {
     }
 }
 
-impl Filter for Ribbon {
-    face!(Bulk);
+face!(Ribbon: Bulk);
 
+impl Filter for Ribbon {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -611,10 +612,6 @@ impl Filter for Ribbon {
             real("spanned", self.spanned),
             fact("attempts", self.attempts),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.layers.iter().any(|layer| layer.slots.huge())
     }
 
     fn bits_sd(&self) -> f64 {
@@ -665,54 +662,54 @@ const OVERLOAD: f64 = 1.05;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 56,
-    slug: "ribbon",
-    entry: "B4",
-    kind: EntryKind::Filter,
-    name: "Ribbon filter",
-    paper: "P. C. Dillinger, S. Walzer, Ribbon filter: practically smaller than Bloom and xor, 2021; \
-            P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, Fast succinct retrieval and \
-            approximate membership using ribbon, SEA 2022; E. Porat, An optimal Bloom filter replacement \
-            based on matrix solving, CSR 2009",
-    family: "compact",
-    needs: &["membership", "static", "compact", "accurate"],
-    input: Input::KEYS,
-    meaning: "items are the different keys read, whatever was planned; the rate is that of false \
-              positives, rounded down to a power of two",
-    forms: &[
-        Form { name: BUMPED, abilities: &[], false_negatives: FalseNegatives::Never },
-        Form { name: STANDARD, abilities: &[], false_negatives: FalseNegatives::Never },
-        Form { name: HOMOGENEOUS, abilities: &[], false_negatives: FalseNegatives::Never },
-    ],
-    params: &[
-        Param {
-            name: "bits",
-            range: Range::Integer(1, MAX_BITS as u64),
-            default: Setting::Planned,
-            help: "bits per fingerprint, r for a rate of 2^-r",
-        },
-        Param {
-            name: "overload",
-            range: Range::Real(1.0, 1.1),
-            default: Setting::Real(OVERLOAD),
-            help: "keys to a slot of a layer, in the form bumped",
-        },
-        Param {
-            name: "slots",
-            range: Range::Real(1.0, 4.0),
-            default: Setting::Planned,
-            help: "slots per key, in the forms standard and homogeneous",
-        },
-    ],
-    build: Build::Collected,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Ribbon>()),
+    facts: Facts {
+        id: 56,
+        slug: "ribbon",
+        entry: "B4",
+        name: "Ribbon filter",
+        paper: "P. C. Dillinger, S. Walzer, Ribbon filter: practically smaller than Bloom and xor, 2021; \
+                P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, Fast succinct retrieval and \
+                approximate membership using ribbon, SEA 2022; E. Porat, An optimal Bloom filter replacement \
+                based on matrix solving, CSR 2009",
+        family: "compact",
+        needs: &["membership", "static", "compact", "accurate"],
+        meaning: "items are the different keys read, whatever was planned; the rate is that of false \
+                  positives, rounded down to a power of two",
+        forms: &[
+            Form { name: BUMPED, abilities: &[], false_negatives: FalseNegatives::Never },
+            Form { name: STANDARD, abilities: &[], false_negatives: FalseNegatives::Never },
+            Form { name: HOMOGENEOUS, abilities: &[], false_negatives: FalseNegatives::Never },
+        ],
+        params: &[
+            Param {
+                name: "bits",
+                range: Range::Integer(1, MAX_BITS as u64),
+                default: Preset::Planned,
+                help: "bits per fingerprint, r for a rate of 2^-r",
+            },
+            Param {
+                name: "overload",
+                range: Range::Real(1.0, 1.1),
+                default: Preset::Real(OVERLOAD),
+                help: "keys to a slot of a layer, in the form bumped",
+            },
+            Param {
+                name: "slots",
+                range: Range::Real(1.0, 4.0),
+                default: Preset::Planned,
+                help: "slots per key, in the forms standard and homogeneous",
+            },
+        ],
+        build: Build::Collected,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Ribbon>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     fn filter(n: u64, bits: u32) -> Ribbon {
         Ribbon::from_keys(0..n, bits, Hasher::default()).unwrap()

@@ -22,25 +22,23 @@
 //! **Use it** for heavy flows and frequencies of keys that only come: `key TAB bytes` on the command line,
 //! 1 without a number. **Don't** when counts must go down again (`counting`, `spectral`).
 
-use super::tally;
 use crate::cells::Counters;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Seen, Touched, Value, face, fact,
-    keyed, touched,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::parts::tally;
 use crate::probe::{Coincide, Partitioned, Probe, Scheme};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, ValueKind,
-    Variant,
-};
+use crate::variant::prelude::*;
 
 /// Counts of keys in m counters that rise no further than they must.
+///
+/// ```
+/// let mut flows = everbloom::counting::Conservative::with_rate(1000, 0.01)?;
+/// flows.insert_times("10.0.0.1", 1500);
+/// flows.insert_times("10.0.0.1", 40);
+/// flows.insert("10.0.0.2");
+/// assert_eq!(flows.count("10.0.0.1"), 1540);
+/// assert!(flows.at_least("10.0.0.1", 1000) && !flows.at_least("10.0.0.2", 1000));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conservative {
     head: Head,
@@ -51,39 +49,16 @@ pub struct Conservative {
 state!(Conservative { head, probe, counters });
 
 impl Conservative {
-    /// A filter for `items` distinct keys of which strangers pass at a rate of `fpr`, with a stage of
-    /// 32-bit counters per hash.
-    ///
-    /// ```
-    /// let mut flows = everbloom::counting::Conservative::with_rate(1000, 0.01)?;
-    /// flows.insert_times("10.0.0.1", 1500);
-    /// flows.insert_times("10.0.0.1", 40);
-    /// flows.insert("10.0.0.2");
-    /// assert_eq!(flows.count("10.0.0.1"), 1540);
-    /// assert!(flows.at_least("10.0.0.1", 1000) && !flows.at_least("10.0.0.2", 1000));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `k` stages of `counters` counters of 32 bits each; both at least 1.
-    pub fn with_stages(counters: u64, k: u32, hasher: Hasher) -> Self {
+    pub fn with_stages(counters: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let probe = Probe::Partitioned(Partitioned::new(counters.max(1), k.max(1)));
         Self::empty(&Shape { probe, width: WIDTH }, Head::new(hasher, STAGES))
     }
 
     /// A filter of `m` counters of 32 bits that `k` hashes share; both at least 1.
-    pub fn shared(m: u64, k: u32, hasher: Hasher) -> Self {
+    pub fn shared(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let probe = Probe::over(m.max(1), k.max(1));
         Self::empty(&Shape { probe, width: WIDTH }, Head::new(hasher, SHARED))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let counters = Counters::new(shape.probe.m(), shape.width);
-        Self { head, probe: shape.probe, counters }
     }
 
     fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
@@ -146,7 +121,7 @@ pub struct Shape {
     width: u32,
 }
 
-impl Structure for Conservative {
+impl Plan for Conservative {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -184,19 +159,23 @@ impl Structure for Conservative {
         let fill = (theory::fill(stage, n), theory::fill_sd(stage, n) / k.sqrt());
         Some(Expect::one_sided(theory::fpr_partitioned(stage, n, k), bits, Some(fill)))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Conservative {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let counters = Counters::new(shape.probe.m(), shape.width);
+        Ok(Self { head, probe: shape.probe, counters })
     }
 }
 
-impl Filter for Conservative {
-    face!(Insert, Count);
+face!(Conservative: Insert, Count);
+planned!(Conservative);
 
+impl Filter for Conservative {
     /// The value beside the key is what it brought, as in a build, and does not matter here.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
-        Ok(Answer::of(count > 0).with(Detail::Count(count)))
+        Ok(Answer::of(count > 0).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -220,10 +199,6 @@ impl Filter for Conservative {
             fact("width", self.counters.width()),
             fact("saturated", self.counters.saturated()),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.counters.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -259,43 +234,43 @@ const fn form(name: &'static str) -> Form {
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 58,
-    slug: "conservative-update",
-    entry: "§7",
-    kind: EntryKind::Filter,
-    name: "Conservative update",
-    paper: "C. Estan, G. Varghese, New directions in traffic measurement and accounting, SIGCOMM 2002",
-    family: "counting",
-    needs: &["membership", "count"],
-    input: Input { value: ValueKind::Count, ..Input::KEYS },
-    meaning: "items are distinct keys to plan for, and records when counted; the rate is that of strangers \
-              that pass",
-    forms: &[form(STAGES), form(SHARED)],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "width",
-            range: Range::Integer(1, 64),
-            default: Setting::Integer(WIDTH as u64),
-            help: "bits per counter, which sticks at its maximum",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Conservative>()),
+    facts: Facts {
+        id: 58,
+        slug: "conservative-update",
+        entry: "§7",
+        name: "Conservative update",
+        paper: "C. Estan, G. Varghese, New directions in traffic measurement and accounting, SIGCOMM 2002",
+        family: "counting",
+        needs: &["membership", "count"],
+        input: Input { value: ValueKind::Count, ..Input::KEYS },
+        meaning: "items are distinct keys to plan for, and records when counted; the rate is that of strangers \
+                  that pass",
+        forms: &[form(STAGES), form(SHARED)],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "width",
+                range: Range::Integer(1, 64),
+                default: Preset::Integer(WIDTH as u64),
+                help: "bits per counter, which sticks at its maximum",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Conservative>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     #[test]
     fn files_whose_probes_are_of_another_form_are_refused() {
         for mut filter in [
-            Conservative::with_stages(20, 3, Hasher::default()),
-            Conservative::shared(60, 3, Hasher::default()),
+            Conservative::with_stages(20, 3, Hasher::default()).unwrap(),
+            Conservative::shared(60, 3, Hasher::default()).unwrap(),
         ] {
             filter.insert_times("flow", 1 << 31);
             let back: Conservative = Opener::new().decode_as(&to_bytes(&filter)).unwrap();

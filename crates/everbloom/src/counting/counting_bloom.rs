@@ -19,23 +19,21 @@
 //! from others and makes them false negatives; nothing in the filter can tell. **Don't** when keys only
 //! come (`bloom` is a quarter of the size) or when multiplicities must be exact.
 
-use super::tally::{self, Tally};
 use crate::cells::{Bits, Counters};
-use crate::codec::state;
-use crate::error::Result;
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    keyed, touched,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::parts::tally::{self, Tally};
 use crate::probe::{Coincide, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A multiset in m saturating counters with k probes per key.
+///
+/// ```
+/// let mut open = everbloom::counting::Counting::with_rate(1000, 0.01)?;
+/// open.insert("file");
+/// open.remove("file")?;
+/// assert!(!open.contains("file"));
+/// assert!(open.remove("file").is_err());
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counting {
     head: Head,
@@ -46,31 +44,10 @@ pub struct Counting {
 state!(Counting { head, probe, counters });
 
 impl Counting {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, with 4-bit counters.
-    ///
-    /// ```
-    /// let mut open = everbloom::counting::Counting::with_rate(1000, 0.01)?;
-    /// open.insert("file");
-    /// open.remove("file")?;
-    /// assert!(!open.contains("file"));
-    /// assert!(open.remove("file").is_err());
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` counters of `width` bits (1 to 16) and `k` probes.
-    pub fn with_shape(m: u64, k: u32, width: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, width: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape { flat: Flat { m: m.max(1), k: k.max(1) }, width: width.clamp(1, 16) };
         Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { flat: Flat { m, k }, width } = *shape;
-        Self { head, probe: Probe::over(m, k), counters: Counters::new(m, width) }
     }
 
     fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
@@ -155,7 +132,7 @@ pub struct Shape {
     width: u32,
 }
 
-impl Structure for Counting {
+impl Plan for Counting {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -169,18 +146,22 @@ impl Structure for Counting {
         let bits = flat.m * u64::from(*width);
         Some(Expect::one_sided(flat.fpr(n), bits, Some(flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Counting {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat: Flat { m, k }, width } = *shape;
+        Ok(Self { head, probe: Probe::over(m, k), counters: Counters::new(m, width) })
     }
 }
 
-impl Filter for Counting {
-    face!(Insert, Remove, Count, Merge);
+face!(Counting: Insert, Remove, Count, Merge);
+planned!(Counting);
 
+impl Filter for Counting {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
-        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(count)))
+        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -198,10 +179,6 @@ impl Filter for Counting {
             fact("width", self.counters.width()),
             fact("saturated", self.counters.saturated()),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.counters.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -232,32 +209,31 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 4,
-    slug: "counting",
-    entry: "C1",
-    kind: EntryKind::Filter,
-    name: "Counting Bloom filter",
-    paper: "L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache, SIGCOMM 1998 and IEEE/ACM ToN 8(3), 2000",
-    family: "counting",
-    needs: &["membership", "delete", "count", "merge"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "width",
-            range: Range::Integer(1, 16),
-            default: Setting::Integer(4),
-            help: "bits per counter",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Counting>()),
+    facts: Facts {
+        id: 4,
+        slug: "counting",
+        entry: "C1",
+        name: "Counting Bloom filter",
+        paper: "L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache, SIGCOMM 1998 and IEEE/ACM ToN 8(3), 2000",
+        family: "counting",
+        needs: &["membership", "delete", "count", "merge"],
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "width",
+                range: Range::Integer(1, 16),
+                default: Preset::Integer(4),
+                help: "bits per counter",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Counting>(),
 };

@@ -36,23 +36,20 @@
 use smallvec::SmallVec;
 
 use crate::cells::Packed;
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Rates, Record, Seen, Touched, face, fact, keyed,
-    real,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Goal, Load, Request};
 use crate::probe::multiply_shift;
 use crate::solve::least_loaded;
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A multiset of fingerprints in d tables of buckets.
+///
+/// ```
+/// let mut flows = everbloom::counting::DLeft::with_rate(1000, 0.001)?;
+/// flows.insert("10.0.0.1")?;
+/// flows.remove("10.0.0.1")?;
+/// assert!(!flows.contains("10.0.0.1"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DLeft {
     head: Head,
@@ -130,32 +127,12 @@ struct Place {
 type Places = SmallVec<[Place; 4]>;
 
 impl DLeft {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, in four tables.
-    ///
-    /// ```
-    /// let mut flows = everbloom::counting::DLeft::with_rate(1000, 0.001)?;
-    /// flows.insert("10.0.0.1")?;
-    /// flows.remove("10.0.0.1")?;
-    /// assert!(!flows.contains("10.0.0.1"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// The paper's filter: four tables of `buckets` buckets of eight cells, each a remainder of
     /// `remainder` bits (1 to 56) and a count of two.
     pub fn with_shape(buckets: u64, remainder: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape { d: 4, buckets, room: 8, remainder, count: 2 };
         shape.check().map_err(|_| beyond(&shape))?;
-        Ok(Self::empty(&shape, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let cells = Packed::new(shape.cells().unwrap_or(0), shape.remainder + shape.count);
-        Self { head, shape: *shape, cells }
+        Self::empty(&shape, Head::new(hasher, FORM))
     }
 
     /// The key's places, one per table.
@@ -309,7 +286,7 @@ fn beyond(shape: &Shape) -> Error {
     ))
 }
 
-impl Structure for DLeft {
+impl Plan for DLeft {
     type Shape = Shape;
 
     /// Buckets for the load, then remainders for the rate.
@@ -351,18 +328,22 @@ impl Structure for DLeft {
         let sd = share * bloom::fill_sd(range as f64, n as f64);
         Some(Expect::one_sided(fpr(range, n), shape.bits(), Some((mean, sd))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for DLeft {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let cells = Packed::new(shape.cells().unwrap_or(0), shape.remainder + shape.count);
+        Ok(Self { head, shape: *shape, cells })
     }
 }
 
-impl Filter for DLeft {
-    face!(Insert, Remove, Count);
+face!(DLeft: Insert, Remove, Count);
+planned!(DLeft);
 
+impl Filter for DLeft {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
-        Ok(Answer::of(count > 0).with(Detail::Count(count)))
+        Ok(Answer::of(count > 0).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -385,10 +366,6 @@ impl Filter for DLeft {
             fact("fullest", self.loads().max().unwrap_or(0)),
             real("load", self.used() as f64 / (buckets as f64 * f64::from(d))),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.cells.huge()
     }
 
     /// The d buckets, how many cells each uses, and whether it holds the key's fingerprint.
@@ -420,69 +397,68 @@ const MAX_RANGE: u64 = 1 << 60;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 49,
-    slug: "d-left",
-    entry: "I10",
-    kind: EntryKind::Filter,
-    name: "d-left counting Bloom filter (dlCBF)",
-    paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, An improved construction for \
-            counting Bloom filters, ESA 2006",
-    family: "counting",
-    needs: &["membership", "delete", "count", "compact"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Count],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[
-        Param {
-            name: "d",
-            range: Range::Integer(1, MAX_D as u64),
-            default: Setting::Integer(4),
-            help: "number of tables",
-        },
-        Param {
-            name: "buckets",
-            range: Range::Integer(1, 1 << 40),
-            default: Setting::Planned,
-            help: "buckets per table",
-        },
-        Param {
-            name: "cells",
-            range: Range::Integer(1, MAX_ROOM as u64),
-            default: Setting::Integer(8),
-            help: "cells per bucket",
-        },
-        Param {
-            name: "load",
-            range: Range::Real(0.01, MAX_ROOM as f64),
-            default: Setting::Planned,
-            help: "keys per bucket to plan for, by default three quarters of its cells",
-        },
-        Param {
-            name: "remainder",
-            range: Range::Integer(1, MAX_REMAINDER as u64),
-            default: Setting::Planned,
-            help: "bits of a fingerprint that a cell stores",
-        },
-        Param {
-            name: "count",
-            range: Range::Integer(2, 16),
-            default: Setting::Integer(2),
-            help: "bits of a cell's count",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<DLeft>()),
+    facts: Facts {
+        id: 49,
+        slug: "d-left",
+        entry: "I10",
+        name: "d-left counting Bloom filter (dlCBF)",
+        paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, An improved construction for \
+                counting Bloom filters, ESA 2006",
+        family: "counting",
+        needs: &["membership", "delete", "count", "compact"],
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Remove, Ability::Count],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[
+            Param {
+                name: "d",
+                range: Range::Integer(1, MAX_D as u64),
+                default: Preset::Integer(4),
+                help: "number of tables",
+            },
+            Param {
+                name: "buckets",
+                range: Range::Integer(1, 1 << 40),
+                default: Preset::Planned,
+                help: "buckets per table",
+            },
+            Param {
+                name: "cells",
+                range: Range::Integer(1, MAX_ROOM as u64),
+                default: Preset::Integer(8),
+                help: "cells per bucket",
+            },
+            Param {
+                name: "load",
+                range: Range::Real(0.01, MAX_ROOM as f64),
+                default: Preset::Planned,
+                help: "keys per bucket to plan for, by default three quarters of its cells",
+            },
+            Param {
+                name: "remainder",
+                range: Range::Integer(1, MAX_REMAINDER as u64),
+                default: Preset::Planned,
+                help: "bits of a fingerprint that a cell stores",
+            },
+            Param {
+                name: "count",
+                range: Range::Integer(2, 16),
+                default: Preset::Integer(2),
+                help: "bits of a cell's count",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<DLeft>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     #[test]
     fn multiplication_permutes_every_range() {

@@ -18,22 +18,12 @@
 //! **Use it** where keys come often and about equally often, and must be counted exactly and fast. **Don't**
 //! where a single key is hot: it alone widens all m counters. `spectral` gives each counter its own bits.
 
-use super::tally::{self, Tally};
 use crate::cells::Packed;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, MAX_ITEMS, Merge, MergeLaw, Rates, Record, Seen, Touched,
-    face, fact, keyed, touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::parts::tally::{self, Tally};
 use crate::probe::{Coincide, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::state::MAX_ITEMS;
 use crate::theory::counting::expected_saturated;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// m counters in two vectors, the second as wide as the largest counter needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,6 +150,13 @@ impl Tally for Vectors {
 }
 
 /// A multiset in m counters that never overflow.
+///
+/// ```
+/// let mut words = everbloom::counting::DynamicCount::with_rate(1000, 0.01)?;
+/// (0..500).for_each(|_| { words.insert("the"); });
+/// assert_eq!(words.count("the"), 500);
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DynamicCount {
     head: Head,
@@ -170,29 +167,10 @@ pub struct DynamicCount {
 state!(DynamicCount { head, probe, counters });
 
 impl DynamicCount {
-    /// A filter for `items` distinct keys at a false-positive rate of `fpr`.
-    ///
-    /// ```
-    /// let mut words = everbloom::counting::DynamicCount::with_rate(1000, 0.01)?;
-    /// (0..500).for_each(|_| { words.insert("the"); });
-    /// assert_eq!(words.count("the"), 500);
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` counters with `x` bits (1 to 16) before they overflow, and `k` probes.
-    pub fn with_shape(m: u64, k: u32, x: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, x: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape { flat: Flat { m: m.max(1), k: k.max(1) }, x: x.clamp(1, 16) };
         Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { flat: Flat { m, k }, x } = *shape;
-        Self { head, probe: Probe::over(m, k), counters: Vectors::new(m, x) }
     }
 
     /// Inserts a key, once more if it is there.
@@ -266,7 +244,7 @@ impl Shape {
     }
 }
 
-impl Structure for DynamicCount {
+impl Plan for DynamicCount {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -281,7 +259,7 @@ impl Structure for DynamicCount {
                 return f64::INFINITY;
             }
             let flat = Flat { m: (m.ceil() as u64).max(1), k };
-            let load = Load { items: (n as f64 * repeats) as u64, distinct: n };
+            let load = Load { items: (n as f64 * repeats) as u64, ..Load::items(n) };
             Shape { flat, x }.bits(&load) as f64
         };
         Ok(Shape { flat: Flat::plan_sized(request, bits)?, x })
@@ -292,18 +270,22 @@ impl Structure for DynamicCount {
         let fill = shape.flat.fill(n);
         Some(Expect::one_sided(shape.flat.fpr(n), shape.bits(load), Some(fill)))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for DynamicCount {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat: Flat { m, k }, x } = *shape;
+        Ok(Self { head, probe: Probe::over(m, k), counters: Vectors::new(m, x) })
     }
 }
 
-impl Filter for DynamicCount {
-    face!(Insert, Remove, Count, Merge);
+face!(DynamicCount: Insert, Remove, Count, Merge);
+planned!(DynamicCount);
 
+impl Filter for DynamicCount {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
-        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(count)))
+        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -322,10 +304,6 @@ impl Filter for DynamicCount {
             fact("y", self.counters.y()),
             fact("rebuilds", self.counters.rebuilds()),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.counters.base.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -361,52 +339,51 @@ const UNKNOWN_X: u32 = 2;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 53,
-    slug: "dynamic-count",
-    entry: "C4",
-    kind: EntryKind::Filter,
-    name: "Dynamic count filter (DCF)",
-    paper: "J. Aguilar-Saborit, P. Trancoso, V. Muntés-Mulero, J.-L. Larriba-Pey, Dynamic count filters, \
-            SIGMOD Record 35(1), 2006",
-    family: "counting",
-    needs: &["membership", "delete", "count", "merge"],
-    input: Input::KEYS,
-    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
-              that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "x",
-            range: Range::Integer(1, 16),
-            default: Setting::Planned,
-            help: "bits of a counter before it overflows; by default from the repeats, else 2",
-        },
-        Param {
-            name: "repeats",
-            range: Range::Real(1.0, 1e15),
-            default: Setting::Planned,
-            help: "how often a key comes on average, to choose x",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<DynamicCount>()),
+    facts: Facts {
+        id: 53,
+        slug: "dynamic-count",
+        entry: "C4",
+        name: "Dynamic count filter (DCF)",
+        paper: "J. Aguilar-Saborit, P. Trancoso, V. Muntés-Mulero, J.-L. Larriba-Pey, Dynamic count filters, \
+                SIGMOD Record 35(1), 2006",
+        family: "counting",
+        needs: &["membership", "delete", "count", "merge"],
+        meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
+                  that of false positives",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "x",
+                range: Range::Integer(1, 16),
+                default: Preset::Planned,
+                help: "bits of a counter before it overflows; by default from the repeats, else 2",
+            },
+            Param {
+                name: "repeats",
+                range: Range::Real(1.0, 1e15),
+                default: Preset::Planned,
+                help: "how often a key comes on average, to choose x",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<DynamicCount>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     #[test]
     fn files_whose_vectors_do_not_fit_are_refused() {
-        let mut filter = DynamicCount::with_shape(50, 3, 2, Hasher::default());
+        let mut filter = DynamicCount::with_shape(50, 3, 2, Hasher::default()).unwrap();
         (0..40).for_each(|_| {
             filter.insert("a");
         });

@@ -22,22 +22,22 @@
 //! from the same bits, but does not count.
 
 use crate::cells::{Mark, Marked, Xor};
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Coincide, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::counting::cell_pmf;
 use crate::theory::tail::poisson_pmf;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A multiset in m counters with fingerprints.
+///
+/// ```
+/// let mut open = everbloom::counting::FingerprintCounting::with_rate(1000, 0.001)?;
+/// open.insert("file");
+/// open.insert("file");
+/// assert_eq!(open.count("file"), 2);
+/// open.remove("file")?;
+/// assert!(open.contains("file"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FingerprintCounting {
     head: Head,
@@ -51,37 +51,21 @@ state!(FingerprintCounting { head, probe, cells });
 const FINGERPRINT: u64 = 0x16;
 
 impl FingerprintCounting {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, with 4-bit counters and fingerprints.
-    ///
-    /// ```
-    /// let mut open = everbloom::counting::FingerprintCounting::with_rate(1000, 0.001)?;
-    /// open.insert("file");
-    /// open.insert("file");
-    /// assert_eq!(open.count("file"), 2);
-    /// open.remove("file")?;
-    /// assert!(open.contains("file"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` cells and `k` probes, counters of `width` bits (1 to 16) and fingerprints of
     /// `fingerprint` bits (1 to 32).
-    pub fn with_shape(m: u64, k: u32, width: u32, fingerprint: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(
+        m: u64,
+        k: u32,
+        width: u32,
+        fingerprint: u32,
+        hasher: Hasher,
+    ) -> Result<Self> {
         let shape = Shape {
             flat: Flat { m: m.max(1), k: k.max(1) },
             width: width.clamp(1, 16),
             fingerprint: fingerprint.clamp(1, MAX_FINGERPRINT),
         };
         Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { flat: Flat { m, k }, width, fingerprint } = *shape;
-        Self { head, probe: Probe::over(m, k), cells: Marked::new(m, width, fingerprint) }
     }
 
     /// The key's fingerprint, in 0..2^a. (S3 prints 0..=2^a, one too many for a bits.)
@@ -198,7 +182,7 @@ pub struct Shape {
     fingerprint: u32,
 }
 
-impl Structure for FingerprintCounting {
+impl Plan for FingerprintCounting {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -217,18 +201,22 @@ impl Structure for FingerprintCounting {
         let fpr = fpr(flat.m, n, flat.k, fingerprint);
         Some(Expect::one_sided(fpr, bits, Some(flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for FingerprintCounting {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat: Flat { m, k }, width, fingerprint } = *shape;
+        Ok(Self { head, probe: Probe::over(m, k), cells: Marked::new(m, width, fingerprint) })
     }
 }
 
-impl Filter for FingerprintCounting {
-    face!(Insert, Remove, Count, Merge);
+face!(FingerprintCounting: Insert, Remove, Count, Merge);
+planned!(FingerprintCounting);
 
+impl Filter for FingerprintCounting {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
-        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(count)))
+        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -257,10 +245,6 @@ impl Filter for FingerprintCounting {
             fact("saturated", self.cells.counts().saturated()),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.cells.huge()
-    }
 }
 
 keyed!(FingerprintCounting: Insert, Remove, Count);
@@ -286,38 +270,37 @@ const MAX_FINGERPRINT: u32 = 32;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 26,
-    slug: "fingerprint-counting",
-    entry: "R16",
-    kind: EntryKind::Filter,
-    name: "Fingerprint counting Bloom filter (FP-CBF)",
-    paper: "S. Pontarelli, P. Reviriego, J. A. Maestro, Improving counting Bloom filter performance with fingerprints, Information Processing Letters 116(4), 2016",
-    family: "counting",
-    needs: &["membership", "delete", "count", "merge", "accurate"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "width",
-            range: Range::Integer(1, 16),
-            default: Setting::Integer(4),
-            help: "bits per counter",
-        },
-        Param {
-            name: "fingerprint",
-            range: Range::Integer(1, MAX_FINGERPRINT as u64),
-            default: Setting::Integer(4),
-            help: "bits per fingerprint",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<FingerprintCounting>()),
+    facts: Facts {
+        id: 26,
+        slug: "fingerprint-counting",
+        entry: "R16",
+        name: "Fingerprint counting Bloom filter (FP-CBF)",
+        paper: "S. Pontarelli, P. Reviriego, J. A. Maestro, Improving counting Bloom filter performance with fingerprints, Information Processing Letters 116(4), 2016",
+        family: "counting",
+        needs: &["membership", "delete", "count", "merge", "accurate"],
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "width",
+                range: Range::Integer(1, 16),
+                default: Preset::Integer(4),
+                help: "bits per counter",
+            },
+            Param {
+                name: "fingerprint",
+                range: Range::Integer(1, MAX_FINGERPRINT as u64),
+                default: Preset::Integer(4),
+                help: "bits per fingerprint",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<FingerprintCounting>(),
 };

@@ -22,21 +22,10 @@
 
 use std::sync::OnceLock;
 
-use super::tally::{self, Tally};
 use crate::cells::{Bits, Packed};
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    keyed, touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::parts::tally::{self, Tally};
 use crate::probe::{Coincide, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// An up/down shift register of 2 to 16 bits with the feedback that gives it the longest period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,6 +218,15 @@ impl Tally for Registers {
 }
 
 /// A multiset in m shift registers with k probes per key.
+///
+/// ```
+/// let mut lines = everbloom::counting::LfsrCounting::with_rate(1000, 0.01)?;
+/// lines.insert(&0x7f00u64);
+/// assert!(lines.contains(&0x7f00u64));
+/// lines.remove(&0x7f00u64)?;
+/// assert!(!lines.contains(&0x7f00u64));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LfsrCounting {
     head: Head,
@@ -239,31 +237,10 @@ pub struct LfsrCounting {
 state!(LfsrCounting { head, probe, registers });
 
 impl LfsrCounting {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, with 4-bit registers.
-    ///
-    /// ```
-    /// let mut lines = everbloom::counting::LfsrCounting::with_rate(1000, 0.01)?;
-    /// lines.insert(&0x7f00u64);
-    /// assert!(lines.contains(&0x7f00u64));
-    /// lines.remove(&0x7f00u64)?;
-    /// assert!(!lines.contains(&0x7f00u64));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` registers of `width` bits (2 to 16) and `k` probes.
-    pub fn with_shape(m: u64, k: u32, width: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, width: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape { flat: Flat { m: m.max(1), k: k.max(1) }, width: width.clamp(2, 16) };
         Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { flat: Flat { m, k }, width } = *shape;
-        Self { head, probe: Probe::over(m, k), registers: Registers::new(m, width) }
     }
 
     /// Inserts a key, once more if it is there: k registers go a step forwards.
@@ -315,7 +292,7 @@ pub struct Shape {
     width: u32,
 }
 
-impl Structure for LfsrCounting {
+impl Plan for LfsrCounting {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -329,18 +306,22 @@ impl Structure for LfsrCounting {
         let bits = flat.m * u64::from(width + 1);
         Some(Expect::one_sided(flat.fpr(n), bits, Some(flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for LfsrCounting {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat: Flat { m, k }, width } = *shape;
+        Ok(Self { head, probe: Probe::over(m, k), registers: Registers::new(m, width) })
     }
 }
 
-impl Filter for LfsrCounting {
-    face!(Insert, Remove, Count, Merge);
+face!(LfsrCounting: Insert, Remove, Count, Merge);
+planned!(LfsrCounting);
 
+impl Filter for LfsrCounting {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
-        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(count)))
+        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -360,10 +341,6 @@ impl Filter for LfsrCounting {
             fact("largest count", register.max()),
             fact("stuck", self.registers.stuck()),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.registers.states.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -401,33 +378,32 @@ const WIDTHS: std::ops::RangeInclusive<u32> = 2..=16;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 50,
-    slug: "lfsr-counting",
-    entry: "I16",
-    kind: EntryKind::Filter,
-    name: "LFSR counting Bloom filter (L-CBF)",
-    paper: "E. Safi, A. Moshovos, A. Veneris, L-CBF: a low-power, fast counting Bloom filter architecture, \
-            IEEE Transactions on VLSI Systems 16(6), 2008",
-    family: "counting",
-    needs: &["membership", "delete", "count", "merge", "parallel"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "width",
-            range: Range::Integer(2, 16),
-            default: Setting::Integer(4),
-            help: "bits per register, beside the flag",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<LfsrCounting>()),
+    facts: Facts {
+        id: 50,
+        slug: "lfsr-counting",
+        entry: "I16",
+        name: "LFSR counting Bloom filter (L-CBF)",
+        paper: "E. Safi, A. Moshovos, A. Veneris, L-CBF: a low-power, fast counting Bloom filter architecture, \
+                IEEE Transactions on VLSI Systems 16(6), 2008",
+        family: "counting",
+        needs: &["membership", "delete", "count", "merge", "parallel"],
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "width",
+                range: Range::Integer(2, 16),
+                default: Preset::Integer(4),
+                help: "bits per register, beside the flag",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<LfsrCounting>(),
 };

@@ -12,8 +12,6 @@ pub mod multiple_choice;
 pub mod spectral;
 pub mod variable_increment;
 
-mod tally;
-
 pub use conservative::Conservative;
 pub use counting_bloom::Counting;
 pub use d_left::DLeft;

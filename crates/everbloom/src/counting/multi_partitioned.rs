@@ -29,21 +29,20 @@
 use smallvec::SmallVec;
 
 use crate::cells::{Hierarchy, LEVEL_WIDTHS, Levels};
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{blocked as theory, tail};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set with removals, in words that count in levels.
+///
+/// ```
+/// let mut open = everbloom::counting::MultiPartitioned::with_rate(1000, 0.01)?;
+/// open.insert("file")?;
+/// open.remove("file")?;
+/// assert!(!open.contains("file"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultiPartitioned {
     head: Head,
@@ -61,29 +60,9 @@ const WORDS: u64 = 0x17;
 type Touched = SmallVec<[(u64, Hierarchy); 4]>;
 
 impl MultiPartitioned {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, in words of one cache line.
-    ///
-    /// ```
-    /// let mut open = everbloom::counting::MultiPartitioned::with_rate(1000, 0.01)?;
-    /// open.insert("file")?;
-    /// open.remove("file")?;
-    /// assert!(!open.contains("file"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of a shape made by hand.
-    pub fn with_shape(shape: Shape, hasher: Hasher) -> Self {
+    pub fn with_shape(shape: Shape, hasher: Hasher) -> Result<Self> {
         Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { l, w, b1, k, g } = *shape;
-        Self { head, k, g, levels: Levels::new(l, w, b1) }
     }
 
     /// The key's words and positions, one per hash.
@@ -303,7 +282,7 @@ pub fn n_max(n: u64, l: u64, overflow: f64) -> u64 {
     high
 }
 
-impl Structure for MultiPartitioned {
+impl Plan for MultiPartitioned {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -342,15 +321,19 @@ impl Structure for MultiPartitioned {
         let bits = shape.l * shape.w;
         Some(Expect::one_sided(shape.fpr(n), bits, Some((mean, variance.sqrt()))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for MultiPartitioned {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { l, w, b1, k, g } = *shape;
+        Ok(Self { head, k, g, levels: Levels::new(l, w, b1) })
     }
 }
 
-impl Filter for MultiPartitioned {
-    face!(Insert, Remove, Merge);
+face!(MultiPartitioned: Insert, Remove, Merge);
+planned!(MultiPartitioned);
 
+impl Filter for MultiPartitioned {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -379,10 +362,6 @@ impl Filter for MultiPartitioned {
             fact("g", self.g),
             fact("bits used in the fullest word", fullest),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.levels.huge()
     }
 }
 
@@ -436,49 +415,48 @@ const MAX_G: u32 = 8;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 27,
-    slug: "multi-partitioned-counting",
-    entry: "R17",
-    kind: EntryKind::Filter,
-    name: "Multi-partitioned counting Bloom filter (MPCBF)",
-    paper: "K. Huang, J. Zhang, D. Zhang, G. Xie, K. Salamatian, A. X. Liu, W. Li, A multi-partitioning approach to building fast and accurate counting Bloom filters, IPDPS 2013",
-    family: "counting",
-    needs: &["membership", "delete", "merge", "fast", "accurate"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Merge],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[
-        PARAM_K,
-        Param {
-            name: "w",
-            range: Range::Choice(&["16", "32", "64", "128", "256", "512"]),
-            default: Setting::Choice("512"),
-            help: "bits per word",
-        },
-        Param {
-            name: "l",
-            range: Range::Integer(1, 1 << 40),
-            default: Setting::Planned,
-            help: "number of words",
-        },
-        Param {
-            name: "g",
-            range: Range::Integer(1, MAX_G as u64),
-            default: Setting::Integer(1),
-            help: "words per key; k is a multiple of it",
-        },
-        Param {
-            name: "overflow",
-            range: Range::Real(1e-15, 1.0),
-            default: Setting::Real(1e-6),
-            help: "expected number of words that overflow; the paper's rule is 1",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<MultiPartitioned>()),
+    facts: Facts {
+        id: 27,
+        slug: "multi-partitioned-counting",
+        entry: "R17",
+        name: "Multi-partitioned counting Bloom filter (MPCBF)",
+        paper: "K. Huang, J. Zhang, D. Zhang, G. Xie, K. Salamatian, A. X. Liu, W. Li, A multi-partitioning approach to building fast and accurate counting Bloom filters, IPDPS 2013",
+        family: "counting",
+        needs: &["membership", "delete", "merge", "fast", "accurate"],
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Remove, Ability::Merge],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[
+            PARAM_K,
+            Param {
+                name: "w",
+                range: Range::Choice(&["16", "32", "64", "128", "256", "512"]),
+                default: Preset::Choice("512"),
+                help: "bits per word",
+            },
+            Param {
+                name: "l",
+                range: Range::Integer(1, 1 << 40),
+                default: Preset::Planned,
+                help: "number of words",
+            },
+            Param {
+                name: "g",
+                range: Range::Integer(1, MAX_G as u64),
+                default: Preset::Integer(1),
+                help: "words per key; k is a multiple of it",
+            },
+            Param {
+                name: "overflow",
+                range: Range::Real(1e-15, 1.0),
+                default: Preset::Real(1e-6),
+                help: "expected number of words that overflow; the paper's rule is 1",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<MultiPartitioned>(),
 };

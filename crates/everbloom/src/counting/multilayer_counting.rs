@@ -22,21 +22,21 @@
 //! keys that come thousands of times: a count of f takes f bits and as many steps to change;
 //! `dynamic-count` and `spectral` are made for that.
 
-use super::tally::{self, Tally};
 use crate::cells::Layers;
-use crate::codec::state;
-use crate::error::Result;
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, Touched, face, fact,
-    keyed, touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::parts::tally::{self, Tally};
 use crate::probe::{Coincide, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
-use crate::variant::{Ability, Build, EntryKind, FalseNegatives, Form, Input, Variant};
+use crate::variant::prelude::*;
 
 /// A multiset in m counters of as many bits as they need.
+///
+/// ```
+/// let mut open = everbloom::counting::MultilayerCounting::with_rate(1000, 0.01)?;
+/// (0..20).for_each(|_| { open.insert("file"); });
+/// assert_eq!(open.count("file"), 20);
+/// open.remove("file")?;
+/// assert_eq!(open.count("file"), 19);
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultilayerCounting {
     head: Head,
@@ -67,30 +67,10 @@ impl Tally for Layers {
 }
 
 impl MultilayerCounting {
-    /// A filter for `items` keys at a false-positive rate of `fpr`.
-    ///
-    /// ```
-    /// let mut open = everbloom::counting::MultilayerCounting::with_rate(1000, 0.01)?;
-    /// (0..20).for_each(|_| { open.insert("file"); });
-    /// assert_eq!(open.count("file"), 20);
-    /// open.remove("file")?;
-    /// assert_eq!(open.count("file"), 19);
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` counters and `k` probes.
-    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let flat = Flat { m: m.max(1), k: k.max(1) };
         Self::empty(&flat, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Flat, head: Head) -> Self {
-        Self { head, probe: Probe::over(shape.m, shape.k), layers: Layers::new(shape.m) }
     }
 
     /// Inserts a key, once more if it is there.
@@ -140,7 +120,7 @@ pub fn bits(m: u64, n: u64, k: u32) -> u64 {
     m.saturating_add(n.saturating_mul(k.into()))
 }
 
-impl Structure for MultilayerCounting {
+impl Plan for MultilayerCounting {
     type Shape = Flat;
 
     fn plan(request: &Request<'_>) -> Result<Flat> {
@@ -152,18 +132,21 @@ impl Structure for MultilayerCounting {
         let n = load.distinct;
         Some(Expect::one_sided(shape.fpr(n), bits, Some(shape.fill(n))))
     }
+}
 
-    fn build(shape: &Flat, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for MultilayerCounting {
+    fn empty(shape: &Flat, head: Head) -> Result<Self> {
+        Ok(Self { head, probe: Probe::over(shape.m, shape.k), layers: Layers::new(shape.m) })
     }
 }
 
-impl Filter for MultilayerCounting {
-    face!(Insert, Remove, Count, Merge);
+face!(MultilayerCounting: Insert, Remove, Count, Merge);
+planned!(MultilayerCounting);
 
+impl Filter for MultilayerCounting {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
-        Ok(Answer::of(count > 0).with(Detail::Count(count)))
+        Ok(Answer::of(count > 0).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -180,10 +163,6 @@ impl Filter for MultilayerCounting {
             fact("k", self.probe.k()),
             fact("layer bits", self.layers.bits()),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.layers.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -213,24 +192,23 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 51,
-    slug: "multilayer-counting",
-    entry: "C2",
-    kind: EntryKind::Filter,
-    name: "Multilayer compressed counting Bloom filter (ML-CCBF)",
-    paper: "D. Ficara, S. Giordano, G. Procissi, F. Vitucci, MultiLayer compressed counting Bloom filters, \
-            INFOCOM 2008",
-    family: "counting",
-    needs: &["membership", "delete", "count", "merge", "compact"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[PARAM_M, PARAM_K],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<MultilayerCounting>()),
+    facts: Facts {
+        id: 51,
+        slug: "multilayer-counting",
+        entry: "C2",
+        name: "Multilayer compressed counting Bloom filter (ML-CCBF)",
+        paper: "D. Ficara, S. Giordano, G. Procissi, F. Vitucci, MultiLayer compressed counting Bloom filters, \
+                INFOCOM 2008",
+        family: "counting",
+        needs: &["membership", "delete", "count", "merge", "compact"],
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[PARAM_M, PARAM_K],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<MultilayerCounting>(),
 };

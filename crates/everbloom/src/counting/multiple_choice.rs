@@ -22,10 +22,9 @@
 //! **Use it** wherever items go to buckets of limited room. **Don't** count on the maximum where keys
 //! also leave: the guarantee is for insertions, and whoever chooses the removals can undo it.
 
-use crate::error::{Error, Kind, Result};
-use crate::hash::{Digest, Generator, Hasher, Key};
+use crate::hash::Generator;
 use crate::solve::{Choices, Rule};
-use crate::variant::{Build, EntryKind, Input, Variant};
+use crate::variant::prelude::*;
 
 /// A hash table whose keys choose among d buckets. It holds the keys' 128-bit digests.
 ///
@@ -105,20 +104,17 @@ impl ChoiceTable {
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 30,
-    slug: "multiple-choice",
-    entry: "F5",
-    kind: EntryKind::Technique,
-    name: "Multiple-choice hashing: d choices and d-left",
-    paper: "Y. Azar, A. Broder, A. Karlin, E. Upfal, Balanced allocations, STOC 1994; \
-            B. Vöcking, How asymmetry helps load balancing, FOCS 1999",
-    family: "counting",
-    needs: &["membership", "compact"],
-    input: Input::KEYS,
-    meaning: "a rule for placing keys in buckets: the least loaded of d candidates takes the key",
-    forms: &[],
-    params: &[],
-    build: Build::Streaming,
-    reach: u64::MAX,
+    facts: Facts {
+        id: 30,
+        slug: "multiple-choice",
+        entry: "F5",
+        name: "Multiple-choice hashing: d choices and d-left",
+        paper: "Y. Azar, A. Broder, A. Karlin, E. Upfal, Balanced allocations, STOC 1994; \
+                B. Vöcking, How asymmetry helps load balancing, FOCS 1999",
+        family: "counting",
+        needs: &["membership", "compact"],
+        meaning: "a rule for placing keys in buckets: the least loaded of d candidates takes the key",
+        ..Facts::TECHNIQUE
+    },
     ops: None,
 };

@@ -30,22 +30,12 @@
 
 use std::cmp::Ordering;
 
-use super::tally::{self, Tally};
 use crate::cells::{Bits, Code, Elias};
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Remove, Seen, Touched,
-    Value, face, fact, keyed, text, touched,
-};
-use crate::hash::{Digest, Key};
-use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::parts::tally::{self, Tally};
+use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{counting::cell_pmf, mean_over, tail};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A multiset in m counters of as many bits as they need.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,19 +121,7 @@ impl Spectral {
 
     /// An empty filter of a goal, which may name form, code and sizes.
     pub fn planned(goal: &Goal) -> Result<Self> {
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { flat: Flat { m, k }, code, second } = *shape;
-        let moved = second.map(|Second { m, marker }| Moved {
-            probe: Probe::over(m, k),
-            counters: Elias::new(m, code),
-            marker_probe: Probe::over(marker, k),
-            marker: Bits::new(marker),
-        });
-        Self { head, probe: Probe::over(m, k), counters: Elias::new(m, code), moved }
+        crate::variant::empty(goal)
     }
 
     fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
@@ -347,7 +325,7 @@ impl Shape {
     }
 }
 
-impl Structure for Spectral {
+impl Plan for Spectral {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -366,15 +344,24 @@ impl Structure for Spectral {
         let bits = shape.bits(load).ceil() as u64;
         Some(Expect::one_sided(shape.flat.fpr(n), bits, Some(shape.flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Spectral {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat: Flat { m, k }, code, second } = *shape;
+        let moved = second.map(|Second { m, marker }| Moved {
+            probe: Probe::over(m, k),
+            counters: Elias::new(m, code),
+            marker_probe: Probe::over(marker, k),
+            marker: Bits::new(marker),
+        });
+        Ok(Self { head, probe: Probe::over(m, k), counters: Elias::new(m, code), moved })
     }
 }
 
-impl Filter for Spectral {
-    face!(Insert, Count);
+face!(Spectral: Insert, Remove, Count, Merge);
 
+impl Filter for Spectral {
     /// A count beside the key is a threshold: did it come at least so often?
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.count(record.key);
@@ -382,15 +369,7 @@ impl Filter for Spectral {
             Some(Value::Count(threshold)) => count >= threshold,
             _ => count > 0,
         };
-        Ok(Answer::of(present).with(Detail::Count(count)))
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        (self.head.form != MINIMUM_INCREASE).then_some(self as _)
-    }
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        (self.head.form == MINIMUM_SELECTION).then_some(self as _)
+        Ok(Answer::of(present).with(Detail::Count(Counted::about(count))))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -413,10 +392,6 @@ impl Filter for Spectral {
             facts.push(fact("marker", moved.marker.len()));
         }
         facts
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.counters.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -453,65 +428,60 @@ const MEMBERS_ONLY: FalseNegatives =
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 52,
-    slug: "spectral",
-    entry: "C3",
-    kind: EntryKind::Filter,
-    name: "Spectral Bloom filter",
-    paper: "S. Cohen, Y. Matias, Spectral Bloom filters, SIGMOD 2003",
-    family: "counting",
-    needs: &["membership", "delete", "count", "merge", "compact"],
-    input: Input::KEYS,
-    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
-              that of strangers that pass and, by minimum selection, of members counted too high",
-    forms: &[
-        Form {
-            name: MINIMUM_SELECTION,
-            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-            false_negatives: MEMBERS_ONLY,
-        },
-        Form {
-            name: MINIMUM_INCREASE,
-            abilities: &[Ability::Insert, Ability::Count],
-            false_negatives: FalseNegatives::Never,
-        },
-        Form {
-            name: RECURRING_MINIMUM,
-            abilities: &[Ability::Insert, Ability::Remove, Ability::Count],
-            false_negatives: MEMBERS_ONLY,
-        },
-    ],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "code",
-            range: Range::Choice(&["delta", "gamma"]),
-            default: Setting::Choice("delta"),
-            help: "Elias code of the counters: gamma is shorter below 16, delta above",
-        },
-        Param {
-            name: "second",
-            range: Range::Integer(1, MAX_CELLS),
-            default: Setting::Planned,
-            help: "counters of the second filter, for recurring minima; by default m/2",
-        },
-        Param {
-            name: "marker",
-            range: Range::Integer(1, MAX_CELLS),
-            default: Setting::Planned,
-            help: "bits that mark moved keys, for recurring minima; by default m",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Spectral>()),
+    facts: Facts {
+        id: 52,
+        slug: "spectral",
+        entry: "C3",
+        name: "Spectral Bloom filter",
+        paper: "S. Cohen, Y. Matias, Spectral Bloom filters, SIGMOD 2003",
+        family: "counting",
+        needs: &["membership", "delete", "count", "merge", "compact"],
+        meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
+                  that of strangers that pass and, by minimum selection, of members counted too high",
+        forms: &[
+            Form {
+                name: MINIMUM_SELECTION,
+                abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+                false_negatives: MEMBERS_ONLY,
+            },
+            Form::exact(MINIMUM_INCREASE, &[Ability::Insert, Ability::Count]),
+            Form {
+                name: RECURRING_MINIMUM,
+                abilities: &[Ability::Insert, Ability::Remove, Ability::Count],
+                false_negatives: MEMBERS_ONLY,
+            },
+        ],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "code",
+                range: Range::Choice(&["delta", "gamma"]),
+                default: Preset::Choice("delta"),
+                help: "Elias code of the counters: gamma is shorter below 16, delta above",
+            },
+            Param {
+                name: "second",
+                range: Range::Integer(1, MAX_CELLS),
+                default: Preset::Planned,
+                help: "counters of the second filter, for recurring minima; by default m/2",
+            },
+            Param {
+                name: "marker",
+                range: Range::Integer(1, MAX_CELLS),
+                default: Preset::Planned,
+                help: "bits that mark moved keys, for recurring minima; by default m",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Spectral>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     fn recurring() -> Spectral {
         let goal = Goal::default().set("form", RECURRING_MINIMUM).set("m", 1000).set("k", 5);
@@ -524,7 +494,7 @@ mod tests {
         let mut filter = Spectral::with_rate(10, 0.01).unwrap();
         filter.insert_times("key", u64::MAX);
         filter.insert_times("key", u64::MAX);
-        assert_eq!(filter.head.items, crate::filter::MAX_ITEMS);
+        assert_eq!(filter.head.items, crate::state::MAX_ITEMS);
         assert!(Opener::new().decode_as::<Spectral>(&to_bytes(&filter)).unwrap().contains("key"));
     }
 

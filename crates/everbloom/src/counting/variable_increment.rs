@@ -30,22 +30,21 @@
 //! over: ten increments of L = 4 fill a counter of six bits for ever, fifteen ones a plain one of four.
 
 use crate::cells::{Counters, Mark, Marked, Sum};
-use crate::codec::{Decoder, Encoder, State, state};
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed, text,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Coincide, Probe, multiply_shift};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::counting::cell_pmf;
 use crate::theory::tail::poisson_pmf;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set with removals, in m counters raised by increments that tell keys apart.
+///
+/// ```
+/// let mut open = everbloom::counting::VariableIncrement::with_rate(1000, 0.001)?;
+/// open.insert("file");
+/// open.remove("file")?;
+/// assert!(!open.contains("file"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariableIncrement {
     head: Head,
@@ -59,36 +58,11 @@ state!(VariableIncrement { head, probe, cells });
 const INCREMENTS: u64 = 0x15;
 
 impl VariableIncrement {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, in the form `dl` with L = 4.
-    ///
-    /// ```
-    /// let mut open = everbloom::counting::VariableIncrement::with_rate(1000, 0.001)?;
-    /// open.insert("file");
-    /// open.remove("file")?;
-    /// assert!(!open.contains("file"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` cells and `k` probes under a rule, with counters of the widths it suggests.
-    pub fn with_shape(m: u64, k: u32, rule: Rule, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, rule: Rule, hasher: Hasher) -> Result<Self> {
         let shape = Shape { flat: Flat { m: m.max(1), k: k.max(1) }, widths: rule.widths(), rule };
         let head = Head::new(hasher, shape.rule.form());
         Self::empty(&shape, head)
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Flat { m, k } = shape.flat;
-        let (counts, sums) = shape.widths;
-        let cells = match &shape.rule {
-            Rule::Least(l) => Cells::Sums(*l, Counters::new(m, sums)),
-            Rule::Sequence(s) => Cells::Pairs(s.clone(), Marked::new(m, counts, sums)),
-        };
-        Self { head, probe: Probe::over(m, k), cells }
     }
 
     /// The key's cells, each with the increment of the hash that points there.
@@ -478,7 +452,7 @@ impl Shape {
     }
 }
 
-impl Structure for VariableIncrement {
+impl Plan for VariableIncrement {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -504,15 +478,24 @@ impl Structure for VariableIncrement {
         let fpr = shape.rule.fpr(flat.m, n, flat.k);
         Some(Expect::one_sided(fpr, flat.m * shape.cell_bits(), Some(flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for VariableIncrement {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Flat { m, k } = shape.flat;
+        let (counts, sums) = shape.widths;
+        let cells = match &shape.rule {
+            Rule::Least(l) => Cells::Sums(*l, Counters::new(m, sums)),
+            Rule::Sequence(s) => Cells::Pairs(s.clone(), Marked::new(m, counts, sums)),
+        };
+        Ok(Self { head, probe: Probe::over(m, k), cells })
     }
 }
 
-impl Filter for VariableIncrement {
-    face!(Insert, Remove, Merge);
+face!(VariableIncrement: Insert, Remove, Merge);
+planned!(VariableIncrement);
 
+impl Filter for VariableIncrement {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -541,10 +524,6 @@ impl Filter for VariableIncrement {
             fact("width", sums),
             fact("saturated", self.cells.counters().saturated()),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.cells.counters().huge()
     }
 }
 
@@ -576,55 +555,54 @@ const WHILE: FalseNegatives =
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 25,
-    slug: "variable-increment",
-    entry: "R15",
-    kind: EntryKind::Filter,
-    name: "Variable-increment counting Bloom filter (VI-CBF)",
-    paper: "O. Rottenstreich, Y. Kanizo, I. Keslassy, The variable-increment counting Bloom filter, INFOCOM 2012",
-    family: "counting",
-    needs: &["membership", "delete", "merge", "accurate"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives",
-    forms: &[
-        Form { name: DL, abilities: ABILITIES, false_negatives: WHILE },
-        Form { name: BH, abilities: ABILITIES, false_negatives: WHILE },
-    ],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "L",
-            range: Range::Integer(1, MAX_L),
-            default: Setting::Integer(4),
-            help: "dl: increments from L to 2L-1",
-        },
-        Param {
-            name: "u",
-            range: Range::Integer(1, MAX_INCREMENTS as u64),
-            default: Setting::Integer(4),
-            help: "bh: number of increments",
-        },
-        Param {
-            name: "order",
-            range: Range::Integer(1, MAX_ORDER as u64),
-            default: Setting::Integer(3),
-            help: "bh: keys in a cell that are told apart",
-        },
-        Param {
-            name: "counts",
-            range: Range::Integer(1, 16),
-            default: Setting::Planned,
-            help: "bh: bits per count",
-        },
-        Param {
-            name: "width",
-            range: Range::Integer(1, 16),
-            default: Setting::Planned,
-            help: "bits per sum",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<VariableIncrement>()),
+    facts: Facts {
+        id: 25,
+        slug: "variable-increment",
+        entry: "R15",
+        name: "Variable-increment counting Bloom filter (VI-CBF)",
+        paper: "O. Rottenstreich, Y. Kanizo, I. Keslassy, The variable-increment counting Bloom filter, INFOCOM 2012",
+        family: "counting",
+        needs: &["membership", "delete", "merge", "accurate"],
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        forms: &[
+            Form { name: DL, abilities: ABILITIES, false_negatives: WHILE },
+            Form { name: BH, abilities: ABILITIES, false_negatives: WHILE },
+        ],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "L",
+                range: Range::Integer(1, MAX_L),
+                default: Preset::Integer(4),
+                help: "dl: increments from L to 2L-1",
+            },
+            Param {
+                name: "u",
+                range: Range::Integer(1, MAX_INCREMENTS as u64),
+                default: Preset::Integer(4),
+                help: "bh: number of increments",
+            },
+            Param {
+                name: "order",
+                range: Range::Integer(1, MAX_ORDER as u64),
+                default: Preset::Integer(3),
+                help: "bh: keys in a cell that are told apart",
+            },
+            Param {
+                name: "counts",
+                range: Range::Integer(1, 16),
+                default: Preset::Planned,
+                help: "bh: bits per count",
+            },
+            Param {
+                name: "width",
+                range: Range::Integer(1, 16),
+                default: Preset::Planned,
+                help: "bits per sum",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<VariableIncrement>(),
 };

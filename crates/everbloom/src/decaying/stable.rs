@@ -40,19 +40,11 @@
 use std::cell::Cell;
 
 use crate::cells::Packed;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Age, Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, real, touched,
-};
-use crate::hash::{Generator, Hasher, Key};
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::hash::Generator;
+use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{mean_over, tail};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// The recent part of a stream, in m cells that count down.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,9 +73,7 @@ impl Stable {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn with_rate(window: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(window, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
+        crate::variant::empty(&Goal::new(window, fpr))
     }
 
     /// A filter of `m` cells of `max_bits` bits (1 to 8), `k` probes (below m) and `decrements` cells
@@ -97,23 +87,7 @@ impl Stable {
     ) -> Result<Self> {
         let shape = Shape { m, k, max_bits, decrements, fnr: None };
         shape.check()?;
-        Ok(Self::empty(&shape, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { m, k, max_bits, decrements, fnr } = *shape;
-        // Another seed is another filter in every respect; two builds of one seed are equal.
-        let generator = Generator::new(head.hasher.seed() ^ 0x5354_4142_4C45_0001);
-        // Decrements set by hand may leave a higher rate than the goal's; then that is the target.
-        let fpr = head.fpr.map(|target| target.max(shape.stable_fpr()));
-        let head = Head { fpr, fnr, ..head };
-        Self {
-            head,
-            probe: Probe::over(m, k),
-            cells: Packed::new(m, max_bits),
-            decrements,
-            generator,
-        }
+        Self::empty(&shape, Head::new(hasher, FORM))
     }
 
     /// Processes an arrival, in the order that matters: asks, decrements, sets. `Maybe` flags a
@@ -342,7 +316,7 @@ impl Planner {
     }
 }
 
-impl Structure for Stable {
+impl Plan for Stable {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -408,9 +382,23 @@ impl Structure for Stable {
             fill: Some((fill, fill_sd(shape, fill))),
         })
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Stable {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { m, k, max_bits, decrements, fnr } = *shape;
+        // Another seed is another filter in every respect; two builds of one seed are equal.
+        let generator = Generator::new(head.hasher.seed() ^ 0x5354_4142_4C45_0001);
+        // Decrements set by hand may leave a higher rate than the goal's; then that is the target.
+        let fpr = head.fpr.map(|target| target.max(shape.stable_fpr()));
+        let head = Head { fpr, fnr, ..head };
+        Ok(Self {
+            head,
+            probe: Probe::over(m, k),
+            cells: Packed::new(m, max_bits),
+            decrements,
+            generator,
+        })
     }
 }
 
@@ -429,9 +417,9 @@ fn fill_sd(shape: &Shape, fill: f64) -> f64 {
     (fill * (1.0 - fill) * noise / shape.m as f64).sqrt()
 }
 
-impl Filter for Stable {
-    face!(Insert, Age);
+face!(Stable: Insert, Age);
 
+impl Filter for Stable {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -456,10 +444,6 @@ impl Filter for Stable {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.cells.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
         touched(&indices, |i| self.cells.get(i))
@@ -481,49 +465,50 @@ const MAX_BITS: u32 = 8;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 8,
-    slug: "stable",
-    entry: "§27",
-    kind: EntryKind::Filter,
-    name: "Stable Bloom filter",
-    paper: "F. Deng, D. Rafiei, Approximately detecting duplicates for streaming data using stable \
-            Bloom filters, SIGMOD 2006",
-    family: "decaying",
-    needs: &["decay"],
-    input: Input::KEYS,
-    meaning: "items are the recent keys to recognize, the rate is that of false positives for ever",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Age],
-        false_negatives: FalseNegatives::Possible("keys are forgotten some time after they came"),
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "max-bits",
-            range: Range::Integer(1, MAX_BITS as u64),
-            // Two bits are within a sixth of the least space at 1 % and 10 %, where one bit takes three
-            // times as much; three bits are a little smaller but decrement twice as many cells.
-            default: Setting::Integer(2),
-            help: "bits per cell; a key sets its cells to the largest value they hold",
-        },
-        Param {
-            name: "decrements",
-            range: Range::Integer(1, 1 << 48),
-            default: Setting::Planned,
-            help: "cells decremented per arrival",
-        },
-        Param {
-            name: "fnr",
-            range: Range::Real(1e-6, 0.999),
-            default: Setting::Real(0.1),
-            help: "rate of false negatives averaged over the window",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Stable>()),
+    facts: Facts {
+        id: 8,
+        slug: "stable",
+        entry: "§27",
+        name: "Stable Bloom filter",
+        paper: "F. Deng, D. Rafiei, Approximately detecting duplicates for streaming data using stable \
+                Bloom filters, SIGMOD 2006",
+        family: "decaying",
+        needs: &["decay"],
+        meaning: "items are the recent keys to recognize, the rate is that of false positives for ever",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Age],
+            false_negatives: FalseNegatives::Possible(
+                "keys are forgotten some time after they came",
+            ),
+        }],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "max-bits",
+                range: Range::Integer(1, MAX_BITS as u64),
+                // Two bits are within a sixth of the least space at 1 % and 10 %, where one bit takes three
+                // times as much; three bits are a little smaller but decrement twice as many cells.
+                default: Preset::Integer(2),
+                help: "bits per cell; a key sets its cells to the largest value they hold",
+            },
+            Param {
+                name: "decrements",
+                range: Range::Integer(1, 1 << 48),
+                default: Preset::Planned,
+                help: "cells decremented per arrival",
+            },
+            Param {
+                name: "fnr",
+                range: Range::Real(1e-6, 0.999),
+                default: Preset::Real(0.1),
+                help: "rate of false negatives averaged over the window",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Stable>(),
 };
 
 #[cfg(test)]

@@ -40,22 +40,21 @@
 //! Hashes of one key that meet in one bit count once; else a key alone could make a collision.
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Kind, Result, agree};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face, fact, keyed, real,
-    touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::error::agree;
 use crate::probe::{Coincide, Indices, MAX_K, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{bloom as theory, tail};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in bits, with regions that know whether keys met in them.
+///
+/// ```
+/// let mut open = everbloom::deleting::Deletable::with_rate(1000, 0.01)?;
+/// open.insert("file");
+/// open.remove("file")?;
+/// assert!(!open.contains("file"));
+/// assert!(open.remove("file").is_err());
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deletable {
     head: Head,
@@ -68,33 +67,11 @@ pub struct Deletable {
 state!(Deletable { head, probe, bits, collided });
 
 impl Deletable {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, with a region for every bit.
-    ///
-    /// ```
-    /// let mut open = everbloom::deleting::Deletable::with_rate(1000, 0.01)?;
-    /// open.insert("file");
-    /// open.remove("file")?;
-    /// assert!(!open.contains("file"));
-    /// assert!(open.remove("file").is_err());
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` bits in all, `regions` of which tell whether keys met in as many regions of the
     /// others, and `k` probes.
     pub fn with_shape(m: u64, k: u32, regions: u64, hasher: Hasher) -> Result<Self> {
         let shape = Shape::cut(m, regions, |_| k.max(1))?;
-        Ok(Self::empty(&shape, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { flat: Flat { m, k }, regions } = *shape;
-        let (bits, collided) = (Bits::new(m), Bits::new(regions));
-        Self { head, probe: Probe::over(m, k), bits, collided }
+        Self::empty(&shape, Head::new(hasher, FORM))
     }
 
     #[inline]
@@ -313,7 +290,7 @@ impl Shape {
     }
 }
 
-impl Structure for Deletable {
+impl Plan for Deletable {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -337,15 +314,20 @@ impl Structure for Deletable {
         let n = load.distinct;
         Some(Expect::one_sided(flat.fpr(n), flat.m + regions, Some(flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Deletable {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat: Flat { m, k }, regions } = *shape;
+        let (bits, collided) = (Bits::new(m), Bits::new(regions));
+        Ok(Self { head, probe: Probe::over(m, k), bits, collided })
     }
 }
 
-impl Filter for Deletable {
-    face!(Insert, Remove, Merge, Algebra);
+face!(Deletable: Insert, Remove, Merge, Estimate, Intersect, Fold);
+planned!(Deletable);
 
+impl Filter for Deletable {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -368,10 +350,6 @@ impl Filter for Deletable {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         touched(&self.indices(key), |i| self.bits.get(i).into())
     }
@@ -379,48 +357,54 @@ impl Filter for Deletable {
 
 keyed!(Deletable: Insert, Remove, Union);
 
-algebra!(Deletable);
+keyed!(Deletable: Estimate, Intersect, Fold);
 
 const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 57,
-    slug: "deletable",
-    entry: "§25",
-    kind: EntryKind::Filter,
-    name: "Deletable Bloom filter",
-    paper: "C. E. Rothenberg, C. A. B. Macapuna, F. L. Verdi, M. F. Magalhães, The deletable Bloom filter: \
-            a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",
-    family: "deleting",
-    needs: &["membership", "delete", "merge", "estimate", "fold"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
-              are refused",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Remove, Ability::Merge],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "r",
-            range: Range::Integer(1, 1 << 47),
-            default: Setting::Planned,
-            help: "regions, with a bit each that is part of m; by default as many as bits for keys",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Deletable>()),
+    facts: Facts {
+        id: 57,
+        slug: "deletable",
+        entry: "§25",
+        name: "Deletable Bloom filter",
+        paper: "C. E. Rothenberg, C. A. B. Macapuna, F. L. Verdi, M. F. Magalhães, The deletable Bloom filter: \
+                a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",
+        family: "deleting",
+        needs: &["membership", "delete", "merge", "estimate", "fold"],
+        meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
+                  are refused",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[
+                Ability::Insert,
+                Ability::Remove,
+                Ability::Merge,
+                Ability::Intersect,
+                Ability::Fold,
+                Ability::Estimate,
+            ],
+            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
+        }],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "r",
+                range: Range::Integer(1, 1 << 47),
+                default: Preset::Planned,
+                help: "regions, with a bit each that is part of m; by default as many as bits for keys",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Deletable>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     #[test]
     fn files_with_no_or_too_many_regions_are_refused() {

@@ -26,20 +26,22 @@
 //! Hashes of one key that meet in one cell count once; else a key alone could make an X.
 
 use crate::cells::Packed;
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Rates, Record, Seen, Touched, Verdict, face, fact, keyed,
-    touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Coincide, Indices, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::tail;
-use crate::variant::{Ability, Build, EntryKind, FalseNegatives, Form, Input, Variant};
+use crate::variant::prelude::*;
 
 /// A set in m cells that know none, one (or two) and many.
+///
+/// ```
+/// use everbloom::filter::Verdict;
+///
+/// let mut open = everbloom::deleting::Ternary::with_rate(1000, 0.01)?;
+/// open.insert("file");
+/// assert_eq!(open.query("file"), Verdict::Present);
+/// open.remove("file")?;
+/// assert_eq!(open.query("file"), Verdict::Absent);
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ternary {
     head: Head,
@@ -51,36 +53,12 @@ pub struct Ternary {
 state!(Ternary { head, probe, cells });
 
 impl Ternary {
-    /// A filter for `items` keys that says "present" or "undecided" of at most a share of `fpr` of the
-    /// others.
-    ///
-    /// ```
-    /// use everbloom::filter::Verdict;
-    ///
-    /// let mut open = everbloom::deleting::Ternary::with_rate(1000, 0.01)?;
-    /// open.insert("file");
-    /// assert_eq!(open.query("file"), Verdict::Present);
-    /// open.remove("file")?;
-    /// assert_eq!(open.query("file"), Verdict::Absent);
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` cells and `k` probes, both at least 1, with the values 0, 1, X, or 0, 1, 2, X if
     /// `quaternary`.
-    pub fn with_shape(m: u64, k: u32, quaternary: bool, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, quaternary: bool, hasher: Hasher) -> Result<Self> {
         let form = if quaternary { QUATERNARY } else { TWO_BIT };
         let flat = Flat { m: m.max(1), k: k.max(1) };
         Self::empty(&Shape { flat, many: many(form) }, Head::new(hasher, form))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Flat { m, k } = shape.flat;
-        Self { head, probe: Probe::over(m, k), cells: Packed::new(m, CELL_BITS) }
     }
 
     /// X, the value from which on keys are no longer counted.
@@ -216,7 +194,7 @@ impl Shape {
     }
 }
 
-impl Structure for Ternary {
+impl Plan for Ternary {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -236,15 +214,19 @@ impl Structure for Ternary {
             fill: Some(flat.fill(n)),
         })
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Ternary {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Flat { m, k } = shape.flat;
+        Ok(Self { head, probe: Probe::over(m, k), cells: Packed::new(m, CELL_BITS) })
     }
 }
 
-impl Filter for Ternary {
-    face!(Insert, Remove);
+face!(Ternary: Insert, Remove);
+planned!(Ternary);
 
+impl Filter for Ternary {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer { verdict: Ternary::query(self, record.key), detail: Detail::None })
     }
@@ -269,10 +251,6 @@ impl Filter for Ternary {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.cells.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         touched(&self.indices(key), |i| self.cells.get(i))
     }
@@ -294,21 +272,20 @@ const fn form(name: &'static str) -> Form {
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 7,
-    slug: "ternary",
-    entry: "§26",
-    kind: EntryKind::Filter,
-    name: "Ternary Bloom filter",
-    paper: "H. Lim, J. Lee, H. Byun, C. Yim, Ternary Bloom filter replacing counting Bloom filter, \
-            IEEE Communications Letters 21(2), 2017",
-    family: "deleting",
-    needs: &["membership", "delete"],
-    input: Input::KEYS,
-    meaning: "items are insertions minus removals, the rate is that of false positives and \
-              undecided answers together",
-    forms: &[form(TWO_BIT), form(QUATERNARY)],
-    params: &[PARAM_M, PARAM_K],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Ternary>()),
+    facts: Facts {
+        id: 7,
+        slug: "ternary",
+        entry: "§26",
+        name: "Ternary Bloom filter",
+        paper: "H. Lim, J. Lee, H. Byun, C. Yim, Ternary Bloom filter replacing counting Bloom filter, \
+                IEEE Communications Letters 21(2), 2017",
+        family: "deleting",
+        needs: &["membership", "delete"],
+        meaning: "items are insertions minus removals, the rate is that of false positives and \
+                  undecided answers together",
+        forms: &[form(TWO_BIT), form(QUATERNARY)],
+        params: &[PARAM_M, PARAM_K],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Ternary>(),
 };

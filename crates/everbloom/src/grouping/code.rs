@@ -1,7 +1,7 @@
 //! The code words of groups: a few ones among Ψ bits, or a number in binary.
 
-use crate::codec::state;
 use crate::error::{Error, Result};
+use crate::state::state;
 
 /// A code word of Ψ bits for each group: with `weight` ones, or with any number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

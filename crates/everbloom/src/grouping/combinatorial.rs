@@ -36,25 +36,16 @@
 //! keys are in several groups (`bank`, `omass`, `load-balanced`): their codes add up and they are ambiguous
 //! for ever. A bank needs its groups to be of similar size, for each filter is sized for its share.
 
-use crate::cells::{Counters, check_room};
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Rates, Record, Remove, Seen, Verdict, face, fact, real,
-};
+use crate::cells::Counters;
 pub use crate::grouping::code::Code;
 use crate::grouping::code::{MAX_CODE_BITS, choose};
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
-use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::label_of;
-use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::memory::check_room;
+use crate::plan::MAX_CELLS;
 use crate::probe::{Partitioned, Probe, Scheme};
-use crate::structure::{Inputs, Ops, Structure, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
-    Setting, ValueKind, Variant,
-};
+use crate::variant::prelude::*;
 
 /// Groups of keys in code bits, each with hash functions of its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,18 +107,7 @@ impl Combinatorial {
         let groups = code.room().min(MAX_GROUPS);
         let flat = Flat { m: m.clamp(1, MAX_CELLS), k: k.clamp(1, crate::probe::MAX_K) };
         let shape = Shape { form: FIXED, groups, code, chunked: false, flat, width: 1 };
-        Ok(Self::empty(&shape, Head::new(hasher, FIXED)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        Self {
-            head,
-            groups: Groups::default(),
-            capacity: shape.groups,
-            code: shape.code,
-            probe: shape.probe(),
-            cells: Counters::new(shape.flat.m * shape.arrays(), shape.width),
-        }
+        Self::empty(&shape, Head::new(hasher, FIXED))
     }
 
     /// Where the cells of code bit `b` begin.
@@ -432,7 +412,7 @@ impl Shape {
     }
 }
 
-impl Structure for Combinatorial {
+impl Plan for Combinatorial {
     type Shape = Shape;
 
     /// The rate bounds both errors: strangers accepted, and members not classified. Arrays are all sized
@@ -516,19 +496,24 @@ impl Structure for Combinatorial {
         let bits = shape.flat.m * shape.arrays() * u64::from(shape.width);
         Some(Expect { fpr, fnr: 0.0, undecided, bits, fill: Some((fill, sd)) })
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Combinatorial {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self {
+            head,
+            groups: Groups::default(),
+            capacity: shape.groups,
+            code: shape.code,
+            probe: shape.probe(),
+            cells: Counters::new(shape.flat.m * shape.arrays(), shape.width),
+        })
     }
 }
 
+face!(Combinatorial: Insert, Remove);
+
 impl Filter for Combinatorial {
-    face!(Insert);
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        if self.head.form == COUNTING { Some(self) } else { None }
-    }
-
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         if let Some(group) = asked(&record)? {
             let verdict = self.contains(record.key, group);
@@ -564,10 +549,6 @@ impl Filter for Combinatorial {
         }
         facts
     }
-
-    fn huge_pages(&self) -> bool {
-        self.cells.huge()
-    }
 }
 
 impl Combinatorial {
@@ -599,76 +580,72 @@ const CODE_BANK: &str = "code-bank";
 const CHUNKED: &str = "chunked";
 
 const fn form(name: &'static str) -> Form {
-    Form {
-        name,
-        abilities: &[Ability::Insert, Ability::Group],
-        false_negatives: FalseNegatives::Never,
-    }
+    Form { name, abilities: &[Ability::Insert], false_negatives: FalseNegatives::Never }
 }
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 38,
-    slug: "combinatorial",
-    entry: "I3",
-    kind: EntryKind::Filter,
-    name: "Combinatorial Bloom filter",
-    paper: "F. Hao, M. Kodialam, T. V. Lakshman, H. Song, Fast dynamic multiset membership \
-            testing using combinatorial Bloom filters, INFOCOM 2009",
-    family: "grouping",
-    needs: &["groups", "delete", "parallel"],
-    input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
-    meaning: "items are keys, the label of each is its group; the rate bounds the strangers that are \
-              accepted without naming a group and the members whose group is not told, in a bank the \
-              false positives of one group",
-    forms: &[
-        form(FIXED),
-        Form {
-            name: COUNTING,
-            abilities: &[Ability::Insert, Ability::Remove, Ability::Group],
-            false_negatives: FalseNegatives::NeverWhile(
-                "only keys that were inserted with a group are removed from it",
-            ),
-        },
-        form(PLAIN),
-        form(BANK),
-        form(CODE_BANK),
-    ],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "groups",
-            range: Range::Integer(1, MAX_GROUPS),
-            default: Setting::Integer(16),
-            help: "most groups there may be; banks share their memory among so many",
-        },
-        Param {
-            name: "code-bits",
-            range: Range::Integer(1, MAX_CODE_BITS as u64),
-            default: Setting::Planned,
-            help: "bits of a group's code; by default the fewest",
-        },
-        Param {
-            name: "weight",
-            range: Range::Integer(1, MAX_CODE_BITS as u64),
-            default: Setting::Planned,
-            help: "ones in a code of fixed weight; by default the fewest",
-        },
-        Param {
-            name: "width",
-            range: Range::Integer(1, 16),
-            default: Setting::Integer(4),
-            help: "bits per counter in the counting form",
-        },
-        Param {
-            name: "layout",
-            range: Range::Choice(&["shared", CHUNKED]),
-            default: Setting::Choice("shared"),
-            help: "probes anywhere in an array, or each in its chunk of it",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Combinatorial>()),
+    facts: Facts {
+        id: 38,
+        slug: "combinatorial",
+        entry: "I3",
+        name: "Combinatorial Bloom filter",
+        paper: "F. Hao, M. Kodialam, T. V. Lakshman, H. Song, Fast dynamic multiset membership \
+                testing using combinatorial Bloom filters, INFOCOM 2009",
+        family: "grouping",
+        needs: &["groups", "delete", "parallel"],
+        input: Input::valued(ValueKind::Label),
+        meaning: "items are keys, the label of each is its group; the rate bounds the strangers that are \
+                  accepted without naming a group and the members whose group is not told, in a bank the \
+                  false positives of one group",
+        forms: &[
+            form(FIXED),
+            Form {
+                name: COUNTING,
+                abilities: &[Ability::Insert, Ability::Remove],
+                false_negatives: FalseNegatives::NeverWhile(
+                    "only keys that were inserted with a group are removed from it",
+                ),
+            },
+            form(PLAIN),
+            form(BANK),
+            form(CODE_BANK),
+        ],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "groups",
+                range: Range::Integer(1, MAX_GROUPS),
+                default: Preset::Integer(16),
+                help: "most groups there may be; banks share their memory among so many",
+            },
+            Param {
+                name: "code-bits",
+                range: Range::Integer(1, MAX_CODE_BITS as u64),
+                default: Preset::Planned,
+                help: "bits of a group's code; by default the fewest",
+            },
+            Param {
+                name: "weight",
+                range: Range::Integer(1, MAX_CODE_BITS as u64),
+                default: Preset::Planned,
+                help: "ones in a code of fixed weight; by default the fewest",
+            },
+            Param {
+                name: "width",
+                range: Range::Integer(1, 16),
+                default: Preset::Integer(4),
+                help: "bits per counter in the counting form",
+            },
+            Param {
+                name: "layout",
+                range: Range::Choice(&["shared", CHUNKED]),
+                default: Preset::Choice("shared"),
+                help: "probes anywhere in an array, or each in its chunk of it",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Combinatorial>(),
 };

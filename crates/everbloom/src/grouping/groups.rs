@@ -1,9 +1,9 @@
 //! The groups a filter tells apart: their labels, numbered in the order they came.
 
-use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Detail, Record};
 use crate::keyvalue::labels::{MAX_LABEL_BYTES, label_of};
+use crate::state::{Decoder, Encoder, State};
 
 /// Groups that a filter may tell apart.
 pub(crate) const MAX_GROUPS: u64 = 1 << 16;

@@ -26,25 +26,25 @@
 //! errs on its own, g·f in all.
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, keyed, real,
-};
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
-use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::{label_of, number};
 use crate::membership::PartitionedBloom;
 use crate::membership::partitioned::Shape;
-use crate::plan::{Expect, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, Scheme};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, ValueKind, Variant,
-};
+use crate::variant::prelude::*;
 
 /// Classes of keys that share k banks of bits.
+///
+/// ```
+/// let mut routes = everbloom::grouping::LoadBalanced::with_rate(1000, 0.01)?;
+/// routes.insert(&[10u8, 0], b"16")?;
+/// assert!(routes.contains(&[10u8, 0], b"16"));
+/// assert!(!routes.contains(&[10u8, 0], b"8"));
+/// let found = routes.lookup(|length| vec![10u8, 0, 0, 7][..length as usize / 8].to_vec(), |_, _| true);
+/// assert_eq!(found.class, Some(16));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadBalanced {
     head: Head,
@@ -70,31 +70,9 @@ pub fn wasted(classes: f64, fpr: f64) -> f64 {
 }
 
 impl LoadBalanced {
-    /// A filter for `items` keys of all classes together, at a false-positive rate of `fpr` per class.
-    ///
-    /// ```
-    /// let mut routes = everbloom::grouping::LoadBalanced::with_rate(1000, 0.01)?;
-    /// routes.insert(&[10u8, 0], b"16")?;
-    /// assert!(routes.contains(&[10u8, 0], b"16"));
-    /// assert!(!routes.contains(&[10u8, 0], b"8"));
-    /// let found = routes.lookup(|length| vec![10u8, 0, 0, 7][..length as usize / 8].to_vec(), |_, _| true);
-    /// assert_eq!(found.class, Some(16));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `k` banks that share `m` bits; the remainder of m/k is not used.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        Ok(Self::empty(&Shape::cut(m, k)?, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let probe = shape.probe();
-        Self { head, groups: Groups::default(), bits: Bits::new(probe.m()), probe }
+        Self::empty(&Shape::cut(m, k)?, Head::new(hasher, FORM))
     }
 
     /// The digest that stands for a key of a class. The class enters as its label, not as its number, so
@@ -202,7 +180,7 @@ impl LoadBalanced {
     }
 }
 
-impl Structure for LoadBalanced {
+impl Plan for LoadBalanced {
     type Shape = Shape;
 
     /// Classes share the memory of the partitioned filter of all their keys.
@@ -213,15 +191,19 @@ impl Structure for LoadBalanced {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         PartitionedBloom::expect(shape, load)
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for LoadBalanced {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let probe = shape.probe();
+        Ok(Self { head, groups: Groups::default(), bits: Bits::new(probe.m()), probe })
     }
 }
 
-impl Filter for LoadBalanced {
-    face!(Insert, Merge);
+face!(LoadBalanced: Insert, Merge);
+planned!(LoadBalanced);
 
+impl Filter for LoadBalanced {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         if let Some(class) = asked(&record)? {
             return Ok(Answer::of(self.contains(record.key, class)));
@@ -249,10 +231,6 @@ impl Filter for LoadBalanced {
             real("rate of a query that names no class", any),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
 }
 
 impl Insert for LoadBalanced {
@@ -267,25 +245,21 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 37,
-    slug: "load-balanced",
-    entry: "I2",
-    kind: EntryKind::Filter,
-    name: "Distributed load-balanced Bloom filter",
-    paper: "H. Song, F. Hao, M. Kodialam, T. V. Lakshman, IPv6 lookups using distributed and load \
-            balanced Bloom filters for 100Gbps core router line cards, INFOCOM 2009",
-    family: "grouping",
-    needs: &["groups", "prefixes", "merge", "parallel"],
-    input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
-    meaning: "items are keys of all classes together, the label of each is its class; the rate is that \
-              of false positives of a query that names a class",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge, Ability::Group],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[PARAM_M, PARAM_K],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<LoadBalanced>()),
+    facts: Facts {
+        id: 37,
+        slug: "load-balanced",
+        entry: "I2",
+        name: "Distributed load-balanced Bloom filter",
+        paper: "H. Song, F. Hao, M. Kodialam, T. V. Lakshman, IPv6 lookups using distributed and load \
+                balanced Bloom filters for 100Gbps core router line cards, INFOCOM 2009",
+        family: "grouping",
+        needs: &["groups", "prefixes", "merge", "parallel"],
+        input: Input::valued(ValueKind::Label),
+        meaning: "items are keys of all classes together, the label of each is its class; the rate is that \
+                  of false positives of a query that names a class",
+        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+        params: &[PARAM_M, PARAM_K],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<LoadBalanced>(),
 };

@@ -21,24 +21,16 @@
 //! **Use it** to find which documents share chunks, and which hold one. **Don't** to find one chunk among
 //! very many documents: a search reads every row.
 
-use crate::cells::{Bits, check_room};
-use crate::codec::state;
-use crate::error::{Error, Result, agree};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact,
-};
+use crate::cells::Bits;
+use crate::error::agree;
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
-use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::label_of;
 use crate::membership::split::Row;
-use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::memory::check_room;
+use crate::plan::MAX_CELLS;
 use crate::probe::{MAX_K, Probe};
-use crate::structure::{Inputs, Ops, Structure, stream};
 use crate::theory::{blocked, bloom as theory};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
-    Setting, ValueKind, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A row of bits for every document.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,15 +76,9 @@ impl Matrix {
     /// assert!((alike.score - 2.0 / 3.0).abs() < 0.1);
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
-    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let flat = Flat { m: m.clamp(1, MAX_CELLS), k: k.clamp(1, MAX_K) };
         Self::empty(&Shape { flat, documents: 1 }, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Flat { m, k } = shape.flat;
-        let rows = vec![Row::blank(m)];
-        Self { head, documents: Groups::default(), probe: Probe::over(m, k), rows }
     }
 
     /// Adds a document, or more chunks to one that is there.
@@ -241,7 +227,7 @@ pub struct Shape {
     documents: u64,
 }
 
-impl Structure for Matrix {
+impl Plan for Matrix {
     type Shape = Shape;
 
     /// Rows for the longest document; memory is that of all rows.
@@ -289,15 +275,19 @@ impl Structure for Matrix {
         let fpr = blocked::fpr_rows(documents, m, n, k);
         Some(Expect::one_sided(fpr, m * documents, Some((mean, variance.sqrt()))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Matrix {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Flat { m, k } = shape.flat;
+        let rows = vec![Row::blank(m)];
+        Ok(Self { head, documents: Groups::default(), probe: Probe::over(m, k), rows })
     }
 }
 
-impl Filter for Matrix {
-    face!(Insert, Merge);
+face!(Matrix: Insert, Merge);
 
+impl Filter for Matrix {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         if let Some(document) = asked(&record)? {
             return Ok(Answer::of(self.contains(record.key, document)));
@@ -323,10 +313,6 @@ impl Filter for Matrix {
             fact("documents", self.documents.len()),
             fact("chunks of the longest", self.rows.iter().map(|row| row.items).max().unwrap_or(0)),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.rows.iter().any(|row| row.bits.huge())
     }
 }
 
@@ -365,46 +351,42 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 40,
-    slug: "matrix",
-    entry: "I12",
-    kind: EntryKind::Filter,
-    name: "Matrix Bloom filter",
-    paper: "S. Geravand, M. Ahmadi, A novel adjustable matrix Bloom filter-based copy detection system \
-            for digital libraries, CIT 2011",
-    family: "grouping",
-    needs: &["groups", "similar", "merge", "grow"],
-    input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
-    meaning: "items are the chunks of the longest document, the label of each is its document; the rate is \
-              that of false positives in such a document, and memory is that of all documents planned",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge, Ability::Group, Ability::Similar],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "documents",
-            range: Range::Integer(1, MAX_GROUPS),
-            default: Setting::Integer(16),
-            help: "documents that share the memory; more may come",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Matrix>()),
+    facts: Facts {
+        id: 40,
+        slug: "matrix",
+        entry: "I12",
+        name: "Matrix Bloom filter",
+        paper: "S. Geravand, M. Ahmadi, A novel adjustable matrix Bloom filter-based copy detection system \
+                for digital libraries, CIT 2011",
+        family: "grouping",
+        needs: &["groups", "similar", "merge", "grow"],
+        input: Input::valued(ValueKind::Label),
+        meaning: "items are the chunks of the longest document, the label of each is its document; the rate is \
+                  that of false positives in such a document, and memory is that of all documents planned",
+        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "documents",
+                range: Range::Integer(1, MAX_GROUPS),
+                default: Preset::Integer(16),
+                help: "documents that share the memory; more may come",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Matrix>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     #[test]
     fn files_whose_rows_do_not_fit_are_refused() {
-        let mut matrix = Matrix::with_shape(200, 3, Hasher::default());
+        let mut matrix = Matrix::with_shape(200, 3, Hasher::default()).unwrap();
         for document in [b"a", b"b"] {
             matrix.add_document(document, [1u64, 2]).expect("room");
         }

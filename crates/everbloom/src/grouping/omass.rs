@@ -24,25 +24,27 @@
 //! **Use it** where memory is slow and groups are few. **Don't** when space counts: words fill unevenly,
 //! and few k divide a word; `load-balanced` takes fewer bits at equal rates.
 
-use crate::cells::{Bits, check_room};
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, real};
+use crate::cells::Bits;
 use crate::grouping::groups::{Groups, asked};
-use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::label_of;
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::memory::check_room;
+use crate::plan::MAX_CELLS;
 use crate::probe::{Partitioned, multiply_shift};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bound::lower_bound;
 use crate::theory::search::least_integer;
 use crate::theory::tail::binomial_mean;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
-    Setting, ValueKind, Variant,
-};
+use crate::variant::prelude::*;
 
 /// Sets of keys in words that all of them share.
+///
+/// ```
+/// let mut seen = everbloom::grouping::Omass::with_rate(1000, 0.01)?;
+/// seen.insert("apple", b"fruit")?;
+/// seen.insert("apple", b"company")?;
+/// seen.insert("leek", b"vegetable")?;
+/// assert_eq!(seen.sets_of("apple"), [b"fruit".as_slice(), b"company"]);
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Omass {
     head: Head,
@@ -75,23 +77,6 @@ pub fn rate(words: u64, b: u64, k: u32, keys: u64, t: u64) -> f64 {
 }
 
 impl Omass {
-    /// A filter for `items` insertions into all sets together, at a rate of `fpr` per set, for up to 16
-    /// sets.
-    ///
-    /// ```
-    /// let mut seen = everbloom::grouping::Omass::with_rate(1000, 0.01)?;
-    /// seen.insert("apple", b"fruit")?;
-    /// seen.insert("apple", b"company")?;
-    /// seen.insert("leek", b"vegetable")?;
-    /// assert_eq!(seen.sets_of("apple"), [b"fruit".as_slice(), b"company"]);
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `words` words of `width` bits with `k` sub-blocks, for up to `width / k` sets.
     pub fn with_shape(words: u64, width: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape { words, width, k };
@@ -102,12 +87,7 @@ impl Omass {
             )));
         }
         check_room(words * width)?;
-        Ok(Self::empty(&shape, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let bits = Bits::new(shape.words * shape.width);
-        Self { head, groups: Groups::default(), shape: *shape, bits }
+        Self::empty(&shape, Head::new(hasher, FORM))
     }
 
     /// Calls `f` with the key's bits in set 0 of its word: where the sub-block starts, and the place in it.
@@ -233,7 +213,7 @@ impl Shape {
     }
 }
 
-impl Structure for Omass {
+impl Plan for Omass {
     type Shape = Shape;
 
     /// The fewest words over all k that divide a word into sub-blocks of a bit for each set, or more.
@@ -299,15 +279,19 @@ impl Structure for Omass {
         let fill = (1.0 - one, variance.max(0.0).sqrt());
         Some(Expect::one_sided(shape.fpr(load.distinct), words * width, Some(fill)))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Omass {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let bits = Bits::new(shape.words * shape.width);
+        Ok(Self { head, groups: Groups::default(), shape: *shape, bits })
     }
 }
 
-impl Filter for Omass {
-    face!(Insert);
+face!(Omass: Insert);
+planned!(Omass);
 
+impl Filter for Omass {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let digest = self.head.hasher.digest(record.key);
         if let Some(set) = asked(&record)? {
@@ -335,10 +319,6 @@ impl Filter for Omass {
             real("sets a stranger is taken for", f * self.groups.len() as f64),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
 }
 
 impl Insert for Omass {
@@ -351,40 +331,36 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 39,
-    slug: "omass",
-    entry: "I7",
-    kind: EntryKind::Filter,
-    name: "One memory access set separation",
-    paper: "M. Mitzenmacher, P. Reviriego, S. Pontarelli, OMASS: one memory access set separation, IEEE \
-            Transactions on Knowledge and Data Engineering 28(7), 2016",
-    family: "grouping",
-    needs: &["groups", "fast", "parallel"],
-    input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
-    meaning: "items are insertions into all sets together, the label of each is its set; the rate is that \
-              of false positives of a query that names a set",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Group],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "word",
-            range: Range::Integer(2, MAX_WORD),
-            default: Setting::Integer(64),
-            help: "bits per word; k divides it",
-        },
-        Param {
-            name: "sets",
-            range: Range::Integer(1, MAX_WORD),
-            default: Setting::Integer(16),
-            help: "sets to be told apart, at most the bits of a sub-block",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Omass>()),
+    facts: Facts {
+        id: 39,
+        slug: "omass",
+        entry: "I7",
+        name: "One memory access set separation",
+        paper: "M. Mitzenmacher, P. Reviriego, S. Pontarelli, OMASS: one memory access set separation, IEEE \
+                Transactions on Knowledge and Data Engineering 28(7), 2016",
+        family: "grouping",
+        needs: &["groups", "fast", "parallel"],
+        input: Input::valued(ValueKind::Label),
+        meaning: "items are insertions into all sets together, the label of each is its set; the rate is that \
+                  of false positives of a query that names a set",
+        forms: &[Form::exact(FORM, &[Ability::Insert])],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "word",
+                range: Range::Integer(2, MAX_WORD),
+                default: Preset::Integer(64),
+                help: "bits per word; k divides it",
+            },
+            Param {
+                name: "sets",
+                range: Range::Integer(1, MAX_WORD),
+                default: Preset::Integer(16),
+                help: "sets to be told apart, at most the bits of a sub-block",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Omass>(),
 };

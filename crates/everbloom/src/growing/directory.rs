@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use super::forest::VARIANT;
-use crate::codec::pages::{Manifest, Pages};
-use crate::codec::{Decoder, Encoder, State, state};
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Head, Seen};
+use crate::filter::{Head, Seen, paged};
 use crate::hash::Digest;
+use crate::pages::{Manifest, Pages};
 use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, Indices, MAX_K, Probe, multiply_shift};
+use crate::state::{Decoder, Encoder, State, state};
 use crate::theory::tail;
 
 /// Salts beyond those of the probes: block, page, and the child taken below layer i.
@@ -153,12 +153,8 @@ impl Directory {
     }
 
     /// What a manifest says of a forest, if the pages are those it speaks of.
-    pub(super) fn of(pages: &Pages, manifest: &Manifest) -> Result<(Head, Self)> {
-        if manifest.variant().id != VARIANT.id {
-            let message = format!("the store holds pages of a {} filter", manifest.variant().slug);
-            return Err(Error::new(Kind::Incompatible { what: "variant" }, message));
-        }
-        let (head, directory): (Head, Self) = manifest.state()?;
+    pub(super) fn of(pages: &Pages, manifest: &Manifest, head: Head) -> Result<(Head, Self)> {
+        let (head, directory): (Head, Self) = paged::committed(manifest, &VARIANT.facts, head)?;
         let Shape { page_bits, pages: per_block, .. } = directory.shape;
         let wanted = (directory.blocks.len() as u64).checked_mul(per_block);
         let fits = wanted == Some(pages.len())

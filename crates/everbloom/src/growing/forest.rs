@@ -18,7 +18,7 @@
 //! f = 1 − Π(1 − f_j) over them, 1 − (1 − f_r)^l if all are full.
 //!
 //! Two faces of one structure: [`Forest`] holds all pages in memory and is saved as one file; a
-//! [`ForestStore`](super::ForestStore) is a folder of pages ([`codec::pages`](crate::codec::pages)) of which a bounded number
+//! [`ForestStore`](super::ForestStore) is a folder of pages ([`codec::pages`](crate::pages)) of which a bounded number
 //! is in memory. Changed pages wait there and are written block by block. Both answer alike, bit for bit.
 //!
 //! A key that seems to be there is not inserted again; otherwise it would be stored at two layers once its
@@ -33,22 +33,24 @@ use super::directory::{
     Directory, MAX_BLOCK_PAGES, MAX_BLOCKS, MAX_CHILDREN, MAX_PAGE_BYTES, OVERFLOW, PageSet,
 };
 pub use super::directory::{Shape, child_id, rate_of_layers};
-use crate::cells::{Bits, check_room};
-use crate::codec::pages::Pages;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Goal, Load, PARAM_K, Request};
+use crate::cells::Bits;
+use crate::filter::paged;
+use crate::memory::check_room;
+use crate::pages::Pages;
 use crate::probe::{Indices, MAX_K};
-use crate::structure::{Inputs, Ops, PageOps, Structure, planned, stream};
 use crate::theory::search::least_integer;
 use crate::theory::{blocked, bloom as theory};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::PageOps;
+use crate::variant::prelude::*;
 
 /// A forest in memory.
+///
+/// ```
+/// let mut seen = everbloom::growing::Forest::with_rate(1000, 0.01)?;
+/// seen.insert("apple")?;
+/// assert!(seen.contains("apple") && !seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest {
     head: Head,
@@ -80,30 +82,10 @@ impl PageSet for Vec<Bits> {
 }
 
 impl Forest {
-    /// A forest whose first layer holds `items` keys at a false-positive rate of `fpr`.
-    ///
-    /// ```
-    /// let mut seen = everbloom::growing::Forest::with_rate(1000, 0.01)?;
-    /// seen.insert("apple")?;
-    /// assert!(seen.contains("apple") && !seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Self::empty(&shape, head)
-    }
-
     /// An empty forest of a shape made by hand.
     pub fn with_shape(shape: Shape, hasher: Hasher) -> Result<Self> {
         check_room(shape.first_layer() * shape.page_bits)?;
         Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let mut pages = Vec::new();
-        (0..shape.blocks).try_for_each(|_| pages.grow(shape))?;
-        Ok(Self { head, directory: Directory::new(*shape), pages })
     }
 
     /// Inserts a key, unless it seems to be there.
@@ -176,7 +158,7 @@ impl Forest {
                 pages.change(number, |words| words.copy_from_slice(bits.words()))?;
             }
         }
-        pages.commit(&VARIANT, &self.head, &self.directory)
+        paged::commit(&pages, &VARIANT.facts, &self.head, &self.directory)
     }
 
     fn check(&self) -> Result<()> {
@@ -191,7 +173,7 @@ impl Forest {
     }
 }
 
-impl Structure for Forest {
+impl Plan for Forest {
     type Shape = Shape;
 
     /// A page of the size of the disk's takes as many keys as keep it at the rate asked for. The first layer
@@ -247,15 +229,20 @@ impl Structure for Forest {
         let fpr = blocked::fpr_rows(pages, page_bits, n, k);
         Some(Expect::one_sided(fpr, pages * page_bits, Some((fill.0, fill.1.sqrt()))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head)?, inputs)
+impl Stream for Forest {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let mut pages = Vec::new();
+        (0..shape.blocks).try_for_each(|_| pages.grow(shape))?;
+        Ok(Self { head, directory: Directory::new(*shape), pages })
     }
 }
 
-impl Filter for Forest {
-    face!(Insert);
+face!(Forest: Insert);
+planned!(Forest);
 
+impl Filter for Forest {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -286,10 +273,6 @@ impl Filter for Forest {
             fact("layers", self.layers()),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.pages.iter().any(Bits::huge)
-    }
 }
 
 impl Insert for Forest {
@@ -302,65 +285,57 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 41,
-    slug: "forest",
-    entry: "I13",
-    kind: EntryKind::Filter,
-    name: "Forest-structured Bloom filter",
-    paper: "G. Lu, B. Debnath, D. H. C. Du, A forest-structured Bloom filter with flash memory, MSST 2011",
-    family: "growing",
-    needs: &["membership", "grow"],
-    input: Input::KEYS,
-    meaning: "items are the keys of the first layer, memory is its memory; the rate is that of a full page, \
-              met while one layer is enough, and 1 − (1 − p)^l with l layers",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        Param {
-            name: "page",
-            range: Range::Integer(8, MAX_PAGE_BYTES),
-            default: Setting::Integer(4096),
-            help: "bytes per page, a multiple of 8",
-        },
-        PARAM_K,
-        Param {
-            name: "capacity",
-            range: Range::Integer(1, 1 << 24),
-            default: Setting::Planned,
-            help: "keys per page; by default as many as the rate allows",
-        },
-        Param {
-            name: "blocks",
-            range: Range::Integer(1, MAX_BLOCKS),
-            default: Setting::Planned,
-            help: "blocks in the first layer; by default enough for all items",
-        },
-        Param {
-            name: "pages",
-            range: Range::Integer(1, MAX_BLOCK_PAGES),
-            default: Setting::Planned,
-            help: "pages per block; by default up to 16",
-        },
-        Param {
-            name: "children",
-            range: Range::Integer(2, MAX_CHILDREN),
-            default: Setting::Integer(4),
-            help: "children of a block in the next layer",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops {
-        pages: Some(PageOps {
-            save: |filter, folder| filter.as_same::<Forest>()?.save_pages(folder),
-            open: |pages, manifest| {
-                let (head, directory) = Directory::of(pages, manifest)?;
-                Ok(Box::new(Forest::read(head, directory, pages)?))
+    facts: Facts {
+        id: 41,
+        slug: "forest",
+        entry: "I13",
+        name: "Forest-structured Bloom filter",
+        paper: "G. Lu, B. Debnath, D. H. C. Du, A forest-structured Bloom filter with flash memory, MSST 2011",
+        family: "growing",
+        needs: &["membership", "grow"],
+        meaning: "items are the keys of the first layer, memory is its memory; the rate is that of a full page, \
+                  met while one layer is enough, and 1 − (1 − p)^l with l layers",
+        forms: &[Form::exact(FORM, &[Ability::Insert])],
+        params: &[
+            Param {
+                name: "page",
+                range: Range::Integer(8, MAX_PAGE_BYTES),
+                default: Preset::Integer(4096),
+                help: "bytes per page, a multiple of 8",
             },
-        }),
-        ..Ops::of::<Forest>()
-    }),
+            PARAM_K,
+            Param {
+                name: "capacity",
+                range: Range::Integer(1, 1 << 24),
+                default: Preset::Planned,
+                help: "keys per page; by default as many as the rate allows",
+            },
+            Param {
+                name: "blocks",
+                range: Range::Integer(1, MAX_BLOCKS),
+                default: Preset::Planned,
+                help: "blocks in the first layer; by default enough for all items",
+            },
+            Param {
+                name: "pages",
+                range: Range::Integer(1, MAX_BLOCK_PAGES),
+                default: Preset::Planned,
+                help: "pages per block; by default up to 16",
+            },
+            Param {
+                name: "children",
+                range: Range::Integer(2, MAX_CHILDREN),
+                default: Preset::Integer(4),
+                help: "children of a block in the next layer",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Some(Ops::with_pages::<Forest>(Some(PageOps {
+        save: |filter, folder| filter.as_same::<Forest>()?.save_pages(folder),
+        open: |pages, manifest, head| {
+            let (head, directory) = Directory::of(pages, manifest, head)?;
+            Ok(Box::new(Forest::read(head, directory, pages)?))
+        },
+    }))),
 };

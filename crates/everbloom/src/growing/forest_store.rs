@@ -5,11 +5,10 @@ use std::path::Path;
 
 use super::directory::{Directory, PageSet, Shape};
 use super::forest::{Forest, VARIANT};
-use crate::codec::Opener;
-use crate::codec::pages::{PageIo, Pages};
 use crate::error::Result;
-use crate::filter::{Head, Seen};
-use crate::hash::Key;
+use crate::filter::{Head, Seen, paged};
+use crate::hash::{Key, SecretKey};
+use crate::pages::{PageIo, Pages};
 use crate::probe::Indices;
 
 /// A forest on disk: a folder of pages, of which a bounded number is in memory.
@@ -18,15 +17,14 @@ use crate::probe::Indices;
 /// before.
 ///
 /// ```
-/// use everbloom::codec::Opener;
 /// use everbloom::growing::{Forest, ForestStore};
 ///
 /// let folder = tempfile::tempdir()?;
 /// Forest::with_rate(1000, 0.01)?.save_pages(folder.path())?;
-/// let mut store = ForestStore::open(folder.path(), 8, &Opener::new())?;
+/// let mut store = ForestStore::open(folder.path(), 8)?;
 /// store.insert("apple")?;
 /// store.commit()?;
-/// assert!(ForestStore::open(folder.path(), 8, &Opener::new())?.contains("apple")?);
+/// assert!(ForestStore::open(folder.path(), 8)?.contains("apple")?);
 /// # Ok::<(), everbloom::error::Error>(())
 /// ```
 #[derive(Debug)]
@@ -56,10 +54,20 @@ impl PageSet for Pages {
 
 impl ForestStore {
     /// The forest in a folder, with at most `room` pages in memory.
-    pub fn open(folder: &Path, room: usize, opener: &Opener) -> Result<Self> {
-        let (pages, manifest) = Pages::open(folder, room, opener)?;
+    pub fn open(folder: impl AsRef<Path>, room: usize) -> Result<Self> {
+        Self::open_keyed(folder, room, None)
+    }
+
+    /// [`ForestStore::open`] for a store that may be keyed.
+    pub fn open_keyed(
+        folder: impl AsRef<Path>,
+        room: usize,
+        key: Option<&SecretKey>,
+    ) -> Result<Self> {
+        let folder = folder.as_ref();
+        let (pages, manifest, head) = paged::open(folder, room, &VARIANT.facts, key)?;
         let (head, directory) =
-            Directory::of(&pages, &manifest).map_err(|e| e.context(folder.display()))?;
+            Directory::of(&pages, &manifest, head).map_err(|e| e.context(folder.display()))?;
         Ok(Self { head, directory, pages })
     }
 
@@ -80,7 +88,7 @@ impl ForestStore {
 
     /// Makes everything inserted so far durable.
     pub fn commit(&self) -> Result<()> {
-        self.pages.commit(&VARIANT, &self.head, &self.directory)
+        paged::commit(&self.pages, &VARIANT.facts, &self.head, &self.directory)
     }
 
     /// Page reads and writes so far.

@@ -24,20 +24,23 @@
 //! keys of both, and full ones would then miss their target by far.
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, face, fact, real};
-use crate::hash::{Digest, Key};
 use crate::membership::partitioned::slice_for;
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::{MAX_K, Partitioned, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// Layers of partitioned filters, each larger and tighter than the one before.
+///
+/// ```
+/// let mut seen = everbloom::growing::Scalable::with_rate(100, 0.01)?;
+/// for visitor in 0..10_000u64 {
+///     seen.insert(&visitor)?;
+/// }
+/// assert_eq!(seen.layers(), 7);
+/// assert!(seen.contains(&1234u64));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalable {
     head: Head,
@@ -95,30 +98,6 @@ const MIN_TIGHTENING: f64 = 0.01;
 const MAX_TIGHTENING: f64 = 0.99;
 
 impl Scalable {
-    /// A filter that starts with room for `items` keys and never exceeds a rate of `fpr`.
-    ///
-    /// ```
-    /// let mut seen = everbloom::growing::Scalable::with_rate(100, 0.01)?;
-    /// for visitor in 0..10_000u64 {
-    ///     seen.insert(&visitor)?;
-    /// }
-    /// assert_eq!(seen.layers(), 7);
-    /// assert!(seen.contains(&1234u64));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Self::empty(&shape, head)
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        // The target is that of all layers together, however the goal put it.
-        let head = Head { fpr: Some(shape.fpr), ..head };
-        let layers = vec![Layer::empty(shape.layer(0)?)];
-        Ok(Self { head, shape: *shape, layers })
-    }
-
     /// Inserts a key, unless it seems to be there. Refused, with nothing changed, where a further layer
     /// would be needed and cannot be.
     #[inline]
@@ -252,7 +231,7 @@ impl Shape {
     }
 }
 
-impl Structure for Scalable {
+impl Plan for Scalable {
     type Shape = Shape;
 
     /// Items and memory are those of the first layer; the rate is that of all together.
@@ -298,15 +277,21 @@ impl Structure for Scalable {
         let fill = (ones / bits as f64, variance.sqrt() / bits as f64);
         Some(Expect::one_sided(1.0 - absent, bits, Some(fill)))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head)?, inputs)
+impl Stream for Scalable {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        // The target is that of all layers together, however the goal put it.
+        let head = Head { fpr: Some(shape.fpr), ..head };
+        let layers = vec![Layer::empty(shape.layer(0)?)];
+        Ok(Self { head, shape: *shape, layers })
     }
 }
 
-impl Filter for Scalable {
-    face!(Insert);
+face!(Scalable: Insert);
+planned!(Scalable);
 
+impl Filter for Scalable {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -331,10 +316,6 @@ impl Filter for Scalable {
             real("tightening", self.shape.tightening),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.layers.iter().any(|layer| layer.bits.huge())
-    }
 }
 
 impl Insert for Scalable {
@@ -347,46 +328,41 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 5,
-    slug: "scalable",
-    entry: "§11",
-    kind: EntryKind::Filter,
-    name: "Scalable Bloom filter",
-    paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
-            Information Processing Letters 101(6), 2007",
-    family: "growing",
-    needs: &["membership", "grow"],
-    input: Input::KEYS,
-    meaning: "items are the keys of the first layer, memory is its memory, \
-              the rate is the limit of all layers together",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        Param {
-            name: "growth",
-            range: Range::Integer(MIN_GROWTH, MAX_GROWTH),
-            default: Setting::Integer(2),
-            help: "capacity of a layer over that of the one before",
-        },
-        Param {
-            name: "tightening",
-            range: Range::Real(MIN_TIGHTENING, MAX_TIGHTENING),
-            default: Setting::Real(0.85),
-            help: "rate of a layer over that of the one before; the paper advises 0.8 to 0.9",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Scalable>()),
+    facts: Facts {
+        id: 5,
+        slug: "scalable",
+        entry: "§11",
+        name: "Scalable Bloom filter",
+        paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
+                Information Processing Letters 101(6), 2007",
+        family: "growing",
+        needs: &["membership", "grow"],
+        meaning: "items are the keys of the first layer, memory is its memory, \
+                  the rate is the limit of all layers together",
+        forms: &[Form::exact(FORM, &[Ability::Insert])],
+        params: &[
+            Param {
+                name: "growth",
+                range: Range::Integer(MIN_GROWTH, MAX_GROWTH),
+                default: Preset::Integer(2),
+                help: "capacity of a layer over that of the one before",
+            },
+            Param {
+                name: "tightening",
+                range: Range::Real(MIN_TIGHTENING, MAX_TIGHTENING),
+                default: Preset::Real(0.85),
+                help: "rate of a layer over that of the one before; the paper advises 0.8 to 0.9",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Scalable>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     fn shape(items: u64, fpr: f64, growth: u64, tightening: f64) -> Shape {
         Shape { items, fpr, growth, tightening }
@@ -430,9 +406,10 @@ mod tests {
 
     #[test]
     fn a_filter_that_cannot_grow_says_so_and_stays_as_it_is() {
-        let empty = |shape: Shape| Scalable::empty(&shape, Head::new(Default::default(), FORM));
+        let empty =
+            |shape: Shape| Scalable::empty(&shape, Head::new(Default::default(), FORM)).unwrap();
         // Layer 20 would need a rate of 10⁻³⁰⁰·10⁻⁴⁰.
-        let mut filter = empty(shape(1, 1e-300, 2, 0.01)).unwrap();
+        let mut filter = empty(shape(1, 1e-300, 2, 0.01));
         let error = (0..100_000u64).find_map(|key| filter.insert(&key).err()).unwrap();
         assert_eq!(error.kind(), Kind::CapacityExceeded);
         let before = filter.clone();
@@ -474,8 +451,7 @@ mod tests {
     #[test]
     fn the_target_is_that_of_all_layers() {
         let build = |goal: Goal| {
-            let (shape, head) =
-                planned::<Scalable>(&Request::new(&VARIANT, &goal).unwrap()).unwrap();
+            let (shape, head) = crate::variant::settle::<Scalable>(&goal).unwrap();
             Scalable::empty(&shape, head).unwrap()
         };
         let sized = build(Goal { items: Some(1000), bits: Some(16_000), ..Goal::default() });
@@ -484,7 +460,7 @@ mod tests {
         let rated = build(Goal { bits: Some(16_000), fpr: Some(0.01), ..Goal::default() });
         assert!(rated.m() <= 16_000 && rated.shape.items > 1000);
         let request = Goal::new(u64::MAX, 0.01);
-        let error = Scalable::plan(&Request::new(&VARIANT, &request).unwrap()).unwrap_err();
+        let error = Scalable::plan(&Request::new(&VARIANT.facts, &request).unwrap()).unwrap_err();
         assert_eq!(error.kind(), Kind::BadParameter);
     }
 }

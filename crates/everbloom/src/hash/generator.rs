@@ -27,7 +27,7 @@ impl Generator {
     /// A number in `0..n` by multiply-shift; the bias is below n·2⁻⁶⁴. `n` = 0 gives 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
-        crate::probe::multiply_shift(self.next_u64(), n)
+        super::multiply_shift(self.next_u64(), n)
     }
 
     /// A number in [0, 1) with 53 random bits.

@@ -1,9 +1,33 @@
 //! What can be a key.
 
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::rc::Rc;
+use std::sync::Arc;
+
 /// A key: anything with one canonical sequence of bytes.
 ///
-/// Integers are their little-endian bytes, so `42u64` and those eight bytes are one key under every
-/// hash. `std::hash::Hash` is not used: its output is not stable between versions of Rust.
+/// | type | bytes |
+/// |---|---|
+/// | strings and byte strings, owned or borrowed | their own |
+/// | integers of every type | **their value**: 8 little-endian bytes, sign-extended, if it fits an `i64` or a `u64`, else 16 |
+/// | `bool` | the integer 0 or 1 |
+/// | `char` | those of the string that holds just it |
+/// | IP addresses | their 4 or 16 octets |
+/// | tuples | every part's length in 8 little-endian bytes, then its bytes |
+/// | paths (on Unix) | their own |
+///
+/// So `insert(&42)` is found by `contains(&42u64)`, and `("ab", "c")` is not `("a", "bc")`. −1 and `u64::MAX` are
+/// one key. `std::hash::Hash` is not used: its output is not stable between versions of Rust.
+///
+/// ```
+/// let mut seen = everbloom::Bloom::with_rate(1000, 0.01)?;
+/// seen.insert(&42);
+/// assert!(seen.contains(&42u64));
+/// seen.insert(&("user", 7));
+/// assert!(seen.contains(&("user".to_owned(), 7u8)));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
 pub trait Key {
     /// The number of bytes, where it is the same for all keys of the type: hashing is then compiled for it.
     const LENGTH: Option<usize> = None;
@@ -19,27 +43,6 @@ impl Key for [u8] {
     }
 }
 
-impl Key for str {
-    #[inline(always)]
-    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        f(self.as_bytes())
-    }
-}
-
-impl Key for String {
-    #[inline(always)]
-    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        f(self.as_bytes())
-    }
-}
-
-impl Key for Vec<u8> {
-    #[inline(always)]
-    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        f(self)
-    }
-}
-
 impl<const N: usize> Key for [u8; N] {
     const LENGTH: Option<usize> = Some(N);
 
@@ -49,27 +52,209 @@ impl<const N: usize> Key for [u8; N] {
     }
 }
 
-impl<K: Key + ?Sized> Key for &K {
-    const LENGTH: Option<usize> = K::LENGTH;
-
+impl Key for str {
     #[inline(always)]
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        (**self).with_bytes(f)
+        f(self.as_bytes())
     }
 }
 
-macro_rules! integer_keys {
-    ($($int:ty)*) => {$(
-        impl Key for $int {
-            const LENGTH: Option<usize> = Some(size_of::<$int>());
+/// Types that are a key because what they hold or point to is one.
+macro_rules! keys_within {
+    ($(($($generics:tt)*) $type:ty => $inner:ty),* $(,)?) => {$(
+        impl<$($generics)*> Key for $type {
+            const LENGTH: Option<usize> = <$inner as Key>::LENGTH;
 
             #[inline(always)]
             fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-                f(&self.to_le_bytes())
+                let inner: &$inner = self;
+                inner.with_bytes(f)
             }
         }
     )*};
 }
 
-// `usize` is left out on purpose: its width, and so its bytes, differ between platforms.
-integer_keys!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128);
+keys_within! {
+    (K: Key + ?Sized) &K => K,
+    (K: Key + ?Sized) &mut K => K,
+    (K: Key + ?Sized) Box<K> => K,
+    (K: Key + ?Sized) Rc<K> => K,
+    (K: Key + ?Sized) Arc<K> => K,
+    (K: Key + ToOwned + ?Sized) Cow<'_, K> => K,
+    () String => str,
+    () Vec<u8> => [u8],
+}
+
+macro_rules! integer_keys {
+    ($($int:ty)*) => {$(
+        impl Key for $int {
+            const LENGTH: Option<usize> = Some(8);
+
+            #[inline(always)]
+            fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+                // Sign-extended if it has a sign.
+                f(&(*self as i64).to_le_bytes())
+            }
+        }
+    )*};
+}
+
+integer_keys!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize bool);
+
+impl Key for u128 {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        match u64::try_from(*self) {
+            Ok(small) => f(&small.to_le_bytes()),
+            Err(_) => f(&self.to_le_bytes()),
+        }
+    }
+}
+
+impl Key for i128 {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        match (i64::try_from(*self), u64::try_from(*self)) {
+            (Ok(small), _) => f(&small.to_le_bytes()),
+            (_, Ok(small)) => f(&small.to_le_bytes()),
+            _ => f(&self.to_le_bytes()),
+        }
+    }
+}
+
+impl Key for char {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self.encode_utf8(&mut [0; 4]).as_bytes())
+    }
+}
+
+impl Key for Ipv4Addr {
+    const LENGTH: Option<usize> = Some(4);
+
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.octets())
+    }
+}
+
+impl Key for Ipv6Addr {
+    const LENGTH: Option<usize> = Some(16);
+
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.octets())
+    }
+}
+
+impl Key for IpAddr {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        match self {
+            IpAddr::V4(address) => address.with_bytes(f),
+            IpAddr::V6(address) => address.with_bytes(f),
+        }
+    }
+}
+
+/// Paths and other strings of the system, where those are bytes.
+#[cfg(unix)]
+mod system {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
+
+    use super::Key;
+
+    impl Key for OsStr {
+        fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+            f(self.as_bytes())
+        }
+    }
+
+    impl Key for Path {
+        fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+            f(self.as_os_str().as_bytes())
+        }
+    }
+
+    keys_within! {
+        () OsString => OsStr,
+        () PathBuf => Path,
+    }
+}
+
+macro_rules! tuple_keys {
+    ($(($($part:ident)+))*) => {$(
+        impl<$($part: Key),+> Key for ($($part,)+) {
+            fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+                #[allow(non_snake_case)]
+                let ($($part,)+) = self;
+                let mut bytes = smallvec::SmallVec::<[u8; 64]>::new();
+                $($part.with_bytes(|part| {
+                    bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+                    bytes.extend_from_slice(part);
+                });)+
+                f(&bytes)
+            }
+        }
+    )*};
+}
+
+tuple_keys!((A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(key: &(impl Key + ?Sized)) -> Vec<u8> {
+        key.with_bytes(<[u8]>::to_vec)
+    }
+
+    #[test]
+    fn an_integer_is_its_value() {
+        let forty_two = 42u64.to_le_bytes().to_vec();
+        let same = [
+            bytes(&42u8),
+            bytes(&42i16),
+            bytes(&42),
+            bytes(&42u64),
+            bytes(&42usize),
+            bytes(&42u128),
+            bytes(&42i128),
+        ];
+        assert!(same.iter().all(|bytes| *bytes == forty_two));
+        assert_eq!(bytes(&-1i8), bytes(&-1i64));
+        assert_eq!(bytes(&-1i128), bytes(&-1i32));
+        assert_eq!(bytes(&-1i8), bytes(&u64::MAX));
+        assert_eq!(bytes(&u64::MAX), bytes(&u128::from(u64::MAX)));
+        assert_eq!(bytes(&i128::from(u64::MAX)).len(), 8);
+        assert_eq!(bytes(&(1u128 << 64)).len(), 16);
+        assert_eq!(bytes(&(i128::from(i64::MIN) - 1)).len(), 16);
+        assert_eq!(bytes(&true), bytes(&1));
+    }
+
+    #[test]
+    fn clothes_do_not_matter_and_parts_do() {
+        let plain = b"abc".to_vec();
+        let arc: Arc<str> = "abc".into();
+        let boxed: Box<[u8]> = plain.clone().into();
+        let cow: Cow<'_, str> = Cow::Borrowed("abc");
+        for other in
+            [bytes("abc"), bytes(&"abc".to_owned()), bytes(&arc), bytes(&boxed), bytes(&cow)]
+        {
+            assert_eq!(other, plain);
+        }
+        assert_eq!(bytes(&'ß'), bytes("ß"));
+        assert_eq!(bytes(&IpAddr::from([127, 0, 0, 1])), [127, 0, 0, 1]);
+        assert_ne!(bytes(&("ab", "c")), bytes(&("a", "bc")));
+        assert_ne!(bytes(&("ab",)), bytes("ab"));
+        assert_eq!(bytes(&("a", 1)), bytes(&("a".to_owned(), 1u64)));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_are_their_bytes() {
+        assert_eq!(bytes(std::path::Path::new("/usr")), b"/usr");
+    }
+}

@@ -14,7 +14,7 @@ pub(crate) struct Words {
 }
 
 /// Where digests come from.
-pub(crate) trait Source {
+pub(crate) trait Digests {
     /// Hands the next digests to `put`, with their numbers in the chunk, and says how many there are: at most
     /// [`CHUNK`], and none only at the end. What is put beyond that number stands for no key.
     fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize;
@@ -62,7 +62,7 @@ impl<'a, I: Iterator<Item: Key>, const USUAL: u16> Keys<'a, I, USUAL> {
     }
 }
 
-impl<I: Iterator<Item: Key>, const USUAL: u16> Source for Keys<'_, I, USUAL> {
+impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
     #[inline(always)]
     fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
         let mut count = 0;
@@ -90,7 +90,7 @@ impl<'a, K: Key, const USUAL: u16> Batch<'a, K, USUAL> {
     }
 }
 
-impl<K: Key, const USUAL: u16> Source for Batch<'_, K, USUAL> {
+impl<K: Key, const USUAL: u16> Digests for Batch<'_, K, USUAL> {
     #[inline(always)]
     fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
         let (now, later) = self.keys.split_at(self.keys.len().min(CHUNK));
@@ -129,7 +129,7 @@ const fn kind(number: u16) -> HashId {
 /// Digests that are there already.
 pub(crate) struct Given<'a>(pub(crate) &'a [Digest]);
 
-impl Source for Given<'_> {
+impl Digests for Given<'_> {
     #[inline(always)]
     fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
         let (now, later) = self.0.split_at(self.0.len().min(CHUNK));
@@ -148,7 +148,7 @@ mod tests {
     const XXH64: u16 = HashId::Xxh64 as u16;
 
     /// Everything that a source hands out.
-    fn all(source: impl Source) -> Vec<Digest> {
+    fn all(source: impl Digests) -> Vec<Digest> {
         let mut digests = Vec::new();
         let count = source.for_each(|i, digest| {
             assert_eq!(i, digests.len() as u64);

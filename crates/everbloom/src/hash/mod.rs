@@ -19,7 +19,7 @@ mod xxh64;
 pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
-pub(crate) use many::{Batch, CHUNK, Given, Keys, Source};
+pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};
 pub use secret::SecretKey;
 
 use std::fmt;
@@ -76,7 +76,7 @@ impl HashId {
         None
     }
 
-    /// The name shown to people and accepted by `--set hash=`.
+    /// The name shown to people and accepted as the parameter `hash`.
     pub fn name(self) -> &'static str {
         match self {
             HashId::Xxh3_128 => "xxh3-128",
@@ -136,6 +136,12 @@ pub fn mix64(x: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// `hash` spread over `0..n` as ⌊hash·n / 2⁶⁴⌋. The bias is below n·2⁻⁶⁴; `n` = 0 gives 0.
+#[inline]
+pub fn multiply_shift(hash: u64, n: u64) -> u64 {
+    ((u128::from(hash) * u128::from(n)) >> 64) as u64
+}
+
 /// A hash function with its seed or key: what two filters must share to be compared.
 #[derive(Clone)]
 pub struct Hasher {
@@ -145,17 +151,29 @@ pub struct Hasher {
     /// The seed as [`fold`] wants it, computed once.
     start: u64,
     key: Option<Box<SecretKey>>,
+    /// Whether the caller chose the function, so that a variant's own choice yields.
+    named: bool,
 }
 
 impl Hasher {
     fn new(id: HashId, seed: u64, key: Option<SecretKey>) -> Self {
-        Self { id, seed, start: fold::start(seed), key: key.map(Box::new) }
+        Self { id, seed, start: fold::start(seed), key: key.map(Box::new), named: true }
     }
 
-    /// The default hash, XXH3-128, under `seed`. A variant planned with it may prefer another function
-    /// under the same seed, as the fastest ones do.
+    /// The default hash under `seed`: XXH3-128, unless the filter it is given to has a hash of its own, as the
+    /// fastest ones do. [`Hasher::with_id`] is taken as named.
     pub fn seeded(seed: u64) -> Self {
-        Self::new(HashId::Xxh3_128, seed, None)
+        Self { named: false, ..Self::new(HashId::Xxh3_128, seed, None) }
+    }
+
+    /// Whether the function was named, so that no filter prefers its own.
+    pub fn is_named(&self) -> bool {
+        self.named
+    }
+
+    /// This hasher if it was named, else `own` under the same seed.
+    pub(crate) fn or(&self, own: HashId) -> Self {
+        if self.named { self.clone() } else { Self::new(own, self.seed, None) }
     }
 
     /// Another unkeyed hash under `seed`; the keyed one needs [`Hasher::keyed`].
@@ -163,7 +181,7 @@ impl Hasher {
         if id == HashId::SipHash24_128 {
             return Err(Error::new(
                 Kind::KeyMissing,
-                "siphash-2-4-128 is a keyed hash: give it a key file instead of a seed",
+                "siphash-2-4-128 is a keyed hash: give it a {key} instead of a {seed}",
             ));
         }
         Ok(Self::new(id, seed, None))
@@ -185,13 +203,13 @@ impl Hasher {
                 Kind::KeyMissing,
                 format!(
                     "the filter was made with key {seed:016x}, the key given is {:016x}: \
-                     pass the key file it was built with",
+                     give the {{key}} it was built with",
                     key.id()
                 ),
             )),
             None => Err(Error::new(
                 Kind::KeyMissing,
-                format!("the filter is keyed (key {seed:016x}): pass its key with --key-file"),
+                format!("the filter is keyed (key {seed:016x}): give its {{key}}"),
             )),
         }
     }
@@ -270,7 +288,7 @@ impl Hasher {
 }
 
 /// What a locked hasher returns. No answer is ever given from it: the codec hands out a filter
-/// without its key only inside an [`Inspection`](crate::codec::Inspection), which cannot be asked.
+/// without its key only inside an [`Inspection`](crate::state::Inspection), which cannot be asked.
 const LOCKED: Digest = Digest { h1: 0, h2: 0 };
 
 impl Default for Hasher {

@@ -26,19 +26,11 @@
 //! mask here: a random check added to a random mask is a random mask.
 
 use crate::cells::Packed;
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Detail, Fact, Filter, Head, Lookup, Rates, Record, face, fact, text};
-use crate::hash::{Digest, Hasher, Key};
 use crate::keyvalue::labels::{Labels, MAX_LABEL_BYTES, label_of, number, shown};
-use crate::plan::{Expect, Load, MAX_CELLS, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::{Partitioned, Probe};
 use crate::solve::{Peeled, peel};
-use crate::structure::{Inputs, Ops, Structure};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
-    Setting, ValueKind, Variant,
-};
+use crate::variant::prelude::*;
 
 /// Every key has a cell in each of three segments.
 const SEGMENTS: u64 = 3;
@@ -257,7 +249,7 @@ impl Bloomier {
         if self.label(value).is_none() || bits_of(value) > self.value_bits {
             return Err(Error::record(format!(
                 "{value} is no value of this filter, which has {} bits for it: \
-                 build with a wider --set value-bits",
+                 build with wider {{value-bits}}",
                 self.value_bits
             )));
         }
@@ -416,7 +408,7 @@ impl Shape {
     }
 }
 
-impl Structure for Bloomier {
+impl Plan for Bloomier {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -444,8 +436,10 @@ impl Structure for Bloomier {
         let fpr = if load.distinct == 0 { 0.0 } else { false_positives(shape.mutable, c) };
         Some(Expect::one_sided(fpr, bits, None))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for Bloomier {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let (mut entries, mut labels): (Vec<Entry>, _) = (Vec::new(), Labels::default());
         inputs.records.batches(&mut |batch| {
             for record in batch {
@@ -470,9 +464,9 @@ impl Structure for Bloomier {
     }
 }
 
-impl Filter for Bloomier {
-    face!(Lookup);
+face!(Bloomier: Lookup, Assign);
 
+impl Filter for Bloomier {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let value = self.get(record.key).and_then(|value| self.label(value));
         Ok(value.map_or(Answer::of(false), |v| Answer::of(true).with(Detail::Value(v))))
@@ -505,17 +499,15 @@ impl Filter for Bloomier {
             fact("attempts", self.attempts()),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.table.huge() || self.values.as_ref().is_some_and(Packed::huge)
-    }
 }
 
 impl Lookup for Bloomier {
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         Bloomier::get(self, key).and_then(|value| self.label(value))
     }
+}
 
+impl Assign for Bloomier {
     /// A label that is new joins the dictionary while its number fits the values' bits.
     fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.settable(key)?;
@@ -552,40 +544,41 @@ impl Lookup for Bloomier {
 const IMMUTABLE: &str = "immutable";
 const MUTABLE: &str = "mutable";
 
-const ABILITIES: &[Ability] = &[Ability::Lookup, Ability::Group];
+const ABILITIES: &[Ability] = &[Ability::Lookup];
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 6,
-    slug: "bloomier",
-    entry: "§20",
-    kind: EntryKind::Filter,
-    name: "Bloomier filter",
-    paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
-    family: "keyvalue",
-    needs: &["values", "groups", "static"],
-    input: Input { key: KeyKind::Bytes, value: ValueKind::Label, negatives: Negatives::No },
-    meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get \
-              a value",
-    forms: &[
-        Form { name: IMMUTABLE, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
-        Form { name: MUTABLE, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
-    ],
-    params: &[
-        Param {
-            name: "value-bits",
-            range: Range::Integer(1, 64),
-            default: Setting::Planned,
-            help: "bits per value, at least; by default what the largest value needs",
-        },
-        Param {
-            name: "check-bits",
-            range: Range::Integer(0, MAX_CHECK_BITS as u64),
-            default: Setting::Planned,
-            help: "bits that tell members from others",
-        },
-    ],
-    build: Build::Collected,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Bloomier>()),
+    facts: Facts {
+        id: 6,
+        slug: "bloomier",
+        entry: "§20",
+        name: "Bloomier filter",
+        paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
+        family: "keyvalue",
+        needs: &["values", "groups", "static"],
+        input: Input::valued(ValueKind::Label),
+        meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get \
+                  a value",
+        forms: &[
+            Form { name: IMMUTABLE, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
+            Form { name: MUTABLE, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
+        ],
+        params: &[
+            Param {
+                name: "value-bits",
+                range: Range::Integer(1, 64),
+                default: Preset::Planned,
+                help: "bits per value, at least; by default what the largest value needs",
+            },
+            Param {
+                name: "check-bits",
+                range: Range::Integer(0, MAX_CHECK_BITS as u64),
+                default: Preset::Planned,
+                help: "bits that tell members from others",
+            },
+        ],
+        build: Build::Collected,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Bloomier>(),
 };

@@ -20,13 +20,8 @@
 //! There are no false negatives as long as *every* ancestor was inserted, so a wrapped filter is fed by
 //! [`Ancestors::insert`] or [`Nodes`], never directly. The root is not stored: it is always in.
 
+use crate::variant::prelude::*;
 use std::collections::HashSet;
-
-use crate::error::Result;
-use crate::filter::{Answer, Filter, Insert, Record, Remove, Seen, Verdict};
-use crate::hash::{Digest, Hasher};
-use crate::structure::Source;
-use crate::variant::{Build, EntryKind, Input, Variant};
 
 /// What the parent of a key is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,20 +215,17 @@ impl Source for Nodes<'_> {
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 16,
-    slug: "ancestors",
-    entry: "R5",
-    kind: EntryKind::Technique,
-    name: "Ancestor checking in tries",
-    paper: "H. M. Ju, H. Lim, On reducing false positives of a Bloom filter in trie-based algorithms, ANCS 2014",
-    family: "membership",
-    needs: &["membership", "accurate", "prefixes"],
-    input: Input::KEYS,
-    meaning: "a way of asking a filter that holds all nodes of a trie: items are nodes, and a node whose \
-              deepest real ancestor is d levels above it passes with f^min(d, a+1)",
-    forms: &[],
-    params: &[],
-    build: Build::Streaming,
-    reach: u64::MAX,
+    facts: Facts {
+        id: 16,
+        slug: "ancestors",
+        entry: "R5",
+        name: "Ancestor checking in tries",
+        paper: "H. M. Ju, H. Lim, On reducing false positives of a Bloom filter in trie-based algorithms, ANCS 2014",
+        family: "membership",
+        needs: &["membership", "accurate", "prefixes"],
+        meaning: "a way of asking a filter that holds all nodes of a trie: items are nodes, and a node whose \
+                  deepest real ancestor is d levels above it passes with f^min(d, a+1)",
+        ..Facts::TECHNIQUE
+    },
     ops: None,
 };

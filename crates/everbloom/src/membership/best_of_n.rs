@@ -20,18 +20,10 @@
 //! their hash functions differ.
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::Result;
-use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Seen, face, fact, keyed, text};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, check_search};
-use crate::structure::{Inputs, Ops, Structure, digests};
 use crate::theory::search::least_real;
 use crate::theory::{bloom as theory, choice};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in m bits under the luckiest of N hash functions.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,7 +169,7 @@ pub struct Shape {
 /// The most filters that are tried.
 const MAX_TRIES: u64 = 1 << 20;
 
-impl Structure for BestOfN {
+impl Plan for BestOfN {
     type Shape = Shape;
 
     /// The fewest bits in which the best of N, not the mean, meets the rate.
@@ -201,16 +193,18 @@ impl Structure for BestOfN {
         let fill = luck.fill(m as f64, n as f64 * f64::from(k));
         Some(Expect::one_sided(luck.fpr(shape.flat, n), m, Some(fill)))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for BestOfN {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let digests = digests(&head.hasher, inputs.records)?;
         Self::search(shape, head, &digests)
     }
 }
 
-impl Filter for BestOfN {
-    face!(Insert);
+face!(BestOfN: Insert);
 
+impl Filter for BestOfN {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -232,10 +226,6 @@ impl Filter for BestOfN {
             text("scheme", self.probe.scheme().name()),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
 }
 
 keyed!(BestOfN: Insert);
@@ -245,32 +235,28 @@ const FORM: &str = "standard";
 const PARAM_N: Param = Param {
     name: "n",
     range: Range::Integer(1, MAX_TRIES),
-    default: Setting::Integer(16),
+    default: Preset::Integer(16),
     help: "filters to build, of which the best is kept",
 };
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 23,
-    slug: "best-of-n",
-    entry: "R13",
-    kind: EntryKind::Filter,
-    name: "Best-of-N Bloom filter",
-    paper: "M. Jimeno, K. Christensen, A. Roginsky, A power management proxy with a new best-of-N \
-            Bloom filter design to reduce false positives, IEEE IPCCC 2007",
-    family: "membership",
-    needs: &["membership", "accurate", "static"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[PARAM_M, PARAM_K, PARAM_N],
-    build: Build::Collected,
-    reach: 100_000,
-    ops: Some(Ops::of::<BestOfN>()),
+    facts: Facts {
+        id: 23,
+        slug: "best-of-n",
+        entry: "R13",
+        name: "Best-of-N Bloom filter",
+        paper: "M. Jimeno, K. Christensen, A. Roginsky, A power management proxy with a new best-of-N \
+                Bloom filter design to reduce false positives, IEEE IPCCC 2007",
+        family: "membership",
+        needs: &["membership", "accurate", "static"],
+        forms: &[Form::exact(FORM, &[Ability::Insert])],
+        params: &[PARAM_M, PARAM_K, PARAM_N],
+        build: Build::Collected,
+        reach: 100_000,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<BestOfN>(),
 };
 
 #[cfg(test)]

@@ -32,25 +32,28 @@ mod atomic;
 
 pub use super::patterns::fpr_patterns;
 use super::patterns::{Patterns, TABLE_BITS, distinct};
-use crate::bulk;
-use crate::cells::{Bits, has_mask, lanes, set_bit, set_mask};
-use crate::codec::{Decoder, Encoder, State};
-use crate::error::{Error, Result, agree};
-use crate::filter::{
-    Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
-    fact, keyed, touched,
-};
-use crate::hash::{Batch, Digest, Given, HashId, Hasher, Key, Keys, Source};
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
-use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, Pairing, round_word};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::cells::Pairing;
+use crate::cells::{Bits, has_mask, set_bit, set_mask};
+use crate::error::agree;
+use crate::hash::{Batch, Digests, Given, Keys};
+use crate::parts::parallel;
+use crate::plan::MAX_CELLS;
+use crate::probe::lanes;
+use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, round_word};
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::{blocked as theory, bloom};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 pub use atomic::AtomicBlocked;
 
 /// A set in blocks of bits, all probes of a key in one of them.
+///
+/// ```
+/// let mut seen = everbloom::membership::BlockedBloom::with_rate(1_000_000, 0.01)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockedBloom {
     head: Head,
@@ -95,21 +98,6 @@ impl State for BlockedBloom {
 }
 
 impl BlockedBloom {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, in blocks of 512 bits.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::BlockedBloom::with_rate(1_000_000, 0.01)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple"));
-    /// assert!(!seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Self::empty(&shape, head)
-    }
-
     /// A filter of `lines` lines of 512 bits, each key having `rounds` bits (1 or 2) in each of a line's
     /// eight words.
     pub fn in_lanes(lines: u64, rounds: u32, hasher: Hasher) -> Result<Self> {
@@ -127,15 +115,9 @@ impl BlockedBloom {
         hasher: Hasher,
     ) -> Result<Self> {
         let form = if patterns.is_some() { PATTERNS } else { MIXED };
-        Self::empty(&Shape::new(form, blocks, block, k, patterns)?, Head::new(hasher, form))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let probe = match shape.inside() {
-            Inside::Anywhere => Blocked::new(shape.blocks, shape.block, shape.k)?,
-            Inside::Lanes | Inside::Fields => Blocked::in_lanes(shape.blocks, shape.rounds())?,
-        };
-        Ok(Self { head, patterns: shape.table(), bits: Bits::new(probe.m()), probe })
+        let shape = Shape::new(form, blocks, block, k, patterns)?;
+        let hasher = hasher.or(Self::hash(&shape));
+        Self::empty(&shape, Head::new(hasher, form))
     }
 
     /// Inserts a key.
@@ -212,7 +194,7 @@ impl BlockedBloom {
     /// memory of as many filters as there are cores.
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
         let (head, probe, patterns) = (&self.head, &self.probe, &self.patterns);
-        bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
+        parallel::on_all_cores(&mut self.bits, keys, |keys, bits| {
             let mut part =
                 Self { head: head.clone(), probe: *probe, patterns: patterns.clone(), bits };
             part.insert_batch(keys);
@@ -223,7 +205,7 @@ impl BlockedBloom {
 
     /// Sets the bits of every digest; says how many there were.
     #[inline]
-    fn set_all(&mut self, digests: impl Source) -> u64 {
+    fn set_all(&mut self, digests: impl Digests) -> u64 {
         let (probe, words) = (self.probe, self.bits.words_mut());
         if is_for_lanes(probe) {
             return lanes::lines_set(words.as_chunks_mut().0, rounds(probe), digests);
@@ -235,7 +217,7 @@ impl BlockedBloom {
 
     /// Writes for each digest whether all its bits are set.
     #[inline]
-    fn have(&self, digests: impl Source, found: &mut [bool]) {
+    fn have(&self, digests: impl Digests, found: &mut [bool]) {
         let (probe, words) = (self.probe, self.bits.words());
         if is_for_lanes(probe) {
             return lanes::lines_have(words.as_chunks().0, rounds(probe), digests, found);
@@ -584,7 +566,7 @@ impl Shape {
     }
 }
 
-impl Structure for BlockedBloom {
+impl Plan for BlockedBloom {
     type Shape = Shape;
 
     const HASH: HashId = HASH;
@@ -646,15 +628,22 @@ impl Structure for BlockedBloom {
         let fpr = if n == 0 { 0.0 } else { shape.rate(m as f64 / n as f64, shape.k) };
         Some(Expect::one_sided(fpr, m, Some(shape.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head)?, inputs)
+impl Stream for BlockedBloom {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let probe = match shape.inside() {
+            Inside::Anywhere => Blocked::new(shape.blocks, shape.block, shape.k)?,
+            Inside::Lanes | Inside::Fields => Blocked::in_lanes(shape.blocks, shape.rounds())?,
+        };
+        Ok(Self { head, patterns: shape.table(), bits: Bits::new(probe.m()), probe })
     }
 }
 
-impl Filter for BlockedBloom {
-    face!(Insert, Merge, Algebra, Bulk, BulkInsert);
+face!(BlockedBloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
+planned!(BlockedBloom);
 
+impl Filter for BlockedBloom {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -698,10 +687,6 @@ impl Filter for BlockedBloom {
         facts
     }
 
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let digest = self.head.hasher.digest_usually(HASH, key);
         let indices: Vec<u64> = match &self.patterns {
@@ -732,7 +717,7 @@ impl Bulk for BlockedBloom {
     }
 }
 
-algebra!(BlockedBloom);
+keyed!(BlockedBloom: Estimate, Intersect, Fold);
 
 /// Bits of a line.
 const LINE: u64 = 512;
@@ -746,56 +731,60 @@ const PATTERNS: &str = "patterns";
 const fn form(name: &'static str) -> Form {
     Form {
         name,
-        abilities: &[Ability::Insert, Ability::Merge],
+        abilities: &[
+            Ability::Insert,
+            Ability::Merge,
+            Ability::Intersect,
+            Ability::Fold,
+            Ability::Estimate,
+        ],
         false_negatives: FalseNegatives::Never,
     }
 }
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 3,
-    slug: "blocked",
-    entry: "I6",
-    kind: EntryKind::Filter,
-    name: "Blocked Bloom filter",
-    paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
-            WEA 2007 and ACM JEA 14, 2009",
-    family: "membership",
-    needs: &["membership", "merge", "fold", "fast", "estimate", "concurrent"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[form(LANES), form(MIXED), form(PATTERNS)],
-    params: &[
-        PARAM_M,
-        Param {
-            name: "k",
-            range: Range::Integer(1, MOST_K as u64),
-            default: Setting::Planned,
-            help: "number of probes per key; 8 or 16 in form lanes",
-        },
-        Param {
-            name: "block",
-            range: Range::Integer(64, 4096),
-            default: Setting::Integer(512),
-            help: "bits per block, a power of two; 512 in form lanes",
-        },
-        Param {
-            name: "patterns",
-            range: Range::Integer(1, TABLE_BITS / 64),
-            default: Setting::Planned,
-            help: "masks in the table of form patterns, by default as many as 960 KiB hold",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<BlockedBloom>()),
+    facts: Facts {
+        id: 3,
+        slug: "blocked",
+        entry: "I6",
+        name: "Blocked Bloom filter",
+        paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
+                WEA 2007 and ACM JEA 14, 2009",
+        family: "membership",
+        needs: &["membership", "merge", "fold", "fast", "estimate", "concurrent"],
+        forms: &[form(LANES), form(MIXED), form(PATTERNS)],
+        params: &[
+            PARAM_M,
+            Param {
+                name: "k",
+                range: Range::Integer(1, MOST_K as u64),
+                default: Preset::Planned,
+                help: "number of probes per key; 8 or 16 in form lanes",
+            },
+            Param {
+                name: "block",
+                range: Range::Integer(64, 4096),
+                default: Preset::Integer(512),
+                help: "bits per block, a power of two; 512 in form lanes",
+            },
+            Param {
+                name: "patterns",
+                range: Range::Integer(1, TABLE_BITS / 64),
+                default: Preset::Planned,
+                help: "masks in the table of form patterns, by default as many as 960 KiB hold",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<BlockedBloom>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
     use crate::error::Kind;
+    use crate::{Opener, to_bytes};
 
     fn plan(goal: &Goal) -> Result<Shape> {
         BlockedBloom::plan(&Request::new(&VARIANT, goal)?)

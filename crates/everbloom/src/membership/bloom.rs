@@ -17,24 +17,24 @@
 //! is unknown (`scalable`), when every nanosecond counts (`blocked`), or when the set never changes and
 //! space is dear.
 
-use crate::bulk;
-use crate::cells::{AtomicBits, Bits, scattered, set_bit};
-use crate::codec::state;
-use crate::error::Result;
-use crate::filter::{
-    Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
-    fact, keyed, text, touched,
-};
-use crate::hash::{Digest, HashId, Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+use crate::cells::{AtomicBits, Bits, set_bit};
+use crate::parts::parallel;
+use crate::probe::bulk;
+use crate::probe::scattered;
 use crate::probe::{Coincide, Probe, Scheme};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::many;
+use crate::variant::prelude::*;
 
 /// A set in m bits with k probes per key.
+///
+/// ```
+/// let mut seen = everbloom::membership::Bloom::with_rate(1_000_000, 0.01)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bloom {
     head: Head,
@@ -45,29 +45,11 @@ pub struct Bloom {
 state!(Bloom { head, probe, bits });
 
 impl Bloom {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, under the default hash and seed.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::Bloom::with_rate(1_000_000, 0.01)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple"));
-    /// assert!(!seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` bits and `k` probes; both at least 1.
-    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Self {
-        let probe = Probe::over(m.max(1), k.max(1));
-        Self { head: Head::new(hasher, FORM), bits: Bits::new(probe.m()), probe }
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        Self { head, probe: shape.probe, bits: Bits::new(shape.probe.m()) }
+    pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
+        let shape = Shape { probe: Probe::over(m.max(1), k.max(1)) };
+        let hasher = hasher.or(Self::hash(&shape));
+        Self::empty(&shape, Head::new(hasher, FORM))
     }
 
     /// Inserts a key.
@@ -107,7 +89,7 @@ impl Bloom {
         I: IntoIterator<Item: Key>,
     {
         if bulk::worth_it(&self.bits) {
-            return bulk::insert_many(self, keys.into_iter());
+            return many::insert_many(self, keys.into_iter());
         }
         keys.into_iter().for_each(|key| {
             self.insert(&key);
@@ -122,7 +104,7 @@ impl Bloom {
     /// Writes whether each of a slice of keys may be a member, for as many as there is room in `found`.
     pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
         if bulk::worth_it(&self.bits) {
-            return bulk::contains_into(self, keys.iter(), found);
+            return many::contains_into(self, keys.iter(), found);
         }
         for (key, found) in keys.iter().zip(found) {
             *found = self.contains(key);
@@ -133,7 +115,7 @@ impl Bloom {
     /// memory of as many filters as there are cores.
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
         let (head, probe) = (&self.head, &self.probe);
-        bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
+        parallel::on_all_cores(&mut self.bits, keys, |keys, bits| {
             let mut part = Self { head: head.clone(), probe: *probe, bits };
             part.insert_batch(keys);
             part.bits
@@ -148,7 +130,7 @@ impl Bloom {
         I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
     {
         if bulk::worth_it(&self.bits) {
-            return bulk::contains_many(self, keys.into_iter());
+            return many::contains_many(self, keys.into_iter());
         }
         keys.into_iter().map(|key| self.contains(&key)).collect()
     }
@@ -304,7 +286,7 @@ pub struct Shape {
     probe: Probe,
 }
 
-impl Structure for Bloom {
+impl Plan for Bloom {
     type Shape = Shape;
 
     const HASH: HashId = HashId::Quick64;
@@ -331,15 +313,18 @@ impl Structure for Bloom {
         let n = load.distinct;
         Some(Expect::one_sided(flat.fpr(n), flat.m, Some(flat.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Bloom {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, probe: shape.probe, bits: Bits::new(shape.probe.m()) })
     }
 }
 
-impl Filter for Bloom {
-    face!(Insert, Merge, Algebra, Bulk, BulkInsert);
+face!(Bloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
+planned!(Bloom);
 
+impl Filter for Bloom {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -355,10 +340,6 @@ impl Filter for Bloom {
 
     fn describe(&self) -> Vec<Fact> {
         vec![fact("m", self.m()), fact("k", self.k()), text("scheme", self.probe.scheme().name())]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -384,38 +365,41 @@ impl Bulk for Bloom {
     }
 }
 
-algebra!(Bloom);
+keyed!(Bloom: Estimate, Intersect, Fold);
 
 const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 1,
-    slug: "bloom",
-    entry: "F1",
-    kind: EntryKind::Filter,
-    name: "Standard Bloom filter",
-    paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
-    family: "membership",
-    needs: &["membership", "merge", "estimate", "fold", "concurrent"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param {
-            name: "scheme",
-            range: Range::Choice(&["double", "enhanced", "ring", "mixed"]),
-            default: Setting::Planned,
-            help: "how probes derive from the digest",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Bloom>()),
+    facts: Facts {
+        id: 1,
+        slug: "bloom",
+        entry: "F1",
+        name: "Standard Bloom filter",
+        paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
+        family: "membership",
+        needs: &["membership", "merge", "estimate", "fold", "concurrent"],
+        forms: &[Form::exact(
+            FORM,
+            &[
+                Ability::Insert,
+                Ability::Merge,
+                Ability::Intersect,
+                Ability::Fold,
+                Ability::Estimate,
+            ],
+        )],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "scheme",
+                range: Range::Choice(&["double", "enhanced", "ring", "mixed"]),
+                default: Preset::Planned,
+                help: "how probes derive from the digest",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Bloom>(),
 };

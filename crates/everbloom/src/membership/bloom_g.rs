@@ -30,22 +30,22 @@
 //! which reads lines: `blocked` gets 512 bits for the price of 64.
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Result, agree};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, text, touched,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
+use crate::error::agree;
+use crate::plan::MAX_CELLS;
 use crate::probe::{Blocked, Indices, subset};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::search::least_real;
 use crate::theory::{blocked as theory, bloom};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in words of bits, all probes of a key in one or a few of them.
+///
+/// ```
+/// let mut seen = everbloom::membership::BloomG::with_rate(1000, 0.01)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct BloomG {
     head: Head,
@@ -61,31 +61,10 @@ pub struct BloomG {
 state!(BloomG { head, g, distinct, probe, bits });
 
 impl BloomG {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, all bits of a key in one word of 64.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::BloomG::with_rate(1000, 0.01)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple"));
-    /// assert!(!seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Self::empty(&shape, head)
-    }
-
     /// A filter of this shape.
     pub fn with_shape(shape: Shape, hasher: Hasher) -> Result<Self> {
         let form = if shape.g == 1 { BLOOM_1 } else { BLOOM_G };
         Self::empty(&shape.checked()?, Head::new(hasher, form))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let probe = Blocked::new(shape.words, shape.word, shape.k / shape.g)?;
-        let distinct = u32::from(shape.distinct);
-        Ok(Self { head, g: shape.g, distinct, bits: Bits::new(probe.m()), probe })
     }
 
     /// The key's bits in the word that `part` of its digest points at.
@@ -327,7 +306,7 @@ impl Shape {
     }
 }
 
-impl Structure for BloomG {
+impl Plan for BloomG {
     type Shape = Shape;
 
     /// The least number of words with the best k or the given one, so that the rate stays below p.
@@ -391,15 +370,20 @@ impl Structure for BloomG {
         };
         Some(Expect::one_sided(fpr, m, Some((mean, variance.sqrt()))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head)?, inputs)
+impl Stream for BloomG {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let probe = Blocked::new(shape.words, shape.word, shape.k / shape.g)?;
+        let distinct = u32::from(shape.distinct);
+        Ok(Self { head, g: shape.g, distinct, bits: Bits::new(probe.m()), probe })
     }
 }
 
-impl Filter for BloomG {
-    face!(Insert, Merge);
+face!(BloomG: Insert, Merge);
+planned!(BloomG);
 
+impl Filter for BloomG {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -434,10 +418,6 @@ impl Filter for BloomG {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let parts = self.parts(self.head.hasher.digest(key));
         let indices: Vec<u64> = parts.flat_map(|part| self.part(part)).collect();
@@ -465,55 +445,53 @@ const fn form(name: &'static str) -> Form {
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 34,
-    slug: "bloom-g",
-    entry: "I5",
-    kind: EntryKind::Filter,
-    name: "Bloom-1 and Bloom-g",
-    paper: "Y. Qiao, T. Li, S. Chen, Fast Bloom filters and their generalization, IEEE Trans. Parallel and \
-            Distributed Systems 25(1), 2014",
-    family: "membership",
-    needs: &["membership", "merge", "fast"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[form(BLOOM_1), form(BLOOM_G)],
-    params: &[
-        PARAM_M,
-        Param {
-            name: "k",
-            range: Range::Integer(1, (MOST_K * MOST_G) as u64),
-            default: Setting::Planned,
-            help: "number of probes per key, a multiple of g",
-        },
-        Param {
-            name: "g",
-            range: Range::Integer(1, MOST_G as u64),
-            default: Setting::Planned,
-            help: "words per key of form bloom-g, by default 2",
-        },
-        Param {
-            name: "word",
-            range: Range::Integer(8, 4096),
-            default: Setting::Integer(64),
-            help: "bits per word, a power of two",
-        },
-        Param {
-            name: "positions",
-            range: Range::Choice(&[positions(false), positions(true)]),
-            default: Setting::Choice(positions(false)),
-            help: "whether the bits of a key in one word may coincide",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<BloomG>()),
+    facts: Facts {
+        id: 34,
+        slug: "bloom-g",
+        entry: "I5",
+        name: "Bloom-1 and Bloom-g",
+        paper: "Y. Qiao, T. Li, S. Chen, Fast Bloom filters and their generalization, IEEE Trans. Parallel and \
+                Distributed Systems 25(1), 2014",
+        family: "membership",
+        needs: &["membership", "merge", "fast"],
+        forms: &[form(BLOOM_1), form(BLOOM_G)],
+        params: &[
+            PARAM_M,
+            Param {
+                name: "k",
+                range: Range::Integer(1, (MOST_K * MOST_G) as u64),
+                default: Preset::Planned,
+                help: "number of probes per key, a multiple of g",
+            },
+            Param {
+                name: "g",
+                range: Range::Integer(1, MOST_G as u64),
+                default: Preset::Planned,
+                help: "words per key of form bloom-g, by default 2",
+            },
+            Param {
+                name: "word",
+                range: Range::Integer(8, 4096),
+                default: Preset::Integer(64),
+                help: "bits per word, a power of two",
+            },
+            Param {
+                name: "positions",
+                range: Range::Choice(&[positions(false), positions(true)]),
+                default: Preset::Choice(positions(false)),
+                help: "whether the bits of a key in one word may coincide",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<BloomG>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
     use crate::error::Kind;
+    use crate::{Opener, to_bytes};
 
     fn plan(goal: &Goal) -> Result<Shape> {
         BloomG::plan(&Request::new(&VARIANT, goal)?)

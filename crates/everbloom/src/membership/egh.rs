@@ -26,19 +26,8 @@
 use std::sync::LazyLock;
 
 use crate::cells::{Bits, Counters};
-use crate::codec::{Decoder, Encoder, State, state};
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Count, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Remove,
-    Seen, face, fact,
-};
-use crate::hash::Hasher;
-use crate::plan::{Expect, Load, Request};
-use crate::structure::{Inputs, Ops, Structure, stream};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
-    Setting, ValueKind, Variant,
-};
+use crate::state::{Decoder, Encoder, State};
+use crate::variant::prelude::*;
 
 /// A small set of integers without false positives.
 #[derive(Clone, Debug, PartialEq)]
@@ -406,7 +395,7 @@ pub struct Shape {
     width: Option<u32>,
 }
 
-impl Structure for Egh {
+impl Plan for Egh {
     type Shape = Shape;
 
     /// The items are n_t. There is no rate to choose: inside the zone it is zero.
@@ -432,14 +421,16 @@ impl Structure for Egh {
         let bits = shape.slices.m() * u64::from(shape.width.unwrap_or(1));
         (load.distinct <= shape.slices.zone).then(|| Expect::one_sided(0.0, bits, None))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Stream for Egh {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let slices = shape.slices.clone();
         let cells = match shape.width {
             None => Cells::Bits(Bits::new(slices.m())),
             Some(width) => Cells::Counters(Counters::new(slices.m(), width)),
         };
-        stream(Self { head, slices, cells }, inputs)
+        Ok(Self { head, slices, cells })
     }
 }
 
@@ -453,14 +444,14 @@ fn integer(key: &[u8]) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-impl Filter for Egh {
-    face!(Insert, Merge);
+face!(Egh: Insert, Merge, Remove, Count);
 
+impl Filter for Egh {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let x = integer(record.key)?;
         let detail = match self.cells {
             Cells::Bits(_) => Detail::None,
-            Cells::Counters(_) => Detail::Count(self.count(x)),
+            Cells::Counters(_) => Detail::Count(Counted::about(self.count(x))),
         };
         Ok(Answer::of(self.contains(x)).with(detail))
     }
@@ -492,21 +483,6 @@ impl Filter for Egh {
             fact("zone", self.slices.zone),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        match &self.cells {
-            Cells::Bits(bits) => bits.huge(),
-            Cells::Counters(counters) => counters.huge(),
-        }
-    }
-
-    fn as_remove(&mut self) -> Option<&mut dyn Remove> {
-        (self.head.form == COUNTERS).then_some(self as _)
-    }
-
-    fn as_count(&self) -> Option<&dyn Count> {
-        (self.head.form == COUNTERS).then_some(self as _)
-    }
 }
 
 impl Insert for Egh {
@@ -522,8 +498,8 @@ impl Remove for Egh {
 }
 
 impl Count for Egh {
-    fn count(&self, key: &[u8]) -> u64 {
-        integer(key).map_or(0, |x| Egh::count(self, x))
+    fn count(&self, key: &[u8]) -> Counted {
+        Counted::about(integer(key).map_or(0, |x| Egh::count(self, x)))
     }
 }
 
@@ -571,43 +547,42 @@ const MOST_WORK: u64 = 1 << 28;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 24,
-    slug: "egh",
-    entry: "R14",
-    kind: EntryKind::Filter,
-    name: "EGH filter: false-positive free zone",
-    paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
-    family: "membership",
-    needs: &["membership", "delete", "exact"],
-    input: Input { key: KeyKind::Integer, value: ValueKind::None, negatives: Negatives::No },
-    meaning: "items are the members up to which there are no false positives; the rate is zero there",
-    forms: &[
-        Form {
-            name: BITS,
-            abilities: &[Ability::Insert, Ability::Merge],
-            false_negatives: FalseNegatives::Never,
-        },
-        Form {
-            name: COUNTERS,
-            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-        },
-    ],
-    params: &[
-        Param {
-            name: "universe",
-            range: Range::Integer(2, MAX_UNIVERSE),
-            default: Setting::Integer(DEFAULT_UNIVERSE),
-            help: "keys are integers below it",
-        },
-        Param {
-            name: "width",
-            range: Range::Integer(1, 16),
-            default: Setting::Planned,
-            help: "counters: bits each",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 1000,
-    ops: Some(Ops::of::<Egh>()),
+    facts: Facts {
+        id: 24,
+        slug: "egh",
+        entry: "R14",
+        name: "EGH filter: false-positive free zone",
+        paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
+        family: "membership",
+        needs: &["membership", "delete", "exact"],
+        input: Input { key: KeyKind::Integer, ..Input::KEYS },
+        meaning: "items are the members up to which there are no false positives; the rate is zero there",
+        forms: &[
+            Form::exact(BITS, &[Ability::Insert, Ability::Merge]),
+            Form {
+                name: COUNTERS,
+                abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+                false_negatives: FalseNegatives::NeverWhile(
+                    "only keys that were inserted are removed",
+                ),
+            },
+        ],
+        params: &[
+            Param {
+                name: "universe",
+                range: Range::Integer(2, MAX_UNIVERSE),
+                default: Preset::Integer(DEFAULT_UNIVERSE),
+                help: "keys are integers below it",
+            },
+            Param {
+                name: "width",
+                range: Range::Integer(1, 16),
+                default: Preset::Planned,
+                help: "counters: bits each",
+            },
+        ],
+        reach: 1000,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Egh>(),
 };

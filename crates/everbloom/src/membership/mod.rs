@@ -1,54 +1,34 @@
 //! Is this key in the set? Filters that answer that and little else.
 
-pub mod adaptive;
 pub mod ancestors;
-pub mod banked;
 pub mod best_of_n;
 pub mod blocked;
 pub mod bloom;
 pub mod bloom_g;
-pub mod bloom_paradox;
-pub mod complement;
-pub mod cross_checking;
+pub mod double_hashing;
 pub mod egh;
-pub mod generalized;
-pub mod multistage;
+pub mod enhanced_hashing;
 pub mod one_hash;
-pub mod optihash;
 pub mod partitioned;
 pub mod partitioned_hashing;
-pub mod pipelined;
-pub mod retouched;
-pub mod soft_error;
 pub mod split;
 pub mod split_block;
 pub mod two_choices;
-pub mod yes_no;
 
-pub(crate) mod part;
 mod patterns;
 
-pub use adaptive::Adaptive;
 pub use ancestors::Ancestors;
-pub use banked::Banked;
 pub use best_of_n::BestOfN;
 pub use blocked::{AtomicBlocked, BlockedBloom};
 pub use bloom::{AtomicBloom, Bloom};
 pub use bloom_g::BloomG;
-pub use bloom_paradox::Paradox;
-pub use complement::Complement;
-pub use cross_checking::CrossChecking;
 pub use egh::Egh;
-pub use generalized::Generalized;
-pub use multistage::Multistage;
 pub use one_hash::OneHash;
-pub use optihash::Optihash;
 pub use partitioned::PartitionedBloom;
 pub use partitioned_hashing::PartitionedHashing;
-pub use pipelined::Pipelined;
-pub use retouched::Retouched;
-pub use soft_error::SoftError;
 pub use split::Split;
 pub use split_block::SplitBlock;
 pub use two_choices::TwoChoices;
-pub use yes_no::YesNo;
+
+#[cfg(test)]
+mod many_tests;

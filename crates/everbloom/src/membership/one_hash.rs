@@ -20,23 +20,23 @@
 //! same without divisions, and it folds, which prime lengths do not.
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Result, agree};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, face, fact, keyed, touched,
-};
-use crate::hash::{Hasher, Key};
+use crate::error::agree;
 use crate::membership::partitioned::slice_for;
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::{MAX_PARTS, Residues};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
 use crate::theory::prime::nearest_primes;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in parts of coprime lengths, with one hash for all of them.
+///
+/// ```
+/// let mut seen = everbloom::membership::OneHash::with_rate(1000, 0.01)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneHash {
     head: Head,
@@ -47,29 +47,10 @@ pub struct OneHash {
 state!(OneHash { head, parts, bits });
 
 impl OneHash {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, under the default hash and seed.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::OneHash::with_rate(1000, 0.01)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple"));
-    /// assert!(!seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of parts of these lengths, no two of which have a common factor.
     pub fn with_parts(parts: &[u64], hasher: Hasher) -> Result<Self> {
         let parts = Residues::new(parts.to_vec())?;
-        Ok(Self::empty(&Shape { parts }, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        Self { head, bits: Bits::new(shape.parts.m()), parts: shape.parts.clone() }
+        Self::empty(&Shape { parts }, Head::new(hasher, FORM))
     }
 
     /// Inserts a key.
@@ -229,7 +210,7 @@ impl Shape {
     }
 }
 
-impl Structure for OneHash {
+impl Plan for OneHash {
     type Shape = Shape;
 
     /// The k primes nearest m/k for the m and k asked for, or for the least m whose primes reach the rate.
@@ -273,15 +254,18 @@ impl Structure for OneHash {
         let fpr = false_positives(parts, load.distinct);
         Some(Expect::one_sided(fpr, shape.parts.m(), Some((fill, variance.sqrt()))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for OneHash {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, bits: Bits::new(shape.parts.m()), parts: shape.parts.clone() })
     }
 }
 
-impl Filter for OneHash {
-    face!(Insert, Merge);
+face!(OneHash: Insert, Merge);
+planned!(OneHash);
 
+impl Filter for OneHash {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -306,10 +290,6 @@ impl Filter for OneHash {
         ]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let indices: Vec<u64> = self.parts.indices(self.head.hasher.digest(key)).collect();
         touched(&indices, |i| self.bits.get(i).into())
@@ -322,40 +302,34 @@ const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 33,
-    slug: "one-hash",
-    entry: "I1",
-    kind: EntryKind::Filter,
-    name: "One-hashing Bloom filter",
-    paper: "J. Lu, T. Yang, Y. Wang, H. Dai, L. Jin, H. Song, B. Liu, One-hashing Bloom filter, IWQoS 2015",
-    family: "membership",
-    needs: &["membership", "merge", "estimate"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[
-        PARAM_M,
-        Param {
-            name: "k",
-            range: Range::Integer(1, MAX_PARTS as u64),
-            default: Setting::Planned,
-            help: "number of parts, one probe into each",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<OneHash>()),
+    facts: Facts {
+        id: 33,
+        slug: "one-hash",
+        entry: "I1",
+        name: "One-hashing Bloom filter",
+        paper: "J. Lu, T. Yang, Y. Wang, H. Dai, L. Jin, H. Song, B. Liu, One-hashing Bloom filter, IWQoS 2015",
+        family: "membership",
+        needs: &["membership", "merge", "estimate"],
+        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+        params: &[
+            PARAM_M,
+            Param {
+                name: "k",
+                range: Range::Integer(1, MAX_PARTS as u64),
+                default: Preset::Planned,
+                help: "number of parts, one probe into each",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<OneHash>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
     use crate::error::Kind;
+    use crate::{Opener, to_bytes};
 
     fn plan(goal: &Goal) -> Result<Shape> {
         OneHash::plan(&Request::new(&VARIANT, goal)?)

@@ -20,19 +20,20 @@
 //! exactly. **Don't** in a single memory, where `bloom` does the same with one array.
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face, fact, keyed, touched,
-};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, MAX_K, Partitioned, Probe, Scheme};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
-use crate::variant::{Ability, Build, EntryKind, FalseNegatives, Form, Input, Variant};
+use crate::variant::prelude::*;
 
 /// A set in k slices of bits, with one probe into each.
+///
+/// ```
+/// let mut seen = everbloom::membership::PartitionedBloom::with_rate(1000, 0.01)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartitionedBloom {
     head: Head,
@@ -43,29 +44,9 @@ pub struct PartitionedBloom {
 state!(PartitionedBloom { head, probe, bits });
 
 impl PartitionedBloom {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, under the default hash and seed.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::PartitionedBloom::with_rate(1000, 0.01)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple"));
-    /// assert!(!seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `k` slices that share `m` bits; the remainder of m/k is not used.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        Ok(Self::empty(&Shape::cut(m, k)?, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let probe = shape.probe();
-        Self { head, bits: Bits::new(probe.m()), probe }
+        Self::empty(&Shape::cut(m, k)?, Head::new(hasher, FORM))
     }
 
     /// Inserts a key.
@@ -246,7 +227,7 @@ impl Shape {
     }
 }
 
-impl Structure for PartitionedBloom {
+impl Plan for PartitionedBloom {
     type Shape = Shape;
 
     /// The least m with the best k or the given one, so that the exact rate stays below p. Slices are
@@ -288,9 +269,12 @@ impl Structure for PartitionedBloom {
         let fill = (theory::fill(slice, n as f64), theory::fill_sd(slice, n as f64) / k.sqrt());
         Some(Expect::one_sided(shape.fpr(n), shape.slice * u64::from(shape.k), Some(fill)))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for PartitionedBloom {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let probe = shape.probe();
+        Ok(Self { head, bits: Bits::new(probe.m()), probe })
     }
 }
 
@@ -298,9 +282,10 @@ fn bits_of((slice, k): (f64, u32)) -> f64 {
     slice * f64::from(k)
 }
 
-impl Filter for PartitionedBloom {
-    face!(Insert, Merge, Algebra);
+face!(PartitionedBloom: Insert, Merge, Estimate, Intersect, Fold);
+planned!(PartitionedBloom);
 
+impl Filter for PartitionedBloom {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -320,10 +305,6 @@ impl Filter for PartitionedBloom {
         vec![fact("m", self.m()), fact("k", self.k()), fact("slice", self.slice())]
     }
 
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
-
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
         touched(&indices, |i| self.bits.get(i).into())
@@ -332,39 +313,42 @@ impl Filter for PartitionedBloom {
 
 keyed!(PartitionedBloom: Insert, Union);
 
-algebra!(PartitionedBloom);
+keyed!(PartitionedBloom: Estimate, Intersect, Fold);
 
 const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 2,
-    slug: "partitioned",
-    entry: "F2",
-    kind: EntryKind::Filter,
-    name: "Partitioned Bloom filter",
-    paper: "S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
-            distributed systems, IEEE Comm. Surveys & Tutorials 14(1), 2012, §II-C3",
-    family: "membership",
-    needs: &["membership", "merge", "estimate", "fold", "parallel"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[PARAM_M, PARAM_K],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<PartitionedBloom>()),
+    facts: Facts {
+        id: 2,
+        slug: "partitioned",
+        entry: "F2",
+        name: "Partitioned Bloom filter",
+        paper: "S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
+                distributed systems, IEEE Comm. Surveys & Tutorials 14(1), 2012, §II-C3",
+        family: "membership",
+        needs: &["membership", "merge", "estimate", "fold", "parallel"],
+        forms: &[Form::exact(
+            FORM,
+            &[
+                Ability::Insert,
+                Ability::Merge,
+                Ability::Intersect,
+                Ability::Fold,
+                Ability::Estimate,
+            ],
+        )],
+        params: &[PARAM_M, PARAM_K],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<PartitionedBloom>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
     use crate::error::Kind;
+    use crate::{Opener, to_bytes};
 
     fn plan(goal: &Goal) -> Result<Shape> {
         PartitionedBloom::plan(&Request::new(&VARIANT, goal)?)

@@ -28,18 +28,13 @@
 //! Nor with groups of one or two keys: then the table's bits do more good as cells. Two filters cannot
 //! be united, since their tables differ.
 
-use crate::cells::{Bits, Packed, check_room};
-use crate::codec::{Decoder, Encoder, State, state};
-use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Seen, face, fact, keyed, text};
-use crate::hash::{Digest, Key};
-use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::cells::{Bits, Packed};
+use crate::memory::check_room;
+use crate::plan::MAX_CELLS;
 use crate::probe::{Probe, check_search, multiply_shift, place_fewest};
-use crate::structure::{Inputs, Ops, Structure, digests, planned};
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::{choice, tail};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in m bits, each group of keys under its own choice of k hash functions.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,7 +178,7 @@ impl PartitionedHashing {
     pub fn of<K: Key>(keys: &[K], goal: &Goal) -> Result<Self> {
         let items = goal.items.or(Some(keys.len().max(1) as u64));
         let goal = Goal { items, ..goal.clone() };
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
+        let (shape, head) = crate::variant::settle::<Self>(&goal)?;
         let digests = keys.iter().map(|key| head.hasher.digest(key)).collect();
         Self::empty(&shape, head)?.search(&shape, digests)
     }
@@ -346,7 +341,7 @@ fn table_bits(groups: u64, count: u64) -> u64 {
     groups.saturating_mul(width(count).into())
 }
 
-impl Structure for PartitionedHashing {
+impl Plan for PartitionedHashing {
     type Shape = Shape;
 
     /// The fewest bits over all k. Subsets have no formula: they get the standard filter's size, and
@@ -398,8 +393,10 @@ impl Structure for PartitionedHashing {
         let fpr = libm::pow(fill.0, f64::from(shape.flat.k));
         Some(Expect::one_sided(fpr, shape.bits(), Some(fill)))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for PartitionedHashing {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let digests = digests(&head.hasher, inputs.records)?;
         Self::empty(shape, head)?.search(shape, digests)
     }
@@ -425,9 +422,9 @@ fn subsets(k: u32, base: u64, wanted: Option<u64>) -> Result<(u32, u64)> {
     }
 }
 
-impl Filter for PartitionedHashing {
-    face!(Insert);
+face!(PartitionedHashing: Insert);
 
+impl Filter for PartitionedHashing {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -455,10 +452,6 @@ impl Filter for PartitionedHashing {
         }
         facts
     }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
 }
 
 keyed!(PartitionedHashing: Insert);
@@ -469,64 +462,64 @@ const SUBSETS: &str = "subsets";
 const PARAM_T: Param = Param {
     name: "t",
     range: Range::Integer(1, MAX_CANDIDATES),
-    default: Setting::Planned,
+    default: Preset::Planned,
     help: "candidates a group chooses from, 16 unless set",
 };
 
 const PARAM_SIZE: Param = Param {
     name: "size",
     range: Range::Integer(1, 1 << 20),
-    default: Setting::Integer(10),
+    default: Preset::Integer(10),
     help: "average number of keys in a group",
 };
 
 const PARAM_GROUPS: Param = Param {
     name: "groups",
     range: Range::Integer(1, 1 << 40),
-    default: Setting::Planned,
+    default: Preset::Planned,
     help: "number of groups, instead of their size",
 };
 
 const PARAM_BASE: Param = Param {
     name: "base",
     range: Range::Integer(2, MAX_BASE as u64),
-    default: Setting::Planned,
+    default: Preset::Planned,
     help: "base functions of which a subset takes k, 2k unless set",
 };
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 22,
-    slug: "partitioned-hashing",
-    entry: "R12",
-    kind: EntryKind::Filter,
-    name: "Bloom filter with partitioned hashing",
-    paper: "F. Hao, M. Kodialam, T. V. Lakshman, Building high accuracy Bloom filters using \
-            partitioned hashing, SIGMETRICS 2007",
-    family: "membership",
-    needs: &["membership", "accurate", "static"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[
-        Form { name: FRESH, abilities: &[Ability::Insert], false_negatives: FalseNegatives::Never },
-        Form {
-            name: SUBSETS,
-            abilities: &[Ability::Insert],
-            false_negatives: FalseNegatives::Never,
-        },
-    ],
-    params: &[PARAM_M, PARAM_K, PARAM_T, PARAM_SIZE, PARAM_GROUPS, PARAM_BASE],
-    build: Build::Collected,
-    reach: 1_000_000,
-    ops: Some(Ops::of::<PartitionedHashing>()),
+    facts: Facts {
+        id: 22,
+        slug: "partitioned-hashing",
+        entry: "R12",
+        name: "Bloom filter with partitioned hashing",
+        paper: "F. Hao, M. Kodialam, T. V. Lakshman, Building high accuracy Bloom filters using \
+                partitioned hashing, SIGMETRICS 2007",
+        family: "membership",
+        needs: &["membership", "accurate", "static"],
+        forms: &[
+            Form {
+                name: FRESH,
+                abilities: &[Ability::Insert],
+                false_negatives: FalseNegatives::Never,
+            },
+            Form::exact(SUBSETS, &[Ability::Insert]),
+        ],
+        params: &[PARAM_M, PARAM_K, PARAM_T, PARAM_SIZE, PARAM_GROUPS, PARAM_BASE],
+        build: Build::Collected,
+        reach: 1_000_000,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<PartitionedHashing>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
     use crate::error::Kind;
     use crate::hash::Hasher;
+    use crate::{Opener, to_bytes};
 
     fn plan(goal: &Goal) -> Result<Shape> {
         PartitionedHashing::plan(&Request::new(&VARIANT, goal)?)

@@ -23,19 +23,10 @@
 //! has outgrown its estimate (`scalable`).
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Kind, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Merge, MergeLaw, Rates, Record, Seen, face, fact, keyed, text,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, MAX_CELLS, PARAM_K, Request};
+use crate::plan::MAX_CELLS;
 use crate::probe::{MAX_K, Probe, multiply_shift};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{blocked, bloom as theory};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// Most rows.
 const MAX_ROWS: u64 = 1 << 16;
@@ -43,6 +34,14 @@ const MAX_ROWS: u64 = 1 << 16;
 const ROW: u64 = 1 << 32;
 
 /// A set in s rows of m bits.
+///
+/// ```
+/// let mut seen = everbloom::membership::Split::with_rate(1000, 0.01)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple") && !seen.contains("pear"));
+/// assert!(!seen.exceeded());
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
     head: Head,
@@ -95,37 +94,16 @@ pub fn sequential_rate(rows: impl Iterator<Item = f64>) -> f64 {
 }
 
 impl Split {
-    /// A filter for up to `items` keys at a rate of `fpr`, in four rows chosen by hash.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::Split::with_rate(1000, 0.01)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple") && !seen.contains("pear"));
-    /// assert!(!seen.exceeded());
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// `rows` rows of `m` bits and `k` probes, chosen by hash.
     pub fn hashed(rows: u64, m: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape::new(HASHED, rows, Flat { m, k }, 1)?;
-        Ok(Self::empty(&shape, Head::new(hasher, HASHED)))
+        Self::empty(&shape, Head::new(hasher, HASHED))
     }
 
     /// `rows` rows of `m` bits and `k` probes, filled one after the other with `capacity` keys each.
     pub fn sequential(rows: u64, m: u64, k: u32, capacity: u64, hasher: Hasher) -> Result<Self> {
         let shape = Shape::new(SEQUENTIAL, rows, Flat { m, k }, capacity.max(1))?;
-        Ok(Self::empty(&shape, Head::new(hasher, SEQUENTIAL)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Flat { m, k } = shape.flat;
-        let rows = (0..shape.rows).map(|_| Row::blank(m)).collect();
-        Self { head, capacity: shape.capacity, probe: Probe::over(m, k), rows }
+        Self::empty(&shape, Head::new(hasher, SEQUENTIAL))
     }
 
     /// The row of a key, if its hash decides.
@@ -197,7 +175,7 @@ impl Split {
         let capacity = self.capacity.saturating_mul(2);
         let flat = Flat { m, k: self.probe.k() };
         let shape = Shape::new(self.head.form, self.rows.len() as u64, flat, capacity)?;
-        let mut larger = Self::empty(&shape, Head { items: 0, ..self.head.clone() });
+        let mut larger = Self::empty(&shape, Head { items: 0, ..self.head.clone() })?;
         keys.into_iter().for_each(|key| {
             larger.insert(&key);
         });
@@ -255,7 +233,7 @@ impl Shape {
     }
 }
 
-impl Structure for Split {
+impl Plan for Split {
     type Shape = Shape;
 
     /// Rows for n/s keys each. By hash, each at the rate asked for; in sequence at f_row with
@@ -316,19 +294,20 @@ impl Structure for Split {
         };
         Some(Expect::one_sided(shape.rate(n), m * rows, Some((mean, variance.sqrt()))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Split {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Flat { m, k } = shape.flat;
+        let rows = (0..shape.rows).map(|_| Row::blank(m)).collect();
+        Ok(Self { head, capacity: shape.capacity, probe: Probe::over(m, k), rows })
     }
 }
 
+face!(Split: Insert, Merge);
+planned!(Split);
+
 impl Filter for Split {
-    face!(Insert);
-
-    fn as_merge(&mut self) -> Option<&mut dyn Merge> {
-        if self.head.form == HASHED { Some(self) } else { None }
-    }
-
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -349,10 +328,6 @@ impl Filter for Split {
             fact("most keys in a row", self.row_items().max().unwrap_or(0)),
             text("rebuild", if self.exceeded() { "due" } else { "not needed" }),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.rows.iter().any(|row| row.bits.huge())
     }
 }
 
@@ -386,44 +361,35 @@ const SEQUENTIAL: &str = "sequential";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 42,
-    slug: "split",
-    entry: "I19",
-    kind: EntryKind::Filter,
-    name: "Split Bloom filter",
-    paper: "M. Xiao, Y. Dai, X. Li, Split Bloom filter, Acta Electronica Sinica 32(2), 2004",
-    family: "membership",
-    needs: &["membership", "merge", "parallel"],
-    input: Input::KEYS,
-    meaning: "items are the most keys there will be, the rate is that of false positives with all of them",
-    forms: &[
-        Form {
-            name: HASHED,
-            abilities: &[Ability::Insert, Ability::Merge],
-            false_negatives: FalseNegatives::Never,
-        },
-        Form {
-            name: SEQUENTIAL,
-            abilities: &[Ability::Insert],
-            false_negatives: FalseNegatives::Never,
-        },
-    ],
-    params: &[
-        Param {
-            name: "rows",
-            range: Range::Integer(1, MAX_ROWS),
-            default: Setting::Integer(4),
-            help: "rows of the matrix, for ever",
-        },
-        Param {
-            name: "m",
-            range: Range::Integer(1, MAX_CELLS),
-            default: Setting::Planned,
-            help: "bits per row",
-        },
-        PARAM_K,
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Split>()),
+    facts: Facts {
+        id: 42,
+        slug: "split",
+        entry: "I19",
+        name: "Split Bloom filter",
+        paper: "M. Xiao, Y. Dai, X. Li, Split Bloom filter, Acta Electronica Sinica 32(2), 2004",
+        family: "membership",
+        needs: &["membership", "merge", "parallel"],
+        meaning: "items are the most keys there will be, the rate is that of false positives with all of them",
+        forms: &[
+            Form::exact(HASHED, &[Ability::Insert, Ability::Merge]),
+            Form::exact(SEQUENTIAL, &[Ability::Insert]),
+        ],
+        params: &[
+            Param {
+                name: "rows",
+                range: Range::Integer(1, MAX_ROWS),
+                default: Preset::Integer(4),
+                help: "rows of the matrix, for ever",
+            },
+            Param {
+                name: "m",
+                range: Range::Integer(1, MAX_CELLS),
+                default: Preset::Planned,
+                help: "bits per row",
+            },
+            PARAM_K,
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Split>(),
 };

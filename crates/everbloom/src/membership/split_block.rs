@@ -19,22 +19,24 @@
 //! `blocked` is as fast and needs 10.1 bits per key instead of 10.5 at a rate of 1 %, 15.7 instead of 16.8
 //! at 0.1 %; nor beyond 2³² blocks, which the specification's 32 bits cannot tell apart.
 
-use crate::bulk;
-use crate::cells::{Bits, lanes};
-use crate::codec::state;
-use crate::error::{Error, Kind, Result, agree};
-use crate::filter::{
-    Answer, Bulk, BulkInsert, Fact, Filter, Head, Rates, Record, Seen, Touched, algebra, face,
-    fact, keyed, touched,
-};
-use crate::hash::{Batch, DEFAULT_SEED, Digest, Given, HashId, Hasher, Key, Keys};
-use crate::plan::{Expect, Goal, Load, PARAM_M, Request};
-use crate::probe::Pairing;
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
+use crate::cells::Bits;
+use crate::cells::Pairing;
+use crate::error::agree;
+use crate::hash::{Batch, DEFAULT_SEED, Given, Keys};
+use crate::parts::parallel;
+use crate::probe::lanes;
 use crate::theory::{blocked as theory, tail};
-use crate::variant::{Ability, Build, EntryKind, FalseNegatives, Form, Input, Variant};
+use crate::variant::prelude::*;
 
 /// A set in blocks of eight 32-bit words, one bit of a key in each.
+///
+/// ```
+/// let mut seen = everbloom::membership::SplitBlock::with_rate(1_000_000, 0.01)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitBlock {
     head: Head,
@@ -55,28 +57,9 @@ const WORD: u64 = 32;
 const MOST_BLOCKS: u64 = 1 << 32;
 
 impl SplitBlock {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, under the specification's hash.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::SplitBlock::with_rate(1_000_000, 0.01)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple"));
-    /// assert!(!seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `blocks` blocks, from 1 to 2³².
     pub fn with_shape(blocks: u64, hasher: Hasher) -> Result<Self> {
-        Ok(Self::empty(&Shape::new(blocks)?, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        Self { head, bits: Bits::new(shape.blocks * BLOCK) }
+        Self::empty(&Shape::new(blocks)?, Head::new(hasher.or(Self::HASH), FORM))
     }
 
     /// The filter whose bitset a Parquet file holds: whole blocks of 32 bytes. How many keys are inside
@@ -141,7 +124,7 @@ impl SplitBlock {
     /// memory of as many filters as there are cores.
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
         let head = &self.head;
-        bulk::on_all_cores(&mut self.bits, keys, |keys, bits| {
+        parallel::on_all_cores(&mut self.bits, keys, |keys, bits| {
             let mut part = Self { head: head.clone(), bits };
             part.insert_batch(keys);
             part.bits
@@ -284,7 +267,7 @@ impl Shape {
     }
 }
 
-impl Structure for SplitBlock {
+impl Plan for SplitBlock {
     type Shape = Shape;
 
     const HASH: HashId = HashId::Xxh64;
@@ -320,15 +303,18 @@ impl Structure for SplitBlock {
         let fill = theory::fill_lanes(shape.blocks as f64, WORD as f64, 1.0, n as f64);
         Some(Expect::one_sided(rate, m, Some((fill.0, fill.1.sqrt()))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for SplitBlock {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, bits: Bits::new(shape.blocks * BLOCK) })
     }
 }
 
-impl Filter for SplitBlock {
-    face!(Insert, Merge, Algebra, Bulk, BulkInsert);
+face!(SplitBlock: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
+planned!(SplitBlock);
 
+impl Filter for SplitBlock {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -348,10 +334,6 @@ impl Filter for SplitBlock {
 
     fn describe(&self) -> Vec<Fact> {
         vec![fact("m", self.bits.len()), fact("k", 8u64), fact("blocks", self.blocks())]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
@@ -380,30 +362,33 @@ impl Bulk for SplitBlock {
     }
 }
 
-algebra!(SplitBlock);
+keyed!(SplitBlock: Estimate, Intersect, Fold);
 
 const FORM: &str = "parquet";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 54,
-    slug: "split-block",
-    entry: "I4",
-    kind: EntryKind::Filter,
-    name: "Split-block (ultra-fast) Bloom filter",
-    paper: "J. Lu et al., Ultra-fast Bloom filters using SIMD techniques, IWQoS 2017 and IEEE TPDS 2019; \
-            bits and hash of the Apache Parquet specification",
-    family: "membership",
-    needs: &["membership", "merge", "fold", "fast", "estimate"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[PARAM_M],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<SplitBlock>()),
+    facts: Facts {
+        id: 54,
+        slug: "split-block",
+        entry: "I4",
+        name: "Split-block (ultra-fast) Bloom filter",
+        paper: "J. Lu et al., Ultra-fast Bloom filters using SIMD techniques, IWQoS 2017 and IEEE TPDS 2019; \
+                bits and hash of the Apache Parquet specification",
+        family: "membership",
+        needs: &["membership", "merge", "fold", "fast", "estimate"],
+        forms: &[Form::exact(
+            FORM,
+            &[
+                Ability::Insert,
+                Ability::Merge,
+                Ability::Intersect,
+                Ability::Fold,
+                Ability::Estimate,
+            ],
+        )],
+        params: &[PARAM_M],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<SplitBlock>(),
 };

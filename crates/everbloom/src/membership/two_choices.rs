@@ -28,19 +28,19 @@
 //! another such group, is the choice. (The catalogue warns of further ones here; fewest-new-bits has none.)
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Filter, Head, Rates, Record, Seen, face, fact, keyed, text};
-use crate::hash::{Hasher, Key};
-use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
 use crate::probe::{Probe, place_fewest};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::choice;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set in m bits, each key by the best of d groups of k probes.
+///
+/// ```
+/// let mut seen = everbloom::membership::TwoChoices::with_rate(1000, 1e-5)?;
+/// seen.insert("apple");
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoChoices {
     head: Head,
@@ -55,30 +55,10 @@ state!(TwoChoices { head, probe, d, bits });
 const MAX_D: u64 = 64;
 
 impl TwoChoices {
-    /// A filter for `items` keys at a false-positive rate of `fpr`, with two groups.
-    ///
-    /// ```
-    /// let mut seen = everbloom::membership::TwoChoices::with_rate(1000, 1e-5)?;
-    /// seen.insert("apple");
-    /// assert!(seen.contains("apple"));
-    /// assert!(!seen.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let goal = Goal::new(items, fpr);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
     /// A filter of `m` bits and `d` groups of `k` probes, all at least 1, and d at most 64.
-    pub fn with_shape(m: u64, k: u32, d: u64, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, k: u32, d: u64, hasher: Hasher) -> Result<Self> {
         let flat = Flat { m: m.max(1), k: k.max(1) };
         Self::empty(&Shape { flat, d: d.clamp(1, MAX_D) }, Head::new(hasher, FORM))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Flat { m, k } = shape.flat;
-        Self { head, probe: Probe::over(m, k), d: shape.d, bits: Bits::new(m) }
     }
 
     /// Inserts a key by the group that adds the fewest ones, of equals the lowest.
@@ -168,7 +148,7 @@ impl Shape {
     }
 }
 
-impl Structure for TwoChoices {
+impl Plan for TwoChoices {
     type Shape = Shape;
 
     /// The fewest bits over all k: the fill that the rate allows says how many keys a bit can take.
@@ -188,15 +168,19 @@ impl Structure for TwoChoices {
         let n = load.distinct;
         Some(Expect::one_sided(shape.fpr(n), shape.flat.m, Some(shape.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for TwoChoices {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Flat { m, k } = shape.flat;
+        Ok(Self { head, probe: Probe::over(m, k), d: shape.d, bits: Bits::new(m) })
     }
 }
 
-impl Filter for TwoChoices {
-    face!(Insert);
+face!(TwoChoices: Insert);
+planned!(TwoChoices);
 
+impl Filter for TwoChoices {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -218,10 +202,6 @@ impl Filter for TwoChoices {
             text("scheme", self.probe.scheme().name()),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
 }
 
 keyed!(TwoChoices: Insert);
@@ -231,38 +211,32 @@ const FORM: &str = "standard";
 const PARAM_D: Param = Param {
     name: "d",
     range: Range::Integer(1, MAX_D),
-    default: Setting::Integer(2),
+    default: Preset::Integer(2),
     help: "groups of hashes a key chooses from",
 };
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 21,
-    slug: "two-choices",
-    entry: "R11",
-    kind: EntryKind::Filter,
-    name: "Power-of-two-choices Bloom filter",
-    paper: "S. Lumetta, M. Mitzenmacher, Using the power of two choices to improve Bloom filters, \
-            Internet Mathematics 4(1), 2007",
-    family: "membership",
-    needs: &["membership", "accurate"],
-    input: Input::KEYS,
-    meaning: "items are keys, the rate is that of false positives",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert],
-        false_negatives: FalseNegatives::Never,
-    }],
-    params: &[PARAM_M, PARAM_K, PARAM_D],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<TwoChoices>()),
+    facts: Facts {
+        id: 21,
+        slug: "two-choices",
+        entry: "R11",
+        name: "Power-of-two-choices Bloom filter",
+        paper: "S. Lumetta, M. Mitzenmacher, Using the power of two choices to improve Bloom filters, \
+                Internet Mathematics 4(1), 2007",
+        family: "membership",
+        needs: &["membership", "accurate"],
+        forms: &[Form::exact(FORM, &[Ability::Insert])],
+        params: &[PARAM_M, PARAM_K, PARAM_D],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<TwoChoices>(),
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{Opener, to_bytes};
+    use crate::{Opener, to_bytes};
 
     #[test]
     fn plans_meet_the_rate_and_not_by_far() {
@@ -291,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_file_with_too_many_groups_is_refused() {
-        let mut filter = TwoChoices::with_shape(100, 3, 2, Hasher::default());
+        let mut filter = TwoChoices::with_shape(100, 3, 2, Hasher::default()).unwrap();
         filter.insert("a");
         let back: TwoChoices = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
         assert_eq!(back, filter);

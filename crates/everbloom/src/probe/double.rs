@@ -32,7 +32,6 @@
 use super::half;
 use crate::error::{Error, Result};
 use crate::hash::Digest;
-use crate::variant::{Build, EntryKind, Input, Variant};
 
 /// Scheme 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,23 +93,3 @@ pub(super) fn add_mod(x: u64, y: u64, m: u64) -> u64 {
     let room = m - y;
     if x >= room { x - room } else { x + y }
 }
-
-/// The list entry.
-pub static VARIANT: Variant = Variant {
-    id: 28,
-    slug: "double-hashing",
-    entry: "F3",
-    kind: EntryKind::Technique,
-    name: "Double hashing (less hashing)",
-    paper: "A. Kirsch, M. Mitzenmacher, Less hashing, same performance: building a better Bloom filter, \
-            ESA 2006",
-    family: "probe",
-    needs: &["membership"],
-    input: Input::KEYS,
-    meaning: "k indices from two hash values, h1 + i·h2 mod m: --set scheme=double of bloom",
-    forms: &[],
-    params: &[],
-    build: Build::Streaming,
-    reach: u64::MAX,
-    ops: None,
-};

@@ -21,7 +21,6 @@
 
 use super::double::add_mod;
 use crate::hash::Digest;
-use crate::variant::{Build, EntryKind, Input, Variant};
 
 /// Scheme 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,22 +59,3 @@ impl Enhanced {
         })
     }
 }
-
-/// The list entry.
-pub static VARIANT: Variant = Variant {
-    id: 29,
-    slug: "enhanced-double-hashing",
-    entry: "F4",
-    kind: EntryKind::Technique,
-    name: "Enhanced double hashing",
-    paper: "P. C. Dillinger, P. Manolios, Bloom filters in probabilistic verification, FMCAD 2004",
-    family: "probe",
-    needs: &["membership"],
-    input: Input::KEYS,
-    meaning: "k indices from two hash values, h1 + i·h2 + (i³ − i)/6 mod m: --set scheme=enhanced of bloom",
-    forms: &[],
-    params: &[],
-    build: Build::Streaming,
-    reach: u64::MAX,
-    ops: None,
-};

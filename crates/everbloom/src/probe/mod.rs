@@ -13,11 +13,14 @@
 //! Two filters are compatible only if their schemes are equal, so a scheme's number stands in every
 //! file and never changes its meaning; the number covers the range reduction.
 
-pub mod double;
-pub mod enhanced;
+pub(crate) mod bulk;
+pub(crate) mod lanes;
+pub(crate) mod scattered;
 
 mod blocked;
 mod choice;
+mod double;
+mod enhanced;
 mod mixed;
 mod partitioned;
 mod residues;
@@ -30,6 +33,7 @@ pub(crate) use choice::check_search;
 pub use choice::place_fewest;
 pub use double::Double;
 pub use enhanced::Enhanced;
+pub use lanes::instruction_set;
 pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use residues::{MAX_PARTS, Residues};
@@ -41,18 +45,14 @@ pub use subset::subset;
 
 use smallvec::SmallVec;
 
-use crate::codec::{Decoder, Encoder, State};
+use crate::cells::Pairing;
 use crate::error::{Error, Result};
 use crate::hash::Digest;
+pub use crate::hash::multiply_shift;
+use crate::state::{Decoder, Encoder, State};
 
 /// The indices of one key: on the stack up to sixteen, on the heap beyond.
 pub type Indices = SmallVec<[u64; 16]>;
-
-/// `hash` spread over `0..n` as ⌊hash·n / 2⁶⁴⌋. The bias is below n·2⁻⁶⁴; `n` = 0 gives 0.
-#[inline]
-pub fn multiply_shift(hash: u64, n: u64) -> u64 {
-    ((u128::from(hash) * u128::from(n)) >> 64) as u64
-}
 
 /// What a variant does when several hashes of one key meet in one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,26 +61,6 @@ pub enum Coincide {
     PerHash,
     /// Touch each distinct cell once.
     Distinct,
-}
-
-/// Which cells become one when a filter is folded to half its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pairing {
-    /// Cell j with cell j + m/2: reductions by mod and by mask.
-    Halves,
-    /// Runs of this many cells: run 2j with run 2j+1 (1 is the multiply-shift reduction of cells).
-    Neighbors(u64),
-}
-
-impl Pairing {
-    /// Where cell `i` goes when `half` of the cells remain.
-    #[inline]
-    pub fn joined(self, i: u64, half: u64) -> u64 {
-        match self {
-            Pairing::Halves => i % half,
-            Pairing::Neighbors(run) => i / (2 * run) * run + i % run,
-        }
-    }
 }
 
 /// Which scheme, by its permanent number.
@@ -118,7 +98,7 @@ impl Scheme {
         Scheme::Lanes,
     ];
 
-    /// The name shown to people and accepted by `--set scheme=`.
+    /// The name shown to people and accepted as the parameter `scheme`.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::Double => "double",
@@ -190,10 +170,8 @@ impl Probe {
             Scheme::Mixed => Probe::Mixed(Mixed::new(m, k)),
             Scheme::Partitioned | Scheme::Blocked | Scheme::Fields | Scheme::Lanes => {
                 let kind = if scheme == Scheme::Partitioned { "partitioned" } else { "blocked" };
-                return Err(Error::parameter(format!(
-                    "the {} scheme has a variant of its own: use --kind {kind}",
-                    scheme.name()
-                )));
+                let message = format!("this scheme has a variant of its own, {kind}");
+                return Err(Error::setting("scheme", scheme.name(), message));
             }
         })
     }

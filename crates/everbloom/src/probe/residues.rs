@@ -1,8 +1,8 @@
 //! Remainders of one hash by many lengths (catalogue I1): index i is H mod m_i, in part i.
 
-use crate::codec::{Decoder, Encoder, State};
 use crate::error::{Error, Result};
 use crate::hash::Digest;
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::prime::pairwise_coprime;
 
 /// Most parts: 64 that are half full have a rate of 5·10⁻²⁰, and emptier ones any rate below.

@@ -35,21 +35,13 @@
 //! cells can always make decoding fail, but a failure is reported, never passed off as a difference.
 
 use crate::cells::{Cell, Sums};
-use crate::codec::state;
-use crate::error::{Error, Kind, Result, agree};
-use crate::filter::{
-    Answer, Detail, Difference, Fact, Filter, Head, Merge, MergeLaw, Rates, Reconcile, Record,
-    Remove, Seen, face, fact, keyed,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, PARAM_M, Request};
+use crate::error::agree;
+use crate::filter::Difference;
+use crate::plan::MAX_CELLS;
 use crate::probe::{Partitioned, Probe};
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::bloom as theory;
 use crate::theory::peeling::cells_for;
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, Param, Range, Setting, Variant,
-};
+use crate::variant::prelude::*;
 
 /// What an estimate is multiplied by before a filter is sized from it (the paper's factor): with the
 /// default strata the product is below the true difference in about 1 case of 100.
@@ -193,27 +185,20 @@ impl Invertible {
     /// assert!((1000.0..2000.0).contains(&size));
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
-    pub fn estimator(hasher: Hasher) -> Self {
+    pub fn estimator(hasher: Hasher) -> Result<Self> {
         let shape = Shape { layers: 32, slice: 80 / 4, k: 4, rate: None };
         Self::empty(&shape, Head::new(hasher, STRATA))
     }
 
     /// A filter of `cells` cells in `k` segments (3 to 7) of ⌊cells/k⌋, at least one cell each.
-    pub fn with_shape(cells: u64, k: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(cells: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let k = k.clamp(MIN_K, MAX_K);
         let shape = Shape { layers: 1, slice: (cells / u64::from(k)).max(1), k, rate: None };
         Self::empty(&shape, Head::new(hasher, CELLS))
     }
 
     fn planned(goal: &Goal) -> Result<Self> {
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, goal)?)?;
-        Ok(Self::empty(&shape, head))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let layers = (0..shape.layers).map(|_| Layer::new(shape.slice, shape.k)).collect();
-        // The target is a rate of failed decodes, which only the plan knows.
-        Self { head: Head { fpr: shape.rate, ..head }, layers }
+        crate::variant::empty(goal)
     }
 
     /// The id under which a key is held.
@@ -433,7 +418,7 @@ fn missed(x: f64, n: f64) -> f64 {
     if n == 0.0 { 1.0 } else { libm::exp(n * libm::log1p(-x.min(1.0))) }
 }
 
-impl Structure for Invertible {
+impl Plan for Invertible {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -472,20 +457,24 @@ impl Structure for Invertible {
         let n = load.distinct as f64;
         Some(Expect::one_sided(shape.fpr(n), shape.bits(), Some(shape.fill(n))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for Invertible {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let layers = (0..shape.layers).map(|_| Layer::new(shape.slice, shape.k)).collect();
+        // The target is a rate of failed decodes, which only the plan knows.
+        Ok(Self { head: Head { fpr: shape.rate, ..head }, layers })
     }
 }
 
-impl Filter for Invertible {
-    face!(Insert, Remove, Count, Merge, Reconcile);
+face!(Invertible: Insert, Remove, Count, Merge, Reconcile);
 
+impl Filter for Invertible {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         // In a difference, counts below 1 say nothing of the key.
         let detail = match self.count(record.key) {
             0 => Detail::None,
-            count => Detail::Count(count),
+            count => Detail::Count(Counted::about(count)),
         };
         Ok(Answer::of(self.contains(record.key)).with(detail))
     }
@@ -504,10 +493,6 @@ impl Filter for Invertible {
     fn describe(&self) -> Vec<Fact> {
         let Shape { layers, slice, k, .. } = self.shape();
         vec![fact("m", layers * slice * u64::from(k)), fact("k", k), fact("strata", layers)]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.layers.iter().any(|layer| layer.cells.huge())
     }
 }
 
@@ -532,8 +517,10 @@ impl Merge for Invertible {
 }
 
 impl Reconcile for Invertible {
-    fn subtract(&mut self, other: &dyn Filter) -> Result<()> {
-        Invertible::subtract(self, other.as_same()?)
+    fn minus(&self, other: &dyn Filter) -> Result<Box<dyn Filter>> {
+        let mut difference = self.clone();
+        difference.subtract(other.as_same()?)?;
+        Ok(Box::new(difference))
     }
 
     fn decode(&self) -> Result<Difference> {
@@ -559,45 +546,44 @@ const ONE_SIDED: FalseNegatives =
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 10,
-    slug: "invertible",
-    entry: "§37",
-    kind: EntryKind::Filter,
-    name: "Invertible Bloom filter",
-    paper: "D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, What's the difference? Efficient set reconciliation without prior context, SIGCOMM 2011",
-    family: "reconciling",
-    needs: &["reconcile", "delete", "count"],
-    input: Input::KEYS,
-    meaning: "items are the keys in which two sets differ, the rate is that of failed decodes; \
-              the strata form takes any number",
-    forms: &[
-        Form { name: CELLS, abilities: ABILITIES, false_negatives: ONE_SIDED },
-        Form { name: STRATA, abilities: ABILITIES, false_negatives: ONE_SIDED },
-    ],
-    params: &[
-        PARAM_M,
-        Param {
-            name: "k",
-            range: Range::Integer(MIN_K as u64, MAX_K as u64),
-            default: Setting::Integer(4),
-            help: "number of segments, one cell per key in each",
-        },
-        Param {
-            name: "strata",
-            range: Range::Integer(1, MAX_STRATA),
-            default: Setting::Integer(32),
-            help: "number of strata, of the strata form",
-        },
-        Param {
-            name: "stratum-cells",
-            range: Range::Integer(MAX_K as u64, 1 << 20),
-            default: Setting::Integer(80),
-            help: "number of cells per stratum, of the strata form",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<Invertible>()),
+    facts: Facts {
+        id: 10,
+        slug: "invertible",
+        entry: "§37",
+        name: "Invertible Bloom filter",
+        paper: "D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, What's the difference? Efficient set reconciliation without prior context, SIGCOMM 2011",
+        family: "reconciling",
+        needs: &["reconcile", "delete", "count"],
+        meaning: "items are the keys in which two sets differ, the rate is that of failed decodes; \
+                  the strata form takes any number",
+        forms: &[
+            Form { name: CELLS, abilities: ABILITIES, false_negatives: ONE_SIDED },
+            Form { name: STRATA, abilities: ABILITIES, false_negatives: ONE_SIDED },
+        ],
+        params: &[
+            PARAM_M,
+            Param {
+                name: "k",
+                range: Range::Integer(MIN_K as u64, MAX_K as u64),
+                default: Preset::Integer(4),
+                help: "number of segments, one cell per key in each",
+            },
+            Param {
+                name: "strata",
+                range: Range::Integer(1, MAX_STRATA),
+                default: Preset::Integer(32),
+                help: "number of strata, of the strata form",
+            },
+            Param {
+                name: "stratum-cells",
+                range: Range::Integer(MAX_K as u64, 1 << 20),
+                default: Preset::Integer(80),
+                help: "number of cells per stratum, of the strata form",
+            },
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Invertible>(),
 };
 
 #[cfg(test)]
@@ -607,7 +593,7 @@ mod tests {
     /// An id in only one of its cells: taking it out puts it into the others, and so on for ever.
     #[test]
     fn cells_that_no_difference_leaves_end_in_an_error() {
-        let mut filter = Invertible::with_shape(40, 4, Hasher::default());
+        let mut filter = Invertible::with_shape(40, 4, Hasher::default()).unwrap();
         let (digest, layer) = filter.locate(7);
         let Layer { probe, cells } = &mut filter.layers[layer];
         let mut first = None;
@@ -618,7 +604,7 @@ mod tests {
 
     #[test]
     fn a_pure_looking_cell_that_is_not_the_ids_own_is_not_pure() {
-        let mut filter = Invertible::with_shape(40, 4, Hasher::default());
+        let mut filter = Invertible::with_shape(40, 4, Hasher::default()).unwrap();
         filter.insert_id(7);
         let (digest, layer) = filter.locate(9);
         let Layer { probe, cells } = &mut filter.layers[layer];

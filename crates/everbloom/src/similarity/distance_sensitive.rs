@@ -38,20 +38,12 @@
 use smallvec::SmallVec;
 
 use crate::cells::Bits;
-use crate::codec::state;
-use crate::error::{Error, Result, agree};
-use crate::filter::{
-    Answer, Detail, Fact, Filter, Head, Insert, Merge, MergeLaw, Rates, Record, Seen, face, fact,
-};
-use crate::hash::{Generator, Hasher, Key, mix64};
-use crate::plan::{Expect, Goal, Load, MAX_CELLS, Request};
+use crate::error::agree;
+use crate::hash::{Generator, mix64};
+use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
-use crate::structure::{Inputs, Ops, Structure, planned, stream};
 use crate::theory::{bloom, tail};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
-    Setting, ValueKind, Variant,
-};
+use crate::variant::prelude::*;
 
 /// Vectors in k arrays of bits that find what is near.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,9 +74,7 @@ impl DistanceSensitive {
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
     pub fn with_rate(items: u64, rate: f64) -> Result<Self> {
-        let goal = Goal::new(items, rate);
-        let (shape, head) = planned::<Self>(&Request::new(&VARIANT, &goal)?)?;
-        Ok(Self::empty(&shape, head))
+        crate::variant::empty(&Goal::new(items, rate))
     }
 
     /// A filter of `arrays` arrays of `slice` bits that look at `samples` coordinates each, for which
@@ -98,14 +88,7 @@ impl DistanceSensitive {
     ) -> Result<Self> {
         let shape = Shape { samples, arrays, slice, threshold, length: 0, fpr: None, fnr: None };
         shape.check()?;
-        Ok(Self::empty(&shape, Head::new(hasher, FORM)))
-    }
-
-    fn empty(shape: &Shape, head: Head) -> Self {
-        let Shape { samples, arrays, slice, threshold, length, fpr, fnr } = *shape;
-        let head = Head { fpr: fpr.or(head.fpr), fnr, ..head };
-        let bits = Bits::new(slice * u64::from(arrays));
-        Self { head, length, samples, arrays, slice, threshold, bits }
+        Self::empty(&shape, Head::new(hasher, FORM))
     }
 
     /// Calls `f` with the key's bit in each array, for a key of the right length.
@@ -394,7 +377,7 @@ impl Planner {
     }
 }
 
-impl Structure for DistanceSensitive {
+impl Plan for DistanceSensitive {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -446,15 +429,20 @@ impl Structure for DistanceSensitive {
         let bits = slice * u64::from(arrays);
         Some(Expect::one_sided(fpr, bits, Some((fill, libm::hypot(sd, shared)))))
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head), inputs)
+impl Stream for DistanceSensitive {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { samples, arrays, slice, threshold, length, fpr, fnr } = *shape;
+        let head = Head { fpr: fpr.or(head.fpr), fnr, ..head };
+        let bits = Bits::new(slice * u64::from(arrays));
+        Ok(Self { head, length, samples, arrays, slice, threshold, bits })
     }
 }
 
-impl Filter for DistanceSensitive {
-    face!(Insert, Merge);
+face!(DistanceSensitive: Insert, Merge);
 
+impl Filter for DistanceSensitive {
     /// Close or not, with the share of arrays that were hit.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let hits = self.hits(record.key)?;
@@ -481,10 +469,6 @@ impl Filter for DistanceSensitive {
             fact("threshold", self.threshold),
             fact("length", self.length),
         ]
-    }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
     }
 }
 
@@ -527,74 +511,75 @@ const MAX_ARRAYS: u32 = 4096;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 9,
-    slug: "distance-sensitive",
-    entry: "§34",
-    kind: EntryKind::Filter,
-    name: "Distance-sensitive Bloom filter",
-    paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
-    family: "similarity",
-    needs: &["similar", "merge"],
-    input: Input { key: KeyKind::Vector, value: ValueKind::None, negatives: Negatives::No },
-    meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert, Ability::Merge, Ability::Similar],
-        false_negatives: FalseNegatives::Possible(
-            "a key near a member may be missed; a member itself never is",
-        ),
-    }],
-    params: &[
-        Param {
-            name: "length",
-            range: Range::Integer(1, 1 << 32),
-            default: Setting::Planned,
-            help: "coordinates per vector; the first record's, if not set",
-        },
-        Param {
-            name: "near",
-            range: Range::Real(0.0, 0.99),
-            default: Setting::Real(0.05),
-            help: "share of differing coordinates up to which keys are near",
-        },
-        Param {
-            name: "far",
-            range: Range::Real(0.001, 1.0),
-            default: Setting::Real(0.4),
-            help: "share of differing coordinates from which on keys are far",
-        },
-        Param {
-            name: "fnr",
-            range: Range::Real(1e-12, 0.999),
-            default: Setting::Planned,
-            help: "rate of near keys that may be missed; as the false-positive rate, if not set",
-        },
-        Param {
-            name: "samples",
-            range: Range::Integer(1, MAX_SAMPLES as u64),
-            default: Setting::Planned,
-            help: "coordinates that each array looks at",
-        },
-        Param {
-            name: "arrays",
-            range: Range::Integer(1, MAX_ARRAYS as u64),
-            default: Setting::Planned,
-            help: "number of arrays",
-        },
-        Param {
-            name: "slice",
-            range: Range::Integer(1, 1 << 36),
-            default: Setting::Planned,
-            help: "bits per array",
-        },
-        Param {
-            name: "threshold",
-            range: Range::Integer(1, MAX_ARRAYS as u64),
-            default: Setting::Planned,
-            help: "arrays that make a key close",
-        },
-    ],
-    build: Build::Streaming,
-    reach: 100_000,
-    ops: Some(Ops::of::<DistanceSensitive>()),
+    facts: Facts {
+        id: 9,
+        slug: "distance-sensitive",
+        entry: "§34",
+        name: "Distance-sensitive Bloom filter",
+        paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
+        family: "similarity",
+        needs: &["similar", "merge"],
+        input: Input { key: KeyKind::Vector, ..Input::KEYS },
+        meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert, Ability::Merge],
+            false_negatives: FalseNegatives::Possible(
+                "a key near a member may be missed; a member itself never is",
+            ),
+        }],
+        params: &[
+            Param {
+                name: "length",
+                range: Range::Integer(1, 1 << 32),
+                default: Preset::Planned,
+                help: "coordinates per vector; the first record's, if not set",
+            },
+            Param {
+                name: "near",
+                range: Range::Real(0.0, 0.99),
+                default: Preset::Real(0.05),
+                help: "share of differing coordinates up to which keys are near",
+            },
+            Param {
+                name: "far",
+                range: Range::Real(0.001, 1.0),
+                default: Preset::Real(0.4),
+                help: "share of differing coordinates from which on keys are far",
+            },
+            Param {
+                name: "fnr",
+                range: Range::Real(1e-12, 0.999),
+                default: Preset::Planned,
+                help: "rate of near keys that may be missed; as the false-positive rate, if not set",
+            },
+            Param {
+                name: "samples",
+                range: Range::Integer(1, MAX_SAMPLES as u64),
+                default: Preset::Planned,
+                help: "coordinates that each array looks at",
+            },
+            Param {
+                name: "arrays",
+                range: Range::Integer(1, MAX_ARRAYS as u64),
+                default: Preset::Planned,
+                help: "number of arrays",
+            },
+            Param {
+                name: "slice",
+                range: Range::Integer(1, 1 << 36),
+                default: Preset::Planned,
+                help: "bits per array",
+            },
+            Param {
+                name: "threshold",
+                range: Range::Integer(1, MAX_ARRAYS as u64),
+                default: Preset::Planned,
+                help: "arrays that make a key close",
+            },
+        ],
+        reach: 100_000,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<DistanceSensitive>(),
 };

@@ -17,10 +17,10 @@
 
 use super::{Peeled, peel};
 use crate::cells::Packed;
-use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::hash::Digest;
 use crate::probe::Partitioned;
+use crate::state::state;
 
 /// Every key has a cell in each of three segments.
 const SEGMENTS: u64 = 3;

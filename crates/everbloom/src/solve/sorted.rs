@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use crate::bulk::Cores;
-use crate::cells::Words;
+use crate::memory::Words;
+use crate::threads::Cores;
 
 /// Most places that one round moves to, 2^11.
 const MOST_BITS: u32 = 11;

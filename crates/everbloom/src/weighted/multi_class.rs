@@ -27,20 +27,10 @@
 //! priors are guesses: strangers of high prior pass almost freely, and a key whose prior has fallen
 //! since it was inserted is asked with more probes than it set, and is lost.
 
-use crate::cells::{Bits, check_room};
-use crate::codec::state;
-use crate::error::{Error, Result};
-use crate::filter::{
-    Answer, Fact, Filter, Head, Insert, Rates, Record, Seen, Value, face, fact, real,
-};
-use crate::hash::{Digest, Hasher, Key};
-use crate::plan::{Expect, Flat, Load, PARAM_M, Request};
+use crate::cells::Bits;
+use crate::memory::check_room;
 use crate::probe::{MAX_K, Probe};
-use crate::structure::{Inputs, Ops, Structure};
-use crate::variant::{
-    Ability, Build, EntryKind, FalseNegatives, Form, Input, KeyKind, Negatives, Param, Range,
-    Setting, ValueKind, Variant,
-};
+use crate::variant::prelude::*;
 
 /// A set of keys with priors, in m bits.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,9 +61,9 @@ impl MultiClass {
     /// assert!(!filter.contains("stranger", Some(0.05))?);
     /// # Ok::<(), everbloom::error::Error>(())
     /// ```
-    pub fn with_shape(m: u64, constant: f64, most: u32, hasher: Hasher) -> Self {
+    pub fn with_shape(m: u64, constant: f64, most: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape { flat: Flat { m: m.max(1), k: 1 }, most: most.clamp(1, MAX_K) };
-        Self::empty(&shape, constant, Head::new(hasher, FORM))
+        Ok(Self::empty(&shape, constant, Head::new(hasher, FORM)))
     }
 
     fn empty(shape: &Shape, constant: f64, head: Head) -> Self {
@@ -221,7 +211,7 @@ pub struct Shape {
     most: u32,
 }
 
-impl Structure for MultiClass {
+impl Plan for MultiClass {
     type Shape = Shape;
 
     /// As many bits as the standard filter needs; how many probes, the priors of the members say.
@@ -236,8 +226,10 @@ impl Structure for MultiClass {
     fn expect(_: &Shape, _: &Load) -> Option<Expect> {
         None
     }
+}
 
-    fn build(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+impl Create for MultiClass {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let mut members: Vec<(Digest, f64)> = Vec::new();
         inputs.records.batches(&mut |batch| {
             for record in batch {
@@ -262,9 +254,9 @@ impl Structure for MultiClass {
     }
 }
 
-impl Filter for MultiClass {
-    face!(Insert);
+face!(MultiClass: Insert);
 
+impl Filter for MultiClass {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key, prior_of(&record)?)?))
     }
@@ -287,10 +279,6 @@ impl Filter for MultiClass {
             real("rate without a prior", self.fpr_at(None)),
         ]
     }
-
-    fn huge_pages(&self) -> bool {
-        self.bits.huge()
-    }
 }
 
 impl Insert for MultiClass {
@@ -306,33 +294,34 @@ const MOST_CONSTANT: f64 = 2.0 * MAX_K as f64;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
-    id: 12,
-    slug: "multi-class",
-    entry: "R1",
-    kind: EntryKind::Filter,
-    name: "Multi-class Bloom filter",
-    paper: "D. Li, H. Cui, Y. Hu, Y. Xia, X. Wang, Scalable data center multicast using multi-class Bloom filter, ICNP 2011",
-    family: "weighted",
-    needs: &["membership", "weighted", "accurate"],
-    input: Input { key: KeyKind::Bytes, value: ValueKind::Weight, negatives: Negatives::No },
-    meaning: "items are members, weights are priors; the rate is that of the standard filter of this size, to be beaten",
-    forms: &[Form {
-        name: FORM,
-        abilities: &[Ability::Insert],
-        false_negatives: FalseNegatives::NeverWhile(
-            "keys are asked with the prior they were inserted with, a higher one or none",
-        ),
-    }],
-    params: &[
-        PARAM_M,
-        Param {
-            name: "most",
-            range: Range::Integer(1, MAX_K as u64),
-            default: Setting::Integer(64),
-            help: "most probes per key, for priors near 0",
-        },
-    ],
-    build: Build::Collected,
-    reach: 5_000_000,
-    ops: Some(Ops::of::<MultiClass>()),
+    facts: Facts {
+        id: 12,
+        slug: "multi-class",
+        entry: "R1",
+        name: "Multi-class Bloom filter",
+        paper: "D. Li, H. Cui, Y. Hu, Y. Xia, X. Wang, Scalable data center multicast using multi-class Bloom filter, ICNP 2011",
+        family: "weighted",
+        needs: &["membership", "weighted", "accurate"],
+        input: Input::valued(ValueKind::Weight),
+        meaning: "items are members, weights are priors; the rate is that of the standard filter of this size, to be beaten",
+        forms: &[Form {
+            name: FORM,
+            abilities: &[Ability::Insert],
+            false_negatives: FalseNegatives::NeverWhile(
+                "keys are asked with the prior they were inserted with, a higher one or none",
+            ),
+        }],
+        params: &[
+            PARAM_M,
+            Param {
+                name: "most",
+                range: Range::Integer(1, MAX_K as u64),
+                default: Preset::Integer(64),
+                help: "most probes per key, for priors near 0",
+            },
+        ],
+        build: Build::Collected,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<MultiClass>(),
 };

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use everbloom::error::Kind;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::membership::Bloom;
-use everbloom::membership::adaptive::{
+use everbloom::Kind;
+use everbloom::hardware::adaptive::{
     Adaptive, Pipeline, Policy, VARIANT, evaluations, serial_evaluations,
 };
-use everbloom::plan::Goal;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Goal;
+use everbloom::membership::Bloom;
 
 const N: u64 = 1000;
 
@@ -102,7 +102,7 @@ fn i15_a_rush_of_members_makes_it_a_standard_filter_and_rest_unmakes_it() {
 
 #[test]
 fn i15_answers_are_those_of_the_standard_filter_in_every_state() {
-    let mut standard = Bloom::with_shape(11_541, 8, Hasher::seeded(1));
+    let mut standard = Bloom::with_shape(11_541, 8, Hasher::seeded(1)).unwrap();
     (0..N).for_each(|key| {
         standard.insert(&key);
     });

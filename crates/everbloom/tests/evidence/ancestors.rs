@@ -1,15 +1,16 @@
 //! R5, ancestor checking.
 
-use everbloom::codec::{self, Opener};
 use everbloom::counting::Counting;
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::Hasher;
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{Face, Filter, Record};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::Goal;
+use everbloom::internals::theory::bloom::best_k;
+use everbloom::internals::variant::Inputs;
 use everbloom::membership::Bloom;
 use everbloom::membership::ancestors::{Ancestors, Hierarchy, Nodes, fpr};
 use everbloom::membership::bloom;
-use everbloom::plan::Goal;
-use everbloom::structure::Inputs;
-use everbloom::theory::bloom::best_k;
 
 const PATHS: Hierarchy = Hierarchy::Paths;
 
@@ -21,7 +22,8 @@ fn key(x: u64, depth: u64) -> Vec<u8> {
 
 /// 2,000 keys of four levels in a filter of m bits; 6,020 nodes.
 fn trie(m: u64, k: u32, ancestors: u32) -> Ancestors<Bloom> {
-    let mut trie = Ancestors::new(Bloom::with_shape(m, k, Hasher::default()), PATHS, ancestors);
+    let mut trie =
+        Ancestors::new(Bloom::with_shape(m, k, Hasher::default()).unwrap(), PATHS, ancestors);
     for x in 0..2000 {
         trie.insert(&key(x, 4)).unwrap();
     }
@@ -82,12 +84,13 @@ fn r5_every_level_has_to_be_wrong() {
 #[test]
 fn r5_all_ancestors_or_false_negatives() {
     let leaf = b"/a/b/c";
-    let mut bare = Bloom::with_shape(10_000, 7, Hasher::default());
+    let mut bare = Bloom::with_shape(10_000, 7, Hasher::default()).unwrap();
     bare.insert(&leaf[..]);
     let broken = Ancestors::new(bare.clone(), PATHS, 1);
     assert!(bare.contains(&leaf[..]) && !broken.contains(leaf).unwrap(), "its parent is missing");
     assert!(Ancestors::new(bare, PATHS, 0).contains(leaf).unwrap(), "a = 0 is the plain filter");
-    let mut whole = Ancestors::new(Bloom::with_shape(10_000, 7, Hasher::default()), PATHS, 9);
+    let mut whole =
+        Ancestors::new(Bloom::with_shape(10_000, 7, Hasher::default()).unwrap(), PATHS, 9);
     whole.insert(leaf).unwrap();
     assert_eq!(whole.filter().head().items, 3, "every node is inserted");
     assert!(["/a", "/a/b", "/a/b/c", ""].iter().all(|n| whole.contains(n.as_bytes()).unwrap()));
@@ -99,7 +102,7 @@ fn r5_all_ancestors_or_false_negatives() {
 fn r5_removal_goes_bottom_up_and_leaves_the_others() {
     // A first-level node is inserted a hundred times, which counters of 4 bits could not count.
     let filled = |width| {
-        let counting = Counting::with_shape(50_000, 10, width, Hasher::default());
+        let counting = Counting::with_shape(50_000, 10, width, Hasher::default()).unwrap();
         let mut trie = Ancestors::new(counting, PATHS, 4);
         for x in 0..1000 {
             trie.insert(&key(x, 3)).unwrap();
@@ -133,7 +136,7 @@ fn r5_nodes_feed_a_filter_of_any_variant() {
     let opened = Opener::new().decode(&codec::to_bytes(&*built)).unwrap();
     let present = |node: &[u8], a| {
         let answer = PATHS.query(&*opened, Record::key(node), a).unwrap();
-        answer.verdict != everbloom::filter::Verdict::Absent
+        answer.verdict != everbloom::internals::filter::Verdict::Absent
     };
     assert!((0..2000).all(|x| (1..=4).all(|depth| present(&key(x, depth), 3))));
     let strangers: Vec<Vec<u8>> = (5000..45_000).map(|x| key(x, 4)).collect();
@@ -155,7 +158,7 @@ fn r5_saves_errors_but_not_bits() {
     let (without, with) = (count(&plain), count(&checked));
     assert!(without > 1000 && with * 50 < without, "{without} {with}");
 
-    let mut keys_only = Bloom::with_shape(40_000, best_k(40_000, 2000), Hasher::default());
+    let mut keys_only = Bloom::with_shape(40_000, best_k(40_000, 2000), Hasher::default()).unwrap();
     (0..2000).for_each(|x| {
         keys_only.insert(&key(x, 4));
     });

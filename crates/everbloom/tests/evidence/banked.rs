@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
-use everbloom::membership::banked::{
+use everbloom::hardware::banked::{
     Banked, Cost, Shape, VARIANT, false_positives, random_conflicts,
 };
-use everbloom::plan::{Goal, Load};
-use everbloom::probe::{Coincide, Probe};
-use everbloom::theory::bloom;
-use everbloom::theory::tail::binomial_bounds;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::probe::{Coincide, Probe};
+use everbloom::internals::theory::bloom;
+use everbloom::internals::theory::tail::binomial_bounds;
 
 fn shape(banks: u32, stride: u32, m: u64, k: u32) -> Shape {
     Shape { banks, stride, bank: m / u64::from(banks), k }

@@ -1,11 +1,11 @@
 //! R13, best of N.
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::probe::Probe;
+use everbloom::internals::theory::bloom as theory;
+use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::membership::{BestOfN, Bloom, best_of_n};
-use everbloom::probe::Probe;
-use everbloom::theory::bloom as theory;
-use everbloom::theory::tail::binomial_bounds;
 
 fn best(m: u64, k: u32, n: u64, tries: u64, seed: u64) -> BestOfN {
     let keys: Vec<u64> = (0..n).collect();
@@ -97,7 +97,7 @@ fn duel(n: u64, filters: u64, queries: u64) -> (u64, u64) {
     let (mut ours, mut theirs) = (0, 0);
     for seed in 0..filters {
         let lucky = best(m, k, n, 100, seed);
-        let mut plain = Bloom::with_shape(m + 64, k, Hasher::seeded(seed));
+        let mut plain = Bloom::with_shape(m + 64, k, Hasher::seeded(seed)).unwrap();
         (0..n).for_each(|key| {
             plain.insert(&key);
         });

@@ -2,11 +2,11 @@
 
 use everbloom::compact::binary_fuse::{Geometry, VARIANT, false_positives};
 use everbloom::compact::{BinaryFuse, times_bound};
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::{HashId, Hasher};
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::tail::binomial_bounds;
-use everbloom::variant::{Ability, FalseNegatives};
+use everbloom::internals::filter::{Ability, Face, FalseNegatives};
+use everbloom::internals::filter::{Filter, Record};
+use everbloom::internals::hash::{HashId, Hasher};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::tail::binomial_bounds;
 
 fn hasher(seed: u64) -> Hasher {
     Hasher::with_id(HashId::Quick64, seed).unwrap()

@@ -1,12 +1,12 @@
 //! I6, the blocked Bloom filter.
 
-use everbloom::filter::{Filter, Seen};
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::{Face, Filter, Seen};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::probe::multiply_shift;
+use everbloom::internals::theory::{blocked as theory, bloom, tail};
 use everbloom::membership::BlockedBloom;
 use everbloom::membership::blocked::{VARIANT, fpr_patterns};
-use everbloom::plan::{Goal, Load};
-use everbloom::probe::multiply_shift;
-use everbloom::theory::{blocked as theory, bloom, tail};
 
 fn filter(blocks: u64, block: u64, k: u32, patterns: Option<u64>, seed: u64) -> BlockedBloom {
     BlockedBloom::with_shape(blocks, block, k, patterns, Hasher::seeded(seed)).unwrap()
@@ -149,7 +149,7 @@ fn i6_fill_and_its_spread() {
         (8 * 512, 400, 7, vec![("block", "512"), ("form", "patterns"), ("patterns", "300")]),
     ] {
         let mut goal = Goal::new(n, 0.01).set("m", m).set("k", k);
-        goal = settings.iter().fold(goal, |goal, (name, value)| goal.set(name, value));
+        goal = settings.iter().fold(goal, |goal, (name, value)| goal.set(name, *value));
         let (mean, sd) = VARIANT.expect(&goal, &Load::items(n)).unwrap().unwrap().fill.unwrap();
         let patterns = settings.iter().find(|s| s.0 == "patterns").map(|s| s.1.parse().unwrap());
         let block: u64 = settings[0].1.parse().unwrap();
@@ -333,7 +333,7 @@ fn i6_concurrent_inserts_lose_nothing() {
                     // Every key is inserted by two threads.
                     for key in (0..200_000u64).filter(|key| key % 4 == t || key % 4 == (t + 1) % 4)
                     {
-                        let new = shared.insert(&key) == everbloom::filter::Seen::New;
+                        let new = shared.insert(&key) == everbloom::internals::filter::Seen::New;
                         fresh.fetch_add(new.into(), std::sync::atomic::Ordering::Relaxed);
                         assert!(shared.contains(&key));
                     }

@@ -1,16 +1,16 @@
 //! F1, the standard Bloom filter.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Seen};
-use everbloom::hash::Hasher;
+use everbloom::Kind;
+use everbloom::internals::filter::{Face, Filter as _, Seen};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::probe::{Coincide, Probe};
+use everbloom::internals::theory::bloom as theory;
+use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
-use everbloom::plan::{Goal, Load};
-use everbloom::probe::{Coincide, Probe};
-use everbloom::theory::bloom as theory;
-use everbloom::variant::Variant;
 
 fn filled(m: u64, k: u32, seed: u64, keys: std::ops::Range<u64>) -> Bloom {
-    let mut filter = Bloom::with_shape(m, k, Hasher::seeded(seed));
+    let mut filter = Bloom::with_shape(m, k, Hasher::seeded(seed)).unwrap();
     keys.for_each(|key| {
         filter.insert(&key);
     });
@@ -43,13 +43,15 @@ fn f1_golden_vector() {
         'z' => [7, 10, 15],
         _ => unreachable!("not in the figure"),
     };
-    let mut bits = everbloom::cells::Bits::new(16);
-    let insert = |bits: &mut everbloom::cells::Bits, key| {
+    let mut bits = everbloom::internals::cells::Bits::new(16);
+    let insert = |bits: &mut everbloom::internals::cells::Bits, key| {
         positions(key).into_iter().for_each(|i| {
             bits.set(i);
         });
     };
-    let ones = |bits: &everbloom::cells::Bits| (0..16).filter(|&i| bits.get(i)).collect::<Vec<_>>();
+    let ones = |bits: &everbloom::internals::cells::Bits| {
+        (0..16).filter(|&i| bits.get(i)).collect::<Vec<_>>()
+    };
     insert(&mut bits, 'a');
     insert(&mut bits, 'b');
     assert_eq!(ones(&bits), [1, 3, 8, 9, 15]);
@@ -109,7 +111,7 @@ fn f1_insertion_touches_k_cells() {
         let probe = Probe::over(m, k);
         let mut all_distinct = 0;
         for key in 0..1000u64 {
-            let mut filter = Bloom::with_shape(m, k, hasher.clone());
+            let mut filter = Bloom::with_shape(m, k, hasher.clone()).unwrap();
             assert_eq!(filter.insert(&key), Seen::New);
             assert_eq!(filter.insert(&key), Seen::Maybe);
             let distinct = probe.collect(hasher.digest(&key), Coincide::Distinct).len();
@@ -122,7 +124,7 @@ fn f1_insertion_touches_k_cells() {
 
 #[test]
 fn f1_planned_sizes() {
-    let bloom = Variant::by_slug("bloom").expect("in the list");
+    let bloom = everbloom::catalog::by_slug("bloom").expect("in the list");
     let shape = |p: f64| {
         let filter = Bloom::with_rate(1_000_000, p).expect("a goal");
         (filter.m(), filter.k())
@@ -157,7 +159,7 @@ fn f1_cardinality_from_zeros() {
     assert!((zeros - 4965.68).abs() < 5.0 * 27.8 / 20.0, "{zeros}");
     assert!((sum - 1000.0).abs() < 5.0 * 8.0 / 20.0, "{sum}");
     assert!((squares.sqrt() - 8.0).abs() < 1.5, "{}", squares.sqrt());
-    let mut full = Bloom::with_shape(64, 8, Hasher::default());
+    let mut full = Bloom::with_shape(64, 8, Hasher::default()).unwrap();
     (0..1000u64).for_each(|key| {
         full.insert(&key);
     });
@@ -252,15 +254,18 @@ fn f1_halving() {
     }
     assert!((before / 0.001_392_5 - 1.0).abs() < 0.08, "{before}");
     assert!((after / 0.021_679_2 - 1.0).abs() < 0.03, "{after}");
-    let odd = Bloom::with_shape(101, 3, Hasher::default());
+    let odd = Bloom::with_shape(101, 3, Hasher::default()).unwrap();
     assert_eq!(odd.fold().expect_err("odd").kind(), Kind::BadParameter);
 }
 
 #[test]
 fn f1_every_scheme_folds_and_keeps_its_keys() {
-    let bloom = Variant::by_slug("bloom").expect("in the list");
-    let sample =
-        everbloom::sample::Sample::new(&bloom.input, everbloom::sample::Style::Short, 0..1000);
+    let bloom = everbloom::catalog::by_slug("bloom").expect("in the list");
+    let sample = everbloom::internals::sample::Sample::new(
+        &bloom.input,
+        everbloom::internals::sample::Style::Short,
+        0..1000,
+    );
     for scheme in ["double", "enhanced", "ring", "mixed"] {
         let goal = Goal::new(1000, 0.01).set("m", 16_000).set("k", 5).set("scheme", scheme);
         let filter = bloom.build_from(&goal, &sample.records()).expect(scheme);

@@ -1,14 +1,14 @@
 //! I5, Bloom-1 and Bloom-g.
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::tail::binomial_bounds;
+use everbloom::internals::theory::{blocked, bloom};
 use everbloom::membership::bloom_g::{
     Shape, VARIANT, false_positives, false_positives_classic, false_positives_distinct, hash_bits,
 };
 use everbloom::membership::{BlockedBloom, BloomG};
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::tail::binomial_bounds;
-use everbloom::theory::{blocked, bloom};
 
 fn shape(c: u64, n: u64, word: u64, k: u32, g: u32, distinct: bool) -> Shape {
     Shape { words: n * c / word, word, k, g, distinct }

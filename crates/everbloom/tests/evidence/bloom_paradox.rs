@@ -1,14 +1,14 @@
 //! R3, the Bloom paradox.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Filter, Record, Verdict};
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Kind;
+use everbloom::internals::filter::{Filter, Record, Verdict};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::{Flat, Goal};
+use everbloom::internals::theory::bloom::fpr_best;
 use everbloom::membership::Bloom;
-use everbloom::membership::bloom_paradox::{
+use everbloom::weighted::bloom_paradox::{
     Paradox, VARIANT, false_share, positives, select, threshold, threshold_at_best_k,
 };
-use everbloom::plan::{Flat, Goal};
-use everbloom::theory::bloom::fpr_best;
 
 fn prints(value: f64, printed: f64, digit: f64) {
     assert!((value - printed).abs() <= 0.501 * digit, "{value} {printed}");
@@ -48,7 +48,7 @@ fn r3_edges() {
 
 #[test]
 fn r3_selective_query_of_any_filter() {
-    let mut f = Bloom::with_shape(1000, 4, Hasher::default());
+    let mut f = Bloom::with_shape(1000, 4, Hasher::default()).unwrap();
     (0..100u64).for_each(|key| {
         f.insert(&key);
     });
@@ -101,11 +101,11 @@ fn costs(alpha: f64, believed_cold: f64) -> [f64; 3] {
     let prior = |x: u64| if x < HOT { 0.5 } else { believed_cold };
     let members: Vec<u64> = (0..HOT + COLD).filter(|x| cached(*x)).collect();
     let priors: Vec<f64> = members.iter().map(|x| prior(*x)).collect();
-    let mut plain = Bloom::with_shape(shape.m, shape.k, Hasher::default());
+    let mut plain = Bloom::with_shape(shape.m, shape.k, Hasher::default()).unwrap();
     members.iter().for_each(|x| {
         plain.insert(x);
     });
-    let mut selective = Bloom::with_shape(shape.m, shape.k, Hasher::default());
+    let mut selective = Bloom::with_shape(shape.m, shape.k, Hasher::default()).unwrap();
     select(&priors, shape, alpha).unwrap().iter().for_each(|i| {
         selective.insert(&members[*i]);
     });

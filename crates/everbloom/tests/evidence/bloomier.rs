@@ -1,14 +1,14 @@
 //! §20, the Bloomier filter by xor retrieval.
 
-use everbloom::codec::{Opener, to_bytes};
-use everbloom::error::{Kind, Result};
-use everbloom::filter::{Detail, Filter, Record, Value, Verdict};
-use everbloom::hash::{Hasher, mix64};
+use everbloom::internals::file::{Opener, to_bytes};
+use everbloom::internals::filter::{Detail, Filter, Record, Value, Verdict};
+use everbloom::internals::hash::{Hasher, mix64};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::solve::peel;
+use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::keyvalue::Bloomier;
 use everbloom::keyvalue::bloomier::{VARIANT, cells_for, check_bits_for};
-use everbloom::plan::{Goal, Load};
-use everbloom::solve::peel;
-use everbloom::theory::tail::binomial_bounds;
+use everbloom::{Kind, Result};
 
 fn pairs(n: u64, value_bits: u32) -> Vec<(u64, u64)> {
     (0..n).map(|key| (key, mix64(key ^ 20) >> (64 - value_bits))).collect()
@@ -171,7 +171,7 @@ fn build(goal: &Goal, pairs: &[(&str, &str)]) -> Result<Box<dyn Filter>> {
         .iter()
         .map(|&(key, label)| {
             let value = Some(Value::Label(label.as_bytes()));
-            Record { key: key.as_bytes(), value }
+            Record::key(key.as_bytes()).with(value)
         })
         .collect();
     VARIANT.build_from(goal, &records)
@@ -189,7 +189,7 @@ fn s20_labels_are_numbers_or_a_dictionary() {
     assert_eq!(lookup(&mut numbers, "b").as_deref(), Some("18"));
     let set = |filter: &mut Box<dyn Filter>, key: &str, value: &str| {
         let before = to_bytes(&**filter);
-        let outcome = filter.as_lookup().expect("an ability").set(key.as_bytes(), value.as_bytes());
+        let outcome = filter.as_assign().expect("an ability").set(key.as_bytes(), value.as_bytes());
         if outcome.is_err() {
             assert_eq!(to_bytes(&**filter), before, "a refused change changes nothing");
         }
@@ -259,7 +259,7 @@ fn s20_no_keys_no_answers() {
         let mut filter = VARIANT.build_from(&goal, &[]).expect("a filter");
         assert!((0..1000u64).all(|key| !filter.contains(&key.to_le_bytes())));
         assert_eq!(filter.now().fpr, Some(0.0));
-        let set = filter.as_lookup().expect("an ability").set(b"x", b"1");
+        let set = filter.as_assign().expect("an ability").set(b"x", b"1");
         assert!(set.is_err());
     }
 }
@@ -267,7 +267,7 @@ fn s20_no_keys_no_answers() {
 #[test]
 fn s20_values_beside_queries_are_ignored() {
     let filter = build(&Goal::new(1, 0.001), &[("a", "5")]).expect("a filter");
-    let answer = filter.query(Record { key: b"a", value: Some(Value::Label(b"9")) });
+    let answer = filter.query(Record::key(b"a").with(Some(Value::Label(b"9"))));
     let answer = answer.expect("an answer");
     assert_eq!((answer.verdict, answer.detail), (Verdict::Present, Detail::Value(b"5".to_vec())));
 }

@@ -1,12 +1,12 @@
 //! I3, the combinatorial filter and filter banks.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Answer, Detail, Filter, Record, Value, Verdict};
+use everbloom::Kind;
 use everbloom::grouping::Combinatorial;
 use everbloom::grouping::combinatorial::{Code, VARIANT, accepted, classified, set_passes};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::{bloom, tail};
+use everbloom::internals::filter::{Answer, Detail, Face, Filter, Record, Value, Verdict};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::{bloom, tail};
 
 /// The entry's example: 35 groups, 1000 keys, half full.
 const CODE: Code = Code { bits: 7, weight: 3 };
@@ -19,7 +19,7 @@ fn label(group: u64) -> Vec<u8> {
 }
 
 fn record<'a>(key: &'a [u8], label: &'a [u8]) -> Record<'a> {
-    Record { key, value: Some(Value::Label(label)) }
+    Record::key(key).with(Some(Value::Label(label)))
 }
 
 fn filled(seed: u64) -> Combinatorial {

@@ -1,13 +1,13 @@
 //! I9, the compacted filter.
 
-use everbloom::cells::{Bits, Packed};
+use everbloom::Kind;
 use everbloom::compact::compacted::{Losses, VARIANT, compact, expand, fill_after};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::Generator;
-use everbloom::plan::{Goal, Load};
-use everbloom::sample::{Sample, Style};
-use everbloom::variant::Input;
+use everbloom::internals::cells::{Bits, Packed};
+use everbloom::internals::filter::Input;
+use everbloom::internals::filter::{Face, Filter, Record};
+use everbloom::internals::hash::Generator;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::sample::{Sample, Style};
 
 fn random(len: u64, share: f64, seed: u64) -> Bits {
     let mut coins = Generator::new(seed);
@@ -204,9 +204,9 @@ fn i9_plans_keep_both_rates() {
 
 #[test]
 fn i9_what_is_asked_is_what_the_receiver_expands() {
-    use everbloom::codec::{Opener, to_bytes};
     use everbloom::compact::Compacted;
-    use everbloom::probe::Probe;
+    use everbloom::internals::file::{Opener, to_bytes};
+    use everbloom::internals::probe::Probe;
     let n = 2000;
     let bytes = to_bytes(&*built(n, &Goal::new(n, 0.01)));
     let filter: Compacted = Opener::new().decode_as(&bytes).unwrap();
@@ -219,7 +219,7 @@ fn i9_what_is_asked_is_what_the_receiver_expands() {
         let expected = probe.all(digest, |i| bits.get(i));
         assert_eq!(filter.contains(record.key), expected);
         assert_eq!(filter.query(Record::key(record.key)).unwrap().verdict, {
-            use everbloom::filter::Verdict::{Absent, Present};
+            use everbloom::internals::filter::Verdict::{Absent, Present};
             if expected { Present } else { Absent }
         });
     }

@@ -1,11 +1,11 @@
 //! R7, the complement filter.
 
-use everbloom::filter::{Detail, Filter, Record, Verdict};
-use everbloom::hash::{Generator, Hasher};
+use everbloom::internals::filter::{Detail, Filter, Record, Verdict};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::{Flat, Goal, Load};
+use everbloom::internals::variant::Inputs;
+use everbloom::known::complement::{Complement, Conclusion, VARIANT, table_accesses};
 use everbloom::membership::Bloom;
-use everbloom::membership::complement::{Complement, Conclusion, VARIANT, table_accesses};
-use everbloom::plan::{Flat, Goal, Load};
-use everbloom::structure::Inputs;
 
 const UNIVERSE: u64 = 10_000;
 
@@ -112,7 +112,7 @@ fn r7_the_whole_universe_may_stand_for_the_others() {
         let inputs = &mut Inputs { records: &mut records, negatives: Some(&mut others) };
         VARIANT.build(goal, inputs).unwrap()
     };
-    let bytes = |f: Box<dyn Filter>| everbloom::codec::to_bytes(&*f);
+    let bytes = |f: Box<dyn Filter>| everbloom::internals::file::to_bytes(&*f);
     assert_eq!(bytes(build(&rest, &goal)), bytes(build(&all, &goal)));
     // Where the size of the rest is set, the formulas know all that a build does.
     let goal = goal.set("others", rest.len()).set("complement-rate", 0.02);
@@ -129,10 +129,10 @@ fn r7_the_whole_universe_may_stand_for_the_others() {
 /// Table accesses of 20,000 queries, a share of them for members: with a standard filter before the
 /// table every "yes" has to be verified.
 fn accesses(n: u64, universe: u64, share: f64, total: u64) -> (u64, u64) {
-    let rate = everbloom::theory::bloom::fpr_best(total as f64 / universe as f64);
+    let rate = everbloom::internals::theory::bloom::fpr_best(total as f64 / universe as f64);
     let flat = |keys: u64| {
-        let m = everbloom::theory::bloom::bits_for(keys, rate);
-        Flat { m, k: everbloom::theory::bloom::best_k(m, keys) }
+        let m = everbloom::internals::theory::bloom::bits_for(keys, rate);
+        Flat { m, k: everbloom::internals::theory::bloom::best_k(m, keys) }
     };
     let mut both = Complement::with_shape(flat(n), flat(universe - n), Hasher::default()).unwrap();
     (0..n).for_each(|key| {
@@ -142,9 +142,10 @@ fn accesses(n: u64, universe: u64, share: f64, total: u64) -> (u64, u64) {
     let bits = both.memory().total();
     let mut one = Bloom::with_shape(
         bits,
-        everbloom::theory::bloom::best_k(bits, n).min(30),
+        everbloom::internals::theory::bloom::best_k(bits, n).min(30),
         Hasher::default(),
-    );
+    )
+    .unwrap();
     (0..n).for_each(|key| {
         one.insert(&key);
     });

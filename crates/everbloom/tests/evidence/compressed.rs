@@ -1,15 +1,16 @@
 //! I8, the compressed filter.
 
-use everbloom::codec::{Limits, Opener, to_bytes};
+use everbloom::Kind;
 use everbloom::compact::compressed::{
     Compressed, Design, VARIANT, entropy, rate_limit, sent_per_key,
 };
-use everbloom::error::Kind;
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
+use everbloom::internals::file::{Opener, to_bytes};
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::state::Limits;
+use everbloom::internals::theory::bloom as theory;
 use everbloom::membership::Bloom;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::bloom as theory;
 
 /// Bits a key in memory, k, bits a key sent, rate: S1 Table 1 recomputed, and two more shapes.
 const TABLE: [(u64, u32, f64, f64); 6] = [
@@ -22,7 +23,7 @@ const TABLE: [(u64, u32, f64, f64); 6] = [
 ];
 
 fn filter(m: u64, k: u32, n: u64, seed: u64) -> Compressed {
-    let mut filter = Compressed::with_shape(m, k, Hasher::seeded(seed));
+    let mut filter = Compressed::with_shape(m, k, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -188,7 +189,7 @@ fn i8_the_file_is_the_code() {
     assert_eq!(sparse.memory().cells, 48 * n, "plain in memory");
     // Header, parameters, padding and checksums.
     assert!(8 * file < sparse.bits().code_bits() + 8 * 600, "{file} bytes");
-    let mut plain = Bloom::with_shape(48 * n, 3, Hasher::seeded(1));
+    let mut plain = Bloom::with_shape(48 * n, 3, Hasher::seeded(1)).unwrap();
     (0..n).for_each(|key| {
         plain.insert(&key);
     });
@@ -196,12 +197,17 @@ fn i8_the_file_is_the_code() {
     assert!((file as f64) < 0.35 * to_bytes(&plain).len() as f64);
 }
 
+/// As a filter from a network is opened.
+fn received(bytes: &[u8]) -> everbloom::Result<Compressed> {
+    Opener::new().limits(Limits::NETWORK).decode_as(bytes)
+}
+
 #[test]
 fn i8_what_is_received_is_what_was_sent() {
     for (m, k, n) in [(1, 1, 0), (1, 1, 5), (63, 2, 4), (64, 1, 0), (1000, 3, 40), (1000, 9, 5000)]
     {
         let sent = filter(m, k, n, 7);
-        assert_eq!(Compressed::receive(&sent.transmit()).unwrap(), sent, "m = {m}, n = {n}");
+        assert_eq!(received(&to_bytes(&sent)).unwrap(), sent, "m = {m}, n = {n}");
     }
     // Neither an empty nor a full array has any entropy.
     assert_eq!(filter(1000, 3, 0, 0).bits().code_bits(), 0);
@@ -210,14 +216,14 @@ fn i8_what_is_received_is_what_was_sent() {
 
 #[test]
 fn i8_what_expands_is_asked_for_first() {
-    let filter = Compressed::with_shape(1 << 20, 3, Hasher::default());
-    let bytes = filter.transmit();
+    let filter = Compressed::with_shape(1 << 20, 3, Hasher::default()).unwrap();
+    let bytes = to_bytes(&filter);
     assert!(bytes.len() < 1000, "an empty filter is sent in no time: {}", bytes.len());
     let opener = |expanded| Opener::new().limits(Limits { bytes: 1 << 20, expanded });
     assert!(opener(1 << 17).decode(&bytes).is_ok());
     let refused = opener((1 << 17) - 1).decode(&bytes).unwrap_err();
     assert_eq!(refused.kind(), Kind::LimitExceeded { what: "expanded" }, "{refused}");
-    let huge = Compressed::with_shape((128 << 23) + 1, 3, Hasher::default()).transmit();
-    let refused = Compressed::receive(&huge).unwrap_err();
+    let huge = Compressed::with_shape((128 << 23) + 1, 3, Hasher::default()).unwrap();
+    let refused = received(&to_bytes(&huge)).unwrap_err();
     assert_eq!(refused.kind(), Kind::LimitExceeded { what: "expanded" }, "{refused}");
 }

@@ -1,14 +1,14 @@
 //! C1, the counting Bloom filter.
 
+use everbloom::Kind;
 use everbloom::counting::Counting;
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Merge as _};
-use everbloom::hash::Hasher;
-use everbloom::probe::{Coincide, Probe};
-use everbloom::theory::counting as theory;
+use everbloom::internals::filter::{Face, Filter as _, Merge as _};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::probe::{Coincide, Probe};
+use everbloom::internals::theory::counting as theory;
 
 fn filled(seed: u64, n: u64) -> Counting {
-    let mut filter = Counting::with_shape(10_000, 7, 4, Hasher::seeded(seed));
+    let mut filter = Counting::with_shape(10_000, 7, 4, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -45,7 +45,7 @@ fn c1_insert_all_then_remove_all_leaves_nothing() {
 #[test]
 fn c1_saturated_counters_stick_and_lose_nobody() {
     // Two-bit counters overflow all the time; members must survive every removal of others.
-    let mut filter = Counting::with_shape(400, 4, 2, Hasher::default());
+    let mut filter = Counting::with_shape(400, 4, 2, Hasher::default()).unwrap();
     (0..200u64).for_each(|key| {
         filter.insert(&key);
     });
@@ -63,7 +63,7 @@ fn c1_removal_checks_multiplicities_before_it_changes_anything() {
     let hasher = Hasher::default();
     let mut refused_by_multiplicity = 0;
     for key in 0..500u64 {
-        let mut filter = Counting::with_shape(8, 6, 4, hasher.clone());
+        let mut filter = Counting::with_shape(8, 6, 4, hasher.clone()).unwrap();
         (1000..1002u64).for_each(|other| {
             filter.insert(&other);
         });
@@ -89,7 +89,7 @@ fn c1_counts_divide_by_coinciding_hashes() {
     // One key alone: its count is exact whatever its hashes do, because cells that several of them
     // share are divided by their number.
     for key in 0..200u64 {
-        let mut filter = Counting::with_shape(8, 6, 8, Hasher::default());
+        let mut filter = Counting::with_shape(8, 6, 8, Hasher::default()).unwrap();
         (0..5).for_each(|_| {
             filter.insert(&key);
         });
@@ -102,7 +102,7 @@ fn c1_insertion_touches_each_cell_once_per_hash() {
     let hasher = Hasher::default();
     let probe = Probe::over(10_000, 7);
     for key in 0..1000u64 {
-        let mut filter = Counting::with_shape(10_000, 7, 4, hasher.clone());
+        let mut filter = Counting::with_shape(10_000, 7, 4, hasher.clone()).unwrap();
         filter.insert(&key);
         assert_eq!(filter.counters().iter().sum::<u64>(), 7);
         let distinct = probe.collect(hasher.digest(&key), Coincide::Distinct).len() as u64;
@@ -114,7 +114,7 @@ fn c1_insertion_touches_each_cell_once_per_hash() {
 #[test]
 fn c1_merging_adds_and_saturation_stays() {
     let shape = |keys: std::ops::Range<u64>| {
-        let mut filter = Counting::with_shape(200, 3, 2, Hasher::default());
+        let mut filter = Counting::with_shape(200, 3, 2, Hasher::default()).unwrap();
         keys.for_each(|key| {
             filter.insert(&key);
         });
@@ -123,14 +123,14 @@ fn c1_merging_adds_and_saturation_stays() {
     let (mut a, b, whole) = (shape(0..80), shape(80..160), shape(0..160));
     a.merge(&b).expect("same shape");
     assert_eq!(a.counters(), whole.counters());
-    let wider = Counting::with_shape(200, 3, 3, Hasher::default());
+    let wider = Counting::with_shape(200, 3, 3, Hasher::default()).unwrap();
     let refused = a.merge(&wider).expect_err("another width");
     assert_eq!(refused.kind(), Kind::Incompatible { what: "counter width" });
 }
 
 #[test]
 fn c1_four_bits_overflow_at_sixteen() {
-    let mut filter = Counting::with_shape(1000, 1, 4, Hasher::default());
+    let mut filter = Counting::with_shape(1000, 1, 4, Hasher::default()).unwrap();
     (0..15).for_each(|_| {
         filter.insert("x");
     });

@@ -1,11 +1,12 @@
 //! R6, the cross-checking filter.
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
-use everbloom::membership::cross_checking::{VARIANT, fpr_any};
-use everbloom::membership::{Bloom, CrossChecking};
-use everbloom::plan::{Flat, Goal, Load};
-use everbloom::theory::bloom::fpr_asymptotic;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Flat, Goal, Load};
+use everbloom::internals::theory::bloom::fpr_asymptotic;
+use everbloom::known::CrossChecking;
+use everbloom::known::cross_checking::{VARIANT, fpr_any};
+use everbloom::membership::Bloom;
 
 const SEEDS: u64 = 20;
 const STRANGERS: std::ops::Range<u64> = 1 << 40..(1 << 40) + 500_000;
@@ -19,7 +20,7 @@ fn filter(main: Flat, cross: Flat, n: u64, seed: u64) -> CrossChecking {
 }
 
 fn bloom(m: u64, k: u32, n: u64, seed: u64) -> Bloom {
-    let mut f = Bloom::with_shape(m, k, Hasher::seeded(seed));
+    let mut f = Bloom::with_shape(m, k, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         f.insert(&key);
     });
@@ -114,7 +115,8 @@ fn r6_parts_by_hash_and_by_choice() {
     // The own-part rule asks one filter of the two, so its rate is half of the other's.
     let build = |form| {
         let keys: Vec<[u8; 8]> = (0..20_000u64).map(u64::to_le_bytes).collect();
-        let records: Vec<_> = keys.iter().map(|k| everbloom::filter::Record::key(k)).collect();
+        let records: Vec<_> =
+            keys.iter().map(|k| everbloom::internals::filter::Record::key(k)).collect();
         let goal =
             Goal::new(20_000, 0.01).set("form", form).set("m", 100_000).set("cross-m", 50_000);
         VARIANT.build_from(&goal, &records).unwrap()

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use everbloom::codec::to_bytes;
+use everbloom::Kind;
 use everbloom::deleting::Deletable;
 use everbloom::deleting::deletable::{Shape, VARIANT};
-use everbloom::error::Kind;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::plan::{Flat, Goal, Load};
+use everbloom::internals::file::to_bytes;
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::{Flat, Goal, Load};
 
 fn filter(m: u64, k: u32, r: u64, seed: u64, keys: std::ops::Range<u64>) -> Deletable {
     let mut f = Deletable::with_shape(m, k, r, Hasher::seeded(seed)).unwrap();

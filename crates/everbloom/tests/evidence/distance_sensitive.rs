@@ -1,12 +1,12 @@
 //! §34, the distance-sensitive filter.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Detail, Filter, Record, Verdict, fact};
-use everbloom::hash::{Generator, Hasher};
-use everbloom::plan::{Goal, Load};
+use everbloom::Kind;
+use everbloom::internals::filter::{Detail, Face, Filter, Record, Verdict, fact};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::tail::{binomial_at_least, binomial_below};
 use everbloom::similarity::DistanceSensitive;
 use everbloom::similarity::distance_sensitive::{VARIANT, far_hit, near_hit};
-use everbloom::theory::tail::{binomial_at_least, binomial_below};
 
 const LENGTH: usize = 256;
 

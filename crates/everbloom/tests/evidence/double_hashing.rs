@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use everbloom::codec::{Opener, to_bytes};
-use everbloom::filter::Record;
-use everbloom::hash::{Digest, Hasher};
-use everbloom::plan::Goal;
-use everbloom::probe::{Coincide, Double, Enhanced, Mixed, Probe, Scheme};
-use everbloom::theory::bloom;
-use everbloom::variant::{EntryKind, Variant};
+use everbloom::internals::file::{Opener, to_bytes};
+use everbloom::internals::filter::EntryKind;
+use everbloom::internals::filter::Record;
+use everbloom::internals::hash::{Digest, Hasher};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::probe::{Coincide, Double, Enhanced, Mixed, Probe, Scheme};
+use everbloom::internals::theory::bloom;
+use everbloom::internals::variant::Variant;
 
 fn digest(h1: u64, h2: u64) -> Digest {
     Digest { h1, h2 }
@@ -168,14 +169,14 @@ fn f3_f4_keys_of_equal_pairs_meet_in_every_cell() {
 
 #[test]
 fn f3_f4_are_schemes_of_the_standard_filter() {
-    let bloom = Variant::by_slug("bloom").unwrap();
+    let bloom = everbloom::catalog::by_slug("bloom").unwrap();
     let keys: Vec<[u8; 8]> = (0..100u64).map(u64::to_le_bytes).collect();
     let records: Vec<Record<'_>> = keys.iter().map(|key| Record::key(key)).collect();
     for (slug, entry, scheme) in [
         ("double-hashing", "F3", Scheme::Double),
         ("enhanced-double-hashing", "F4", Scheme::Enhanced),
     ] {
-        let technique = Variant::by_slug(slug).unwrap();
+        let technique = everbloom::catalog::by_slug(slug).unwrap();
         assert_eq!((technique.entry, technique.kind), (entry, EntryKind::Technique));
         let goal = Goal::default().set("m", 1 << 14).set("k", 5).set("scheme", scheme.name());
         let filter = bloom.build_from(&goal, &records).unwrap();

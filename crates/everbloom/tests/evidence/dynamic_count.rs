@@ -1,15 +1,15 @@
 //! C4, the dynamic count filter.
 
+use everbloom::Kind;
 use everbloom::counting::dynamic_count::{VARIANT, base_bits};
 use everbloom::counting::{Counting, DynamicCount};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Merge as _, Record};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
+use everbloom::internals::filter::{Face, Filter as _, Merge as _, Record};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
 
 /// One key in m counters with two bits before they overflow, k = 1 so that it has a cell to itself.
 fn one_key(times: u64) -> DynamicCount {
-    let mut filter = DynamicCount::with_shape(1000, 1, 2, Hasher::default());
+    let mut filter = DynamicCount::with_shape(1000, 1, 2, Hasher::default()).unwrap();
     (0..times).for_each(|_| {
         filter.insert("x");
     });
@@ -81,7 +81,7 @@ fn c4_no_thrashing_at_a_power_of_two() {
 
 #[test]
 fn c4_a_hot_key_widens_all_counters() {
-    let mut filter = DynamicCount::with_shape(10_000, 7, 2, Hasher::default());
+    let mut filter = DynamicCount::with_shape(10_000, 7, 2, Hasher::default()).unwrap();
     (0..1000u64).for_each(|key| {
         filter.insert(&key);
     });
@@ -101,8 +101,8 @@ fn c4_a_hot_key_widens_all_counters() {
 #[test]
 fn c4_counts_like_plain_counters_without_overflow() {
     for (k, ones) in [(7, 5034.0f64), (3, 2592.0)] {
-        let mut filter = DynamicCount::with_shape(10_000, k, 1, Hasher::default());
-        let mut plain = Counting::with_shape(10_000, k, 16, Hasher::default());
+        let mut filter = DynamicCount::with_shape(10_000, k, 1, Hasher::default()).unwrap();
+        let mut plain = Counting::with_shape(10_000, k, 16, Hasher::default()).unwrap();
         for key in 0..1000u64 {
             for _ in 0..1 + key % 3 {
                 assert_eq!(filter.insert(&key), plain.insert(&key));
@@ -150,8 +150,8 @@ fn c4_space_beside_plain_counters_at_equal_rate() {
     assert!((total(1000) - 0.75).abs() < 0.02, "{}", total(1000));
     assert!(total(100_000) < 1.01);
     // Where keys come 50 times each, 4-bit counters are all stuck; ten bits are not.
-    let mut plain = Counting::with_shape(10_000, 7, 4, Hasher::default());
-    let mut ours = DynamicCount::with_shape(10_000, 7, 5, Hasher::default());
+    let mut plain = Counting::with_shape(10_000, 7, 4, Hasher::default()).unwrap();
+    let mut ours = DynamicCount::with_shape(10_000, 7, 5, Hasher::default()).unwrap();
     for key in (0..1000u64).flat_map(|key| [key; 50]) {
         plain.insert(&key);
         ours.insert(&key);
@@ -165,7 +165,7 @@ fn c4_space_beside_plain_counters_at_equal_rate() {
 #[test]
 fn c4_merging_adds_and_widens() {
     let filled = |times: u64, from: u64| {
-        let mut filter = DynamicCount::with_shape(500, 3, 2, Hasher::default());
+        let mut filter = DynamicCount::with_shape(500, 3, 2, Hasher::default()).unwrap();
         for key in from..from + 50 {
             (0..times).for_each(|_| {
                 filter.insert(&key);
@@ -179,6 +179,6 @@ fn c4_merging_adds_and_widens() {
     a.merge(&b).expect("same shape");
     assert!(a.counters().iter().eq(left.iter().zip(&right).map(|(a, b)| a + b)));
     assert!(a.counters().y() >= 5);
-    let other = DynamicCount::with_shape(500, 3, 3, Hasher::default());
+    let other = DynamicCount::with_shape(500, 3, 3, Hasher::default()).unwrap();
     assert_eq!(a.merge(&other).expect_err("x").kind(), Kind::Incompatible { what: "x" });
 }

@@ -1,13 +1,14 @@
 //! R14, the EGH filter.
 
-use everbloom::codec::{self, Opener};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Merge as _, Record, Seen};
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Kind;
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{Face, Filter as _, Merge as _, Record, Seen};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::theory::bloom;
 use everbloom::membership::egh::{Slices, VARIANT};
 use everbloom::membership::{Bloom, Egh};
-use everbloom::plan::Goal;
-use everbloom::theory::bloom;
 
 fn filled(universe: u64, zone: u64, members: &[u64]) -> Egh {
     let mut filter = Egh::new(universe, zone).expect("a shape");
@@ -88,13 +89,13 @@ fn r14_five_of_a_hundred_where_two_were_planned() {
 #[test]
 fn r14_none_where_a_standard_filter_of_the_same_bits_has_some() {
     let egh = filled(100, 2, &[1, 2]);
-    let room = Bloom::with_shape(64, 1, Hasher::default()).memory().total();
+    let room = Bloom::with_shape(64, 1, Hasher::default()).unwrap().memory().total();
     assert!(egh.memory().total() <= room, "{:?}", egh.memory());
     let mut wrong = 0;
     for a in 0..100u64 {
         for b in a + 1..100 {
             // 41 bits as well, with the best k; seeds make the filters differ.
-            let mut bloom = Bloom::with_shape(41, 14, Hasher::seeded(a * 100 + b));
+            let mut bloom = Bloom::with_shape(41, 14, Hasher::seeded(a * 100 + b)).unwrap();
             bloom.insert(&a);
             bloom.insert(&b);
             wrong += (0..100u64).filter(|x| bloom.contains(x)).count() - 2;

@@ -1,15 +1,15 @@
 //! R16, the fingerprint counting filter.
 
-use everbloom::cells::Mark;
+use everbloom::Kind;
 use everbloom::counting::fingerprint_counting::fpr;
 use everbloom::counting::{Counting, FingerprintCounting};
-use everbloom::error::Kind;
-use everbloom::filter::Filter as _;
-use everbloom::hash::Hasher;
-use everbloom::theory::bloom;
+use everbloom::internals::cells::Mark;
+use everbloom::internals::filter::Filter as _;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::theory::bloom;
 
 fn filled(m: u64, k: u32, a: u32, n: u64, seed: u64) -> FingerprintCounting {
-    let mut filter = FingerprintCounting::with_shape(m, k, 4, a, Hasher::seeded(seed));
+    let mut filter = FingerprintCounting::with_shape(m, k, 4, a, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -60,7 +60,7 @@ fn against_plain_counters(n: u64, cells: (u64, u32), plain: (u64, u32)) -> (u64,
     let (mut ours, mut theirs) = (0, 0);
     for seed in 0..20 {
         let filter = filled(cells.0, cells.1, 4, n, seed);
-        let mut counting = Counting::with_shape(plain.0, plain.1, 4, Hasher::seeded(seed));
+        let mut counting = Counting::with_shape(plain.0, plain.1, 4, Hasher::seeded(seed)).unwrap();
         (0..n).for_each(|key| {
             counting.insert(&key);
         });
@@ -108,7 +108,7 @@ fn r16_empty_cells_have_no_fingerprint() {
 fn r16_single_cells_hold_the_fingerprint_and_pairs_cancel() {
     let mut seen = [0u64; 16];
     for key in 0..4000u64 {
-        let mut filter = FingerprintCounting::with_shape(20, 3, 4, 4, Hasher::default());
+        let mut filter = FingerprintCounting::with_shape(20, 3, 4, 4, Hasher::default()).unwrap();
         filter.insert(&key);
         let mut hashes = 0;
         let mut own = None;
@@ -135,7 +135,7 @@ fn r16_single_cells_hold_the_fingerprint_and_pairs_cancel() {
 
 #[test]
 fn r16_saturated_cells_stick_and_verify_nothing() {
-    let mut filter = FingerprintCounting::with_shape(300, 4, 2, 4, Hasher::default());
+    let mut filter = FingerprintCounting::with_shape(300, 4, 2, 4, Hasher::default()).unwrap();
     (0..200u64).for_each(|key| {
         filter.insert(&key);
     });

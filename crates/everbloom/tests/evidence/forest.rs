@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use everbloom::codec::{self, Opener};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter, Record, Seen};
+use everbloom::Kind;
 use everbloom::growing::forest::{Shape, VARIANT, child_id, rate_of_layers};
 use everbloom::growing::{Forest, ForestStore};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::{bloom, tail};
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{Face, Filter, Record, Seen};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::{bloom, tail};
 
 /// Pages of 512 bits for 40 keys each, λ = ς = 4, δ = 16: 2560 keys in the first layer.
 fn small() -> Shape {
@@ -198,7 +199,7 @@ fn i13_plans() {
 }
 
 fn store(folder: &Path, room: usize) -> ForestStore {
-    ForestStore::open(folder, room, &Opener::new()).expect("a store")
+    ForestStore::open(folder, room).expect("a store")
 }
 
 fn strangers() -> impl Iterator<Item = u64> {
@@ -341,7 +342,7 @@ fn i13_damage_is_named_and_never_answers_absent() {
         assert!(named < 100);
     }
     std::fs::write(&pages, &good[..good.len() - 64]).unwrap();
-    let error = ForestStore::open(folder.path(), 4, &Opener::new()).expect_err("cut off");
+    let error = ForestStore::open(folder.path(), 4).expect_err("cut off");
     assert_eq!(error.kind(), Kind::Truncated);
     std::fs::write(&pages, &good).unwrap();
     // Every flipped bit and every truncation of the manifest.
@@ -349,7 +350,7 @@ fn i13_damage_is_named_and_never_answers_absent() {
     let whole = std::fs::read(&manifest).unwrap();
     let refused = |bytes: &[u8]| {
         std::fs::write(&manifest, bytes).unwrap();
-        ForestStore::open(folder.path(), 4, &Opener::new()).err()
+        ForestStore::open(folder.path(), 4).err()
     };
     for at in (0..whole.len()).filter(|at| *at < 200 || at % 37 == 0) {
         let mut flipped = whole.clone();
@@ -367,7 +368,7 @@ fn i13_damage_is_named_and_never_answers_absent() {
             let crc = crc32c::crc32c(&lie[..end]);
             lie[end..].copy_from_slice(&crc.to_le_bytes());
             std::fs::write(&manifest, &lie).unwrap();
-            if let Ok(mut opened) = ForestStore::open(folder.path(), 4, &Opener::new()) {
+            if let Ok(mut opened) = ForestStore::open(folder.path(), 4) {
                 for key in 0..4u64 {
                     let _ = (opened.contains(&key), opened.insert(&(key + 77_777)));
                 }
@@ -396,8 +397,8 @@ fn i13_a_folder_is_saved_and_opened_like_a_file() {
     let refused = Opener::new().open(folder.path()).expect_err("no store");
     assert_eq!(refused.kind(), Kind::NotOurs);
     // Keyed stores open under their key alone, and can be looked at without.
-    let key =
-        everbloom::hash::SecretKey::from_hex("000102030405060708090a0b0c0d0e0f").expect("a key");
+    let key = everbloom::internals::hash::SecretKey::from_hex("000102030405060708090a0b0c0d0e0f")
+        .expect("a key");
     let mut keyed = Forest::with_shape(small(), Hasher::keyed(key.clone())).expect("room");
     keyed.insert("apple").expect("room");
     codec::save(&keyed, &path).expect("saved over the other");

@@ -1,13 +1,14 @@
 //! R10, the generalized filter: the figures that catalogue and S2 give for running filters. Those for
 //! formulas are tested beside the formulas.
 
-use everbloom::cells::Bits;
-use everbloom::filter::{Filter, Seen};
-use everbloom::hash::{Generator, Hasher};
-use everbloom::membership::generalized::{VARIANT, fill_sd, fpr_at, max_fpr, mean_fnr};
-use everbloom::membership::{Bloom, Generalized};
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::generalized::{Hashes, Shape};
+use everbloom::hostile::Generalized;
+use everbloom::hostile::generalized::{VARIANT, fill_sd, fpr_at, max_fpr, mean_fnr};
+use everbloom::internals::cells::Bits;
+use everbloom::internals::filter::{Filter, Seen};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::generalized::{Hashes, Shape};
+use everbloom::membership::Bloom;
 
 /// `m` bits, each zero with probability `zeros`.
 fn bits(m: u64, zeros: f64, seed: u64) -> Bits {
@@ -131,7 +132,7 @@ fn r10_the_last_key_is_never_missed() {
 #[test]
 fn r10_without_resets_it_is_the_standard_filter() {
     for (m, k) in [(1u64, 1), (97, 3), (10_000, 7), (100_000, 5)] {
-        let mut standard = Bloom::with_shape(m, k, Hasher::seeded(3));
+        let mut standard = Bloom::with_shape(m, k, Hasher::seeded(3)).unwrap();
         let mut ours = filter(m, 0, k, 1.0, 3);
         for key in 0..1000u64 {
             assert_eq!(standard.insert(&key), ours.insert(&key));
@@ -209,7 +210,8 @@ fn r10_planned_filters_keep_both_bounds() {
         let filters = 20_000 / n;
         for seed in 0..filters {
             let keys: Vec<_> = (0..n).map(u64::to_le_bytes).collect();
-            let records: Vec<_> = keys.iter().map(|k| everbloom::filter::Record::key(k)).collect();
+            let records: Vec<_> =
+                keys.iter().map(|k| everbloom::internals::filter::Record::key(k)).collect();
             let f = VARIANT.build_from(&goal.clone().seed(seed), &records).unwrap();
             lost += keys.iter().filter(|k| !f.contains(*k)).count();
             let foreign = (1u64 << 40..).take(queries);

@@ -1,14 +1,14 @@
 //! I18, the Golomb-coded set.
 
-use everbloom::codec::{Opener, to_bytes};
+use everbloom::Kind;
 use everbloom::compact::golomb::{
     Golomb, VARIANT, best_parameter, bits_per_entry, bits_per_gap, fpr,
 };
-use everbloom::error::Kind;
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::{bloom, bound};
+use everbloom::internals::file::{Opener, to_bytes};
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::{bloom, bound};
 
 /// N, b, bits an entry: the best parameters, then Rice's.
 const TABLE: [(u64, u64, f64); 6] = [

@@ -1,12 +1,12 @@
 //! I16, the LFSR counting filter.
 
+use everbloom::Kind;
 use everbloom::counting::lfsr_counting::{Register, SEED, VARIANT};
 use everbloom::counting::{Counting, LfsrCounting};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Merge as _};
-use everbloom::hash::{Generator, Hasher};
-use everbloom::plan::Goal;
-use everbloom::probe::{Coincide, Probe};
+use everbloom::internals::filter::{Filter as _, Merge as _};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::probe::{Coincide, Probe};
 
 /// The catalogue's 15 states of x⁴ + x³ + 1.
 const STATES: [u64; 15] = [
@@ -58,7 +58,7 @@ fn i16_answers_are_those_of_counters_with_the_same_cap() {
     // Beside plain counters that stick at 2^b − 2, over random insertions and removals.
     for (m, k, width, seed) in [(60, 3, 2, 1), (60, 3, 3, 2), (200, 4, 4, 3)] {
         let (hasher, probe) = (Hasher::seeded(seed), Probe::over(m, k));
-        let mut filter = LfsrCounting::with_shape(m, k, width, hasher.clone());
+        let mut filter = LfsrCounting::with_shape(m, k, width, hasher.clone()).unwrap();
         let cap = (1u64 << width) - 2;
         let mut plain = vec![0u64; m as usize];
         let mut inside = Vec::new();
@@ -101,8 +101,8 @@ fn i16_answers_are_those_of_counters_with_the_same_cap() {
 #[test]
 fn i16_fills_like_plain_counters() {
     for (k, ones) in [(7, 5034.0f64), (3, 2592.0)] {
-        let mut filter = LfsrCounting::with_shape(10_000, k, 4, Hasher::default());
-        let mut plain = Counting::with_shape(10_000, k, 4, Hasher::default());
+        let mut filter = LfsrCounting::with_shape(10_000, k, 4, Hasher::default()).unwrap();
+        let mut plain = Counting::with_shape(10_000, k, 4, Hasher::default()).unwrap();
         for key in 0..1000u64 {
             assert_eq!(filter.insert(&key), plain.insert(&key));
         }
@@ -118,7 +118,7 @@ fn i16_fills_like_plain_counters() {
 
 #[test]
 fn i16_the_step_beyond_the_last_is_prevented() {
-    let mut filter = LfsrCounting::with_shape(100, 1, 4, Hasher::default());
+    let mut filter = LfsrCounting::with_shape(100, 1, 4, Hasher::default()).unwrap();
     (0..14).for_each(|_| {
         filter.insert("x");
     });
@@ -144,7 +144,7 @@ fn i16_a_bit_more_per_counter_than_plain_ones() {
 #[test]
 fn i16_merging_adds_counts_and_sticks() {
     let filled = |keys: std::ops::Range<u64>| {
-        let mut filter = LfsrCounting::with_shape(200, 3, 3, Hasher::default());
+        let mut filter = LfsrCounting::with_shape(200, 3, 3, Hasher::default()).unwrap();
         keys.for_each(|key| {
             filter.insert(&key);
         });
@@ -154,7 +154,7 @@ fn i16_merging_adds_counts_and_sticks() {
     a.merge(&b).expect("same shape");
     assert_eq!(a, whole);
     assert!(a.registers().stuck() > 10);
-    let wider = LfsrCounting::with_shape(200, 3, 4, Hasher::default());
+    let wider = LfsrCounting::with_shape(200, 3, 4, Hasher::default()).unwrap();
     let refused = a.merge(&wider).expect_err("another width");
     assert_eq!(refused.kind(), Kind::Incompatible { what: "register width" });
 }

@@ -1,10 +1,10 @@
 //! I2, the distributed load-balanced filter.
 
-use everbloom::filter::{Answer, Detail, Filter, Record, Value, Verdict};
 use everbloom::grouping::LoadBalanced;
 use everbloom::grouping::load_balanced::wasted;
-use everbloom::hash::Hasher;
-use everbloom::theory::bloom;
+use everbloom::internals::filter::{Answer, Detail, Filter, Record, Value, Verdict};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::theory::bloom;
 
 /// The entry's shape.
 const M: u64 = 40_000;
@@ -133,7 +133,7 @@ fn i2_longest_prefix_match_falls_back() {
 fn i2_queries_name_a_class_or_ask_for_all() {
     let filter = filled(8, 3);
     let key = 5u64.to_le_bytes();
-    let ask = |value| filter.query(Record { key: &key, value }).expect("a query");
+    let ask = |value| filter.query(Record::key(&key).with(value)).expect("a query");
     assert_eq!(ask(Some(Value::Label(b"5"))), Answer::of(true));
     assert_eq!(ask(Some(Value::Label(b"no such class"))), Answer::of(false));
     let Answer { verdict: Verdict::Present, detail: Detail::Labels(labels) } = ask(None) else {
@@ -147,11 +147,11 @@ fn i2_queries_name_a_class_or_ask_for_all() {
         any += u64::from(answer.verdict == Verdict::Present);
     }
     let expected = 1.0 - (1.0 - f).powi(8);
-    let (low, high) = everbloom::theory::tail::binomial_bounds(100_000, expected, 1e-9);
+    let (low, high) = everbloom::internals::theory::tail::binomial_bounds(100_000, expected, 1e-9);
     assert!((low..=high).contains(&any), "{any}, expected {expected}");
     let bare = everbloom::grouping::load_balanced::VARIANT
-        .build_from(&everbloom::plan::Goal::new(9, 0.1), &[Record::key(b"x")]);
-    assert_eq!(bare.expect_err("no class").kind(), everbloom::error::Kind::BadRecord);
+        .build_from(&everbloom::internals::plan::Goal::new(9, 0.1), &[Record::key(b"x")]);
+    assert_eq!(bare.expect_err("no class").kind(), everbloom::Kind::BadRecord);
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::f64::consts::LOG2_E;
 
 use everbloom::catalog::VARIANTS;
 use everbloom::compact::times_bound;
+use everbloom::internals::filter::{EntryKind, FalseNegatives};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::{bloom, bound};
+use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::{bloom, bound};
-use everbloom::variant::{EntryKind, FalseNegatives, Variant};
 
 fn prints(value: f64, printed: f64) {
     assert!((value - printed).abs() < 0.00501, "{value} against {printed}");
@@ -83,7 +84,7 @@ fn f7_no_formula_in_the_list_beats_the_bound() {
 
 #[test]
 fn f7_stands_in_the_list_as_theory() {
-    let entry = Variant::by_slug("lower-bound").unwrap();
+    let entry = everbloom::catalog::by_slug("lower-bound").unwrap();
     assert_eq!((entry.entry, entry.kind), ("F7", EntryKind::Theory));
     let refused = entry.build_from(&Goal::new(10, 0.1), &[]).unwrap_err();
     assert!(refused.to_string().contains("theory"), "{refused}");

@@ -1,18 +1,18 @@
 //! I12, the matrix filter.
 
-use everbloom::filter::{Detail, Filter, Record, Value, Verdict};
 use everbloom::grouping::Matrix;
 use everbloom::grouping::matrix::{VARIANT, chance_level};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::{bloom, tail};
+use everbloom::internals::filter::{Detail, Face, Filter, Record, Value, Verdict};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::{bloom, tail};
 
 /// The entry's shape: rows of 10,000 bits, 4 probes, 1000 chunks to a document.
 const M: u64 = 10_000;
 const K: u32 = 4;
 
 fn library(seed: u64, documents: &[(&[u8], std::ops::Range<u64>)]) -> Matrix {
-    let mut matrix = Matrix::with_shape(M, K, Hasher::seeded(seed));
+    let mut matrix = Matrix::with_shape(M, K, Hasher::seeded(seed)).unwrap();
     for (name, chunks) in documents {
         matrix.add_document(name, chunks.clone()).expect("room");
     }
@@ -76,7 +76,7 @@ fn i12_identical_documents_share_every_one() {
 fn i12_threshold_scales_with_the_fill() {
     // Documents of very different lengths: chance level from 30 to 5000 common ones.
     let lengths = [50u64, 200, 1000, 3000];
-    let mut matrix = Matrix::with_shape(M, K, Hasher::default());
+    let mut matrix = Matrix::with_shape(M, K, Hasher::default()).unwrap();
     for (i, n) in lengths.iter().enumerate() {
         let start = 10_000 * i as u64;
         matrix.add_document(format!("doc {i}").as_bytes(), start..start + n).expect("room");
@@ -119,7 +119,7 @@ fn i12_search_and_rates_by_row() {
     let goal = Goal::new(1000, 0.02).set("documents", 8);
     let keys: Vec<[u8; 8]> = (0..8000u64).map(u64::to_le_bytes).collect();
     let names: Vec<Vec<u8>> = (0..8).map(|d| format!("doc {d}").into_bytes()).collect();
-    let record = |i: usize| Record { key: &keys[i], value: Some(Value::Label(&names[i % 8])) };
+    let record = |i: usize| Record::key(&keys[i]).with(Some(Value::Label(&names[i % 8])));
     let records: Vec<_> = (0..8000).map(record).collect();
     let filter = VARIANT.build_from(&goal, &records).expect("a matrix");
     assert!(records.iter().all(|r| filter.query(*r).expect("a query").verdict == Verdict::Present));
@@ -140,7 +140,7 @@ fn i12_search_and_rates_by_row() {
     assert!((8 * low..=8 * high).contains(&sum), "{sum}: 8·{low} to 8·{high}");
     // Growth: a ninth document has a row of its own.
     let mut filter = filter;
-    let ninth = Record { key: b"chunk", value: Some(Value::Label(b"doc 9")) };
+    let ninth = Record::key(b"chunk").with(Some(Value::Label(b"doc 9")));
     filter.as_insert().expect("grows").insert(ninth).expect("room");
     assert_eq!(filter.memory().cells, expect.bits / 8 * 9);
 }

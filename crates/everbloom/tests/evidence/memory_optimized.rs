@@ -1,17 +1,17 @@
 //! I11, the memory-optimized filter.
 
 use everbloom::compact::memory_optimized::{MemoryOptimized, VARIANT, bits_for, fpr};
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::probe::Probe;
-use everbloom::theory::bloom as theory;
-use everbloom::theory::tail::binomial_bounds;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::probe::Probe;
+use everbloom::internals::theory::bloom as theory;
+use everbloom::internals::theory::tail::binomial_bounds;
 
 const FILTERS: u64 = 24;
 
 fn filter(m: u64, k: u32, n: u64, seed: u64) -> MemoryOptimized {
-    let mut filter = MemoryOptimized::with_shape(m, k, Hasher::seeded(seed));
+    let mut filter = MemoryOptimized::with_shape(m, k, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -54,7 +54,7 @@ fn i11_rate_and_ones_for_every_k() {
 fn i11_every_candidate_is_chosen_equally_often() {
     // The cell is one of the k probes, and the selector tells nothing of which.
     let (m, k, n) = (1 << 20, 7u32, 70_000u64);
-    let filter = MemoryOptimized::with_shape(m, k, Hasher::default());
+    let filter = MemoryOptimized::with_shape(m, k, Hasher::default()).unwrap();
     let probe = Probe::over(m, k);
     let mut chosen = vec![0u64; k as usize];
     for key in 0..n {
@@ -82,7 +82,7 @@ fn i11_the_selector_is_independent_of_the_candidates() {
 fn i11_only_the_chosen_bit_is_asked_for() {
     // Of a lone key's k candidates only one is set: asking all would miss it.
     for key in 0..200u64 {
-        let mut filter = MemoryOptimized::with_shape(100_000, 5, Hasher::default());
+        let mut filter = MemoryOptimized::with_shape(100_000, 5, Hasher::default()).unwrap();
         filter.insert(&key);
         assert_eq!(filter.bits().ones(), 1);
         assert!(filter.contains(&key));

@@ -1,10 +1,10 @@
 //! R1, the multi-class filter.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Record, Value};
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Kind;
+use everbloom::internals::filter::{Filter as _, Record, Value};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Goal;
 use everbloom::membership::Bloom;
-use everbloom::plan::Goal;
 use everbloom::weighted::MultiClass;
 use everbloom::weighted::multi_class::{
     VARIANT, constant, constant_for, expected_false_positives, probes,
@@ -48,7 +48,7 @@ fn r1_priors_at_the_edges() {
     assert_eq!(probes(0.0, 5.0, 64), 64, "as many as there are");
     assert_eq!(probes(0.999, 5.0, 64), 1, "never none by rounding");
     assert_eq!(probes(0.5, -30.0, 64), 1);
-    let mut filter = MultiClass::with_shape(1000, 5.0, 64, Hasher::default());
+    let mut filter = MultiClass::with_shape(1000, 5.0, 64, Hasher::default()).unwrap();
     assert!(filter.contains("anybody", Some(1.0)).expect("a prior"));
     for bad in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
         assert_eq!(filter.insert("x", bad).expect_err("no prior").kind(), Kind::BadRecord);
@@ -62,9 +62,9 @@ fn r1_priors_at_the_edges() {
 fn false_positives(seed: u64, scale: u64, member: &dyn Fn(u64) -> bool) -> (u64, u64) {
     let hasher = Hasher::seeded(seed);
     let c = constant(1000.0, &UNIVERSE);
-    let mut filter = MultiClass::with_shape(1000 * scale, c, 64, hasher.clone());
+    let mut filter = MultiClass::with_shape(1000 * scale, c, 64, hasher.clone()).unwrap();
     // What the file says of C and the probes is paid for in bits.
-    let mut bloom = Bloom::with_shape(1000 * scale + 128, 7, hasher);
+    let mut bloom = Bloom::with_shape(1000 * scale + 128, 7, hasher).unwrap();
     for key in (0..1100 * scale).filter(|key| member(*key)) {
         filter.insert(&key, prior(key / scale)).expect("a prior");
         bloom.insert(&key);
@@ -116,8 +116,8 @@ fn r1_not_when_priors_are_guesses() {
     let guess = |key: u64| (key % 20) as f64 / 20.0 + 0.02;
     let priors = (0..1000u64).map(guess);
     let c = constant_for(10_000.0, priors, 64);
-    let mut filter = MultiClass::with_shape(10_000, c, 64, Hasher::default());
-    let mut bloom = Bloom::with_shape(10_000, 7, Hasher::default());
+    let mut filter = MultiClass::with_shape(10_000, c, 64, Hasher::default()).unwrap();
+    let mut bloom = Bloom::with_shape(10_000, 7, Hasher::default()).unwrap();
     for key in 0..1000u64 {
         filter.insert(&key, guess(key)).expect("a prior");
         bloom.insert(&key);
@@ -133,7 +133,8 @@ fn r1_sets_as_many_bits_as_its_prior_says_and_they_nest() {
     for (prior, k) in [(0.5, 5), (0.05, 9), (0.9, 2), (1.0, 0), (0.25, 6)] {
         let mut ones = 0;
         for key in 0..200u64 {
-            let mut filter = MultiClass::with_shape(1_000_000, 4.8075, 64, Hasher::default());
+            let mut filter =
+                MultiClass::with_shape(1_000_000, 4.8075, 64, Hasher::default()).unwrap();
             assert_eq!(filter.probes(prior), k);
             filter.insert(&key, prior).expect("a prior");
             ones += filter.bits().ones();
@@ -150,7 +151,7 @@ fn r1_sets_as_many_bits_as_its_prior_says_and_they_nest() {
 
 #[test]
 fn r1_false_negatives_begin_where_the_condition_ends() {
-    let mut filter = MultiClass::with_shape(2000, 5.0, 64, Hasher::default());
+    let mut filter = MultiClass::with_shape(2000, 5.0, 64, Hasher::default()).unwrap();
     for key in 0..200u64 {
         filter.insert(&key, 0.5).expect("a prior");
     }
@@ -164,7 +165,7 @@ fn r1_built_from_records_it_is_half_full_and_rates_follow_the_prior() {
     let n = 20_000u64;
     let keys: Vec<[u8; 8]> = (0..2 * n).map(u64::to_le_bytes).collect();
     let weight = |i: u64| [0.5, 0.05, 0.2, 0.9][(i % 4) as usize];
-    let record = |i: u64| Record { key: &keys[i as usize], value: Some(Value::Weight(weight(i))) };
+    let record = |i: u64| Record::key(&keys[i as usize]).with(Some(Value::Weight(weight(i))));
     let records: Vec<_> = (0..n).map(record).collect();
     let built = VARIANT.build_from(&Goal::new(n, 0.01), &records).expect("a filter");
     let fill = built.fill().expect("a fill");
@@ -175,14 +176,14 @@ fn r1_built_from_records_it_is_half_full_and_rates_follow_the_prior() {
     for i in n..2 * n {
         let answer = built.query(record(i)).expect("a record");
         present[(i % 4) as usize] +=
-            u64::from(answer.verdict != everbloom::filter::Verdict::Absent);
+            u64::from(answer.verdict != everbloom::internals::filter::Verdict::Absent);
     }
     for (class, count) in (0..).zip(present) {
         let rate = filter.fpr_at(Some(weight(class)));
-        let (low, high) = everbloom::theory::tail::binomial_bounds(n / 4, rate, 1e-9);
+        let (low, high) = everbloom::internals::theory::tail::binomial_bounds(n / 4, rate, 1e-9);
         assert!((low..=high).contains(&count), "class {class}: {count}, rate {rate}");
     }
-    let bare = Record { key: b"x", value: None };
+    let bare = Record::key(b"x").with(None);
     assert_eq!(
         VARIANT.build_from(&Goal::new(9, 0.1), &[bare]).expect_err("no prior").kind(),
         Kind::BadRecord

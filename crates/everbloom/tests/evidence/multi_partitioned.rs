@@ -1,13 +1,13 @@
 //! R17, the multi-partitioned counting filter.
 
-use everbloom::cells::Hierarchy;
+use everbloom::Kind;
 use everbloom::counting::multi_partitioned::{Shape, VARIANT, n_max};
 use everbloom::counting::{Counting, MultiPartitioned};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Merge as _};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::{bloom, tail};
+use everbloom::internals::cells::Hierarchy;
+use everbloom::internals::filter::{Face, Filter as _, Merge as _};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::{bloom, tail};
 
 fn level(word: &Hierarchy, t: u32) -> String {
     word.level(t).iter().map(|b| if *b { '1' } else { '0' }).collect()
@@ -75,7 +75,7 @@ fn r17_parameters_and_rates_by_formula() {
 fn measured(shape: Shape, n: u64, strangers: u64) -> (f64, f64) {
     let (mut refused, mut built, mut passed) = (0, 0, 0);
     for seed in 0.. {
-        let mut filter = MultiPartitioned::with_shape(shape, Hasher::seeded(seed));
+        let mut filter = MultiPartitioned::with_shape(shape, Hasher::seeded(seed)).unwrap();
         match (0..n).try_for_each(|key| filter.insert(&key).map(drop)) {
             Err(e) => {
                 assert_eq!(e.kind(), Kind::CapacityExceeded);
@@ -128,8 +128,8 @@ fn r17_fewer_false_positives_than_plain_counters_at_equal_bits() {
     let (mut ours, mut same_k, mut best_k) = (0, 0, 0);
     for seed in 0..20 {
         let shape = Shape::for_items(1560, 512, n, 3, 1, 1e-6).expect("room");
-        let mut filter = MultiPartitioned::with_shape(shape, Hasher::seeded(seed));
-        let plain = |k| Counting::with_shape(200_000, k, 4, Hasher::seeded(seed));
+        let mut filter = MultiPartitioned::with_shape(shape, Hasher::seeded(seed)).unwrap();
+        let plain = |k| Counting::with_shape(200_000, k, 4, Hasher::seeded(seed)).unwrap();
         let (mut three, mut seven) = (plain(3), plain(7));
         for key in 0..n {
             filter.insert(&key).expect("room");
@@ -173,12 +173,12 @@ fn r17_not_where_more_keys_come_than_planned() {
 fn r17_each_hash_costs_one_bit_of_one_word() {
     let shape = Shape::new(50, 256, 150, 5, 1).expect("a shape");
     for key in 0..500u64 {
-        let mut filter = MultiPartitioned::with_shape(shape, Hasher::default());
+        let mut filter = MultiPartitioned::with_shape(shape, Hasher::default()).unwrap();
         filter.insert(&key).expect("room");
         let used: Vec<u64> = filter.levels().iter().map(|w| w.used() - 150).collect();
         assert_eq!(used.iter().filter(|u| **u != 0).count(), 1);
         assert_eq!(used.iter().sum::<u64>(), 5);
-        let before = MultiPartitioned::with_shape(shape, Hasher::default());
+        let before = MultiPartitioned::with_shape(shape, Hasher::default()).unwrap();
         filter.remove(&key).expect("a member");
         assert_eq!(filter.levels(), before.levels());
         let refused = filter.remove(&key).expect_err("gone");
@@ -190,7 +190,7 @@ fn r17_each_hash_costs_one_bit_of_one_word() {
 fn r17_removal_checks_multiplicities_before_it_changes_anything() {
     // Six positions and six probes: hashes of one key coincide all the time.
     let shape = Shape::new(1, 64, 6, 6, 1).expect("a shape");
-    let mut filter = MultiPartitioned::with_shape(shape, Hasher::default());
+    let mut filter = MultiPartitioned::with_shape(shape, Hasher::default()).unwrap();
     (1000..1002u64).for_each(|key| {
         filter.insert(&key).expect("room");
     });
@@ -212,7 +212,7 @@ fn r17_removal_checks_multiplicities_before_it_changes_anything() {
 fn r17_merging_adds_counts_or_refuses() {
     let shape = Shape::new(20, 128, 60, 4, 1).expect("a shape");
     let filled = |keys: std::ops::Range<u64>| {
-        let mut filter = MultiPartitioned::with_shape(shape, Hasher::default());
+        let mut filter = MultiPartitioned::with_shape(shape, Hasher::default()).unwrap();
         keys.for_each(|key| {
             filter.insert(&key).expect("room");
         });

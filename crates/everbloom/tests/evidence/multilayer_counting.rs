@@ -2,17 +2,17 @@
 
 use std::f64::consts::LN_2;
 
-use everbloom::cells::Layers;
+use everbloom::Kind;
 use everbloom::counting::multilayer_counting::{VARIANT, bits};
 use everbloom::counting::{Counting, MultilayerCounting};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Merge as _, Record};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::tail::poisson_pmf;
+use everbloom::internals::cells::Layers;
+use everbloom::internals::filter::{Face, Filter as _, Merge as _, Record};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::tail::poisson_pmf;
 
 fn filled(m: u64, k: u32, n: u64) -> MultilayerCounting {
-    let mut filter = MultilayerCounting::with_shape(m, k, Hasher::default());
+    let mut filter = MultilayerCounting::with_shape(m, k, Hasher::default()).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -88,7 +88,7 @@ fn c2_levels_of_the_example() {
 fn c2_counts_like_plain_counters_and_never_overflows() {
     for (k, ones) in [(7, 5034.0f64), (3, 2592.0)] {
         let mut filter = filled(10_000, k, 1000);
-        let mut plain = Counting::with_shape(10_000, k, 16, Hasher::default());
+        let mut plain = Counting::with_shape(10_000, k, 16, Hasher::default()).unwrap();
         (0..1000u64).for_each(|key| {
             plain.insert(&key);
         });
@@ -101,7 +101,7 @@ fn c2_counts_like_plain_counters_and_never_overflows() {
         assert!((0..5000u64).all(|key| filter.contains(&key) == plain.contains(&key)));
         assert!((0..5000u64).all(|key| filter.count(&key) == plain.count(&key)));
     }
-    let mut filter = MultilayerCounting::with_shape(100, 2, Hasher::default());
+    let mut filter = MultilayerCounting::with_shape(100, 2, Hasher::default()).unwrap();
     (0..1000).for_each(|_| {
         filter.insert("hot");
     });
@@ -115,12 +115,12 @@ fn c2_updates_move_a_bounded_part() {
     // A change touches the rows of one region: the words of all others stay as they are, byte for byte.
     let mut filter = filled(1_000_000, 1, 500_000);
     filter.insert(&0u64);
-    let before = everbloom::codec::to_bytes(&filter);
+    let before = everbloom::internals::file::to_bytes(&filter);
     let mut most = 0;
     for key in 1 << 40..(1u64 << 40) + 100 {
         let mut after = filter.clone();
         after.insert(&key);
-        let after = everbloom::codec::to_bytes(&after);
+        let after = everbloom::internals::file::to_bytes(&after);
         if after.len() == before.len() {
             most = most.max(after.iter().zip(&before).filter(|(a, b)| a != b).count());
         }
@@ -138,6 +138,6 @@ fn c2_merging_adds() {
     a.merge(&b).expect("same shape");
     assert!(a.layers().iter().eq(whole.layers().iter()));
     assert_eq!(a.memory().cells, whole.memory().cells);
-    let other = MultilayerCounting::with_shape(701, 3, Hasher::default());
+    let other = MultilayerCounting::with_shape(701, 3, Hasher::default()).unwrap();
     assert!(matches!(a.merge(&other).expect_err("m").kind(), Kind::Incompatible { .. }));
 }

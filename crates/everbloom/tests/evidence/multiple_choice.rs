@@ -1,10 +1,10 @@
 //! F5, d choices and d-left.
 
+use everbloom::Kind;
 use everbloom::counting::ChoiceTable;
-use everbloom::error::Kind;
-use everbloom::hash::Hasher;
-use everbloom::solve::Rule;
-use everbloom::theory::choice::{
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::solve::Rule;
+use everbloom::internals::theory::choice::{
     load_tails, load_tails_to_the_left, max_load, max_load_of_choices, max_load_to_the_left,
 };
 

@@ -1,13 +1,13 @@
 //! R2, the false-positive-free multistage filter.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Detail, Filter, Record, Value, Verdict};
-use everbloom::hash::Hasher;
+use everbloom::Kind;
+use everbloom::internals::filter::{Detail, Filter, Record, Value, Verdict};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Flat, Goal};
+use everbloom::internals::theory::bloom::best_k;
+use everbloom::internals::variant::Inputs;
+use everbloom::known::multistage::{Multistage, VARIANT, length, stage_sets, success};
 use everbloom::membership::Bloom;
-use everbloom::membership::multistage::{Multistage, VARIANT, length, stage_sets, success};
-use everbloom::plan::{Flat, Goal};
-use everbloom::structure::Inputs;
-use everbloom::theory::bloom::best_k;
 
 /// `rho` links to include and `zeta` to exclude, other ones for every stage.
 fn sets(stage: u64, rho: u64, zeta: u64) -> (Vec<u64>, Vec<u64>) {
@@ -128,9 +128,8 @@ fn r2_sets_of_a_tree() {
 
 #[test]
 fn r2_records_name_their_stage() {
-    let record = |key: &'static str, stage: &'static str| Record {
-        key: key.as_bytes(),
-        value: Some(Value::Label(stage.as_bytes())),
+    let record = |key: &'static str, stage: &'static str| {
+        Record::key(key.as_bytes()).with(Value::Label(stage.as_bytes()))
     };
     let build = |members: &[Record<'_>], excluded: &[Record<'_>], goal: Goal| {
         let (mut records, mut negatives) = (members, excluded);
@@ -159,10 +158,8 @@ fn r2_records_name_their_stage() {
     }
     // A search that may not go far enough says so.
     let links: Vec<String> = (0..60).map(|i| i.to_string()).collect();
-    let numbered: Vec<_> = links
-        .iter()
-        .map(|l| Record { key: l.as_bytes(), value: Some(Value::Label(b"0")) })
-        .collect();
+    let numbered: Vec<_> =
+        links.iter().map(|l| Record::key(l.as_bytes()).with(Some(Value::Label(b"0")))).collect();
     let error = build(&numbered[..10], &numbered[10..], goal().set("max-bits", 12)).unwrap_err();
     assert_eq!(error.kind(), Kind::BadParameter);
     assert!(error.to_string().contains("max-bits"), "{error}");
@@ -173,7 +170,7 @@ fn compared(seed: u64) -> (Multistage, Bloom) {
     let stages = (0..4).map(|i| sets(i, 5, 50));
     let f = Multistage::of(0, stages, Hasher::seeded(seed)).unwrap();
     let m = f.packet_bits();
-    let mut standard = Bloom::with_shape(m, best_k(m, 20), Hasher::seeded(seed));
+    let mut standard = Bloom::with_shape(m, best_k(m, 20), Hasher::seeded(seed)).unwrap();
     (0..4).flat_map(|i| sets(i, 5, 50).0).for_each(|link| {
         standard.insert(&link);
     });

@@ -1,12 +1,12 @@
 //! I7, OMASS.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Answer, Detail, Filter, Record, Value, Verdict};
+use everbloom::Kind;
 use everbloom::grouping::Omass;
 use everbloom::grouping::omass::{VARIANT, rate};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::tail;
+use everbloom::internals::filter::{Answer, Detail, Filter, Record, Value, Verdict};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::tail;
 
 /// The entry's shape: 12,500 words of 64 bits in 4 sub-blocks of 16.
 const WORDS: u64 = 12_500;
@@ -154,7 +154,7 @@ fn i7_plans_meet_the_rate_with_the_fewest_words() {
 #[test]
 fn i7_queries_name_a_set_or_ask_for_all() {
     let key = b"apple".as_slice();
-    let insert = |label| Record { key, value: Some(Value::Label(label)) };
+    let insert = |label| Record::key(key).with(Some(Value::Label(label)));
     let records = [insert(b"fruit".as_slice()), insert(b"company")];
     let filter = VARIANT.build_from(&Goal::new(1000, 0.01), &records).expect("a filter");
     let all = filter.query(Record::key(key)).expect("a query");

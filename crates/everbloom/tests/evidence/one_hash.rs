@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::Goal;
+use everbloom::internals::theory::bloom;
+use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::membership::OneHash;
 use everbloom::membership::one_hash::{VARIANT, false_positives};
-use everbloom::plan::Goal;
-use everbloom::theory::bloom;
-use everbloom::theory::tail::binomial_bounds;
 
 const PARTS: [u64; 5] = [1993, 1997, 1999, 2003, 2011];
 
@@ -108,7 +108,8 @@ fn i1_many_parts_beyond_64_bits_of_product() {
     // 14 parts of about 1450: their product is 2^147, far more than there are hash values.
     let goal = Goal::default().set("m", 20_300).set("k", 14).seed(4);
     let keys: Vec<[u8; 8]> = (0..1000u64).map(u64::to_le_bytes).collect();
-    let records: Vec<_> = keys.iter().map(|key| everbloom::filter::Record::key(key)).collect();
+    let records: Vec<_> =
+        keys.iter().map(|key| everbloom::internals::filter::Record::key(key)).collect();
     let filter = VARIANT.build_from(&goal, &records).unwrap();
     let now = filter.now().fpr.unwrap();
     let queries = 5_000_000u64;

@@ -1,10 +1,11 @@
 //! R4, optihash.
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
-use everbloom::membership::{Bloom, Optihash, optihash};
-use everbloom::theory::bloom as theory;
-use everbloom::theory::tail::binomial_bounds;
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::theory::bloom as theory;
+use everbloom::internals::theory::tail::binomial_bounds;
+use everbloom::known::{Optihash, optihash};
+use everbloom::membership::Bloom;
 
 /// Members 0..members; known queries 1000..1000 + queries.
 fn filter(m: u64, members: u64, queries: u64, bits: (u32, u32), seed: u64) -> Optihash {
@@ -125,7 +126,8 @@ fn r4_where_to_use_it_and_where_not() {
     let (mut ours, mut theirs, mut our_strangers, mut their_strangers) = (0, 0, 0, 0);
     for seed in 0..50 {
         let packet = filter(112, 20, 40, (8, 8), seed);
-        let mut plain = Bloom::with_shape(128, theory::best_k(128, 20), Hasher::seeded(seed));
+        let mut plain =
+            Bloom::with_shape(128, theory::best_k(128, 20), Hasher::seeded(seed)).unwrap();
         (0..20u64).for_each(|key| {
             plain.insert(&key);
         });

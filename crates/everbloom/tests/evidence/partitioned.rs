@@ -1,10 +1,10 @@
 //! F2, the partitioned Bloom filter.
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::theory::bloom as theory;
+use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::membership::PartitionedBloom;
-use everbloom::theory::bloom as theory;
-use everbloom::theory::tail::binomial_bounds;
 
 fn filter(m: u64, k: u32, n: u64, seed: u64) -> PartitionedBloom {
     let mut filter = PartitionedBloom::with_shape(m, k, Hasher::seeded(seed)).unwrap();

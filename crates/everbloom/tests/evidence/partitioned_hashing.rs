@@ -1,13 +1,13 @@
 //! R12, partitioned hashing.
 
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::probe::Probe;
+use everbloom::internals::theory::bloom as theory;
+use everbloom::internals::theory::tail::binomial_bounds;
+use everbloom::internals::variant::Variant;
 use everbloom::membership::{Bloom, PartitionedHashing};
-use everbloom::plan::{Goal, Load};
-use everbloom::probe::Probe;
-use everbloom::theory::bloom as theory;
-use everbloom::theory::tail::binomial_bounds;
-use everbloom::variant::Variant;
 
 const FILTERS: u64 = 20;
 
@@ -128,7 +128,7 @@ fn r12_measured_rates_follow_the_fill() {
 
 #[test]
 fn r12_the_equation_of_large_filters_predicts_the_fill() {
-    let variant = Variant::by_slug("partitioned-hashing").unwrap();
+    let variant = everbloom::catalog::by_slug("partitioned-hashing").unwrap();
     // The last has groups beyond the sum over sizes.
     for (n, c, k, size, t) in [
         (10_000u64, 10, 7u32, 10, 16),
@@ -161,9 +161,9 @@ fn duel(goal: &Goal, n: u64, build: u64, queries: u64) -> (u64, u64) {
         (build..n).for_each(|key| {
             chosen.insert(&key);
         });
-        let overhead = Bloom::with_shape(64, 1, Hasher::default()).memory().total() - 64;
+        let overhead = Bloom::with_shape(64, 1, Hasher::default()).unwrap().memory().total() - 64;
         let m = (chosen.memory().total() - overhead) / 64 * 64;
-        let mut plain = Bloom::with_shape(m, theory::best_k(m, n), Hasher::seeded(seed));
+        let mut plain = Bloom::with_shape(m, theory::best_k(m, n), Hasher::seeded(seed)).unwrap();
         (0..n).for_each(|key| {
             plain.insert(&key);
         });

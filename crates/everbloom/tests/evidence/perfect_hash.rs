@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use everbloom::compact::perfect_hash::{VARIANT, false_positives, fingerprint_bits_for};
 use everbloom::compact::{PerfectHash, times_bound};
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::Hasher;
-use everbloom::plan::Goal;
-use everbloom::theory::tail::binomial_bounds;
+use everbloom::internals::filter::{Face, Filter, Record};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::Goal;
+use everbloom::internals::theory::tail::binomial_bounds;
 
 fn filter(n: u64, j: u32, seed: u64) -> PerfectHash {
     PerfectHash::from_keys(0..n, j, Hasher::seeded(seed)).unwrap()

@@ -1,16 +1,17 @@
 //! I14, the pipelined filter.
 
-use everbloom::error::Kind;
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
-use everbloom::membership::pipelined::{
+use everbloom::Kind;
+use everbloom::hardware::pipelined::Asked;
+use everbloom::hardware::pipelined::{
     Pipelined, VARIANT, best_first, saved_by_all_stages, saved_by_two_stages, second_stage,
 };
-use everbloom::membership::{Bloom, pipelined::Asked};
-use everbloom::plan::{Goal, Load};
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::membership::Bloom;
 
 fn filter(m: u64, k: u32, k1: Option<u32>, n: u64, seed: u64) -> Pipelined {
-    let mut filter = Pipelined::with_shape(m, k, k1, Hasher::seeded(seed));
+    let mut filter = Pipelined::with_shape(m, k, k1, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -83,7 +84,7 @@ fn i14_second_stages_run_as_often_as_predicted() {
 fn i14_answers_are_those_of_the_standard_filter() {
     for (m, k) in [(2000, 7), (100_000, 9)] {
         let n = m / 10;
-        let mut standard = Bloom::with_shape(m, k, Hasher::seeded(4));
+        let mut standard = Bloom::with_shape(m, k, Hasher::seeded(4)).unwrap();
         (0..n).for_each(|key| {
             standard.insert(&key);
         });
@@ -115,7 +116,7 @@ fn i14_members_cost_everything() {
 
 #[test]
 fn i14_an_empty_filter_needs_one_stage() {
-    let empty = |k1| Pipelined::with_shape(1000, 9, k1, Hasher::default());
+    let empty = |k1| Pipelined::with_shape(1000, 9, k1, Hasher::default()).unwrap();
     assert_eq!(empty(None).ask("x").evaluations, 1);
     assert_eq!(empty(Some(4)).ask("x").evaluations, 4);
 }

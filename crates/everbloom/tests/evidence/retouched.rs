@@ -1,19 +1,19 @@
 //! R9, the retouched filter.
 
-use everbloom::error::Kind;
-use everbloom::filter::{Age, Filter, Record};
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Kind;
+use everbloom::internals::filter::{Age, Filter, Record};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::{Flat, Goal, Load};
+use everbloom::internals::variant::Inputs;
+use everbloom::known::retouched::{Clearing, Retouched, Rule, VARIANT, removed};
 use everbloom::membership::Bloom;
-use everbloom::membership::retouched::{Clearing, Retouched, Rule, VARIANT, removed};
-use everbloom::plan::{Flat, Goal, Load};
-use everbloom::structure::Inputs;
 
 const SHAPE: Flat = Flat { m: 2000, k: 5 };
 const N: u64 = 200;
 const RULES: [Rule; 4] = [Rule::Random, Rule::MinimumFn, Rule::MaximumFp, Rule::Ratio];
 
 fn standard(m: u64, seed: u64) -> Bloom {
-    let mut f = Bloom::with_shape(m, SHAPE.k, Hasher::seeded(seed));
+    let mut f = Bloom::with_shape(m, SHAPE.k, Hasher::seeded(seed)).unwrap();
     (0..N).for_each(|key| {
         f.insert(&key);
     });
@@ -139,7 +139,9 @@ fn wrong_answers(share: f64) -> (u64, u64) {
         let how = Clearing::Selective(Rule::Ratio);
         let f = Retouched::of(0..n, known.clone(), flat, how, hasher.clone()).unwrap();
         let m = f.memory().total();
-        let mut standard = Bloom::with_shape(m, everbloom::theory::bloom::best_k(m, n), hasher);
+        let mut standard =
+            Bloom::with_shape(m, everbloom::internals::theory::bloom::best_k(m, n), hasher)
+                .unwrap();
         (0..n).for_each(|key| {
             standard.insert(&key);
         });

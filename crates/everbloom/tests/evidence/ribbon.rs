@@ -2,13 +2,13 @@
 
 use everbloom::compact::ribbon::{VARIANT, bumped_keys, homogeneous_slots, standard_slots};
 use everbloom::compact::{Ribbon, times_bound};
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::{Generator, HashId, Hasher, mix64};
-use everbloom::plan::{Goal, Load};
-use everbloom::probe::multiply_shift;
-use everbloom::solve::{Band, Row};
-use everbloom::theory::tail::binomial_bounds;
-use everbloom::variant::{Ability, FalseNegatives};
+use everbloom::internals::filter::{Ability, Face, FalseNegatives};
+use everbloom::internals::filter::{Filter, Record};
+use everbloom::internals::hash::{Generator, HashId, Hasher, mix64};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::probe::multiply_shift;
+use everbloom::internals::solve::{Band, Row};
+use everbloom::internals::theory::tail::binomial_bounds;
 
 const FORMS: [&str; 3] = ["bumped", "standard", "homogeneous"];
 

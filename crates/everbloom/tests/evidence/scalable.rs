@@ -1,11 +1,11 @@
 //! §11, the scalable Bloom filter.
 
-use everbloom::filter::{Filter, Record, Seen};
 use everbloom::growing::Scalable;
 use everbloom::growing::scalable::{VARIANT, layer_bits, layer_fpr, layer_k};
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::bloom;
-use everbloom::theory::tail::binomial_bounds;
+use everbloom::internals::filter::{Face, Filter, Record, Seen};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::bloom;
+use everbloom::internals::theory::tail::binomial_bounds;
 
 fn grown(goal: &Goal, n: u64) -> Box<dyn Filter> {
     let mut filter = VARIANT.build_from(goal, &[]).unwrap();

@@ -1,12 +1,12 @@
 //! I20, protection against soft errors.
 
-use everbloom::codec::{Opener, to_bytes};
-use everbloom::filter::Filter;
-use everbloom::hash::Hasher;
-use everbloom::membership::SoftError;
-use everbloom::membership::soft_error::{Asked, fill_after_repairs, retry_rate};
-use everbloom::theory::bloom;
-use everbloom::theory::tail::binomial_bounds;
+use everbloom::hardware::SoftError;
+use everbloom::hardware::soft_error::{Asked, fill_after_repairs, retry_rate};
+use everbloom::internals::file::{Opener, to_bytes};
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::theory::bloom;
+use everbloom::internals::theory::tail::binomial_bounds;
 
 fn filter(m: u64, k: u32, word: u32, n: u64, seed: u64) -> SoftError {
     let mut filter = SoftError::with_shape(m, k, word, Hasher::seeded(seed)).unwrap();

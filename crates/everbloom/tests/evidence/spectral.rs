@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use everbloom::cells::Code;
+use everbloom::Kind;
 use everbloom::counting::spectral::{VARIANT, mean_code_bits};
 use everbloom::counting::{Counting, Spectral};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Merge as _, Record, Value, Verdict};
-use everbloom::hash::Generator;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::bloom;
+use everbloom::internals::cells::Code;
+use everbloom::internals::filter::{Filter as _, Merge as _, Record, Value, Verdict};
+use everbloom::internals::hash::Generator;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::bloom;
 
 const KEYS: u64 = 1000;
 /// Sixty runs agree with the catalogue within its 10 %; twenty do so within what chance allows them.
@@ -361,7 +361,8 @@ fn c3_thresholds() {
         let truth = key % 100 >= 59;
         assert!(!truth || filter.at_least(&key, 60), "whoever came so often is found");
         wrong += u64::from(filter.at_least(&key, 60) != truth);
-        let record = Record { key: &key.to_le_bytes(), value: Some(Value::Count(60)) };
+        let bytes = key.to_le_bytes();
+        let record = Record::key(&bytes).with(Value::Count(60));
         let verdict = filter.query(record).expect("a threshold").verdict;
         assert_eq!(verdict == Verdict::Present, filter.at_least(&key, 60));
     }

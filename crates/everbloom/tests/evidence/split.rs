@@ -1,11 +1,11 @@
 //! I19, the split filter.
 
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::{Face, Filter, Record};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::{blocked, bloom, tail};
 use everbloom::membership::Split;
 use everbloom::membership::split::{VARIANT, hashed_rate, sequential_rate};
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::{blocked, bloom, tail};
 
 /// The entry's shape: four rows of 2500 bits, 1000 keys, k = 7.
 const ROWS: u64 = 4;

@@ -1,10 +1,10 @@
 //! Catalogue I4.
 
 use everbloom::catalog;
-use everbloom::filter::Filter;
-use everbloom::hash::{HashId, Hasher};
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::{HashId, Hasher};
+use everbloom::internals::plan::{Goal, Load};
 use everbloom::membership::{SplitBlock, split_block};
-use everbloom::plan::{Goal, Load};
 
 fn parquet(blocks: u64, seed: u64) -> SplitBlock {
     SplitBlock::with_shape(blocks, Hasher::with_id(HashId::Xxh64, seed).unwrap()).unwrap()

@@ -2,9 +2,9 @@
 
 use everbloom::decaying::Stable;
 use everbloom::decaying::stable::{VARIANT, decrements_for, stable_zeros};
-use everbloom::filter::{Filter, Record, Seen};
-use everbloom::hash::Hasher;
-use everbloom::plan::{Expect, Goal, Load};
+use everbloom::internals::filter::{Filter, Record, Seen};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Expect, Goal, Load};
 
 fn filter(m: u64, k: u32, max_bits: u32, decrements: u64, seed: u64) -> Stable {
     Stable::with_shape(m, k, max_bits, decrements, Hasher::seeded(seed)).unwrap()
@@ -46,7 +46,7 @@ fn s27_decrements_of_eq_18() {
             &[],
         );
         let facts = built.unwrap().describe();
-        assert!(facts.contains(&everbloom::filter::fact("decrements", up as u64)));
+        assert!(facts.contains(&everbloom::internals::filter::fact("decrements", up as u64)));
     }
 }
 
@@ -165,7 +165,7 @@ fn s27_planned_filters_keep_window_and_rate() {
             let arrivals = 20 * n;
             let keys: Vec<_> = (0..arrivals).map(u64::to_le_bytes).collect();
             let records: Vec<_> = keys.iter().map(|k| Record::key(k)).collect();
-            f.as_insert().unwrap().insert_many(&records).unwrap();
+            f.as_insert().unwrap().insert_all(&records).unwrap();
             let window = keys.iter().rev().take(n as usize);
             lost += window.filter(|k| !f.contains(*k)).count() as u64;
             let foreign = (1u64 << 40..).take(queries);

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
+use everbloom::Kind;
 use everbloom::deleting::Ternary;
 use everbloom::deleting::ternary::{Shape, VARIANT};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter, Verdict};
-use everbloom::hash::{Generator, Hasher};
-use everbloom::plan::{Expect, Flat, Goal, Load};
+use everbloom::internals::filter::{Face, Filter, Verdict};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::{Expect, Flat, Goal, Load};
 
 fn filter(m: u64, k: u32, quaternary: bool, seed: u64, n: u64) -> Ternary {
-    let mut f = Ternary::with_shape(m, k, quaternary, Hasher::seeded(seed));
+    let mut f = Ternary::with_shape(m, k, quaternary, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         f.insert(&key);
     });

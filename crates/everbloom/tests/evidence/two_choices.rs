@@ -1,18 +1,18 @@
 //! R11, the power of two choices.
 
-use everbloom::filter::{Filter, Seen};
-use everbloom::hash::Hasher;
+use everbloom::internals::filter::{Face, Filter, Seen};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::probe::Probe;
+use everbloom::internals::theory::bloom as theory;
+use everbloom::internals::theory::tail::binomial_bounds;
+use everbloom::internals::variant::Variant;
 use everbloom::membership::{Bloom, TwoChoices, two_choices};
-use everbloom::plan::{Goal, Load};
-use everbloom::probe::Probe;
-use everbloom::theory::bloom as theory;
-use everbloom::theory::tail::binomial_bounds;
-use everbloom::variant::Variant;
 
 const FILTERS: u64 = 24;
 
 fn filter(m: u64, k: u32, d: u64, n: u64, seed: u64) -> TwoChoices {
-    let mut filter = TwoChoices::with_shape(m, k, d, Hasher::seeded(seed));
+    let mut filter = TwoChoices::with_shape(m, k, d, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -96,7 +96,7 @@ fn r11_ties_go_to_the_lowest_group() {
     // In an empty filter all groups of distinct cells tie, and one group is group 0 of two.
     for key in 0..200u64 {
         let [mut one, mut two] =
-            [1, 2].map(|d| TwoChoices::with_shape(100_000, 2, d, Hasher::default()));
+            [1, 2].map(|d| TwoChoices::with_shape(100_000, 2, d, Hasher::default()).unwrap());
         one.insert(&key);
         two.insert(&key);
         assert_eq!(one.bits(), two.bits());
@@ -143,7 +143,7 @@ fn r11_measured_rates_follow_the_fill() {
 
 #[test]
 fn r11_the_equation_of_large_filters_predicts_the_fill() {
-    let variant = Variant::by_slug("two-choices").unwrap();
+    let variant = everbloom::catalog::by_slug("two-choices").unwrap();
     for (m, k, d, n) in
         [(160_000u64, 12, 2, 10_000u64), (100_000, 5, 3, 10_000), (50_000, 3, 2, 30_000)]
     {
@@ -171,7 +171,7 @@ fn duel(c: u64, k: u32, queries: u64) -> (u64, u64) {
     for seed in 0..FILTERS {
         let ours = filter(c * n, k, 2, n, seed);
         let m = c * n + 64;
-        let mut theirs = Bloom::with_shape(m, theory::best_k(m, n), Hasher::seeded(seed));
+        let mut theirs = Bloom::with_shape(m, theory::best_k(m, n), Hasher::seeded(seed)).unwrap();
         (0..n).for_each(|key| {
             theirs.insert(&key);
         });

@@ -1,22 +1,22 @@
 //! R15, the variable-increment counting filter.
 
-use everbloom::cells::Mark;
+use everbloom::Kind;
 use everbloom::counting::variable_increment::{Cells, Rule, Sequence, VARIANT};
 use everbloom::counting::{Counting, VariableIncrement};
-use everbloom::error::Kind;
-use everbloom::filter::{Filter as _, Seen};
-use everbloom::hash::Hasher;
+use everbloom::internals::cells::Mark;
+use everbloom::internals::filter::{Filter as _, Seen};
+use everbloom::internals::hash::Hasher;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::theory::bloom;
+use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
-use everbloom::plan::{Goal, Load};
-use everbloom::theory::bloom;
-use everbloom::variant::Variant;
 
 fn bh(order: u32) -> Rule {
     Rule::Sequence(Sequence::new(&[1, 4, 8, 13], order).expect("a sequence"))
 }
 
 fn filled(m: u64, k: u32, rule: Rule, n: u64, seed: u64) -> VariableIncrement {
-    let mut filter = VariableIncrement::with_shape(m, k, rule, Hasher::seeded(seed));
+    let mut filter = VariableIncrement::with_shape(m, k, rule, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
@@ -94,7 +94,7 @@ fn r15_fewer_false_positives_than_plain_counters_at_equal_bits() {
     assert_near(Rule::Least(4).fpr(6667, 1000, 7), 5.739e-4, 3e-4);
     let (mut plain, mut variable) = (0, 0);
     for seed in 0..20 {
-        let mut counting = Counting::with_shape(10_000, 7, 4, Hasher::seeded(seed));
+        let mut counting = Counting::with_shape(10_000, 7, 4, Hasher::seeded(seed)).unwrap();
         // A few cells fewer pay for what the file says of them.
         let filter = filled(6640, 7, Rule::Least(4), 1000, seed);
         (0..1000u64).for_each(|key| {
@@ -113,8 +113,9 @@ fn r15_fewer_false_positives_than_plain_counters_at_equal_bits() {
 fn r15_not_for_keys_that_come_many_times_over() {
     // Ten times each, then ten times out again: ten increments fill six bits, and what sticks stays,
     // while plain counters reach fifteen.
-    let mut filter = VariableIncrement::with_shape(6600, 7, Rule::Least(4), Hasher::default());
-    let mut counting = Counting::with_shape(10_000, 7, 4, Hasher::default());
+    let mut filter =
+        VariableIncrement::with_shape(6600, 7, Rule::Least(4), Hasher::default()).unwrap();
+    let mut counting = Counting::with_shape(10_000, 7, 4, Hasher::default()).unwrap();
     for key in (0..1000u64).flat_map(|key| [key; 10]) {
         filter.insert(&key);
         counting.insert(&key);
@@ -132,7 +133,7 @@ fn r15_not_for_keys_that_come_many_times_over() {
 fn r15_not_where_keys_only_come() {
     // Without removals the same bits make a standard filter that lets nobody through.
     let filter = filled(6600, 7, Rule::Least(4), 1000, 0);
-    let mut bloom = Bloom::with_shape(39_600, 27, Hasher::default());
+    let mut bloom = Bloom::with_shape(39_600, 27, Hasher::default()).unwrap();
     (0..1000u64).for_each(|key| {
         bloom.insert(&key);
     });
@@ -151,7 +152,7 @@ fn r15_dl_beats_bh_at_equal_bits() {
         assert!(expect.fpr < 0.001 * 1.02, "{form}: {}", expect.fpr);
         expect.bits
     };
-    let counting = Variant::by_slug("counting").expect("in the list");
+    let counting = everbloom::catalog::by_slug("counting").expect("in the list");
     let plain = counting.expect(&Goal::new(100_000, 0.001), &Load::default());
     let plain = plain.expect("a plan").expect("a formula").bits;
     assert!(bits("dl") < bits("bh") && bits("bh") < plain, "{} {} {plain}", bits("dl"), bits("bh"));
@@ -162,7 +163,7 @@ fn r15_each_hash_adds_one_increment() {
     let (mut seen_dl, mut seen_bh) = ([0u64; 4], [0u64; 4]);
     for key in 0..2000u64 {
         let mut filter =
-            VariableIncrement::with_shape(100_000, 5, Rule::Least(4), Hasher::default());
+            VariableIncrement::with_shape(100_000, 5, Rule::Least(4), Hasher::default()).unwrap();
         assert_eq!(filter.insert(&key), Seen::New);
         let Cells::Sums(_, sums) = filter.cells() else { panic!("dl") };
         // Distinct cells but for one key in ten thousand.
@@ -170,7 +171,7 @@ fn r15_each_hash_adds_one_increment() {
         assert!(values.len() == 5 || values.len() == 4 && values.iter().any(|v| *v >= 8));
         values.iter().filter(|v| **v < 8).for_each(|v| seen_dl[(v - 4) as usize] += 1);
 
-        let mut filter = VariableIncrement::with_shape(1000, 3, bh(3), Hasher::default());
+        let mut filter = VariableIncrement::with_shape(1000, 3, bh(3), Hasher::default()).unwrap();
         filter.insert(&key);
         let Cells::Pairs(_, pairs) = filter.cells() else { panic!("bh") };
         let mut hashes = 0;

@@ -1,11 +1,11 @@
 //! R8, the yes-no filter.
 
-use everbloom::error::Kind;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Kind;
+use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Flat;
+use everbloom::known::yes_no::{Shape, YesNo, covers};
 use everbloom::membership::Bloom;
-use everbloom::membership::yes_no::{Shape, YesNo, covers};
-use everbloom::plan::Flat;
 
 const SHAPE: Shape = Shape { yes: Flat { m: 600, k: 5 }, no_filters: 3, no_bits: 32, no_k: 4 };
 const N: u64 = 80;
@@ -20,7 +20,7 @@ fn passing(f: &YesNo, keys: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn bloom(m: u64, k: u32, seed: u64) -> Bloom {
-    let mut f = Bloom::with_shape(m, k, Hasher::seeded(seed));
+    let mut f = Bloom::with_shape(m, k, Hasher::seeded(seed)).unwrap();
     (0..N).for_each(|key| {
         f.insert(&key);
     });
@@ -113,7 +113,7 @@ fn r8_beats_a_standard_filter_on_recurring_non_members() {
         let f = build(300, SHAPE, seed);
         // The description of the no-filters has to be paid for as well: three numbers.
         let m = f.memory().cells + 3 * 16;
-        let standard = bloom(m, everbloom::theory::bloom::best_k(m, N), seed);
+        let standard = bloom(m, everbloom::internals::theory::bloom::best_k(m, N), seed);
         let mut today = Generator::new(seed);
         for _ in 0..10_000 {
             let stranger = today.unit() < 0.1;

@@ -2,11 +2,11 @@
 
 use std::array;
 
-use crate::codec::state;
 use crate::error::{Error, Result};
 use crate::hash::mix64;
 use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
+use crate::state::state;
 
 /// Where the cells of a key may lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,9 +14,10 @@
 //! bit of the filter, does not depend on how many there are.
 
 use super::geometry::{COUNT, Geometry};
-use crate::bulk::Cores;
-use crate::cells::{Fields, Packed, View, Words};
+use crate::cells::{Fields, Packed, View};
+use crate::memory::Words;
 use crate::solve::{IN_GROUP, grouped_hashes};
+use crate::threads::Cores;
 
 /// The keys in the order in which they were peeled: each the hash, and the number of its own cell in the
 /// bits that are free.

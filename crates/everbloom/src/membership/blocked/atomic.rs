@@ -9,9 +9,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::{BlockedBloom, HASH, HashedBatch, HashedKeys, is_for_lanes, rounds};
-use crate::cells::{AtomicBits, Bits, lanes};
+use crate::cells::{AtomicBits, Bits};
 use crate::filter::{Head, Seen};
-use crate::hash::{Key, Source};
+use crate::hash::{Digests, Key};
+use crate::probe::lanes;
 use crate::probe::{Blocked, bit_of_lane, round_word};
 
 /// The twin of [`BlockedBloom`] in lanes whose inserts take `&self`: same bits, same file.

@@ -1,0 +1,263 @@
+//! From bytes to a filter: the one decoder for every way in.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::layout::{MAGIC, PREFIX, Prefix};
+use crate::catalog;
+use crate::error::{Error, Kind, Result};
+use crate::filter::{Facts, Filter, Head, Loader, Lock, Origin};
+use crate::hash::SecretKey;
+use crate::memory::Mapping;
+use crate::pages::{self, Pages};
+use crate::state::{Decoder, Limits, MAJOR, Payload, check_features, u16_at};
+use crate::variant::{Ops, Variant};
+
+/// How an opened file's cells are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read and verified, then independent of the file.
+    Copy,
+    /// Mapped and verified. A file truncated by someone else while mapped raises SIGBUS. The file itself is
+    /// never changed: of what is written to the system makes copies, page by page.
+    Map,
+    /// Mapped without reading the payload: opens in no time, and a flipped bit goes unseen.
+    MapUnverified,
+}
+
+/// Opens filters: the one way from bytes to a filter.
+///
+/// ```
+/// use everbloom::Opener;
+/// use everbloom::Bloom;
+///
+/// let mut filter = Bloom::with_rate(1000, 0.01)?;
+/// filter.insert("apple");
+/// let bytes = everbloom::to_bytes(&filter);
+/// let again: Bloom = Opener::new().decode_as(&bytes)?;
+/// assert!(again.contains("apple"));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Opener {
+    key: Option<SecretKey>,
+    limits: Limits,
+    access: Access,
+}
+
+impl Default for Opener {
+    fn default() -> Self {
+        Self { key: None, limits: Limits::LOCAL, access: Access::Copy }
+    }
+}
+
+impl Opener {
+    /// Opens unkeyed local files, copied into memory.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Uses `key` for keyed filters.
+    #[must_use]
+    pub fn key(mut self, key: Option<SecretKey>) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Refuses whatever exceeds `limits`.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Holds the cells of an opened file as `access` says.
+    #[must_use]
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// The filter in `bytes`.
+    pub fn decode(&self, bytes: &[u8]) -> Result<Box<dyn Filter>> {
+        self.decoded(bytes, Lock::Closed)
+    }
+
+    fn decoded(&self, bytes: &[u8], lock: Lock) -> Result<Box<dyn Filter>> {
+        let prefix = self.prefix(bytes)?;
+        prefix.verify(bytes)?;
+        self.finish(&prefix, bytes, Payload::Bytes(prefix.payload(bytes)), lock)
+    }
+
+    /// The filter in `bytes`, which must be of type `T`.
+    pub fn decode_as<T: Filter>(&self, bytes: &[u8]) -> Result<T> {
+        downcast(self.decode(bytes)?)
+    }
+
+    /// The filter in the file at `path`.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Box<dyn Filter>> {
+        let path = path.as_ref();
+        self.open_locked(path, Lock::Closed).map_err(|e| e.context(path.display()))
+    }
+
+    /// The filter in the file at `path`, which must be of type `T`.
+    pub fn open_as<T: Filter>(&self, path: impl AsRef<Path>) -> Result<T> {
+        let path = path.as_ref();
+        self.open(path).and_then(|filter| downcast(filter).map_err(|e| e.context(path.display())))
+    }
+
+    /// The filter that `from` gives up to its end, as far as the limits allow.
+    pub fn read_from(&self, from: impl Read) -> Result<Box<dyn Filter>> {
+        self.decode(&self.read(from)?)
+    }
+
+    fn read(&self, from: impl Read) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        from.take(self.limits.bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// What the file at `path` says of itself; needs no key.
+    pub fn inspect(&self, path: impl AsRef<Path>) -> Result<Inspection> {
+        let path = path.as_ref();
+        let filter = self.open_locked(path, Lock::Open).map_err(|e| e.context(path.display()))?;
+        Ok(Inspection { filter })
+    }
+
+    fn open_locked(&self, path: &Path, lock: Lock) -> Result<Box<dyn Filter>> {
+        let file = File::open(path)?;
+        let meta = file.metadata()?;
+        if meta.is_dir() {
+            return self.open_pages(path, lock);
+        }
+        // A pipe or a device has no length and cannot be mapped: it is read to its end.
+        let copied = self.access == Access::Copy || !meta.is_file() || meta.len() == 0;
+        let map = if copied { None } else { Mapping::of(&file)? };
+        let Some(map) = map else {
+            return self.decoded(&self.read(file)?, lock);
+        };
+        let prefix = self.prefix(map.bytes())?;
+        if self.access == Access::Map {
+            prefix.verify(map.bytes())?;
+        }
+        self.finish(&prefix, map.bytes(), Payload::Map(&map, prefix.payload_start), lock)
+    }
+
+    /// The filter whose pages are in the folder at `path`, all of them read into memory.
+    fn open_pages(&self, path: &Path, lock: Lock) -> Result<Box<dyn Filter>> {
+        if !pages::is_store(path) {
+            return Err(Error::new(Kind::NotOurs, "is a folder, but not a page store"));
+        }
+        let (pages, manifest) = Pages::open(path, 1)?;
+        let (variant, ops, head) = self.head(manifest.prefix(), lock)?;
+        let ops = ops.pages.as_ref().ok_or_else(|| {
+            Error::corrupt(20, format!("corrupt manifest: a {} filter has no pages", variant.slug))
+        })?;
+        (ops.open)(&pages, &manifest, head)
+    }
+
+    /// Magic, major version, length, checksum of the prefix and the tree: in this order.
+    fn prefix(&self, bytes: &[u8]) -> Result<Prefix> {
+        if bytes.is_empty() {
+            return Err(Error::new(
+                Kind::Truncated,
+                "the file is empty: no filter was written to it",
+            ));
+        }
+        let common = bytes.len().min(MAGIC.len());
+        if bytes[..common] != MAGIC[..common] {
+            return Err(Error::new(
+                Kind::NotOurs,
+                "not an everbloom filter: the first bytes are not the .evb magic",
+            ));
+        }
+        if bytes.len() as u64 > self.limits.bytes {
+            return Err(Error::new(
+                Kind::LimitExceeded { what: "bytes" },
+                format!("the filter is longer than the limit of {} bytes", self.limits.bytes),
+            ));
+        }
+        let short = || Error::new(Kind::Truncated, "the file ends inside its header");
+        if bytes.len() < MAGIC.len() + 2 {
+            return Err(short());
+        }
+        let major = u16_at(bytes, 8);
+        if major != MAJOR {
+            return Err(Error::new(
+                Kind::UnsupportedVersion,
+                format!(
+                    "format version {major}, but this build reads version {MAJOR}: update everbloom"
+                ),
+            ));
+        }
+        if bytes.len() < PREFIX {
+            return Err(short());
+        }
+        Prefix::parse(bytes)
+    }
+
+    fn finish(
+        &self,
+        prefix: &Prefix,
+        bytes: &[u8],
+        payload: Payload<'_>,
+        lock: Lock,
+    ) -> Result<Box<dyn Filter>> {
+        let (variant, ops, head) = self.head(bytes, lock)?;
+        let tree = &bytes[PREFIX..PREFIX + prefix.tree_len];
+        let expanded = self.limits.expanded;
+        let context = Origin::context(&variant.facts, head, child);
+        let mut decoder =
+            Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, context);
+        let filter = (ops.load)(&mut decoder)?;
+        decoder.finish()?;
+        Ok(filter)
+    }
+
+    /// What bytes 12 to 55 say, of a file and of a manifest alike: features, variant, hash, seed, items
+    /// and targets.
+    fn head(&self, bytes: &[u8], lock: Lock) -> Result<(&'static Variant, &'static Ops, Head)> {
+        check_features(bytes)?;
+        let id = u16_at(bytes, 20);
+        let known = catalog::by_id(id).and_then(|v| Some((v, v.ops.as_ref()?)));
+        let Some((variant, ops)) = known else {
+            return Err(Error::new(
+                Kind::UnsupportedFeature,
+                format!("variant {id} is not in this build: update everbloom"),
+            ));
+        };
+        let head = Head::from_prefix(bytes, &variant.facts, self.key.as_ref(), lock)?;
+        Ok((variant, ops, head))
+    }
+}
+
+/// How a filter inside another one is loaded.
+fn child(id: u16) -> Option<(&'static Facts, Loader)> {
+    let variant = catalog::by_id(id)?;
+    Some((&variant.facts, variant.ops.as_ref()?.load))
+}
+
+/// A filter that is only looked at: it may be keyed, and its key need not be at hand.
+pub struct Inspection {
+    filter: Box<dyn Filter>,
+}
+
+impl Inspection {
+    /// Calls `look` with the filter, which must not be asked for keys.
+    pub fn with<R>(&self, look: impl FnOnce(&dyn Filter) -> R) -> R {
+        look(&*self.filter)
+    }
+}
+
+/// The filter inside the box, if it is a `T`.
+fn downcast<T: Filter>(filter: Box<dyn Filter>) -> Result<T> {
+    let slug = filter.facts().slug;
+    let any: Box<dyn std::any::Any> = filter;
+    any.downcast::<T>().map(|typed| *typed).map_err(|_| {
+        Error::new(
+            Kind::Incompatible { what: "variant" },
+            format!("the file holds a {slug} filter, not the one asked for"),
+        )
+    })
+}

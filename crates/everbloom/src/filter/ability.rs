@@ -1,0 +1,141 @@
+//! One small trait per ability beyond answering queries.
+
+use super::{Answer, Counted, Filter, Record, Seen};
+use crate::error::{Error, Result};
+use crate::hash::Digest;
+
+/// Takes further keys.
+pub trait Insert {
+    /// Inserts a record; a refused one leaves the filter as it was.
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen>;
+
+    /// Inserts every record it can, and writes what each insertion found, or why it was refused; `seen` is
+    /// as long as `records`.
+    fn insert_many(&mut self, records: &[Record<'_>], seen: &mut [Result<Seen>]) {
+        for (record, seen) in records.iter().zip(seen) {
+            *seen = self.insert(*record);
+        }
+    }
+
+    /// Inserts records up to the first that is refused; says which one that was.
+    fn insert_all(&mut self, records: &[Record<'_>]) -> std::result::Result<(), (usize, Error)> {
+        for (i, record) in records.iter().enumerate() {
+            self.insert(*record).map_err(|e| (i, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Answers digests, many at a time: filters to which a key is no more than its digest. Whoever has many keys
+/// may then hash them elsewhere, on several cores for instance.
+pub trait Bulk: Sync {
+    /// Writes for each digest whether its key may be a member; `found` is as long as `digests`.
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]);
+}
+
+/// Takes digests, many at a time, in any order.
+pub trait BulkInsert {
+    /// Inserts keys by their digests.
+    fn insert_digests(&mut self, digests: &[Digest]);
+}
+
+/// Removes keys.
+pub trait Remove {
+    /// Removes a record that was inserted; a refused removal leaves the filter as it was.
+    fn remove(&mut self, record: Record<'_>) -> Result<()>;
+}
+
+/// Estimates multiplicities.
+pub trait Count {
+    /// How often the key was inserted, as far as the filter can tell.
+    fn count(&self, key: &[u8]) -> Counted;
+}
+
+/// Holds a value per key.
+pub trait Lookup {
+    /// The key's value; `None` for a key that is certainly not a member.
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// Holds a value per key that can be changed.
+pub trait Assign {
+    /// Changes a member's value.
+    fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+}
+
+/// Forgets with time. Time passes only by explicit ticks.
+pub trait Age {
+    /// Lets `ticks` units of time pass.
+    fn age(&mut self, ticks: u64);
+}
+
+/// What combining two filters means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeLaw {
+    /// The filter of the union; merging twice changes nothing.
+    Set,
+    /// The filter of the multiset sum.
+    Multiset,
+    /// The filter of the union of two sets that share no key.
+    Disjoint,
+}
+
+/// Combines with a filter of the same variant, shape, hash and seed.
+pub trait Merge {
+    /// What the result holds.
+    fn law(&self) -> MergeLaw;
+
+    /// Takes the other filter in; a filter that does not fit is refused and the difference named.
+    fn merge(&mut self, other: &dyn Filter) -> Result<()>;
+}
+
+/// Keeps what another filter of the same shape holds, too.
+pub trait Intersect {
+    /// Keeps what both filters hold: every common key passes, and a few others.
+    fn intersect(&mut self, other: &dyn Filter) -> Result<()>;
+
+    /// The number of distinct keys in both filters; `None` where one is too full to tell.
+    fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>>;
+}
+
+/// Is made smaller without its keys.
+pub trait Fold {
+    /// The filter at half the size: same keys, a higher rate.
+    fn fold(&self) -> Result<Box<dyn Filter>>;
+}
+
+/// Tells how many different keys are inside.
+pub trait Estimate {
+    /// The number of distinct keys, estimated from the cells; `None` for a filter too full to tell.
+    fn cardinality(&self) -> Option<f64>;
+}
+
+/// Lists what is inside.
+pub trait List {
+    /// Calls `f` with what can be read back, as answers about keys: pairs of a table, the top of a stream.
+    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()>;
+}
+
+/// The two sides of a set difference, as 64-bit ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// Ids only this side has.
+    pub ours: Vec<u64>,
+    /// Ids only the other side has.
+    pub theirs: Vec<u64>,
+}
+
+/// Tells what two sets do not share.
+pub trait Reconcile {
+    /// The filter of what this one holds and the other side's does not, and the other way around.
+    fn minus(&self, other: &dyn Filter) -> Result<Box<dyn Filter>>;
+
+    /// Lists what is left after subtraction; an error if it is more than the cells can carry.
+    fn decode(&self) -> Result<Difference>;
+
+    /// Estimates how many ids are left after subtraction.
+    fn estimate(&self) -> Result<u64>;
+
+    /// The id under which a key is held.
+    fn id_of(&self, key: &[u8]) -> u64;
+}

@@ -1,0 +1,127 @@
+//! What every filter can do, and one small trait per further ability.
+//!
+//! These traits are the dynamic face, for code that picks a variant at run time (the command line, a
+//! server). Code that knows its variant uses the type's own methods, which take any
+//! [`Key`](crate::hash::Key) and are not dispatched.
+
+mod ability;
+mod answer;
+mod face;
+mod facts;
+mod head;
+pub(crate) mod paged;
+mod record;
+
+pub use ability::{
+    Age, Assign, Bulk, BulkInsert, Count, Difference, Estimate, Fold, Insert, Intersect, List,
+    Lookup, Merge, MergeLaw, Reconcile, Remove,
+};
+pub(crate) use answer::touched;
+pub use answer::{
+    Answer, Bound, Counted, Detail, Fact, FactValue, Number, Rates, Seen, Touched, Verdict, fact,
+    real, text,
+};
+pub use face::Face;
+pub(crate) use face::can;
+pub use facts::{
+    Ability, Build, EntryKind, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS, Negatives,
+    Param, Preset, Range, Setting, Time, ValueKind,
+};
+pub use head::Child;
+pub use head::Head;
+pub(crate) use head::{Loader, Lock, Origin};
+pub use record::{Parts, Record, Value};
+
+use std::any::Any;
+use std::fmt;
+
+use crate::error::{Error, Kind, Result};
+use crate::state::{Encoder, Memory, State};
+
+/// Object-safe access to a filter's state; every [`State`] has it.
+pub trait Saved {
+    /// Writes the whole state.
+    fn save_state<'a>(&'a self, out: &mut Encoder<'a>);
+}
+
+impl<T: State> Saved for T {
+    fn save_state<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.save("filter", out);
+    }
+}
+
+/// A filter of any variant. Sealed: the variants of this crate implement it.
+pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
+    /// Answers a query. Never writes. A record the variant cannot take is an error.
+    fn query(&self, record: Record<'_>) -> Result<Answer>;
+
+    /// Fraction of cells in use, where that means something.
+    fn fill(&self) -> Option<f64>;
+
+    /// The rates predicted from the real fill.
+    fn now(&self) -> Rates;
+
+    /// The shape, in a few facts.
+    fn describe(&self) -> Vec<Fact>;
+
+    /// The cells a query for the key looks at, for explaining an answer; empty where a variant has no
+    /// cells of its own to show.
+    fn trace(&self, _key: &[u8]) -> Vec<Touched> {
+        Vec::new()
+    }
+
+    /// Standard deviation of the bits of cells among sets of one size: zero where the shape fixes them,
+    /// as it does unless they are coded.
+    fn bits_sd(&self) -> f64 {
+        0.0
+    }
+
+    /// Bits used by cells and by everything else.
+    fn memory(&self) -> Memory {
+        let mut encoder = Encoder::measuring();
+        self.save_state(&mut encoder);
+        encoder.memory()
+    }
+
+    /// Whether huge pages back all the cells that are large enough for them.
+    fn huge_pages(&self) -> bool {
+        let mut encoder = Encoder::measuring();
+        self.save_state(&mut encoder);
+        encoder.huge_pages()
+    }
+
+    /// Writes the answer to each record, or why there is none; `answers` is as long as `records`.
+    fn query_many(&self, records: &[Record<'_>], answers: &mut [Result<Answer>]) {
+        for (record, answer) in records.iter().zip(answers) {
+            *answer = self.query(*record);
+        }
+    }
+}
+
+impl dyn Filter {
+    /// Whether the key may be a member. A key the variant cannot take is not one.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.query(Record::key(key)).is_ok_and(|answer| answer.verdict != Verdict::Absent)
+    }
+
+    /// Items held; what an item is, the variant says.
+    pub fn len(&self) -> u64 {
+        self.head().items
+    }
+
+    /// Whether nothing was inserted.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// This filter as a `T`, or an error that names the two variants.
+    pub fn as_same<T: Filter>(&self) -> Result<&T> {
+        let any: &dyn Any = self;
+        any.downcast_ref::<T>().ok_or_else(|| {
+            Error::new(
+                Kind::Incompatible { what: "variant" },
+                format!("the other filter is a {} filter", self.facts().slug),
+            )
+        })
+    }
+}

@@ -1,0 +1,403 @@
+//! The yes-no Bloom filter (Carrea, Vernitski, Reed 2016; catalogue R8; S3 §IV-C, its reference 74).
+//!
+//! Some non-members are known, and known to be asked for. Those of them that the yes-filter lets pass
+//! are written into small no-filters, and whoever a no-filter covers is turned away after all:
+//!
+//! ```text
+//!   ┌─────────── yes-filter, p bits ───────────┬─ no 1 ─┬─ no 2 ─┬─ no 3 ─┐  q bits each
+//!   │ 0 1 1 0 0 1 0 1 1 0 1 0 0 1 …            │ 0 1 1 0│ 1 0 0 0│ 0 0 1 1│
+//!   └──────────────────────────────────────────┴────────┴────────┴────────┘
+//!     k probes: all ones?                        and none has ones at all of the key's k' places
+//! ```
+//!
+//! A no-filter must not cover a member, so an entry is accepted only if no member is covered then; else
+//! the next no-filter is tried, and a known non-member that fits none stays a false positive. With this
+//! test there are **no false negatives**. (S3's text says there is a risk of them, and its table that
+//! there is none: it is there only if the test is left out.) Later members are tested the same way, and
+//! those that a no-filter covers are refused.
+//!
+//! The k' places of a key are distinct and the same in all no-filters, so that one computation serves
+//! them all, and two keys have the same with probability 1/C(q, k'). An entry takes about log2(n)/ln 2
+//! bits, since about 2^−k' of the n members are covered by a no-filter that is half full.
+//!
+//! **Use it** for a set that is known in full, and whose troublesome non-members recur: in 696 bits for 80
+//! keys it turns away all but one in a thousand of 300 known ones, where one filter of these bits lets
+//! three or four pass. **Don't** where everybody that is asked for is a stranger: the no-filters' bits are
+//! then lost to the yes-filter.
+
+use crate::cells::Bits;
+use crate::memory::check_room;
+use crate::parts::flat_bits::{Part, check_parts, flat_for};
+use crate::probe::{Indices, subset};
+use crate::theory::bloom as theory;
+use crate::variant::prelude::*;
+
+/// A filter of the set, and filters of those that pass it wrongly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct YesNo {
+    head: Head,
+    yes: Part,
+    /// Bits of each no-filter.
+    no_bits: u64,
+    /// Places of a key in them.
+    no_k: u32,
+    no: Vec<Bits>,
+    /// Known non-members that were written into a no-filter.
+    stored: u64,
+    /// Known non-members that pass in spite of all.
+    remaining: u64,
+}
+
+state!(YesNo { head, yes, no_bits, no_k, no, stored, remaining });
+
+const MAX_NO_FILTERS: u64 = 1024;
+const MAX_NO_K: u32 = 64;
+/// The salt of the places in the no-filters: hashes independent of the yes-filter's.
+const NO: u64 = 1;
+
+/// P(a no-filter of q bits with `ones` ones covers a random key) = C(ones, k')/C(q, k').
+pub fn covers(ones: u64, q: u64, k: u32) -> f64 {
+    let factor = |i: u64| ones.saturating_sub(i) as f64 / (q - i) as f64;
+    (0..u64::from(k).min(q)).map(factor).product()
+}
+
+impl YesNo {
+    /// The filter of `members`, with those of `troublesome` turned away that can be.
+    ///
+    /// ```
+    /// use everbloom::hash::Hasher;
+    /// use everbloom::membership::{YesNo, yes_no::Shape};
+    /// use everbloom::plan::Flat;
+    ///
+    /// let shape = Shape { yes: Flat { m: 24, k: 2 }, no_filters: 2, no_bits: 32, no_k: 4 };
+    /// let filter = YesNo::of(["ant", "bee", "fly"], ["cat", "cow", "dog"], shape, Hasher::default())?;
+    /// assert!(filter.contains("bee"));
+    /// assert!(!filter.contains("cow"));
+    /// # Ok::<(), everbloom::error::Error>(())
+    /// ```
+    pub fn of<K: Key>(
+        members: impl IntoIterator<Item = K>,
+        troublesome: impl IntoIterator<Item = K>,
+        shape: Shape,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        shape.check()?;
+        let members: Vec<Digest> = members.into_iter().map(|key| hasher.digest(&key)).collect();
+        let troublesome: Vec<Digest> =
+            troublesome.into_iter().map(|key| hasher.digest(&key)).collect();
+        let mut filter = Self::empty(&shape, Head::new(hasher, FORM));
+        filter.say_yes(&members);
+        let passing = troublesome.into_iter().filter(|d| filter.yes.contains(*d)).collect();
+        filter.say_no(&members, passing)?;
+        Ok(filter)
+    }
+
+    fn empty(shape: &Shape, head: Head) -> Self {
+        let Shape { yes, no_filters, no_bits, no_k } = *shape;
+        let no = (0..no_filters).map(|_| Bits::new(no_bits)).collect();
+        Self { head, yes: Part::new(yes), no_bits, no_k, no, stored: 0, remaining: 0 }
+    }
+
+    fn say_yes(&mut self, members: &[Digest]) {
+        members.iter().for_each(|digest| {
+            self.yes.insert(*digest);
+        });
+        self.head.count(members.len() as u64);
+    }
+
+    /// Writes those who pass wrongly into the no-filters, in the order given, each into the first that
+    /// then covers no member.
+    fn say_no(&mut self, members: &[Digest], passing: Vec<Digest>) -> Result<()> {
+        if passing.is_empty() || self.no.is_empty() {
+            self.remaining = passing.len() as u64;
+            return Ok(());
+        }
+        let users = Users::new(members, |digest| self.places(digest), self.no_bits)?;
+        for digest in passing {
+            let places = self.places(digest);
+            // One that another entry's bits turn away already need not be stored.
+            if self.denies(&places) {
+                continue;
+            }
+            let accepts = |no: &Bits| {
+                let fresh = places.iter().filter(|i| !no.get(**i));
+                // Only a member that has a place among the new bits can be covered now.
+                !fresh.flat_map(|i| users.at(*i)).any(|member| {
+                    let theirs = self.places(members[*member as usize]);
+                    theirs.iter().all(|i| no.get(*i) || places.contains(i))
+                })
+            };
+            match self.no.iter().position(accepts) {
+                Some(j) => {
+                    places.iter().for_each(|i| {
+                        self.no[j].set(*i);
+                    });
+                    self.stored += 1;
+                }
+                None => self.remaining += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn places(&self, digest: Digest) -> Indices {
+        subset(digest.salted(NO), self.no_bits, self.no_k)
+    }
+
+    /// Whether a no-filter has ones at all of these places.
+    fn denies(&self, places: &[u64]) -> bool {
+        self.no.iter().any(|no| places.iter().all(|i| no.get(*i)))
+    }
+
+    /// Whether the key may be a member. The no-filters are asked only after a yes.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let digest = self.head.hasher.digest(key);
+        self.yes.contains(digest) && (self.no.is_empty() || !self.denies(&self.places(digest)))
+    }
+
+    /// Inserts a member, unless a no-filter would turn it away.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        let digest = self.head.hasher.digest(key);
+        if !self.no.is_empty() && self.denies(&self.places(digest)) {
+            return Err(Error::record(
+                "a no-filter covers the key, which would be missed if it were a member: \
+                 build the filter anew with it",
+            ));
+        }
+        let new = self.yes.insert(digest);
+        self.head.count(1);
+        Ok(if new { Seen::New } else { Seen::Maybe })
+    }
+
+    /// Known non-members that were written into a no-filter.
+    pub fn stored(&self) -> u64 {
+        self.stored
+    }
+
+    /// Known non-members that passed at the time of the build, since every no-filter refused them.
+    pub fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    fn check(&self) -> Result<()> {
+        let ok = self.no.len() as u64 <= MAX_NO_FILTERS
+            && (1..=MAX_NO_K).contains(&self.no_k)
+            && u64::from(self.no_k) <= self.no_bits
+            && self.no.iter().all(|no| no.len() == self.no_bits);
+        if ok { Ok(()) } else { Err(Error::corrupt(0, "corrupt filter: impossible no-filters")) }
+    }
+}
+
+/// Which members have a place at a bit of the no-filters.
+struct Users {
+    starts: Vec<usize>,
+    members: Vec<u32>,
+}
+
+impl Users {
+    fn new(members: &[Digest], places: impl Fn(Digest) -> Indices, bits: u64) -> Result<Self> {
+        if u32::try_from(members.len()).is_err() {
+            return Err(Error::new(
+                Kind::CapacityExceeded,
+                "known non-members are tested against at most 4 billion members",
+            ));
+        }
+        check_room(bits.saturating_mul(64))?;
+        // Counted, summed up to where each bit's members end, then filled in from the back.
+        let mut starts = vec![0; bits as usize + 1];
+        for digest in members {
+            places(*digest).iter().for_each(|i| starts[*i as usize] += 1);
+        }
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        let mut users = vec![0; end];
+        for (member, digest) in (0..).zip(members) {
+            for i in places(*digest) {
+                starts[i as usize] -= 1;
+                users[starts[i as usize]] = member;
+            }
+        }
+        Ok(Self { starts, members: users })
+    }
+
+    fn at(&self, bit: u64) -> &[u32] {
+        &self.members[self.starts[bit as usize]..self.starts[bit as usize + 1]]
+    }
+}
+
+/// The yes-filter, and number, bits and places of the no-filters.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The yes-filter.
+    pub yes: Flat,
+    /// r, at most 1024; none makes it a standard filter.
+    pub no_filters: u64,
+    /// q.
+    pub no_bits: u64,
+    /// k', at most 64 and at most q.
+    pub no_k: u32,
+}
+
+impl Shape {
+    fn bits(&self) -> f64 {
+        self.yes.m as f64 + self.no_filters as f64 * self.no_bits as f64
+    }
+
+    fn check(&self) -> Result<()> {
+        let Shape { yes, no_filters, no_bits, no_k } = *self;
+        if no_filters > MAX_NO_FILTERS
+            || !(1..=MAX_NO_K).contains(&no_k)
+            || u64::from(no_k) > no_bits
+        {
+            return Err(Error::parameter(format!(
+                "{no_filters} no-filters with {no_k} places in {no_bits} bits: at most \
+                 {MAX_NO_FILTERS} filters, and at most {MAX_NO_K} places and as many as there are bits"
+            )));
+        }
+        let no = Flat { m: no_bits, k: no_k };
+        check_parts(std::iter::once(yes).chain(std::iter::repeat_n(no, no_filters as usize)))
+            .map(drop)
+    }
+}
+
+impl Plan for YesNo {
+    type Shape = Shape;
+
+    /// The yes-filter alone keeps to the rate, for strangers; the no-filters take a tenth of all bits.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let no_filters = request.integer("no-filters").unwrap_or(4);
+        let share = request.real("no-share").unwrap_or(0.1);
+        let sized = |n: u64, p: f64| {
+            let m = request.integer(PARAM_M.name).unwrap_or_else(|| flat_for(n, p).m);
+            let k = request.integer(PARAM_K.name);
+            let yes = Flat { m, k: k.map_or_else(|| theory::best_k(m, n), |k| k as u32) };
+            let room = share / (1.0 - share) * m as f64 / no_filters.max(1) as f64;
+            let no_bits = request.integer("no-bits").unwrap_or((room as u64).max(1));
+            // 2^−k' of the members are covered by a no-filter that is half full: less than one.
+            let places = libm::ceil(libm::log2(n as f64)).max(1.0) as u64;
+            let no_k = request.integer("no-k").unwrap_or(places.min(no_bits));
+            Shape { yes, no_filters, no_bits, no_k: no_k as u32 }
+        };
+        let (n, p) = request.items_and_rate(|n, p| sized(n, p).bits())?;
+        let shape = sized(n, p);
+        shape.check()?;
+        Ok(shape)
+    }
+
+    /// For strangers, and with the no-filters empty: what non-members are known is not part of a load.
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let bits = shape.yes.m + shape.no_filters * shape.no_bits;
+        let n = load.distinct;
+        Some(Expect::one_sided(shape.yes.fpr(n), bits, Some(shape.yes.fill(n))))
+    }
+}
+
+impl Create for YesNo {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        let mut filter = Self::empty(shape, head);
+        let hasher = filter.head.hasher.clone();
+        let mut members = Vec::new();
+        inputs.records.batches(&mut |batch| {
+            members.extend(batch.iter().map(|record| hasher.digest(record.key)));
+            Ok(())
+        })?;
+        filter.say_yes(&members);
+        let mut passing = Vec::new();
+        if let Some(known) = &mut inputs.negatives {
+            known.batches(&mut |batch| {
+                let digests = batch.iter().map(|record| hasher.digest(record.key));
+                passing.extend(digests.filter(|d| filter.yes.contains(*d)));
+                Ok(())
+            })?;
+        }
+        filter.say_no(&members, passing)?;
+        Ok(filter)
+    }
+}
+
+face!(YesNo: Insert);
+
+impl Filter for YesNo {
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    /// That of the yes-filter.
+    fn fill(&self) -> Option<f64> {
+        Some(self.yes.fill())
+    }
+
+    /// For strangers: f_yes·Π(1 − g_j). The no-filters share a key's places but hardly any ones, so
+    /// they count as independent.
+    fn now(&self) -> Rates {
+        let passes = |no: &Bits| 1.0 - covers(no.ones(), self.no_bits, self.no_k);
+        Rates::one_sided(self.yes.fpr() * self.no.iter().map(passes).product::<f64>())
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("m", self.yes.m()),
+            fact("k", self.yes.k()),
+            fact("no-filters", self.no.len() as u64),
+            fact("no-filter bits", self.no_bits),
+            fact("no-filter k", self.no_k),
+            fact("non-members stored", self.stored),
+            fact("non-members remaining", self.remaining),
+        ]
+    }
+}
+
+impl Insert for YesNo {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        YesNo::insert(self, record.key)
+    }
+}
+
+const FORM: &str = "standard";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 19,
+        slug: "yes-no",
+        entry: "R8",
+        name: "Yes-no Bloom filter",
+        paper: "L. Carrea, A. Vernitski, M. Reed, Yes-no Bloom filter: a way of representing sets with fewer false positives, arXiv:1603.01060, 2016",
+        family: "known",
+        needs: &["membership", "known-queries", "accurate"],
+        input: Input { negatives: Negatives::Optional, ..Input::KEYS },
+        meaning: "items are keys, the rate is that of false positives among strangers",
+        forms: &[Form::exact(FORM, &[Ability::Insert])],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param {
+                name: "no-filters",
+                range: Range::Integer(0, MAX_NO_FILTERS),
+                default: Preset::Integer(4),
+                help: "number of no-filters",
+            },
+            Param {
+                name: "no-share",
+                range: Range::Real(0.0, 0.9),
+                default: Preset::Real(0.1),
+                help: "share of all bits that the no-filters get",
+            },
+            Param { name: "no-bits", help: "bits of each no-filter", ..PARAM_M },
+            Param {
+                name: "no-k",
+                range: Range::Integer(1, MAX_NO_K as u64),
+                default: Preset::Planned,
+                help: "places of a key in the no-filters; about log2 of the items by default",
+            },
+        ],
+        build: Build::Collected,
+        reach: 1_000_000,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<YesNo>(),
+};

@@ -1,0 +1,116 @@
+//! Calls for many keys beside calls for one.
+
+use super::{BlockedBloom, Bloom, SplitBlock};
+use crate::hash::{Hasher, mix64};
+use crate::probe::bulk::{CHUNK, FETCH_FROM, SET_AHEAD};
+use crate::threads::WORTH_A_THREAD;
+
+#[test]
+fn many_at_once_equal_one_by_one() {
+    // Below and above the size from which cells are asked for ahead.
+    // With two probes a round left out would let strangers in.
+    let sizes = [1000, FETCH_FROM - 2, FETCH_FROM, 2 * FETCH_FROM + 2];
+    for (m, k) in sizes.into_iter().flat_map(|m| [(m, 2), (m, 7)]) {
+        for n in [0, 1, 7, SET_AHEAD, CHUNK, CHUNK + 1, 10_000] {
+            let keys: Vec<u64> = (0..n as u64).collect();
+            let mut single = Bloom::with_shape(m, k, Hasher::default()).unwrap();
+            let mut many = single.clone();
+            keys.iter().for_each(|key| {
+                single.insert(key);
+            });
+            many.insert_many(&keys);
+            assert!(single == many, "{m} {n}");
+            let asked: Vec<u64> = (0..2 * n as u64 + 1).collect();
+            let one_by_one: Vec<bool> = asked.iter().map(|key| single.contains(key)).collect();
+            assert_eq!(many.contains_many(&asked), one_by_one, "{m} {n}");
+            // Also where there is room for fewer answers.
+            let mut found = vec![false; one_by_one.len() / 2 + 1];
+            many.contains_batch(&asked, &mut found);
+            assert_eq!(found, one_by_one[..found.len()], "{m} {n}");
+        }
+    }
+}
+
+/// A filter of the type and what its two ways of inserting make of the same keys.
+macro_rules! all_cores_equal_one {
+    ($type:ident, $n:expr) => {
+        let keys: Vec<u64> = (0..$n as u64).collect();
+        let mut single = $type::with_rate($n.max(1) as u64, 0.01).unwrap();
+        single.insert(&u64::MAX);
+        let mut parallel = single.clone();
+        keys.iter().for_each(|key| {
+            single.insert(key);
+        });
+        parallel.insert_many_parallel(&keys);
+        assert!(single == parallel, "{} {}", stringify!($type), $n);
+    };
+}
+
+/// What single calls and calls for a slice make of the same keys and answer.
+macro_rules! batches_equal {
+    ($type:ident, $n:expr, $rate:expr, $keys:expr, $asked:expr, $texts:expr) => {
+        let mut single = $type::with_rate($n.max(1), $rate).unwrap();
+        let mut batch = single.clone();
+        $keys.iter().for_each(|key| {
+            single.insert(key);
+        });
+        $texts.iter().for_each(|key| {
+            single.insert(key);
+        });
+        batch.insert_batch(&$keys);
+        batch.insert_batch(&$texts);
+        assert!(single == batch, "{} {}", stringify!($type), $n);
+        let mut found = vec![false; $asked.len()];
+        batch.contains_batch(&$asked, &mut found);
+        assert!($asked.iter().map(|key| single.contains(key)).eq(found.iter().copied()));
+        batch.contains_batch(&$texts, &mut found);
+        assert!(found[..$texts.len()].iter().all(|found| *found));
+    };
+}
+
+#[test]
+fn all_cores_together_equal_one() {
+    for n in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD + 1, 5 * WORTH_A_THREAD] {
+        all_cores_equal_one!(Bloom, n);
+        all_cores_equal_one!(BlockedBloom, n);
+        all_cores_equal_one!(SplitBlock, n);
+    }
+}
+
+#[test]
+fn threads_in_bulk_leave_no_key_out() {
+    // Below and above the size from which lines are asked for ahead; with lines of a thread's own, and,
+    // where there are fewer keys than lines, without.
+    for (room, n) in [(1000, 1000), (3_000_000, 3_000_000), (1_000_000, 20_000)] {
+        for rate in [0.01, 1e-6] {
+            let mut single = BlockedBloom::with_rate(room, rate).unwrap();
+            let keys: Vec<u64> = (0..n).collect();
+            let (left, right) = keys.split_at(n as usize / 3);
+            let shared = || single.clone().into_atomic().unwrap();
+            let (batches, others) = (shared(), shared());
+            std::thread::scope(|scope| {
+                scope.spawn(|| batches.insert_batch(left));
+                scope.spawn(|| batches.insert_batch(right));
+                scope.spawn(|| others.insert_many(left));
+                right.iter().for_each(|key| {
+                    others.insert(key);
+                });
+            });
+            assert!(keys.iter().all(|key| others.contains(key)));
+            single.insert_many(&keys);
+            assert!(single.bits() == batches.into_blocked().bits(), "{n} {rate}");
+            assert!(single.bits() == others.into_blocked().bits(), "{n} {rate}");
+        }
+    }
+}
+
+#[test]
+fn batches_equal_one_by_one() {
+    for (n, rate) in [(0, 0.01), (1, 0.01), (63, 0.01), (64, 1e-6), (1000, 0.01), (70_000, 0.01)] {
+        let keys: Vec<u64> = (0..n).map(mix64).collect();
+        let asked: Vec<u64> = (0..2 * n).map(mix64).collect();
+        let texts: Vec<String> = keys.iter().map(u64::to_string).collect();
+        batches_equal!(BlockedBloom, n, rate, keys, asked, texts);
+        batches_equal!(SplitBlock, n, 0.01, keys, asked, texts);
+    }
+}

@@ -1,0 +1,472 @@
+//! A page store: a folder of pages larger than memory, for variants that live on disk.
+//!
+//! ```text
+//!   folder/
+//!     manifest      head, the variant's own state, and for every page its slot and its CRC32C; CRC32C
+//!     pages-N       slots of one page each, in no order
+//! ```
+//!
+//! Pages are held in a cache of bounded size. A page that was changed goes to a slot the manifest does not
+//! know of, and the old slot stays as it is until [`Pages::commit`] has made all pages durable and put a
+//! new manifest in place of the old one, whole or not at all. So a crash at any moment leaves the store as
+//! of the last commit. A page that is not the one the manifest names, be it torn, stale or rotten, is an
+//! error that names it; nothing is ever answered from it. FORMAT.md draws the manifest.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::disk::replace;
+use crate::error::{Error, Kind, Result};
+use crate::state::{Context, Decoder, Encoder, MAJOR, Payload, u16_at, u32_at, u64_at};
+
+/// The first eight bytes of a manifest.
+pub const MANIFEST_MAGIC: [u8; 8] = *b"\x89EVP\r\n\x1a\n";
+
+const MANIFEST: &str = "manifest";
+/// Bytes that a manifest has in common with a file.
+const HEAD: usize = 56;
+/// Bytes before the tree.
+const PREFIX: usize = 96;
+/// Bytes of a page's entry in the manifest.
+const ENTRY: usize = 12;
+/// The slot of a page that is all zeros and was never written.
+const NO_SLOT: u64 = u64::MAX;
+/// The largest page, in words.
+const MAX_WORDS: u64 = 1 << 20;
+
+/// What a store has asked of its disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageIo {
+    /// Pages read.
+    pub reads: u64,
+    /// Pages written.
+    pub writes: u64,
+    /// Times that pages were written together, those of one block after each other.
+    pub batches: u64,
+}
+
+/// Pages in a folder, some of them in memory.
+#[derive(Debug)]
+pub struct Pages {
+    folder: PathBuf,
+    /// N of the file `pages-N`.
+    number: u64,
+    /// Words per page.
+    words: usize,
+    /// Pages of a block, which are written together.
+    block: u64,
+    /// Most pages in memory.
+    room: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    file: File,
+    table: Vec<Entry>,
+    /// Slots in the file, and those of them that nobody needs.
+    slots: u64,
+    free: Vec<u64>,
+    /// Slots written since the last commit: these may be overwritten.
+    fresh: HashSet<u64>,
+    /// Slots of the last commit that the next one will free.
+    old: Vec<u64>,
+    /// The page file of a store that the next commit replaces.
+    replaces: Option<u64>,
+    cache: HashMap<u64, Frame>,
+    clock: u64,
+    io: PageIo,
+}
+
+/// Where a page is, and the checksum of what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    slot: u64,
+    crc: u32,
+}
+
+/// A page in memory.
+#[derive(Debug)]
+struct Frame {
+    words: Box<[u64]>,
+    dirty: bool,
+    /// When it was last looked at.
+    used: u64,
+}
+
+/// What a manifest says beside the table of pages.
+#[derive(Debug)]
+pub struct Manifest {
+    /// Its first 56 bytes, as those of a file.
+    prefix: Vec<u8>,
+    tree: Vec<u8>,
+}
+
+impl Manifest {
+    /// The first 56 bytes, as those of a file: features, variant, hash, items and targets.
+    pub(crate) fn prefix(&self) -> &[u8] {
+        &self.prefix
+    }
+
+    /// Reads the state that was committed.
+    pub(crate) fn decoder(&self, context: Context) -> Decoder<'_> {
+        Decoder::new(&self.tree, PREFIX as u64, Payload::Bytes(&[]), 0, 0, context)
+    }
+}
+
+/// Whether there is a page store at `path`.
+pub fn is_store(path: &Path) -> bool {
+    path.join(MANIFEST).is_file()
+}
+
+impl Pages {
+    /// A new store in `folder`, for pages of `words` words and blocks of `block` pages, of which `room`
+    /// are held in memory. A store that is there already is replaced by the first commit.
+    pub fn create(folder: &Path, words: usize, block: u64, room: usize) -> Result<Self> {
+        let cannot =
+            |e: io::Error| Error::from(e).context(format!("cannot write {}", folder.display()));
+        if !(1..=MAX_WORDS).contains(&(words as u64)) || block == 0 {
+            return Err(Error::parameter(format!("blocks of {block} pages of {words} words")));
+        }
+        fs::create_dir_all(folder).map_err(cannot)?;
+        let before = match fs::read(folder.join(MANIFEST)) {
+            Ok(bytes) if bytes.starts_with(&MANIFEST_MAGIC) => Layout::parse(&bytes).ok(),
+            Ok(_) => {
+                let message = "its manifest is not one of ours: name another folder";
+                return Err(Error::new(Kind::NotOurs, message).context(folder.display()));
+            }
+            Err(_) => None,
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let mut number = 0;
+        let file = loop {
+            match options.open(folder.join(page_file(number))) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                file => break file.map_err(cannot)?,
+            }
+        };
+        let mut inner = Inner::new(file, Vec::new(), 0);
+        inner.replaces = before.map(|layout| layout.number);
+        Ok(Self {
+            folder: folder.to_owned(),
+            number,
+            words,
+            block,
+            room: room.max(1),
+            inner: Mutex::new(inner),
+        })
+    }
+
+    /// The store in `folder` as of its last commit, with `room` pages in memory.
+    pub fn open(folder: &Path, room: usize) -> Result<(Self, Manifest)> {
+        Self::open_at(folder, room).map_err(|e| e.context(folder.display()))
+    }
+
+    fn open_at(folder: &Path, room: usize) -> Result<(Self, Manifest)> {
+        let bytes = fs::read(folder.join(MANIFEST))?;
+        let layout = Layout::parse(&bytes)?;
+        let manifest = Manifest {
+            prefix: bytes[..HEAD].to_vec(),
+            tree: bytes[PREFIX..PREFIX + layout.tree].to_vec(),
+        };
+        let path = folder.join(page_file(layout.number));
+        // A store that may only be read can still be asked.
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = file.or_else(|_| File::open(&path))?;
+        let page = 8 * layout.words as u64;
+        let there = file.metadata()?.len();
+        let entry = |e: &[u8]| Entry { slot: u64_at(e, 0), crc: u32_at(e, 8) };
+        let table: Vec<Entry> =
+            bytes[PREFIX + layout.tree..bytes.len() - 4].chunks_exact(ENTRY).map(entry).collect();
+        let mut used: Vec<u64> = table.iter().map(|e| e.slot).filter(|s| *s != NO_SLOT).collect();
+        used.sort_unstable();
+        if used.last().is_some_and(|last| last.checked_add(1).is_none_or(|n| n > there / page)) {
+            return Err(Error::new(
+                Kind::Truncated,
+                format!("{} is cut off: pages are missing at its end", page_file(layout.number)),
+            ));
+        }
+        if used.windows(2).any(|w| w[0] == w[1]) {
+            return Err(Error::corrupt(0, "corrupt manifest: two pages in one slot"));
+        }
+        let mut inner = Inner::new(file, table, there / page);
+        let used: HashSet<u64> = used.into_iter().collect();
+        // Slots that no page is in, such as those of a commit that never came; the last ones are reused first.
+        inner.free = (0..inner.slots).filter(|slot| !used.contains(slot)).rev().collect();
+        let pages = Self {
+            folder: folder.to_owned(),
+            number: layout.number,
+            words: layout.words,
+            block: layout.block,
+            room: room.max(1),
+            inner: Mutex::new(inner),
+        };
+        Ok((pages, manifest))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // Nothing panics while it holds the lock; and if it did, frames and table are changed together.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Number of pages.
+    pub fn len(&self) -> u64 {
+        self.inner().table.len() as u64
+    }
+
+    /// Whether there are no pages at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Words per page.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
+    /// Pages per block.
+    pub fn block(&self) -> u64 {
+        self.block
+    }
+
+    /// Pages in memory now, never more than `room`.
+    pub fn cached(&self) -> usize {
+        self.inner().cache.len()
+    }
+
+    /// What was asked of the disk so far.
+    pub fn io(&self) -> PageIo {
+        self.inner().io
+    }
+
+    /// Adds a block of zero pages; they take no space on disk until they are written.
+    pub fn grow(&self) {
+        let mut inner = self.inner();
+        let more = inner.table.len() + self.block as usize;
+        inner.table.resize(more, Entry { slot: NO_SLOT, crc: 0 });
+    }
+
+    /// What `look` finds in a page.
+    pub fn look<R>(&self, page: u64, look: impl FnOnce(&[u64]) -> R) -> Result<R> {
+        let mut inner = self.inner();
+        Ok(look(&self.frame(&mut inner, page)?.words))
+    }
+
+    /// Lets `change` write to a page.
+    pub fn change<R>(&self, page: u64, change: impl FnOnce(&mut [u64]) -> R) -> Result<R> {
+        let mut inner = self.inner();
+        let frame = self.frame(&mut inner, page)?;
+        frame.dirty = true;
+        Ok(change(&mut frame.words))
+    }
+
+    /// The page in memory, read if it is not there.
+    fn frame<'a>(&self, inner: &'a mut Inner, page: u64) -> Result<&'a mut Frame> {
+        if !inner.cache.contains_key(&page) {
+            while inner.cache.len() >= self.room {
+                self.evict(inner)?;
+            }
+            let words = self.read(inner, page)?;
+            inner.cache.insert(page, Frame { words, dirty: false, used: 0 });
+        }
+        inner.clock += 1;
+        let now = inner.clock;
+        match inner.cache.get_mut(&page) {
+            Some(frame) => {
+                frame.used = now;
+                Ok(frame)
+            }
+            None => Err(Error::parameter(format!("there is no page {page}"))),
+        }
+    }
+
+    fn read(&self, inner: &mut Inner, page: u64) -> Result<Box<[u64]>> {
+        let entry = inner.table.get(page as usize).copied();
+        let Entry { slot, crc } = entry
+            .ok_or_else(|| Error::parameter(format!("there is no page {page} in the store")))?;
+        if slot == NO_SLOT {
+            return Ok(vec![0; self.words].into());
+        }
+        let mut bytes = vec![0; 8 * self.words];
+        let at = slot * bytes.len() as u64;
+        inner.file.seek(SeekFrom::Start(at))?;
+        inner.file.read_exact(&mut bytes).map_err(|e| Error::from(e).context(self.name(page)))?;
+        inner.io.reads += 1;
+        if crc32c::crc32c(&bytes) != crc {
+            return Err(Error::corrupt(
+                at,
+                format!(
+                    "{} is not the one that was committed: its checksum does not match, the write was \
+                     torn or the disk has failed; restore the store from a copy",
+                    self.name(page)
+                ),
+            ));
+        }
+        Ok(bytes.chunks_exact(8).map(|word| u64_at(word, 0)).collect())
+    }
+
+    fn name(&self, page: u64) -> String {
+        let (block, inside) = (page / self.block, page % self.block);
+        format!(
+            "{}: page {inside} of block {block}",
+            self.folder.join(page_file(self.number)).display()
+        )
+    }
+
+    /// Drops the page that was not looked at for the longest time; if it was changed, all changed pages of
+    /// its block are written with it.
+    fn evict(&self, inner: &mut Inner) -> Result<()> {
+        let oldest = inner.cache.iter().min_by_key(|(_, frame)| frame.used);
+        let Some((page, dirty)) = oldest.map(|(page, frame)| (*page, frame.dirty)) else {
+            return Ok(());
+        };
+        if dirty {
+            self.write(inner, |other| other / self.block == page / self.block)?;
+        }
+        inner.cache.remove(&page);
+        Ok(())
+    }
+
+    /// Writes the changed pages that `wanted` names, block after block.
+    fn write(&self, inner: &mut Inner, wanted: impl Fn(u64) -> bool) -> Result<()> {
+        let dirty = inner.cache.iter().filter(|(page, frame)| frame.dirty && wanted(**page));
+        let mut pages: Vec<u64> = dirty.map(|(page, _)| *page).collect();
+        pages.sort_unstable();
+        for block in pages.chunk_by(|a, b| a / self.block == b / self.block) {
+            block.iter().try_for_each(|page| inner.write_page(*page))?;
+            inner.io.batches += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes all changes durable, with the prefix and state that belong to them: after this, and not
+    /// before, the store opens with them. `head` are the first 56 bytes of the manifest.
+    pub(crate) fn commit(&self, head: &[u8], state: &Encoder<'_>) -> Result<()> {
+        let mut inner = self.inner();
+        self.write(&mut inner, |_| true)?;
+        inner.file.sync_all()?;
+        let mut bytes = head.to_vec();
+        let pages = inner.table.len() as u64;
+        let lengths = [state.tree.len() as u64, self.words as u64, self.block, pages, self.number];
+        lengths.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        bytes.extend_from_slice(&state.tree);
+        for Entry { slot, crc } in &inner.table {
+            bytes.extend_from_slice(&slot.to_le_bytes());
+            bytes.extend_from_slice(&crc.to_le_bytes());
+        }
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        let path = self.folder.join(MANIFEST);
+        replace(&path, |out| out.write_all(&bytes))
+            .map_err(|e| Error::from(e).context(format!("cannot write {}", path.display())))?;
+        let Inner { old, free, fresh, .. } = &mut *inner;
+        free.append(old);
+        fresh.clear();
+        if let Some(number) = inner.replaces.take() {
+            // Pages that cannot be removed do no harm but take space.
+            let _ = fs::remove_file(self.folder.join(page_file(number)));
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn new(file: File, table: Vec<Entry>, slots: u64) -> Self {
+        Self {
+            file,
+            table,
+            slots,
+            free: Vec::new(),
+            fresh: HashSet::new(),
+            old: Vec::new(),
+            replaces: None,
+            cache: HashMap::new(),
+            clock: 0,
+            io: PageIo::default(),
+        }
+    }
+
+    /// Writes a page of the cache to a slot that the manifest does not know of.
+    fn write_page(&mut self, page: u64) -> Result<()> {
+        let (Some(frame), Some(entry)) =
+            (self.cache.get_mut(&page), self.table.get_mut(page as usize))
+        else {
+            return Ok(());
+        };
+        let slot = if self.fresh.contains(&entry.slot) {
+            entry.slot
+        } else {
+            self.free.pop().unwrap_or(self.slots)
+        };
+        let bytes: Vec<u8> = frame.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.file.seek(SeekFrom::Start(slot * bytes.len() as u64))?;
+        self.file.write_all(&bytes)?;
+        self.io.writes += 1;
+        if entry.slot != slot && entry.slot != NO_SLOT {
+            self.old.push(entry.slot);
+        }
+        *entry = Entry { slot, crc: crc32c::crc32c(&bytes) };
+        self.slots = self.slots.max(slot + 1);
+        self.fresh.insert(slot);
+        frame.dirty = false;
+        Ok(())
+    }
+}
+
+fn page_file(number: u64) -> String {
+    format!("pages-{number}")
+}
+
+/// The numbers of a manifest, checked against its length and checksum.
+struct Layout {
+    tree: usize,
+    words: usize,
+    block: u64,
+    number: u64,
+}
+
+impl Layout {
+    fn parse(bytes: &[u8]) -> Result<Self> {
+        let common = bytes.len().min(MANIFEST_MAGIC.len());
+        if bytes[..common] != MANIFEST_MAGIC[..common] {
+            return Err(Error::new(
+                Kind::NotOurs,
+                "not a page store: the manifest is none of ours",
+            ));
+        }
+        if bytes.len() < PREFIX + 4 {
+            return Err(Error::new(Kind::Truncated, "the manifest ends inside its header"));
+        }
+        let major = u16_at(bytes, 8);
+        if major != MAJOR {
+            return Err(Error::new(
+                Kind::UnsupportedVersion,
+                format!(
+                    "store version {major}, but this build reads version {MAJOR}: update everbloom"
+                ),
+            ));
+        }
+        let [tree, words, block, pages, number] = [56, 64, 72, 80, 88].map(|at| u64_at(bytes, at));
+        let length = pages
+            .checked_mul(ENTRY as u64)
+            .and_then(|table| table.checked_add(tree)?.checked_add(PREFIX as u64 + 4));
+        if length != Some(bytes.len() as u64) {
+            return Err(Error::new(
+                Kind::Truncated,
+                "the manifest is cut off, or its lengths do not add up",
+            ));
+        }
+        let end = bytes.len() - 4;
+        if crc32c::crc32c(&bytes[..end]) != u32_at(bytes, end) {
+            return Err(Error::corrupt(0, "corrupt manifest: its checksum does not match"));
+        }
+        let whole = block > 0 && pages.is_multiple_of(block);
+        if !(1..=MAX_WORDS).contains(&words) || !whole {
+            return Err(Error::corrupt(64, "corrupt manifest: impossible pages"));
+        }
+        Ok(Self { tree: tree as usize, words: words as usize, block, number })
+    }
+}

@@ -1,0 +1,12 @@
+//! From what the caller wants to what a variant needs: goals, requests, expectations.
+
+mod expect;
+mod flat;
+mod goal;
+mod request;
+
+pub use expect::{Expect, Load};
+pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
+pub(crate) use flat::{lowest, m_alone, too_many_cells};
+pub use goal::Goal;
+pub use request::{DEFAULT_FPR, Request};

@@ -1,0 +1,103 @@
+//! Many digests at a time, in filters whose probes range over the whole array.
+//!
+//! [`test_all`] goes through a chunk of digests in rounds. Round i prefetches the i-th cell of every key that is
+//! still in question, then looks at all of them and drops the keys that fail. Half of the non-members fall in
+//! every round, as one by one; but no branch depends on a bit, so none is mispredicted, and up to a chunk of
+//! cache misses is under way at once.
+
+use super::{Probe, Ring, Walk, scattered};
+use crate::cells::Bits;
+use crate::hash::Digest;
+use crate::memory::prefetch;
+
+/// Digests of a chunk: 4 KiB.
+pub(crate) const CHUNK: usize = 256;
+
+/// Arrays of fewer bits live in the L1 and L2 caches, where prefetching costs more than it saves.
+pub(crate) const FETCH_FROM: u64 = 8 * (4 << 20);
+
+/// Whether a flat array is so large that going through many keys in rounds pays.
+pub(crate) fn worth_it(bits: &Bits) -> bool {
+    bits.len() >= FETCH_FROM
+}
+
+/// Sets all cells of every digest.
+pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
+    match probe {
+        Probe::Ring(ring) if worth_it(bits) => set_in_rounds(bits, ring, digests),
+        Probe::Ring(ring) => digests.iter().for_each(|&digest| {
+            scattered::set_all(bits.words_mut(), *ring, digest);
+        }),
+        _ => digests.iter().for_each(|&digest| {
+            probe.each(digest, |i| {
+                bits.set(i);
+            });
+        }),
+    }
+}
+
+/// Writes for each digest whether all its cells are set.
+pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &mut [bool]) {
+    match probe {
+        Probe::Ring(ring) if worth_it(bits) => {
+            for (digests, found) in digests.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
+                test_in_rounds(bits, ring, digests, found);
+            }
+        }
+        Probe::Ring(ring) => {
+            for (digest, found) in digests.iter().zip(found) {
+                *found = scattered::all_set(bits.words(), ring, *digest);
+            }
+        }
+        _ => {
+            for (digest, found) in digests.iter().zip(found) {
+                *found = probe.all(*digest, |i| bits.get(i));
+            }
+        }
+    }
+}
+
+/// Keys whose cells are prefetched before the first is set: k cells each.
+pub(crate) const SET_AHEAD: usize = 16;
+
+fn set_in_rounds(bits: &mut Bits, ring: &Ring, digests: &[Digest]) {
+    let start = bits.words().as_ptr();
+    let fetch = |i: u64| prefetch(start.wrapping_add((i / 64) as usize).cast());
+    digests.iter().take(SET_AHEAD).for_each(|digest| ring.indices(*digest).for_each(fetch));
+    let later = digests.iter().skip(SET_AHEAD).map(Some).chain(std::iter::repeat(None));
+    for (digest, later) in digests.iter().zip(later) {
+        if let Some(later) = later {
+            ring.indices(*later).for_each(fetch);
+        }
+        ring.indices(*digest).for_each(|i| {
+            bits.set(i);
+        });
+    }
+}
+
+fn test_in_rounds(bits: &Bits, ring: &Ring, digests: &[Digest], found: &mut [bool]) {
+    let words = bits.words();
+    // Who is still in question, where their probes stand, and the cell each looks at next.
+    let mut who = [0u32; CHUNK];
+    let mut walks = [Walk::default(); CHUNK];
+    let mut cells = [0u64; CHUNK];
+    let mut left = digests.len();
+    for (i, digest) in digests.iter().enumerate() {
+        (who[i], walks[i]) = (i as u32, ring.walk(*digest));
+    }
+    found.fill(false);
+    for _ in 0..ring.k() {
+        for (walk, cell) in walks[..left].iter_mut().zip(&mut cells) {
+            *cell = ring.step(walk);
+            prefetch(words.as_ptr().wrapping_add((*cell / 64) as usize).cast());
+        }
+        let mut kept = 0;
+        for i in 0..left {
+            let set = words[(cells[i] / 64) as usize] >> (cells[i] % 64) & 1;
+            (who[kept], walks[kept]) = (who[i], walks[i]);
+            kept += set as usize;
+        }
+        left = kept;
+    }
+    who[..left].iter().for_each(|&i| found[i as usize] = true);
+}

@@ -1,0 +1,472 @@
+//! Blocks of eight lanes with one bit of a key in each: the layout that vector instructions were made
+//! for. A whole block is tested or set in a handful of instructions, whatever the number of bits.
+//!
+//! | block | lanes | bit of a lane | used by |
+//! |---|---|---|---|
+//! | line, 512 bits | 8 × 64 | top six bits of the word's low half times a constant | `blocked` |
+//! | half line, 256 bits | 8 × 32 | top five bits of the word's low half times a constant | `split-block` |
+//!
+//! One module per instruction set holds the same functions for one key and for many; [`scalar`] is their
+//! twin that says what they mean, and tests hold the others against it bit for bit. The choice is made
+//! once per call, so the calls for many keys make it once for all.
+//!
+//! Calls for many keys go in chunks: a chunk is hashed, several keys at once where the hash allows it, while
+//! the lines of the one before are looked at; and with every line that is looked at, one of the next chunk
+//! is asked for.
+#![allow(unsafe_code)]
+
+// On 64-bit ARM it is there for the tests alone.
+#[cfg_attr(target_arch = "aarch64", allow(dead_code))]
+mod scalar;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::hash::multiply_shift;
+use crate::hash::{CHUNK, Digest, Digests};
+use crate::memory::{prefetch, prefetch_to_write};
+use crate::probe::{SALTS as LINE_SALTS, bit_of_lane, round_word};
+
+/// Words of a line.
+pub(crate) const LINE: usize = 8;
+/// Words of a half line.
+pub(crate) const HALF: usize = 4;
+/// The odd constants of the Parquet specification's split-block filter, one a lane.
+pub(crate) const SALTS: [u32; 8] = [
+    0x47b6_137b,
+    0x4497_4d91,
+    0x8824_ad5b,
+    0xa2b7_289d,
+    0x7054_95c7,
+    0x2df1_424b,
+    0x9efc_4947,
+    0x5c6b_fb31,
+];
+
+/// Runs the function of that name from the best instruction set there is.
+macro_rules! fastest {
+    ($name:ident($($arg:expr),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            if has_avx512() {
+                // SAFETY: the instruction set is there.
+                return unsafe { avx512::$name($($arg),*) };
+            }
+            if has_avx2() {
+                // SAFETY: the instruction set is there.
+                return unsafe { avx2::$name($($arg),*) };
+            }
+            scalar::$name($($arg),*)
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            // SAFETY: every 64-bit ARM has it.
+            unsafe { neon::$name($($arg),*) }
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        scalar::$name($($arg),*)
+    }};
+}
+
+/// What the processor has, asked once: `is_x86_feature_detected` is an instruction or two for each feature, and
+/// single calls would ask for five.
+#[cfg(target_arch = "x86_64")]
+mod level {
+    use std::arch::is_x86_feature_detected;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    const NONE: u8 = 1;
+    const AVX2: u8 = 2;
+    const AVX512: u8 = 3;
+
+    static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+    #[inline]
+    fn level() -> u8 {
+        match LEVEL.load(Ordering::Relaxed) {
+            0 => detect(),
+            level => level,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn detect() -> u8 {
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512ifma");
+        let avx2 = if is_x86_feature_detected!("avx2") { AVX2 } else { NONE };
+        let level = if avx512 { AVX512 } else { avx2 };
+        LEVEL.store(level, Ordering::Relaxed);
+        level
+    }
+
+    /// Whether there is what the module for AVX-512 is compiled for: the part that multiplies 52 bits came
+    /// with the first generation that does not slow down for vectors of 512.
+    #[inline]
+    pub(super) fn has_avx512() -> bool {
+        let compiled_for = cfg!(all(
+            target_feature = "avx512f",
+            target_feature = "avx512bw",
+            target_feature = "avx512dq",
+            target_feature = "avx512ifma"
+        ));
+        compiled_for || level() == AVX512
+    }
+
+    #[inline]
+    pub(super) fn has_avx2() -> bool {
+        cfg!(target_feature = "avx2") || level() >= AVX2
+    }
+}
+#[cfg(target_arch = "x86_64")]
+use level::{has_avx2, has_avx512};
+
+/// The name of the instruction set in use.
+pub fn instruction_set() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if has_avx512() {
+            return "avx512";
+        }
+        if has_avx2() {
+            return "avx2";
+        }
+    }
+    if cfg!(target_arch = "aarch64") { "neon" } else { "scalar" }
+}
+
+/// Whether the line has the eight bits that `word` names.
+#[inline]
+pub(crate) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+    fastest!(line_has(line, word))
+}
+
+/// [`line_has`] of a line that other threads write to.
+#[inline]
+pub(crate) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
+    fastest!(shared_line_has(line, word))
+}
+
+/// Sets the eight bits that `word` names; true if one was zero.
+#[inline]
+pub(crate) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
+    fastest!(line_set(line, word))
+}
+
+/// Whether the half line has the eight bits of the Parquet specification for `key`.
+#[inline]
+pub(crate) fn half_has(half: &[u64; HALF], key: u32) -> bool {
+    fastest!(half_has(half, key))
+}
+
+/// Sets the eight bits of the Parquet specification for `key`; true if one was zero.
+#[inline]
+pub(crate) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
+    fastest!(half_set(half, key))
+}
+
+/// For each digest whether its line has all bits, in `rounds` rounds of eight.
+#[inline]
+pub(crate) fn lines_have(
+    lines: &[[u64; LINE]],
+    rounds: u32,
+    digests: impl Digests,
+    found: &mut [bool],
+) {
+    fastest!(lines_have(lines, rounds, digests, found));
+}
+
+/// Sets the bits of every digest; says how many there were.
+#[inline]
+pub(crate) fn lines_set(lines: &mut [[u64; LINE]], rounds: u32, digests: impl Digests) -> u64 {
+    fastest!(lines_set(lines, rounds, digests))
+}
+
+/// [`lines_have`] for half lines.
+#[inline]
+pub(crate) fn halves_have(halves: &[[u64; HALF]], digests: impl Digests, found: &mut [bool]) {
+    fastest!(halves_have(halves, digests, found));
+}
+
+/// [`lines_set`] for half lines.
+#[inline]
+pub(crate) fn halves_set(halves: &mut [[u64; HALF]], digests: impl Digests) -> u64 {
+    fastest!(halves_set(halves, digests))
+}
+
+/// The place of a digest's line among `lines`.
+#[inline(always)]
+pub(crate) fn line_of(digest: Digest, lines: u64) -> usize {
+    multiply_shift(digest.h1, lines) as usize
+}
+
+/// The place of a digest's half line among `halves`: the high half of the hash, spread by multiply-shift
+/// in 64 bits, as the Parquet specification has it.
+#[inline(always)]
+pub(crate) fn half_of(digest: Digest, halves: u64) -> usize {
+    (((digest.h1 >> 32) * halves) >> 32) as usize
+}
+
+/// The line of a digest.
+#[inline(always)]
+pub(crate) fn line(lines: &[[u64; LINE]], digest: Digest) -> &[u64; LINE] {
+    // Asked once per loop over keys, where a check of the place would be once per key.
+    assert!(!lines.is_empty(), "a filter has a line at least");
+    // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0.
+    unsafe { lines.get_unchecked(line_of(digest, lines.len() as u64)) }
+}
+
+/// [`line`], writable.
+#[inline(always)]
+pub(crate) fn line_mut(lines: &mut [[u64; LINE]], digest: Digest) -> &mut [u64; LINE] {
+    assert!(!lines.is_empty(), "a filter has a line at least");
+    let at = line_of(digest, lines.len() as u64);
+    // SAFETY: as above.
+    unsafe { lines.get_unchecked_mut(at) }
+}
+
+/// The half line of a digest.
+#[inline(always)]
+pub(crate) fn half(halves: &[[u64; HALF]], digest: Digest) -> &[u64; HALF] {
+    let n = halves.len() as u64;
+    assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
+    // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³²; the product stays below 2⁶⁴.
+    unsafe { halves.get_unchecked(half_of(digest, n)) }
+}
+
+/// [`half`], writable.
+#[inline(always)]
+pub(crate) fn half_mut(halves: &mut [[u64; HALF]], digest: Digest) -> &mut [u64; HALF] {
+    let n = halves.len() as u64;
+    assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
+    // SAFETY: as above.
+    unsafe { halves.get_unchecked_mut(half_of(digest, n)) }
+}
+
+/// Lines that the calls for many keys can tell apart, 256 GiB of them.
+pub(crate) const MOST_LINES: u64 = u32::MAX as u64;
+/// The specification picks a half line by 32 bits.
+const MOST_HALVES: u64 = 1 << 32;
+const NO_LINE: &str = "a filter has 1 to 2^32 - 1 lines";
+const NO_HALF: &str = "a filter has 1 to 2^32 half lines";
+
+/// Arrays of fewer bytes live in the first cache, where asking ahead costs more than it saves.
+const FETCH_FROM: usize = 32 << 10;
+
+/// The keys of a chunk: the offset of each one's block in bytes, and the word that names its bits.
+struct Chunk {
+    at: [usize; CHUNK],
+    word: [u64; CHUNK],
+    len: usize,
+}
+
+impl Chunk {
+    const EMPTY: Self = Self { at: [0; CHUNK], word: [0; CHUNK], len: 0 };
+
+    /// Takes the next digests, with places among `n` lines.
+    #[inline(always)]
+    fn load_lines(&mut self, digests: &mut impl Digests, n: u64) {
+        let (at, word) = (&mut self.at, &mut self.word);
+        self.len = digests.next(
+            #[inline(always)]
+            |i, digest| {
+                (at[i], word[i]) = (line_of(digest, n) * size_of::<[u64; LINE]>(), digest.h2)
+            },
+        );
+    }
+
+    /// Takes the next digests, with places among `n` half lines.
+    #[inline(always)]
+    fn load_halves(&mut self, digests: &mut impl Digests, n: u64) {
+        let (at, word) = (&mut self.at, &mut self.word);
+        self.len = digests.next(
+            #[inline(always)]
+            |i, digest| {
+                (at[i], word[i]) = (half_of(digest, n) * size_of::<[u64; HALF]>(), digest.h1)
+            },
+        );
+    }
+}
+
+/// Calls `act` with a number below [`CHUNK`], the offset of the block and the word of every digest that `load`
+/// puts into chunks, and `end` after each chunk with its length. Blocks are asked for by `fetch` a chunk
+/// ahead, if there are so many `bytes` that they might be far.
+///
+/// Inlined into the callers of each instruction set, so that `act` and the hashing behind `load` are compiled
+/// for it.
+#[inline(always)]
+fn each<State>(
+    (start, bytes): (*const u8, usize),
+    fetch: impl Fn(*const u8),
+    mut load: impl FnMut(&mut Chunk),
+    mut state: State,
+    act: impl Fn(&mut State, usize, usize, u64),
+    end: impl Fn(&mut State, usize),
+) -> u64 {
+    let (mut done, mut chunks) = (0, [Chunk::EMPTY, Chunk::EMPTY]);
+    let [mut now, mut next] = chunks.each_mut();
+    load(now);
+    while now.len > 0 {
+        load(next);
+        // A bound that the compiler sees.
+        let len = now.len.min(CHUNK);
+        if bytes >= FETCH_FROM {
+            for i in 0..len {
+                // Beyond the end of the next chunk there are places, too, if only of keys long done.
+                fetch(start.wrapping_add(next.at[i]));
+                act(&mut state, i, now.at[i], now.word[i]);
+            }
+        } else {
+            (0..len).for_each(|i| act(&mut state, i, now.at[i], now.word[i]));
+        }
+        end(&mut state, len);
+        done += len as u64;
+        std::mem::swap(&mut now, &mut next);
+    }
+    done
+}
+
+/// Answers of a chunk on their way to the caller: zero where nothing is missing.
+struct Answers<'a> {
+    missing: [u8; CHUNK],
+    found: &'a mut [bool],
+}
+
+impl<'a> Answers<'a> {
+    fn new(found: &'a mut [bool]) -> Self {
+        Self { missing: [0; CHUNK], found }
+    }
+
+    /// Writes the answers of a chunk of `len` keys.
+    #[inline(always)]
+    fn end(&mut self, len: usize) {
+        let now = len.min(self.found.len());
+        let (now, later) = std::mem::take(&mut self.found).split_at_mut(now);
+        now.iter_mut().zip(self.missing).for_each(|(found, missing)| *found = missing == 0);
+        self.found = later;
+    }
+}
+
+/// The functions for many keys, from those for one, compiled for an instruction set.
+macro_rules! many {
+    ($(#[$feature:meta])*) => {
+        /// [`line_lacks`] for all rounds but the first; not inlined, to keep loops over one round short.
+        #[inline(never)]
+        $(#[$feature])*
+        fn more_lacks(line: &[u64; LINE], rounds: u32, word: u64) -> u8 {
+            let lacks = |missing, round| missing | line_lacks(line, round_word(word, round));
+            (1..rounds).fold(0, lacks)
+        }
+
+        /// [`line_set`] for all rounds but the first.
+        #[inline(never)]
+        $(#[$feature])*
+        fn more_set(line: &mut [u64; LINE], rounds: u32, word: u64) {
+            (1..rounds).for_each(|round| {
+                line_set(line, round_word(word, round));
+            });
+        }
+
+        $(#[$feature])*
+        pub(super) fn lines_have(
+            lines: &[[u64; LINE]],
+            rounds: u32,
+            mut digests: impl Digests,
+            found: &mut [bool],
+        ) {
+            let (n, start) = (lines.len() as u64, lines.as_ptr());
+            assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
+            each(
+                (start.cast(), size_of_val(lines)),
+                prefetch,
+                |chunk| load_lines(chunk, &mut digests, n, rounds),
+                Answers::new(found),
+                |answers, i, at, word| {
+                    // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0, and offsets are those of such places.
+                    let line = unsafe { &*start.byte_add(at) };
+                    answers.missing[i] = line_lacks(line, word);
+                    if rounds > 1 {
+                        answers.missing[i] |= more_lacks(line, rounds, word);
+                    }
+                },
+                Answers::end,
+            );
+        }
+
+        $(#[$feature])*
+        pub(super) fn lines_set(
+            lines: &mut [[u64; LINE]],
+            rounds: u32,
+            mut digests: impl Digests,
+        ) -> u64 {
+            let (n, bytes, start) = (lines.len() as u64, size_of_val(lines), lines.as_mut_ptr());
+            assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
+            each(
+                (start.cast(), bytes),
+                prefetch_to_write,
+                |chunk| load_lines(chunk, &mut digests, n, rounds),
+                (),
+                |(), _, at, word| {
+                    // SAFETY: as above, and only one is borrowed at a time.
+                    let line = unsafe { &mut *start.byte_add(at) };
+                    line_set(line, word);
+                    if rounds > 1 {
+                        more_set(line, rounds, word);
+                    }
+                },
+                |(), _| (),
+            )
+        }
+
+        $(#[$feature])*
+        pub(super) fn halves_have(
+            halves: &[[u64; HALF]],
+            mut digests: impl Digests,
+            found: &mut [bool],
+        ) {
+            let (n, start) = (halves.len() as u64, halves.as_ptr());
+            assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
+            each(
+                (start.cast(), size_of_val(halves)),
+                prefetch,
+                |chunk| load_halves(chunk, &mut digests, n),
+                Answers::new(found),
+                |answers, i, at, word| {
+                    // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³², and offsets are of such places.
+                    let half = unsafe { &*start.byte_add(at) };
+                    answers.missing[i] = u8::from(!half_has(half, word as u32));
+                },
+                Answers::end,
+            );
+        }
+
+        $(#[$feature])*
+        pub(super) fn halves_set(halves: &mut [[u64; HALF]], mut digests: impl Digests) -> u64 {
+            let (n, bytes, start) = (halves.len() as u64, size_of_val(halves), halves.as_mut_ptr());
+            assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
+            each(
+                (start.cast(), bytes),
+                prefetch_to_write,
+                |chunk| load_halves(chunk, &mut digests, n),
+                (),
+                |(), _, at, word| {
+                    // SAFETY: as above, and only one is borrowed at a time.
+                    half_set(unsafe { &mut *start.byte_add(at) }, word as u32);
+                },
+                |(), _| (),
+            )
+        }
+    };
+}
+use many;
+
+#[cfg(test)]
+mod tests;

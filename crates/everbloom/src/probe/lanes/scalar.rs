@@ -1,0 +1,65 @@
+//! What the vector instructions compute, lane by lane.
+
+use super::*;
+
+fn line_bit(word: u64, lane: usize) -> u64 {
+    1 << bit_of_lane(word, lane)
+}
+
+/// Lane i of a half line is half a word: the lower one if i is even.
+fn half_bit(key: u32, word: usize) -> u64 {
+    let bit = |lane: usize| 1u64 << (key.wrapping_mul(SALTS[lane]) >> 27);
+    bit(2 * word) | bit(2 * word + 1) << 32
+}
+
+/// Not zero if a bit is missing. Only the instruction sets know which.
+pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
+    // No early exit: a mispredicted branch costs more than the eight lanes.
+    let missing = |sum, (lane, bits): (usize, &u64)| sum | (line_bit(word, lane) & !bits);
+    u8::from(line.iter().enumerate().fold(0, missing) != 0)
+}
+
+pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+    line_lacks(line, word) == 0
+}
+
+pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
+    line_has(&std::array::from_fn(|lane| line[lane].load(Ordering::Relaxed)), word)
+}
+
+pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
+    let mut fresh = 0;
+    for (lane, bits) in line.iter_mut().enumerate() {
+        let bit = line_bit(word, lane);
+        fresh |= bit & !*bits;
+        *bits |= bit;
+    }
+    fresh != 0
+}
+
+pub(super) fn half_has(half: &[u64; HALF], key: u32) -> bool {
+    let missing = |sum, (word, bits): (usize, &u64)| sum | (half_bit(key, word) & !bits);
+    half.iter().enumerate().fold(0, missing) == 0
+}
+
+pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
+    let mut fresh = 0;
+    for (word, bits) in half.iter_mut().enumerate() {
+        let bit = half_bit(key, word);
+        fresh |= bit & !*bits;
+        *bits |= bit;
+    }
+    fresh != 0
+}
+
+#[inline(always)]
+pub(super) fn load_lines(chunk: &mut Chunk, digests: &mut impl Digests, n: u64, _rounds: u32) {
+    chunk.load_lines(digests, n);
+}
+
+#[inline(always)]
+pub(super) fn load_halves(chunk: &mut Chunk, digests: &mut impl Digests, n: u64) {
+    chunk.load_halves(digests, n);
+}
+
+many!();

@@ -1,0 +1,213 @@
+//! State ⇄ bytes: the tree that files are made of. FORMAT.md draws every byte.
+//!
+//! A filter states its fields once, with `state!`; encoding, decoding, equality and the memory report
+//! follow from that statement. The decoder allocates nothing that is not there, and runs every part's own
+//! check of cross-field invariants.
+
+mod tree;
+
+pub(crate) use tree::{Context, Payload};
+pub use tree::{Decoder, Encoder, Memory, Role};
+
+/// More items than any filter is ever given; a file that claims more is corrupt.
+pub const MAX_ITEMS: u64 = 1 << 62;
+
+/// Files and stores of another major version are refused.
+pub const MAJOR: u16 = 1;
+/// Those of a newer minor version are read.
+pub const MINOR: u16 = 0;
+/// The required features that this build knows.
+const FEATURES: u32 = 0;
+
+/// Magic, version and features: the first 20 bytes of a file or a manifest.
+pub(crate) fn push_version(magic: [u8; 8], required: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(&magic);
+    out.extend_from_slice(&MAJOR.to_le_bytes());
+    out.extend_from_slice(&MINOR.to_le_bytes());
+    out.extend_from_slice(&required.to_le_bytes());
+    out.extend_from_slice(&[0; 4]); // optional features: none yet
+}
+
+/// Refuses a file or a manifest that needs what this build does not have.
+pub(crate) fn check_features(bytes: &[u8]) -> Result<()> {
+    let unknown = u32_at(bytes, 12) & !FEATURES;
+    if unknown == 0 {
+        return Ok(());
+    }
+    Err(Error::new(
+        Kind::UnsupportedFeature,
+        format!("the file needs features {unknown:#x}, which this build does not have"),
+    ))
+}
+
+/// Upper bounds on what a decoder accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Longest file, in bytes.
+    pub bytes: u64,
+    /// Most bytes that coded arrays, which are longer in memory than in the file, may expand to.
+    pub expanded: u64,
+}
+
+impl Limits {
+    /// For files of one's own: whatever is there, and coded arrays up to 64 GiB.
+    pub const LOCAL: Limits = Limits { bytes: u64::MAX, expanded: 64 << 30 };
+    /// For bytes from a network: 128 MiB, coded or not.
+    pub const NETWORK: Limits = Limits { bytes: 128 << 20, expanded: 128 << 20 };
+}
+
+/// The two bytes at `at`, which must be there.
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap_or_default())
+}
+
+/// The four bytes at `at`, which must be there.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default())
+}
+
+/// The eight bytes at `at`, which must be there.
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
+}
+
+use crate::error::{Error, Kind, Result};
+use crate::hash::Generator;
+
+/// A part of a filter's state: a scalar, an array of cells, or a group of those.
+pub trait State: Sized {
+    /// Writes this part under `name`.
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>);
+
+    /// Reads the part that was written under `name`.
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self>;
+}
+
+/// States a struct's fields, in file order: `state!(Bloom { head, probe, bits })`.
+///
+/// The struct also has `fn check(&self) -> Result<()>`, which the decoder runs on what it has read:
+/// the invariants that hold between fields. A field marked `..` is a part that is stated without a group of
+/// its own, so that a struct may be cut into parts without changing its bytes:
+/// `state!(Bloom { head, ..flat })`; the part is declared by `state!(inline FlatBits { probe, bits })`.
+macro_rules! state {
+    (inline $type:ty { $($field:ident),+ $(,)? }) => {
+        impl $crate::state::Inline for $type {
+            fn save_fields<'a>(&'a self, out: &mut $crate::state::Encoder<'a>) {
+                $($crate::state::State::save(&self.$field, stringify!($field), out);)+
+            }
+
+            fn load_fields(src: &mut $crate::state::Decoder<'_>) -> $crate::error::Result<Self> {
+                $(let $field = $crate::state::State::load(stringify!($field), src)?;)+
+                let this = Self { $($field),+ };
+                this.check()?;
+                Ok(this)
+            }
+        }
+    };
+    ($type:ty { $($field:ident),* $(, ..$part:ident)* $(,)? }) => {
+        impl $crate::state::State for $type {
+            fn save<'a>(&'a self, name: &'static str, out: &mut $crate::state::Encoder<'a>) {
+                out.group(name, |out| {
+                    $($crate::state::State::save(&self.$field, stringify!($field), out);)*
+                    $($crate::state::Inline::save_fields(&self.$part, out);)*
+                });
+            }
+
+            fn load(
+                name: &'static str,
+                src: &mut $crate::state::Decoder<'_>,
+            ) -> $crate::error::Result<Self> {
+                src.group(name, |src| {
+                    $(let $field = $crate::state::State::load(stringify!($field), src)?;)*
+                    $(let $part = $crate::state::Inline::load_fields(src)?;)*
+                    let this = Self { $($field,)* $($part),* };
+                    this.check()?;
+                    Ok(this)
+                })
+            }
+        }
+    };
+}
+pub(crate) use state;
+
+/// A part whose fields stand in the group of the struct that holds it.
+pub trait Inline: Sized {
+    /// Writes the fields.
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>);
+
+    /// Reads the fields.
+    fn load_fields(src: &mut Decoder<'_>) -> Result<Self>;
+}
+
+impl State for u64 {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.u64(name, *self);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.u64(name)
+    }
+}
+
+impl State for u32 {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.u64(name, u64::from(*self));
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        let value = src.u64(name)?;
+        value.try_into().map_err(|_| src.corrupt(format!("{name} is {value}, beyond 32 bits")))
+    }
+}
+
+impl State for f64 {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.f64(name, *self);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.f64(name)
+    }
+}
+
+impl State for Vec<u8> {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.bytes(name, self);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.bytes(name).map(<[u8]>::to_vec)
+    }
+}
+
+impl State for Generator {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.u64(name, self.state());
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.u64(name).map(Generator::new)
+    }
+}
+
+impl<T: State> State for Vec<T> {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.list(name, self);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.list(name)
+    }
+}
+
+impl<T: State> State for Option<T> {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.list(name, self.as_slice());
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        let mut list = src.list(name)?;
+        let value = list.pop();
+        if list.is_empty() { Ok(value) } else { Err(src.corrupt(format!("{name} is there twice"))) }
+    }
+}

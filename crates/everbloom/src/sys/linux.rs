@@ -1,0 +1,25 @@
+//! Linux.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+#[cfg(feature = "mmap")]
+use memmap2::{Advice, MmapMut, MmapOptions};
+
+/// Asks for huge pages; true if the system took the advice.
+#[cfg(feature = "mmap")]
+pub(crate) fn advise_huge(map: &MmapMut) -> bool {
+    map.advise(Advice::HugePage).is_ok()
+}
+
+/// Sets no swap aside for private mappings, since most filters are only read.
+#[cfg(feature = "mmap")]
+pub(crate) fn reserve_nothing(options: &mut MmapOptions) {
+    options.no_reserve_swap();
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}

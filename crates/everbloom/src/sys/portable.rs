@@ -1,0 +1,27 @@
+//! Every other system, by what the standard library and memmap2 have everywhere.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+#[cfg(feature = "mmap")]
+use memmap2::{MmapMut, MmapOptions};
+
+/// Asks for huge pages: there is no portable way to.
+#[cfg(feature = "mmap")]
+pub(crate) fn advise_huge(_map: &MmapMut) -> bool {
+    false
+}
+
+/// Sets no swap aside for private mappings: there is no portable way to ask for that.
+#[cfg(feature = "mmap")]
+pub(crate) fn reserve_nothing(_options: &mut MmapOptions) {}
+
+/// Makes the names in a folder durable, where the system lets a folder be opened and synced; Windows does not,
+/// and makes a rename durable with the file.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder) {
+        Ok(folder) => folder.sync_all().or(Ok(())),
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,37 @@
+//! Work on several cores.
+
+use std::panic::resume_unwind;
+
+/// Fewer keys than this are done before another thread has started.
+pub(crate) const WORTH_A_THREAD: usize = 50_000;
+
+/// How many cores a piece of work is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cores {
+    One,
+    Two,
+}
+
+impl Cores {
+    /// Two, if there are so many keys that it pays.
+    pub(crate) fn for_keys(keys: usize) -> Self {
+        if keys < 2 * WORTH_A_THREAD { Self::One } else { Self::Two }
+    }
+
+    /// Does both, at the same time if there are cores for it.
+    pub(crate) fn both<A: Send, B>(
+        self,
+        one: impl FnOnce() -> A + Send,
+        other: impl FnOnce() -> B,
+    ) -> (A, B) {
+        if self == Self::One {
+            return (one(), other());
+        }
+        std::thread::scope(|scope| {
+            let one = scope.spawn(one);
+            let other = other();
+            // A thread that panicked has told why; there is nothing to save.
+            (one.join().unwrap_or_else(|e| resume_unwind(e)), other)
+        })
+    }
+}

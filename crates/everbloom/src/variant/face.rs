@@ -1,0 +1,199 @@
+//! What every variant's file would say in the same words, as macros over its type.
+
+/// `face!(Bloom: Insert, Merge);`: the list entry, the head and the abilities of a type with a field `head`, in
+/// a file that defines `VARIANT`. Which form has which ability, the entry says.
+macro_rules! face {
+    ($type:ident: $($ability:ident),* $(,)?) => {
+        impl $crate::filter::Face for $type {
+            fn facts(&self) -> &'static $crate::filter::Facts {
+                &VARIANT.facts
+            }
+
+            fn head(&self) -> &$crate::filter::Head {
+                &self.head
+            }
+
+            fn boxed_clone(&self) -> Box<dyn $crate::filter::Filter> {
+                Box::new(self.clone())
+            }
+
+            $($crate::variant::ability!($ability);)*
+        }
+
+        impl $crate::variant::Listed for $type {
+            fn entry() -> &'static $crate::variant::Variant {
+                &VARIANT
+            }
+        }
+    };
+}
+pub(crate) use face;
+
+/// One method of [`Face`].
+macro_rules! ability {
+    (Insert) => { $crate::variant::ability!(mut as_insert Insert: Insert); };
+    (Remove) => { $crate::variant::ability!(mut as_remove Remove: Remove); };
+    (Count) => { $crate::variant::ability!(as_count Count: Count); };
+    (Lookup) => { $crate::variant::ability!(as_lookup Lookup: Lookup); };
+    (Assign) => { $crate::variant::ability!(mut as_assign Assign: Lookup); };
+    (Age) => { $crate::variant::ability!(mut as_age Age: Age); };
+    (Merge) => { $crate::variant::ability!(mut as_merge Merge: Merge); };
+    (Intersect) => { $crate::variant::ability!(mut as_intersect Intersect: Intersect); };
+    (Fold) => { $crate::variant::ability!(as_fold Fold: Fold); };
+    (Estimate) => { $crate::variant::ability!(as_estimate Estimate: Estimate); };
+    (List) => { $crate::variant::ability!(as_list List: List); };
+    (Reconcile) => { $crate::variant::ability!(as_reconcile Reconcile: Reconcile); };
+    (Bulk) => {
+        fn as_bulk(&self) -> Option<&dyn $crate::filter::Bulk> {
+            Some(self)
+        }
+    };
+    (BulkInsert) => {
+        fn as_bulk_mut(&mut self) -> Option<&mut dyn $crate::filter::BulkInsert> {
+            Some(self)
+        }
+    };
+    (mut $method:ident $ability:ident: $declared:ident) => {
+        fn $method(&mut self) -> Option<&mut dyn $crate::filter::$ability> {
+            let there = $crate::filter::can(
+                &VARIANT.facts,
+                &self.head,
+                $crate::filter::Ability::$declared,
+            );
+            if there { Some(self) } else { None }
+        }
+    };
+    ($method:ident $ability:ident: $declared:ident) => {
+        fn $method(&self) -> Option<&dyn $crate::filter::$ability> {
+            let there = $crate::filter::can(
+                &VARIANT.facts,
+                &self.head,
+                $crate::filter::Ability::$declared,
+            );
+            if there { Some(self) } else { None }
+        }
+    };
+}
+pub(crate) use ability;
+
+/// Abilities that are the type's own methods of the same name, for keys without values:
+/// `keyed!(Counting: Insert, Remove);`. `Union` is a merge of sets by the method `union`.
+macro_rules! keyed {
+    ($type:ident: $($ability:ident),+) => {
+        $($crate::variant::keyed!(@$ability $type);)+
+    };
+    (@Insert $type:ident) => {
+        impl $crate::filter::Insert for $type {
+            fn insert(
+                &mut self,
+                record: $crate::filter::Record<'_>,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                Ok($type::insert(self, record.key))
+            }
+        }
+
+        impl<K: $crate::hash::Key> Extend<K> for $type {
+            fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+                keys.into_iter().for_each(|key| {
+                    self.insert(&key);
+                });
+            }
+        }
+    };
+    (@Remove $type:ident) => {
+        impl $crate::filter::Remove for $type {
+            fn remove(&mut self, record: $crate::filter::Record<'_>) -> $crate::error::Result<()> {
+                $type::remove(self, record.key)
+            }
+        }
+    };
+    (@Count $type:ident) => {
+        impl $crate::filter::Count for $type {
+            fn count(&self, key: &[u8]) -> $crate::filter::Counted {
+                $crate::filter::Counted::about($type::count(self, key))
+            }
+        }
+    };
+    (@Union $type:ident) => {
+        impl $crate::filter::Merge for $type {
+            fn law(&self) -> $crate::filter::MergeLaw {
+                $crate::filter::MergeLaw::Set
+            }
+
+            fn merge(&mut self, other: &dyn $crate::filter::Filter) -> $crate::error::Result<()> {
+                self.union(other.as_same()?)
+            }
+        }
+    };
+    (@Estimate $type:ident) => {
+        impl $crate::filter::Estimate for $type {
+            fn cardinality(&self) -> Option<f64> {
+                $type::cardinality(self)
+            }
+        }
+    };
+    (@Intersect $type:ident) => {
+        impl $crate::filter::Intersect for $type {
+            fn intersect(
+                &mut self,
+                other: &dyn $crate::filter::Filter,
+            ) -> $crate::error::Result<()> {
+                $type::intersect(self, other.as_same()?)
+            }
+
+            fn intersection_size(
+                &self,
+                other: &dyn $crate::filter::Filter,
+            ) -> $crate::error::Result<Option<f64>> {
+                $type::intersection_size(self, other.as_same()?)
+            }
+        }
+    };
+    (@Fold $type:ident) => {
+        impl $crate::filter::Fold for $type {
+            fn fold(&self) -> $crate::error::Result<Box<dyn $crate::filter::Filter>> {
+                Ok(Box::new($type::fold(self)?))
+            }
+        }
+    };
+}
+pub(crate) use keyed;
+
+/// The ways to an empty filter of a type that is a [`Stream`](crate::variant::Stream): `planned!(Bloom);`.
+macro_rules! planned {
+    ($type:ident) => {
+        impl $type {
+            /// A filter for `items` keys at a false-positive rate of `fpr`, under the default hash and seed.
+            pub fn with_rate(items: u64, fpr: f64) -> $crate::error::Result<Self> {
+                $crate::variant::empty(&$crate::plan::Goal::new(items, fpr))
+            }
+
+            /// Plans a filter by items, rate, memory, seed, key and settings.
+            pub fn builder() -> $crate::variant::Builder<Self> {
+                $crate::variant::Builder::new()
+            }
+        }
+    };
+}
+pub(crate) use planned;
+
+/// The ways to a filter of a type that is built from all its keys at once: `built!(Golomb);`.
+macro_rules! built {
+    ($type:ident) => {
+        impl $type {
+            /// Plans a filter by rate, memory, seed, key and settings, to be built from keys.
+            pub fn builder() -> $crate::variant::Builder<Self> {
+                $crate::variant::Builder::new()
+            }
+
+            /// The filter of these keys at a false-positive rate of `fpr`.
+            pub fn from_keys<I>(keys: I, fpr: f64) -> $crate::error::Result<Self>
+            where
+                I: IntoIterator<Item: $crate::hash::Key>,
+            {
+                Self::builder().rate(fpr).build_from(keys)
+            }
+        }
+    };
+}
+pub(crate) use built;

@@ -1,0 +1,85 @@
+//! An entry of the list: what it says of itself, and what it can do.
+
+mod builder;
+mod face;
+pub(crate) mod many;
+pub(crate) mod prelude;
+mod structure;
+
+pub use builder::Builder;
+pub(crate) use face::{ability, built, face, keyed, planned};
+pub use structure::{Create, Inputs, Listed, Ops, PageOps, Plan, Source, Stream};
+pub(crate) use structure::{digests, empty, settle};
+
+use std::ops::Deref;
+
+use crate::error::{Error, Result};
+use crate::filter::{Facts, Filter, Negatives, Record};
+use crate::plan::{Expect, Goal, Load, Request};
+
+/// One entry of the list.
+#[derive(Debug)]
+pub struct Variant {
+    /// What it says of itself.
+    pub facts: Facts,
+    /// How to build and load it; none for a technique or a theory.
+    pub ops: Option<Ops>,
+}
+
+impl Deref for Variant {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &self.facts
+    }
+}
+
+impl Variant {
+    fn ops(&self) -> Result<&Ops> {
+        self.ops.as_ref().ok_or_else(|| {
+            let kind = self.kind.name();
+            Error::unsupported(format!("{} is a {kind}, not a filter", self.slug))
+        })
+    }
+
+    /// Checks a goal against this variant without building anything.
+    pub fn check(&'static self, goal: &Goal) -> Result<()> {
+        self.ops()?;
+        Request::new(&self.facts, goal).map(drop)
+    }
+
+    /// Builds a filter of this variant.
+    pub fn build(&'static self, goal: &Goal, inputs: &mut Inputs<'_>) -> Result<Box<dyn Filter>> {
+        let ops = self.ops()?;
+        match (self.input.negatives, &inputs.negatives) {
+            (Negatives::Required, None) => {
+                return Err(Error::parameter(format!(
+                    "{} is built against known non-members: give {{negatives}}",
+                    self.slug
+                )));
+            }
+            (Negatives::No, Some(_)) => {
+                return Err(Error::parameter(format!(
+                    "{} makes no use of known non-members: leave out {{negatives}}",
+                    self.slug
+                )));
+            }
+            _ => {}
+        }
+        (ops.build)(&Request::new(&self.facts, goal)?, inputs)
+    }
+
+    /// Builds a filter of this variant from records in memory.
+    pub fn build_from(
+        &'static self,
+        goal: &Goal,
+        mut records: &[Record<'_>],
+    ) -> Result<Box<dyn Filter>> {
+        self.build(goal, &mut Inputs { records: &mut records, negatives: None })
+    }
+
+    /// What the formulas predict of a filter of this variant, if there are formulas.
+    pub fn expect(&'static self, goal: &Goal, load: &Load) -> Result<Option<Expect>> {
+        (self.ops()?.expect)(&Request::new(&self.facts, goal)?, load)
+    }
+}

@@ -1,0 +1,177 @@
+//! What stands behind a list entry: a type that can be planned, predicted, built and loaded.
+
+use std::path::Path;
+
+use super::Variant;
+use crate::error::{Error, Result};
+use crate::filter::{Filter, Head, Loader, Record};
+use crate::hash::{Digest, HashId, Hasher};
+use crate::memory::check_room;
+use crate::pages::{Manifest, Pages};
+use crate::plan::{Expect, Goal, Load, Request};
+use crate::state::State;
+
+/// A sequence of records that can be gone through again.
+pub trait Source {
+    /// Calls `f` with all records in order, in batches.
+    fn batches(&mut self, f: &mut dyn FnMut(&[Record<'_>]) -> Result<()>) -> Result<()>;
+
+    /// Calls `f` with the digests of all keys, in batches, in any order: a source that can hash on
+    /// several cores may do so.
+    fn digests(&mut self, hasher: &Hasher, f: &mut dyn FnMut(&[Digest])) -> Result<()> {
+        let mut digests = Vec::new();
+        self.batches(&mut |batch| {
+            digests.clear();
+            digests.extend(batch.iter().map(|record| hasher.digest(record.key)));
+            f(&digests);
+            Ok(())
+        })
+    }
+}
+
+impl Source for &[Record<'_>] {
+    fn batches(&mut self, f: &mut dyn FnMut(&[Record<'_>]) -> Result<()>) -> Result<()> {
+        self.chunks(4096).try_for_each(f)
+    }
+}
+
+/// What a build reads.
+pub struct Inputs<'a> {
+    /// The members.
+    pub records: &'a mut dyn Source,
+    /// Known non-members, for variants that use them.
+    pub negatives: Option<&'a mut dyn Source>,
+}
+
+/// A type that has an entry in the list.
+pub trait Listed {
+    /// Its entry.
+    fn entry() -> &'static Variant;
+}
+
+/// How a variant's type is planned and predicted.
+pub trait Plan: Filter + Listed + State + Sized {
+    /// The numbers that `plan` settles.
+    type Shape;
+
+    /// The hash it is mostly built with.
+    const HASH: HashId = HashId::Xxh3_128;
+
+    /// The hash a filter of this shape is built with unless the caller names one. From the shape alone, so
+    /// that equal shapes merge.
+    fn hash(_shape: &Self::Shape) -> HashId {
+        Self::HASH
+    }
+
+    /// From a goal to a shape.
+    fn plan(request: &Request<'_>) -> Result<Self::Shape>;
+
+    /// What the formulas say of that shape under a load; `None` where no formula exists.
+    fn expect(shape: &Self::Shape, load: &Load) -> Option<Expect>;
+}
+
+/// A type whose filters start empty and take one record after the other.
+pub trait Stream: Plan {
+    /// The empty filter of a shape.
+    fn empty(shape: &Self::Shape, head: Head) -> Result<Self>;
+}
+
+/// A type whose filters can be built from records: those that take them one by one, and those that need them
+/// all at once.
+pub trait Create: Plan {
+    /// Builds the filter of a shape.
+    fn create(shape: &Self::Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self>;
+}
+
+impl<T: Stream> Create for T {
+    fn create(shape: &Self::Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        stream(Self::empty(shape, head)?, inputs)
+    }
+}
+
+/// Inserts every record into a filter.
+fn stream<F: Filter>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
+    let hasher = filter.head().hasher.clone();
+    if let Some(bulk) = filter.as_bulk_mut() {
+        inputs.records.digests(&hasher, &mut |digests| bulk.insert_digests(digests))?;
+        return Ok(filter);
+    }
+    let Some(insert) = filter.as_insert() else {
+        return Err(Error::unsupported("this form takes no keys one by one"));
+    };
+    let mut line = 0;
+    inputs.records.batches(&mut |batch| {
+        insert.insert_all(batch).map_err(|(i, e)| e.context(format!("record {}", line + i + 1)))?;
+        line += batch.len();
+        Ok(())
+    })?;
+    Ok(filter)
+}
+
+/// The digests of all records, in order: what a collected build holds instead of the keys.
+pub(crate) fn digests(hasher: &Hasher, records: &mut dyn Source) -> Result<Vec<Digest>> {
+    let mut out = Vec::new();
+    records.batches(&mut |batch| {
+        out.extend(batch.iter().map(|record| hasher.digest(record.key)));
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+/// The shape a goal leads to, and the head of an empty filter of that shape.
+fn planned<T: Plan>(request: &Request<'_>) -> Result<(T::Shape, Head)> {
+    let shape = T::plan(request)?;
+    if let Some(expect) = T::expect(&shape, &Load::default()) {
+        check_room(expect.bits)?;
+    }
+    let head = request.head(T::hash(&shape), |load| T::expect(&shape, load));
+    Ok((shape, head))
+}
+
+/// The shape and the empty head that a goal leads to.
+pub(crate) fn settle<T: Plan>(goal: &Goal) -> Result<(T::Shape, Head)> {
+    planned::<T>(&Request::new(&T::entry().facts, goal)?)
+}
+
+/// The empty filter that a goal leads to.
+pub(crate) fn empty<T: Stream>(goal: &Goal) -> Result<T> {
+    let (shape, head) = settle::<T>(goal)?;
+    T::empty(&shape, head)
+}
+
+/// The functions behind a list entry, made from its type.
+#[derive(Debug)]
+pub struct Ops {
+    pub(crate) build: fn(&Request<'_>, &mut Inputs<'_>) -> Result<Box<dyn Filter>>,
+    pub(crate) expect: fn(&Request<'_>, &Load) -> Result<Option<Expect>>,
+    pub(crate) load: Loader,
+    /// How it is kept as a folder of pages, where it can be.
+    pub(crate) pages: Option<PageOps>,
+}
+
+/// A filter as a page store, and back.
+#[derive(Debug)]
+pub struct PageOps {
+    pub(crate) save: fn(&dyn Filter, &Path) -> Result<()>,
+    pub(crate) open: fn(&Pages, &Manifest, Head) -> Result<Box<dyn Filter>>,
+}
+
+impl Ops {
+    /// The functions of `T`.
+    pub const fn of<T: Create>() -> Option<Self> {
+        Some(Self::with_pages::<T>(None))
+    }
+
+    /// The functions of `T`, which may be kept as a folder of pages.
+    pub(crate) const fn with_pages<T: Create>(pages: Option<PageOps>) -> Self {
+        Self {
+            build: |request, inputs| {
+                let (shape, head) = planned::<T>(request)?;
+                Ok(Box::new(T::create(&shape, head, inputs)?))
+            },
+            expect: |request, load| Ok(T::expect(&T::plan(request)?, load)),
+            load: |src| Ok(Box::new(T::load("filter", src)?)),
+            pages,
+        }
+    }
+}
