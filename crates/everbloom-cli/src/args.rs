@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
 use everbloom::membership::ancestors::Hierarchy;
+use everbloom_records::KeyType;
 
 use crate::examples;
 use crate::quantity;
@@ -212,7 +213,7 @@ pub struct Keyed {
 #[derive(clap::Args, Clone)]
 pub struct Text {
     /// What a key is: its bytes, or a decimal integer.
-    #[arg(long, value_name = "TYPE", default_value = "bytes")]
+    #[arg(long, value_name = "TYPE", default_value = "bytes", value_parser = key_type())]
     pub key_type: KeyType,
     /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
     #[arg(short = '0', long = "null")]
@@ -223,14 +224,6 @@ pub struct Text {
     /// What separates columns, one byte. Default: TAB.
     #[arg(short = 'd', long, value_name = "DELIM", value_parser = OsStringValueParser::new().try_map(delimiter), requires = "field")]
     pub delimiter: Option<u8>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum KeyType {
-    /// The bytes of the line.
-    Bytes,
-    /// A decimal integer below 2^64, as 8 little-endian bytes.
-    U64,
 }
 
 #[derive(clap::Args)]
@@ -424,7 +417,7 @@ pub struct Join {
     pub right: PathBuf,
     /// The column that must agree, counted from 1; LEFT,RIGHT where they differ.
     #[arg(short = 'f', long, value_name = "COLUMN", default_value = "1", value_parser = columns)]
-    pub field: (usize, usize),
+    pub field: (u32, u32),
     /// What separates columns, one byte. Default: TAB.
     #[arg(short = 'd', long, value_name = "DELIM", value_parser = OsStringValueParser::new().try_map(delimiter))]
     pub delimiter: Option<u8>,
@@ -445,7 +438,7 @@ pub struct Explain {
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// What a key is: its bytes, or a decimal integer.
-    #[arg(long, value_name = "TYPE", default_value = "bytes")]
+    #[arg(long, value_name = "TYPE", default_value = "bytes", value_parser = key_type())]
     pub key_type: KeyType,
     #[command(flatten)]
     pub machine: Machine,
@@ -538,6 +531,14 @@ fn hierarchy(text: &str) -> Result<Hierarchy, String> {
     }
 }
 
+fn key_type() -> impl TypedValueParser<Value = KeyType> {
+    let value = |key: KeyType| PossibleValue::new(key.name()).help(key.meaning());
+    PossibleValuesParser::new(KeyType::ALL.map(value)).try_map(|name| {
+        let found = KeyType::ALL.into_iter().find(|key| key.name() == name);
+        found.ok_or_else(|| format!("{name:?} is no type of key"))
+    })
+}
+
 /// A byte of any value: columns need not be text.
 fn delimiter(text: OsString) -> Result<u8, String> {
     match text.as_encoded_bytes() {
@@ -547,9 +548,9 @@ fn delimiter(text: OsString) -> Result<u8, String> {
     }
 }
 
-fn columns(text: &str) -> Result<(usize, usize), String> {
+fn columns(text: &str) -> Result<(u32, u32), String> {
     let column = |t: &str| {
-        let number = t.parse::<usize>().ok().filter(|n| *n > 0);
+        let number = t.parse::<u32>().ok().filter(|n| *n > 0);
         number.ok_or_else(|| format!("{t:?} is not a column; they are counted from 1"))
     };
     match text.split_once(',') {
