@@ -5,13 +5,13 @@ use std::io::Write as _;
 use everbloom::error::{Error, Kind};
 use everbloom::filter::Filter;
 use everbloom_records::KeyType;
+use everbloom_report::json::bytes;
 use serde_json::json;
 
 use super::opened;
 use crate::args::Ask;
 use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::report::json::bytes;
 use crate::{Outcome, Result};
 
 /// What is printed behind a key; nothing for a key that has none.

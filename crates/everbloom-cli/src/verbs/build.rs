@@ -10,12 +10,12 @@ use everbloom::membership::ancestors::Nodes;
 use everbloom::plan::Goal;
 use everbloom::structure::{Inputs, Source};
 use everbloom::variant::{self, Variant};
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::catalog;
 use crate::args::{self, Build};
 use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
-use crate::quantity::{bytes_text, integer_text, rate_text};
 use crate::report::json;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};

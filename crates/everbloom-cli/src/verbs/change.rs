@@ -5,14 +5,14 @@ use std::path::Path;
 use everbloom::codec::{self, Opener};
 use everbloom::error::{Error, Kind};
 use everbloom::filter::{Filter, Record, Value};
+use everbloom_report::json::bytes;
+use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
 use super::opened;
 use crate::args::{Age, Change};
 use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
-use crate::quantity::{integer_text, rate_text};
-use crate::report::json::bytes;
 use crate::talk::{say, tell};
 use crate::{Outcome, Result};
 

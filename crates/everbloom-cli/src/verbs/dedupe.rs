@@ -11,13 +11,13 @@ use everbloom::decaying::Stable;
 use everbloom::filter::{Filter, Seen};
 use everbloom::growing::Scalable;
 use everbloom::hash::{Digest, Hasher};
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
 use crate::args::Dedupe;
 use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::quantity::{bytes_text, integer_text};
-use crate::report::json::bytes;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 

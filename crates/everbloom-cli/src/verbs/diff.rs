@@ -16,13 +16,13 @@ use everbloom::reconciling::Invertible;
 use everbloom::reconciling::invertible::MARGIN;
 use everbloom::theory::peeling::cells_for;
 use everbloom_records::Grammar;
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
 use crate::args::Diff;
 use crate::input::{self, Passes};
 use crate::output::{print_bytes, print_json};
-use crate::quantity::{bytes_text, integer_text};
-use crate::report::json::bytes;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 

@@ -2,12 +2,13 @@
 
 use everbloom::filter::{Answer, Filter, Record, Touched, Verdict};
 use everbloom::hash::Digest;
+use everbloom_report::json::bytes;
+use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value, json};
 
 use super::opened;
 use crate::args::Explain;
 use crate::output::{print, print_json};
-use crate::quantity::{integer_text, rate_text};
 use crate::report::json;
 use crate::{Outcome, Result, Stop};
 
@@ -36,7 +37,7 @@ fn object(
 ) -> Value {
     let cell = |c: &Touched| json!({ "index": c.index, "value": c.value, "agrees": c.agrees });
     json!({
-        "key": json::bytes(key),
+        "key": bytes(key),
         "hash": filter.head().hasher.id().name(),
         "digest": format!("{:016x}{:016x}", digest.h1, digest.h2),
         "cells": cells.iter().map(cell).collect::<Vec<_>>(),

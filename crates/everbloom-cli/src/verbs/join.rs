@@ -8,13 +8,13 @@ use std::path::Path;
 use everbloom::codec;
 use everbloom::membership::BlockedBloom;
 use everbloom_records::{Field, Grammar};
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
 use crate::args::Join;
 use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::quantity::{bytes_text, integer_text};
-use crate::report::json::bytes;
 use crate::talk::say;
 use crate::{Outcome, Result};
 
