@@ -1,5 +1,5 @@
 //! One harness over every variant of the list: nanoseconds per record to build, to find a member, and to
-//! deny a stranger.
+//! deny a non-member.
 //!
 //! `cargo run --release -p everbloom-bench [ITEMS]`. Rounds of all variants are interleaved and medians
 //! shown, so that a noisy machine disturbs all of them alike; believe ratios, not nanoseconds. Calls go
@@ -14,6 +14,7 @@ use everbloom::filter::Record;
 use everbloom::plan::Goal;
 use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::{EntryKind, Form, Variant};
+use everbloom_report::{Table, Times};
 
 const ROUNDS: usize = 5;
 
@@ -22,10 +23,8 @@ struct Case {
     form: &'static Form,
     goal: Goal,
     members: Sample,
-    strangers: Sample,
-    build: Vec<f64>,
-    hit: Vec<f64>,
-    miss: Vec<f64>,
+    others: Sample,
+    times: Times,
 }
 
 fn main() -> Result<()> {
@@ -38,18 +37,12 @@ fn main() -> Result<()> {
     for _ in 0..ROUNDS {
         cases.iter_mut().try_for_each(round)?;
     }
-    println!("{items} items at 1 %, medians of {ROUNDS} interleaved rounds, ns per record");
-    println!("{:<22} {:<20} {:>8} {:>8} {:>8}", "variant", "form", "build", "hit", "miss");
-    for case in &mut cases {
-        println!(
-            "{:<22} {:<20} {:>8.1} {:>8.1} {:>8.1}",
-            case.variant.slug,
-            case.form.name,
-            median(&mut case.build),
-            median(&mut case.hit),
-            median(&mut case.miss),
-        );
-    }
+    println!("{items} items at 1 %, medians of {ROUNDS} interleaved rounds, per record");
+    let rows = cases.iter().map(|case| {
+        let names = [case.variant.slug, case.form.name].map(str::to_owned);
+        names.into_iter().chain(case.times.cells())
+    });
+    print!("{}", Table::new(2, ["variant", "form", "build", "hit", "miss"]).rows(rows).terminal());
     Ok(())
 }
 
@@ -59,10 +52,8 @@ fn case(variant: &'static Variant, form: &'static Form, items: u64) -> Case {
         form,
         goal: Goal::new(items, 0.01).set("form", form.name),
         members: Sample::new(&variant.input, Style::Random, 0..items),
-        strangers: Sample::new(&variant.input, Style::Random, items..2 * items),
-        build: Vec::new(),
-        hit: Vec::new(),
-        miss: Vec::new(),
+        others: Sample::new(&variant.input, Style::Random, items..2 * items),
+        times: Times::default(),
     }
 }
 
@@ -71,7 +62,7 @@ fn round(case: &mut Case) -> Result<()> {
     let per_record = |start: Instant| start.elapsed().as_nanos() as f64 / members.len() as f64;
     let start = Instant::now();
     let filter = sample::build(case.variant, &case.goal, &members)?;
-    case.build.push(per_record(start));
+    case.times.build.push(per_record(start));
     let ask = |records: &[Record<'_>]| {
         let start = Instant::now();
         records.iter().for_each(|record| {
@@ -79,12 +70,7 @@ fn round(case: &mut Case) -> Result<()> {
         });
         per_record(start)
     };
-    case.hit.push(ask(&members));
-    case.miss.push(ask(&case.strangers.records()));
+    case.times.hit.push(ask(&members));
+    case.times.miss.push(ask(&case.others.records()));
     Ok(())
-}
-
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_unstable_by(f64::total_cmp);
-    times[times.len() / 2]
 }

@@ -1,14 +1,14 @@
 //! The `everbloom` command: what was typed ([`args`]) → the work ([`verbs`], reading through
-//! [`records`]) → what is shown ([`report`]).
+//! [`input`]) → what is shown ([`report`]).
 #![deny(unsafe_code)]
 
 mod args;
 mod examples;
+mod input;
 mod measure;
 mod output;
 mod progress;
 mod quantity;
-mod records;
 mod report;
 mod talk;
 mod verbs;
@@ -37,7 +37,14 @@ type Result<T> = std::result::Result<T, Stop>;
 
 impl From<everbloom::error::Error> for Stop {
     fn from(e: everbloom::error::Error) -> Self {
-        Stop::Error(e.to_string())
+        let remedy = everbloom_records::Error::behind(&e).map_or("", input::remedy);
+        Stop::Error(format!("{e}{remedy}"))
+    }
+}
+
+impl From<everbloom_records::Error> for Stop {
+    fn from(e: everbloom_records::Error) -> Self {
+        Stop::Error(format!("{e}{}", input::remedy(&e)))
     }
 }
 

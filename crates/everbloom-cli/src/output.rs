@@ -61,15 +61,20 @@ impl Output {
     }
 
     /// Ends the records: `done` is how the reading ended, `summary` what is said of all of them.
-    pub fn end(mut self, done: everbloom::error::Result<()>, summary: Option<Value>) -> Result<()> {
-        let done = done.and_then(|()| match summary {
-            Some(summary) => self.json(&json!({ "summary": summary })),
-            None => Ok(()),
+    pub fn end<E: Into<Stop>>(
+        mut self,
+        done: std::result::Result<(), E>,
+        summary: Option<Value>,
+    ) -> Result<()> {
+        let done = done.map_err(Into::into).and_then(|()| {
+            if let Some(summary) = summary {
+                self.json(&json!({ "summary": summary }))?;
+            }
+            Ok(self.write(Write::flush)?)
         });
-        let done = done.and_then(|()| self.write(Write::flush));
         match self.broken {
             Some(e) => Err(output_error(e)),
-            None => Ok(done?),
+            None => done,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Read};
 use std::time::{Duration, Instant};
 
+use everbloom_records::Input;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::talk;
@@ -11,7 +12,7 @@ use crate::talk;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// An input with a bar that shows how much of it was read, how fast, and how long the rest will take.
-pub struct Watched<R> {
+struct Watched<R> {
     input: R,
     length: Option<u64>,
     read: u64,
@@ -20,8 +21,13 @@ pub struct Watched<R> {
     wanted: bool,
 }
 
+/// The input with a bar, for whoever reads records.
+pub fn watch(input: Input<'_>, length: Option<u64>) -> Input<'_> {
+    Box::new(Watched::new(input, length))
+}
+
 impl<R> Watched<R> {
-    pub fn new(input: R, length: Option<u64>) -> Self {
+    fn new(input: R, length: Option<u64>) -> Self {
         // A bar would run through lines printed on the same terminal.
         let wanted = !talk::quiet() && io::stderr().is_terminal() && !io::stdout().is_terminal();
         Self { input, length, read: 0, since: Instant::now(), bar: None, wanted }

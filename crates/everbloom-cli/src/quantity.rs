@@ -1,4 +1,4 @@
-//! Numbers as people write them: `10M`, `1%`, `1/1000`, `100MB`, and back.
+//! Numbers as people write them: `10M`, `1%`, `1/1000`, `100MB`.
 
 /// A count: `10M`, `1.5G`, `2e6`, `1_000`.
 pub fn count(text: &str) -> Result<u64, String> {
@@ -64,66 +64,9 @@ fn whole(value: f64) -> Option<u64> {
     ((value - rounded).abs() < 1e-6 && rounded < u64::MAX as f64).then_some(rounded as u64)
 }
 
-/// Bytes for people: `1.2 MB`.
-pub fn bytes_text(bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < units.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{bytes} B")
-    } else {
-        format!("{} {}", three_digits(value), units[unit])
-    }
-}
-
-/// A rate for people: `1.00 %`, `3.2e-7`.
-pub fn rate_text(rate: f64) -> String {
-    match rate {
-        0.0 => "0".to_owned(),
-        r if r >= 1e-5 => format!("{} %", three_digits(r * 100.0)),
-        r => format!("{r:.2e}"),
-    }
-}
-
-/// A whole number with its thousands apart: `9 585 060`.
-pub fn integer_text(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push('\u{2009}');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-fn three_digits(value: f64) -> String {
-    match value {
-        v if v >= 99.95 => format!("{v:.0}"),
-        v if v >= 9.995 => format!("{v:.1}"),
-        v if v >= 0.9995 => format!("{v:.2}"),
-        v => format!("{v:.3}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_have_three_digits_also_where_rounding_adds_one() {
-        assert_eq!(rate_text(0.009_999), "1.00 %");
-        assert_eq!(rate_text(0.099_99), "10.0 %");
-        assert_eq!(rate_text(0.000_994), "0.099 %");
-        assert_eq!(bytes_text(999_999), "1.00 MB");
-        assert_eq!(bytes_text(999), "999 B");
-        assert_eq!(integer_text(1_234_567), "1\u{2009}234\u{2009}567");
-    }
 
     #[test]
     fn counts_sizes_and_rates_read_as_people_write_them() {

@@ -209,6 +209,28 @@ fn join_is_exact() {
     assert!(bad.err.contains("no column 5"), "{}", bad.err);
 }
 
+/// Whether keys are hashed on all cores, read one by one or handed to a build: the input, the line and the
+/// options to try are named.
+#[test]
+fn a_missing_column_is_named_with_the_options_to_try() {
+    let place = Place::new();
+    place.file("table", "a,b\nc\n");
+    place.ok("build table -o f.evb", "");
+    for line in [
+        "build table -o g.evb -n 10 -f 2 -d ,",
+        "build table -o g.evb --kind golomb -n 10 -f 2 -d ,",
+        "build table -o g.evb --ancestors / -f 2 -d ,",
+        "check f.evb table -f 2 -d ,",
+        "check f.evb table -f 2 -d , --answers",
+        "join table table -f 2 -d ,",
+    ] {
+        let bad = place.run(line, "");
+        assert_eq!(bad.code, 2, "{line}");
+        let told = "table: line 2: there is no column 2: name another with -f or -d";
+        assert!(bad.err.contains(told), "{line}: {}", bad.err);
+    }
+}
+
 #[test]
 fn plans_rank_what_fits() {
     let place = Place::new();

@@ -5,6 +5,7 @@
 //! experiments together, one wrong alarm is expected in a thousand runs of everything.
 
 use everbloom::theory::tail;
+use everbloom_report::Bound;
 
 /// The chance that one true prediction is called wrong.
 pub const ALPHA: f64 = 1e-6;
@@ -12,75 +13,23 @@ pub const ALPHA: f64 = 1e-6;
 /// How many standard deviations of a normal variable leave [`ALPHA`] outside on both sides together.
 const SIGMAS: f64 = 4.892;
 
-/// An interval, open to one side where nothing is claimed about that side.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
-    /// The least value that agrees.
-    pub low: Option<f64>,
-    /// The greatest value that agrees.
-    pub high: Option<f64>,
+/// For a share counted in `trials` independent trials of probability `p`: the exact binomial bound.
+pub fn share(p: f64, trials: u64) -> Bound {
+    let (low, high) = tail::binomial_bounds(trials, p, ALPHA);
+    Bound::between(low as f64 / trials as f64, high as f64 / trials as f64)
 }
 
-impl Bound {
-    /// For a share counted in `trials` independent trials of probability `p`: the exact binomial bound.
-    pub fn share(p: f64, trials: u64) -> Self {
-        let (low, high) = tail::binomial_bounds(trials, p, ALPHA);
-        Self::between(low as f64 / trials as f64, high as f64 / trials as f64)
-    }
+/// For the mean of `runs` values, each with the standard deviation `sd`.
+pub fn mean(predicted: f64, sd: f64, runs: u64) -> Bound {
+    let slack = SIGMAS * sd / (runs as f64).sqrt();
+    Bound::between(predicted - slack, predicted + slack)
+}
 
-    /// For the mean of `runs` values, each with the standard deviation `sd`.
-    pub fn mean(predicted: f64, sd: f64, runs: u64) -> Self {
-        let slack = SIGMAS * sd / (runs as f64).sqrt();
-        Self::between(predicted - slack, predicted + slack)
-    }
-
-    /// For a rate measured with `trials` queries of each of `runs` filters whose true rates differ by
-    /// `sd` from filter to filter (their fills differ): queries' and filters' variance together.
-    pub fn rate(p: f64, sd: f64, runs: u64, trials: u64) -> Self {
-        let variance = p * (1.0 - p) / trials as f64 + sd * sd;
-        Self::mean(p, variance.sqrt(), runs)
-    }
-
-    /// For a formula that is itself an approximation, good to this share of the value.
-    pub fn within(predicted: f64, share: f64) -> Self {
-        let slack = predicted.abs() * share;
-        Self::between(predicted - slack, predicted + slack)
-    }
-
-    /// For equality, up to the rounding of printed digits or of floating point.
-    pub fn exactly(predicted: f64, rounding: f64) -> Self {
-        Self::between(predicted - rounding, predicted + rounding)
-    }
-
-    /// Both ends.
-    pub fn between(low: f64, high: f64) -> Self {
-        Self { low: Some(low), high: Some(high) }
-    }
-
-    /// No less than this.
-    pub fn at_least(low: f64) -> Self {
-        Self { low: Some(low), high: None }
-    }
-
-    /// No more than this.
-    pub fn at_most(high: f64) -> Self {
-        Self { low: None, high: Some(high) }
-    }
-
-    /// The same bound with this share of the prediction added on both sides: for approximate formulas
-    /// that are measured.
-    #[must_use]
-    pub fn widened(self, predicted: f64, share: f64) -> Self {
-        let slack = predicted.abs() * share;
-        Self { low: self.low.map(|l| l - slack), high: self.high.map(|h| h + slack) }
-    }
-
-    /// Whether the value agrees.
-    pub fn admits(&self, value: f64) -> bool {
-        !value.is_nan()
-            && self.low.is_none_or(|low| value >= low)
-            && self.high.is_none_or(|high| value <= high)
-    }
+/// For a rate measured with `trials` queries of each of `runs` filters whose true rates differ by
+/// `sd` from filter to filter (their fills differ): queries' and filters' variance together.
+pub fn rate(p: f64, sd: f64, runs: u64, trials: u64) -> Bound {
+    let variance = p * (1.0 - p) / trials as f64 + sd * sd;
+    mean(p, variance.sqrt(), runs)
 }
 
 /// Mean and standard deviation of a sample.
@@ -97,22 +46,15 @@ mod tests {
 
     #[test]
     fn a_share_of_a_half_in_many_trials() {
-        let bound = Bound::share(0.5, 1_000_000);
+        let bound = share(0.5, 1_000_000);
         assert!(bound.admits(0.5) && bound.admits(0.5023) && bound.admits(0.4977));
         assert!(!bound.admits(0.5027) && !bound.admits(0.4973));
     }
 
     #[test]
-    fn open_sides_and_not_a_number() {
-        assert!(Bound::at_most(1.0).admits(-1e300) && !Bound::at_most(1.0).admits(1.1));
-        assert!(Bound::at_least(1.0).admits(1e300) && !Bound::at_least(1.0).admits(0.9));
-        assert!(!Bound::at_most(1.0).admits(f64::NAN));
-    }
-
-    #[test]
     fn rates_of_filters_that_differ_are_less_certain() {
-        let alike = Bound::rate(0.01, 0.0, 10, 10_000);
-        let differing = Bound::rate(0.01, 0.001, 10, 10_000);
+        let alike = rate(0.01, 0.0, 10, 10_000);
+        let differing = rate(0.01, 0.001, 10, 10_000);
         assert!(differing.high > alike.high && differing.low < alike.low);
         assert_eq!(mean_and_sd(&[1.0, 2.0, 3.0]), (2.0, 1.0));
     }

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use everbloom::error::Result;
 use everbloom::hash::mix64;
+use everbloom_report::Report;
 use serde::{Deserialize, Serialize};
-
-use crate::report::Report;
 
 /// One figure, table or claim of a source, and the code that tries it.
 pub struct Experiment {

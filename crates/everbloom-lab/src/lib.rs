@@ -9,13 +9,13 @@
 mod apparatus;
 pub mod bound;
 pub mod experiments;
+mod finding;
 mod lab;
-mod report;
 
-pub use bound::Bound;
-pub use experiments::EXPERIMENTS;
-pub use lab::{Effort, Experiment, Lab};
-pub use report::{
-    Axis, Cell, Chart, Curve, Erratum, Flag, Matrix, Panel, Point, Report, Row, Rows, Scale,
+pub use everbloom_report::{
+    Axis, Bound, Cell, Chart, Curve, Erratum, Flag, Matrix, Panel, Point, Report, Row, Rows, Scale,
     Series, Verdict,
 };
+pub use experiments::EXPERIMENTS;
+pub use finding::{Finding, SOURCES};
+pub use lab::{Effort, Experiment, Lab};

@@ -1,12 +1,11 @@
 //! JSON, as docs/JSON.md describes it: seeds as hex strings, keys that are not UTF-8 as `{"b64": …}`,
 //! missing numbers as null.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use everbloom::codec::{MAJOR, MINOR};
 use everbloom::compact::times_bound;
 use everbloom::filter::{Answer, Detail, FactValue, Filter, Verdict};
 use everbloom::variant::{FalseNegatives, Form, Param, Range, Setting, Variant};
+use everbloom_report::json::bytes;
 use serde_json::{Map, Value, json};
 
 /// The list entry.
@@ -137,13 +136,5 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Absent => "absent",
         Verdict::Present => "present",
         Verdict::Undecided => "undecided",
-    }
-}
-
-/// Bytes as text, or in base 64 where they are not UTF-8.
-pub fn bytes(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text.into(),
-        Err(_) => json!({ "b64": STANDARD.encode(bytes) }),
     }
 }

@@ -1,8 +1,4 @@
-//! What is shown: machines' JSON, people's tables, pictures.
+//! What is shown of filters: JSON for programs, and the page of the list.
 
-pub mod evidence;
+pub mod catalog;
 pub mod json;
-pub mod markdown;
-pub mod picture;
-pub mod svg;
-pub mod table;

@@ -4,13 +4,14 @@ use std::io::Write as _;
 
 use everbloom::error::{Error, Kind};
 use everbloom::filter::Filter;
+use everbloom_records::KeyType;
+use everbloom_report::json::bytes;
 use serde_json::json;
 
 use super::opened;
-use crate::args::{Ask, KeyType};
+use crate::args::Ask;
+use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::records::{Grammar, Lines, Passes};
-use crate::report::json::bytes;
 use crate::{Outcome, Result};
 
 /// What is printed behind a key; nothing for a key that has none.
@@ -43,11 +44,11 @@ fn unable(filter: &dyn Filter, what: &str) -> Error {
 
 fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
-    let grammar = Grammar::of(filter.variant(), &args.keyed.text);
-    let mut lines = Lines::new(&args.keys, grammar, Passes::Once)?;
+    let grammar = input::grammar(&args.keyed.text).with_input(&filter.variant().input);
+    let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut out = Output::new();
     let mut some = false;
-    let done = lines.each(&mut |lines, records| {
+    let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
             let Some(value) = lookup(&mut *filter, record.key)? else { continue };
             some |= value != b"0";

@@ -9,34 +9,16 @@ use everbloom::filter::{Filter, Record};
 use everbloom::plan::Goal;
 use everbloom::sample::{self, Sample, Style};
 use everbloom::variant::Variant;
+use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::{Table, Times};
 use serde_json::json;
 
 use super::{build::find, opened};
 use crate::args::Bench;
 use crate::output::{print, print_json};
-use crate::quantity::{bytes_text, integer_text};
-use crate::report::table;
 use crate::{Outcome, Result, Stop};
 
 const ROUNDS: usize = 5;
-
-/// Nanoseconds per key, one entry a round.
-#[derive(Default)]
-struct Times {
-    build: Vec<f64>,
-    hit: Vec<f64>,
-    miss: Vec<f64>,
-}
-
-impl Times {
-    /// The medians of what was measured.
-    fn medians(&mut self) -> [Option<f64>; 3] {
-        [&mut self.build, &mut self.hit, &mut self.miss].map(|times| {
-            times.sort_unstable_by(f64::total_cmp);
-            times.get(times.len() / 2).copied()
-        })
-    }
-}
 
 pub fn run(args: &Bench) -> Result<Outcome> {
     if args.items == 0 {
@@ -88,11 +70,11 @@ fn bench_file(args: &Bench, path: &Path) -> Result<Outcome> {
 const MOST_ITEMS: u64 = 10_000_000;
 
 fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Outcome> {
-    let rows = rows.map(|(name, mut times, bytes)| (name, times.medians(), bytes));
     if args.machine.json {
         let mut report = serde_json::Map::new();
         report.insert("items".to_owned(), items.into());
-        for (name, [build, hit, miss], bytes) in rows {
+        for (name, times, bytes) in rows {
+            let [build, hit, miss] = times.medians();
             let object =
                 json!({ "build_ns": build, "hit_ns": hit, "miss_ns": miss, "bytes": bytes });
             report.insert(name.to_owned(), object);
@@ -100,17 +82,15 @@ fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Out
         print_json(&report.into())?;
         return Ok(Outcome::Some);
     }
-    let row = |(name, times, bytes): (&str, [Option<f64>; 3], u64)| {
-        let mut row = vec![name.replace('_', " ")];
-        row.extend(times.map(|t| t.map_or("–".to_owned(), |t| format!("{t:.1} ns"))));
-        row.push(bytes_text(bytes));
-        row
+    let row = |(name, times, bytes): (&str, Times, u64)| {
+        let (name, bytes) = (name.replace('_', " "), bytes_text(bytes));
+        [name].into_iter().chain(times.cells()).chain([bytes])
     };
     let header = ["", "insert", "hit", "miss", "memory"];
     print(&format!(
-        "{} keys, medians of {ROUNDS} interleaved rounds, per key\n{}\n",
+        "{} keys, medians of {ROUNDS} interleaved rounds, per key\n{}",
         integer_text(items),
-        table::table(1, &header, rows.map(row).into())
+        Table::new(1, header).rows(rows.map(row)).terminal()
     ))?;
     Ok(Outcome::Some)
 }

@@ -10,12 +10,12 @@ use everbloom::membership::ancestors::Nodes;
 use everbloom::plan::Goal;
 use everbloom::structure::{Inputs, Source};
 use everbloom::variant::{self, Variant};
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::catalog;
 use crate::args::{self, Build};
+use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
-use crate::quantity::{bytes_text, integer_text, rate_text};
-use crate::records::{Grammar, Lines, Passes, secret_key};
 use crate::report::json;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
@@ -29,11 +29,11 @@ pub fn run(args: &Build) -> Result<Outcome> {
     variant.check(&goal)?;
     writable(&args.output)?;
 
-    let grammar = Grammar::of(variant, &args.keyed.text);
+    let grammar = input::grammar(&args.keyed.text).with_input(&variant.input);
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
     let once = variant.build == variant::Build::Streaming && !count_first;
     let mut lines =
-        Lines::new(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
+        input::lines(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
     let mut nodes;
     let records: &mut dyn Source = match args.ancestors {
         Some(hierarchy) => {
@@ -46,7 +46,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
         goal.items = Some(count(records)?);
     }
     let mut negatives = match &args.negatives {
-        Some(path) => Some(Lines::new(path, grammar, Passes::Several)?),
+        Some(path) => Some(input::lines(path, grammar, Passes::Several)?),
         None => None,
     };
     let negatives = negatives.as_mut().map(|n| n as &mut dyn Source);

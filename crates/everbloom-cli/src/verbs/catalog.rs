@@ -2,10 +2,11 @@
 
 use everbloom::catalog::VARIANTS;
 use everbloom::variant::{FalseNegatives, ValueKind, Variant};
+use everbloom_report::Table;
 
 use crate::args::Catalog;
 use crate::output::{print, print_json};
-use crate::report::{json, markdown, table};
+use crate::report::{catalog, json};
 use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Catalog) -> Result<Outcome> {
@@ -16,9 +17,9 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
     } else if let Some(variant) = one {
         print(&describe(variant))?;
     } else if args.markdown {
-        print(&markdown::catalog()?)?;
+        print(&catalog::page()?)?;
     } else {
-        print(&(listing() + "\n"))?;
+        print(&listing())?;
     }
     Ok(Outcome::Some)
 }
@@ -48,7 +49,7 @@ fn describe(v: &Variant) -> String {
         ("numbers", v.meaning.to_owned()),
     ];
     for form in v.forms {
-        let abilities: Vec<_> = form.abilities.iter().map(|a| a.name()).collect();
+        let abilities = catalog::abilities(form).join(", ");
         let misses = match form.false_negatives {
             FalseNegatives::Never => "no member is missed".to_owned(),
             FalseNegatives::NeverWhile(condition) => {
@@ -56,38 +57,27 @@ fn describe(v: &Variant) -> String {
             }
             FalseNegatives::Possible(reason) => format!("members may be missed: {reason}"),
         };
-        rows.push(("form", format!("{}: {}; {misses}", form.name, abilities.join(", "))));
+        rows.push(("form", format!("{}: {abilities}; {misses}", form.name)));
     }
     for p in v.params {
-        let range = markdown::range(&p.range);
+        let range = catalog::range(&p.range);
         rows.push(("--set", format!("{}: {} ({range}; default {})", p.name, p.help, p.default)));
     }
     rows.iter().map(|(name, value)| format!("{name:>12}  {value}\n")).collect()
 }
 
 fn listing() -> String {
-    let mut rows = Vec::new();
+    let header = ["slug", "entry", "form", "name", "abilities", "false negatives"];
+    let mut table = Table::new(header.len(), header);
     for v in VARIANTS {
         if v.forms.is_empty() {
-            let row = [v.slug, v.entry, v.kind.name(), v.name, "", ""];
-            rows.push(row.map(str::to_owned).to_vec());
+            table = table.row([v.slug, v.entry, v.kind.name(), v.name, "", ""]);
         }
         for form in v.forms {
-            let abilities: Vec<_> = form.abilities.iter().map(|a| a.name()).collect();
-            let negatives = match form.false_negatives {
-                FalseNegatives::Never => "never",
-                FalseNegatives::NeverWhile(_) => "conditional",
-                FalseNegatives::Possible(_) => "yes",
-            };
-            rows.push(vec![
-                v.slug.to_owned(),
-                v.entry.to_owned(),
-                form.name.to_owned(),
-                v.name.to_owned(),
-                abilities.join(" "),
-                negatives.to_owned(),
-            ]);
+            let abilities = catalog::abilities(form).join(" ");
+            let negatives = catalog::negatives(form);
+            table = table.row([v.slug, v.entry, form.name, v.name, &abilities, negatives]);
         }
     }
-    table::table(6, &["slug", "entry", "form", "name", "abilities", "false negatives"], rows)
+    table.terminal()
 }

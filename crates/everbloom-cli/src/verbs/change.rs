@@ -5,14 +5,14 @@ use std::path::Path;
 use everbloom::codec::{self, Opener};
 use everbloom::error::{Error, Kind};
 use everbloom::filter::{Filter, Record, Value};
+use everbloom_report::json::bytes;
+use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
 use super::opened;
 use crate::args::{Age, Change};
+use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
-use crate::quantity::{integer_text, rate_text};
-use crate::records::{Grammar, Lines, Passes, secret_key};
-use crate::report::json::bytes;
 use crate::talk::{say, tell};
 use crate::{Outcome, Result};
 
@@ -61,10 +61,10 @@ struct Tally {
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
 fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
-    let grammar = Grammar::of(filter.variant(), &args.keyed.text);
-    let mut lines = Lines::new(&args.keys, grammar, Passes::Once)?;
+    let grammar = input::grammar(&args.keyed.text).with_input(&filter.variant().input);
+    let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut tally = Tally::default();
-    lines.each(&mut |lines, records| {
+    lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
             match step(&mut *filter, *record) {
                 Ok(()) => tally.accepted += 1,

@@ -4,29 +4,30 @@ use std::io::{self, Write};
 
 use everbloom::codec::{Access, Opener};
 use everbloom::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
-use everbloom::hash::{Digest, Hasher};
+use everbloom::hash::Hasher;
 use everbloom::membership::Paradox;
+use everbloom_records::{Hashed, KeyType, Lines, Order};
 
-use crate::args::{Check, KeyType};
+use crate::args::Check;
+use crate::input::{self, Passes, secret_key};
 use crate::output::{Output, output_error};
-use crate::records::{Grammar, Lines, Order, Passes, Pool, each_key, secret_key};
 use crate::report::json;
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result};
 
 pub fn run(args: &Check) -> Result<Outcome> {
     let opener = Opener::new().key(secret_key(&args.keyed.key_file)?).access(Access::Map);
     let filter = opener.open(&args.filter)?;
-    let grammar = Grammar::of(filter.variant(), &args.keyed.text);
-    let mut lines = Lines::new(&args.queries, grammar, Passes::Once)?;
+    let grammar = input::grammar(&args.keyed.text).with_input(&filter.variant().input);
+    let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
     let plain =
         !args.answers && !args.machine.json && args.prior.is_none() && args.ancestors.is_none();
     if let Some(bulk) = filter.as_bulk().filter(|_| plain) {
-        return print_members(&filter.head().hasher, bulk, grammar, &mut lines);
+        return print_members(&filter.head().hasher, bulk, &mut lines);
     }
     let mut out = Output::new();
     let mut some = false;
     let paradox = args.prior.map(|_| Paradox::of(&*filter, args.cost)).transpose()?;
-    let done = lines.each(&mut |lines, records| {
+    let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
             let answer = ask(&*filter, args, paradox.as_ref(), *record)?;
             let member = answer.verdict != Verdict::Absent;
@@ -48,77 +49,34 @@ pub fn run(args: &Check) -> Result<Outcome> {
     Ok(if some { Outcome::Some } else { Outcome::None })
 }
 
-/// What a block of queries needs while it is worked on.
+/// What was found in a block of queries.
 #[derive(Default)]
-struct Scratch {
-    digests: Vec<Digest>,
-    /// Where the lines end, behind what ends them.
-    ends: Vec<usize>,
-    found: Vec<bool>,
+struct Found {
+    flags: Vec<bool>,
+    /// The lines that may be members, with their ends.
+    lines: Vec<u8>,
 }
 
 /// The lines that may be members, found on all cores and printed in their order.
 fn print_members(
     hasher: &Hasher,
     filter: &(dyn Bulk + Sync),
-    grammar: Grammar,
-    lines: &mut Lines,
+    queries: &mut Lines,
 ) -> Result<Outcome> {
-    let (scratch, outputs) = (Pool::<Scratch>::default(), Pool::<Vec<u8>>::default());
-    let find = |text: &[u8], before| {
-        let Scratch { mut digests, mut ends, mut found } = scratch.take();
-        digests.clear();
-        ends.clear();
-        let mut end = 0;
-        each_key(text, grammar, before, |line, key| {
-            digests.push(hasher.digest(key));
-            end += line.len() + 1;
-            ends.push(end);
-        })?;
-        found.resize(digests.len(), false);
-        filter.contains_digests(&digests, &mut found);
-        let mut members = outputs.take();
-        members.clear();
-        copy_members(text, grammar.end, &ends, &found, &mut members);
-        scratch.give(Scratch { digests, ends, found });
-        Ok(members)
+    let find = |queries: &mut Hashed<'_>, found: &mut Found| {
+        found.flags.resize(queries.digests().len(), false);
+        filter.contains_digests(queries.digests(), &mut found.flags);
+        found.lines.clear();
+        queries.copy_lines(&found.flags, &mut found.lines);
     };
     let mut out = io::stdout().lock();
     let mut some = false;
-    lines.each_block(Order::Kept, find, |members: Vec<u8>| {
-        some |= !members.is_empty();
-        out.write_all(&members).map_err(output_error)?;
-        outputs.give(members);
-        Ok::<_, Stop>(())
+    queries.each_hashed(hasher, Order::Kept, find, |found: &mut Found| {
+        some |= !found.lines.is_empty();
+        out.write_all(&found.lines).map_err(output_error)
     })?;
     out.flush().map_err(output_error)?;
     Ok(if some { Outcome::Some } else { Outcome::None })
-}
-
-/// Copies the lines that were found with their ends. Lines that follow each other are copied at once.
-fn copy_members(text: &[u8], end: u8, ends: &[usize], found: &[bool], out: &mut Vec<u8>) {
-    let mut copy = |from: usize, to: usize| {
-        out.extend_from_slice(&text[from..to.min(text.len())]);
-        // The last line of an input may lack its end.
-        if to > text.len() {
-            out.push(end);
-        }
-    };
-    let (mut run, mut start) = (None, 0);
-    for (&end, &found) in ends.iter().zip(found) {
-        match (found, run) {
-            (true, None) => run = Some(start),
-            (false, Some(from)) => {
-                copy(from, start);
-                run = None;
-            }
-            _ => {}
-        }
-        start = end;
-    }
-    if let Some(from) = run {
-        copy(from, start);
-    }
 }
 
 /// Asks the filter, wearing the policies that were asked for.

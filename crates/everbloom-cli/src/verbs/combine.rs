@@ -5,6 +5,8 @@ use std::path::Path;
 use everbloom::codec;
 use everbloom::error::{Error, Kind};
 use everbloom::filter::{Algebra, Filter};
+use everbloom_report::Table;
+use everbloom_report::number::integer_text;
 use serde_json::json;
 
 use super::build::writable;
@@ -12,8 +14,7 @@ use super::change::rate_now;
 use super::opened;
 use crate::args::{Estimate, Fold, Machine, Merge};
 use crate::output::{print, print_json};
-use crate::quantity::integer_text;
-use crate::report::{json as json_report, table};
+use crate::report::json as json_report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -101,14 +102,14 @@ pub fn estimate(args: &Estimate) -> Result<Outcome> {
     } else {
         let row =
             |name: &str, value: f64| vec![name.to_owned(), integer_text(value.round() as u64)];
-        let rows = vec![
+        let rows = [
             row("a", size_a),
             row("b", size_b),
             row("union", union),
             row("intersection", shared),
             vec!["jaccard".to_owned(), format!("{jaccard:.4}")],
         ];
-        print(&(table::table(1, &["set", "keys, about"], rows) + "\n"))?;
+        print(&Table::new(1, ["set", "keys, about"]).rows(rows).terminal())?;
     }
     Ok(Outcome::Some)
 }

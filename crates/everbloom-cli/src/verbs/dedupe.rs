@@ -11,13 +11,13 @@ use everbloom::decaying::Stable;
 use everbloom::filter::{Filter, Seen};
 use everbloom::growing::Scalable;
 use everbloom::hash::{Digest, Hasher};
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
 use crate::args::Dedupe;
+use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::quantity::{bytes_text, integer_text};
-use crate::records::{Grammar, Lines, Passes};
-use crate::report::json::bytes;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -86,11 +86,11 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
         return Err(Stop::Error("--window 0: at least 1 line must be remembered".to_owned()));
     }
     let mut memory = Memory::new(args)?;
-    let mut input = Lines::new("-".as_ref(), Grammar::keys(&args.text), Passes::Once)?;
+    let grammar = input::grammar(&args.text);
+    let mut input = input::lines("-".as_ref(), grammar, Passes::Once)?;
     let mut out = Output::new();
     let (mut lines, mut duplicates, mut wrong) = (0u64, 0u64, 0.0);
-    let end = if args.text.null { b"\0" } else { b"\n" };
-    let done = input.each(&mut |batch, records| {
+    let done = input.each(|batch, records| {
         let before = duplicates;
         for (line, record) in batch.iter().zip(records) {
             if !memory.first_sight(record.key)? {
@@ -98,7 +98,7 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
             } else if args.machine.json {
                 out.json(&json!({ "line": bytes(line) }))?;
             } else {
-                out.write(|out| out.write_all(line).and_then(|()| out.write_all(end)))?;
+                out.write(|out| out.write_all(line).and_then(|()| out.write_all(&[grammar.end])))?;
             }
         }
         lines += batch.len() as u64;

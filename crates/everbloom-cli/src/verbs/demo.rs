@@ -6,14 +6,14 @@ use everbloom::membership::Bloom;
 use everbloom::plan::{Goal, Load};
 use everbloom::sample::{Sample, Style};
 use everbloom::variant::{EntryKind, Variant};
+use everbloom_report::Table;
+use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::terminal::{Point, curve};
 use serde_json::{Value, json};
 
 use crate::args::Demo;
 use crate::measure::{Measured, RATE, measure};
 use crate::output::{print, print_json};
-use crate::quantity::{integer_text, rate_text};
-use crate::report::picture::{Point, curve};
-use crate::report::table;
 use crate::{Outcome, Result};
 
 const WORDS: u64 = 20_000;
@@ -68,7 +68,7 @@ fn text(bloom: &Variant, measured: &[Measured], steps: &[Step]) -> String {
     };
     format!(
         "{} made-up words ({}, …) go into a filter of every variant, planned for a rate of 1 %;\n\
-         then the filter is asked for all of them and for {} others.\n\n{}\n\n\
+         then the filter is asked for all of them and for {} others.\n\n{}\n\
          predicted: by the formulas, before the filter was built; now: from its real fill.\n\
          missed: members it denies, where the variant trades them for something else (CATALOG.md).\n\n\
          A standard filter planned for {} words, as it fills and overflows \
@@ -86,7 +86,7 @@ fn text(bloom: &Variant, measured: &[Measured], steps: &[Step]) -> String {
 fn rates(measured: &[Measured]) -> String {
     let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
     let row = |m: &Measured| {
-        vec![
+        [
             m.filter.variant().slug.to_owned(),
             integer_text(m.items),
             format!("{:.2}", m.bits_per_item),
@@ -97,11 +97,9 @@ fn rates(measured: &[Measured]) -> String {
             rate(Some(m.missed)),
         ]
     };
-    table::table(
-        1,
-        &["variant", "words", "bits/word", "fill", "predicted", "now", "measured", "missed"],
-        measured.iter().map(row).collect(),
-    )
+    let header =
+        ["variant", "words", "bits/word", "fill", "predicted", "now", "measured", "missed"];
+    Table::new(1, header).rows(measured.iter().map(row)).terminal()
 }
 
 /// A filter on its way past its capacity.

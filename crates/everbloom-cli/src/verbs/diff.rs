@@ -15,14 +15,14 @@ use everbloom::hash::Hasher;
 use everbloom::reconciling::Invertible;
 use everbloom::reconciling::invertible::MARGIN;
 use everbloom::theory::peeling::cells_for;
-use everbloom::variant::ValueKind;
+use everbloom_records::Grammar;
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
-use crate::args::{Diff, KeyType};
+use crate::args::Diff;
+use crate::input::{self, Passes};
 use crate::output::{print_bytes, print_json};
-use crate::quantity::{bytes_text, integer_text};
-use crate::records::{Grammar, Lines, Passes};
-use crate::report::json::bytes;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -54,10 +54,9 @@ pub fn run(args: &Diff) -> Result<Outcome> {
 }
 
 fn read(path: &Path, hasher: &Hasher) -> Result<Side> {
-    let grammar = Grammar { key: KeyType::Bytes, value: ValueKind::None, end: b'\n', column: None };
     let namer = Invertible::with_shape(0, K, hasher.clone());
     let mut side = Side { keys: HashMap::new(), bytes: 0, collided: false };
-    Lines::new(path, grammar, Passes::Once)?.each(&mut |_, records| {
+    input::lines(path, Grammar::default(), Passes::Once)?.each(|_, records| {
         for record in records {
             let id = namer.id(record.key);
             match side.keys.get(&id) {

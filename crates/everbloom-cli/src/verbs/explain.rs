@@ -2,26 +2,21 @@
 
 use everbloom::filter::{Answer, Filter, Record, Touched, Verdict};
 use everbloom::hash::Digest;
+use everbloom_report::json::bytes;
+use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value, json};
 
 use super::opened;
-use crate::args::{Explain, KeyType};
+use crate::args::Explain;
 use crate::output::{print, print_json};
-use crate::quantity::{integer_text, rate_text};
 use crate::report::json;
 use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Explain) -> Result<Outcome> {
     let filter = opened(&args.filter, &args.key_file)?;
     let typed = args.key.as_encoded_bytes();
-    let key = match args.key_type {
-        KeyType::Bytes => typed.to_vec(),
-        KeyType::U64 => {
-            let number = args.key.to_str().and_then(|t| t.parse::<u64>().ok());
-            let bad = || Stop::Error(format!("{:?} is not a decimal integer below 2^64", args.key));
-            number.ok_or_else(bad)?.to_le_bytes().to_vec()
-        }
-    };
+    let key = args.key_type.read(typed, <[u8]>::to_vec);
+    let key = key.map_err(|fault| Stop::Error(fault.to_string()))?;
     let digest = filter.head().hasher.digest(&key);
     let answer = filter.query(Record::key(&key))?;
     let cells = filter.trace(&key);
@@ -42,7 +37,7 @@ fn object(
 ) -> Value {
     let cell = |c: &Touched| json!({ "index": c.index, "value": c.value, "agrees": c.agrees });
     json!({
-        "key": json::bytes(key),
+        "key": bytes(key),
         "hash": filter.head().hasher.id().name(),
         "digest": format!("{:016x}{:016x}", digest.h1, digest.h2),
         "cells": cells.iter().map(cell).collect::<Vec<_>>(),

@@ -3,11 +3,12 @@
 use everbloom::codec::{MAJOR, MINOR, Opener};
 use everbloom::compact::times_bound;
 use everbloom::filter::{FactValue, Filter};
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::terminal;
 
 use crate::args::Info;
 use crate::output::{print, print_json};
-use crate::quantity::{bytes_text, integer_text, rate_text};
-use crate::report::{json, picture};
+use crate::report::json;
 use crate::{Outcome, Result};
 
 pub fn run(args: &Info) -> Result<Outcome> {
@@ -50,7 +51,7 @@ fn describe(filter: &dyn Filter) -> String {
         rows.push(("bits per item", format!("{per_item:.2}{bound}")));
     }
     if let Some(fill) = filter.fill() {
-        rows.push(("fill", format!("▕{}▏ {:.1} %", picture::bar(fill, 40), fill * 100.0)));
+        rows.push(("fill", format!("▕{}▏ {:.1} %", terminal::bar(fill, 40), fill * 100.0)));
     }
     rows.push(("false positives", format!("{} now", rate(now.fpr))));
     rows.push(("false negatives", format!("{} now", rate(now.fnr))));

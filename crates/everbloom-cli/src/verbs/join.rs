@@ -7,22 +7,22 @@ use std::path::Path;
 
 use everbloom::codec;
 use everbloom::membership::BlockedBloom;
-use everbloom::variant::ValueKind;
+use everbloom_records::{Field, Grammar};
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
-use crate::args::{Join, KeyType};
+use crate::args::Join;
+use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::quantity::{bytes_text, integer_text};
-use crate::records::{Grammar, Lines, Passes, column};
-use crate::report::json::bytes;
 use crate::talk::say;
 use crate::{Outcome, Result};
 
 pub fn run(args: &Join) -> Result<Outcome> {
     let delimiter = args.delimiter.unwrap_or(b'\t');
-    let (left_field, right_field) = args.field;
+    let [left, right] = [args.field.0, args.field.1].map(|n| input::column(n, args.delimiter));
     let mut rows: HashMap<Vec<u8>, Vec<Vec<u8>>> = HashMap::new();
-    each_row(&args.left, left_field, delimiter, |key, row| {
+    each_row(&args.left, left, |key, row| {
         rows.entry(key.to_vec()).or_default().push(row.to_vec());
         Ok(())
     })?;
@@ -33,7 +33,7 @@ pub fn run(args: &Join) -> Result<Outcome> {
 
     let (mut right_bytes, mut sent_bytes, mut in_vain, mut joined) = (0u64, 0u64, 0u64, 0u64);
     let mut out = Output::new();
-    let done = each_row(&args.right, right_field, delimiter, |key, row| {
+    let done = each_row(&args.right, right, |key, row| {
         right_bytes += row.len() as u64 + 1;
         if !filter.contains(key) {
             return Ok(());
@@ -82,19 +82,11 @@ pub fn run(args: &Join) -> Result<Outcome> {
 
 fn each_row(
     path: &Path,
-    field: usize,
-    delimiter: u8,
+    field: Field,
     mut f: impl FnMut(&[u8], &[u8]) -> everbloom::error::Result<()>,
-) -> everbloom::error::Result<()> {
-    let grammar = Grammar { key: KeyType::Bytes, value: ValueKind::None, end: b'\n', column: None };
-    let mut line = 0;
-    Lines::new(path, grammar, Passes::Once)?.each(&mut |_, records| {
-        for record in records {
-            line += 1;
-            let key = column(record.key, field as u32, delimiter)
-                .map_err(|e| e.context(format!("line {line}")))?;
-            f(key, record.key)?;
-        }
-        Ok(())
-    })
+) -> Result<()> {
+    let grammar = Grammar { field, ..Grammar::default() };
+    Ok(input::lines(path, grammar, Passes::Once)?.each(|rows, records| {
+        rows.iter().zip(records).try_for_each(|(row, record)| f(record.key, row))
+    })?)
 }

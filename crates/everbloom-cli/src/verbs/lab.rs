@@ -5,14 +5,13 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Lab};
+use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Finding, Lab, SOURCES};
+use everbloom_report::{Page, Section, Table, csv, svg};
 use serde_json::{Value, json};
 
 use crate::args::{LabHow, LabReport, LabRun, LabVerb, Machine};
 use crate::output::{print, print_json};
 use crate::progress;
-use crate::report::evidence::{self, Finding};
-use crate::report::table;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -34,9 +33,8 @@ fn list(machine: &Machine) -> Result<Outcome> {
             .collect();
         print_json(&Value::Array(entries))?;
     } else {
-        let row = |e: &&Experiment| [e.name, e.source, e.title].map(str::to_owned).to_vec();
-        let rows = EXPERIMENTS.iter().map(row).collect();
-        print(&(table::table(3, &["name", "source", "title"], rows) + "\n"))?;
+        let rows = EXPERIMENTS.iter().map(|e| [e.name, e.source, e.title]);
+        print(&Table::new(3, ["name", "source", "title"]).rows(rows).terminal())?;
     }
     Ok(Outcome::Some)
 }
@@ -72,10 +70,39 @@ fn report(args: &LabReport) -> Result<Outcome> {
             None => perform(experiment, &args.how)?,
         });
     }
-    write(&args.how.output.join("index.html"), &evidence::html(&findings))?;
-    write(&args.how.output.join("README.md"), &evidence::markdown(&findings))?;
+    let page = page(&findings, &args.how);
+    write(&args.how.output.join("index.html"), &page.html())?;
+    write(&args.how.output.join("README.md"), &page.markdown())?;
     say!("{}: index.html and README.md written", args.how.output.display());
     conclude(&findings, &args.how)
+}
+
+/// All findings on one page.
+fn page<'a>(findings: &'a [Finding], how: &LabHow) -> Page<'a> {
+    let scores = findings.iter().map(|finding| finding.report.score());
+    let (passed, verdicts) = scores.fold((0, 0), |(p, v), score| (p + score.0, v + score.1));
+    let (effort, seed) = (effort(how), how.seed);
+    let option = match effort {
+        Effort::Quick => " --quick",
+        Effort::Normal => "",
+        Effort::Thorough => " --thorough",
+    };
+    Page {
+        title: "Evidence",
+        intro: format!(
+            "What the surveys say, tried with the library's own filters. {} experiments, {passed} of \
+             {verdicts} verdicts agree (effort {}, seed {seed:x}).",
+            findings.len(),
+            effort.name()
+        ),
+        command: format!("everbloom lab report{option} --seed {seed:x} -o DIR"),
+        sources: &SOURCES,
+        sections: findings.iter().map(section).collect(),
+    }
+}
+
+fn section(finding: &Finding) -> Section<'_> {
+    finding.section(format!("everbloom lab run {}", finding.experiment))
 }
 
 fn effort(how: &LabHow) -> Effort {
@@ -122,7 +149,7 @@ fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
         bar.finish_and_clear();
     }
     let finding = Finding::new(experiment, effort(how), how.seed, report);
-    for (name, content) in evidence::files(&finding)? {
+    for (name, content) in files(&finding)? {
         write(&how.output.join(name), &content)?;
     }
     let (passed, verdicts) = finding.report.score();
@@ -132,6 +159,18 @@ fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
         started.elapsed().as_secs_f64()
     );
     Ok(finding)
+}
+
+/// The files of one experiment: names and contents.
+fn files(finding: &Finding) -> Result<Vec<(String, String)>> {
+    let json = serde_json::to_string_pretty(finding)
+        .map_err(|e| Stop::Error(format!("cannot write the result as JSON: {e}")))?;
+    let mut files = vec![
+        (format!("{}.csv", finding.experiment), csv(&finding.report)),
+        (format!("{}.json", finding.experiment), json + "\n"),
+    ];
+    files.extend(section(finding).pictures().map(|(name, panel)| (name, svg::panel(panel))));
+    Ok(files)
 }
 
 fn write(path: &Path, content: &str) -> Result<()> {
@@ -158,13 +197,15 @@ fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
         print_json(&whole)?;
     } else {
         let row = |(f, (passed, verdicts)): (&Finding, &(usize, usize))| {
-            vec![f.experiment.clone(), f.source.clone(), passed.to_string(), verdicts.to_string()]
+            [f.experiment.clone(), f.source.clone(), passed.to_string(), verdicts.to_string()]
         };
-        let rows = findings.iter().zip(&scores).map(row).collect();
+        let rows = findings.iter().zip(&scores).map(row);
         let header = ["experiment", "source", "agree", "verdicts"];
-        print(&(table::table(2, &header, rows) + "\n"))?;
-        for failure in findings.iter().flat_map(evidence::failures) {
-            print(&format!("{failure}\n"))?;
+        print(&Table::new(2, header).rows(rows).terminal())?;
+        for finding in findings {
+            for line in finding.report.lines().iter().filter(|line| !line.verdict.pass) {
+                print(&format!("{} {}\n", finding.experiment, line.complaint()))?;
+            }
         }
     }
     Ok(if all_agree { Outcome::Some } else { Outcome::None })

@@ -23,7 +23,7 @@ use everbloom::codec::Opener;
 use everbloom::filter::Filter;
 
 use crate::args::{Args, Verb};
-use crate::records::secret_key;
+use crate::input::secret_key;
 use crate::{Outcome, Result};
 
 /// Does what was asked.

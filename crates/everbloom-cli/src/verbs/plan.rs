@@ -6,13 +6,13 @@ use everbloom::plan::{DEFAULT_FPR, Expect, Goal, Load};
 use everbloom::sample;
 use everbloom::theory::bound;
 use everbloom::variant::{Ability, EntryKind, FalseNegatives, Form, NEEDS, Variant};
-use everbloom_lab::{Axis, Chart, Curve, Series};
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::{Axis, Chart, Curve, Series, Table, svg, terminal};
 use serde_json::{Value, json};
 
 use crate::args::Plan;
 use crate::output::{print, print_json};
-use crate::quantity::{bytes_text, integer_text, rate_text};
-use crate::report::{json as json_report, picture, svg, table};
+use crate::report::json as json_report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -234,7 +234,7 @@ fn probes(variant: &'static Variant, goal: &Goal, items: u64) -> Option<u64> {
 
 fn show(aim: Aim, candidates: &[Candidate], refusals: &[String]) -> String {
     let rows = candidates.iter().map(|c| {
-        vec![
+        [
             c.name(),
             c.abilities().join(" "),
             integer_text(c.items),
@@ -248,7 +248,7 @@ fn show(aim: Aim, candidates: &[Candidate], refusals: &[String]) -> String {
     });
     let header =
         ["variant", "can", "items", "bits/item", "size", "probes", "rate", "misses", "× bound"];
-    let mut out = table::table(2, &header, rows.collect()) + "\n";
+    let mut out = Table::new(2, header).rows(rows).terminal();
     let best = candidates[0].variant;
     out += &format!("\n{}\n{}: {}.\n", reason(aim, candidates), best.name, best.meaning);
     for refusal in refusals {
@@ -314,11 +314,11 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
     if args.machine.json {
         print_json(&variants.iter().map(|v| json_report::variant(v)).collect())?;
     } else {
-        let row = |v: &&&Variant| {
-            vec![v.slug.to_owned(), v.name.to_owned(), v.needs.join(", "), v.meaning.to_owned()]
-        };
-        let rows: Vec<_> = variants.iter().collect::<Vec<_>>().iter().map(row).collect();
-        print(&(table::table(4, &["variant", "name", "serves", "items and rate"], rows) + "\n"))?;
+        let rows = variants.iter().map(|v| {
+            [v.slug.to_owned(), v.name.to_owned(), v.needs.join(", "), v.meaning.to_owned()]
+        });
+        let header = ["variant", "name", "serves", "items and rate"];
+        print(&Table::new(4, header).rows(rows).terminal())?;
     }
     Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })
 }
@@ -359,14 +359,14 @@ fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
 
 fn plot(curves: &[Series]) -> String {
     let Some(best) = curves.get(1) else { return String::new() };
-    let points: Vec<picture::Point> = best
+    let points: Vec<terminal::Point> = best
         .curve
         .iter()
-        .map(|(x, y)| picture::Point { x: *x, predicted: bound::least_fpr(*x), measured: *y })
+        .map(|(x, y)| terminal::Point { x: *x, predicted: bound::least_fpr(*x), measured: *y })
         .collect();
     format!(
         "\nrate over bits per key: ● {}, · the lower bound\n\n{}\n",
         best.name,
-        picture::curve(&points, 16, rate_text)
+        terminal::curve(&points, 16, rate_text)
     )
 }

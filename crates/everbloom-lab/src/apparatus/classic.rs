@@ -5,7 +5,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::membership::Bloom;
 use everbloom::theory::bloom;
 
-use crate::{Bound, Lab};
+use crate::{Bound, Lab, bound};
 
 /// m bits, n elements, k hashes.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ pub fn rates(lab: &Lab, shapes: &[Shape], runs: u64) -> Result<Vec<Rate>> {
             Ok(Rate {
                 predicted,
                 measured: measured.iter().sum::<f64>() / runs as f64,
-                bound: Bound::rate(predicted, shape.fpr_sd(), runs, QUERIES),
+                bound: bound::rate(predicted, shape.fpr_sd(), runs, QUERIES),
             })
         })
         .collect()

@@ -2,7 +2,7 @@
 
 use everbloom::theory::counting::cell_pmf;
 
-use crate::Bound;
+use crate::{Bound, bound};
 
 /// m counters that n keys have raised by one, k each.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl Shape {
     /// As if counters were independent. Since their sum is given they vary less, so this is wide enough.
     pub fn mean_bound(&self, f: impl Fn(u64) -> f64, runs: u64) -> (f64, Bound) {
         let (mean, sd) = self.moments(f);
-        (mean, Bound::mean(mean, sd, runs * self.m))
+        (mean, bound::mean(mean, sd, runs * self.m))
     }
 }
 

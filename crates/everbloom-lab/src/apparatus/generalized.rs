@@ -9,7 +9,7 @@ use everbloom::membership::generalized::{fill_sd, fpr_at};
 use everbloom::theory::generalized as theory;
 
 use super::classic::Rate;
-use crate::{Bound, Lab};
+use crate::{Lab, bound};
 
 /// m bits, k0 hashes that reset, k1 that set.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,7 @@ pub fn at_fill(lab: &Lab, shape: Shape, ones: u64, runs: u64) -> Result<Rate> {
     Ok(Rate {
         predicted,
         measured: mean(&passed, QUERIES),
-        bound: Bound::share(predicted, runs * QUERIES),
+        bound: bound::share(predicted, runs * QUERIES),
     })
 }
 
@@ -118,7 +118,7 @@ pub fn after(lab: &Lab, shape: Shape, zeros: f64, n: u64, runs: u64) -> Result<R
     Ok(Rate {
         predicted,
         measured: mean(&passed, QUERIES),
-        bound: Bound::rate(predicted, rate_sd, runs, QUERIES),
+        bound: bound::rate(predicted, rate_sd, runs, QUERIES),
     })
 }
 
@@ -154,7 +154,7 @@ pub fn lost(lab: &Lab, shape: Shape, later: u64, runs: u64) -> Result<Rate> {
     Ok(Rate {
         predicted,
         measured: mean(&missed, TRIALS),
-        bound: Bound::share(predicted, runs * TRIALS),
+        bound: bound::share(predicted, runs * TRIALS),
     })
 }
 
@@ -183,7 +183,7 @@ pub fn lost_by_position(lab: &Lab, shape: Shape, n: u64, runs: u64) -> Result<Ve
         Rate {
             predicted,
             measured: missed as f64 / trials as f64,
-            bound: Bound::share(predicted, trials),
+            bound: bound::share(predicted, trials),
         }
     };
     Ok((0..n).map(rate).collect())

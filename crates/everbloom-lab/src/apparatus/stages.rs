@@ -6,7 +6,7 @@ use everbloom::membership::Pipelined;
 use everbloom::theory::bloom;
 
 use super::classic::Rate;
-use crate::{Bound, Lab};
+use crate::{Lab, bound};
 
 /// What both equations assume and leave open.
 pub const NOTE: &str = "Both equations count queries for strangers; a member costs all k. S3 leaves the \
@@ -70,7 +70,7 @@ impl Stages {
         Ok(Rate {
             predicted,
             measured: means.iter().sum::<f64>() / runs as f64,
-            bound: Bound::mean(predicted, spread, runs),
+            bound: bound::mean(predicted, spread, runs),
         })
     }
 }

@@ -5,7 +5,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::membership::{Bloom, PartitionedBloom};
 use everbloom::theory::bloom;
 
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series};
+use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s0-eq12",
@@ -68,9 +68,9 @@ fn run(lab: &Lab) -> Result<Report> {
             // Bits of a filter compete for its hashes: no more spread than independent ones have.
             let share = empty as f64 / (filters * M) as f64;
             let predicted = zeros_of[i](x);
-            zeros[i].point(x, predicted, share, Bound::share(predicted, filters * M));
+            zeros[i].point(x, predicted, share, bound::share(predicted, filters * M));
             let (predicted, rate) = (rate_of[i](x), hits as f64 / filters as f64);
-            rates[i].point(x, predicted, rate, Bound::share(predicted, filters));
+            rates[i].point(x, predicted, rate, bound::share(predicted, filters));
         }
     }
     let chart = |id: &str, title: &str, y: Axis, series: [Series; 2]| Chart {

@@ -8,7 +8,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::bloom;
 
 use crate::apparatus::classic::{self, Rate, Shape};
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s0-errata",
@@ -84,7 +84,7 @@ fn fingerprint_bits(rates: &[f64], runs: u64) -> Chart {
     let mut right = Series::new("log2(1/ε) bits", bits(), |j| (-j).exp2());
     for (j, rate) in HALVINGS.into_iter().zip(rates) {
         let predicted = (-f64::from(j)).exp2();
-        right.point(f64::from(j), predicted, *rate, Bound::share(predicted, runs * QUERIES));
+        right.point(f64::from(j), predicted, *rate, bound::share(predicted, runs * QUERIES));
     }
     let printed = Series::new("1/ε bits, as printed", bits(), f64::recip);
     Chart {
@@ -118,7 +118,7 @@ fn errata(report: Report, rates: &[Rate], fingerprints: &[f64], runs: u64) -> Re
             ],
             1.0 / 8.0,
             [eighth, fingerprints[5]],
-            Bound::share(eighth, runs * QUERIES),
+            bound::share(eighth, runs * QUERIES),
         )
 }
 

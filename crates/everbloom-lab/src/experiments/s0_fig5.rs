@@ -5,7 +5,7 @@ use everbloom::theory::counting as theory;
 use everbloom::theory::tail;
 
 use crate::apparatus::highest::{self, K, PER_KEY};
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s0-fig5",
@@ -84,7 +84,7 @@ fn any_counter(seen: &[Seen]) -> Chart {
             let predicted = highest::some_reaches(one.m, j);
             if predicted * one.runs as f64 >= EVENTS {
                 let measured = one.filters[j as usize] as f64 / one.runs as f64;
-                exact.point(j as f64, predicted, measured, Bound::share(predicted, one.runs));
+                exact.point(j as f64, predicted, measured, bound::share(predicted, one.runs));
             }
         }
         series.push(exact);
@@ -113,7 +113,7 @@ fn one_counter(seen: &Seen) -> Chart {
         let predicted = highest::counter_reaches(m, j);
         if predicted * trials as f64 >= EVENTS {
             let measured = seen.counters[j as usize] as f64 / trials as f64;
-            exact.point(j as f64, predicted, measured, Bound::share(predicted, trials));
+            exact.point(j as f64, predicted, measured, bound::share(predicted, trials));
         }
     }
     let per_counter = |bound: f64| bound / m as f64;
@@ -184,7 +184,7 @@ fn errata(report: Report, small: &Seen, (few, filters): (f64, u64)) -> Report {
         ],
         printed,
         [truth, few],
-        Bound::share(truth, filters),
+        bound::share(truth, filters),
     );
     let reaches = |j| highest::some_reaches(small.m, j);
     report.erratum(
@@ -196,6 +196,6 @@ fn errata(report: Report, small: &Seen, (few, filters): (f64, u64)) -> Report {
         ],
         reaches(2) - reaches(3),
         [reaches(4), small.filters[4] as f64 / small.runs as f64],
-        Bound::share(reaches(4), small.runs),
+        bound::share(reaches(4), small.runs),
     )
 }

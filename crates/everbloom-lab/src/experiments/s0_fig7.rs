@@ -6,7 +6,7 @@ use everbloom::error::Result;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::plan::Flat;
 
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s0-fig7",
@@ -71,7 +71,7 @@ fn run(lab: &Lab) -> Result<Report> {
             let n = of(per_key as f64);
             let predicted = shape.deletable(n);
             let (share, filters) = measured(lab, regions, n)?;
-            let bound = Bound::share(predicted, filters).widened(predicted, APPROXIMATE);
+            let bound = bound::share(predicted, filters).widened(predicted, APPROXIMATE);
             one.point(per_key as f64, predicted, share, bound);
             if (regions, per_key) == (64, 16) {
                 report = errata(report, &shape, n, share, bound);

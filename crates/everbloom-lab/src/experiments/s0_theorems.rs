@@ -6,7 +6,7 @@ use everbloom::membership::Bloom;
 use everbloom::theory::bloom;
 
 use crate::apparatus::classic::{Shape, false_positives};
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s0-theorems",
@@ -72,7 +72,7 @@ fn run(lab: &Lab) -> Result<Report> {
             let equal = lab.runs(trials, |seed| and_is_exact(common, alone, seed))?;
             let measured = equal.iter().filter(|e| **e).count() as f64 / trials as f64;
             let predicted = exact(common, alone as f64);
-            let bound = Bound::share(predicted, trials).widened(predicted, APPROXIMATE);
+            let bound = bound::share(predicted, trials).widened(predicted, APPROXIMATE);
             one.point(alone as f64, predicted, measured, bound);
             if (common, alone) == (1000, 15) {
                 report = report.erratum(
@@ -119,7 +119,7 @@ fn unions(lab: &Lab) -> Result<Rows> {
     let labels = ["A, 1500 elements", "B, 2500 elements", "A OR B, the union's"];
     for (i, n) in [1500, 2500, 4000].into_iter().enumerate() {
         let shape = Shape { m: M, n, k: K };
-        let bound = Bound::rate(shape.fpr(), shape.fpr_sd(), runs, QUERIES);
+        let bound = bound::rate(shape.fpr(), shape.fpr_sd(), runs, QUERIES);
         rows.row(labels[i], shape.fpr(), mean(i), bound);
     }
     rows.row("A OR B differs from the union's", 0.0, mean(3), Bound::exactly(0.0, 0.0));

@@ -5,7 +5,7 @@ use everbloom::theory::bloom;
 
 use crate::apparatus::classic::Shape;
 use crate::bound::mean_and_sd;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s1-concentration",
@@ -61,9 +61,9 @@ fn run(lab: &Lab) -> Result<Report> {
         }
         series.push(one);
         let (seen, seen_sd) = mean_and_sd(&shares);
-        spread.row(format!("mean, m = {m}"), mean, seen, Bound::mean(mean, sd, runs));
+        spread.row(format!("mean, m = {m}"), mean, seen, bound::mean(mean, sd, runs));
         // A sample's standard deviation is off by about one in √(2·runs) of itself.
-        let of_sd = Bound::mean(sd, sd / 2f64.sqrt(), runs).widened(sd, 0.01);
+        let of_sd = bound::mean(sd, sd / 2f64.sqrt(), runs).widened(sd, 0.01);
         spread.row(format!("sd, m = {m}"), sd, seen_sd, of_sd);
     }
     Ok(Report::default()

@@ -6,7 +6,7 @@ use everbloom::filter::Filter;
 use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::tail;
 
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s1-fig2",
@@ -124,7 +124,7 @@ fn run(lab: &Lab) -> Result<Report> {
     for (i, rank) in RANKS.into_iter().enumerate() {
         let (x, (predicted, sd)) = (rank as f64, expected[i]);
         plain.curve.push((x, predicted));
-        plain.point(x, predicted, mean(&|s| s.plain[i]), Bound::mean(predicted, sd, runs));
+        plain.point(x, predicted, mean(&|s| s.plain[i]), bound::mean(predicted, sd, runs));
         conservative.point(x, predicted, mean(&|s| s.conservative[i]), Bound::at_most(predicted));
     }
     let mut kept = drawn()?;

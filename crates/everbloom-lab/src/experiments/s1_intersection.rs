@@ -5,7 +5,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::membership::Bloom;
 use everbloom::theory::bloom;
 
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series};
+use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s1-intersection",
@@ -59,8 +59,8 @@ fn run(lab: &Lab) -> Result<Report> {
         // Bits compete for the hashes, so their number varies less than that of independent ones.
         let expected = product_of(x);
         let sd = (expected * (1.0 - expected / m)).sqrt();
-        products.point(x, expected, mean(|s| s.0), Bound::mean(expected, sd, runs));
-        sizes.point(x, x, mean(|s| s.1), Bound::mean(x, estimate_sd(x), runs));
+        products.point(x, expected, mean(|s| s.0), bound::mean(expected, sd, runs));
+        sizes.point(x, x, mean(|s| s.1), bound::mean(x, estimate_sd(x), runs));
     }
     let chart = |id: &str, title: &str, y: &str, series| Chart {
         id: id.into(),

@@ -7,7 +7,7 @@ use everbloom::theory::counting as theory;
 
 use crate::apparatus::highest::{self, K, PER_KEY};
 use crate::bound::mean_and_sd;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s1-overflow",
@@ -60,7 +60,7 @@ fn highest(lab: &Lab) -> Result<Chart> {
             Ok(filter.counters().iter().max().unwrap_or(0) as f64)
         })?;
         let (predicted, sd) = expected_highest(m);
-        mean.point(m as f64, predicted, mean_and_sd(&seen).0, Bound::mean(predicted, sd, runs));
+        mean.point(m as f64, predicted, mean_and_sd(&seen).0, bound::mean(predicted, sd, runs));
     }
     // Where the bound of equation 15 falls below one half.
     let bound = |m: f64| {
@@ -113,7 +113,7 @@ fn history(lab: &Lab) -> Result<Chart> {
         let crossed = crossings.iter().flatten().filter(|first| **first <= t).count();
         let predicted = 1.0 - (1.0 - one).powi(t as i32);
         let measured = crossed as f64 / runs as f64;
-        exact.point(t as f64, predicted, measured, Bound::share(predicted, runs));
+        exact.point(t as f64, predicted, measured, bound::share(predicted, runs));
     }
     let single = highest::counter_reaches(COUNTERS, HEIGHT);
     let union = Series::new("m·t·P(c ≥ j)", sets(), |t| COUNTERS as f64 * t * single);
@@ -156,7 +156,7 @@ fn narrow(lab: &Lab) -> Result<Rows> {
         let expected = theory::expected_saturated(m, n, K, max);
         // Counters compete for the throws: no more spread than independent ones have.
         let sd = (expected * (1.0 - expected / m as f64)).sqrt();
-        let bound = Bound::mean(expected, sd, runs);
+        let bound = bound::mean(expected, sd, runs);
         rows.row(format!("counters up to {max}: stuck"), expected, mean(|s| s.0), bound);
         let lost = mean(|s| s.1);
         rows.row(format!("counters up to {max}: lost"), 0.0, lost, Bound::exactly(0.0, 0.0));

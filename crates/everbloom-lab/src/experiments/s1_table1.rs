@@ -7,7 +7,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::bloom;
 
 use crate::apparatus::classic::Shape;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s1-table1",
@@ -78,9 +78,9 @@ fn run(lab: &Lab) -> Result<Report> {
         let label = format!("m/n = {per_key}, k = {k}");
         // The coder models the bits in adaptive steps, which costs up to a thousandth; printed rates are
         // rounded by as much.
-        let bound = Bound::mean(printed_sent, sent_sd(shape), runs).widened(printed_sent, 0.001);
+        let bound = bound::mean(printed_sent, sent_sd(shape), runs).widened(printed_sent, 0.001);
         sent.row(label.clone(), printed_sent, seen.sent, bound);
-        let bound = Bound::rate(printed_rate, shape.fpr_sd(), runs, QUERIES);
+        let bound = bound::rate(printed_rate, shape.fpr_sd(), runs, QUERIES);
         let bound = bound.widened(printed_rate, 0.002);
         rate.row(label, printed_rate, seen.rate, bound);
         let design = Design::for_sent(16.0, per_key as f64);

@@ -5,7 +5,7 @@ use everbloom::membership::generalized::fill_sd;
 
 use super::s2_fig11::{chart, curve};
 use crate::apparatus::generalized::Shape;
-use crate::{Axis, Bound, Experiment, Lab, Report, Rows};
+use crate::{Axis, Experiment, Lab, Report, Rows, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s2-fig12",
@@ -28,7 +28,7 @@ fn run(lab: &Lab) -> Result<Report> {
         Rows::new("b", "Share of ones in the steady state", Axis::linear("share of ones"));
     for (k0, k1) in [(1, 3), (2, 3), (2, 2), (3, 1)] {
         let [predicted, measured, sd] = steady(lab, k0, k1)?;
-        let bound = Bound::mean(predicted, sd, RUNS);
+        let bound = bound::mean(predicted, sd, RUNS);
         rows.row(format!("k0 = {k0}, k1 = {k1}"), predicted, measured, bound);
     }
     let [predicted, measured, sd] = steady(lab, 1, 3)?;
@@ -48,7 +48,7 @@ fn run(lab: &Lab) -> Result<Report> {
             ],
             0.25,
             [predicted, measured],
-            Bound::mean(predicted, sd, RUNS),
+            bound::mean(predicted, sd, RUNS),
         ))
 }
 

@@ -5,7 +5,7 @@ use everbloom::theory::bloom;
 
 use crate::apparatus::classic::{self, Shape};
 use crate::apparatus::generalized::steps;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s2-fig3",
@@ -62,7 +62,7 @@ fn half_full(lab: &Lab) -> Result<Rows> {
             lab.runs(runs, |seed| Ok(shape.filled(seed).bits().ones() as f64 / m as f64))?;
         let throws = (n * u64::from(shape.k)) as f64;
         let predicted = bloom::fill(m as f64, throws);
-        let bound = Bound::mean(predicted, bloom::fill_sd(m as f64, throws), runs);
+        let bound = bound::mean(predicted, bloom::fill_sd(m as f64, throws), runs);
         let measured = fills.iter().sum::<f64>() / runs as f64;
         rows.row(format!("m/n = {ratio}, k = {}", shape.k), predicted, measured, bound);
     }

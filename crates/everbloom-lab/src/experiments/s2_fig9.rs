@@ -8,7 +8,7 @@ use everbloom::membership::Generalized;
 use everbloom::theory::bloom;
 
 use super::s2_fig8::{ITEMS, M, chart, curve};
-use crate::{Bound, Experiment, Lab, Report};
+use crate::{Bound, Experiment, Lab, Report, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s2-fig9",
@@ -68,5 +68,5 @@ fn meeting(lab: &Lab, k: u32) -> Result<(f64, f64, Bound)> {
     let measured = met.iter().sum::<u64>() as f64 / trials as f64;
     // Two of the resets are the same bit in k(k−1)/2m of the keys, which then meet that much less.
     let off = f64::from(k * (k - 1)) / 2.0 / M as f64;
-    Ok((predicted, measured, Bound::share(predicted, trials).widened(predicted, off)))
+    Ok((predicted, measured, bound::share(predicted, trials).widened(predicted, off)))
 }

@@ -5,7 +5,7 @@ use everbloom::hash::mix64;
 use everbloom::theory::bloom;
 
 use crate::apparatus::classic::{self, Shape};
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s3-eq1",
@@ -80,7 +80,7 @@ fn over_m(lab: &Lab) -> Result<Chart> {
         let filters = lab.scaled((1 << 19) / m).clamp(400, 200_000);
         let queries = m.clamp(400, 2000);
         let predicted = bloom::fpr_exact(m, one.n, K);
-        let bound = Bound::rate(predicted, rate_sd(one), filters / JOBS * JOBS, queries);
+        let bound = bound::rate(predicted, rate_sd(one), filters / JOBS * JOBS, queries);
         exact.point(m as f64, predicted, measured(lab, one, filters, queries)?, bound);
     }
     let classic = |m: f64| bloom::fpr_classic(m, ratio(m), f64::from(K));
@@ -142,7 +142,7 @@ fn run(lab: &Lab) -> Result<Report> {
     for shape @ Shape { m, n, k } in TINY {
         let predicted = stirling_sum(shape, false);
         let seen = measured(lab, shape, trials, 1)?;
-        let bound = Bound::share(predicted, trials);
+        let bound = bound::share(predicted, trials);
         tiny.row(format!("m = {m}, n = {n}, k = {k}"), predicted, seen, bound);
         report = report.erratum(
             &format!("S3 eq. 3, note, at m = {m}, n = {n}, k = {k}"),

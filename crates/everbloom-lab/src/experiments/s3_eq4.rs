@@ -8,7 +8,7 @@ use everbloom::membership::bloom_paradox::{Paradox, false_share, threshold};
 use everbloom::theory::{bloom, tail};
 
 use crate::bound::ALPHA;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s3-eq4",
@@ -115,7 +115,7 @@ fn policies(lab: &Lab) -> Result<Chart> {
         for (i, (series, predicted)) in all.into_iter().enumerate() {
             let wrong: u64 = errors.iter().map(|e| e[i]).sum();
             let share = wrong as f64 / queries as f64;
-            series.point(prior, predicted, share, Bound::share(predicted, queries));
+            series.point(prior, predicted, share, bound::share(predicted, queries));
         }
     }
     Ok(Chart {

@@ -7,7 +7,7 @@ use everbloom::membership::{Bloom, CrossChecking};
 use everbloom::plan::Flat;
 use everbloom::theory::bloom;
 
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s3-eq5",
@@ -103,7 +103,7 @@ fn bound(predicted: f64, slope: f64, c: u64, runs: u64) -> Bound {
     let fill_sd = bloom::fill_sd(main.m as f64, MEMBERS as f64 * f64::from(K));
     let variance = p * (1.0 - p) / strangers + slope * slope * fill_sd * fill_sd;
     // Second order of the fill's spread in rate^2: below 1 % at these sizes.
-    Bound::mean(predicted, share * variance.sqrt(), runs).widened(predicted, 0.01)
+    bound::mean(predicted, share * variance.sqrt(), runs).widened(predicted, 0.01)
 }
 
 fn run(lab: &Lab) -> Result<Report> {

@@ -6,7 +6,7 @@ use everbloom::membership::Complement;
 use everbloom::membership::complement::{Conclusion, table_accesses};
 use everbloom::plan::Flat;
 
-use crate::{Axis, Bound, Experiment, Lab, Report, Rows};
+use crate::{Axis, Experiment, Lab, Report, Rows, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s3-table3",
@@ -69,7 +69,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let (main, complement) = (mean(&|c| c.main), mean(&|c| c.complement));
     let others = UNIVERSE - MEMBERS;
     // For a filter as it is, each stranger passes at the rate of its fill, independently.
-    let binomial = |rate: f64, keys: u64| Bound::share(rate, keys * runs);
+    let binomial = |rate: f64, keys: u64| bound::share(rate, keys * runs);
     let mut rows = Rows::new(
         "",
         "Conclusions from main and complement filter",

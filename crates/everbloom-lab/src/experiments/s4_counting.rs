@@ -8,7 +8,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::theory::tail::binomial_at_least;
 
 use crate::apparatus::counters::{Shape, digits};
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s4-counting",
@@ -40,7 +40,7 @@ fn run(lab: &Lab) -> Result<Report> {
         for j in values {
             let share = counts[j as usize] as f64 / trials as f64;
             // The number of counters at j varies less than that of independent ones.
-            one.point(j as f64, shape.pmf(j), share, Bound::share(shape.pmf(j), trials));
+            one.point(j as f64, shape.pmf(j), share, bound::share(shape.pmf(j), trials));
         }
         series.push(one);
     }
@@ -114,7 +114,7 @@ fn overflows(counts: &[u64], runs: u64) -> Rows {
         let more: u64 = counts[least as usize..].iter().sum();
         let throws = BEST.n * u64::from(BEST.k);
         let predicted = binomial_at_least(throws, 1.0 / BEST.m as f64, least);
-        let bound = Bound::share(predicted, trials);
+        let bound = bound::share(predicted, trials);
         rows.row(
             format!("more than {width} of 4 bits"),
             predicted,

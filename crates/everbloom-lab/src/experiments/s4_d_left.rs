@@ -8,7 +8,7 @@ use everbloom::theory::bloom;
 
 use crate::apparatus::classic::{Rate, Shape};
 use crate::apparatus::generalized::steps;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s4-d-left",
@@ -140,7 +140,7 @@ fn measure_d_left(lab: &Lab, remainder: u32) -> Result<Size> {
     // Distinct fingerprints vary between filters as the ones of a bitmap do.
     let sd = bloom::fill_sd((BUCKETS << remainder) as f64, ITEMS as f64);
     let measured = seen.iter().map(|(rate, _)| rate).sum::<f64>() / runs as f64;
-    let rate = Rate { predicted, measured, bound: Bound::rate(predicted, sd, runs, QUERIES) };
+    let rate = Rate { predicted, measured, bound: bound::rate(predicted, sd, runs, QUERIES) };
     Ok(Size { bits: seen[0].1 as f64 / ITEMS as f64, rate })
 }
 
@@ -160,7 +160,7 @@ fn measure_counting(lab: &Lab, rate: f64) -> Result<Size> {
     })?;
     let predicted = shape.fpr();
     let measured = seen.iter().map(|(rate, _)| rate).sum::<f64>() / runs as f64;
-    let bound = Bound::rate(predicted, shape.fpr_sd(), runs, QUERIES);
+    let bound = bound::rate(predicted, shape.fpr_sd(), runs, QUERIES);
     let bits = seen[0].1 as f64 / ITEMS as f64;
     Ok(Size { bits, rate: Rate { predicted, measured, bound } })
 }

@@ -8,7 +8,7 @@ use everbloom::hash::{Generator, Hasher};
 use everbloom::plan::Goal;
 
 use crate::apparatus::counters::{Shape, digits};
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s4-dynamic-count",
@@ -119,7 +119,7 @@ fn set(lab: &Lab) -> Result<(f64, f64, Bound)> {
 
 /// What the mean of `runs` values must lie within that are `least`, or one more with a chance of `more`.
 fn at_times_one_more(least: f64, more: f64, runs: u64) -> Bound {
-    let Bound { low, high } = Bound::share(more, runs);
+    let Bound { low, high } = bound::share(more, runs);
     Bound { low: low.map(|share| least + share), high: high.map(|share| least + share) }
 }
 
@@ -154,7 +154,7 @@ fn hot_keys(lab: &Lab) -> Result<Chart> {
         series[0].point(hot as f64, dynamic + doubled, average(0), bound);
         for (i, bits) in [(1, &delta as &dyn Fn(u64) -> f64), (2, &used)] {
             let (predicted, sd) = mean(hot, bits);
-            let bound = Bound::mean(predicted, sd, runs * SHAPE.m);
+            let bound = bound::mean(predicted, sd, runs * SHAPE.m);
             series[i].point(hot as f64, predicted, average(i), bound);
         }
     }

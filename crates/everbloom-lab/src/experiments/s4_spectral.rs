@@ -9,7 +9,7 @@ use everbloom::plan::Goal;
 use everbloom::theory::bloom;
 
 use crate::apparatus::counters::Shape;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s4-spectral",
@@ -102,7 +102,7 @@ fn errors(lab: &Lab) -> Result<Chart> {
             let predicted = bloom::fpr_classic(m as f64, (KEYS - 1) as f64, f64::from(K));
             // Keys that share cells err together, but their increments are given in number: between
             // filters the errors vary as independent ones do, or less.
-            let bound = Bound::share(predicted, runs * KEYS);
+            let bound = bound::share(predicted, runs * KEYS);
             let bound = match form {
                 SELECTION => bound,
                 _ => Bound { low: None, ..bound },
@@ -148,7 +148,7 @@ fn spectrum(lab: &Lab) -> Result<Rows> {
         rows.row(name, 1.0, total(0) / often, Bound::exactly(1.0, 0.0));
         // Whose count is wrong passes only if it is wrong by enough.
         let rare = KEYS as f64 - often;
-        let bound = Bound::share(rate, runs * rare as u64);
+        let bound = bound::share(rate, runs * rare as u64);
         let name = format!("T = {threshold}: of the others, at most");
         rows.row(name, rate, total(1) / rare, Bound { low: None, ..bound });
     }
@@ -212,7 +212,7 @@ fn whole(lab: &Lab) -> Result<Rows> {
     let mut filter = filled(lab.seed())?;
     let per_counter = |bits: u64| bits as f64 / SHAPE.m as f64;
     let (mean, sd) = SHAPE.moments(|c| Code::Gamma.bits(c + 1) as f64);
-    let bound = |mean: f64| Bound::mean(mean, sd, SHAPE.m);
+    let bound = |mean: f64| bound::mean(mean, sd, SHAPE.m);
     rows.row("γ codes alone", mean, per_counter(filter.memory().cells), bound(mean));
     let total = per_counter(filter.memory().total());
     rows.row("with index and spare words: below 4", 4.0, total, Bound::between(mean, 4.0));

@@ -12,7 +12,7 @@ use everbloom::similarity::DistanceSensitive;
 use everbloom::theory::{bloom, counting};
 
 use super::Finding;
-use crate::{Bound, Lab};
+use crate::{Bound, Lab, bound};
 
 /// Queries per filter where a rate is measured.
 const QUERIES: u64 = 10_000;
@@ -59,7 +59,7 @@ pub fn fingerprints(lab: &Lab) -> Result<Finding> {
         printed: of_range.powi(k as i32),
         predicted,
         measured,
-        bound: Bound::rate(predicted, sd, runs, QUERIES),
+        bound: bound::rate(predicted, sd, runs, QUERIES),
     })
 }
 
@@ -110,7 +110,7 @@ pub fn compressed(lab: &Lab) -> Result<Finding> {
         printed: rate_limit(sent_per_key(c as f64, k)),
         predicted,
         measured,
-        bound: Bound::rate(predicted, sd, runs, QUERIES),
+        bound: bound::rate(predicted, sd, runs, QUERIES),
     })
 }
 
@@ -145,7 +145,7 @@ pub fn layers(lab: &Lab) -> Result<Finding> {
         predicted,
         measured,
         // The small layers' fills differ by about 5 % of their rate; whole slices round k.
-        bound: Bound::rate(predicted, 0.05 * predicted, runs, QUERIES).widened(predicted, 0.01),
+        bound: bound::rate(predicted, 0.05 * predicted, runs, QUERIES).widened(predicted, 0.01),
     })
 }
 

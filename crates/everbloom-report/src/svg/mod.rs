@@ -4,10 +4,10 @@ mod canvas;
 mod chart;
 mod matrix;
 mod rows;
+mod ruler;
 
-use everbloom_lab::Panel;
+use crate::Panel;
 
-pub use canvas::{escape, number};
 pub use chart::chart;
 
 /// One panel of an experiment.

@@ -14,8 +14,11 @@ pub fn bar(fraction: f64, width: usize) -> String {
 
 /// A point of a curve: where, what was predicted, what was measured.
 pub struct Point {
+    /// Where on the x axis.
     pub x: f64,
+    /// What was predicted there.
     pub predicted: f64,
+    /// What was measured there.
     pub measured: f64,
 }
 

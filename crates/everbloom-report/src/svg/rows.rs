@@ -1,8 +1,10 @@
 //! Verdicts one below the other.
 
-use everbloom_lab::{Row, Rows};
+use crate::{Row, Rows};
 
-use super::canvas::{Anchor, COLORS, Canvas, Ruler, number, text_width};
+use super::canvas::{Anchor, COLORS, Canvas, text_width};
+use super::ruler::Ruler;
+use crate::number::short_text;
 
 const WIDTH: f64 = 380.0;
 const LINE: f64 = 22.0;
@@ -47,6 +49,6 @@ fn draw(canvas: &mut Canvas, row: &Row, ruler: &Ruler, (left, right, y): (f64, f
     } else {
         canvas.ring(at, COLORS[0]);
     }
-    canvas.text((right + 96.0, y + 4.0), Anchor::End, &number(verdict.predicted));
-    canvas.text((right + 184.0, y + 4.0), Anchor::End, &number(verdict.measured));
+    canvas.text((right + 96.0, y + 4.0), Anchor::End, &short_text(verdict.predicted));
+    canvas.text((right + 184.0, y + 4.0), Anchor::End, &short_text(verdict.measured));
 }

@@ -1,8 +1,9 @@
 //! Curves with measured points over two axes.
 
-use everbloom_lab::{Chart, Point, Series};
+use crate::{Chart, Point, Series};
 
-use super::canvas::{Anchor, COLORS, Canvas, Ruler, text_width};
+use super::canvas::{Anchor, COLORS, Canvas, text_width};
+use super::ruler::Ruler;
 
 const PLOT: (f64, f64) = (560.0, 390.0);
 const LEFT: f64 = 76.0;

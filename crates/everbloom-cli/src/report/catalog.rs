@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use everbloom::catalog::VARIANTS;
 use everbloom::compact::times_bound;
 use everbloom::variant::{EntryKind, FalseNegatives, Form, Range, Variant};
+use everbloom_report::Table;
+use everbloom_report::number::{integer_text, rate_text};
 
 use crate::measure::{Measured, measure};
-use crate::quantity::{integer_text, rate_text};
 
 /// Keys in each measured filter.
 const ITEMS: u64 = 10_000;
@@ -15,7 +16,7 @@ const ITEMS: u64 = 10_000;
 const QUERIES: u64 = 200_000;
 
 /// The whole page.
-pub fn catalog() -> crate::Result<String> {
+pub fn page() -> crate::Result<String> {
     let mut page = format!(
         "# Catalog\n\n\
          Every variant in the list. This page is generated: \
@@ -24,48 +25,61 @@ pub fn catalog() -> crate::Result<String> {
          {} other keys: *predicted* by the variant's formulas before it was built, *now* from the \
          real fill, and *measured*. What items and rate mean for a variant is said below the table. \
          Bits per item count everything the filter holds; *× bound* says how many times the fewest that a \
-         filter without false negatives could do with at its rate now (F7).\n\n\
-         | slug | entry | form | abilities | false negatives | items | bits/item | × bound | predicted | now | measured | undecided |\n\
-         |---|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+         filter without false negatives could do with at its rate now (F7).\n\n",
         integer_text(ITEMS),
         integer_text(QUERIES),
     );
-    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
-        for form in variant.forms {
-            let measured = measure(variant, form.name, ITEMS, QUERIES)?;
-            page.push_str(&row(variant, form, &measured));
-        }
-    }
+    page += &figures()?.markdown();
     for variant in VARIANTS {
         page.push_str(&section(variant));
     }
     Ok(page)
 }
 
-fn row(variant: &Variant, form: &Form, m: &Measured) -> String {
-    let abilities: Vec<_> = form.abilities.iter().map(|a| a.name()).collect();
-    let negatives = match form.false_negatives {
-        FalseNegatives::Never => "never",
-        FalseNegatives::NeverWhile(_) => "conditional",
-        FalseNegatives::Possible(_) => "yes",
-    };
+/// A row for each form of each filter.
+fn figures() -> crate::Result<Table> {
+    let words = ["slug", "entry", "form", "abilities", "false negatives"];
+    let numbers = ["items", "bits/item", "× bound", "predicted", "now", "measured", "undecided"];
+    let mut table = Table::new(words.len(), words.into_iter().chain(numbers));
+    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
+        for form in variant.forms {
+            let measured = measure(variant, form.name, ITEMS, QUERIES)?;
+            table = table.row(row(variant, form, &measured));
+        }
+    }
+    Ok(table)
+}
+
+fn row(variant: &Variant, form: &Form, m: &Measured) -> [String; 12] {
     let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
-    format!(
-        "| [`{}`](#{}) | {} | {} | {} | {} | {} | {:.2} | {} | {} | {} | {} | {} |\n",
-        variant.slug,
-        variant.slug,
-        variant.entry,
-        form.name,
-        abilities.join(", "),
-        negatives,
+    [
+        format!("[`{0}`](#{0})", variant.slug),
+        variant.entry.to_owned(),
+        form.name.to_owned(),
+        abilities(form).join(", "),
+        negatives(form).to_owned(),
         integer_text(m.items),
-        m.bits_per_item,
+        format!("{:.2}", m.bits_per_item),
         times_bound(&*m.filter).map_or("–".to_owned(), |times| format!("{times:.2}")),
         rate(m.predicted),
         rate(m.now),
         rate(Some(m.measured)),
         rate(Some(m.undecided)),
-    )
+    ]
+}
+
+/// What a form can do.
+pub fn abilities(form: &Form) -> Vec<&'static str> {
+    form.abilities.iter().map(|ability| ability.name()).collect()
+}
+
+/// Whether a form has false negatives, in a word.
+pub fn negatives(form: &Form) -> &'static str {
+    match form.false_negatives {
+        FalseNegatives::Never => "never",
+        FalseNegatives::NeverWhile(_) => "conditional",
+        FalseNegatives::Possible(_) => "yes",
+    }
 }
 
 fn section(v: &Variant) -> String {
@@ -96,11 +110,12 @@ fn section(v: &Variant) -> String {
         };
     }
     if !v.params.is_empty() {
-        out.push_str("\n| parameter | range | default | |\n|---|---|---|---|\n");
-    }
-    for p in v.params {
-        let range = range(&p.range);
-        let _ = writeln!(out, "| `{}` | {range} | {} | {} |", p.name, p.default, p.help);
+        let rows = v.params.iter().map(|p| {
+            let name = format!("`{}`", p.name);
+            [name, range(&p.range), p.default.to_string(), p.help.to_owned()]
+        });
+        out += "\n";
+        out += &Table::new(4, ["parameter", "range", "default", ""]).rows(rows).markdown();
     }
     out
 }

@@ -1,6 +1,6 @@
 //! Tables of capabilities.
 
-use everbloom_lab::{Cell, Flag, Matrix};
+use crate::{Cell, Flag, Matrix};
 
 use super::canvas::{Anchor, Canvas, WRONG, text_width};
 

@@ -1,0 +1,74 @@
+//! To find the right filter: what there is, what fits, how fast it is.
+
+use std::path::PathBuf;
+
+use super::parsers::setting;
+use super::shared::Machine;
+use crate::quantity;
+
+#[derive(clap::Args)]
+pub struct Plan {
+    /// Items to hold, such as 10M or 1.5G.
+    #[arg(short = 'n', long, value_parser = quantity::count)]
+    pub items: Option<u64>,
+    /// False-positive rate to stay below, such as 1%, 0.001 or 1/1000.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
+    pub fpr: Option<f64>,
+    /// Memory to fit in, such as 100MB or 64MiB.
+    #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
+    pub memory: Option<u64>,
+    /// What the filter must be able to do, such as delete,merge: words of the list below. Alone: which
+    /// filters can.
+    #[arg(long, value_name = "NEEDS", value_delimiter = ',')]
+    pub need: Vec<String>,
+    /// Draw the rate over bits per key in the terminal (not with --json).
+    #[arg(long)]
+    pub plot: bool,
+    /// Draw the rate over bits per key as an SVG picture.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Catalog {
+    /// A variant, by its slug. Default: all of them, a line each.
+    #[arg(value_name = "SLUG", conflicts_with = "markdown")]
+    pub slug: Option<String>,
+    /// Print the list as CATALOG.md, with rates measured on the spot.
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Demo {
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Bench {
+    /// A filter file: how fast it answers, for keys that are not in it.
+    #[arg(required_unless_present = "kind", conflicts_with_all = ["kind", "fpr", "settings"])]
+    pub filter: Option<PathBuf>,
+    /// The variant, by its slug: how fast one is built and asked.
+    #[arg(short, long, value_name = "SLUG")]
+    pub kind: Option<String>,
+    /// Keys to build from, or to ask a filter file for.
+    #[arg(short = 'n', long, value_parser = quantity::count, default_value = "1M")]
+    pub items: u64,
+    /// False-positive rate to plan for.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "1%", allow_negative_numbers = true)]
+    pub fpr: f64,
+    /// A parameter of the variant (see `everbloom catalog SLUG`); may be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, String)>,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE", requires = "filter")]
+    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
+}

@@ -1,0 +1,124 @@
+//! To build a filter file and to query it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use everbloom::membership::ancestors::Hierarchy;
+use everbloom_records::KeyType;
+
+use super::parsers::{hierarchy, key_type, setting};
+use super::shared::{Keyed, Machine};
+use crate::quantity;
+
+#[derive(clap::Args)]
+pub struct Build {
+    /// Keys, one a line; `-` for stdin. Variants that take values read key<TAB>value.
+    pub keys: PathBuf,
+    /// Where the filter goes. It appears when it is complete, or not at all.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The variant, by its slug (see `everbloom catalog`). Default: bloom; on a pipe without -n one
+    /// that grows, scalable.
+    #[arg(short, long, value_name = "SLUG")]
+    pub kind: Option<String>,
+    /// Items to plan for, such as 10M. Default: as many as there are.
+    #[arg(short = 'n', long, value_parser = quantity::count)]
+    pub items: Option<u64>,
+    /// False-positive rate to stay below, such as 1%, 0.001 or 1/1000. Default: 1%.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
+    pub fpr: Option<f64>,
+    /// Memory to fit in, such as 100MB or 64MiB, in place of -p or -n.
+    #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
+    pub memory: Option<u64>,
+    /// Known non-members, one a line, for variants that use them.
+    #[arg(long, value_name = "FILE")]
+    pub negatives: Option<PathBuf>,
+    /// Seed of the hash, in hex. Filters merge only under one seed. Default: 0.
+    #[arg(long, value_name = "HEX", value_parser = quantity::seed, conflicts_with = "key_file")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub keyed: Keyed,
+    /// Keys are nodes of a tree: their ancestors are inserted too. `/` for paths, `.` for domain
+    /// names, an empty string for every prefix.
+    #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
+    pub ancestors: Option<Hierarchy>,
+    /// A parameter of the variant (see `everbloom catalog SLUG`); may be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, String)>,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Check {
+    /// The filter file.
+    pub filter: PathBuf,
+    /// Queries, one a line; `-` for stdin.
+    #[arg(default_value = "-")]
+    pub queries: PathBuf,
+    /// Print absent, present or undecided for every query, with what else the filter knows.
+    #[arg(long)]
+    pub answers: bool,
+    /// Keys are nodes of a tree: their ancestors are asked too, and one that is absent
+    /// proves the key absent (build with the same option). `/` for paths, `.` for domain
+    /// names, an empty string for every prefix.
+    #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
+    pub ancestors: Option<Hierarchy>,
+    /// How many ancestors are asked at most.
+    #[arg(long, default_value = "4", requires = "ancestors")]
+    pub levels: u32,
+    /// How likely a query is a member before the filter is asked; where a "yes" would be wrong more
+    /// often than right (the Bloom paradox), the answer is "absent".
+    #[arg(long, value_name = "PROBABILITY", value_parser = quantity::rate)]
+    pub prior: Option<f64>,
+    /// With --prior: what a missed member costs, in false positives.
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value = "1",
+        requires = "prior",
+        allow_negative_numbers = true
+    )]
+    pub cost: f64,
+    #[command(flatten)]
+    pub keyed: Keyed,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Ask {
+    /// The filter file.
+    pub filter: PathBuf,
+    /// Keys, one a line; `-` for stdin.
+    #[arg(default_value = "-")]
+    pub keys: PathBuf,
+    #[command(flatten)]
+    pub keyed: Keyed,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Info {
+    /// The filter file.
+    pub filter: PathBuf,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Explain {
+    /// The filter file.
+    pub filter: PathBuf,
+    /// The key.
+    pub key: OsString,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// What a key is: its bytes, or a decimal integer.
+    #[arg(long, value_name = "TYPE", default_value = "bytes", value_parser = key_type())]
+    pub key_type: KeyType,
+    #[command(flatten)]
+    pub machine: Machine,
+}

@@ -1,0 +1,50 @@
+//! From what was typed to what is meant, beyond plain numbers.
+
+use std::ffi::OsString;
+
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use everbloom::membership::ancestors::Hierarchy;
+use everbloom_records::KeyType;
+
+pub fn hierarchy(text: &str) -> Result<Hierarchy, String> {
+    match text {
+        "/" => Ok(Hierarchy::Paths),
+        "." => Ok(Hierarchy::Names),
+        "" => Ok(Hierarchy::Prefixes),
+        _ => Err(format!("{text:?}: write / for paths, . for names, or '' for every prefix")),
+    }
+}
+
+pub fn key_type() -> impl TypedValueParser<Value = KeyType> {
+    let value = |key: KeyType| PossibleValue::new(key.name()).help(key.meaning());
+    PossibleValuesParser::new(KeyType::ALL.map(value)).try_map(|name| {
+        let found = KeyType::ALL.into_iter().find(|key| key.name() == name);
+        found.ok_or_else(|| format!("{name:?} is no type of key"))
+    })
+}
+
+/// A byte of any value: columns need not be text.
+pub fn delimiter() -> impl TypedValueParser<Value = u8> {
+    OsStringValueParser::new().try_map(|text: OsString| match text.as_encoded_bytes() {
+        [byte] => Ok(*byte),
+        b"\\t" => Ok(b'\t'),
+        _ => Err(format!("{text:?} is not one byte; write , or ; or \\t")),
+    })
+}
+
+pub fn columns(text: &str) -> Result<(u32, u32), String> {
+    let column = |t: &str| {
+        let number = t.parse::<u32>().ok().filter(|n| *n > 0);
+        number.ok_or_else(|| format!("{t:?} is not a column; they are counted from 1"))
+    };
+    match text.split_once(',') {
+        Some((left, right)) => Ok((column(left)?, column(right)?)),
+        None => column(text).map(|c| (c, c)),
+    }
+}
+
+pub fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) =
+        text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form name=value"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}

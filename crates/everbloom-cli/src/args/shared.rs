@@ -1,0 +1,42 @@
+//! Options that several verbs share.
+
+use std::path::PathBuf;
+
+use everbloom_records::KeyType;
+
+use super::parsers::{delimiter, key_type};
+
+/// For every verb but those that print a file of another kind: what programs read.
+#[derive(clap::Args)]
+pub struct Machine {
+    /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
+    #[arg(long, display_order = 990)]
+    pub json: bool,
+}
+
+/// How keys are read and hashed: for every verb that does.
+#[derive(clap::Args)]
+pub struct Keyed {
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub text: Text,
+}
+
+/// How lines are cut into keys. Input packed by gzip or zstd is unpacked.
+#[derive(clap::Args, Clone)]
+pub struct Text {
+    /// What a key is: its bytes, or a decimal integer.
+    #[arg(long, value_name = "TYPE", default_value = "bytes", value_parser = key_type())]
+    pub key_type: KeyType,
+    /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
+    #[arg(short = '0', long = "null")]
+    pub null: bool,
+    /// The key is this column, counted from 1, instead of the whole line.
+    #[arg(short = 'f', long, value_name = "COLUMN", value_parser = clap::value_parser!(u32).range(1..))]
+    pub field: Option<u32>,
+    /// What separates columns, one byte. Default: TAB.
+    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter(), requires = "field")]
+    pub delimiter: Option<u8>,
+}

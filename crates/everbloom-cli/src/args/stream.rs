@@ -1,0 +1,54 @@
+//! To work on keys with a filter that is gone afterwards.
+
+use std::path::PathBuf;
+
+use super::parsers::{columns, delimiter};
+use super::shared::{Machine, Text};
+use crate::quantity;
+
+#[derive(clap::Args)]
+pub struct Dedupe {
+    /// Share of new lines that may wrongly be dropped.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
+    pub fpr: f64,
+    /// Remember about this many of the latest lines, in fixed memory.
+    #[arg(long, value_name = "LINES", value_parser = quantity::count, conflicts_with = "exact_check")]
+    pub window: Option<u64>,
+    /// Drop no new line: lines that the filter takes for seen are looked up in the set of all digests
+    /// (16 bytes and a hash table's overhead for each distinct line).
+    #[arg(long)]
+    pub exact_check: bool,
+    #[command(flatten)]
+    pub text: Text,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Diff {
+    /// A file of keys, one a line.
+    pub a: PathBuf,
+    /// Another; duplicates and order do not matter.
+    pub b: PathBuf,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Join {
+    /// The left file, whose keys go into the filter; it is held in memory.
+    pub left: PathBuf,
+    /// The right file, which streams.
+    pub right: PathBuf,
+    /// The column that must agree, counted from 1; LEFT,RIGHT where they differ.
+    #[arg(short = 'f', long, value_name = "COLUMN", default_value = "1", value_parser = columns)]
+    pub field: (u32, u32),
+    /// What separates columns, one byte. Default: TAB.
+    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter())]
+    pub delimiter: Option<u8>,
+    /// Share of rows that may be sent in vain.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.01", allow_negative_numbers = true)]
+    pub fpr: f64,
+    #[command(flatten)]
+    pub machine: Machine,
+}

@@ -1,0 +1,63 @@
+//! Input as it is named on the command line: files, `-` for stdin, and the options that say how records are
+//! written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use everbloom::error::Error;
+use everbloom::hash::SecretKey;
+use everbloom_records::{Fault, Field, Grammar, Lines};
+
+use crate::args::Text;
+use crate::{Result, progress};
+
+/// How often the lines are gone through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Passes {
+    Once,
+    Several,
+}
+
+/// The lines of the file at `path`, or of stdin for `-`.
+pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
+    let lines = if path != Path::new("-") {
+        Lines::file(path, grammar)
+    } else if passes == Passes::Once {
+        Lines::reader("stdin", io::stdin(), grammar)
+    } else {
+        Lines::kept("stdin", io::stdin().lock(), grammar)?
+    };
+    Ok(lines.watched(progress::watch))
+}
+
+/// Keys without values, as the options say.
+pub fn grammar(text: &Text) -> Grammar {
+    Grammar {
+        key: text.key_type,
+        end: if text.null { 0 } else { b'\n' },
+        field: text.field.map_or(Field::Line, |number| column(number, text.delimiter)),
+        ..Grammar::default()
+    }
+}
+
+/// A column, separated from others by TAB unless told otherwise.
+pub fn column(number: u32, delimiter: Option<u8>) -> Field {
+    Field::Column { number, delimiter: delimiter.unwrap_or(b'\t') }
+}
+
+/// Which options to try after an input was faulty.
+pub fn remedy(e: &everbloom_records::Error) -> &'static str {
+    match e.fault() {
+        Fault::NoColumn { .. } => ": name another with -f or -d",
+        _ => "",
+    }
+}
+
+/// The secret key in `--key-file`, if one was given.
+pub fn secret_key(file: &Option<PathBuf>) -> Result<Option<SecretKey>> {
+    let Some(path) = file else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        Error::from(e).context(format!("cannot read the key file {}", path.display()))
+    })?;
+    Ok(SecretKey::from_hex(&text).map(Some).map_err(|e| e.context(path.display()))?)
+}

@@ -1,0 +1,161 @@
+//! Keys hashed on all cores: written once, for builds and for queries.
+
+use everbloom::hash::{Digest, Hasher};
+
+use crate::cores::Order;
+use crate::error::{Error, Result};
+use crate::lines::Lines;
+use crate::pool::Pool;
+use crate::text::{each_key, each_line};
+
+/// Whole lines and the digests of their keys.
+pub struct Hashed<'a> {
+    text: &'a [u8],
+    end: u8,
+    digests: Vec<Digest>,
+}
+
+impl Hashed<'_> {
+    /// A digest for each line.
+    pub fn digests(&self) -> &[Digest] {
+        &self.digests
+    }
+
+    /// Copies the wanted lines with their ends, in order.
+    pub fn copy_lines(&self, wanted: &[bool], out: &mut Vec<u8>) {
+        let mut copy = |from: usize, to: usize| {
+            out.extend_from_slice(&self.text[from..to.min(self.text.len())]);
+            // The last line of an input may lack its end.
+            if to > self.text.len() {
+                out.push(self.end);
+            }
+        };
+        // Lines that follow each other are copied at once: from here to where the last one ended.
+        let (mut run, mut last) = (None, 0);
+        let mut wanted = wanted.iter();
+        each_line(self.text, self.end, |start, end| {
+            match (wanted.next() == Some(&true), run) {
+                (true, None) => run = Some(start),
+                (false, Some(from)) => {
+                    copy(from, start);
+                    run = None;
+                }
+                _ => {}
+            }
+            last = end + 1;
+        });
+        if let Some(from) = run {
+            copy(from, last);
+        }
+    }
+}
+
+impl Lines {
+    /// Hashes the keys on all cores: `work` gets a block of lines with their digests, on any core, and
+    /// leaves what comes of it in a buffer; `done` gets the buffer, on this one. Buffers are used again
+    /// as `done` left them.
+    pub fn each_hashed<B: Default + Send, E: From<Error>>(
+        &mut self,
+        hasher: &Hasher,
+        order: Order,
+        work: impl Fn(&mut Hashed<'_>, &mut B) + Sync,
+        mut done: impl FnMut(&mut B) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let grammar = self.grammar();
+        let (digest_pool, buffers) = (Pool::default(), Pool::default());
+        let hash = |text: &[u8], before| -> Result<B> {
+            let mut digests: Vec<Digest> = digest_pool.take();
+            digests.clear();
+            each_key(text, grammar, before, |key| digests.push(hasher.digest(key)))?;
+            let mut hashed = Hashed { text, end: grammar.end, digests };
+            let mut buffer: B = buffers.take();
+            work(&mut hashed, &mut buffer);
+            digest_pool.give(hashed.digests);
+            Ok(buffer)
+        };
+        self.each_block(order, hash, |mut buffer: B| {
+            done(&mut buffer)?;
+            buffers.give(buffer);
+            Ok(())
+        })
+    }
+
+    /// Calls `f` with the digests of all keys, in any order, hashed on all cores.
+    pub(crate) fn each_digests(
+        &mut self,
+        hasher: &Hasher,
+        mut f: impl FnMut(&[Digest]),
+    ) -> Result<()> {
+        let take = |hashed: &mut Hashed<'_>, digests: &mut Vec<Digest>| {
+            std::mem::swap(&mut hashed.digests, digests);
+        };
+        self.each_hashed(hasher, Order::Any, take, |digests| {
+            f(digests);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::Grammar;
+
+    #[test]
+    fn wanted_lines_are_copied_with_their_ends() {
+        for text in [&b"a\n\nccc\nd"[..], b"a\n\nccc\nd\n"] {
+            let hashed = Hashed { text, end: b'\n', digests: Vec::new() };
+            let lines: [&[u8]; 4] = [b"a\n", b"\n", b"ccc\n", b"d\n"];
+            for pattern in 0..16u8 {
+                let wanted = [0, 1, 2, 3].map(|i| pattern >> i & 1 == 1);
+                let kept: Vec<&[u8]> =
+                    lines.iter().zip(wanted).filter(|(_, w)| *w).map(|(line, _)| *line).collect();
+                let mut out = Vec::new();
+                hashed.copy_lines(&wanted, &mut out);
+                assert_eq!(out, kept.concat(), "{pattern:04b}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_come_in_order_and_buffers_are_used_again() {
+        let text: String = (0..200_000).map(|i| format!("{i}\n")).collect();
+        let hasher = Hasher::seeded(1);
+        let mut lines =
+            Lines::reader("text", std::io::Cursor::new(text.clone()), Grammar::default());
+        let (mut copied, mut digests, mut blocks) = (Vec::new(), Vec::new(), 0);
+        let work = |hashed: &mut Hashed<'_>, buffer: &mut (Vec<u8>, Vec<Digest>)| {
+            assert!(buffer.0.is_empty());
+            hashed.copy_lines(&vec![true; hashed.digests().len()], &mut buffer.0);
+            buffer.1.extend_from_slice(hashed.digests());
+        };
+        let done = |buffer: &mut (Vec<u8>, Vec<Digest>)| {
+            copied.append(&mut buffer.0);
+            digests.append(&mut buffer.1);
+            blocks += 1;
+            Ok::<_, Error>(())
+        };
+        lines.each_hashed(&hasher, Order::Kept, work, done).expect("text");
+        assert!(blocks > 2);
+        assert!(copied == text.as_bytes());
+        let expected: Vec<Digest> = text.lines().map(|line| hasher.digest(line)).collect();
+        assert!(digests == expected);
+    }
+
+    #[test]
+    fn what_done_refuses_ends_the_reading() {
+        let text = "key\n".repeat(1 << 18);
+        let mut lines = Lines::reader("text", std::io::Cursor::new(text), Grammar::default());
+        let mut blocks = 0;
+        let result = lines.each_hashed(
+            &Hasher::seeded(1),
+            Order::Kept,
+            |_, (): &mut ()| {},
+            |()| {
+                blocks += 1;
+                Err(Error::from(std::io::Error::other("enough")))
+            },
+        );
+        assert!(result.is_err() && blocks == 1);
+    }
+}

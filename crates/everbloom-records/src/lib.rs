@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+//!
+//! From the input to the filter:
+//!
+//! ```text
+//!  bytes ──unpack──▶ text ──blocks──▶ whole lines ──grammar──▶ keys and values ──hash──▶ digests
+//!                                         └────────── on all cores ──────────┘
+//! ```
+#![deny(unsafe_code)]
+
+mod blocks;
+mod cores;
+mod error;
+mod grammar;
+mod hashed;
+mod key;
+mod lines;
+mod pool;
+mod scan;
+mod text;
+mod unpack;
+
+pub use cores::Order;
+pub use error::{Error, Fault, Result};
+pub use grammar::{Field, Grammar};
+pub use hashed::Hashed;
+pub use key::KeyType;
+pub use lines::{Lines, Watch};
+pub use unpack::Input;

@@ -1,0 +1,262 @@
+//! An input as records: in batches, again if need be.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use everbloom::filter::Record;
+use everbloom::hash::{Digest, Hasher};
+use everbloom::structure::Source;
+
+use crate::blocks::{Block, Blocks};
+use crate::cores::{Order, on_all_cores};
+use crate::error::{Error, Fault, Result};
+use crate::grammar::Grammar;
+use crate::text;
+use crate::unpack::{Input, unpacked};
+
+/// What a reader is kept in when it has to be read again: memory up to here, then a temporary file.
+const SPOOL: usize = 64 << 20;
+
+/// Watches the bytes of an input pass, as they come, still packed. It is told how many there will be,
+/// where that is known.
+pub type Watch = for<'a> fn(Input<'a>, Option<u64>) -> Input<'a>;
+
+/// Where lines come from.
+enum Origin {
+    /// A file, opened anew for each pass.
+    File(PathBuf),
+    /// A reader, passed through once.
+    Reader(Input<'static>),
+    /// A reader, kept.
+    Spool(tempfile::SpooledTempFile),
+}
+
+/// Lines as records.
+///
+/// Lines are split at the grammar's end alone, so a CR belongs to its key; an empty line is an empty
+/// key. Packed input is unpacked.
+pub struct Lines {
+    origin: Origin,
+    /// What errors call it.
+    name: String,
+    grammar: Grammar,
+    watch: Option<Watch>,
+}
+
+impl Lines {
+    /// The lines of a file, which is opened for each pass.
+    pub fn file(path: &Path, grammar: Grammar) -> Self {
+        Self::new(Origin::File(path.to_path_buf()), path.display().to_string(), grammar)
+    }
+
+    /// The lines of a reader, for one pass: a second one would find nothing left.
+    pub fn reader(
+        name: impl Into<String>,
+        input: impl Read + Send + 'static,
+        grammar: Grammar,
+    ) -> Self {
+        Self::new(Origin::Reader(Box::new(input)), name.into(), grammar)
+    }
+
+    /// The lines of a reader, which is read to its end and kept, for several passes.
+    pub fn kept(name: impl Into<String>, mut input: impl Read, grammar: Grammar) -> Result<Self> {
+        let name = name.into();
+        let mut spool = tempfile::SpooledTempFile::new(SPOOL);
+        match io::copy(&mut input, &mut spool) {
+            Ok(_) => Ok(Self::new(Origin::Spool(spool), name, grammar)),
+            Err(e) => Err(Error::from(Fault::Keep(e)).of(name)),
+        }
+    }
+
+    fn new(origin: Origin, name: String, grammar: Grammar) -> Self {
+        Self { origin, name, grammar, watch: None }
+    }
+
+    /// The same lines, watched while they are read.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    /// How a line becomes a record.
+    pub fn grammar(&self) -> Grammar {
+        self.grammar
+    }
+
+    /// Opens the input, watched and unpacked.
+    fn open(&mut self) -> Result<Input<'_>> {
+        let watched = |input, length| match self.watch {
+            Some(watch) => watch(input, length),
+            None => input,
+        };
+        let input: Input<'_> = match &mut self.origin {
+            Origin::File(path) => {
+                let file = File::open(path)?;
+                let metadata = file.metadata()?;
+                if metadata.is_dir() {
+                    return Err(Fault::Folder.into());
+                }
+                watched(Box::new(file), Some(metadata.len()))
+            }
+            Origin::Reader(input) => watched(Box::new(input), None),
+            Origin::Spool(spool) => {
+                spool.rewind()?;
+                Box::new(spool)
+            }
+        };
+        Ok(unpacked(input)?)
+    }
+
+    /// Calls `f` with batches of lines and the records they spell.
+    pub fn each(
+        &mut self,
+        mut f: impl FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::error::Result<()>,
+    ) -> Result<()> {
+        let grammar = self.grammar;
+        let mut read = || -> Result<()> {
+            let mut blocks = Blocks::new(self.open()?, grammar.end);
+            let mut block = Block::default();
+            while blocks.next(&mut block)? {
+                text::batch(block.text(), grammar, block.before, &mut f)?;
+            }
+            Ok(())
+        };
+        read().map_err(|e| e.of(&self.name))
+    }
+
+    /// Does `work` on every block of whole lines, on all cores, and `done` with every result, here.
+    /// `work` is given the text and the number of lines before it.
+    pub(crate) fn each_block<T: Send, E: From<Error>>(
+        &mut self,
+        order: Order,
+        work: impl Fn(&[u8], u64) -> Result<T> + Sync,
+        mut done: impl FnMut(T) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let (end, name) = (self.grammar.end, self.name.clone());
+        let input = self.open().map_err(|e| e.of(&name))?;
+        let work = |block: &Block| work(block.text(), block.before);
+        on_all_cores(Blocks::new(input, end), order, work, |result: Result<T>| {
+            done(result.map_err(|e| e.of(&name))?)
+        })
+    }
+}
+
+impl Source for Lines {
+    fn batches(
+        &mut self,
+        f: &mut dyn FnMut(&[Record<'_>]) -> everbloom::error::Result<()>,
+    ) -> everbloom::error::Result<()> {
+        Ok(self.each(|_, records| f(records))?)
+    }
+
+    fn digests(
+        &mut self,
+        hasher: &Hasher,
+        f: &mut dyn FnMut(&[Digest]),
+    ) -> everbloom::error::Result<()> {
+        Ok(self.each_digests(hasher, f)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use everbloom::variant::ValueKind;
+
+    use super::*;
+    use crate::key::KeyType;
+
+    /// One byte at a time: batches may end anywhere.
+    struct OneByte(io::Cursor<Vec<u8>>);
+
+    impl Read for OneByte {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let n = out.len().min(1);
+            self.0.read(&mut out[..n])
+        }
+    }
+
+    fn try_keys(text: &[u8], grammar: Grammar) -> Result<Vec<Vec<u8>>> {
+        let mut out = Vec::new();
+        let input = OneByte(io::Cursor::new(text.to_vec()));
+        Lines::reader("text", input, grammar).each(|_, records| {
+            out.extend(records.iter().map(|record| record.key.to_vec()));
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn keys(text: &[u8]) -> Vec<Vec<u8>> {
+        try_keys(text, Grammar::default()).expect("keys")
+    }
+
+    #[test]
+    fn lines_split_at_lf_only() {
+        assert!(keys(b"").is_empty());
+        assert_eq!(keys(b"a\nb"), [b"a", b"b"]);
+        assert_eq!(keys(b"a\nb\n"), [b"a", b"b"]);
+        assert_eq!(keys(b"a\r\n\n\xff\tx\n"), [&b"a\r"[..], b"", b"\xff\tx"]);
+        assert_eq!(keys(b"\n"), [b""]);
+    }
+
+    #[test]
+    fn nul_ends_records_where_asked() {
+        let nul = Grammar { end: 0, ..Grammar::default() };
+        assert_eq!(try_keys(b"a\nb\0c\0", nul).expect("keys"), [&b"a\nb"[..], b"c"]);
+    }
+
+    #[test]
+    fn faults_name_input_and_line() {
+        let weight = Grammar { value: ValueKind::Weight, ..Grammar::default() };
+        let error = try_keys(b"a\t1\nb\tx\n", weight).expect_err("x").to_string();
+        assert_eq!(error, "text: line 2: the value \"x\" is not a number");
+        let integers = Grammar { key: KeyType::U64, ..Grammar::default() };
+        let error = try_keys(b"1\n2\nx\n", integers).expect_err("x").to_string();
+        assert_eq!(error, "text: line 3: \"x\" is not a decimal integer below 2^64");
+        let folder = Lines::file(Path::new("."), integers).each(|_, _| Ok(())).expect_err("folder");
+        assert_eq!(folder.to_string(), ".: is a folder, not a file of keys");
+        let missing = Path::new("no such file");
+        let mut missing = Lines::file(missing, integers);
+        let hashed = missing.each_digests(&Hasher::seeded(1), |_| {}).expect_err("no file");
+        assert!(hashed.to_string().starts_with("no such file: "), "{hashed}");
+    }
+
+    #[test]
+    fn what_is_kept_can_be_read_again_and_a_reader_cannot() {
+        let mut kept = Lines::kept("text", &b"a\nb\n"[..], Grammar::default()).expect("memory");
+        let mut once = Lines::reader("text", &b"a\nb\n"[..], Grammar::default());
+        for (pass, left) in [2, 0].into_iter().enumerate() {
+            for (lines, expected) in [(&mut kept, 2), (&mut once, left)] {
+                let mut count = 0;
+                lines
+                    .each(|lines, _| {
+                        count += lines.len();
+                        Ok(())
+                    })
+                    .expect("lines");
+                assert_eq!(count, expected, "pass {pass}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_watch_sees_the_bytes() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        static SEEN: AtomicUsize = AtomicUsize::new(0);
+        struct Counted<'a>(Input<'a>);
+        impl Read for Counted<'_> {
+            fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+                let got = self.0.read(out)?;
+                SEEN.fetch_add(got, Ordering::Relaxed);
+                Ok(got)
+            }
+        }
+        fn watch(input: Input<'_>, length: Option<u64>) -> Input<'_> {
+            assert_eq!(length, None);
+            Box::new(Counted(input))
+        }
+        let mut lines = Lines::reader("text", &b"a\nb\n"[..], Grammar::default()).watched(watch);
+        lines.each(|_, _| Ok(())).expect("lines");
+        assert_eq!(SEEN.load(Ordering::Relaxed), 4);
+    }
+}

@@ -1,0 +1,125 @@
+//! From text to keys and records, a block of whole lines at a time.
+
+use everbloom::filter::Record;
+
+use crate::error::{Fault, Result};
+use crate::grammar::Grammar;
+use crate::key::{KeyType, integer};
+use crate::scan::each_place;
+
+/// Calls `f` with where each line starts and where it ends: before the byte `end`, or with the text.
+#[inline]
+pub fn each_line(text: &[u8], end: u8, mut f: impl FnMut(usize, usize)) {
+    let mut start = 0;
+    each_place(text, end, |place| {
+        f(start, place);
+        start = place + 1;
+    });
+    if start < text.len() {
+        f(start, text.len());
+    }
+}
+
+/// Calls `f` with every key; `before` lines came earlier.
+#[inline]
+pub fn each_key(
+    text: &[u8],
+    grammar: Grammar,
+    before: u64,
+    mut f: impl FnMut(&[u8]),
+) -> Result<()> {
+    if grammar.is_plain() {
+        each_line(text, grammar.end, |start, end| f(&text[start..end]));
+        return Ok(());
+    }
+    let (mut number, mut failed) = (before, None);
+    each_line(text, grammar.end, |start, end| {
+        number += 1;
+        if failed.is_some() {
+            return;
+        }
+        let cut = grammar.cut(&text[start..end]);
+        if let Err(fault) = cut.and_then(|(key, _)| grammar.key.read(key, &mut f)) {
+            failed = Some(fault.at(number));
+        }
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Calls `f` with all lines of a text and the records they spell; `before` lines came earlier.
+pub fn batch(
+    text: &[u8],
+    grammar: Grammar,
+    before: u64,
+    f: impl FnOnce(&[&[u8]], &[Record<'_>]) -> everbloom::error::Result<()>,
+) -> Result<()> {
+    let mut lines: Vec<&[u8]> = Vec::new();
+    each_line(text, grammar.end, |start, end| lines.push(&text[start..end]));
+
+    let at = |i: usize| move |fault: Fault| fault.at(before + i as u64 + 1);
+    let mut records = Vec::with_capacity(lines.len());
+    for (i, line) in lines.iter().enumerate() {
+        let (key, value) = grammar.cut(line).map_err(at(i))?;
+        records.push(Record { key, value });
+    }
+    let mut integers = Vec::new();
+    if grammar.key == KeyType::U64 {
+        for (i, record) in records.iter().enumerate() {
+            integers.push(integer(record.key).map_err(at(i))?);
+        }
+        records.iter_mut().zip(&integers).for_each(|(record, integer)| record.key = integer);
+    }
+    Ok(f(&lines, &records)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::Field;
+
+    #[test]
+    fn lines_are_those_that_splitting_gives() {
+        let mut random = everbloom::hash::Generator::new(1);
+        for length in (0..300).chain([1000, 4096, 5000]) {
+            let text: Vec<u8> = (0..length).map(|_| b"ab\n\0"[random.below(4) as usize]).collect();
+            for end in [b'\n', 0, b'b'] {
+                let mut expected: Vec<&[u8]> = text.split(|byte| *byte == end).collect();
+                if text.is_empty() || text.ends_with(&[end]) {
+                    expected.pop();
+                }
+                let mut found = Vec::new();
+                each_line(&text, end, |start, end| found.push(&text[start..end]));
+                assert_eq!(found, expected, "{length} {end}");
+            }
+        }
+    }
+
+    /// The keys alone and the records agree, and both name the line of a fault.
+    #[test]
+    fn keys_are_those_of_the_records() {
+        let plain = Grammar::default();
+        let column = Field::Column { number: 2, delimiter: b',' };
+        let value = everbloom::variant::ValueKind::Label;
+        for grammar in [
+            plain,
+            Grammar { field: column, ..plain },
+            Grammar { key: KeyType::U64, ..plain },
+            Grammar { value, ..plain },
+        ] {
+            for text in [&b"1,2\n3,4"[..], b"5\n\n6\tx\n", b"7\n8\n"] {
+                let (mut keys, mut others) = (Vec::new(), Vec::new());
+                let one = each_key(text, grammar, 10, |key| keys.push(key.to_vec()));
+                let other = batch(text, grammar, 10, |_, records| {
+                    others.extend(records.iter().map(|record| record.key.to_vec()));
+                    Ok(())
+                });
+                let lines = [one, other].map(|result| result.err().and_then(|e| e.line()));
+                assert_eq!(lines[0], lines[1], "{grammar:?}");
+                assert!(lines[0].is_some() || keys == others, "{grammar:?}");
+            }
+        }
+        let integers = Grammar { key: KeyType::U64, ..plain };
+        let failed = each_key(b"7\nx\ny\n", integers, 10, |_| {}).err().and_then(|e| e.line());
+        assert_eq!(failed, Some(12));
+    }
+}

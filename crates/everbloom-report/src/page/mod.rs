@@ -1,0 +1,116 @@
+//! Everything that was found, on one page: in markdown with pictures beside it, or in HTML with all inside.
+
+mod html;
+mod markdown;
+
+use crate::model::{Panel, Report};
+use crate::number::short_text;
+use crate::table::Table;
+
+/// A page of sections.
+pub struct Page<'a> {
+    /// Above everything.
+    pub title: &'a str,
+    /// What it is about, and how it came out.
+    pub intro: String,
+    /// The command that makes it again.
+    pub command: String,
+    /// What is cited: a short name, and the title.
+    pub sources: &'a [(&'a str, &'a str)],
+    /// What was found.
+    pub sections: Vec<Section<'a>>,
+}
+
+/// What one experiment found.
+pub struct Section<'a> {
+    /// Short, for file names and links.
+    pub name: &'a str,
+    /// Document and place.
+    pub source: &'a str,
+    /// What is drawn.
+    pub title: &'a str,
+    /// What a reader should see in it.
+    pub shows: &'a str,
+    /// The command that finds it again.
+    pub command: String,
+    /// What was found.
+    pub report: &'a Report,
+}
+
+/// How the pictures are to be read.
+const HOW_TO_READ: &str = "Lines are the source's formulas, dots what the filters of this library \
+    did, bars the bounds within which a measurement agrees (computed from the formula and the number \
+    of trials; a true prediction falls outside once in a million). A cross is a measurement that \
+    disagrees, a ring at the end of a logarithmic axis one of zero.";
+
+impl Page<'_> {
+    /// The errors that were found in the sources.
+    fn errata(&self) -> Table {
+        let header =
+            ["place", "it says", "it should say", "number as printed", "corrected", "measured"];
+        let errata = self.sections.iter().flat_map(|section| &section.report.errata);
+        Table::new(3, header).rows(errata.map(|e| {
+            let numbers = [e.printed, e.verdict.predicted, e.verdict.measured].map(short_text);
+            [e.place.clone(), e.says.clone(), e.truth.clone()].into_iter().chain(numbers)
+        }))
+    }
+}
+
+impl<'a> Section<'a> {
+    /// The file names of the pictures, with the panels.
+    pub fn pictures(&self) -> impl Iterator<Item = (String, &'a Panel)> {
+        self.report.panels.iter().map(|panel| {
+            let dash = if panel.id().is_empty() { "" } else { "-" };
+            (format!("{}{dash}{}.svg", self.name, panel.id()), panel)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Axis, Bound, Rows};
+
+    /// Both renderings hold the whole of it, and the one without files beside it needs none.
+    #[test]
+    fn pages_hold_every_section() {
+        let mut rows = Rows::new("a", "rates < 1", Axis::log("rate"));
+        rows.row("x", 1.0, 3.0, Bound::at_most(2.0));
+        let report = Report::default().rows(rows).note("a < b").erratum(
+            "S0 eq. 1",
+            ["1|2", "3"],
+            1.0,
+            [3.0, 3.0],
+            Bound::exactly(3.0, 0.1),
+        );
+        let section = Section {
+            name: "s0-eq1",
+            source: "S0 eq. 1",
+            title: "rates",
+            shows: "that they fall",
+            command: "try s0-eq1".to_owned(),
+            report: &report,
+        };
+        assert_eq!(
+            section.pictures().next().map(|(name, _)| name).as_deref(),
+            Some("s0-eq1-a.svg")
+        );
+        let page = Page {
+            title: "Evidence",
+            intro: "All of it.".to_owned(),
+            command: "try all".to_owned(),
+            sources: &[("S0", "A survey")],
+            sections: vec![section],
+        };
+        let markdown = page.markdown();
+        for part in ["# Evidence", "![rates < 1](s0-eq1-a.svg)", "1\\|2", "(1 of 2 verdicts agree"]
+        {
+            assert!(markdown.contains(part), "{part}: {markdown}");
+        }
+        let html = page.html();
+        for part in ["<h1>Evidence</h1>", "<svg", "a &lt; b", "1 of 2 verdicts", "disagrees"] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        assert!(!html.contains("src="));
+    }
+}
