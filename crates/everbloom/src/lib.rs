@@ -48,6 +48,7 @@
 mod bulk;
 pub mod catalog;
 pub mod cells;
+pub mod choose;
 pub mod codec;
 pub mod error;
 pub mod filter;
