@@ -51,6 +51,7 @@ pub mod cells;
 pub mod choose;
 pub mod codec;
 pub mod error;
+pub mod exchange;
 pub mod filter;
 pub mod hash;
 pub mod plan;
