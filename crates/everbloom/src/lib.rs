@@ -50,6 +50,7 @@ pub mod catalog;
 pub mod cells;
 pub mod choose;
 pub mod codec;
+pub mod dedupe;
 pub mod error;
 pub mod exchange;
 pub mod filter;
