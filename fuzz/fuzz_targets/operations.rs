@@ -7,11 +7,14 @@
 use std::sync::LazyLock;
 
 use everbloom::catalog::VARIANTS;
-use everbloom::codec::{self, Opener};
-use everbloom::filter::{Filter, Record, Verdict};
-use everbloom::plan::Goal;
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::{EntryKind, FalseNegatives, Form, Variant};
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{Filter, Record, Verdict};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::filter::{EntryKind, FalseNegatives, Form};
+use everbloom::internals::variant::Variant;
 use libfuzzer_sys::fuzz_target;
 
 struct World {
@@ -40,7 +43,7 @@ static WORLDS: LazyLock<Vec<World>> = LazyLock::new(|| {
             for (_, _, name, value) in
                 LIGHT.iter().filter(|l| (l.0, l.1) == (variant.slug, form.name))
             {
-                goal = goal.set(name, value);
+                goal = goal.set(name, *value);
             }
             let empty = sample::build(variant, &goal, &[]).expect("an empty filter");
             World {
@@ -87,7 +90,7 @@ fuzz_target!(|data: &[u8]| {
             }
             6 => {
                 let _ = filter.as_age().map(|a| a.age(1));
-                let _ = filter.as_lookup().map(|l| l.set(record.key, b"3"));
+                let _ = filter.as_assign().map(|a| a.set(record.key, b"3"));
                 let _ = filter.as_reconcile().map(|r| (r.decode(), r.estimate()));
             }
             _ => filter = open(&codec::to_bytes(&*filter)),

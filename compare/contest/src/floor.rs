@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use cpu_time::ThreadTime;
-use everbloom::hash::{HashId, Hasher, mix64};
+use everbloom::internals::hash::{HashId, Hasher, mix64};
 
 use crate::measure::{median, wall};
 

@@ -14,7 +14,7 @@ mod subject;
 
 use std::process::ExitCode;
 
-use everbloom::hash::HashId;
+use everbloom::internals::hash::HashId;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 
     println!(
         "instruction set {}; a 64-bit key is hashed in {:.2} ns (lane-64), {:.2} ns (xxh3-128)",
-        everbloom::cells::instruction_set(),
+        everbloom::internals::probe::instruction_set(),
         floor::hashing(HashId::Lane64),
         floor::hashing(HashId::Xxh3_128)
     );

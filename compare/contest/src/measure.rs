@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cpu_time::ThreadTime;
-use everbloom::hash::mix64;
+use everbloom::internals::hash::mix64;
 
 use crate::subject::{Contestant, Subject};
 

@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::hint::black_box;
 
 use cpu_time::ThreadTime;
-use everbloom::hash::mix64;
+use everbloom::internals::hash::mix64;
 use everbloom::membership::BlockedBloom;
 
 use crate::measure::rounds;

@@ -2,7 +2,7 @@
 //! side of it, so that no call per key is dynamic.
 
 use everbloom::compact::{BinaryFuse, Ribbon};
-use everbloom::hash::{HashId, Hasher};
+use everbloom::internals::hash::{HashId, Hasher};
 use everbloom::membership::{AtomicBlocked, BlockedBloom, Bloom, SplitBlock};
 
 /// A filter with the keys it is built from.
@@ -207,7 +207,7 @@ fn binary_fuse(_: u64, p: f64) -> Option<Box<dyn Subject>> {
             let Some(f) = f else { return 0 };
             keys.iter().map(|key| u64::from(f.contains(key))).sum()
         },
-        |f| f.as_ref().map_or(0, |f: &BinaryFuse| everbloom::filter::Filter::memory(f).cells),
+        |f| f.as_ref().map_or(0, |f: &BinaryFuse| everbloom::internals::filter::Filter::memory(f).cells),
     ))
 }
 
@@ -220,7 +220,7 @@ fn ribbon(_: u64, p: f64) -> Option<Box<dyn Subject>> {
             let Some(f) = f else { return 0 };
             keys.iter().map(|key| u64::from(f.contains(key))).sum()
         },
-        |f| f.as_ref().map_or(0, |f: &Ribbon| everbloom::filter::Filter::memory(f).total()),
+        |f| f.as_ref().map_or(0, |f: &Ribbon| everbloom::internals::filter::Filter::memory(f).total()),
     ))
 }
 

@@ -8,12 +8,14 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use everbloom::Result;
 use everbloom::catalog::VARIANTS;
-use everbloom::error::Result;
-use everbloom::filter::Record;
-use everbloom::plan::Goal;
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::{EntryKind, Form, Variant};
+use everbloom::internals::filter::Record;
+use everbloom::internals::filter::{EntryKind, Form};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::variant::Variant;
 use everbloom_report::{Table, Times};
 
 const ROUNDS: usize = 5;

@@ -1,6 +1,6 @@
 //! Examples at the end of every verb's help. A test runs them all, verb by verb in the order of the list.
 
-use everbloom::variant::NEEDS;
+use everbloom::internals::filter::NEEDS;
 
 pub const ALL: &str = "\
 The first ten minutes:

@@ -4,8 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use everbloom::error::Error;
-use everbloom::hash::SecretKey;
+use everbloom::Error;
+use everbloom::internals::hash::SecretKey;
 use everbloom_records::{Fault, Field, Grammar, Lines};
 
 use crate::args::Text;

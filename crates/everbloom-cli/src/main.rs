@@ -35,10 +35,10 @@ enum Stop {
 
 type Result<T> = std::result::Result<T, Stop>;
 
-impl From<everbloom::error::Error> for Stop {
-    fn from(e: everbloom::error::Error) -> Self {
+impl From<everbloom::Error> for Stop {
+    fn from(e: everbloom::Error) -> Self {
         let remedy = everbloom_records::Error::behind(&e).map_or("", input::remedy);
-        Stop::Error(format!("{e}{remedy}"))
+        Stop::Error(e.render(flag) + remedy)
     }
 }
 
@@ -46,6 +46,24 @@ impl From<everbloom_records::Error> for Stop {
     fn from(e: everbloom_records::Error) -> Self {
         Stop::Error(format!("{e}{}", input::remedy(&e)))
     }
+}
+
+/// A field of the library's errors as it is typed here.
+fn flag(field: &str, value: Option<&str>) -> String {
+    let flag = match field {
+        "items" => "-n",
+        "rate" => "-p",
+        "memory" => "--memory",
+        "negatives" => "--negatives",
+        "key" => "--key-file",
+        "seed" => "--seed",
+        "kind" => "--kind",
+        parameter => match value {
+            Some(value) => return format!("--set {parameter}={value}"),
+            None => return format!("--set {parameter}"),
+        },
+    };
+    value.map_or_else(|| flag.to_owned(), |value| format!("{flag} {value}"))
 }
 
 fn main() -> ExitCode {

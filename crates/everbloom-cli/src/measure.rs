@@ -1,9 +1,10 @@
 //! Prediction against measurement, on records made on the spot.
 
-use everbloom::filter::{Filter, Verdict};
-use everbloom::plan::{Goal, Load};
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::Variant;
+use everbloom::internals::filter::{Filter, Verdict};
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::variant::Variant;
 
 use crate::Result;
 

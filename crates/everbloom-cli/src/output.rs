@@ -3,7 +3,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-use everbloom::error::{Error, Kind};
+use everbloom::{Error, Kind};
 use serde_json::{Value, json};
 
 use crate::{Result, Stop};
@@ -48,7 +48,7 @@ impl Output {
     pub fn write(
         &mut self,
         f: impl FnOnce(&mut BufWriter<StdoutLock<'static>>) -> io::Result<()>,
-    ) -> everbloom::error::Result<()> {
+    ) -> everbloom::Result<()> {
         f(&mut self.out).map_err(|e| {
             self.broken = Some(e);
             Error::new(Kind::Io, "output")
@@ -56,7 +56,7 @@ impl Output {
     }
 
     /// Writes a record in JSON.
-    pub fn json(&mut self, record: &Value) -> everbloom::error::Result<()> {
+    pub fn json(&mut self, record: &Value) -> everbloom::Result<()> {
         self.write(|out| writeln!(out, "{record}"))
     }
 

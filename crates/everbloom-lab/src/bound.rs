@@ -4,7 +4,7 @@
 //! wide that a true prediction falls outside with [`ALPHA`] at most; with a thousand points in all
 //! experiments together, one wrong alarm is expected in a thousand runs of everything.
 
-use everbloom::theory::tail;
+use everbloom::internals::theory::tail;
 use everbloom_report::Bound;
 
 /// The chance that one true prediction is called wrong.

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use everbloom::error::Result;
-use everbloom::hash::mix64;
+use everbloom::Result;
+use everbloom::internals::hash::mix64;
 use everbloom_report::Report;
 use serde::{Deserialize, Serialize};
 

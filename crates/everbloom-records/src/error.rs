@@ -2,7 +2,7 @@
 
 use std::{error, fmt, io};
 
-use everbloom::variant::ValueKind;
+use everbloom::internals::filter::ValueKind;
 
 /// The result of reading.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -43,7 +43,7 @@ pub enum Fault {
         want: ValueKind,
     },
     /// Whoever was given the records refused one.
-    Refused(everbloom::error::Error),
+    Refused(everbloom::Error),
 }
 
 impl Error {
@@ -63,7 +63,7 @@ impl Error {
     }
 
     /// The error of an input that ended a build: filters hand it on as the source of theirs.
-    pub fn behind(e: &everbloom::error::Error) -> Option<&Self> {
+    pub fn behind(e: &everbloom::Error) -> Option<&Self> {
         let carrier = error::Error::source(e)?.downcast_ref::<io::Error>()?;
         carrier.get_ref()?.downcast_ref()
     }
@@ -93,13 +93,13 @@ impl From<io::Error> for Error {
     }
 }
 
-impl From<everbloom::error::Error> for Error {
-    fn from(e: everbloom::error::Error) -> Self {
+impl From<everbloom::Error> for Error {
+    fn from(e: everbloom::Error) -> Self {
         Fault::Refused(e).into()
     }
 }
 
-impl From<Error> for everbloom::error::Error {
+impl From<Error> for everbloom::Error {
     fn from(e: Error) -> Self {
         match e.fault {
             Fault::Refused(refused) => refused.context(e.input),
@@ -161,7 +161,7 @@ mod tests {
     fn an_error_that_passed_through_a_build_is_found_again() {
         let error = Fault::NoColumn { number: 2 }.at(7).of("keys.csv");
         assert_eq!(error.to_string(), "keys.csv: line 7: there is no column 2");
-        let passed = everbloom::error::Error::from(error).context("while building");
+        let passed = everbloom::Error::from(error).context("while building");
         assert_eq!(passed.to_string(), "while building: keys.csv: line 7: there is no column 2");
         let found = Error::behind(&passed).expect("the error");
         assert!(matches!(found.fault(), Fault::NoColumn { number: 2 }));
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn a_refusal_stays_what_it_was() {
-        use everbloom::error::Kind;
-        let refused = everbloom::error::Error::new(Kind::CapacityExceeded, "full");
-        let passed = everbloom::error::Error::from(Error::from(refused).of("keys"));
+        use everbloom::Kind;
+        let refused = everbloom::Error::new(Kind::CapacityExceeded, "full");
+        let passed = everbloom::Error::from(Error::from(refused).of("keys"));
         assert_eq!(
             (passed.kind(), passed.to_string()),
             (Kind::CapacityExceeded, "keys: full".into())

@@ -1,7 +1,7 @@
 //! How a record is written: where it ends, where its key stands in it, and what follows the key.
 
-use everbloom::filter::Value;
-use everbloom::variant::{Input, KeyKind, ValueKind};
+use everbloom::internals::filter::Value;
+use everbloom::internals::filter::{Input, KeyKind, ValueKind};
 
 use crate::error::Fault;
 use crate::key::KeyType;
@@ -54,6 +54,11 @@ impl Grammar {
     /// Whether a line is a key as it stands.
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self { end: self.end, ..Self::default() }
+    }
+
+    /// The text of a line's key.
+    pub fn key_text<'a>(&self, line: &'a [u8]) -> Result<&'a [u8], Fault> {
+        self.cut(line).map(|(key, _)| key)
     }
 
     /// Cuts a line into the text of its key and its value.

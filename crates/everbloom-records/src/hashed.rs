@@ -1,6 +1,6 @@
 //! Keys hashed on all cores: written once, for builds and for queries.
 
-use everbloom::hash::{Digest, Hasher};
+use everbloom::internals::hash::{Digest, Hasher};
 
 use crate::cores::Order;
 use crate::error::{Error, Result};

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use everbloom::filter::Record;
-use everbloom::hash::{Digest, Hasher};
-use everbloom::structure::Source;
+use everbloom::internals::filter::Record;
+use everbloom::internals::hash::{Digest, Hasher};
+use everbloom::internals::variant::Source;
 
 use crate::blocks::{Block, Blocks};
 use crate::cores::{Order, on_all_cores};
@@ -111,7 +111,7 @@ impl Lines {
     /// Calls `f` with batches of lines and the records they spell.
     pub fn each(
         &mut self,
-        mut f: impl FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::error::Result<()>,
+        mut f: impl FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
     ) -> Result<()> {
         let grammar = self.grammar;
         let mut read = || -> Result<()> {
@@ -145,23 +145,19 @@ impl Lines {
 impl Source for Lines {
     fn batches(
         &mut self,
-        f: &mut dyn FnMut(&[Record<'_>]) -> everbloom::error::Result<()>,
-    ) -> everbloom::error::Result<()> {
+        f: &mut dyn FnMut(&[Record<'_>]) -> everbloom::Result<()>,
+    ) -> everbloom::Result<()> {
         Ok(self.each(|_, records| f(records))?)
     }
 
-    fn digests(
-        &mut self,
-        hasher: &Hasher,
-        f: &mut dyn FnMut(&[Digest]),
-    ) -> everbloom::error::Result<()> {
+    fn digests(&mut self, hasher: &Hasher, f: &mut dyn FnMut(&[Digest])) -> everbloom::Result<()> {
         Ok(self.each_digests(hasher, f)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use everbloom::variant::ValueKind;
+    use everbloom::internals::filter::ValueKind;
 
     use super::*;
     use crate::key::KeyType;

@@ -1,6 +1,6 @@
 //! From text to keys and records, a block of whole lines at a time.
 
-use everbloom::filter::Record;
+use everbloom::internals::filter::Record;
 
 use crate::error::{Fault, Result};
 use crate::grammar::Grammar;
@@ -51,7 +51,7 @@ pub fn batch(
     text: &[u8],
     grammar: Grammar,
     before: u64,
-    f: impl FnOnce(&[&[u8]], &[Record<'_>]) -> everbloom::error::Result<()>,
+    f: impl FnOnce(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
 ) -> Result<()> {
     let mut lines: Vec<&[u8]> = Vec::new();
     each_line(text, grammar.end, |start, end| lines.push(&text[start..end]));
@@ -60,7 +60,7 @@ pub fn batch(
     let mut records = Vec::with_capacity(lines.len());
     for (i, line) in lines.iter().enumerate() {
         let (key, value) = grammar.cut(line).map_err(at(i))?;
-        records.push(Record { key, value });
+        records.push(Record::key(key).with(value));
     }
     let mut integers = Vec::new();
     if grammar.key == KeyType::U64 {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn lines_are_those_that_splitting_gives() {
-        let mut random = everbloom::hash::Generator::new(1);
+        let mut random = everbloom::internals::hash::Generator::new(1);
         for length in (0..300).chain([1000, 4096, 5000]) {
             let text: Vec<u8> = (0..length).map(|_| b"ab\n\0"[random.below(4) as usize]).collect();
             for end in [b'\n', 0, b'b'] {
@@ -99,7 +99,7 @@ mod tests {
     fn keys_are_those_of_the_records() {
         let plain = Grammar::default();
         let column = Field::Column { number: 2, delimiter: b',' };
-        let value = everbloom::variant::ValueKind::Label;
+        let value = everbloom::internals::filter::ValueKind::Label;
         for grammar in [
             plain,
             Grammar { field: column, ..plain },

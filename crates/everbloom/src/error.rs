@@ -59,6 +59,12 @@ pub enum Kind {
 /// An error: its [`Kind`], the field and value at fault where there is one, and a sentence for people.
 #[derive(Debug)]
 pub struct Error {
+    // Boxed, so that a `Result` is no larger than what succeeds.
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
     kind: Kind,
     field: Option<Field>,
     /// What it was about, outermost first: a file, a record.
@@ -81,35 +87,36 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// An error of `kind`, explained by `message`; the names of fields stand in braces there.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, field: None, places: Vec::new(), message: message.into(), source: None }
+        let (places, message) = (Vec::new(), message.into());
+        Self { inner: Box::new(Inner { kind, field: None, places, message, source: None }) }
     }
 
     /// What went wrong.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.inner.kind
     }
 
     /// The name of the field at fault, such as `items` or the name of a parameter.
     pub fn field(&self) -> Option<&str> {
-        self.field.as_ref().map(|field| field.name.as_str())
+        self.inner.field.as_ref().map(|field| field.name.as_str())
     }
 
     /// The value that the field had.
     pub fn value(&self) -> Option<&str> {
-        self.field.as_ref().map(|field| field.value.as_str())
+        self.inner.field.as_ref().map(|field| field.value.as_str())
     }
 
     /// The same error, said of a field and its value.
     #[must_use]
     pub fn of_field(mut self, name: impl Into<String>, value: impl fmt::Display) -> Self {
-        self.field = Some(Field { name: name.into(), value: value.to_string() });
+        self.inner.field = Some(Field { name: name.into(), value: value.to_string() });
         self
     }
 
     /// The same error, its sentence preceded by where it happened.
     #[must_use]
     pub fn context(mut self, place: impl fmt::Display) -> Self {
-        self.places.insert(0, place.to_string());
+        self.inner.places.insert(0, place.to_string());
         self
     }
 
@@ -117,15 +124,15 @@ impl Error {
     /// `name(field, Some(value))`, one that is only mentioned as `name(field, None)`.
     pub fn render(&self, name: impl Fn(&str, Option<&str>) -> String) -> String {
         let mut out = String::new();
-        for place in &self.places {
+        for place in &self.inner.places {
             out.push_str(place);
             out.push_str(": ");
         }
-        if let Some(Field { name: field, value }) = &self.field {
+        if let Some(Field { name: field, value }) = &self.inner.field {
             out.push_str(&name(field, Some(value)));
             out.push_str(": ");
         }
-        let mut rest = self.message.as_str();
+        let mut rest = self.inner.message.as_str();
         while let Some((before, after)) = rest.split_once('{') {
             out.push_str(before);
             match after.split_once('}') {
@@ -141,7 +148,7 @@ impl Error {
         }
         out.push_str(rest);
         // The operating system's own sentence is not searched for braces.
-        if let Some(source) = &self.source {
+        if let Some(source) = &self.inner.source {
             out.push_str(&source.to_string());
         }
         out
@@ -195,13 +202,15 @@ impl fmt::Display for Error {
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
+        self.inner.source.as_ref().map(|e| e as _)
     }
 }
 
 impl From<io::Error> for Error {
     fn from(e: io::Error) -> Self {
-        Self { source: Some(e), ..Self::new(Kind::Io, String::new()) }
+        let mut error = Self::new(Kind::Io, String::new());
+        error.inner.source = Some(e);
+        error
     }
 }
 

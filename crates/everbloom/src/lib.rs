@@ -95,6 +95,9 @@ pub mod similarity;
 pub mod weighted;
 
 pub mod catalog;
+pub mod choose;
+pub mod dedupe;
+pub mod exchange;
 mod file;
 mod sample;
 

@@ -5,10 +5,10 @@
 
 use std::hint::black_box;
 
+use everbloom::Result;
 use everbloom::compact::{BinaryFuse, Ribbon};
 use everbloom::counting::Counting;
-use everbloom::error::Result;
-use everbloom::hash::{HashId, Hasher, mix64};
+use everbloom::internals::hash::{HashId, Hasher, mix64};
 use everbloom::membership::{BlockedBloom, Bloom, SplitBlock};
 
 const ITEMS: u64 = 10_000;

@@ -1,5 +1,6 @@
 //! To find the right filter: what there is, what fits, how fast it is.
 
+use everbloom::Setting;
 use std::path::PathBuf;
 
 use super::parsers::setting;
@@ -65,7 +66,7 @@ pub struct Bench {
     pub fpr: f64,
     /// A parameter of the variant (see `everbloom catalog SLUG`); may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
-    pub settings: Vec<(String, String)>,
+    pub settings: Vec<(String, Setting)>,
     /// A file with 32 hex digits, the secret key of a keyed filter.
     #[arg(long, value_name = "FILE", requires = "filter")]
     pub key_file: Option<PathBuf>,

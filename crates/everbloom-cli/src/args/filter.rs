@@ -1,5 +1,6 @@
 //! To build a filter file and to query it.
 
+use everbloom::Setting;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -44,7 +45,7 @@ pub struct Build {
     pub ancestors: Option<Hierarchy>,
     /// A parameter of the variant (see `everbloom catalog SLUG`); may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
-    pub settings: Vec<(String, String)>,
+    pub settings: Vec<(String, Setting)>,
     #[command(flatten)]
     pub machine: Machine,
 }

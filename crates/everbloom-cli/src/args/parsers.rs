@@ -1,5 +1,6 @@
 //! From what was typed to what is meant, beyond plain numbers.
 
+use everbloom::Setting;
 use std::ffi::OsString;
 
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -43,8 +44,8 @@ pub fn columns(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
-pub fn setting(text: &str) -> Result<(String, String), String> {
+pub fn setting(text: &str) -> Result<(String, Setting), String> {
     let (name, value) =
         text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form name=value"))?;
-    Ok((name.to_owned(), value.to_owned()))
+    Ok((name.to_owned(), value.into()))
 }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use everbloom::catalog::VARIANTS;
 use everbloom::compact::times_bound;
-use everbloom::variant::{EntryKind, FalseNegatives, Form, Range, Variant};
+use everbloom::internals::filter::{EntryKind, FalseNegatives, Form, Range};
+use everbloom::internals::variant::Variant;
 use everbloom_report::Table;
 use everbloom_report::number::{integer_text, rate_text};
 

@@ -1,10 +1,12 @@
 //! JSON, as docs/JSON.md describes it: seeds as hex strings, keys that are not UTF-8 as `{"b64": …}`,
 //! missing numbers as null.
 
-use everbloom::codec::{MAJOR, MINOR};
 use everbloom::compact::times_bound;
-use everbloom::filter::{Answer, Detail, FactValue, Filter, Verdict};
-use everbloom::variant::{FalseNegatives, Form, Param, Range, Setting, Variant};
+use everbloom::internals::filter::{Answer, Detail, FactValue, Filter, Verdict};
+use everbloom::internals::filter::{FalseNegatives, Form, Param, Preset, Range};
+use everbloom::internals::state::{MAJOR, MINOR};
+use everbloom::internals::variant::Variant;
+use everbloom::{Counted, Number};
 use everbloom_report::json::bytes;
 use serde_json::{Map, Value, json};
 
@@ -51,10 +53,10 @@ fn param(param: &Param) -> Value {
         Range::Choice(words) => ("choice", json!(words)),
     };
     let default = match param.default {
-        Setting::Planned => Value::Null,
-        Setting::Integer(v) => v.into(),
-        Setting::Real(v) => v.into(),
-        Setting::Choice(v) => v.into(),
+        Preset::Planned => Value::Null,
+        Preset::Integer(v) => v.into(),
+        Preset::Real(v) => v.into(),
+        Preset::Choice(v) => v.into(),
     };
     json!({ "name": param.name, "type": kind, "range": range, "default": default, "help": param.help })
 }
@@ -62,7 +64,7 @@ fn param(param: &Param) -> Value {
 /// What a filter is.
 pub fn info(filter: &dyn Filter) -> Value {
     let (variant, head, now, memory) =
-        (filter.variant(), filter.head(), filter.now(), filter.memory());
+        (filter.facts(), filter.head(), filter.now(), filter.memory());
     let hex = format!("{:016x}", head.hasher.seed());
     let (seed, key_id) = if head.hasher.is_keyed() { (None, Some(hex)) } else { (Some(hex), None) };
     let per_item = (head.items > 0).then(|| memory.total() as f64 / head.items as f64);
@@ -117,16 +119,30 @@ pub fn answer(query: &[u8], answer: &Answer) -> Value {
     json!({ "query": bytes(query), "verdict": verdict(answer.verdict), "detail": detail })
 }
 
+/// A count as a number.
+pub fn number(count: &Counted) -> Value {
+    match count.value {
+        Number::Whole(v) => json!(v),
+        Number::Signed(v) => json!(v),
+        Number::Real(v) => json!(v),
+        _ => Value::Null,
+    }
+}
+
 /// What an answer knows beyond its verdict.
 pub fn detail(detail: &Detail) -> Value {
     match detail {
         Detail::None => Value::Null,
-        Detail::Count(count) => json!({ "count": count }),
+        Detail::Count(count) => json!({ "count": number(count) }),
         Detail::Value(value) => json!({ "value": bytes(value) }),
         Detail::Labels(labels) => {
             json!({ "labels": labels.iter().map(|l| bytes(l)).collect::<Vec<_>>() })
         }
+        Detail::List(list) => {
+            json!({ "list": list.iter().map(|l| bytes(l)).collect::<Vec<_>>() })
+        }
         Detail::Score(score) => json!({ "score": score }),
+        _ => Value::Null,
     }
 }
 

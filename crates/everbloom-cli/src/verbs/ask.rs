@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use everbloom::error::{Error, Kind};
-use everbloom::filter::Filter;
+use everbloom::internals::filter::Filter;
+use everbloom::{Error, Kind};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::{Outcome, Result};
 
 /// What is printed behind a key; nothing for a key that has none.
-type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::error::Result<Option<Vec<u8>>>;
+type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::Result<Option<Vec<u8>>>;
 
 pub fn count(args: &Ask) -> Result<Outcome> {
     // Every key gets its estimate, also 0, as the file of queries has it.
@@ -27,7 +27,7 @@ pub fn count(args: &Ask) -> Result<Outcome> {
 
 pub fn get(args: &Ask) -> Result<Outcome> {
     ask(args, "value", |filter, key| {
-        let slug = filter.variant().slug;
+        let slug = filter.facts().slug;
         match filter.as_lookup() {
             Some(lookup) => Ok(lookup.get(key)),
             None => Err(Error::new(
@@ -39,12 +39,12 @@ pub fn get(args: &Ask) -> Result<Outcome> {
 }
 
 fn unable(filter: &dyn Filter, what: &str) -> Error {
-    Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.variant().slug))
+    Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.facts().slug))
 }
 
 fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
-    let grammar = input::grammar(&args.keyed.text).with_input(&filter.variant().input);
+    let grammar = input::grammar(&args.keyed.text).with_input(&filter.facts().input);
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut out = Output::new();
     let mut some = false;

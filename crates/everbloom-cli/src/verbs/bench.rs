@@ -5,10 +5,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use everbloom::filter::{Filter, Record};
-use everbloom::plan::Goal;
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::Variant;
+use everbloom::internals::filter::{Filter, Record};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::variant::Variant;
 use everbloom_report::number::{bytes_text, integer_text};
 use everbloom_report::{Table, Times};
 use serde_json::json;
@@ -51,7 +52,7 @@ fn bench_kind(args: &Bench, variant: &'static Variant) -> Result<Outcome> {
 /// Asks a filter file for keys that are not in it, and a set of as many keys for the same.
 fn bench_file(args: &Bench, path: &Path) -> Result<Outcome> {
     let filter = opened(path, &args.key_file)?;
-    let input = &filter.variant().input;
+    let input = &filter.facts().input;
     let items = filter.head().items.clamp(1, MOST_ITEMS);
     let members = Sample::new(input, Style::Random, 0..items);
     let strangers = Sample::new(input, Style::Random, items..items + args.items.min(MOST_ITEMS));
@@ -63,7 +64,7 @@ fn bench_file(args: &Bench, path: &Path) -> Result<Outcome> {
     }
     (theirs.build, theirs.hit) = Default::default();
     let memory = filter.memory().total() / 8;
-    report(args, items, [(filter.variant().slug, ours, memory), ("hash_set", theirs, bytes)])
+    report(args, items, [(filter.facts().slug, ours, memory), ("hash_set", theirs, bytes)])
 }
 
 /// Keys that a hash set is filled with at most: it has to fit the memory.
@@ -112,7 +113,7 @@ fn filter_round(
     times: &mut Times,
     members: &[Record<'_>],
     strangers: &[Record<'_>],
-    build: impl Fn() -> everbloom::error::Result<Box<dyn Filter>>,
+    build: impl Fn() -> everbloom::Result<Box<dyn Filter>>,
 ) -> Result<u64> {
     let start = Instant::now();
     let filter = build()?;

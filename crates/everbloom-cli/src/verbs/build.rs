@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use everbloom::codec;
-use everbloom::error::{Error, Kind};
-use everbloom::filter::Filter;
-use everbloom::hash::{DEFAULT_SEED, Hasher};
+use everbloom::internals::file as codec;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::variant::Variant;
+use everbloom::internals::variant::{Inputs, Source};
 use everbloom::membership::ancestors::Nodes;
-use everbloom::plan::Goal;
-use everbloom::structure::{Inputs, Source};
-use everbloom::variant::{self, Variant};
+use everbloom::{Error, Kind};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::catalog;
@@ -31,7 +31,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
 
     let grammar = input::grammar(&args.keyed.text).with_input(&variant.input);
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
-    let once = variant.build == variant::Build::Streaming && !count_first;
+    let once = variant.build == everbloom::internals::filter::Build::Streaming && !count_first;
     let mut lines =
         input::lines(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
     let mut nodes;
@@ -138,7 +138,7 @@ fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
     let mut line = format!(
         "{}: {} of {} items in {}",
         args.output.display(),
-        filter.variant().slug,
+        filter.facts().slug,
         integer_text(head.items),
         bytes_text(memory.total().div_ceil(8)),
     );

@@ -1,7 +1,8 @@
 //! `everbloom catalog`: the list.
 
 use everbloom::catalog::VARIANTS;
-use everbloom::variant::{FalseNegatives, ValueKind, Variant};
+use everbloom::internals::filter::{FalseNegatives, ValueKind};
+use everbloom::internals::variant::Variant;
 use everbloom_report::Table;
 
 use crate::args::Catalog;
@@ -26,7 +27,7 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
 
 /// The variant called `slug`; `typed` is how an error names it.
 pub fn find(slug: &str, typed: &str) -> Result<&'static Variant> {
-    Variant::by_slug(slug).ok_or_else(|| {
+    everbloom::catalog::by_slug(slug).ok_or_else(|| {
         let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
         Stop::Error(format!("{typed}: no such variant; there are {}", slugs.join(", ")))
     })

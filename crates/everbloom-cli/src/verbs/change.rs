@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use everbloom::codec::{self, Opener};
-use everbloom::error::{Error, Kind};
-use everbloom::filter::{Filter, Record, Value};
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{Filter, Record, Value};
+use everbloom::{Error, Kind};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
@@ -17,17 +18,17 @@ use crate::talk::{say, tell};
 use crate::{Outcome, Result};
 
 /// What is done with each key.
-type Step = fn(&mut dyn Filter, Record<'_>) -> everbloom::error::Result<()>;
+type Step = fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<()>;
 
 pub fn add(args: &Change) -> Result<Outcome> {
     change(args, "added", |filter, record| {
         if let Some(insert) = filter.as_insert() {
             return insert.insert(record).map(drop);
         }
-        let slug = filter.variant().slug;
-        match (filter.as_lookup(), record.value) {
-            (Some(lookup), Some(Value::Label(value) | Value::Bytes(value))) => {
-                lookup.set(record.key, value)
+        let slug = filter.facts().slug;
+        match (filter.as_assign(), record.value) {
+            (Some(assign), Some(Value::Label(value) | Value::Bytes(value))) => {
+                assign.set(record.key, value)
             }
             (Some(_), _) => Err(Error::new(Kind::BadRecord, "no value: write key<TAB>value")),
             (None, _) => Err(unable(slug, "take further keys: build it again")),
@@ -38,7 +39,7 @@ pub fn add(args: &Change) -> Result<Outcome> {
 pub fn remove(args: &Change) -> Result<Outcome> {
     change(args, "removed", |filter, record| match filter.as_remove() {
         Some(remove) => remove.remove(record),
-        None => Err(unable(filter.variant().slug, "remove keys: `everbloom plan --need delete`")),
+        None => Err(unable(filter.facts().slug, "remove keys: `everbloom plan --need delete`")),
     })
 }
 
@@ -61,7 +62,7 @@ struct Tally {
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
 fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
-    let grammar = input::grammar(&args.keyed.text).with_input(&filter.variant().input);
+    let grammar = input::grammar(&args.keyed.text).with_input(&filter.facts().input);
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut tally = Tally::default();
     lines.each(|lines, records| {
@@ -117,7 +118,7 @@ pub fn age(args: &Age) -> Result<Outcome> {
     let path: &Path = &args.filter;
     let opener = Opener::new().key(secret_key(&args.key_file)?);
     let mut filter = opener.open(path)?;
-    let slug = filter.variant().slug;
+    let slug = filter.facts().slug;
     let age = filter.as_age().ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?;
     age.age(args.ticks);
     codec::save(&*filter, path)?;

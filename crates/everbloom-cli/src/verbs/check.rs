@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use everbloom::codec::{Access, Opener};
-use everbloom::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
-use everbloom::hash::Hasher;
-use everbloom::membership::Paradox;
+use everbloom::internals::file::{Access, Opener};
+use everbloom::internals::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
+use everbloom::internals::hash::Hasher;
+use everbloom::weighted::Paradox;
 use everbloom_records::{Hashed, KeyType, Lines, Order};
 
 use crate::args::Check;
@@ -17,7 +17,7 @@ use crate::{Outcome, Result};
 pub fn run(args: &Check) -> Result<Outcome> {
     let opener = Opener::new().key(secret_key(&args.keyed.key_file)?).access(Access::Map);
     let filter = opener.open(&args.filter)?;
-    let grammar = input::grammar(&args.keyed.text).with_input(&filter.variant().input);
+    let grammar = input::grammar(&args.keyed.text).with_input(&filter.facts().input);
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
     let plain =
         !args.answers && !args.machine.json && args.prior.is_none() && args.ancestors.is_none();
@@ -85,7 +85,7 @@ fn ask(
     args: &Check,
     paradox: Option<&Paradox>,
     record: Record<'_>,
-) -> everbloom::error::Result<Answer> {
+) -> everbloom::Result<Answer> {
     if let (Some(paradox), Some(prior)) = (paradox, args.prior)
         && paradox.holds(prior)?
     {
@@ -116,8 +116,9 @@ fn show(
         Detail::None => {}
         Detail::Count(count) => write!(out, "{count}")?,
         Detail::Value(value) => out.write_all(value)?,
-        Detail::Labels(labels) => out.write_all(&labels.join(&b','))?,
+        Detail::Labels(list) | Detail::List(list) => out.write_all(&list.join(&b','))?,
         Detail::Score(score) => write!(out, "{score}")?,
+        _ => {}
     }
     out.write_all(&[end])
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use everbloom::codec;
-use everbloom::error::{Error, Kind};
-use everbloom::filter::{Algebra, Filter};
+use everbloom::Filter;
+use everbloom::internals::file as codec;
+use everbloom::{Error, Facts, Kind};
 use everbloom_report::Table;
 use everbloom_report::number::integer_text;
 use serde_json::json;
@@ -20,33 +20,29 @@ use crate::{Outcome, Result, Stop};
 
 pub fn merge(args: &Merge) -> Result<Outcome> {
     combine(args, |filter, other| {
-        let slug = filter.variant().slug;
-        let merge = filter.as_merge().ok_or_else(|| {
-            let message = format!("{slug} filters cannot be merged: `everbloom plan --need merge`");
-            Error::new(Kind::Unsupported, message)
-        })?;
-        merge.merge(other)
+        let facts = filter.facts();
+        filter.as_merge().ok_or_else(|| unable(facts, "merged", "merge"))?.merge(other)
     })
 }
 
 pub fn intersect(args: &Merge) -> Result<Outcome> {
-    combine(args, |filter, other| algebra(filter)?.intersect(other))
+    combine(args, |filter, other| {
+        let facts = filter.facts();
+        let intersect = filter.as_intersect();
+        intersect.ok_or_else(|| unable(facts, "intersected", "estimate"))?.intersect(other)
+    })
 }
 
-fn algebra(filter: &mut dyn Filter) -> everbloom::error::Result<&mut dyn Algebra> {
-    let slug = filter.variant().slug;
-    filter.as_algebra().ok_or_else(|| {
-        let message = format!(
-            "{slug} filters cannot be intersected, folded or measured against each other; \
-             bloom, partitioned and blocked ones can"
-        );
-        Error::new(Kind::Unsupported, message)
-    })
+/// What can't be done with a filter, and which need leads to those with which it can.
+fn unable(facts: &Facts, done: &str, need: &str) -> Error {
+    let message =
+        format!("{} filters cannot be {done}: `everbloom plan --need {need}`", facts.slug);
+    Error::new(Kind::Unsupported, message)
 }
 
 fn combine(
     args: &Merge,
-    step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::error::Result<()>,
+    step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::Result<()>,
 ) -> Result<Outcome> {
     writable(&args.output)?;
     let (first, others) =
@@ -63,7 +59,8 @@ pub fn fold(args: &Fold) -> Result<Outcome> {
     writable(&args.output)?;
     let mut filter = opened(&args.filter, &args.key_file)?;
     for _ in 0..args.times {
-        filter = algebra(&mut *filter)?.fold().map_err(|e| e.context(args.filter.display()))?;
+        let fold = filter.as_fold().ok_or_else(|| unable(filter.facts(), "folded", "fold"))?;
+        filter = fold.fold().map_err(|e| e.context(args.filter.display()))?;
     }
     save(&*filter, &args.output, &args.machine)
 }
@@ -80,16 +77,21 @@ fn save(filter: &dyn Filter, output: &Path, machine: &Machine) -> Result<Outcome
 
 pub fn estimate(args: &Estimate) -> Result<Outcome> {
     let mut a = opened(&args.a, &args.key_file)?;
-    let mut b = opened(&args.b, &args.key_file)?;
+    let b = opened(&args.b, &args.key_file)?;
     let full = |path: &Path| {
         Stop::Error(format!(
             "{}: too full to tell how many keys are in it: build it for more with -n",
             path.display()
         ))
     };
-    let size_b = algebra(&mut *b)?.cardinality().ok_or_else(|| full(&args.b))?;
-    let ours = algebra(&mut *a)?;
-    let size_a = ours.cardinality().ok_or_else(|| full(&args.a))?;
+    let size = |filter: &dyn Filter, path: &Path| {
+        let facts = filter.facts();
+        let estimate = filter.as_estimate().ok_or_else(|| unable(facts, "measured", "estimate"))?;
+        estimate.cardinality().ok_or_else(|| full(path))
+    };
+    let (size_a, size_b) = (size(&*a, &args.a)?, size(&*b, &args.b)?);
+    let facts = a.facts();
+    let ours = a.as_intersect().ok_or_else(|| unable(facts, "intersected", "estimate"))?;
     let shared = ours.intersection_size(&*b)?.ok_or_else(|| full(&args.a))?;
     // Estimates scatter; what they estimate stays within the sets.
     let shared = shared.clamp(0.0, size_a.min(size_b));

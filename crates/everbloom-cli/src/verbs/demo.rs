@@ -1,11 +1,12 @@
 //! `everbloom demo`: every variant on a list of words made on the spot.
 
 use everbloom::catalog::VARIANTS;
-use everbloom::filter::Filter as _;
+use everbloom::internals::filter::EntryKind;
+use everbloom::internals::filter::Face;
+use everbloom::internals::plan::{Goal, Load};
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
-use everbloom::plan::{Goal, Load};
-use everbloom::sample::{Sample, Style};
-use everbloom::variant::{EntryKind, Variant};
 use everbloom_report::Table;
 use everbloom_report::number::{integer_text, rate_text};
 use everbloom_report::terminal::{Point, curve};
@@ -20,7 +21,7 @@ const WORDS: u64 = 20_000;
 const QUERIES: u64 = 100_000;
 
 pub fn run(args: &Demo) -> Result<Outcome> {
-    let bloom = Variant::by_slug("bloom").unwrap_or(VARIANTS[0]);
+    let bloom = everbloom::catalog::by_slug("bloom").unwrap_or(VARIANTS[0]);
     let mut measured = Vec::new();
     for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
         measured.push(measure(variant, variant.forms[0].name, WORDS, QUERIES)?);
@@ -41,7 +42,7 @@ pub fn run(args: &Demo) -> Result<Outcome> {
 
 fn entry(m: &Measured) -> Value {
     json!({
-        "slug": m.filter.variant().slug,
+        "slug": m.filter.facts().slug,
         "items": m.items,
         "bits_per_item": m.bits_per_item,
         "fill": m.filter.fill(),
@@ -87,7 +88,7 @@ fn rates(measured: &[Measured]) -> String {
     let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
     let row = |m: &Measured| {
         [
-            m.filter.variant().slug.to_owned(),
+            m.filter.facts().slug.to_owned(),
             integer_text(m.items),
             format!("{:.2}", m.bits_per_item),
             m.filter.fill().map_or("–".to_owned(), |f| format!("{:.1} %", f * 100.0)),

@@ -1,7 +1,7 @@
 //! `everbloom explain`: how a filter comes to its answer for one key.
 
-use everbloom::filter::{Answer, Filter, Record, Touched, Verdict};
-use everbloom::hash::Digest;
+use everbloom::internals::filter::{Answer, Filter, Record, Touched, Verdict};
+use everbloom::internals::hash::Digest;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn text(
         digest.h2
     );
     if cells.is_empty() {
-        out += &format!("{:>9}  a {} filter has none to show\n", "cells", filter.variant().slug);
+        out += &format!("{:>9}  a {} filter has none to show\n", "cells", filter.facts().slug);
     } else {
         out += &drawing(cells);
     }

@@ -1,8 +1,9 @@
 //! `everbloom info`: what a filter is, how full, how good.
 
-use everbloom::codec::{MAJOR, MINOR, Opener};
 use everbloom::compact::times_bound;
-use everbloom::filter::{FactValue, Filter};
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::{FactValue, Filter};
+use everbloom::internals::state::{MAJOR, MINOR};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::terminal;
 
@@ -22,7 +23,7 @@ pub fn run(args: &Info) -> Result<Outcome> {
 
 fn describe(filter: &dyn Filter) -> String {
     let (variant, head, memory, now) =
-        (filter.variant(), filter.head(), filter.memory(), filter.now());
+        (filter.facts(), filter.head(), filter.memory(), filter.now());
     let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
     let mut rows: Vec<(&str, String)> = vec![
         ("variant", format!("{} ({}, {})", variant.slug, variant.name, variant.entry)),

@@ -1,12 +1,11 @@
-//! `everbloom join`: a bloomjoin. The left side sends a filter of its keys; the right side sends back the
-//! rows that pass; the left side joins those exactly, so that false positives cost bytes and no rows.
+//! `everbloom join`: a Bloomjoin, as two machines would do it. Both sides are played in this process, and
+//! every byte that would cross the wire is counted.
 
-use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use everbloom::codec;
-use everbloom::membership::BlockedBloom;
+use everbloom::exchange::join::{Left, Right};
+use everbloom::exchange::{Limits, Party, Traffic};
 use everbloom_records::{Field, Grammar};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
@@ -18,64 +17,94 @@ use crate::output::Output;
 use crate::talk::say;
 use crate::{Outcome, Result};
 
+/// Both sides, what crossed between them, and where pairs of rows go.
+struct Play<'a> {
+    left: Party<Left<'a>>,
+    right: Party<Right>,
+    traffic: Traffic,
+    out: Output,
+    delimiter: u8,
+    json: bool,
+}
+
+impl Play<'_> {
+    /// Lets the parties exchange what they have to say, and prints what comes of it.
+    fn exchange(&mut self) -> everbloom::Result<()> {
+        self.traffic.carry(&mut self.left, &mut self.right)?;
+        let (out, delimiter, json) = (&mut self.out, self.delimiter, self.json);
+        self.left.role.pairs(|left, right| {
+            if json {
+                return out.json(&json!({ "left": bytes(left), "right": bytes(right) }));
+            }
+            out.write(|out| {
+                out.write_all(left)?;
+                out.write_all(&[delimiter])?;
+                out.write_all(right)?;
+                out.write_all(b"\n")
+            })
+        })
+    }
+
+    /// The rows of the right file; how many bytes they have.
+    fn rows(&mut self, path: &Path, field: Field) -> Result<u64> {
+        let mut all = 0;
+        let read = each_row(path, field, |key, row| {
+            all += row.len() as u64 + 1;
+            if self.right.role.row(key, row)? { self.exchange() } else { Ok(()) }
+        });
+        if read.is_ok() {
+            self.right.role.end();
+        }
+        // Rows before one that can't be read are joined all the same.
+        let sent = self.exchange();
+        read?;
+        sent?;
+        Ok(all)
+    }
+}
+
 pub fn run(args: &Join) -> Result<Outcome> {
     let delimiter = args.delimiter.unwrap_or(b'\t');
-    let [left, right] = [args.field.0, args.field.1].map(|n| input::column(n, args.delimiter));
-    let mut rows: HashMap<Vec<u8>, Vec<Vec<u8>>> = HashMap::new();
-    each_row(&args.left, left, |key, row| {
-        rows.entry(key.to_vec()).or_default().push(row.to_vec());
+    let [left_field, right_field] =
+        [args.field.0, args.field.1].map(|n| input::column(n, args.delimiter));
+    let right = Grammar { field: right_field, ..Grammar::default() };
+    let mut left = Left::new(args.fpr, |row| {
+        right.key_text(row).map_err(everbloom_records::Error::from).map_err(Into::into)
+    });
+    each_row(&args.left, left_field, |key, row| {
+        left.insert(key, row);
         Ok(())
     })?;
-    let mut filter = BlockedBloom::with_rate((rows.len() as u64).max(1), args.fpr)?;
-    rows.keys().for_each(|key| {
-        filter.insert(key);
-    });
-
-    let (mut right_bytes, mut sent_bytes, mut in_vain, mut joined) = (0u64, 0u64, 0u64, 0u64);
-    let mut out = Output::new();
-    let done = each_row(&args.right, right, |key, row| {
-        right_bytes += row.len() as u64 + 1;
-        if !filter.contains(key) {
-            return Ok(());
-        }
-        sent_bytes += row.len() as u64 + 1;
-        let Some(partners) = rows.get(key) else {
-            in_vain += 1;
-            return Ok(());
-        };
-        for left in partners {
-            joined += 1;
-            if args.machine.json {
-                out.json(&json!({ "left": bytes(left), "right": bytes(row) }))?;
-            } else {
-                out.write(|out| {
-                    out.write_all(left)?;
-                    out.write_all(&[delimiter])?;
-                    out.write_all(row)?;
-                    out.write_all(b"\n")
-                })?;
-            }
-        }
-        Ok(())
-    });
-    let filter_bytes = codec::to_bytes(&filter).len() as u64;
-    let summary = args.machine.json.then(|| {
+    let mut play = Play {
+        left: Party::new(left, Limits::LOCAL),
+        right: Party::new(Right::new(), Limits::LOCAL),
+        traffic: Traffic::default(),
+        out: Output::new(),
+        delimiter,
+        json: args.machine.json,
+    };
+    play.exchange()?;
+    let done = play.rows(&args.right, right_field);
+    let Play { left, traffic, out, .. } = play;
+    let (joined, in_vain) = (left.role.joined(), left.role.in_vain());
+    let summary = done.as_ref().ok().filter(|_| args.machine.json).map(|all| {
         json!({
             "rows": joined,
             "rows_in_vain": in_vain,
-            "bytes_exchanged": filter_bytes + sent_bytes,
-            "bytes_filter": filter_bytes,
-            "bytes_of_everything": right_bytes,
+            "bytes_exchanged": traffic.total(),
+            "bytes_filter": traffic.a_to_b,
+            "bytes_of_everything": all,
         })
     });
-    out.end(done, summary)?;
+    let all = *done.as_ref().unwrap_or(&0);
+    out.end(done.map(drop), summary)?;
     say!(
         "{} rows joined; {} exchanged (filter {}, {} rows in vain), sending the right file would take {}",
         integer_text(joined),
-        bytes_text(filter_bytes + sent_bytes),
-        bytes_text(filter_bytes),
+        bytes_text(traffic.total()),
+        bytes_text(traffic.a_to_b),
         integer_text(in_vain),
-        bytes_text(right_bytes),
+        bytes_text(all),
     );
     Ok(if joined > 0 { Outcome::Some } else { Outcome::None })
 }
@@ -83,7 +112,7 @@ pub fn run(args: &Join) -> Result<Outcome> {
 fn each_row(
     path: &Path,
     field: Field,
-    mut f: impl FnMut(&[u8], &[u8]) -> everbloom::error::Result<()>,
+    mut f: impl FnMut(&[u8], &[u8]) -> everbloom::Result<()>,
 ) -> Result<()> {
     let grammar = Grammar { field, ..Grammar::default() };
     Ok(input::lines(path, grammar, Passes::Once)?.each(|rows, records| {

@@ -19,8 +19,8 @@ mod shell;
 
 use std::path::{Path, PathBuf};
 
-use everbloom::codec::Opener;
-use everbloom::filter::Filter;
+use everbloom::internals::file::Opener;
+use everbloom::internals::filter::Filter;
 
 use crate::args::{Args, Verb};
 use crate::input::secret_key;

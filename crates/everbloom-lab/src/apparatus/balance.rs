@@ -1,7 +1,7 @@
 //! Both kinds of errors of a generalized filter in balance: F_n over F_p, and where it takes a given value.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::Hashes;
+use everbloom::Result;
+use everbloom::internals::theory::generalized::Hashes;
 
 use super::classic::Rate;
 use super::generalized::{self, Shape};

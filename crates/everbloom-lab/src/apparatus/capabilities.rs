@@ -1,7 +1,7 @@
 //! Tables of capabilities, each cell demonstrated: what a survey says of a variant against what its
 //! filters do. A variant joins a table by one line.
 
-use everbloom::error::Result;
+use everbloom::Result;
 
 use super::checks::{self, Outcome};
 use super::subject::Subject;

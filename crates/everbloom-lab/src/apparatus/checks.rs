@@ -1,10 +1,10 @@
 //! Capabilities shown by use: each check builds filters of a form, uses them through their faces, and
 //! says whether the capability is there and how that was seen.
 
-use everbloom::error::Result;
-use everbloom::filter::{Detail, Record, Value};
-use everbloom::theory::tail;
-use everbloom::variant::ValueKind;
+use everbloom::Result;
+use everbloom::internals::filter::ValueKind;
+use everbloom::internals::filter::{Detail, Record, Value};
+use everbloom::internals::theory::tail;
 
 use super::subject::{PLANNED, RATE, Subject, missed};
 use crate::bound::ALPHA;
@@ -51,8 +51,8 @@ pub fn counting(subject: &Subject) -> Result<Option<Outcome>> {
     if let Some(count) = triple.as_count() {
         // A record may stand for several: it is counted by what it says.
         let times = |record: &Record<'_>| match record.value {
-            Some(Value::Count(each)) => count.count(record.key) / each.max(1),
-            _ => count.count(record.key),
+            Some(Value::Count(each)) => count.count(record.key).whole() / each.max(1),
+            _ => count.count(record.key).whole(),
         };
         let counts = |records: &[Record<'_>]| median(records.iter().map(times).collect());
         let (three, one) = (counts(&once[..20]), counts(&once[20..]));

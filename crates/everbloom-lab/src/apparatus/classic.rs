@@ -1,9 +1,9 @@
 //! Rates of classic filters, measured: several figures need them.
 
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Result;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 use everbloom::membership::Bloom;
-use everbloom::theory::bloom;
 
 use crate::{Bound, Lab, bound};
 
@@ -48,7 +48,8 @@ impl Shape {
 
     /// A filter of this shape with n random elements.
     pub fn filled(&self, seed: u64) -> Bloom {
-        let mut filter = Bloom::with_shape(self.m, self.k, Hasher::seeded(seed));
+        let mut filter =
+            Bloom::with_shape(self.m, self.k, Hasher::seeded(seed)).expect("a shape that can be");
         let mut keys = Generator::new(seed);
         for _ in 0..self.n {
             filter.insert(&keys.next_u64());

@@ -1,6 +1,6 @@
 //! Counters of counting filters: what a function of them is on average. Figures about their size need it.
 
-use everbloom::theory::counting::cell_pmf;
+use everbloom::internals::theory::counting::cell_pmf;
 
 use crate::{Bound, bound};
 

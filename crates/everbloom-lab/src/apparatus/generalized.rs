@@ -1,12 +1,12 @@
 //! Generalized filters, measured: the figures of S2 need them at a given fill, after insertions into bits
 //! of any kind, and for keys that others have followed.
 
-use everbloom::cells::Bits;
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher, mix64};
-use everbloom::membership::Generalized;
-use everbloom::membership::generalized::{fill_sd, fpr_at};
-use everbloom::theory::generalized as theory;
+use everbloom::Result;
+use everbloom::hostile::Generalized;
+use everbloom::hostile::generalized::{fill_sd, fpr_at};
+use everbloom::internals::cells::Bits;
+use everbloom::internals::hash::{Generator, Hasher, mix64};
+use everbloom::internals::theory::generalized as theory;
 
 use super::classic::Rate;
 use crate::{Lab, bound};

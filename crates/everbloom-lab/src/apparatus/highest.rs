@@ -1,8 +1,8 @@
 //! How high the counters of counting filters get: S0's Figure 5 and S1 §2.5 ask the same.
 
 use everbloom::counting::Counting;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::theory::tail;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::tail;
 
 /// Hashes and counters per key: the best k for 16 is 11.09, and the bounds hold up to the best k.
 pub const K: u32 = 11;
@@ -15,7 +15,7 @@ pub fn throws(m: u64) -> u64 {
 
 /// An empty filter of m four-bit counters.
 pub fn empty(m: u64, seed: u64) -> Counting {
-    Counting::with_shape(m, K, 4, Hasher::seeded(seed))
+    Counting::with_shape(m, K, 4, Hasher::seeded(seed)).expect("a shape that can be")
 }
 
 /// A filter of m counters with as many random keys as it is made for.

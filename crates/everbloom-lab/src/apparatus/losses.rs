@@ -1,9 +1,9 @@
 //! Members that are lost: by mistake, or by design as time passes.
 
-use everbloom::error::Result;
-use everbloom::filter::{Filter, Record};
-use everbloom::hash::Generator;
-use everbloom::variant::KeyKind;
+use everbloom::Result;
+use everbloom::internals::filter::KeyKind;
+use everbloom::internals::filter::{Filter, Record};
+use everbloom::internals::hash::Generator;
 
 use super::checks::{Outcome, QUERIES, no, yes};
 use super::subject::{PLANNED, Subject, missed, passes};

@@ -7,8 +7,9 @@
 //! between the two. So do lanes of words, for positions modulo the word; and banks, of which no key
 //! touches any twice.
 
-use everbloom::codec::{self, Opener};
-use everbloom::error::Result;
+use everbloom::Result;
+use everbloom::internals::file as codec;
+use everbloom::internals::file::Opener;
 
 use super::checks::{Outcome, no, yes};
 use super::subject::{PLANNED, Subject};

@@ -1,9 +1,9 @@
 //! Hash evaluations of pipelined filters, measured.
 
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::membership::Pipelined;
-use everbloom::theory::bloom;
+use everbloom::Result;
+use everbloom::hardware::Pipelined;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 
 use super::classic::Rate;
 use crate::{Lab, bound};
@@ -50,7 +50,8 @@ impl Stages {
         let runs = lab.scaled(30);
         let means = lab.runs(runs, |seed| {
             let (m, hasher) = (self.m(), Hasher::seeded(seed));
-            let mut filter = Pipelined::with_shape(m, self.k, self.k1, hasher);
+            let mut filter =
+                Pipelined::with_shape(m, self.k, self.k1, hasher).expect("a shape that can be");
             let mut keys = Generator::new(seed);
             for _ in 0..MEMBERS {
                 filter.insert(&keys.next_u64());

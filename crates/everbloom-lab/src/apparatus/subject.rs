@@ -1,10 +1,12 @@
 //! A form of a variant as capability checks handle it: through the faces every filter has.
 
-use everbloom::error::{Error, Kind, Result};
-use everbloom::filter::{Filter, Record, Value, Verdict};
-use everbloom::plan::Goal;
-use everbloom::sample::{self, Sample, Style};
-use everbloom::variant::{ValueKind, Variant};
+use everbloom::internals::filter::ValueKind;
+use everbloom::internals::filter::{Filter, Record, Value, Verdict};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::sample;
+use everbloom::internals::sample::{Sample, Style};
+use everbloom::internals::variant::Variant;
+use everbloom::{Error, Kind, Result};
 
 /// What every filter is planned for.
 pub const PLANNED: u64 = 200;
@@ -41,10 +43,10 @@ impl Keys {
 impl Subject {
     /// The form `form` of the variant `slug`, with settings of its own.
     pub fn new(slug: &str, form: &str, settings: &[(&str, &str)], seed: u64) -> Result<Self> {
-        let variant = Variant::by_slug(slug)
+        let variant = everbloom::catalog::by_slug(slug)
             .ok_or_else(|| Error::new(Kind::Unsupported, format!("no variant is called {slug}")))?;
         let goal = Goal::new(PLANNED, RATE).set("form", form).seed(seed);
-        let goal = settings.iter().fold(goal, |goal, (name, value)| goal.set(name, value));
+        let goal = settings.iter().fold(goal, |goal, (name, value)| goal.set(name, *value));
         Ok(Self { variant, goal })
     }
 

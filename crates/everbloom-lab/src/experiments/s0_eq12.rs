@@ -1,9 +1,9 @@
 //! A partitioned filter against a standard one of the same size.
 
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Result;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 use everbloom::membership::{Bloom, PartitionedBloom};
-use everbloom::theory::bloom;
 
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
@@ -29,7 +29,8 @@ fn look(n: u64, seed: u64) -> Result<[(u64, u64); 2]> {
     for i in 0..BATCH {
         let seed = seed.wrapping_add(i);
         let mut keys = Generator::new(seed);
-        let mut standard = Bloom::with_shape(M, K, Hasher::seeded(seed));
+        let mut standard =
+            Bloom::with_shape(M, K, Hasher::seeded(seed)).expect("a shape that can be");
         let mut partitioned = PartitionedBloom::with_shape(M, K, Hasher::seeded(seed))?;
         for _ in 0..n {
             let key = keys.next_u64();

@@ -1,11 +1,11 @@
 //! Errors of S0 in formulas that a filter can show: how many bits a rate takes, how many bits a
 //! fingerprint has, and a removal that does not look.
 
+use everbloom::Result;
 use everbloom::compact::PerfectHash;
 use everbloom::counting::Counting;
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::theory::bloom;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 
 use crate::apparatus::classic::{self, Rate, Shape};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
@@ -127,7 +127,8 @@ fn removal(report: Report) -> Result<Report> {
     const STRANGERS: u64 = 1000;
     const K: u32 = 7;
     // So much room that no stranger passes: a removal of one that does would be no error of anybody's.
-    let mut filter = Counting::with_shape(1 << 20, K, 4, Hasher::default());
+    let mut filter =
+        Counting::with_shape(1 << 20, K, 4, Hasher::default()).expect("a shape that can be");
     (0..100u64).for_each(|key| {
         filter.insert(&key);
     });

@@ -1,7 +1,7 @@
 //! The rate of a classic filter over n, for several sizes m, with the best number of hashes.
 
-use everbloom::error::Result;
-use everbloom::theory::bloom;
+use everbloom::Result;
+use everbloom::internals::theory::bloom;
 
 use crate::apparatus::classic::{self, Shape};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};

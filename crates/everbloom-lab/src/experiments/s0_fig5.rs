@@ -1,8 +1,8 @@
 //! How likely it is that some counter of a counting filter reaches j, and what the bounds are worth.
 
-use everbloom::error::Result;
-use everbloom::theory::counting as theory;
-use everbloom::theory::tail;
+use everbloom::Result;
+use everbloom::internals::theory::counting as theory;
+use everbloom::internals::theory::tail;
 
 use crate::apparatus::highest::{self, K, PER_KEY};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};

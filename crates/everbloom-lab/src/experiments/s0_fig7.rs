@@ -1,10 +1,10 @@
 //! How many keys can leave a deletable filter, over its bits per key and for several numbers of regions.
 
+use everbloom::Result;
 use everbloom::deleting::Deletable;
 use everbloom::deleting::deletable::Shape;
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::plan::Flat;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Flat;
 
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 

@@ -1,10 +1,10 @@
 //! What more hashes, more bits and more elements do to a filter.
 
-use everbloom::error::Result;
-use everbloom::filter::Filter;
-use everbloom::hash::Generator;
+use everbloom::Result;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Generator;
+use everbloom::internals::theory::bloom;
 use everbloom::membership::Bloom;
-use everbloom::theory::bloom;
 
 use crate::apparatus::classic::{self, Rate, Shape};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};

@@ -1,6 +1,6 @@
 //! S0's table of capabilities, each cell demonstrated.
 
-use everbloom::error::Result;
+use everbloom::Result;
 
 use crate::apparatus::capabilities::{Capability, Row, Table};
 use crate::{Experiment, Lab, Report};

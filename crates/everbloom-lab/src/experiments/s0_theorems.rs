@@ -1,9 +1,9 @@
 //! Union and intersection of filters, bit by bit.
 
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Result;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 use everbloom::membership::Bloom;
-use everbloom::theory::bloom;
 
 use crate::apparatus::classic::{Shape, false_positives};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
@@ -28,7 +28,7 @@ const COMMON: [u64; 2] = [0, 1000];
 const QUERIES: u64 = 20_000;
 
 fn filter_of(keys: &[&[u64]], seed: u64) -> Bloom {
-    let mut filter = Bloom::with_shape(M, K, Hasher::seeded(seed));
+    let mut filter = Bloom::with_shape(M, K, Hasher::seeded(seed)).expect("a shape that can be");
     keys.iter().copied().flatten().for_each(|key| {
         filter.insert(key);
     });

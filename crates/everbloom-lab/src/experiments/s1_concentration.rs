@@ -1,7 +1,7 @@
 //! How far the share of zeros strays from its mean.
 
-use everbloom::error::Result;
-use everbloom::theory::bloom;
+use everbloom::Result;
+use everbloom::internals::theory::bloom;
 
 use crate::apparatus::classic::Shape;
 use crate::bound::mean_and_sd;

@@ -1,10 +1,10 @@
 //! Conservative update: the drawn example, and what it spares the flows of skewed traffic.
 
+use everbloom::Result;
 use everbloom::counting::{Conservative, Counting};
-use everbloom::error::Result;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::theory::tail;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::tail;
 
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
@@ -52,8 +52,10 @@ struct Seen {
 }
 
 fn look(seed: u64) -> Seen {
-    let mut plain = Counting::with_shape(M, K, 16, Hasher::seeded(seed));
-    let mut conservative = Conservative::shared(M, K, Hasher::seeded(seed));
+    let mut plain =
+        Counting::with_shape(M, K, 16, Hasher::seeded(seed)).expect("a shape that can be");
+    let mut conservative =
+        Conservative::shared(M, K, Hasher::seeded(seed)).expect("a shape that can be");
     for flow in traffic(seed) {
         plain.insert(&flow);
         conservative.insert(&flow);
@@ -159,7 +161,7 @@ fn run(lab: &Lab) -> Result<Report> {
 fn drawn() -> Result<Rows> {
     let mut rows =
         Rows::new("a", "The drawn example, and promises kept", Axis::linear("bytes, flows, share"));
-    let mut filter = Conservative::shared(1000, 3, Hasher::default());
+    let mut filter = Conservative::shared(1000, 3, Hasher::default()).expect("a shape that can be");
     let cells = |filter: &Conservative, flow: u64| -> Vec<(u64, u64)> {
         filter.trace(&flow.to_le_bytes()).iter().map(|cell| (cell.index, cell.value)).collect()
     };

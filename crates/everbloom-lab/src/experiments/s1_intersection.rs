@@ -1,9 +1,9 @@
 //! The size of an intersection, estimated from the bits of two filters.
 
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Result;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 use everbloom::membership::Bloom;
-use everbloom::theory::bloom;
 
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
@@ -28,7 +28,8 @@ type Seen = (f64, f64);
 
 fn look(both: u64, seed: u64) -> Result<Seen> {
     let mut keys = Generator::new(seed);
-    let mut filters = [(); 2].map(|()| Bloom::with_shape(M, K, Hasher::seeded(seed)));
+    let mut filters = [(); 2]
+        .map(|()| Bloom::with_shape(M, K, Hasher::seeded(seed)).expect("a shape that can be"));
     for _ in 0..both {
         let key = keys.next_u64();
         filters.iter_mut().for_each(|filter| {

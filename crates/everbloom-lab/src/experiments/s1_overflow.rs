@@ -1,9 +1,9 @@
 //! Overflow of counters: the highest counter over m, over a history of sets, and what sticking saves.
 
+use everbloom::Result;
 use everbloom::counting::Counting;
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::theory::counting as theory;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::counting as theory;
 
 use crate::apparatus::highest::{self, K, PER_KEY};
 use crate::bound::mean_and_sd;
@@ -137,7 +137,8 @@ fn narrow(lab: &Lab) -> Result<Rows> {
     );
     for width in [1, 2, 3] {
         let seen = lab.runs(runs, |seed| {
-            let mut filter = Counting::with_shape(m, K, width, Hasher::seeded(seed));
+            let mut filter = Counting::with_shape(m, K, width, Hasher::seeded(seed))
+                .expect("a shape that can be");
             let mut keys = Generator::new(seed);
             let members: Vec<u64> = (0..n).map(|_| keys.next_u64()).collect();
             members.iter().for_each(|key| {

@@ -1,10 +1,11 @@
 //! Compressed filters: what is really sent, and the rate that it buys.
 
+use everbloom::Result;
 use everbloom::compact::Compressed;
 use everbloom::compact::compressed::{Design, entropy, rate_limit};
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::theory::bloom;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
+use everbloom::{Opener, to_bytes};
 
 use crate::apparatus::classic::Shape;
 use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series, bound};
@@ -41,13 +42,14 @@ struct Seen {
 fn measure(lab: &Lab, per_key: u64, k: u32, runs: u64) -> Result<Seen> {
     let (m, n) = (per_key * ITEMS, ITEMS);
     let seen = lab.runs(runs, |seed| {
-        let mut filter = Compressed::with_shape(m, k, Hasher::seeded(seed));
+        let mut filter =
+            Compressed::with_shape(m, k, Hasher::seeded(seed)).expect("a shape that can be");
         let mut keys = Generator::new(seed);
         (0..n).for_each(|_| {
             filter.insert(&keys.next_u64());
         });
         // What comes out of the wire is what is asked.
-        let received = Compressed::receive(&filter.transmit())?;
+        let received: Compressed = Opener::new().decode_as(&to_bytes(&filter))?;
         let hits = (0..QUERIES).filter(|_| received.contains(&keys.next_u64())).count();
         Ok((filter.bits().code_bits() as f64 / n as f64, hits as f64 / QUERIES as f64))
     })?;

@@ -1,7 +1,7 @@
 //! The bound on false negatives over the bits per element.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::Hashes;
+use everbloom::Result;
+use everbloom::internals::theory::generalized::Hashes;
 
 use crate::apparatus::generalized::{self, Shape, steps};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};

@@ -1,7 +1,7 @@
 //! What the initial bits of a generalized filter do to its rate.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::Hashes;
+use everbloom::Result;
+use everbloom::internals::theory::generalized::Hashes;
 
 use crate::apparatus::generalized::{self, Shape, steps};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};

@@ -1,7 +1,7 @@
 //! More hashes: fewer false positives, more false negatives, and the number at which they are as many.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::{Hashes, balanced_k};
+use everbloom::Result;
+use everbloom::internals::theory::generalized::{Hashes, balanced_k};
 
 use crate::apparatus::balance::{self, Errors};
 use crate::apparatus::generalized::steps;

@@ -1,7 +1,7 @@
 //! Both bounds over both numbers of hashes, and the pairs that balance them.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::{Hashes, balanced_k1};
+use everbloom::Result;
+use everbloom::internals::theory::generalized::{Hashes, balanced_k1};
 
 use crate::apparatus::balance::{self, Errors};
 use crate::apparatus::generalized::steps;

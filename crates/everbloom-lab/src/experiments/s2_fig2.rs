@@ -1,7 +1,7 @@
 //! The rate of a standard filter over the bits per element, for several numbers of hashes.
 
-use everbloom::error::Result;
-use everbloom::theory::bloom;
+use everbloom::Result;
+use everbloom::internals::theory::bloom;
 
 use crate::apparatus::classic::{self, Shape};
 use crate::apparatus::generalized::steps;

@@ -1,6 +1,6 @@
 //! The rate of a standard filter over its fill: a filter of ones lets everybody pass.
 
-use everbloom::error::Result;
+use everbloom::Result;
 
 use crate::apparatus::generalized::{self, Shape, steps};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};

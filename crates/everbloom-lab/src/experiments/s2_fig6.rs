@@ -1,7 +1,7 @@
 //! The rate of a generalized filter over its fill, with one hash that sets or one that resets.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::Hashes;
+use everbloom::Result;
+use everbloom::internals::theory::generalized::Hashes;
 
 use crate::apparatus::classic::Rate;
 use crate::apparatus::generalized::{self, Shape, steps};

@@ -1,7 +1,7 @@
 //! The rate of a generalized filter over its fill, with as many hashes that set as reset.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::Hashes;
+use everbloom::Result;
+use everbloom::internals::theory::generalized::Hashes;
 
 use crate::apparatus::generalized::{self, Shape, steps};
 use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series};

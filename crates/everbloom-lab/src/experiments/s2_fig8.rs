@@ -1,6 +1,6 @@
 //! Which elements a generalized filter forgets: by their position, with one hash that sets or resets.
 
-use everbloom::error::Result;
+use everbloom::Result;
 
 use crate::apparatus::generalized::{self, Shape};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};

@@ -1,11 +1,11 @@
 //! Which elements a generalized filter forgets, with as many hashes that set as reset; and whether it can
 //! forget the last.
 
-use everbloom::cells::Bits;
-use everbloom::error::Result;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::membership::Generalized;
-use everbloom::theory::bloom;
+use everbloom::Result;
+use everbloom::hostile::Generalized;
+use everbloom::internals::cells::Bits;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 
 use super::s2_fig8::{ITEMS, M, chart, curve};
 use crate::{Bound, Experiment, Lab, Report, bound};

@@ -1,7 +1,7 @@
 //! The percentages that S2 quotes.
 
-use everbloom::error::Result;
-use everbloom::theory::generalized::Hashes;
+use everbloom::Result;
+use everbloom::internals::theory::generalized::Hashes;
 
 use crate::apparatus::generalized::{self, Shape};
 use crate::{Axis, Bound, Experiment, Lab, Report, Rows};

@@ -1,8 +1,8 @@
 //! The rate of a classic filter: the usual formula, its approximation and the exact one.
 
-use everbloom::error::Result;
-use everbloom::hash::mix64;
-use everbloom::theory::bloom;
+use everbloom::Result;
+use everbloom::internals::hash::mix64;
+use everbloom::internals::theory::bloom;
 
 use crate::apparatus::classic::{self, Shape};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};

@@ -1,11 +1,11 @@
 //! The Bloom paradox: of all that a filter says yes to, how much is not there.
 
-use everbloom::error::Result;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
+use everbloom::Result;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::{bloom, tail};
 use everbloom::membership::Bloom;
-use everbloom::membership::bloom_paradox::{Paradox, false_share, threshold};
-use everbloom::theory::{bloom, tail};
+use everbloom::weighted::bloom_paradox::{Paradox, false_share, threshold};
 
 use crate::bound::ALPHA;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
@@ -33,7 +33,8 @@ const RATE: f64 = 0.01;
 
 fn cache(fpr: f64, seed: u64) -> Bloom {
     let m = bloom::bits_for(CACHED, fpr);
-    let mut filter = Bloom::with_shape(m, bloom::best_k(m, CACHED), Hasher::seeded(seed));
+    let mut filter = Bloom::with_shape(m, bloom::best_k(m, CACHED), Hasher::seeded(seed))
+        .expect("a shape that can be");
     (0..CACHED).for_each(|key| {
         filter.insert(&key);
     });

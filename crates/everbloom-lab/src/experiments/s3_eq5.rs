@@ -1,11 +1,12 @@
 //! Cross-checking filters: how many false positives of a main filter two others expose.
 
-use everbloom::error::Result;
-use everbloom::hash::{Hasher, mix64};
-use everbloom::membership::cross_checking::fpr_any;
-use everbloom::membership::{Bloom, CrossChecking};
-use everbloom::plan::Flat;
-use everbloom::theory::bloom;
+use everbloom::Result;
+use everbloom::internals::hash::{Hasher, mix64};
+use everbloom::internals::plan::Flat;
+use everbloom::internals::theory::bloom;
+use everbloom::known::CrossChecking;
+use everbloom::known::cross_checking::fpr_any;
+use everbloom::membership::Bloom;
 
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
@@ -58,7 +59,8 @@ fn printed(c: f64) -> f64 {
 fn measured(c: u64, seed: u64) -> Result<[f64; 2]> {
     let (main, cross) = shapes(c);
     let mut filter = CrossChecking::with_shape(main, cross, 2, Hasher::seeded(seed))?;
-    let mut single = Bloom::with_shape(main.m, main.k, Hasher::seeded(seed));
+    let mut single =
+        Bloom::with_shape(main.m, main.k, Hasher::seeded(seed)).expect("a shape that can be");
     // Keys of their own for every seed.
     let key = |i: u64| mix64(seed ^ i);
     for i in 0..MEMBERS {
@@ -76,7 +78,8 @@ fn measured(c: u64, seed: u64) -> Result<[f64; 2]> {
 fn as_printed(c: u64, seed: u64) -> f64 {
     let (main, cross) = shapes(c);
     let filter = |shape: Flat, salt: u64, holds: &dyn Fn(u64) -> bool| {
-        let mut filter = Bloom::with_shape(shape.m, shape.k, Hasher::seeded(mix64(seed ^ salt)));
+        let mut filter = Bloom::with_shape(shape.m, shape.k, Hasher::seeded(mix64(seed ^ salt)))
+            .expect("a shape that can be");
         (0..MEMBERS).filter(|x| holds(*x)).for_each(|x| {
             filter.insert(&x);
         });

@@ -1,7 +1,7 @@
 //! Two-stage filters: hash evaluations saved on strangers, over the size of the first stage.
 
-use everbloom::error::Result;
-use everbloom::membership::pipelined::{saved_by_two_stages, second_stage};
+use everbloom::Result;
+use everbloom::hardware::pipelined::{saved_by_two_stages, second_stage};
 
 use crate::apparatus::stages::{self, Stages};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};

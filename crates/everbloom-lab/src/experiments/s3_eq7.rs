@@ -1,7 +1,7 @@
 //! Fully pipelined filters: hash evaluations saved on strangers when they stop at the first miss.
 
-use everbloom::error::Result;
-use everbloom::membership::pipelined::saved_by_all_stages;
+use everbloom::Result;
+use everbloom::hardware::pipelined::saved_by_all_stages;
 
 use crate::apparatus::stages::{self, Stages};
 use crate::{Axis, Chart, Experiment, Lab, Report, Series};

@@ -3,7 +3,7 @@
 mod numbers;
 mod rates;
 
-use everbloom::error::Result;
+use everbloom::Result;
 
 use crate::{Axis, Bound, Experiment, Lab, Report, Rows};
 

@@ -1,10 +1,10 @@
 //! The truth table of a main filter and the filter of all others, over a whole universe.
 
-use everbloom::error::Result;
-use everbloom::hash::{Hasher, mix64};
-use everbloom::membership::Complement;
-use everbloom::membership::complement::{Conclusion, table_accesses};
-use everbloom::plan::Flat;
+use everbloom::Result;
+use everbloom::internals::hash::{Hasher, mix64};
+use everbloom::internals::plan::Flat;
+use everbloom::known::Complement;
+use everbloom::known::complement::{Conclusion, table_accesses};
 
 use crate::{Axis, Experiment, Lab, Report, Rows, bound};
 

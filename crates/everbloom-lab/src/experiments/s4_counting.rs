@@ -1,11 +1,11 @@
 //! Counters of four bits: how they are distributed, how much of them is used, and where they end.
 
-use everbloom::cells::Code;
+use everbloom::Result;
 use everbloom::counting::Counting;
-use everbloom::error::Result;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::theory::tail::binomial_at_least;
+use everbloom::internals::cells::Code;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::tail::binomial_at_least;
 
 use crate::apparatus::counters::{Shape, digits};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
@@ -69,7 +69,8 @@ fn run(lab: &Lab) -> Result<Report> {
 /// How many counters stand at 0, 1, 2, … in all runs together, with keys once each.
 fn histogram(lab: &Lab, shape: Shape, runs: u64) -> Result<Vec<u64>> {
     let all = lab.runs(runs, |seed| {
-        let mut filter = Counting::with_shape(shape.m, shape.k, WIDTH, Hasher::seeded(seed));
+        let mut filter = Counting::with_shape(shape.m, shape.k, WIDTH, Hasher::seeded(seed))
+            .expect("a shape that can be");
         let mut keys = Generator::new(seed);
         for _ in 0..shape.n {
             filter.insert(&keys.next_u64());
@@ -95,7 +96,10 @@ fn sizes(counts: &[u64], runs: u64) -> Rows {
     row("Elias' γ code", &|c| Code::Gamma.bits(c + 1) as f64);
     row("c ones and a zero", &|c| (c + 1) as f64);
     row("digits in use", &|c| digits(c) as f64);
-    let plain = Counting::with_shape(BEST.m, BEST.k, WIDTH, Hasher::default()).memory().cells;
+    let plain = Counting::with_shape(BEST.m, BEST.k, WIDTH, Hasher::default())
+        .expect("a shape that can be")
+        .memory()
+        .cells;
     let four = f64::from(WIDTH);
     rows.row("four bits each", four, plain as f64 / BEST.m as f64, Bound::exactly(four, 0.0));
     let (entropy, bound) = BEST.mean_bound(|c| -BEST.pmf(c).log2(), runs);
@@ -131,7 +135,8 @@ fn ends() -> Result<Rows> {
     let mut row = |name: &str, count: u64, measured: u64| {
         rows.row(name, count as f64, measured as f64, Bound::exactly(count as f64, 0.0));
     };
-    let mut filter = Counting::with_shape(BEST.m, BEST.k, WIDTH, Hasher::seeded(1));
+    let mut filter = Counting::with_shape(BEST.m, BEST.k, WIDTH, Hasher::seeded(1))
+        .expect("a shape that can be");
     (0..BEST.n).for_each(|key| {
         filter.insert(&key);
     });

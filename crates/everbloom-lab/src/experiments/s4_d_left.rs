@@ -1,10 +1,10 @@
 //! The d-left counting filter beside the counting Bloom filter: space at equal rates, and where it ends.
 
+use everbloom::Result;
 use everbloom::counting::{Counting, DLeft, d_left};
-use everbloom::error::Result;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::theory::bloom;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::theory::bloom;
 
 use crate::apparatus::classic::{Rate, Shape};
 use crate::apparatus::generalized::steps;
@@ -149,7 +149,8 @@ fn measure_counting(lab: &Lab, rate: f64) -> Result<Size> {
     let m = bloom::bits_for(ITEMS, rate);
     let shape = Shape { m, n: ITEMS, k: bloom::best_k(m, ITEMS) };
     let seen = lab.runs(runs, |seed| {
-        let mut filter = Counting::with_shape(m, shape.k, WIDTH, Hasher::seeded(seed));
+        let mut filter = Counting::with_shape(m, shape.k, WIDTH, Hasher::seeded(seed))
+            .expect("a shape that can be");
         let mut keys = Generator::new(seed);
         for _ in 0..ITEMS {
             filter.insert(&keys.next_u64());

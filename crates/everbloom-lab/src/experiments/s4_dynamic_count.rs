@@ -1,11 +1,11 @@
 //! The dynamic count filter: when it is rebuilt, that it never overflows, and the bits nobody uses.
 
-use everbloom::cells::Code;
+use everbloom::Result;
 use everbloom::counting::{DynamicCount, Spectral};
-use everbloom::error::Result;
-use everbloom::filter::Filter;
-use everbloom::hash::{Generator, Hasher};
-use everbloom::plan::Goal;
+use everbloom::internals::cells::Code;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Goal;
 
 use crate::apparatus::counters::{Shape, digits};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
@@ -88,7 +88,8 @@ fn rebuilds(updates: u64) -> (u64, Series) {
     let marks: Vec<u64> = (0..).map(|i| 3 << i).take_while(|mark| *mark < updates).collect();
     let mut series =
         Series::new("one key, x = 2", stairs(updates as f64), |count| width(count as u64) as f64);
-    let mut filter = DynamicCount::with_shape(SHAPE.m, 1, X, Hasher::default());
+    let mut filter =
+        DynamicCount::with_shape(SHAPE.m, 1, X, Hasher::default()).expect("a shape that can be");
     for count in 1..=updates {
         filter.insert("hot");
         if marks.contains(&count) {
@@ -103,7 +104,8 @@ fn rebuilds(updates: u64) -> (u64, Series) {
 fn set(lab: &Lab) -> Result<(f64, f64, Bound)> {
     let runs = lab.scaled(400);
     let rebuilds = lab.runs(runs, |seed| {
-        let mut filter = DynamicCount::with_shape(SHAPE.m, SHAPE.k, X, Hasher::seeded(seed));
+        let mut filter = DynamicCount::with_shape(SHAPE.m, SHAPE.k, X, Hasher::seeded(seed))
+            .expect("a shape that can be");
         let mut keys = Generator::new(seed);
         for _ in 0..SHAPE.n {
             filter.insert(&keys.next_u64());
@@ -170,7 +172,8 @@ fn hot_keys(lab: &Lab) -> Result<Chart> {
 /// Bits per counter of the dynamic and of the spectral filter, and the digits of their counters.
 fn sizes(seed: u64, hot: u64) -> Result<[f64; 3]> {
     let Shape { m, n, k } = SHAPE;
-    let mut dynamic = DynamicCount::with_shape(m, k, X, Hasher::seeded(seed));
+    let mut dynamic =
+        DynamicCount::with_shape(m, k, X, Hasher::seeded(seed)).expect("a shape that can be");
     let goal = Goal::default().set("m", m).set("k", u64::from(k)).seed(seed);
     let mut spectral = Spectral::planned(&goal)?;
     let mut keys = Generator::new(seed);
@@ -192,7 +195,8 @@ fn sizes(seed: u64, hot: u64) -> Result<[f64; 3]> {
 /// Nothing saturates on the way up, and all is as before on the way down.
 fn turns(updates: u64) -> Result<Rows> {
     let mut rows = Rows::new("c", "One key up and down again", Axis::linear("count"));
-    let mut filter = DynamicCount::with_shape(SHAPE.m, SHAPE.k, X, Hasher::default());
+    let mut filter = DynamicCount::with_shape(SHAPE.m, SHAPE.k, X, Hasher::default())
+        .expect("a shape that can be");
     (0..updates).for_each(|_| {
         filter.insert("hot");
     });

@@ -1,12 +1,12 @@
 //! The spectral filter: how often counts are wrong, thresholds, and counters as long as they need to be.
 
-use everbloom::cells::Code;
+use everbloom::Result;
 use everbloom::counting::Spectral;
-use everbloom::error::Result;
-use everbloom::filter::Filter;
-use everbloom::hash::Generator;
-use everbloom::plan::Goal;
-use everbloom::theory::bloom;
+use everbloom::internals::cells::Code;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::Generator;
+use everbloom::internals::plan::Goal;
+use everbloom::internals::theory::bloom;
 
 use crate::apparatus::counters::Shape;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};

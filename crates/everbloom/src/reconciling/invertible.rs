@@ -203,7 +203,12 @@ impl Invertible {
 
     /// The id under which a key is held.
     pub fn id<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.head.hasher.digest(key).word(ID)
+        Self::id_under(&self.head.hasher, key)
+    }
+
+    /// The id under which filters with this hasher hold a key.
+    pub fn id_under<K: Key + ?Sized>(hasher: &Hasher, key: &K) -> u64 {
+        hasher.digest(key).word(ID)
     }
 
     /// The digest of an id, from which its cells, its check and its stratum derive, and its layer: all

@@ -1,16 +1,16 @@
 //! Errors from which a wrong number follows.
 
-use everbloom::cells::Bits;
+use everbloom::Result;
 use everbloom::compact::compacted;
 use everbloom::counting::spectral::Spectral;
 use everbloom::counting::variable_increment::Sequence;
-use everbloom::error::Result;
-use everbloom::filter::Filter;
 use everbloom::grouping::LoadBalanced;
-use everbloom::hash::{Generator, Hasher};
+use everbloom::internals::cells::Bits;
+use everbloom::internals::filter::Filter;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::theory::prime;
 use everbloom::membership::Egh;
-use everbloom::plan::Goal;
-use everbloom::theory::prime;
 
 use super::Finding;
 use crate::{Bound, Lab};

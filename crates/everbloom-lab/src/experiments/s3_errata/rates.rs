@@ -1,15 +1,17 @@
 //! Errors from which a wrong rate or share follows.
 
+use everbloom::Result;
 use everbloom::compact::compressed::{Compressed, rate_limit, sent_per_key};
-use everbloom::counting::fingerprint_counting::{self, FingerprintCounting};
-use everbloom::error::Result;
-use everbloom::filter::Record;
-use everbloom::growing::scalable::{self, layer_fpr};
-use everbloom::hash::{Generator, Hasher};
-use everbloom::plan::Goal;
-use everbloom::probe::Double;
+use everbloom::counting::fingerprint_counting;
+use everbloom::counting::fingerprint_counting::FingerprintCounting;
+use everbloom::growing::scalable;
+use everbloom::growing::scalable::layer_fpr;
+use everbloom::internals::filter::Record;
+use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::internals::plan::Goal;
+use everbloom::internals::probe::Double;
+use everbloom::internals::theory::{bloom, counting};
 use everbloom::similarity::DistanceSensitive;
-use everbloom::theory::{bloom, counting};
 
 use super::Finding;
 use crate::{Bound, Lab, bound};
@@ -37,7 +39,8 @@ pub fn fingerprints(lab: &Lab) -> Result<Finding> {
     let (m, n, k, a) = (3000, 1000, 3, 1);
     let runs = lab.scaled(40);
     let build = |seed: u64| {
-        let mut filter = FingerprintCounting::with_shape(m, k, 4, a, Hasher::seeded(seed));
+        let mut filter = FingerprintCounting::with_shape(m, k, 4, a, Hasher::seeded(seed))
+            .expect("a shape that can be");
         let mut keys = Generator::new(seed);
         (0..n).for_each(|_| {
             filter.insert(&keys.next_u64());
@@ -91,7 +94,8 @@ pub fn compressed(lab: &Lab) -> Result<Finding> {
     let (n, c, k) = (2000u64, 14u64, 2);
     let runs = lab.scaled(20);
     let build = |seed: u64| {
-        let mut filter = Compressed::with_shape(c * n, k, Hasher::seeded(seed));
+        let mut filter =
+            Compressed::with_shape(c * n, k, Hasher::seeded(seed)).expect("a shape that can be");
         let mut keys = Generator::new(seed);
         (0..n).for_each(|_| {
             filter.insert(&keys.next_u64());

@@ -1,0 +1,150 @@
+//! One variant, sized for a goal.
+
+use super::Why;
+use crate::filter::FactValue;
+use crate::filter::{Ability, Form};
+use crate::plan::{DEFAULT_FPR, Expect, Goal, Load};
+use crate::sample;
+use crate::theory::bound;
+use crate::variant::Variant;
+
+/// A variant that fits a goal, and what it would cost.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The variant.
+    pub variant: &'static Variant,
+    /// The form that serves the needs.
+    pub form: &'static Form,
+    /// What builds it: the goal it was planned for, with the form among its settings, and the items
+    /// where only bits were given.
+    pub goal: Goal,
+    /// The items it holds.
+    pub items: u64,
+    /// Its predicted rates and bits.
+    pub expect: Expect,
+    /// Cells a query looks at, where the variant tells.
+    pub probes: Option<u64>,
+}
+
+impl Candidate {
+    /// Bits of cells for each item.
+    pub fn bits_per_item(&self) -> f64 {
+        self.expect.bits as f64 / self.items as f64
+    }
+
+    /// Whether false negatives are expected.
+    pub fn misses(&self) -> bool {
+        self.expect.fnr > 0.0
+    }
+
+    /// Its bits as a multiple of the lower bound; `None` for filters with false negatives or without
+    /// false positives, of which the bound says nothing.
+    pub fn times_bound(&self) -> Option<f64> {
+        if self.misses() {
+            return None;
+        }
+        let passing = self.expect.fpr + self.expect.undecided;
+        bound::times_bound(self.expect.bits as f64, self.items as f64, passing)
+    }
+
+    /// The false-positive rate it would have with `items` items in `bits` bits; `None` where there is
+    /// no such filter or no formula.
+    pub fn rate_at(&self, items: u64, bits: u64) -> Option<f64> {
+        let goal = Goal { items: Some(items), fpr: None, bits: Some(bits), ..self.goal.clone() };
+        let expect = self.variant.expect(&goal, &Load::items(items));
+        expect.ok().flatten().map(|expect| expect.fpr)
+    }
+}
+
+/// Sizes a variant for a goal that names items, bits or both.
+pub(super) fn plan(
+    variant: &'static Variant,
+    goal: &Goal,
+    needs: &[&str],
+) -> Result<Candidate, Why> {
+    let (form, named) = form_for(variant, goal, needs);
+    let mut goal = if named { goal.clone() } else { goal.clone().set("form", form.name) };
+    let items = match (goal.items, goal.bits) {
+        (Some(items), _) => items,
+        (None, room) => {
+            goal.fpr = goal.fpr.or(Some(DEFAULT_FPR));
+            goal.bits = None;
+            let bits = |n: u64| {
+                goal.items = Some(n);
+                expect(variant, &goal, n).map(|expect| expect.bits)
+            };
+            most_items(room.unwrap_or(0), bits)?
+        }
+    };
+    goal.items = Some(items);
+    let expect = expect(variant, &goal, items)?;
+    let probes = probes(variant, &goal, items);
+    Ok(Candidate { variant, form, goal, items, expect, probes })
+}
+
+fn expect(variant: &'static Variant, goal: &Goal, items: u64) -> Result<Expect, Why> {
+    variant.expect(goal, &Load::items(items))?.ok_or(Why::NoFormula)
+}
+
+/// The form that the goal names, or the first that is able to do what the needs ask for, or the
+/// default one; and whether the goal names one.
+fn form_for(variant: &'static Variant, goal: &Goal, needs: &[&str]) -> (&'static Form, bool) {
+    let named = goal.settings.iter().rev().find(|(name, _)| name == "form").map(|(_, form)| form);
+    let able = |form: &&Form| match named {
+        Some(name) => form.name == name.to_string(),
+        None => needs.iter().filter_map(|n| ability(n)).all(|a| form.abilities.contains(&a)),
+    };
+    (variant.forms.iter().find(able).unwrap_or(&variant.forms[0]), named.is_some())
+}
+
+/// The ability that a need asks of a form; the other needs are served by the variant as such.
+fn ability(need: &str) -> Option<Ability> {
+    match need {
+        "delete" => Some(Ability::Remove),
+        "count" => Some(Ability::Count),
+        "merge" => Some(Ability::Merge),
+        "decay" => Some(Ability::Age),
+        "values" => Some(Ability::Lookup),
+        "reconcile" => Some(Ability::Reconcile),
+        _ => None,
+    }
+}
+
+/// The largest number of items whose filter fits into `room` bits.
+fn most_items(room: u64, mut bits: impl FnMut(u64) -> Result<u64, Why>) -> Result<u64, Why> {
+    let least = bits(1)?;
+    if least > room {
+        return Err(Why::TooFewBits { least });
+    }
+    let mut fits = |n: u64| bits(n).is_ok_and(|bits| bits <= room);
+    let (mut low, mut high) = (1u64, 2u64);
+    while fits(high) && high < 1 << 48 {
+        (low, high) = (high, high * 2);
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    Ok(low)
+}
+
+/// Items of the largest filter that is built to count its probes. A few variants take one probe more for
+/// a small set than for a large one; from here on none was seen to change.
+const LARGE: u64 = 1_000_000;
+
+/// Cells looked at per key: what an empty filter with as many bits per item says. Not one of full size,
+/// since describing it may mean looking at all of it.
+fn probes(variant: &'static Variant, goal: &Goal, items: u64) -> Option<u64> {
+    let fewer = items.min(LARGE);
+    let scaled = |bits: u64| (bits as f64 / items as f64 * fewer as f64).round() as u64;
+    let goal = Goal { items: Some(fewer), bits: goal.bits.map(scaled), ..goal.clone() };
+    let filter = sample::build(variant, &goal, &[]).ok()?;
+    let facts = filter.describe();
+    let number = |name: &str| {
+        facts.iter().find(|fact| fact.name == name).and_then(|fact| match fact.value {
+            FactValue::Integer(v) => Some(v),
+            _ => None,
+        })
+    };
+    number("k").or_else(|| Some(number("k0")? + number("k1")?))
+}

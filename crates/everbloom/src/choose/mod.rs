@@ -1,0 +1,190 @@
+//! Which filter for a goal? Every variant of the list is planned for it, and those that fit are ranked.
+//!
+//! The answer is data: candidates in order, each with the goal that builds it, and the variants that do
+//! not fit with the reason why. How it is worded is up to the front end.
+//!
+//! ```
+//! use everbloom::choose;
+//! use everbloom::Record;
+//! use everbloom::Goal;
+//!
+//! let ranking = choose::rank(&Goal::new(1000, 0.01), &["delete", "merge"])?;
+//! let best = &ranking.candidates[0];
+//! let mut filter = best.variant.build_from(&best.goal, &[Record::key(b"apple")])?;
+//! assert!(filter.contains(b"apple") && filter.as_remove().is_some());
+//! # Ok::<(), everbloom::Error>(())
+//! ```
+
+mod candidate;
+
+use std::fmt;
+
+pub use candidate::Candidate;
+
+use crate::catalog::VARIANTS;
+use crate::error::{Error, Result};
+use crate::filter::{EntryKind, FalseNegatives, NEEDS};
+use crate::plan::Goal;
+use crate::variant::Variant;
+
+/// What candidates are compared by: whatever the goal leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// Items, and perhaps a rate: the fewest bits per item.
+    FewestBits,
+    /// Items and bits: the lowest false-positive rate.
+    LowestRate,
+    /// Bits, and perhaps a rate: the most items.
+    MostItems,
+}
+
+impl Aim {
+    /// What the goal leaves open.
+    pub fn of(goal: &Goal) -> Self {
+        match (goal.bits, goal.items, goal.fpr) {
+            (Some(_), Some(_), None) => Aim::LowestRate,
+            (Some(_), None, _) => Aim::MostItems,
+            _ => Aim::FewestBits,
+        }
+    }
+
+    fn cost(self, candidate: &Candidate) -> f64 {
+        match self {
+            Aim::FewestBits => candidate.bits_per_item(),
+            Aim::LowestRate => candidate.expect.fpr,
+            Aim::MostItems => 1.0 / candidate.items as f64,
+        }
+    }
+}
+
+/// Every variant that serves the needs, as far as the goal allows.
+#[derive(Debug)]
+pub struct Ranking {
+    /// What the candidates are compared by.
+    pub aim: Aim,
+    /// Those that fit, best first; all without false negatives come before those with some.
+    pub candidates: Vec<Candidate>,
+    /// Those that do not, in the order of the list.
+    pub refused: Vec<Refusal>,
+}
+
+/// A variant that serves the needs and does not fit the goal.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The variant.
+    pub variant: &'static Variant,
+    /// Why it does not fit.
+    pub why: Why,
+}
+
+/// Why a variant does not fit a goal.
+#[derive(Debug)]
+pub enum Why {
+    /// There is no formula for its size.
+    NoFormula,
+    /// The goal's bits are too few for a single item.
+    TooFewBits {
+        /// What one item takes.
+        least: u64,
+    },
+    /// The variant refuses the goal.
+    Refused(Error),
+}
+
+impl From<Error> for Why {
+    fn from(e: Error) -> Self {
+        Why::Refused(e)
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::NoFormula => f.write_str("no formula for its size"),
+            Why::TooFewBits { least } => write!(f, "one item alone takes {least} bits"),
+            Why::Refused(e) => e.fmt(f),
+        }
+    }
+}
+
+/// Why a candidate stands where it stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reason {
+    /// What it was compared by.
+    pub aim: Aim,
+    /// What its form promises to members.
+    pub false_negatives: FalseNegatives,
+    /// Its bits as a multiple of the lower bound; see [`Candidate::times_bound`].
+    pub times_bound: Option<f64>,
+    /// What puts it before the next one, if there is one.
+    pub lead: Option<Lead>,
+}
+
+/// What puts a candidate before the next one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lead {
+    /// The next has false negatives, this one has none.
+    NoFalseNegatives,
+    /// The next takes this share more bits per item: 0.1 for 10 %.
+    Bits(f64),
+    /// The next has this false-positive rate.
+    Rate(f64),
+    /// The next holds this many items.
+    Items(u64),
+}
+
+impl Ranking {
+    /// Why the candidate at `place` stands there, counted from 0; `None` where there is none.
+    pub fn reason(&self, place: usize) -> Option<Reason> {
+        let this = self.candidates.get(place)?;
+        let lead = self.candidates.get(place + 1).map(|next| match self.aim {
+            _ if next.misses() && !this.misses() => Lead::NoFalseNegatives,
+            Aim::FewestBits => Lead::Bits(next.bits_per_item() / this.bits_per_item() - 1.0),
+            Aim::LowestRate => Lead::Rate(next.expect.fpr),
+            Aim::MostItems => Lead::Items(next.items),
+        });
+        Some(Reason {
+            aim: self.aim,
+            false_negatives: this.form.false_negatives,
+            times_bound: this.times_bound(),
+            lead,
+        })
+    }
+}
+
+/// The filters that serve every one of `needs`, words of [`NEEDS`], in the order of the list. No need at
+/// all means membership.
+pub fn serving(needs: &[&str]) -> Result<Vec<&'static Variant>> {
+    if let Some(need) = needs.iter().find(|need| !NEEDS.iter().any(|(name, _)| name == *need)) {
+        let names: Vec<_> = NEEDS.iter().map(|(name, _)| *name).collect();
+        let names = names.join(", ");
+        return Err(Error::parameter(format!("unknown need {need:?}: the needs are {names}")));
+    }
+    let needs = if needs.is_empty() { &["membership"] } else { needs };
+    let serves = |v: &&Variant| needs.iter().all(|need| v.needs.contains(need));
+    let filters = VARIANTS.iter().copied().filter(|v| v.kind == EntryKind::Filter);
+    Ok(filters.filter(serves).collect())
+}
+
+/// Plans every variant that serves `needs` for `goal`, which names items, bits or both, and ranks those
+/// that fit. Settings of the goal are taken by variants that have them; the others refuse.
+pub fn rank(goal: &Goal, needs: &[&str]) -> Result<Ranking> {
+    let variants = serving(needs)?;
+    if goal.items.is_none() && goal.bits.is_none() {
+        return Err(Error::parameter("how many items? the goal names neither items nor bits"));
+    }
+    let aim = Aim::of(goal);
+    let (mut candidates, mut refused) = (Vec::new(), Vec::new());
+    for variant in variants {
+        match candidate::plan(variant, goal, needs) {
+            Ok(candidate) => candidates.push(candidate),
+            Err(why) => refused.push(Refusal { variant, why }),
+        }
+    }
+    let by_cost = |a: &Candidate, b: &Candidate| aim.cost(a).total_cmp(&aim.cost(b));
+    candidates.sort_by(|a, b| a.misses().cmp(&b.misses()).then(by_cost(a, b)));
+    Ok(Ranking { aim, candidates, refused })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Frames: what the bytes between two parties are cut into.
+//!
+//! ```text
+//!   │ type: 1 byte │ length: 4 bytes, little-endian │ body: length bytes │
+//! ```
+//!
+//! Types are permanent and append-only, sixteen for each exchange: 0x10 to 0x1F reconciliation, 0x20 to
+//! 0x2F join. A changed body is a new type, so a peer of another version is noticed by its first frame.
+
+use super::Limits;
+use crate::error::{Error, Kind, Result};
+
+/// Bytes before the body.
+pub const HEADER: usize = 5;
+
+/// One frame, received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its type.
+    pub kind: u8,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// Where it begins among all bytes received, for errors.
+    pub at: u64,
+}
+
+impl Frame {
+    /// Appends a frame to `out`, unless its body is longer than the limits allow.
+    pub fn write(out: &mut Vec<u8>, kind: u8, body: &[u8], limits: &Limits) -> Result<()> {
+        let fits = u32::try_from(body.len()).ok().filter(|length| *length <= limits.frame);
+        let length = fits.ok_or_else(|| too_long(body.len() as u64, limits))?;
+        out.push(kind);
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(body);
+        Ok(())
+    }
+
+    /// The error of a frame that says what no honest peer would.
+    pub fn wrong(&self, what: &str) -> Error {
+        Error::corrupt(self.at, format!("frame {:#04x} at byte {}: {what}", self.kind, self.at))
+    }
+
+    /// The body as one number.
+    pub fn number(&self) -> Result<u64> {
+        let bytes = self.body.as_slice().try_into();
+        bytes.map(u64::from_le_bytes).map_err(|_| self.wrong("its body is not one number"))
+    }
+}
+
+fn too_long(length: u64, limits: &Limits) -> Error {
+    Error::new(
+        Kind::LimitExceeded { what: "frame" },
+        format!("a frame of {length} bytes, longer than the limit of {}", limits.frame),
+    )
+}
+
+/// Cuts received bytes into frames. Holds the bytes that came and nothing else: type and length are
+/// checked as soon as they are there, before a body is waited for.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    known: &'static [u8],
+    limits: Limits,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were handed out, and of those before the buffer.
+    taken: usize,
+    before: u64,
+}
+
+impl Reader {
+    /// A reader of frames of the types `known`.
+    pub fn new(known: &'static [u8], limits: Limits) -> Self {
+        Self { known, limits, buffer: Vec::new(), taken: 0, before: 0 }
+    }
+
+    /// Takes further bytes; [`Reader::frame`] gives the frames they complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buffer.drain(..self.taken);
+        self.before += self.taken as u64;
+        self.taken = 0;
+        let total = self.before + self.buffer.len() as u64 + bytes.len() as u64;
+        if total > self.limits.total {
+            return Err(Error::new(
+                Kind::LimitExceeded { what: "total" },
+                format!("more than {} bytes in one exchange", self.limits.total),
+            ));
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The next frame, if all of it has come.
+    pub fn frame(&mut self) -> Result<Option<Frame>> {
+        let waiting = &self.buffer[self.taken..];
+        let at = self.before + self.taken as u64;
+        let Some(&kind) = waiting.first() else { return Ok(None) };
+        if !self.known.contains(&kind) {
+            return Err(Error::new(
+                Kind::UnsupportedFeature,
+                format!("frame {kind:#04x} at byte {at} is not part of this exchange"),
+            ));
+        }
+        let Some((&[_, a, b, c, d], rest)) = waiting.split_first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes([a, b, c, d]);
+        if length > self.limits.frame {
+            return Err(too_long(length.into(), &self.limits));
+        }
+        let Some(body) = rest.get(..length as usize) else { return Ok(None) };
+        let frame = Frame { kind, body: body.to_vec(), at };
+        self.taken += HEADER + body.len();
+        Ok(Some(frame))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[u8] = &[0x10, 0x22];
+    const SMALL: Limits = Limits { frame: 100, total: 1000, ..Limits::NETWORK };
+
+    fn kind_of(error: Option<Error>) -> Option<Kind> {
+        error.map(|e| e.kind())
+    }
+
+    #[test]
+    fn frames_come_out_as_they_went_in_however_they_are_cut() {
+        let bodies: [&[u8]; 4] = [b"", b"a", &[7; 100], b"end"];
+        let mut bytes = Vec::new();
+        for body in bodies {
+            Frame::write(&mut bytes, 0x22, body, &SMALL).expect("fits");
+        }
+        for piece in 1..=bytes.len() {
+            let mut reader = Reader::new(KNOWN, SMALL);
+            let mut got = Vec::new();
+            for piece in bytes.chunks(piece) {
+                reader.push(piece).expect("within the limits");
+                while let Some(frame) = reader.frame().expect("frames") {
+                    assert_eq!(bytes[frame.at as usize], frame.kind);
+                    got.push(frame.body);
+                }
+            }
+            assert_eq!(got, bodies, "in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn long_frames_are_refused_before_their_bodies_are_held() {
+        let mut out = Vec::new();
+        let refused = Frame::write(&mut out, 0x10, &[0; 101], &SMALL).err();
+        assert_eq!(kind_of(refused), Some(Kind::LimitExceeded { what: "frame" }));
+        assert!(out.is_empty());
+        for length in [101, u32::MAX] {
+            let mut reader = Reader::new(KNOWN, SMALL);
+            reader.push(&[0x10]).expect("a byte");
+            reader.push(&length.to_le_bytes()).expect("a length");
+            let refused = reader.frame().err();
+            assert_eq!(kind_of(refused), Some(Kind::LimitExceeded { what: "frame" }));
+            assert!(reader.buffer.capacity() < 100);
+        }
+        // A long body that is allowed is held as it comes.
+        let mut reader = Reader::new(KNOWN, Limits::NETWORK);
+        reader.push(&[0x10, 0, 0, 0, 8]).expect("a header");
+        assert!(matches!(reader.frame(), Ok(None)) && reader.buffer.capacity() < 100);
+    }
+
+    #[test]
+    fn unknown_types_are_refused_at_their_first_byte() {
+        let mut reader = Reader::new(KNOWN, SMALL);
+        reader.push(&[0x11]).expect("a byte");
+        assert_eq!(kind_of(reader.frame().err()), Some(Kind::UnsupportedFeature));
+    }
+
+    #[test]
+    fn endless_bytes_come_to_an_end() {
+        let mut reader = Reader::new(KNOWN, SMALL);
+        let mut frame = Vec::new();
+        Frame::write(&mut frame, 0x10, &[1; 95], &SMALL).expect("fits");
+        for _ in 0..10 {
+            reader.push(&frame).expect("1000 bytes are allowed");
+            assert!(matches!(reader.frame(), Ok(Some(_))));
+        }
+        let refused = reader.push(&[0x10]).err();
+        assert_eq!(kind_of(refused), Some(Kind::LimitExceeded { what: "total" }));
+    }
+}

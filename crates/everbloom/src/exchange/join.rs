@@ -1,0 +1,195 @@
+//! The Bloomjoin (Mackert, Lohman 1986): two tables are joined where one of them is, and only rows that
+//! probably have a partner travel.
+//!
+//! ```text
+//!   Left: rows in memory                    Right: rows in a stream
+//!        │ ── FILTER: the keys, as .evb ────────▶ │
+//!        │ ◀──── ROWS: those that pass ────────── │   as often as it takes
+//!        │ ◀──── END ──────────────────────────── │
+//!   joins exactly: false positives cost bytes and no rows
+//! ```
+//!
+//! The right side's application hands rows to [`Right::row`] once the filter has come, the left side's
+//! takes pairs from [`Left::pairs`] at any time, so neither side holds what it has dealt with.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::{Frame, List, Outbox, Role, items};
+use crate::error::{Error, Result};
+use crate::filter::{Filter, Record, Verdict};
+use crate::membership::BlockedBloom;
+
+/// Left to right: a filter of the keys.
+const FILTER: u8 = 0x20;
+/// Right to left: a list of rows.
+const ROWS: u8 = 0x21;
+/// Right to left: there are no more rows.
+const END: u8 = 0x22;
+
+/// Which part of the other side's row is the key.
+type KeyOf<'a> = dyn Fn(&[u8]) -> Result<&[u8]> + 'a;
+
+/// The side that holds its rows and gets the result.
+pub struct Left<'a> {
+    rows: HashMap<Vec<u8>, Vec<Vec<u8>>>,
+    fpr: f64,
+    key_of: Box<KeyOf<'a>>,
+    /// Rows that came and are not joined yet, as they came.
+    waiting: Vec<Frame>,
+    state: State,
+    joined: u64,
+    in_vain: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Start,
+    Rows,
+    Done,
+}
+
+impl<'a> Left<'a> {
+    /// A table without rows. `fpr` is the share of the other side's rows that may be sent in vain,
+    /// `key_of` finds the key in such a row.
+    pub fn new(fpr: f64, key_of: impl Fn(&[u8]) -> Result<&[u8]> + 'a) -> Self {
+        Self {
+            rows: HashMap::new(),
+            fpr,
+            key_of: Box::new(key_of),
+            waiting: Vec::new(),
+            state: State::Start,
+            joined: 0,
+            in_vain: 0,
+        }
+    }
+
+    /// Adds a row, before the exchange begins.
+    pub fn insert(&mut self, key: &[u8], row: &[u8]) {
+        self.rows.entry(key.to_vec()).or_default().push(row.to_vec());
+    }
+
+    /// Calls `f` with every pair of rows, left and right, that have the same key, among the rows that
+    /// have come since the last call.
+    pub fn pairs(&mut self, mut f: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        for frame in std::mem::take(&mut self.waiting) {
+            items(&frame, |right| {
+                let partners = self.rows.get((self.key_of)(right)?).map_or(&[][..], Vec::as_slice);
+                self.joined += partners.len() as u64;
+                self.in_vain += u64::from(partners.is_empty());
+                partners.iter().try_for_each(|left| f(left, right))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Pairs so far.
+    pub fn joined(&self) -> u64 {
+        self.joined
+    }
+
+    /// Rows without a partner that came all the same: false positives of the filter.
+    pub fn in_vain(&self) -> u64 {
+        self.in_vain
+    }
+}
+
+impl fmt::Debug for Left<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Left").field("keys", &self.rows.len()).field("state", &self.state).finish()
+    }
+}
+
+impl Role for Left<'_> {
+    const FRAMES: &'static [u8] = &[ROWS, END];
+
+    fn speak(&mut self, out: &mut Outbox) -> Result<()> {
+        if self.state != State::Start {
+            return Ok(());
+        }
+        let mut filter = BlockedBloom::with_rate((self.rows.len() as u64).max(1), self.fpr)?;
+        for key in self.rows.keys() {
+            filter.insert(key);
+        }
+        self.state = State::Rows;
+        out.filter(FILTER, &filter)
+    }
+
+    fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
+        if self.state != State::Rows {
+            return Err(frame.wrong("nothing was asked for"));
+        }
+        if frame.kind == ROWS {
+            items(&frame, |_| Ok(()))?;
+            self.waiting.push(frame);
+        } else if frame.body.is_empty() {
+            self.state = State::Done;
+        } else {
+            return Err(frame.wrong("an end with a body"));
+        }
+        Ok(())
+    }
+
+    fn done(&self) -> bool {
+        self.state == State::Done
+    }
+}
+
+/// The side that sends rows.
+#[derive(Debug, Default)]
+pub struct Right {
+    filter: Option<Box<dyn Filter>>,
+    rows: List,
+    ended: bool,
+    done: bool,
+}
+
+impl Right {
+    /// The right side, before the filter has come.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Queues the row if its key passes the filter; whether it is time to send what is queued. An error
+    /// before the filter has come.
+    pub fn row(&mut self, key: &[u8], row: &[u8]) -> Result<bool> {
+        let filter = self.filter.as_ref().filter(|_| !self.ended);
+        let filter = filter.ok_or_else(|| {
+            Error::record("rows are taken after the other side's filter and before the end")
+        })?;
+        if filter.query(Record::key(key))?.verdict == Verdict::Absent {
+            return Ok(false);
+        }
+        Ok(self.rows.push(row))
+    }
+
+    /// Says that there are no more rows.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+}
+
+impl Role for Right {
+    const FRAMES: &'static [u8] = &[FILTER];
+
+    fn speak(&mut self, out: &mut Outbox) -> Result<()> {
+        out.list(ROWS, &mut self.rows)?;
+        if self.ended && self.filter.take().is_some() {
+            self.done = true;
+            out.frame(END, &[])?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
+        if self.filter.is_some() {
+            return Err(frame.wrong("a second filter"));
+        }
+        self.filter = Some(out.opener().decode(&frame.body)?);
+        Ok(())
+    }
+
+    fn done(&self) -> bool {
+        self.done
+    }
+}

@@ -1,0 +1,101 @@
+//! Lists of byte strings in frames: each preceded by its length, seven bits a byte, low bits first.
+
+use crate::error::Result;
+
+use super::Frame;
+
+/// A body is full from here on. One that holds a single long item is as long as that.
+const PIECE: usize = 64 << 10;
+
+/// Byte strings gathered into bodies of frames.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    bodies: Vec<Vec<u8>>,
+}
+
+impl List {
+    /// Appends an item; whether a body is full, and worth sending.
+    pub fn push(&mut self, item: &[u8]) -> bool {
+        if self.bodies.last().is_none_or(|body| body.len() >= PIECE) {
+            self.bodies.push(Vec::new());
+        }
+        if let Some(body) = self.bodies.last_mut() {
+            let mut length = item.len();
+            while length >= 0x80 {
+                body.push(length as u8 | 0x80);
+                length >>= 7;
+            }
+            body.push(length as u8);
+            body.extend_from_slice(item);
+        }
+        self.bodies.first().is_some_and(|body| body.len() >= PIECE)
+    }
+
+    /// The bodies so far; the list is empty again.
+    pub fn take(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.bodies)
+    }
+}
+
+/// Calls `f` with the items of a frame's body, in order.
+pub fn items<'a>(frame: &'a Frame, mut f: impl FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
+    let mut rest = frame.body.as_slice();
+    while !rest.is_empty() {
+        let (item, behind) = split(rest).ok_or_else(|| frame.wrong("a list that is cut off"))?;
+        f(item)?;
+        rest = behind;
+    }
+    Ok(())
+}
+
+/// The first item, and what is behind it.
+fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut length = 0u64;
+    // Five bytes hold the length of any frame.
+    for (i, &byte) in bytes.iter().enumerate().take(5) {
+        length |= u64::from(byte & 0x7F) << (7 * i);
+        if byte < 0x80 {
+            return bytes[i + 1..].split_at_checked(usize::try_from(length).ok()?);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let frame = Frame { kind: 0x10, body: body.to_vec(), at: 0 };
+        let mut out = Vec::new();
+        items(&frame, |item| {
+            out.push(item.to_vec());
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    #[test]
+    fn items_come_out_as_they_went_in() {
+        let sent: Vec<Vec<u8>> =
+            [0, 1, 127, 128, 0, 16_383, 16_384, 70_000, 3].map(|length| vec![9; length]).into();
+        let mut list = List::default();
+        let full: Vec<bool> = sent.iter().map(|item| list.push(item)).collect();
+        let bodies = list.take();
+        assert_eq!(full, [false, false, false, false, false, false, false, true, true]);
+        assert_eq!(bodies.len(), 2, "the last item begins a new body");
+        let got: Vec<_> = bodies.iter().flat_map(|body| read(body).expect("a list")).collect();
+        assert_eq!(got, sent);
+        assert!(list.take().is_empty());
+    }
+
+    #[test]
+    fn lists_that_are_cut_off_are_errors() {
+        assert_eq!(read(&[]).expect("empty"), Vec::<Vec<u8>>::new());
+        for body in
+            [&[1][..], &[0x80], &[2, 7], &[0, 5], &[0xFF; 9], &[0x80, 0x80, 0x80, 0x80, 0x80, 0]]
+        {
+            assert!(read(body).is_err(), "{body:?}");
+        }
+    }
+}
