@@ -20,6 +20,12 @@ impl Bits {
         Self { len, words: Words::zeroed(len.div_ceil(64) as usize) }
     }
 
+    /// `len` zero bits, or an error where there is no room for them.
+    pub fn try_new(len: u64) -> Result<Self> {
+        let words = usize::try_from(len.div_ceil(64)).unwrap_or(usize::MAX);
+        Ok(Self { len, words: Words::try_zeroed(words)? })
+    }
+
     /// The first `len` bits of `words`, which hold as many words as it takes; the rest must be zero.
     pub(crate) fn from_words(len: u64, words: Words) -> Self {
         debug_assert_eq!(len.div_ceil(64), words.len() as u64);

@@ -10,6 +10,7 @@ mod face;
 mod facts;
 mod head;
 pub(crate) mod paged;
+mod part;
 mod record;
 
 pub use ability::{
@@ -30,6 +31,7 @@ pub use facts::{
 pub use head::Child;
 pub use head::Head;
 pub(crate) use head::{Loader, Lock, Origin};
+pub use part::Part;
 pub use record::{Parts, Record, Value};
 
 use std::any::Any;
@@ -52,22 +54,39 @@ impl<T: State> Saved for T {
 
 /// A filter of any variant. Sealed: the variants of this crate implement it.
 pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
+    /// The cells that answer, describe and predict for the filter; one without such a part does all of it
+    /// itself.
+    fn part(&self) -> Option<&dyn Part> {
+        None
+    }
+
     /// Answers a query. Never writes. A record the variant cannot take is an error.
-    fn query(&self, record: Record<'_>) -> Result<Answer>;
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        match self.part() {
+            Some(part) => Ok(part.answer(self.head().hasher.digest(record.key))),
+            None => Err(Error::unsupported("this filter answers no queries")),
+        }
+    }
 
     /// Fraction of cells in use, where that means something.
-    fn fill(&self) -> Option<f64>;
+    fn fill(&self) -> Option<f64> {
+        self.part().map(Part::fill)
+    }
 
     /// The rates predicted from the real fill.
-    fn now(&self) -> Rates;
+    fn now(&self) -> Rates {
+        self.part().map_or_else(Rates::default, Part::rates)
+    }
 
     /// The shape, in a few facts.
-    fn describe(&self) -> Vec<Fact>;
+    fn describe(&self) -> Vec<Fact> {
+        self.part().map_or_else(Vec::new, Part::describe)
+    }
 
     /// The cells a query for the key looks at, for explaining an answer; empty where a variant has no
     /// cells of its own to show.
-    fn trace(&self, _key: &[u8]) -> Vec<Touched> {
-        Vec::new()
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        self.part().map_or_else(Vec::new, |part| part.trace(self.head().hasher.digest(key)))
     }
 
     /// Standard deviation of the bits of cells among sets of one size: zero where the shape fixes them,

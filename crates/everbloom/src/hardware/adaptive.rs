@@ -29,7 +29,8 @@
 use std::collections::VecDeque;
 
 use super::pipelined::{PARAM_FIRST, best_first, planned_fill, second_stage};
-use crate::parts::flat_bits::Part;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::{KeyPart, SetPart};
 use crate::probe::{Coincide, MAX_K};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -47,7 +48,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adaptive {
     head: Head,
-    part: Part,
+    part: FlatBits,
     policy: Policy,
 }
 
@@ -125,8 +126,8 @@ impl Adaptive {
     /// Evaluations that a query takes with `a` functions in stage 1 and the others evaluated together.
     pub fn cost<K: Key + ?Sized>(&self, key: &K, a: u32) -> u32 {
         let (digest, a) = (self.head.hasher.digest(key), a.min(self.k()));
-        let bits = self.part.bits();
-        let passed = self.part.probe().all_of_first(a, digest, |i| bits.get(i));
+        let bits = &self.part.bits;
+        let passed = self.part.probe.all_of_first(a, digest, |i| bits.get(i));
         if passed { self.k() } else { a }
     }
 
@@ -163,7 +164,7 @@ impl Adaptive {
         self.part.agree(&other.part)?;
         self.part.union(&other.part);
         self.head.count(other.head.items);
-        if let Some(n) = theory::cardinality(self.part.bits().zeros(), self.m(), self.k()) {
+        if let Some(n) = theory::cardinality(self.part.bits.zeros(), self.m(), self.k()) {
             self.head.items = n.round() as u64;
         }
         Ok(())
@@ -235,8 +236,8 @@ impl Pipeline<'_> {
         let ticket = self.tickets;
         self.tickets += 1;
         self.evaluations += u64::from(self.active);
-        let bits = self.filter.part.bits();
-        let probe = self.filter.part.probe();
+        let bits = &self.filter.part.bits;
+        let probe = self.filter.part.probe;
         let passed = probe.all_of_first(self.active, digest, |i| bits.get(i));
         if passed && !whole {
             self.queue.push_back(Waiting { ticket, digest, passed: self.active });
@@ -248,10 +249,10 @@ impl Pipeline<'_> {
     /// One more function for the key that waits longest, and its answer if that decides.
     fn second_stage(&mut self) -> Option<(u64, bool)> {
         let waiting = self.queue.front_mut()?;
-        let i = self.filter.part.probe().nth(waiting.passed, waiting.digest);
+        let i = self.filter.part.probe.nth(waiting.passed, waiting.digest);
         waiting.passed += 1;
         self.evaluations += 1;
-        let one = self.filter.part.bits().get(i);
+        let one = self.filter.part.bits.get(i);
         let answered = (!one || waiting.passed == self.filter.k()).then_some((waiting.ticket, one));
         if answered.is_some() {
             self.queue.pop_front();
@@ -339,7 +340,7 @@ impl Plan for Adaptive {
 
 impl Stream for Adaptive {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, part: Part::new(shape.flat), policy: shape.policy })
+        Ok(Self { head, part: FlatBits::new(shape.flat)?, policy: shape.policy })
     }
 }
 
@@ -374,8 +375,8 @@ impl Filter for Adaptive {
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let digest = self.head.hasher.digest(key);
-        let indices = self.part.probe().collect(digest, Coincide::PerHash);
-        touched(&indices, |i| self.part.bits().get(i).into())
+        let indices = self.part.probe.collect(digest, Coincide::PerHash);
+        touched(&indices, |i| self.part.bits.get(i).into())
     }
 }
 

@@ -28,7 +28,8 @@
 //! inspection, network processors. **Don't** expect software to gain: probes of one digest are nearly
 //! free, and `bloom` stops at the first zero anyway.
 
-use crate::parts::flat_bits::Part;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::{KeyPart, SetPart};
 use crate::probe::{Coincide, MAX_K};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -45,7 +46,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipelined {
     head: Head,
-    part: Part,
+    part: FlatBits,
     /// k1, functions in the first stage; 1 where every stage has one.
     first: u32,
 }
@@ -113,7 +114,7 @@ impl Pipelined {
     #[inline]
     pub fn ask<K: Key + ?Sized>(&self, key: &K) -> Asked {
         let digest = self.head.hasher.digest(key);
-        let (probe, bits, k) = (self.part.probe(), self.part.bits(), self.k());
+        let (probe, bits, k) = (self.part.probe, &self.part.bits, self.k());
         if self.head.form == FULL {
             let mut evaluations = 0;
             let present = probe.all(digest, |i| {
@@ -161,7 +162,7 @@ impl Pipelined {
         crate::error::agree("k1", self.first, other.first)?;
         self.part.union(&other.part);
         self.head.count(other.head.items);
-        if let Some(n) = theory::cardinality(self.part.bits().zeros(), self.m(), self.k()) {
+        if let Some(n) = theory::cardinality(self.part.bits.zeros(), self.m(), self.k()) {
             self.head.items = n.round() as u64;
         }
         Ok(())
@@ -215,7 +216,7 @@ impl Plan for Pipelined {
 
 impl Stream for Pipelined {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, part: Part::new(shape.flat), first: shape.first })
+        Ok(Self { head, part: FlatBits::new(shape.flat)?, first: shape.first })
     }
 }
 
@@ -253,9 +254,9 @@ impl Filter for Pipelined {
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let digest = self.head.hasher.digest(key);
-        let mut indices = self.part.probe().collect(digest, Coincide::PerHash);
+        let mut indices = self.part.probe.collect(digest, Coincide::PerHash);
         indices.truncate(self.ask(key).evaluations as usize);
-        touched(&indices, |i| self.part.bits().get(i).into())
+        touched(&indices, |i| self.part.bits.get(i).into())
     }
 }
 

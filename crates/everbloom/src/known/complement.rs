@@ -28,7 +28,8 @@
 use std::collections::HashSet;
 use std::f64::consts::LN_2;
 
-use crate::parts::flat_bits::{Part, check_parts, flat_for};
+use crate::parts::flat_bits::{FlatBits, check_parts, flat_for};
+use crate::parts::{KeyPart, SetPart};
 use crate::plan::DEFAULT_FPR;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -37,8 +38,8 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complement {
     head: Head,
-    main: Part,
-    complement: Part,
+    main: FlatBits,
+    complement: FlatBits,
     /// Keys in the complement.
     others: u64,
 }
@@ -83,7 +84,12 @@ impl Complement {
     pub fn with_shape(main: Flat, complement: Flat, hasher: Hasher) -> Result<Self> {
         check_parts([main, complement])?;
         let head = Head::new(hasher, FORM);
-        Ok(Self { head, main: Part::new(main), complement: Part::new(complement), others: 0 })
+        Ok(Self {
+            head,
+            main: FlatBits::new(main)?,
+            complement: FlatBits::new(complement)?,
+            others: 0,
+        })
     }
 
     /// Inserts a member. One that was excluded before costs a look into the table from now on.
@@ -228,8 +234,8 @@ impl Create for Complement {
         each_other(&mut |_| others += 1)?;
         let n = shape.items.unwrap_or(members.len() as u64);
         let (rate, main, complement) = shape.settle(n, shape.others.unwrap_or(others))?;
-        let mut main = Part::new(main);
-        let mut complement = Part::new(complement);
+        let mut main = FlatBits::new(main)?;
+        let mut complement = FlatBits::new(complement)?;
         members.iter().for_each(|&d| {
             main.insert(d);
         });
@@ -258,7 +264,7 @@ impl Filter for Complement {
 
     /// Share of ones over both filters.
     fn fill(&self) -> Option<f64> {
-        let ones = self.main.bits().ones() + self.complement.bits().ones();
+        let ones = self.main.bits.ones() + self.complement.bits.ones();
         Some(ones as f64 / (self.main.m() + self.complement.m()) as f64)
     }
 

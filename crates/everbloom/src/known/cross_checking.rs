@@ -27,7 +27,8 @@
 //! rate (4.6·10⁻⁴ to 9.3·10⁻⁴), because α chances to pass cost log2(α)/ln 2 bits a key.
 
 use crate::error::agree;
-use crate::parts::flat_bits::{Part, check_parts, flat_for};
+use crate::parts::flat_bits::{FlatBits, check_parts, flat_for};
+use crate::parts::{KeyPart, SetPart};
 use crate::probe::multiply_shift;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -36,8 +37,8 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrossChecking {
     head: Head,
-    main: Part,
-    cross: Vec<Part>,
+    main: FlatBits,
+    cross: Vec<FlatBits>,
 }
 
 state!(CrossChecking { head, main, cross });
@@ -119,7 +120,7 @@ impl CrossChecking {
         self.head.form == OWN
     }
 
-    fn parts(&self) -> impl Iterator<Item = &Part> {
+    fn parts(&self) -> impl Iterator<Item = &FlatBits> {
         std::iter::once(&self.main).chain(&self.cross)
     }
 
@@ -227,8 +228,8 @@ impl Plan for CrossChecking {
 
 impl Stream for CrossChecking {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let cross = (0..shape.parts).map(|_| Part::new(shape.cross)).collect();
-        Ok(Self { head, main: Part::new(shape.main), cross })
+        let cross = (0..shape.parts).map(|_| FlatBits::new(shape.cross)).collect::<Result<_>>()?;
+        Ok(Self { head, main: FlatBits::new(shape.main)?, cross })
     }
 }
 
@@ -243,13 +244,13 @@ impl Filter for CrossChecking {
     fn fill(&self) -> Option<f64> {
         let (ones, all) = self
             .parts()
-            .fold((0, 0), |(ones, all), part| (ones + part.bits().ones(), all + part.m()));
+            .fold((0, 0), |(ones, all), part| (ones + part.bits.ones(), all + part.m()));
         Some(ones as f64 / all as f64)
     }
 
     fn now(&self) -> Rates {
         let checked = if self.own() {
-            self.cross.iter().map(Part::fpr).sum::<f64>() / self.cross.len() as f64
+            self.cross.iter().map(FlatBits::fpr).sum::<f64>() / self.cross.len() as f64
         } else {
             let none: f64 = self.cross.iter().map(|part| libm::log1p(-part.fpr())).sum();
             -libm::expm1(none)
@@ -282,7 +283,7 @@ impl Merge for CrossChecking {
         self.main.union(&other.main);
         self.cross.iter_mut().zip(&other.cross).for_each(|(ours, theirs)| ours.union(theirs));
         self.head.count(other.head.items);
-        let zeros = self.main.bits().zeros();
+        let zeros = self.main.bits.zeros();
         if let Some(n) = theory::cardinality(zeros, self.main.m(), self.main.k()) {
             self.head.items = n.round() as u64;
         }

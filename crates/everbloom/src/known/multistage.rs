@@ -27,7 +27,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::f64::consts::LN_2;
 
 use crate::keyvalue::labels::{label_of, number, shown};
-use crate::parts::flat_bits::Part;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::{KeyPart, SetPart};
 use crate::plan::MAX_CELLS;
 use crate::probe::MAX_K;
 use crate::variant::prelude::*;
@@ -38,7 +39,7 @@ pub struct Multistage {
     head: Head,
     /// The number of the leading stage.
     first: u64,
-    stages: Vec<Part>,
+    stages: Vec<FlatBits>,
 }
 
 state!(Multistage { head, first, stages });
@@ -105,7 +106,7 @@ impl Multistage {
             stages.push(shape.find(&links).map_err(|e| e.context(format!("stage {number}")))?);
             items += links.include.len() as u64;
         }
-        let bits: u64 = stages.iter().map(Part::m).sum();
+        let bits: u64 = stages.iter().map(FlatBits::m).sum();
         if bits > shape.room {
             return Err(Error::parameter(format!(
                 "the stages take {bits} bits, more than the {} allowed: give more --memory",
@@ -151,7 +152,7 @@ impl Multistage {
             out.push(true);
             gamma(&mut out, part.m());
             gamma(&mut out, part.k().into());
-            out.extend((0..part.m()).map(|i| part.bits().get(i)));
+            out.extend((0..part.m()).map(|i| part.bits.get(i)));
         }
         out.push(false);
         out
@@ -173,10 +174,10 @@ impl Multistage {
                     format!("a stage of {k} probes, or too many stages"),
                 ));
             }
-            let mut part = Part::new(Flat { m: b, k: k as u32 });
+            let mut part = FlatBits::new(Flat { m: b, k: k as u32 })?;
             for (i, bit) in (0..b).zip(&mut rest) {
                 if bit {
-                    part.bits_mut().set(i);
+                    part.bits.set(i);
                 }
             }
             stages.push(part);
@@ -198,7 +199,7 @@ impl Multistage {
 
 /// Salted by the length, since each length has to be a fresh try: reduced to b and to b + 1 cells by
 /// multiplication, one digest would meet nearly the same others.
-fn passes(filter: &Part, digest: Digest) -> bool {
+fn passes(filter: &FlatBits, digest: Digest) -> bool {
     filter.contains(digest.salted(filter.m()))
 }
 
@@ -311,18 +312,18 @@ impl Default for Shape {
 
 impl Shape {
     /// The first filter, by length and then by k, that lets all included links pass and no excluded one.
-    fn find(&self, links: &Links) -> Result<Part> {
+    fn find(&self, links: &Links) -> Result<FlatBits> {
         let Links { include, exclude } = links;
-        let filter = |b: u64, k: u32| {
-            let mut part = Part::new(Flat { m: b, k });
+        let filter = |b: u64, k: u32| -> Result<FlatBits> {
+            let mut part = FlatBits::new(Flat { m: b, k })?;
             include.iter().for_each(|link| {
                 part.insert(link.salted(b));
             });
-            part
+            Ok(part)
         };
         // Nobody to tell apart: one bit says yes to all, or no.
         if include.is_empty() || exclude.is_empty() {
-            return Ok(filter(1, 1));
+            return filter(1, 1);
         }
         let (rho, zeta) = (include.len() as f64, exclude.len() as f64);
         let guess = length(rho, zeta);
@@ -336,7 +337,7 @@ impl Shape {
         let lengths = (include.len() as u64..=max_bits).step_by(1 + include.len() / 128);
         let tries = lengths.flat_map(|b| (1..=max_k).map(move |k| (b, k)));
         for (b, k) in tries.filter(|(b, k)| !hopeless(*b, *k)) {
-            let part = filter(b, k);
+            let part = filter(b, k)?;
             if !exclude.iter().any(|link| passes(&part, *link)) {
                 return Ok(part);
             }
@@ -428,14 +429,14 @@ impl Filter for Multistage {
 
     /// Share of ones over all stages.
     fn fill(&self) -> Option<f64> {
-        let ones: u64 = self.stages.iter().map(|part| part.bits().ones()).sum();
-        let bits: u64 = self.stages.iter().map(Part::m).sum();
+        let ones: u64 = self.stages.iter().map(|part| part.bits.ones()).sum();
+        let bits: u64 = self.stages.iter().map(FlatBits::m).sum();
         (bits > 0).then(|| ones as f64 / bits as f64)
     }
 
     /// For strangers that name a stage, any of them; for the excluded links it is zero.
     fn now(&self) -> Rates {
-        let sum: f64 = self.stages.iter().map(Part::fpr).sum();
+        let sum: f64 = self.stages.iter().map(FlatBits::fpr).sum();
         Rates::one_sided(sum / self.stages.len().max(1) as f64)
     }
 
@@ -443,8 +444,8 @@ impl Filter for Multistage {
         vec![
             fact("first stage", self.first),
             fact("stages", self.stages.len() as u64),
-            fact("longest stage", self.stages.iter().map(Part::m).max().unwrap_or(0)),
-            fact("largest k", self.stages.iter().map(Part::k).max().unwrap_or(0)),
+            fact("longest stage", self.stages.iter().map(FlatBits::m).max().unwrap_or(0)),
+            fact("largest k", self.stages.iter().map(FlatBits::k).max().unwrap_or(0)),
             fact("packet bits", self.packet_bits()),
         ]
     }
@@ -454,7 +455,7 @@ impl Multistage {
     /// The length of [`to_packet`](Self::to_packet).
     pub fn packet_bits(&self) -> u64 {
         let coded = |x: u64| 2 * u64::from(x.max(1).ilog2()) + 1;
-        let stage = |part: &Part| 1 + coded(part.m()) + coded(part.k().into()) + part.m();
+        let stage = |part: &FlatBits| 1 + coded(part.m()) + coded(part.k().into()) + part.m();
         self.stages.iter().map(stage).sum::<u64>() + 1
     }
 }

@@ -26,7 +26,8 @@
 
 use crate::hash::{Generator, mix64};
 use crate::memory::check_room;
-use crate::parts::flat_bits::{Part, check_parts};
+use crate::parts::flat_bits::{FlatBits, check_parts};
+use crate::parts::{KeyPart, SetPart};
 use crate::probe::{Coincide, Indices};
 use crate::variant::prelude::*;
 
@@ -34,7 +35,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retouched {
     head: Head,
-    part: Part,
+    part: FlatBits,
     /// Ones cleared so far.
     cleared: u64,
     /// Ones a tick clears, in form `random`.
@@ -110,16 +111,17 @@ impl Retouched {
             Ok(())
         };
         let troublesome = troublesome.into_iter().map(|key| hasher.digest(&key));
-        let mut filter = Self::empty(flat, head);
+        let mut filter = Self::empty(flat, head)?;
         let counts = filter.insert(&shape, &mut each)?;
         let passing = troublesome.filter(|d| filter.part.contains(*d)).collect();
         filter.retouch(&shape, counts, passing, &mut each)?;
         Ok(filter)
     }
 
-    fn empty(flat: Flat, head: Head) -> Self {
+    fn empty(flat: Flat, head: Head) -> Result<Self> {
         let generator = Generator::new(mix64(head.hasher.seed() ^ 0x5E70_0C4E));
-        Self { head, part: Part::new(flat), cleared: 0, step: 0, kept: 1.0, generator }
+        let part = FlatBits::new(flat)?;
+        Ok(Self { head, part, cleared: 0, step: 0, kept: 1.0, generator })
     }
 
     /// Inserts the members; v_A, the number of members at each bit, where the rule needs it.
@@ -147,7 +149,7 @@ impl Retouched {
         match shape.clearing {
             Clearing::Bits(bits) => self.step = bits,
             Clearing::Share(share) => {
-                self.step = libm::round(share * self.part.bits().ones() as f64) as u64;
+                self.step = libm::round(share * self.part.bits.ones() as f64) as u64;
             }
             Clearing::Selective(rule) => self.clear_selectively(rule, &members, &passing),
         }
@@ -179,7 +181,7 @@ impl Retouched {
             let chosen = match rule {
                 Rule::Random => {
                     // Uniform among the k hashes, not among their distinct bits.
-                    let hashes = self.part.probe().collect(digest, Coincide::PerHash);
+                    let hashes = self.part.probe.collect(digest, Coincide::PerHash);
                     hashes.get(self.generator.below(hashes.len() as u64) as usize).copied()
                 }
                 Rule::MinimumFn => bits.into_iter().min_by_key(|i| a(*i)),
@@ -190,27 +192,27 @@ impl Retouched {
                 }
             };
             if let Some(bit) = chosen {
-                self.part.bits_mut().reset(bit);
+                self.part.bits.reset(bit);
                 self.cleared += 1;
             }
         }
     }
 
     fn bits_of(&self, digest: Digest) -> Indices {
-        self.part.probe().collect(digest, Coincide::Distinct)
+        self.part.probe.collect(digest, Coincide::Distinct)
     }
 
     /// Clears `s` of the ones, every choice of them equally likely, in one pass: each one is cleared
     /// with the share of those still to be cleared among those still to be seen.
     fn clear_at_random(&mut self, s: u64) {
-        let mut ahead = self.part.bits().ones();
+        let mut ahead = self.part.bits.ones();
         let mut wanted = s.min(ahead);
         self.cleared = self.cleared.saturating_add(wanted);
         let mut at = 0;
         while wanted > 0 && at < self.part.m() {
-            if self.part.bits().get(at) {
+            if self.part.bits.get(at) {
                 if self.generator.below(ahead) < wanted {
-                    self.part.bits_mut().reset(at);
+                    self.part.bits.reset(at);
                     wanted -= 1;
                 }
                 ahead -= 1;
@@ -332,7 +334,7 @@ impl Create for Retouched {
             )));
         }
         let hasher = head.hasher.clone();
-        let mut filter = Self::empty(shape.flat, head);
+        let mut filter = Self::empty(shape.flat, head)?;
         let records = &mut *inputs.records;
         let mut each = |f: &mut dyn FnMut(Digest)| {
             records.batches(&mut |batch| {
@@ -350,7 +352,7 @@ impl Create for Retouched {
             })?;
         }
         filter.retouch(shape, counts, passing, &mut each)?;
-        let planned = shape.share(filter.part.bits().ones() as f64 + filter.cleared as f64);
+        let planned = shape.share(filter.part.bits.ones() as f64 + filter.cleared as f64);
         let fnr = planned.map(|share| removed(share, shape.flat.k));
         filter.head.fnr = fnr.filter(|rate| *rate > 0.0 && *rate < 1.0);
         Ok(filter)
@@ -385,7 +387,7 @@ impl Filter for Retouched {
 
 impl Age for Retouched {
     fn age(&mut self, ticks: u64) {
-        let ones = self.part.bits().ones();
+        let ones = self.part.bits.ones();
         let s = ticks.saturating_mul(self.step).min(ones);
         if s > 0 {
             self.kept *= 1.0 - removed(s as f64 / ones as f64, self.part.k());

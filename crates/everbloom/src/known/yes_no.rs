@@ -27,7 +27,8 @@
 
 use crate::cells::Bits;
 use crate::memory::check_room;
-use crate::parts::flat_bits::{Part, check_parts, flat_for};
+use crate::parts::flat_bits::{FlatBits, check_parts, flat_for};
+use crate::parts::{KeyPart, SetPart};
 use crate::probe::{Indices, subset};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -36,7 +37,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct YesNo {
     head: Head,
-    yes: Part,
+    yes: FlatBits,
     /// Bits of each no-filter.
     no_bits: u64,
     /// Places of a key in them.
@@ -85,17 +86,18 @@ impl YesNo {
         let members: Vec<Digest> = members.into_iter().map(|key| hasher.digest(&key)).collect();
         let troublesome: Vec<Digest> =
             troublesome.into_iter().map(|key| hasher.digest(&key)).collect();
-        let mut filter = Self::empty(&shape, Head::new(hasher, FORM));
+        let mut filter = Self::empty(&shape, Head::new(hasher, FORM))?;
         filter.say_yes(&members);
         let passing = troublesome.into_iter().filter(|d| filter.yes.contains(*d)).collect();
         filter.say_no(&members, passing)?;
         Ok(filter)
     }
 
-    fn empty(shape: &Shape, head: Head) -> Self {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Shape { yes, no_filters, no_bits, no_k } = *shape;
         let no = (0..no_filters).map(|_| Bits::new(no_bits)).collect();
-        Self { head, yes: Part::new(yes), no_bits, no_k, no, stored: 0, remaining: 0 }
+        let yes = FlatBits::new(yes)?;
+        Ok(Self { head, yes, no_bits, no_k, no, stored: 0, remaining: 0 })
     }
 
     fn say_yes(&mut self, members: &[Digest]) {
@@ -298,7 +300,7 @@ impl Plan for YesNo {
 
 impl Create for YesNo {
     fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        let mut filter = Self::empty(shape, head);
+        let mut filter = Self::empty(shape, head)?;
         let hasher = filter.head.hasher.clone();
         let mut members = Vec::new();
         inputs.records.batches(&mut |batch| {

@@ -18,11 +18,9 @@
 //! space is dear.
 
 use crate::cells::{AtomicBits, Bits, set_bit};
-use crate::parts::parallel;
-use crate::probe::bulk;
-use crate::probe::scattered;
-use crate::probe::{Coincide, Probe, Scheme};
-use crate::theory::bloom as theory;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::{KeyPart, keys, parallel, recount, sets};
+use crate::probe::{Probe, Scheme, bulk, scattered};
 use crate::variant::many;
 use crate::variant::prelude::*;
 
@@ -38,11 +36,10 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bloom {
     head: Head,
-    probe: Probe,
-    bits: Bits,
+    flat: FlatBits,
 }
 
-state!(Bloom { head, probe, bits });
+state!(Bloom { head, ..flat });
 
 impl Bloom {
     /// A filter of `m` bits and `k` probes; both at least 1.
@@ -56,54 +53,52 @@ impl Bloom {
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
-        let words = self.bits.words_mut();
-        let new = match self.probe {
-            // The scheme of large filters is inlined into loops over keys, the others are a call away.
+        let words = self.flat.bits.words_mut();
+        let new = match self.flat.probe {
+            // The scheme of large filters is inlined into loops over keys.
             Probe::Ring(ring) => scattered::set_all(words, ring, digest),
             probe => set_otherwise(probe, words, digest),
         };
         self.head.count_one();
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Whether the key may be a member.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
-        match &self.probe {
-            Probe::Ring(ring) => scattered::all_set(self.bits.words(), ring, digest),
+        match &self.flat.probe {
+            Probe::Ring(ring) => scattered::all_set(self.flat.bits.words(), ring, digest),
             _ => self.has_otherwise(digest),
         }
     }
 
+    /// The slow path for the other probe schemes.
     #[cold]
     #[inline(never)]
     fn has_otherwise(&self, digest: Digest) -> bool {
-        self.probe.all(digest, |i| self.bits.get(i))
+        self.flat.contains(digest)
     }
 
-    /// Inserts many keys, of a slice or an iterator: several times as fast as one by one where the filter is
-    /// larger than the cache.
-    pub fn insert_many<I>(&mut self, keys: I)
-    where
-        I: IntoIterator<Item: Key>,
-    {
-        if bulk::worth_it(&self.bits) {
-            return many::insert_many(self, keys.into_iter());
+    /// Inserts a slice of keys: several times as fast as one by one where the filter is larger than the cache.
+    /// Keys of an iterator are taken by `extend`.
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
+        if bulk::worth_it(&self.flat.bits) {
+            return many::insert_many(self, keys.iter());
         }
-        keys.into_iter().for_each(|key| {
-            self.insert(&key);
-        });
+        self.extend(keys);
     }
 
-    /// Inserts a slice of keys.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) {
-        self.insert_many(keys);
+    /// Whether each of a slice of keys may be a member, in their order.
+    pub fn contains_many<K: Key>(&self, keys: &[K]) -> Vec<bool> {
+        let mut found = vec![false; keys.len()];
+        self.contains_many_into(keys, &mut found);
+        found
     }
 
-    /// Writes whether each of a slice of keys may be a member, for as many as there is room in `found`.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        if bulk::worth_it(&self.bits) {
+    /// [`Bloom::contains_many`] into memory of the caller's, for as many keys as there is room.
+    pub fn contains_many_into<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        if bulk::worth_it(&self.flat.bits) {
             return many::contains_into(self, keys.iter(), found);
         }
         for (key, found) in keys.iter().zip(found) {
@@ -114,110 +109,38 @@ impl Bloom {
     /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
     /// memory of as many filters as there are cores.
     pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
-        let (head, probe) = (&self.head, &self.probe);
-        parallel::on_all_cores(&mut self.bits, keys, |keys, bits| {
-            let mut part = Self { head: head.clone(), probe: *probe, bits };
-            part.insert_batch(keys);
-            part.bits
+        let (head, probe) = (&self.head, self.flat.probe);
+        parallel::on_all_cores(&mut self.flat.bits, keys, |keys, bits| {
+            let mut part = Self { head: head.clone(), flat: FlatBits { probe, bits } };
+            part.insert_many(keys);
+            part.flat.bits
         });
         self.head.count(keys.len() as u64);
     }
 
-    /// Whether each of many keys may be a member, in their order: several times as fast as one by one
-    /// where the filter is larger than the cache.
-    pub fn contains_many<I>(&self, keys: I) -> Vec<bool>
-    where
-        I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
-    {
-        if bulk::worth_it(&self.bits) {
-            return many::contains_many(self, keys.into_iter());
-        }
-        keys.into_iter().map(|key| self.contains(&key)).collect()
-    }
-
-    /// Forgets every key.
-    pub fn clear(&mut self) {
-        self.bits.clear();
-        self.head.items = 0;
-    }
-
     /// Number of bits.
     pub fn m(&self) -> u64 {
-        self.bits.len()
+        self.flat.m()
     }
 
     /// Number of probes per key.
     pub fn k(&self) -> u32 {
-        self.probe.k()
+        self.flat.k()
     }
 
     /// The bits.
     pub fn bits(&self) -> &Bits {
-        &self.bits
-    }
-
-    /// Makes this the filter of the union of both sets, exactly (S1 §2.4).
-    ///
-    /// Items are then estimated from the zeros: the two counts cannot be added, since nobody knows how
-    /// many keys the sets share.
-    pub fn union(&mut self, other: &Bloom) -> Result<()> {
-        self.agree(other)?;
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        self.recount();
-        Ok(())
-    }
-
-    /// Keeps what both filters hold: every common key passes, and a few others that the filter of the
-    /// true intersection would not let pass (S0 theorem 2).
-    pub fn intersect(&mut self, other: &Bloom) -> Result<()> {
-        self.agree(other)?;
-        let both = self.intersection_size(other)?;
-        self.bits.intersect(&other.bits);
-        let most = self.head.items.min(other.head.items);
-        self.head.items = both.map_or(most, |n| n.max(0.0).round() as u64).min(most);
-        Ok(())
-    }
-
-    /// Halves the filter: same keys, half the bits, a higher rate (S1 §2.4).
-    pub fn fold(&self) -> Result<Bloom> {
-        let (probe, pairing) = self.probe.fold()?;
-        Ok(Bloom { head: self.head.clone(), probe, bits: self.bits.fold(pairing) })
-    }
-
-    /// The number of distinct keys, estimated from the zeros; `None` for a filter without zeros.
-    pub fn cardinality(&self) -> Option<f64> {
-        theory::cardinality(self.bits.zeros(), self.m(), self.k())
-    }
-
-    /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` where
-    /// one is too full to tell.
-    pub fn intersection_size(&self, other: &Bloom) -> Result<Option<f64>> {
-        self.agree(other)?;
-        let (a, b) = (self.bits.zeros(), other.bits.zeros());
-        let both = self.m() - self.bits.ones_in_both(&other.bits);
-        Ok(theory::intersection_size(a, b, both, self.m(), self.k()))
+        &self.flat.bits
     }
 
     /// The same filter for many threads at once.
     pub fn into_atomic(self) -> AtomicBloom {
-        AtomicBloom { head: self.head, probe: self.probe, bits: self.bits.into_atomic() }
-    }
-
-    fn agree(&self, other: &Bloom) -> Result<()> {
-        self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)
-    }
-
-    /// Items from the zeros, where there are any left to count.
-    fn recount(&mut self) {
-        if let Some(n) = self.cardinality() {
-            self.head.items = n.round() as u64;
-        }
+        let FlatBits { probe, bits } = self.flat;
+        AtomicBloom { head: self.head, probe, bits: bits.into_atomic() }
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())
+        Ok(())
     }
 }
 
@@ -263,13 +186,14 @@ impl AtomicBloom {
     /// The filter for one owner again. Items come from the fill: counting them would make every insert
     /// write to one shared cache line.
     pub fn into_bloom(self) -> Bloom {
-        let mut bloom = Bloom { head: self.head, probe: self.probe, bits: self.bits.into_plain() };
-        bloom.recount();
-        bloom
+        let (mut head, bits) = (self.head, self.bits.into_plain());
+        let flat = FlatBits { probe: self.probe, bits };
+        recount(&mut head, &flat);
+        Bloom { head, flat }
     }
 }
 
-/// Sets the cells of a key anyhow; true if one was zero. Takes the filter in parts: were it lent whole, the
+/// Slow path for the other probe schemes; true if a cell was zero. Takes the filter in parts: were it lent whole, the
 /// compiler would have to assume that the call changes it, and loops over keys would load its shape again
 /// with every key.
 #[cold]
@@ -317,55 +241,22 @@ impl Plan for Bloom {
 
 impl Stream for Bloom {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, probe: shape.probe, bits: Bits::new(shape.probe.m()) })
+        Ok(Self { head, flat: FlatBits::probed(shape.probe)? })
     }
 }
 
 face!(Bloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(Bloom);
 
+keys!(@bulk Bloom: flat);
+keyed!(Bloom: Insert);
+sets!(Bloom: flat);
+
 impl Filter for Bloom {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.m() as f64)
-    }
-
-    fn now(&self) -> Rates {
-        let fill = self.bits.ones() as f64 / self.m() as f64;
-        Rates::one_sided(libm::pow(fill, f64::from(self.k())))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![fact("m", self.m()), fact("k", self.k()), text("scheme", self.probe.scheme().name())]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices = self
-            .probe
-            .collect(self.head.hasher.digest_usually(HashId::Quick64, key), Coincide::PerHash);
-        touched(&indices, |i| self.bits.get(i).into())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.flat)
     }
 }
-
-keyed!(Bloom: Insert, Union);
-
-impl BulkInsert for Bloom {
-    fn insert_digests(&mut self, digests: &[Digest]) {
-        bulk::set_all(&mut self.bits, &self.probe, digests);
-        self.head.count(digests.len() as u64);
-    }
-}
-
-impl Bulk for Bloom {
-    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        bulk::test_all(&self.bits, &self.probe, digests, found);
-    }
-}
-
-keyed!(Bloom: Estimate, Intersect, Fold);
 
 const FORM: &str = "standard";
 

@@ -25,7 +25,7 @@ fn many_at_once_equal_one_by_one() {
             assert_eq!(many.contains_many(&asked), one_by_one, "{m} {n}");
             // Also where there is room for fewer answers.
             let mut found = vec![false; one_by_one.len() / 2 + 1];
-            many.contains_batch(&asked, &mut found);
+            many.contains_many_into(&asked, &mut found);
             assert_eq!(found, one_by_one[..found.len()], "{m} {n}");
         }
     }

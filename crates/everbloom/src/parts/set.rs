@@ -1,0 +1,110 @@
+//! Filters of sets as if they were the sets: union, intersection, folding, sizes.
+
+use crate::error::Result;
+use crate::filter::Head;
+
+/// A part that holds a set and can be combined with another of its shape.
+pub(crate) trait SetPart: Clone {
+    /// Refuses a part of another shape, and names the difference.
+    fn agree(&self, other: &Self) -> Result<()>;
+
+    /// Makes this the part of the union, exactly.
+    fn union(&mut self, other: &Self);
+
+    /// Keeps what both hold.
+    fn intersect(&mut self, other: &Self);
+
+    /// Half the size: same keys, a higher rate.
+    fn fold(&self) -> Result<Self>;
+
+    /// The number of distinct keys, estimated from the cells; `None` if they are too full to tell.
+    fn cardinality(&self) -> Option<f64>;
+
+    /// The number of distinct keys in both: |A| + |B| − |A ∪ B|, unless a part knows better.
+    fn intersection_size(&self, other: &Self) -> Option<f64> {
+        let mut both = self.clone();
+        both.union(other);
+        Some(self.cardinality()? + other.cardinality()? - both.cardinality()?)
+    }
+}
+
+/// Items from the cells, where they can tell.
+pub(crate) fn recount(head: &mut Head, part: &impl SetPart) {
+    if let Some(n) = part.cardinality() {
+        head.items = n.round() as u64;
+    }
+}
+
+/// The union of two filters (S1 §2.4). Items are then estimated from the cells: the two counts cannot be added,
+/// since nobody knows how many keys the sets share.
+pub(crate) fn union<P: SetPart>(
+    (head, part): (&mut Head, &mut P),
+    (other_head, other): (&Head, &P),
+) -> Result<()> {
+    head.agree(other_head)?;
+    part.agree(other)?;
+    part.union(other);
+    head.count(other_head.items);
+    recount(head, part);
+    Ok(())
+}
+
+/// The intersection of two filters: every common key passes, and a few others that the filter of the true
+/// intersection would not let pass (S0 theorem 2).
+pub(crate) fn intersect<P: SetPart>(
+    (head, part): (&mut Head, &mut P),
+    (other_head, other): (&Head, &P),
+) -> Result<()> {
+    head.agree(other_head)?;
+    part.agree(other)?;
+    let both = part.intersection_size(other);
+    part.intersect(other);
+    let most = head.items.min(other_head.items);
+    head.items = both.map_or(most, |n| n.max(0.0).round() as u64).min(most);
+    Ok(())
+}
+
+/// `sets!(Bloom: flat);`: the operations of a type whose field `head` and the named part make a set.
+macro_rules! sets {
+    ($type:ident: $part:ident) => {
+        impl $type {
+            /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
+            /// cells, since nobody knows how many keys the sets share.
+            pub fn union(&mut self, other: &Self) -> $crate::error::Result<()> {
+                $crate::parts::union((&mut self.head, &mut self.$part), (&other.head, &other.$part))
+            }
+
+            /// Keeps what both filters hold: every common key passes, and a few others that the filter of
+            /// the true intersection would not let pass (S0 theorem 2).
+            pub fn intersect(&mut self, other: &Self) -> $crate::error::Result<()> {
+                $crate::parts::intersect(
+                    (&mut self.head, &mut self.$part),
+                    (&other.head, &other.$part),
+                )
+            }
+
+            /// Half the size: same keys, a higher rate (S1 §2.4).
+            pub fn fold(&self) -> $crate::error::Result<Self> {
+                use $crate::parts::SetPart;
+                Ok(Self { $part: self.$part.fold()?, ..self.clone() })
+            }
+
+            /// The number of distinct keys, estimated from the cells; `None` for a filter too full to tell.
+            pub fn cardinality(&self) -> Option<f64> {
+                use $crate::parts::SetPart;
+                self.$part.cardinality()
+            }
+
+            /// The number of distinct keys in both filters; `None` where one is too full to tell.
+            pub fn intersection_size(&self, other: &Self) -> $crate::error::Result<Option<f64>> {
+                use $crate::parts::SetPart;
+                self.head.agree(&other.head)?;
+                self.$part.agree(&other.$part)?;
+                Ok(self.$part.intersection_size(&other.$part))
+            }
+        }
+
+        $crate::variant::keyed!($type: Union, Estimate, Intersect, Fold);
+    };
+}
+pub(crate) use sets;
