@@ -1,4 +1,4 @@
-//! Starts the contest, compiled for the processor it runs on: Boost.Bloom is, by `-march=native`, and so is
+//! Starts the benchmark, compiled for the processor it runs on: Boost.Bloom is, by `-march=native`, and so is
 //! everything else then. A flag of one package's profile cannot say that, hence the detour.
 //!
 //! `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate] [SIZES] [--json FILE] [--svg FILE]`;
@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     let folder = env!("CARGO_MANIFEST_DIR");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);
-    command.args(["run", "--release", "--locked", "--package", "everbloom-contest"]);
+    command.args(["run", "--release", "--locked", "--package", "everbloom-benchmark"]);
     command.arg("--manifest-path").arg(format!("{folder}/Cargo.toml"));
     if portable.is_empty() {
         command.env("RUSTFLAGS", "-C target-cpu=native");

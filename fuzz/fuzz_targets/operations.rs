@@ -101,7 +101,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn verify(world: &World, filter: &dyn Filter, model: &[u32; 32], records: &[Record<'_>]) {
     let promised = !matches!(world.form.false_negatives, FalseNegatives::Possible(_));
-    // Strangers are asked for now and then, members always.
+    // Non-members are asked for now and then, members always.
     let asked = records.iter().zip(model).enumerate().filter(|(i, (_, held))| **held > 0 || *i < 2);
     for (_, (record, held)) in asked {
         let answer = filter.query(*record).expect("a record of the variant's own kind");

@@ -47,6 +47,8 @@ pub fn run() -> Result<(), String> {
             "golden",
             "--test",
             "model",
+            "--test",
+            "pins",
         ],
     )?;
     let failed = failed_tests(&tests);

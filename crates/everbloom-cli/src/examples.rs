@@ -13,7 +13,7 @@ The first ten minutes:
 
 pub const BUILD: &str = "\
 Examples:
-  # the lines of a file; one stranger in a hundred will pass
+  # the lines of a file; one non-member in a hundred will pass
   everbloom build words.txt -o words.evb
   # one in a thousand, and one cache line per key; gzip and zstd are unpacked
   everbloom build words.txt.gz -o fast.evb --kind blocked -p 0.1%
@@ -165,7 +165,7 @@ pub fn plan() -> String {
     format!(
         "\
 Examples:
-  # ten million keys, of strangers one in a hundred passes: which filter, how big?
+  # ten million keys, of non-members one in a hundred passes: which filter, how big?
   everbloom plan -n 10M -p 1%
   # how good can one be in 20 MB, if keys are removed again?
   everbloom plan -n 5M --memory 20MB --need delete

@@ -40,7 +40,7 @@ pub fn measure(
     let items = items.min(variant.reach);
     let goal = Goal::new(items, RATE).set("form", form);
     let members = Sample::new(&variant.input, Style::Words, 0..items);
-    let strangers = Sample::new(&variant.input, Style::Words, items..items + queries);
+    let non_members = Sample::new(&variant.input, Style::Words, items..items + queries);
     let filter = sample::build(variant, &goal, &members.records())?;
     let predicted = variant.expect(&goal, &Load::items(items))?.map(|e| e.fpr);
     let share = |sample: &Sample, verdict: Verdict| -> Result<f64> {
@@ -56,8 +56,8 @@ pub fn measure(
         bits_per_item: filter.memory().total() as f64 / items as f64,
         predicted,
         now: filter.now().fpr,
-        measured: share(&strangers, Verdict::Present)?,
-        undecided: share(&strangers, Verdict::Undecided)?,
+        measured: share(&non_members, Verdict::Present)?,
+        undecided: share(&non_members, Verdict::Undecided)?,
         missed: share(&members, Verdict::Absent)?,
         filter,
     })

@@ -103,8 +103,8 @@ fn values_are_got_and_set() {
     assert_eq!(place.ok("get f.evb", "oak\nnone\nfig\n"), "oak\ttree\nfig\tfruit\n");
     place.ok("add f.evb", "oak\tfruit\n");
     assert_eq!(place.ok("get f.evb", "oak\n"), "oak\tfruit\n");
-    assert_eq!(place.run("add f.evb", "stranger\ttree\n").code, 1);
-    assert_eq!(place.run("get f.evb", "stranger\n").code, 1);
+    assert_eq!(place.run("add f.evb", "non-member\ttree\n").code, 1);
+    assert_eq!(place.run("get f.evb", "non-member\n").code, 1);
 }
 
 #[test]
@@ -307,9 +307,9 @@ fn ancestors_are_inserted_and_asked() {
     place.ok("build paths -o f.evb --kind bloom -p 20% --ancestors /", "");
     assert_eq!(place.json("info f.evb --json")["items"], 300 + 10 + 1);
     assert_eq!(place.ok("check f.evb paths --ancestors /", ""), paths);
-    let strangers: String = (0..2000).map(|i| format!("/opt/x{i}/deep/file\n")).collect();
-    let plain = place.run("check f.evb", &strangers).out.lines().count();
-    let checked = place.run("check f.evb --ancestors / --levels 3", &strangers).out.lines().count();
+    let non_members: String = (0..2000).map(|i| format!("/opt/x{i}/deep/file\n")).collect();
+    let plain = place.run("check f.evb", &non_members).out.lines().count();
+    let checked = place.run("check f.evb --ancestors / --levels 3", &non_members).out.lines().count();
     assert!(checked * 20 < plain, "{checked} against {plain}");
     assert_eq!(place.run("check f.evb --ancestors ;", "").code, 2);
 }

@@ -1,12 +1,12 @@
 //! Every variant × every promise: loops over the list, a generator per input kind.
 
+mod support;
+
 use everbloom::Kind;
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::{Access, Opener};
-use everbloom::internals::filter::{
-    Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, NEEDS,
-};
+use everbloom::internals::filter::{Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, NEEDS};
 use everbloom::internals::filter::{Filter, MergeLaw, Record, Value, Verdict};
 use everbloom::internals::hash::{HashId, Hasher, SecretKey};
 use everbloom::internals::plan::{Goal, Load};
@@ -20,17 +20,9 @@ use everbloom::internals::variant::Variant;
 const ALPHA: f64 = 1e-9;
 const STYLES: [Style; 3] = [Style::Random, Style::Sequential, Style::Short];
 
-/// Every form of every filter, with a goal for `items` items at 1 %. While working on a variant,
-/// `EVERBLOOM_ONLY=its-slug` leaves the others out.
+/// Every form of every filter, with a goal for `items` items at 1 %.
 fn forms(items: u64) -> impl Iterator<Item = (&'static Variant, &'static Form, Goal)> {
-    let only = std::env::var("EVERBLOOM_ONLY").ok();
-    let wanted = move |v: &&&'static Variant| {
-        v.kind == EntryKind::Filter
-            && only.as_ref().is_none_or(|only| only.split(',').any(|o| o == v.slug))
-    };
-    VARIANTS.iter().filter(wanted).flat_map(move |v| {
-        v.forms.iter().map(move |form| (*v, form, Goal::new(items, 0.01).set("form", form.name)))
-    })
+    support::forms().map(move |(v, form)| (v, form, Goal::new(items, 0.01).set("form", form.name)))
 }
 
 fn records_of(variant: &Variant, style: Style, range: std::ops::Range<u64>) -> Sample {
@@ -45,112 +37,139 @@ fn promises_members(form: &Form) -> bool {
     !matches!(form.false_negatives, FalseNegatives::Possible(_))
 }
 
-/// Members found, fill and rates as predicted, at one size and key style.
-fn assert_promises(n: u64, queries: u64, style: Style) {
-    assert_promises_of(n, queries, style, |_| true);
+/// Members found, fill and rates as predicted, for every form at one size and key style. `queries` says how
+/// many non-members the form with this number in the list is asked about, if it is tried at all.
+fn assert_promises(n: u64, style: Style, queries: impl Fn(usize) -> Option<u64> + Sync) {
+    support::on_all_cores(forms(n).enumerate(), |(number, (variant, form, goal))| {
+        // Vectors and the like have one style only, and hashing a vector once per array takes microseconds.
+        let queries = match variant.input.key {
+            KeyKind::Bytes => queries(number),
+            KeyKind::Vector => Some(QUERIES / 10).filter(|_| style == STYLES[0]),
+            _ => Some(QUERIES).filter(|_| style == STYLES[0]),
+        };
+        if let Some(queries) = queries.filter(|_| n <= variant.reach) {
+            assert_promises_of(variant, form, &goal, style, queries);
+        }
+    });
 }
 
-/// [`assert_promises`] for the forms whose number in the list `wanted` likes.
-fn assert_promises_of(n: u64, queries: u64, style: Style, wanted: impl Fn(usize) -> bool) {
-    for (number, (variant, form, goal)) in forms(n).enumerate() {
-        // Vectors and the like have one style only.
-        let styled = variant.input.key == KeyKind::Bytes;
-        if n > variant.reach || !(if styled { wanted(number) } else { style == STYLES[0] }) {
-            continue;
-        }
-        let what = format!("{} ({}), n = {n}, {style:?} keys", variant.slug, form.name);
-        // Hashing a vector once per array takes microseconds.
-        let queries = if variant.input.key == KeyKind::Vector { queries / 10 } else { queries };
-        let members = records_of(variant, style, 0..n);
-        let members = members.records();
-        let filter = sample::build(variant, &goal, &members).expect(&what);
+/// [`assert_promises`] for one form, with as many members as its goal says.
+fn assert_promises_of(
+    variant: &'static Variant,
+    form: &Form,
+    goal: &Goal,
+    style: Style,
+    queries: u64,
+) {
+    let n = goal.items.expect("a number of items");
+    let what = format!("{} ({}), n = {n}, {style:?} keys", variant.slug, form.name);
+    let members = records_of(variant, style, 0..n);
+    let members = members.records();
+    let filter = sample::build(variant, goal, &members).expect(&what);
 
-        let missed =
-            members.iter().filter(|r| verdict(&*filter, **r) == Verdict::Absent).count() as u64;
-        if promises_members(form) {
-            assert_eq!(missed, 0, "{what}: false negatives");
-        }
-        drop(members);
+    let missed =
+        members.iter().filter(|r| verdict(&*filter, **r) == Verdict::Absent).count() as u64;
+    if promises_members(form) {
+        assert_eq!(missed, 0, "{what}: false negatives");
+    }
+    drop(members);
+    assert_cells(&*filter, goal, &what);
 
-        let expect = variant.expect(&goal, &Load::items(n)).expect(&what);
-        if let Some(expect) = expect {
-            let (bits, sd) = (filter.memory().cells, filter.bits_sd());
-            let empty = variant.expect(&goal, &Load::default()).expect(&what);
-            if empty.is_some_and(|empty| empty.bits == expect.bits) {
-                let off = bits.abs_diff(expect.bits) as f64;
-                let predicted = expect.bits;
-                assert!(off <= 6.0 * sd, "{what}: {bits} bits of cells, not {predicted} ± {sd}");
-            } else {
-                // Where the content decides, the prediction is what it hardly ever exceeds.
-                let near = expect.bits * 2 / 3..=expect.bits + (6.0 * sd) as u64;
-                assert!(near.contains(&bits), "{what}: {bits} bits of cells, not {near:?}");
-            }
-            assert_eq!(expect.fill.is_some(), filter.fill().is_some(), "{what}: fill");
-            if let (Some((mean, sd)), Some(fill)) = (expect.fill, filter.fill()) {
-                // Six sigmas, and a rounding error for the deterministic.
-                let off = (fill - mean).abs();
-                assert!(off <= 6.0 * sd + 1e-12, "{what}: fill {fill}, expected {mean} ± {sd}");
-            }
-        }
+    let (present, undecided) = passing(&*filter, style, n..n + queries);
+    let now = filter.now();
+    let inside = |count: u64, rate: Option<f64>, name: &str| {
+        let Some(rate) = rate else { return };
+        let (low, high) = tail::binomial_bounds(queries, rate, ALPHA);
+        let wanted = rate * queries as f64;
+        assert!(
+            (low..=high).contains(&count),
+            "{what}: {count} {name} of {queries}, predicted {wanted} from the fill, \
+             allowed {low} to {high}"
+        );
+    };
+    inside(present, now.fpr, "false positives");
+    inside(undecided, now.undecided.or(Some(0.0)), "undecided");
+    if now.fnr == Some(0.0) {
+        assert_eq!(missed, 0, "{what}: claims no false negatives");
+    }
+}
 
-        let strangers = records_of(variant, style, n..n + queries);
-        let (mut present, mut undecided) = (0, 0);
-        for record in strangers.records() {
-            match verdict(&*filter, record) {
+/// Bits and fill of a filter with as many members as planned are those predicted.
+fn assert_cells(filter: &dyn Filter, goal: &Goal, what: &str) {
+    let variant = everbloom::catalog::by_id(filter.facts().id).expect("in the list");
+    let full = Load::items(goal.items.unwrap_or_default());
+    let Some(expect) = variant.expect(goal, &full).expect(what) else { return };
+    let (bits, sd) = (filter.memory().cells, filter.bits_sd());
+    let empty = variant.expect(goal, &Load::default()).expect(what);
+    if empty.is_some_and(|empty| empty.bits == expect.bits) {
+        let off = bits.abs_diff(expect.bits) as f64;
+        let predicted = expect.bits;
+        assert!(off <= 6.0 * sd, "{what}: {bits} bits of cells, not {predicted} ± {sd}");
+    } else {
+        // Where the content decides, the prediction is what it hardly ever exceeds.
+        let near = expect.bits * 2 / 3..=expect.bits + (6.0 * sd) as u64;
+        assert!(near.contains(&bits), "{what}: {bits} bits of cells, not {near:?}");
+    }
+    assert_eq!(expect.fill.is_some(), filter.fill().is_some(), "{what}: fill");
+    if let (Some((mean, sd)), Some(fill)) = (expect.fill, filter.fill()) {
+        // Six sigmas, and a rounding error for the deterministic.
+        let off = (fill - mean).abs();
+        assert!(off <= 6.0 * sd + 1e-12, "{what}: fill {fill}, expected {mean} ± {sd}");
+    }
+}
+
+/// How many of the keys numbered `range` are said to be present, and how many are undecided.
+fn passing(filter: &dyn Filter, style: Style, range: std::ops::Range<u64>) -> (u64, u64) {
+    /// Records of so many keys stay in the L2 cache.
+    const CHUNK: u64 = 4096;
+    let (mut present, mut undecided) = (0, 0);
+    for start in range.clone().step_by(CHUNK as usize) {
+        let end = range.end.min(start + CHUNK);
+        for record in records_of(everbloom::catalog::by_id(filter.facts().id).expect("in the list"), style, start..end).records() {
+            match verdict(filter, record) {
                 Verdict::Present => present += 1,
                 Verdict::Undecided => undecided += 1,
                 Verdict::Absent => {}
             }
         }
-        let now = filter.now();
-        let inside = |count: u64, rate: Option<f64>, name: &str| {
-            let Some(rate) = rate else { return };
-            let (low, high) = tail::binomial_bounds(queries, rate, ALPHA);
-            let wanted = rate * queries as f64;
-            assert!(
-                (low..=high).contains(&count),
-                "{what}: {count} {name} of {queries}, predicted {wanted} from the fill, \
-                 allowed {low} to {high}"
-            );
-        };
-        inside(present, now.fpr, "false positives");
-        inside(undecided, now.undecided.or(Some(0.0)), "undecided");
-        if now.fnr == Some(0.0) {
-            assert_eq!(missed, 0, "{what}: claims no false negatives");
-        }
+    }
+    (present, undecided)
+}
+
+/// Non-members for 10,000 false positives at 1 %.
+const QUERIES: u64 = 1_000_000;
+
+/// Whether it is the turn of this style for a form at one of the three sizes: each form has every style once.
+fn turn(style: Style, size: usize, form: usize) -> bool {
+    STYLES[(form + size) % STYLES.len()] == style
+}
+
+/// Every form meets every style of keys: in its turn it is asked about all the non-members, otherwise about
+/// a tenth of them.
+fn assert_promises_of_all_styles(n: u64, size: usize) {
+    for style in STYLES {
+        let all = |form| support::thorough() || turn(style, size, form);
+        assert_promises(n, style, |form| Some(if all(form) { QUERIES } else { QUERIES / 10 }));
     }
 }
 
 #[test]
 fn promises_hold_for_a_thousand_items() {
-    STYLES.into_iter().for_each(|style| assert_promises(1_000, 1_000_000, style));
+    assert_promises_of_all_styles(1_000, 0);
 }
 
 #[test]
 fn promises_hold_for_a_hundred_thousand_items() {
-    STYLES.into_iter().for_each(|style| assert_promises(100_000, 1_000_000, style));
+    assert_promises_of_all_styles(100_000, 1);
 }
 
-/// Five million keys take a while, so each form meets one kind of them, by turns;
-/// `EVERBLOOM_THOROUGH=1` lets every form meet all.
-fn assert_promises_in_turn(style: Style, turn: usize) {
-    let thorough = std::env::var_os("EVERBLOOM_THOROUGH").is_some();
-    assert_promises_of(5_000_000, 1_000_000, style, |form| thorough || form % 3 == turn);
-}
-
+/// Five million keys take a while, so each form meets one style of them.
 #[test]
-fn promises_hold_for_five_million_random_keys() {
-    assert_promises_in_turn(Style::Random, 0);
-}
-
-#[test]
-fn promises_hold_for_five_million_sequential_keys() {
-    assert_promises_in_turn(Style::Sequential, 1);
-}
-
-#[test]
-fn promises_hold_for_five_million_short_strings() {
-    assert_promises_in_turn(Style::Short, 2);
+#[ignore = "takes minutes; xtask thorough runs it"]
+fn promises_hold_for_five_million_items() {
+    for style in STYLES {
+        assert_promises(5_000_000, style, |form| turn(style, 2, form).then_some(QUERIES));
+    }
 }
 
 /// A filter of every form with `n` members, small enough to look at every byte.
@@ -589,8 +608,8 @@ fn filters_work_beyond_four_billion_bits() {
         let filter = sample::build(variant, &goal, &members).expect(slug);
         assert!(filter.memory().cells > 1 << 32, "{slug}: {:?}", filter.memory());
         assert!(members.iter().all(|r| verdict(&*filter, *r) == Verdict::Present), "{slug}");
-        let strangers = records_of(variant, Style::Random, 2000..20_000);
-        let wrong = strangers
+        let non_members = records_of(variant, Style::Random, 2000..20_000);
+        let wrong = non_members
             .records()
             .iter()
             .filter(|r| verdict(&*filter, **r) != Verdict::Absent)

@@ -33,8 +33,8 @@ fn build(variant: &'static Variant, form: &Form, n: u64) -> Box<dyn Filter> {
 
 /// The numbers of the first non-members that pass, which depend on hash, probes and cells alike.
 fn first_false_positives(filter: &dyn Filter) -> Vec<u64> {
-    let strangers = Sample::new(&filter.facts().input, Style::Short, 1000..6000);
-    let records = strangers.records();
+    let non_members = Sample::new(&filter.facts().input, Style::Short, 1000..6000);
+    let records = non_members.records();
     let passing = records.iter().zip(1000..).filter(|(record, _)| {
         filter.query(**record).is_ok_and(|answer| answer.verdict != Verdict::Absent)
     });

@@ -1,5 +1,7 @@
 //! Model tests: random sequences of operations, every variant beside an exact multiset.
 
+mod support;
+
 use std::collections::BTreeMap;
 
 use everbloom::catalog::VARIANTS;
@@ -113,21 +115,20 @@ impl World {
 
 #[test]
 fn no_sequence_of_operations_loses_a_member() {
-    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
-        for form in variant.forms {
-            let goal = Goal::new(20, 0.2).set("form", form.name);
-            let empty = sample::build(variant, &goal, &[]).expect(variant.slug);
-            let world = World {
-                variant,
-                form,
-                empty: codec::to_bytes(&*empty),
-                sample: Sample::new(&variant.input, Style::Short, 0..KEYS),
-            };
-            let config = Config { cases: 10_000, failure_persistence: None, ..Config::default() };
-            let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-            let mut runner = TestRunner::new_with_rng(config, rng);
-            let outcome = runner.run(&steps(), |steps| world.play(&steps));
-            outcome.unwrap_or_else(|e| panic!("{} ({}): {e}", variant.slug, form.name));
-        }
-    }
+    let cases = if support::thorough() { 10_000 } else { 2_000 };
+    support::on_all_cores(support::forms(), |(variant, form)| {
+        let goal = Goal::new(20, 0.2).set("form", form.name);
+        let empty = sample::build(variant, &goal, &[]).expect(variant.slug);
+        let world = World {
+            variant,
+            form,
+            empty: codec::to_bytes(&*empty),
+            sample: Sample::new(&variant.input, Style::Short, 0..KEYS),
+        };
+        let config = Config { cases, failure_persistence: None, ..Config::default() };
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let mut runner = TestRunner::new_with_rng(config, rng);
+        let outcome = runner.run(&steps(), |steps| world.play(&steps));
+        outcome.unwrap_or_else(|e| panic!("{} ({}): {e}", variant.slug, form.name));
+    });
 }

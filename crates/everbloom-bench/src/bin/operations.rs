@@ -42,7 +42,7 @@ const OPERATIONS: &[Operation] = &[
         let rounds = keys.len() / members.len();
         Ok((0..rounds).map(|_| asked(members, |key| filter.contains(key))).sum())
     }),
-    ("bloom contains, strangers", |members, keys| {
+    ("bloom contains, non-members", |members, keys| {
         let mut filter = Bloom::with_rate(ITEMS, RATE)?;
         filter.insert_many(members);
         Ok(asked(keys, |key| filter.contains(key)))

@@ -45,7 +45,7 @@ pub enum Verb {
     /// Build a filter from a file of keys.
     ///
     /// A filter is a set in a few bits per key: it never denies a key that is in it, unless its variant
-    /// says otherwise, and takes a stranger for a member at the rate you choose.
+    /// says otherwise, and takes a non-member for a member at the rate you choose.
     #[command(after_help = examples::BUILD)]
     Build(Build),
     /// Print the queries that may be members.
@@ -87,7 +87,7 @@ pub enum Verb {
     Merge(Merge),
     /// Keep what all filters hold.
     ///
-    /// No key that all of them hold is lost; strangers pass more often than in a filter built from the
+    /// No key that all of them hold is lost; non-members pass more often than in a filter built from the
     /// shared keys.
     #[command(after_help = examples::INTERSECT)]
     Intersect(Merge),

@@ -37,14 +37,14 @@ fn bench_kind(args: &Bench, variant: &'static Variant) -> Result<Outcome> {
     goal.settings.clone_from(&args.settings);
     variant.check(&goal)?;
     let members = Sample::new(&variant.input, Style::Random, 0..args.items);
-    let strangers = Sample::new(&variant.input, Style::Random, args.items..2 * args.items);
-    let (members, strangers) = (members.records(), strangers.records());
+    let non_members = Sample::new(&variant.input, Style::Random, args.items..2 * args.items);
+    let (members, non_members) = (members.records(), non_members.records());
     let (mut ours, mut theirs, mut bytes) = (Times::default(), Times::default(), (0, 0));
     for _ in 0..ROUNDS {
-        bytes.0 = filter_round(&mut ours, &members, &strangers, || {
+        bytes.0 = filter_round(&mut ours, &members, &non_members, || {
             sample::build(variant, &goal, &members)
         })?;
-        bytes.1 = set_round(&mut theirs, &members, &strangers);
+        bytes.1 = set_round(&mut theirs, &members, &non_members);
     }
     report(args, args.items, [(variant.slug, ours, bytes.0), ("hash_set", theirs, bytes.1)])
 }
@@ -55,12 +55,12 @@ fn bench_file(args: &Bench, path: &Path) -> Result<Outcome> {
     let input = &filter.facts().input;
     let items = filter.head().items.clamp(1, MOST_ITEMS);
     let members = Sample::new(input, Style::Random, 0..items);
-    let strangers = Sample::new(input, Style::Random, items..items + args.items.min(MOST_ITEMS));
-    let (members, strangers) = (members.records(), strangers.records());
+    let non_members = Sample::new(input, Style::Random, items..items + args.items.min(MOST_ITEMS));
+    let (members, non_members) = (members.records(), non_members.records());
     let (mut ours, mut theirs, mut bytes) = (Times::default(), Times::default(), 0);
     for _ in 0..ROUNDS {
-        ours.miss.push(ask(&*filter, &strangers));
-        bytes = set_round(&mut theirs, &members, &strangers);
+        ours.miss.push(ask(&*filter, &non_members));
+        bytes = set_round(&mut theirs, &members, &non_members);
     }
     (theirs.build, theirs.hit) = Default::default();
     let memory = filter.memory().total() / 8;
@@ -112,18 +112,18 @@ fn per_key(start: Instant, keys: usize) -> f64 {
 fn filter_round(
     times: &mut Times,
     members: &[Record<'_>],
-    strangers: &[Record<'_>],
+    non_members: &[Record<'_>],
     build: impl Fn() -> everbloom::Result<Box<dyn Filter>>,
 ) -> Result<u64> {
     let start = Instant::now();
     let filter = build()?;
     times.build.push(per_key(start, members.len()));
     times.hit.push(ask(&*filter, members));
-    times.miss.push(ask(&*filter, strangers));
+    times.miss.push(ask(&*filter, non_members));
     Ok(filter.memory().total() / 8)
 }
 
-fn set_round(times: &mut Times, members: &[Record<'_>], strangers: &[Record<'_>]) -> u64 {
+fn set_round(times: &mut Times, members: &[Record<'_>], non_members: &[Record<'_>]) -> u64 {
     let start = Instant::now();
     let set: HashSet<Vec<u8>> = members.iter().map(|r| r.key.to_vec()).collect();
     times.build.push(per_key(start, members.len()));
@@ -135,7 +135,7 @@ fn set_round(times: &mut Times, members: &[Record<'_>], strangers: &[Record<'_>]
         per_key(start, records.len())
     };
     times.hit.push(ask(members));
-    times.miss.push(ask(strangers));
+    times.miss.push(ask(non_members));
     // A slot of the table and the key's own allocation.
     let keys: u64 = members.iter().map(|r| r.key.len() as u64).sum();
     set.capacity() as u64 * 25 + keys

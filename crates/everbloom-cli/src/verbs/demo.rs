@@ -116,8 +116,8 @@ fn overfill(variant: &'static Variant) -> Result<Vec<Step>> {
     let mut filter = Bloom::with_rate(WORDS, RATE)?;
     let batch = WORDS / 4;
     let members = Sample::new(&variant.input, Style::Words, 0..4 * WORDS);
-    let strangers = Sample::new(&variant.input, Style::Words, 4 * WORDS..4 * WORDS + QUERIES);
-    let (members, strangers) = (members.records(), strangers.records());
+    let non_members = Sample::new(&variant.input, Style::Words, 4 * WORDS..4 * WORDS + QUERIES);
+    let (members, non_members) = (members.records(), non_members.records());
     let mut steps = Vec::new();
     for batch in members.chunks(batch as usize) {
         batch.iter().for_each(|record| {
@@ -127,7 +127,7 @@ fn overfill(variant: &'static Variant) -> Result<Vec<Step>> {
         if n < WORDS / 2 {
             continue;
         }
-        let hits = strangers.iter().filter(|r| filter.contains(r.key)).count();
+        let hits = non_members.iter().filter(|r| filter.contains(r.key)).count();
         let predicted = variant.expect(&goal, &Load::items(n))?.map_or(0.0, |e| e.fpr);
         steps.push(Step { items: n, predicted, measured: hits as f64 / QUERIES as f64 });
     }

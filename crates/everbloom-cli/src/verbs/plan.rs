@@ -127,8 +127,8 @@ fn show(candidates: &[Candidate], reason: &str, refusals: &[String]) -> String {
 fn reason_text(ranking: &Ranking, reason: &Reason) -> String {
     let best = &ranking.candidates[0];
     let promise = match reason.false_negatives {
-        FalseNegatives::Never => "misses no member",
-        FalseNegatives::NeverWhile(_) => "misses no member while its condition holds",
+        FalseNegatives::Never => "has no false negatives",
+        FalseNegatives::NeverWhile(_) => "has no false negatives while its condition holds",
         FalseNegatives::Possible(_) => "does the job, though it may miss members,",
     };
     let merit = match reason.aim {

@@ -33,7 +33,7 @@ const GROWTH: u64 = 64;
 /// a fixed filter goes to 1.
 const TOLERATED: f64 = 10.0;
 
-/// Strangers asked.
+/// Non-members asked.
 pub const QUERIES: u64 = 2000;
 
 fn median(mut values: Vec<u64>) -> u64 {
@@ -95,7 +95,7 @@ pub fn grouping(subject: &Subject) -> Result<Option<Outcome>> {
     if right * 2 >= PLANNED { yes(how) } else { no(how) }
 }
 
-/// Deletion: removed keys are as strangers, all others stay.
+/// Deletion: removed keys are as non-members, all others stay.
 pub fn deletion(subject: &Subject) -> Result<Option<Outcome>> {
     let keys = subject.members(PLANNED);
     let records = keys.records();
@@ -113,12 +113,12 @@ pub fn deletion(subject: &Subject) -> Result<Option<Outcome>> {
     }
     let left = removed.len() - missed(&*filter, &removed)?.len();
     let lost = missed(&*filter, staying)?.len();
-    let strangers = subject.strangers(QUERIES);
-    let rate = 1.0 - missed(&*filter, &strangers.records())?.len() as f64 / QUERIES as f64;
+    let non_members = subject.non_members(QUERIES);
+    let rate = 1.0 - missed(&*filter, &non_members.records())?.len() as f64 / QUERIES as f64;
     // A rate too low to be measured here is no higher than planned.
     let (_, most) = tail::binomial_bounds(removed.len() as u64, rate.max(RATE), ALPHA);
     let how = format!(
-        "{} of {} removed, of which {left} pass as strangers do; {lost} others lost",
+        "{} of {} removed, of which {left} pass as non-members do; {lost} others lost",
         removed.len(),
         leaving.len()
     );
@@ -148,24 +148,24 @@ fn overfilled(subject: &Subject, records: &[Record<'_>]) -> Result<Outcome> {
             return Ok(Outcome { shown: false, how });
         }
     }
-    let strangers = subject.strangers(QUERIES);
-    let denied = missed(&*filter, &strangers.records())?.len() as u64;
+    let non_members = subject.non_members(QUERIES);
+    let denied = missed(&*filter, &non_members.records())?.len() as u64;
     let rate = (QUERIES - denied) as f64 / QUERIES as f64;
     let lost = missed(&*filter, records)?.len();
     let how = format!("rate {rate} with {GROWTH} times the keys planned at {RATE}, {lost} lost");
     Ok(Outcome { shown: rate <= TOLERATED * RATE && lost == 0, how })
 }
 
-/// Popularity: strangers of different weight pass at different rates.
+/// Popularity: non-members of different weight pass at different rates.
 pub fn popularity(subject: &Subject) -> Result<Option<Outcome>> {
     if subject.variant.input.value != ValueKind::Weight {
-        return no("keys have no weight: all strangers pass at one rate");
+        return no("keys have no weight: all non-members pass at one rate");
     }
     let keys = subject.members(PLANNED);
     let filter = subject.build(&keys.records())?;
-    let strangers = subject.strangers(10 * QUERIES);
+    let non_members = subject.non_members(10 * QUERIES);
     let rate = |weight: f64| -> Result<f64> {
-        let mut records = strangers.records();
+        let mut records = non_members.records();
         for record in &mut records {
             record.value = Some(Value::Weight(weight));
         }

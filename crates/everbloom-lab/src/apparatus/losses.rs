@@ -53,17 +53,17 @@ fn after_misuse(
     mut filter: Box<dyn Filter>,
     members: &[Record<'_>],
 ) -> Result<Option<Outcome>> {
-    let strangers = subject.strangers(10 * QUERIES);
+    let non_members = subject.non_members(10 * QUERIES);
     let mut removed = 0;
-    for stranger in strangers.records() {
-        // Only strangers that pass are not refused.
-        removed += u64::from(filter.as_remove().is_some_and(|f| f.remove(stranger).is_ok()));
+    for non_member in non_members.records() {
+        // Only non-members that pass are not refused.
+        removed += u64::from(filter.as_remove().is_some_and(|f| f.remove(non_member).is_ok()));
     }
     match missed(&*filter, members)?.first() {
         Some(first) => {
-            yes(format!("member {first} is denied once {removed} strangers are removed"))
+            yes(format!("member {first} is denied once {removed} non-members are removed"))
         }
-        None => no(format!("none, even with {removed} strangers removed")),
+        None => no(format!("none, even with {removed} non-members removed")),
     }
 }
 

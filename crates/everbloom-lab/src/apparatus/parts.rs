@@ -95,18 +95,18 @@ fn traced(subject: &Subject) -> Result<Option<Vec<Vec<u64>>>> {
         return Ok(None);
     }
     let cells = |key: &[u8]| filter.trace(key).iter().map(|t| t.index).collect::<Vec<_>>();
-    // Members are looked up in all their cells; of strangers, those are taken that are.
+    // Members are looked up in all their cells; of non-members, those are taken that are.
     let all = records.iter().map(|record| cells(record.key).len()).max();
-    let others = subject.strangers(TRACED);
-    let strangers = others.records();
-    let keys = records.iter().chain(&strangers).map(|record| cells(record.key));
+    let others = subject.non_members(TRACED);
+    let non_members = others.records();
+    let keys = records.iter().chain(&non_members).map(|record| cells(record.key));
     Ok(Some(keys.filter(|cells| Some(cells.len()) == all).map(distinct).collect()))
 }
 
 /// The bits of the filter's cells that inserting a key changes, if they stay where they are.
 fn written(subject: &Subject) -> Result<Option<Vec<Vec<u64>>>> {
     let keys = subject.members(PLANNED / 16);
-    let (first, others) = (keys.records()[0], subject.strangers(WRITTEN));
+    let (first, others) = (keys.records()[0], subject.non_members(WRITTEN));
     // Some filters make room for a group with its first key: if so, one is there before.
     for before in [&[][..], &[first]] {
         let file = codec::to_bytes(&*subject.build(before)?);

@@ -9,7 +9,7 @@ use super::classic::Rate;
 use crate::{Lab, bound};
 
 /// What both equations assume and leave open.
-pub const NOTE: &str = "Both equations count queries for strangers; a member costs all k. S3 leaves the \
+pub const NOTE: &str = "Both equations count queries for non-members; a member costs all k. S3 leaves the \
     sizes open: 1,000 elements, and as many bits as give the fill.";
 
 /// A pipelined filter with this share of its bits set.
@@ -32,7 +32,7 @@ impl Stages {
         (f64::from(self.k) * MEMBERS as f64 / -(1.0 - self.fill).ln()).round() as u64
     }
 
-    /// The probability of each number of evaluations for a stranger, at a fill.
+    /// The probability of each number of evaluations for a non-member, at a fill.
     fn evaluations(&self, fill: f64) -> Vec<(u32, f64)> {
         let Some(k1) = self.k1 else {
             // Ends with the first miss, or with the last hash.
@@ -44,7 +44,7 @@ impl Stages {
         vec![(k1, 1.0 - second), (self.k, second)]
     }
 
-    /// The mean of `value` of the evaluations over strangers, as predicted from the expected fill and
+    /// The mean of `value` of the evaluations over non-members, as predicted from the expected fill and
     /// as measured.
     pub fn measure(&self, lab: &Lab, value: impl Fn(u32) -> f64 + Sync) -> Result<Rate> {
         let runs = lab.scaled(30);

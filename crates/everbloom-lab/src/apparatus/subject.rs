@@ -16,7 +16,7 @@ pub const RATE: f64 = 0.01;
 const GROUPS: u64 = 16;
 
 /// The first key that is never inserted; below the least universe of a variant whose keys are numbers.
-const STRANGERS: u64 = 500_000;
+const NON_MEMBERS: u64 = 500_000;
 
 /// A variant with a goal for [`PLANNED`] keys.
 pub struct Subject {
@@ -73,8 +73,8 @@ impl Subject {
     }
 
     /// Keys that are never inserted, with the label of the first group.
-    pub fn strangers(&self, count: u64) -> Keys {
-        self.keys(STRANGERS..STRANGERS + count, |_| 0)
+    pub fn non_members(&self, count: u64) -> Keys {
+        self.keys(NON_MEMBERS..NON_MEMBERS + count, |_| 0)
     }
 
     /// A filter with these members.

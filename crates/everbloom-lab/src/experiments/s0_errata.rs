@@ -124,25 +124,25 @@ fn errata(report: Report, rates: &[Rate], fingerprints: &[f64], runs: u64) -> Re
 
 /// Algorithm 4 decrements the counters of whatever it is given.
 fn removal(report: Report) -> Result<Report> {
-    const STRANGERS: u64 = 1000;
+    const NON_MEMBERS: u64 = 1000;
     const K: u32 = 7;
-    // So much room that no stranger passes: a removal of one that does would be no error of anybody's.
+    // So much room that no non-member passes: a removal of one that does would be no error of anybody's.
     let mut filter =
         Counting::with_shape(1 << 20, K, 4, Hasher::default()).expect("a shape that can be");
     (0..100u64).for_each(|key| {
         filter.insert(&key);
     });
     let before: Vec<u64> = filter.counters().iter().collect();
-    let passing = (0..STRANGERS).filter(|i| filter.contains(&!i)).count() as f64;
-    let removed = (0..STRANGERS).filter(|i| filter.remove(&!i).is_ok()).count() as f64;
+    let passing = (0..NON_MEMBERS).filter(|i| filter.contains(&!i)).count() as f64;
+    let removed = (0..NON_MEMBERS).filter(|i| filter.remove(&!i).is_ok()).count() as f64;
     let changed = before.iter().zip(filter.counters().iter()).filter(|(a, b)| **a != *b).count();
     Ok(report.erratum(
         "S0 Algorithm 4",
         [
-            "each of the k counters is decremented, whatever it holds: 1000 strangers leave 7000 below zero",
+            "each of the k counters is decremented, whatever it holds: 1000 non-members leave 7000 below zero",
             "a removal looks at all k counters first, and is refused if one holds too little",
         ],
-        (STRANGERS * u64::from(K)) as f64,
+        (NON_MEMBERS * u64::from(K)) as f64,
         [passing, removed + changed as f64],
         Bound::exactly(0.0, 0.0),
     ))

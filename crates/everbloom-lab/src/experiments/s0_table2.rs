@@ -46,8 +46,8 @@ const TABLE: Table = Table {
 
 fn run(lab: &Lab) -> Result<Report> {
     Ok(TABLE.add_to(lab, Report::default())?.note(
-        "Counting: keys that came once and thrice are told apart. Deletion: removed keys are as strangers, \
-         all others stay. Popularity: strangers pass at a rate that depends on their weight. FN: a member \
+        "Counting: keys that came once and thrice are told apart. Deletion: removed keys are as non-members, \
+         all others stay. Popularity: non-members pass at a rate that depends on their weight. FN: a member \
          is denied; maybe (Counting, Spectral): only if keys are removed that never came.",
     ))
 }

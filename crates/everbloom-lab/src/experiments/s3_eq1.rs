@@ -31,7 +31,7 @@ const TINY: [Shape; 3] =
 /// How many jobs the filters of one shape are dealt out to.
 const JOBS: u64 = 50;
 
-/// The mean rate of `filters` filters of a shape, each asked for `queries` strangers.
+/// The mean rate of `filters` filters of a shape, each asked for `queries` non-members.
 fn measured(lab: &Lab, shape: Shape, filters: u64, queries: u64) -> Result<f64> {
     let rates = lab.runs(JOBS, |seed| {
         let seeds = (0..filters / JOBS).map(|i| mix64(seed ^ mix64(i)));
@@ -41,7 +41,7 @@ fn measured(lab: &Lab, shape: Shape, filters: u64, queries: u64) -> Result<f64> 
 }
 
 /// How much the rate differs from filter to filter, exactly, for an even n: the chance that two
-/// strangers both pass is that of 2k probes after n/2 insertions of 2k throws each.
+/// non-members both pass is that of 2k probes after n/2 insertions of 2k throws each.
 fn rate_sd(Shape { m, n, k }: Shape) -> f64 {
     let mean = bloom::fpr_exact(m, n, k);
     (bloom::fpr_exact(m, n / 2, 2 * k) - mean * mean).max(0.0).sqrt()
@@ -137,7 +137,7 @@ fn run(lab: &Lab) -> Result<Report> {
         // 18 %, ten times the spread of the measured rates.
         Bound::exactly(optimum, 2.0),
     );
-    // Each trial is one stranger asked of a fresh filter: exactly what equation 3 averages over.
+    // Each trial is one non-member asked of a fresh filter: exactly what equation 3 averages over.
     let trials = lab.scaled(200_000);
     for shape @ Shape { m, n, k } in TINY {
         let predicted = stirling_sum(shape, false);

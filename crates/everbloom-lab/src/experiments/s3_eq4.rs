@@ -45,7 +45,7 @@ fn own_rate(filter: &Bloom) -> f64 {
     filter.now().fpr.unwrap_or(f64::NAN)
 }
 
-/// How many of `count` strangers pass, asked on all cores.
+/// How many of `count` non-members pass, asked on all cores.
 fn passing(lab: &Lab, filter: &Bloom, count: u64) -> Result<u64> {
     let step = 50_000;
     let starts: Vec<u64> = (0..count).step_by(step as usize).collect();
@@ -66,11 +66,11 @@ fn wrong_yeses(lab: &Lab) -> Result<Chart> {
         let filter = cache(fpr, lab.seed());
         for prior in PRIORS {
             let universe = (cached / prior).round();
-            let strangers = (universe - cached) as u64;
-            let passed = passing(lab, &filter, strangers)?;
+            let non_members = (universe - cached) as u64;
+            let passed = passing(lab, &filter, non_members)?;
             let predicted = false_share(universe, cached, own_rate(&filter));
-            // All members pass, so that the share is that of a binomial number of strangers.
-            let (low, high) = tail::binomial_bounds(strangers, own_rate(&filter), ALPHA);
+            // All members pass, so that the share is that of a binomial number of non-members.
+            let (low, high) = tail::binomial_bounds(non_members, own_rate(&filter), ALPHA);
             let share = |wrong: u64| wrong as f64 / (cached + wrong as f64);
             one.point(prior, predicted, share(passed), Bound::between(share(low), share(high)));
         }
@@ -100,11 +100,11 @@ fn policies(lab: &Lab) -> Result<Chart> {
     for prior in [0.0002, 0.001, 0.005, 0.02, 0.1] {
         let errors = lab.runs(8, |seed| {
             let mut coins = Generator::new(seed);
-            let (mut wrong, mut strangers) = ([0u64; 3], CACHED + (seed >> 16));
+            let (mut wrong, mut non_members) = ([0u64; 3], CACHED + (seed >> 16));
             for _ in 0..queries / 8 {
                 let member = coins.unit() < prior;
-                let key = if member { coins.below(CACHED) } else { strangers };
-                strangers += 1;
+                let key = if member { coins.below(CACHED) } else { non_members };
+                non_members += 1;
                 let yes = filter.contains(&key);
                 let answers = [paradox.ask(prior, || yes)?, yes, false];
                 wrong.iter_mut().zip(answers).for_each(|(w, a)| *w += u64::from(a != member));
@@ -132,9 +132,9 @@ fn policies(lab: &Lab) -> Result<Chart> {
 fn quoted(lab: &Lab) -> Result<Rows> {
     let mut rows = Rows::new("c", "S3's cache of 10^4 among 10^10", Axis::log("probability"));
     let filter = cache(1e-3, lab.seed_of(1));
-    let strangers = lab.scaled(1_000_000);
-    let seen = passing(lab, &filter, strangers)? as f64 / strangers as f64;
-    let (low, high) = tail::binomial_bounds(strangers, own_rate(&filter), ALPHA);
+    let non_members = lab.scaled(1_000_000);
+    let seen = passing(lab, &filter, non_members)? as f64 / non_members as f64;
+    let (low, high) = tail::binomial_bounds(non_members, own_rate(&filter), ALPHA);
     // The fill, and with it f, differs by 4 % from filter to filter; five times that in 10^-3.
     let share = false_share(1e10, 1e4, seen);
     let almost = 1.0 - 1e-3;
@@ -146,8 +146,8 @@ fn quoted(lab: &Lab) -> Result<Rows> {
     );
     for alpha in [1.0, 10.0] {
         let bound = Bound::between(
-            threshold(low as f64 / strangers as f64, alpha),
-            threshold(high as f64 / strangers as f64, alpha),
+            threshold(low as f64 / non_members as f64, alpha),
+            threshold(high as f64 / non_members as f64, alpha),
         );
         let predicted = threshold(own_rate(&filter), alpha);
         let label = format!("least prior worth a look, a miss costs {alpha}");

@@ -67,9 +67,9 @@ fn measured(c: u64, seed: u64) -> Result<[f64; 2]> {
         filter.insert_into((i % 2) as usize, &key(i))?;
         single.insert(&key(i));
     }
-    let strangers = || (MEMBERS..UNIVERSE).map(key);
-    let passing = strangers().filter(|x| filter.contains(x)).count();
-    let alone = strangers().filter(|x| single.contains(x)).count();
+    let non_members = || (MEMBERS..UNIVERSE).map(key);
+    let passing = non_members().filter(|x| filter.contains(x)).count();
+    let alone = non_members().filter(|x| single.contains(x)).count();
     Ok([alone, passing].map(|count| count as f64 / UNIVERSE as f64))
 }
 
@@ -96,15 +96,15 @@ fn as_printed(c: u64, seed: u64) -> f64 {
     (0..UNIVERSE).filter(counted).count() as f64 / UNIVERSE as f64
 }
 
-/// The bound for a share of the universe that strangers make up at a rate with this derivative by
+/// The bound for a share of the universe that non-members make up at a rate with this derivative by
 /// the fill, averaged over runs: their number is binomial, and the rate differs with the fills.
 fn bound(predicted: f64, slope: f64, c: u64, runs: u64) -> Bound {
     let (main, _) = shapes(c);
-    let strangers = (UNIVERSE - MEMBERS) as f64;
-    let share = strangers / UNIVERSE as f64;
+    let non_members = (UNIVERSE - MEMBERS) as f64;
+    let share = non_members / UNIVERSE as f64;
     let p = predicted / share;
     let fill_sd = bloom::fill_sd(main.m as f64, MEMBERS as f64 * f64::from(K));
-    let variance = p * (1.0 - p) / strangers + slope * slope * fill_sd * fill_sd;
+    let variance = p * (1.0 - p) / non_members + slope * slope * fill_sd * fill_sd;
     // Second order of the fill's spread in rate^2: below 1 % at these sizes.
     bound::mean(predicted, share * variance.sqrt(), runs).widened(predicted, 0.01)
 }

@@ -1,4 +1,4 @@
-//! Two-stage filters: hash evaluations saved on strangers, over the size of the first stage.
+//! Two-stage filters: hash evaluations saved on non-members, over the size of the first stage.
 
 use everbloom::Result;
 use everbloom::hardware::pipelined::{saved_by_two_stages, second_stage};
@@ -11,7 +11,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     source: "S3 equation 6, §V-D",
     title: "Power saved by a two-stage pipelined filter",
     shows: "Two or three hashes first and the rest only where they all hit save most: fewer leave too \
-            many strangers for the second stage, more are spent on all of them.",
+            many non-members for the second stage, more are spent on all of them.",
     run,
 };
 

@@ -1,4 +1,4 @@
-//! Fully pipelined filters: hash evaluations saved on strangers when they stop at the first miss.
+//! Fully pipelined filters: hash evaluations saved on non-members when they stop at the first miss.
 
 use everbloom::Result;
 use everbloom::hardware::pipelined::saved_by_all_stages;
@@ -10,7 +10,7 @@ pub static EXPERIMENT: Experiment = Experiment {
     name: "s3-eq7",
     source: "S3 equation 7, §V-D",
     title: "Power saved by a fully pipelined filter",
-    shows: "A stranger meets an unset bit after 1/(1 - fill) hashes on average, however many there are: \
+    shows: "A non-member meets an unset bit after 1/(1 - fill) hashes on average, however many there are: \
             the more there are, the larger the share saved.",
     run,
 };

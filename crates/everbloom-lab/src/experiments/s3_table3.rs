@@ -68,7 +68,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let mean = |f: &dyn Fn(&Counts) -> f64| counts.iter().map(f).sum::<f64>() / runs as f64;
     let (main, complement) = (mean(&|c| c.main), mean(&|c| c.complement));
     let others = UNIVERSE - MEMBERS;
-    // For a filter as it is, each stranger passes at the rate of its fill, independently.
+    // For a filter as it is, each non-member passes at the rate of its fill, independently.
     let binomial = |rate: f64, keys: u64| bound::share(rate, keys * runs);
     let mut rows = Rows::new(
         "",

@@ -128,7 +128,7 @@ fn run(lab: &Lab) -> Result<Report> {
         .add_to(lab, report)?
         .note(
             "Counting: keys that came once and thrice are told apart. Grouping: the group comes back. \
-             Deletion: removed keys are as strangers, all others stay. Scalability: 64 times the planned \
+             Deletion: removed keys are as non-members, all others stay. Scalability: 64 times the planned \
              keys find room at up to ten times the planned rate, none lost. FN: a member is denied, as \
              built, after removals or overfilled. Decay: old members go, the newest stay; the column is \
              in the caption of Table IV and in §VIII-D only.",

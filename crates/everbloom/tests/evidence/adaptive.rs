@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use everbloom::Kind;
-use everbloom::hardware::adaptive::{
-    Adaptive, Pipeline, Policy, VARIANT, evaluations, serial_evaluations,
-};
+use everbloom::hardware::adaptive::{Adaptive, Pipeline, Policy, VARIANT, evaluations, serial_evaluations};
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Goal;
@@ -51,7 +49,7 @@ fn i15_costs_match_the_formula() {
 
 #[test]
 fn i15_a_pipeline_spends_what_one_function_a_tick_takes() {
-    // Strangers far apart: nothing waits, so that a stays at k1.
+    // Non-members far apart: nothing waits, so that a stays at k1.
     let filter = filter(Policy { high: 60, ..Policy::new(2) });
     let mut pipeline = filter.pipeline();
     let queries = 50_000u64;
@@ -113,7 +111,7 @@ fn i15_answers_are_those_of_the_standard_filter_in_every_state() {
         let (mut asked, mut answers) = (HashMap::new(), Vec::new());
         let mut states = [false; 9];
         for _ in 0..20_000 {
-            // Bursts of members and strangers, and rests between them.
+            // Bursts of members and non-members, and rests between them.
             let key = random.below(2 * N + 1 + random.state() % 3 * 4 * N);
             if random.below(4) == 0 {
                 answers.extend(pipeline.tick::<u64>(None).answers);
@@ -159,7 +157,7 @@ fn i15_a_full_queue_stalls_and_drops_nothing() {
 
 #[test]
 fn i15_functions_that_move_are_still_evaluated() {
-    // Strangers whose first functions find ones and a later one a zero: while they wait, the rush of
+    // Non-members whose first functions find ones and a later one a zero: while they wait, the rush of
     // members moves that function into stage 1.
     let filter = filter(Policy::new(2));
     let tricky: Vec<u64> =
@@ -168,8 +166,8 @@ fn i15_functions_that_move_are_still_evaluated() {
     let mut pipeline = filter.pipeline();
     let mut answers = Vec::new();
     let mut taken = Vec::new();
-    for (member, stranger) in (0..40u64).zip(&tricky) {
-        for key in [*stranger, member, member] {
+    for (member, non_member) in (0..40u64).zip(&tricky) {
+        for key in [*non_member, member, member] {
             let tick = pipeline.tick(Some(&key));
             answers.extend(tick.answers);
             taken.push((tick.ticket.expect("room"), key));

@@ -139,22 +139,22 @@ fn r5_nodes_feed_a_filter_of_any_variant() {
         answer.verdict != everbloom::internals::filter::Verdict::Absent
     };
     assert!((0..2000).all(|x| (1..=4).all(|depth| present(&key(x, depth), 3))));
-    let strangers: Vec<Vec<u8>> = (5000..45_000).map(|x| key(x, 4)).collect();
-    let [plain, checked] = [0, 3].map(|a| strangers.iter().filter(|n| present(n, a)).count());
+    let non_members: Vec<Vec<u8>> = (5000..45_000).map(|x| key(x, 4)).collect();
+    let [plain, checked] = [0, 3].map(|a| non_members.iter().filter(|n| present(n, a)).count());
     assert!(plain > 1500 && checked < plain / 100, "{plain} {checked}");
 }
 
-/// What it is for: the same filter, so the same bits, and strangers that share no more than a first
+/// What it is for: the same filter, so the same bits, and non-members that share no more than a first
 /// level with it. Where not: if only the keys were asked for, a filter of the keys alone is better.
 #[test]
 fn r5_saves_errors_but_not_bits() {
     let (plain, checked) = (trie(40_000, 5, 0), trie(40_000, 5, 2));
     assert_eq!(plain.filter(), checked.filter());
-    let strangers = || {
+    let non_members = || {
         (10_000..60_000u64)
             .map(|x| key(x % 2000, 1).into_iter().chain(key(x, 3)).collect::<Vec<u8>>())
     };
-    let count = |t: &Ancestors<Bloom>| strangers().filter(|n| t.contains(n).unwrap()).count();
+    let count = |t: &Ancestors<Bloom>| non_members().filter(|n| t.contains(n).unwrap()).count();
     let (without, with) = (count(&plain), count(&checked));
     assert!(without > 1000 && with * 50 < without, "{without} {with}");
 

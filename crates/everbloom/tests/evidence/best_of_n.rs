@@ -90,7 +90,7 @@ fn r13_measured_rates_follow_the_ones() {
     }
 }
 
-/// False positives on strangers at equal total bits: best of 100, and the standard filter with the
+/// False positives on non-members at equal total bits: best of 100, and the standard filter with the
 /// 64 bits in which the seed is stored.
 fn duel(n: u64, filters: u64, queries: u64) -> (u64, u64) {
     let (m, k) = (10 * n, 7);
@@ -102,9 +102,9 @@ fn duel(n: u64, filters: u64, queries: u64) -> (u64, u64) {
             plain.insert(&key);
         });
         assert_eq!(lucky.memory().total(), plain.memory().total());
-        let strangers = 1 << 40..(1 << 40) + queries;
-        ours += strangers.clone().filter(|key: &u64| lucky.contains(key)).count() as u64;
-        theirs += strangers.filter(|key: &u64| plain.contains(key)).count() as u64;
+        let non_members = 1 << 40..(1 << 40) + queries;
+        ours += non_members.clone().filter(|key: &u64| lucky.contains(key)).count() as u64;
+        theirs += non_members.filter(|key: &u64| plain.contains(key)).count() as u64;
     }
     (ours, theirs)
 }

@@ -9,7 +9,7 @@ use everbloom::known::cross_checking::{VARIANT, fpr_any};
 use everbloom::membership::Bloom;
 
 const SEEDS: u64 = 20;
-const STRANGERS: std::ops::Range<u64> = 1 << 40..(1 << 40) + 500_000;
+const NON_MEMBERS: std::ops::Range<u64> = 1 << 40..(1 << 40) + 500_000;
 
 fn filter(main: Flat, cross: Flat, n: u64, seed: u64) -> CrossChecking {
     let mut f = CrossChecking::with_shape(main, cross, 2, Hasher::seeded(seed)).unwrap();
@@ -27,13 +27,13 @@ fn bloom(m: u64, k: u32, n: u64, seed: u64) -> Bloom {
     f
 }
 
-/// The share of strangers that pass, over all seeds.
+/// The share of non-members that pass, over all seeds.
 fn measured(passes: impl FnMut(u64) -> u64) -> f64 {
-    (0..SEEDS).map(passes).sum::<u64>() as f64 / (SEEDS * (STRANGERS.end - STRANGERS.start)) as f64
+    (0..SEEDS).map(passes).sum::<u64>() as f64 / (SEEDS * (NON_MEMBERS.end - NON_MEMBERS.start)) as f64
 }
 
 fn passing(f: &CrossChecking) -> u64 {
-    STRANGERS.filter(|key| f.contains(key)).count() as u64
+    NON_MEMBERS.filter(|key| f.contains(key)).count() as u64
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn r6_independent_filters_multiply_their_rates() {
 }
 
 /// What it is for: no filter may have more than five hash functions. At equal total bits and on
-/// strangers, three filters of 8 bits a key beat one of 24.
+/// non-members, three filters of 8 bits a key beat one of 24.
 #[test]
 fn r6_beats_one_filter_with_as_few_probes() {
     let (n, shape) = (2000, Flat { m: 16_000, k: 5 });
@@ -84,7 +84,7 @@ fn r6_beats_one_filter_with_as_few_probes() {
         // As many bits as all of the other's filters and their descriptions together.
         let total = filter(shape, shape, 0, seed).memory().total();
         let f = bloom(total, 5, n, seed);
-        STRANGERS.filter(|key| f.contains(key)).count() as u64
+        NON_MEMBERS.filter(|key| f.contains(key)).count() as u64
     });
     assert!(checked < 0.35 * single, "{checked} {single}");
 }
@@ -97,7 +97,7 @@ fn r6_loses_to_one_filter_with_its_best_k() {
     let checked = measured(|seed| passing(&filter(main, cross, n, seed)));
     let single = measured(|seed| {
         let f = bloom(32_000, 11, n, seed);
-        STRANGERS.filter(|key| f.contains(key)).count() as u64
+        NON_MEMBERS.filter(|key| f.contains(key)).count() as u64
     });
     assert!((checked / 9.298e-4 - 1.0).abs() < 0.06, "{checked}");
     assert!((single / 4.587e-4 - 1.0).abs() < 0.08, "{single}");
@@ -122,7 +122,7 @@ fn r6_parts_by_hash_and_by_choice() {
         VARIANT.build_from(&goal, &records).unwrap()
     };
     let (any, own) = (build("any-part"), build("own-part"));
-    let count = |f: &dyn Filter| STRANGERS.filter(|k| f.contains(&k.to_le_bytes())).count() as f64;
+    let count = |f: &dyn Filter| NON_MEMBERS.filter(|k| f.contains(&k.to_le_bytes())).count() as f64;
     let ratio = count(&*own) / count(&*any);
     let want = own.now().fpr.unwrap() / any.now().fpr.unwrap();
     assert!((0.5..0.56).contains(&want) && (ratio - want).abs() < 0.02, "{ratio} {want}");

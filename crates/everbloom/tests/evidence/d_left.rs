@@ -70,8 +70,8 @@ fn i10_rates_loads_and_removal() {
         let mut filter = filled(BUCKETS, 14, N, seed);
         assert!(filter.loads().max() <= Some(8), "no overflow, or it would have been refused");
         assert!((0..N).all(|key| filter.contains(&key)));
-        let strangers = (1 << 40)..(1 << 40) + queries;
-        passed += strangers.filter(|key| filter.contains(key)).count();
+        let non_members = (1 << 40)..(1 << 40) + queries;
+        passed += non_members.filter(|key| filter.contains(key)).count();
         let now = filter.now().fpr.unwrap();
         assert!((now / 0.001_464 - 1.0).abs() < 0.002, "{now}");
         if seed < 2 {
@@ -128,7 +128,7 @@ fn i10_loads_are_those_of_d_left_hashing() {
 
 #[test]
 fn i10_removal_never_hits_another_fingerprint() {
-    // Remainders of 4 bits: two of three strangers pass. Whoever stays is found after every removal.
+    // Remainders of 4 bits: two of three non-members pass. Whoever stays is found after every removal.
     let mut filter = filled(16, 4, 300, 5);
     for key in 0..200u64 {
         let before = filter.used();

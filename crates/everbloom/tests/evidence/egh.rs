@@ -106,7 +106,7 @@ fn r14_none_where_a_standard_filter_of_the_same_bits_has_some() {
 
 #[test]
 fn r14_not_for_many_members() {
-    // Ten thousand bits a key, where 29 let one stranger in a million pass.
+    // Ten thousand bits a key, where 29 let one non-member in a million pass.
     let bits = Slices::new(1 << 20, 1000).expect("a shape").m();
     assert!(bits > 5000 * 1000 && bloom::bits(1000.0, 1e-6) < 29.0 * 1000.0, "{bits}");
     assert!(bits > 1 << 20, "not even better than a bit for every key of the universe");

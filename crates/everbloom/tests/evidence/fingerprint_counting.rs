@@ -55,7 +55,7 @@ fn r16_rates_as_measured() {
     }
 }
 
-/// False positives of both kinds of counters among 50,000 strangers, at equal bits, over 20 filters.
+/// False positives of both kinds of counters among 50,000 non-members, at equal bits, over 20 filters.
 fn against_plain_counters(n: u64, cells: (u64, u32), plain: (u64, u32)) -> (u64, u64) {
     let (mut ours, mut theirs) = (0, 0);
     for seed in 0..20 {

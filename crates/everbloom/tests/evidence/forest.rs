@@ -89,8 +89,8 @@ fn i13_rate_of_full_layers() {
         }
         layers = layers.max(forest.layers());
         predicted += forest.now().fpr.expect("a rate") / FILTERS as f64;
-        let strangers = 1u64 << 40..(1 << 40) + 40_000;
-        seen += strangers.filter(|key| forest.contains(key)).count() as u64;
+        let non_members = 1u64 << 40..(1 << 40) + 40_000;
+        seen += non_members.filter(|key| forest.contains(key)).count() as u64;
     }
     assert_eq!(layers, 3);
     let formula = rate_of_layers(page, 3);
@@ -125,7 +125,7 @@ fn i13_a_query_reads_a_page_per_layer_at_most() {
         assert!((1..=layers).contains(&read));
         most = most.max(forest.pages_read(&(key + (1 << 40))));
     }
-    assert_eq!(most, layers, "strangers go all the way");
+    assert_eq!(most, layers, "non-members go all the way");
     // One key sets k bits of one page.
     for key in 0..100u64 {
         let one = grown(Shape::new(4096, 7, 3418, 1, 4, 4).expect("a shape"), 0, key);
@@ -202,7 +202,7 @@ fn store(folder: &Path, room: usize) -> ForestStore {
     ForestStore::open(folder, room).expect("a store")
 }
 
-fn strangers() -> impl Iterator<Item = u64> {
+fn non_members() -> impl Iterator<Item = u64> {
     1u64 << 40..(1 << 40) + 20_000
 }
 
@@ -225,7 +225,7 @@ fn i13_the_page_store_answers_as_the_forest_does() {
     assert_eq!(disk.to_forest().expect("all pages"), memory);
     assert!(
         (0..8000u64)
-            .chain(strangers())
+            .chain(non_members())
             .all(|key| { disk.contains(&key).expect("an answer") == memory.contains(&key) })
     );
     disk.commit().expect("committed");
@@ -246,7 +246,7 @@ fn i13_page_reads_are_counted_and_writes_go_by_block() {
     // Nothing stays in memory but one page: every page of a walk is one read.
     let cold = store(folder.path(), 1);
     let mut reads = 0;
-    for key in strangers().take(500) {
+    for key in non_members().take(500) {
         let before = cold.io().reads;
         let found = cold.contains(&key).expect("an answer");
         let now = cold.io().reads - before;
@@ -259,11 +259,11 @@ fn i13_page_reads_are_counted_and_writes_go_by_block() {
     assert_eq!(cold.io().writes, 0);
     // All in memory: nothing is read twice.
     let warm = store(folder.path(), 10_000);
-    strangers().for_each(|key| {
+    non_members().for_each(|key| {
         warm.contains(&key).expect("an answer");
     });
     let all = warm.io().reads;
-    strangers().for_each(|key| {
+    non_members().for_each(|key| {
         warm.contains(&key).expect("an answer");
     });
     assert_eq!(warm.io().reads, all);

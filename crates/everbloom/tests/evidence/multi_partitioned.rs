@@ -70,9 +70,9 @@ fn r17_parameters_and_rates_by_formula() {
     }
 }
 
-/// Builds under seeds until 20 succeed; the share of builds that refused a key, and of strangers
+/// Builds under seeds until 20 succeed; the share of builds that refused a key, and of non-members
 /// that pass.
-fn measured(shape: Shape, n: u64, strangers: u64) -> (f64, f64) {
+fn measured(shape: Shape, n: u64, non_members: u64) -> (f64, f64) {
     let (mut refused, mut built, mut passed) = (0, 0, 0);
     for seed in 0.. {
         let mut filter = MultiPartitioned::with_shape(shape, Hasher::seeded(seed)).unwrap();
@@ -83,7 +83,7 @@ fn measured(shape: Shape, n: u64, strangers: u64) -> (f64, f64) {
             }
             Ok(()) => {
                 assert!((0..n).step_by(7).all(|key| filter.contains(&key)));
-                let foreign = 1 << 40..(1u64 << 40) + strangers;
+                let foreign = 1 << 40..(1u64 << 40) + non_members;
                 passed += foreign.filter(|key| filter.contains(key)).count();
                 built += 1;
             }
@@ -92,7 +92,7 @@ fn measured(shape: Shape, n: u64, strangers: u64) -> (f64, f64) {
             break;
         }
     }
-    let rate = passed as f64 / (20 * strangers) as f64;
+    let rate = passed as f64 / (20 * non_members) as f64;
     (f64::from(refused) / f64::from(refused + built), rate)
 }
 

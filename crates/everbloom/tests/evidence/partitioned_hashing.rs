@@ -153,7 +153,7 @@ fn r12_the_equation_of_large_filters_predicts_the_fill() {
     }
 }
 
-/// False positives on strangers at equal total bits, the table of choices and all scalars included.
+/// False positives on non-members at equal total bits, the table of choices and all scalars included.
 fn duel(goal: &Goal, n: u64, build: u64, queries: u64) -> (u64, u64) {
     let (mut ours, mut theirs) = (0, 0);
     for seed in 0..FILTERS {
@@ -168,10 +168,10 @@ fn duel(goal: &Goal, n: u64, build: u64, queries: u64) -> (u64, u64) {
             plain.insert(&key);
         });
         assert!(chosen.memory().total().abs_diff(plain.memory().total()) < 64);
-        let strangers = 1 << 40..(1 << 40) + queries;
+        let non_members = 1 << 40..(1 << 40) + queries;
         assert!((0..n).all(|key| chosen.contains(&key)));
-        ours += strangers.clone().filter(|key: &u64| chosen.contains(key)).count() as u64;
-        theirs += strangers.filter(|key: &u64| plain.contains(key)).count() as u64;
+        ours += non_members.clone().filter(|key: &u64| chosen.contains(key)).count() as u64;
+        theirs += non_members.filter(|key: &u64| plain.contains(key)).count() as u64;
     }
     (ours, theirs)
 }

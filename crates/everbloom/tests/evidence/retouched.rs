@@ -47,9 +47,9 @@ fn r9_random_clearing_trades_one_for_one() {
         assert_eq!(f.lost(), 1.0 - members(&f) as f64 / N as f64, "counted, not estimated");
         lost += f.lost() / seeds as f64;
         ones += plain.bits().ones() as f64 / seeds as f64;
-        let strangers = 1 << 40..(1 << 40) + queries;
-        before += strangers.clone().filter(|key| plain.contains(key)).count();
-        after += strangers.filter(|key| f.contains(key)).count();
+        let non_members = 1 << 40..(1 << 40) + queries;
+        before += non_members.clone().filter(|key| plain.contains(key)).count();
+        after += non_members.filter(|key| f.contains(key)).count();
     }
     let gone = 1.0 - after as f64 / before as f64;
     assert!((ones - 787.0).abs() < 3.0, "{ones}");

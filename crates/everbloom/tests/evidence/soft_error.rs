@@ -16,7 +16,7 @@ fn filter(m: u64, k: u32, word: u32, n: u64, seed: u64) -> SoftError {
     filter
 }
 
-fn strangers(queries: u64) -> std::ops::Range<u64> {
+fn non_members(queries: u64) -> std::ops::Range<u64> {
     1 << 40..(1 << 40) + queries
 }
 
@@ -114,7 +114,7 @@ fn i20_fill_and_rate_after_repairs() {
             assert_eq!((filter.fill(), filter.now()), before);
             fills += filter.fill().unwrap();
             predicted += filter.now().fpr.unwrap();
-            passed += strangers(50_000).filter(|key| filter.contains(key)).count() as u64;
+            passed += non_members(50_000).filter(|key| filter.contains(key)).count() as u64;
             let estimate = filter.cardinality().unwrap();
             assert!((estimate - 1000.0).abs() < 50.0, "{estimate}");
         }
@@ -131,14 +131,14 @@ fn i20_fill_and_rate_after_repairs() {
 fn i20_retries() {
     let filter = filter(10_000, 7, 64, 1000, 5);
     let queries = 500_000;
-    let asked: Vec<Asked> = strangers(queries).map(|key| filter.ask(&key)).collect();
+    let asked: Vec<Asked> = non_members(queries).map(|key| filter.ask(&key)).collect();
     let retried = asked.iter().filter(|a| a.retried).count() as u64;
     let rate = retry_rate(filter.fill().unwrap(), 7);
     assert!((rate / 0.05658 - 1.0).abs() < 0.1, "near the entry's value: {rate}");
     let (low, high) = binomial_bounds(queries, rate, 1e-9);
     assert!((low..=high).contains(&retried), "{retried} of {low}..{high}");
     // Without errors asking twice changes nothing.
-    assert!(strangers(queries).zip(&asked).all(|(key, a)| a.present == filter.contains(&key)));
+    assert!(non_members(queries).zip(&asked).all(|(key, a)| a.present == filter.contains(&key)));
     // A read that fails once costs a member nothing; one that fails twice in a row does.
     for (failures, found) in [(1, true), (2, false)] {
         for key in 0..1000u64 {

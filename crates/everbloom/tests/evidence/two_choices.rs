@@ -163,7 +163,7 @@ fn r11_the_equation_of_large_filters_predicts_the_fill() {
     }
 }
 
-/// Rates measured on strangers, at equal total bits: two choices, and the standard filter with the
+/// Rates measured on non-members, at equal total bits: two choices, and the standard filter with the
 /// best k and the bits that the number of groups takes.
 fn duel(c: u64, k: u32, queries: u64) -> (u64, u64) {
     let n = 4000;
@@ -176,9 +176,9 @@ fn duel(c: u64, k: u32, queries: u64) -> (u64, u64) {
             theirs.insert(&key);
         });
         assert_eq!(ours.memory().total(), theirs.memory().total());
-        let strangers = 1 << 40..(1 << 40) + queries;
-        two += strangers.clone().filter(|key: &u64| ours.contains(key)).count() as u64;
-        standard += strangers.filter(|key: &u64| theirs.contains(key)).count() as u64;
+        let non_members = 1 << 40..(1 << 40) + queries;
+        two += non_members.clone().filter(|key: &u64| ours.contains(key)).count() as u64;
+        standard += non_members.filter(|key: &u64| theirs.contains(key)).count() as u64;
     }
     (two, standard)
 }

@@ -138,9 +138,9 @@ fn r15_not_where_keys_only_come() {
         bloom.insert(&key);
     });
     assert!(bloom.memory().total() <= filter.memory().total());
-    let strangers = || 1 << 40..(1u64 << 40) + 100_000;
-    assert!(strangers().filter(|key| filter.contains(key)).count() > 20);
-    assert_eq!(strangers().filter(|key| bloom.contains(key)).count(), 0);
+    let non_members = || 1 << 40..(1u64 << 40) + 100_000;
+    assert!(non_members().filter(|key| filter.contains(key)).count() > 20);
+    assert_eq!(non_members().filter(|key| bloom.contains(key)).count(), 0);
 }
 
 #[test]

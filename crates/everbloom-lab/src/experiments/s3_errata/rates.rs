@@ -19,7 +19,7 @@ use crate::{Bound, Lab, bound};
 /// Queries per filter where a rate is measured.
 const QUERIES: u64 = 10_000;
 
-/// The share of strangers that pass, over filters built by `build`.
+/// The share of non-members that pass, over filters built by `build`.
 fn rate<F>(
     lab: &Lab,
     runs: u64,

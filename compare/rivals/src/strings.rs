@@ -30,7 +30,7 @@ fn key(i: u64) -> Key {
 /// Measures a set of so many strings.
 pub fn run(items: u64, rate: f64) -> Times {
     let members: Vec<Key> = (0..items).map(key).collect();
-    let strangers: Vec<Key> = (1 << 40..(1 << 40) + items).map(key).collect();
+    let non_members: Vec<Key> = (1 << 40..(1 << 40) + items).map(key).collect();
     let fold = foldhash::fast::FixedState::with_seed(1);
     let mut times = Times::default();
     for _ in 0..rounds(items) {
@@ -38,7 +38,7 @@ pub fn run(items: u64, rate: f64) -> Times {
         times.ours.push(round(
             &mut filter,
             &members,
-            &strangers,
+            &non_members,
             |f, key| {
                 f.insert(key);
             },
@@ -49,7 +49,7 @@ pub fn run(items: u64, rate: f64) -> Times {
         times.sbbf.push(round(
             &mut filter,
             &members,
-            &strangers,
+            &non_members,
             |f, key| {
                 f.insert_hash(hash(key));
             },
@@ -61,7 +61,7 @@ pub fn run(items: u64, rate: f64) -> Times {
         times.fastbloom.push(round(
             &mut filter,
             &members,
-            &strangers,
+            &non_members,
             |f, key| {
                 f.insert_hash(fold.hash_one(Bytes(key)));
             },
@@ -82,7 +82,7 @@ impl std::hash::Hash for Bytes<'_> {
 fn round<F>(
     filter: &mut F,
     members: &[Key],
-    strangers: &[Key],
+    non_members: &[Key],
     insert: impl Fn(&mut F, &Key),
     contains: impl Fn(&F, &Key) -> bool,
 ) -> [f64; 3] {
@@ -96,5 +96,5 @@ fn round<F>(
         per_key(start)
     };
     let hit = ask(members);
-    [hit, ask(strangers), filled]
+    [hit, ask(non_members), filled]
 }

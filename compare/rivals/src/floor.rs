@@ -7,12 +7,12 @@ use everbloom::internals::hash::{HashId, Hasher, mix64};
 
 use crate::measure::{median, wall};
 
-/// Lines asked for ahead of their use; more did not help on any machine tried.
+/// Lines prefetched of their use; more did not help on any machine tried.
 const AHEAD: usize = 32;
 const LOOKS: usize = 4_000_000;
 const ROUNDS: usize = 5;
 
-/// Nanoseconds per random cache line of an array of so many bytes, every line asked for ahead: nothing
+/// Nanoseconds per random cache line of an array of so many bytes, every line prefetched: nothing
 /// that touches a line per key is faster.
 pub fn random_lines(bytes: usize, huge: bool) -> f64 {
     let lines = (bytes / 64).max(1);

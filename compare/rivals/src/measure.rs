@@ -6,7 +6,7 @@ use std::time::Instant;
 use cpu_time::ThreadTime;
 use everbloom::internals::hash::mix64;
 
-use crate::subject::{Contestant, Subject};
+use crate::subject::{Rival, Subject};
 
 /// A case: so many keys at a rate.
 #[derive(Clone, Copy, PartialEq)]
@@ -15,13 +15,13 @@ pub struct Case {
     pub rate: f64,
 }
 
-/// What a contestant took in one round, in nanoseconds per key, and what it has become.
+/// What a rival took in one round, in nanoseconds per key, and what it has become.
 #[derive(Clone, Copy, Default)]
 pub struct Round {
     pub fill: f64,
     pub hit: f64,
     pub miss: f64,
-    /// Share of strangers let in.
+    /// Share of non-members let in.
     pub rate: f64,
     pub bits_per_key: f64,
 }
@@ -46,14 +46,14 @@ pub fn rounds(items: u64) -> usize {
     }
 }
 
-/// Strangers asked for over and over again, if there are fewer members than that: so few that they come from
-/// the second cache, as the members of a small filter do, and so many that no predictor learns their answers.
-const STRANGERS: u64 = 100_000;
+/// Non-members asked for over and over again, if there are fewer members than that: so few that they come from
+/// the L2 cache, as the members of a small filter do, and so many that no predictor learns their answers.
+const NON_MEMBERS: u64 = 100_000;
 
-/// Strangers that the rate is measured by.
+/// Non-members that the rate is measured by.
 const RATE_OF: u64 = 1_000_000;
 
-/// The keys of a round, and strangers: others in every round, so that rates are those of filters of the shape
+/// The keys of a round, and non-members: others in every round, so that rates are those of filters of the shape
 /// and not of one.
 pub fn keys(items: u64, round: usize) -> (Vec<u64>, Vec<u64>) {
     let some = |from: u64, n: u64| (from..from + n).map(mix64).collect();
@@ -61,23 +61,23 @@ pub fn keys(items: u64, round: usize) -> (Vec<u64>, Vec<u64>) {
     (some(from, items), some(from + (1 << 40), items.clamp(RATE_OF, QUERIES)))
 }
 
-/// Runs all contestants, one after the other, round after round.
-pub fn run(contestants: &[Contestant], case: Case) -> Vec<Result> {
-    let mut all: Vec<Vec<Round>> = vec![Vec::new(); contestants.len()];
+/// Runs all rivals, one after the other, round after round.
+pub fn run(rivals: &[Rival], case: Case) -> Vec<Result> {
+    let mut all: Vec<Vec<Round>> = vec![Vec::new(); rivals.len()];
     for i in 0..rounds(case.items) {
-        let (members, strangers) = keys(case.items, i);
+        let (members, non_members) = keys(case.items, i);
         // In another order each time: nobody always finds what the same one leaves in the caches.
-        let mut order: Vec<usize> = (0..contestants.len()).collect();
-        order.sort_by_key(|j| mix64((i * contestants.len() + j) as u64));
+        let mut order: Vec<usize> = (0..rivals.len()).collect();
+        order.sort_by_key(|j| mix64((i * rivals.len() + j) as u64));
         for j in order {
-            let (contestant, rounds) = (&contestants[j], &mut all[j]);
-            if let Some(subject) = (contestant.make)(case.items, case.rate) {
-                rounds.push(round(subject, &members, &strangers));
+            let (rival, rounds) = (&rivals[j], &mut all[j]);
+            if let Some(subject) = (rival.make)(case.items, case.rate) {
+                rounds.push(round(subject, &members, &non_members));
             }
         }
     }
-    let results = contestants.iter().zip(all).filter(|(_, rounds)| !rounds.is_empty());
-    let result = |(c, rounds): (&Contestant, Vec<Round>)| Result {
+    let results = rivals.iter().zip(all).filter(|(_, rounds)| !rounds.is_empty());
+    let result = |(c, rounds): (&Rival, Vec<Round>)| Result {
         name: c.name,
         case,
         median: medians(&rounds),
@@ -86,7 +86,7 @@ pub fn run(contestants: &[Contestant], case: Case) -> Vec<Result> {
     results.map(result).collect()
 }
 
-fn round(mut subject: Box<dyn Subject>, members: &[u64], strangers: &[u64]) -> Round {
+fn round(mut subject: Box<dyn Subject>, members: &[u64], non_members: &[u64]) -> Round {
     // Small sets are filled again and again into the same filter: the same work, long enough to measure.
     let again = (QUERIES / 4 / members.len() as u64).max(1);
     // Keys have been read just before by everyone alike, whoever was there before and however long.
@@ -104,9 +104,9 @@ fn round(mut subject: Box<dyn Subject>, members: &[u64], strangers: &[u64]) -> R
     };
     let (hit, found) = ask(members);
     assert!(found == 1.0 || found > 0.9, "false negatives: {found}");
-    let rate = subject.count(strangers) as f64 / strangers.len() as f64;
-    let asked = strangers.len().min(members.len().max(STRANGERS as usize));
-    let (miss, _) = ask(&strangers[..asked]);
+    let rate = subject.count(non_members) as f64 / non_members.len() as f64;
+    let asked = non_members.len().min(members.len().max(NON_MEMBERS as usize));
+    let (miss, _) = ask(&non_members[..asked]);
     let bits_per_key = subject.bits() as f64 / members.len() as f64;
     Round { fill, hit, miss, rate, bits_per_key }
 }

@@ -66,7 +66,7 @@ fn one_by_one<F: 'static>(
     )
 }
 
-/// How many of the keys may be members, asked in batches whose answers stay in the first cache.
+/// How many of the keys may be members, asked in batches whose answers stay in the L1 cache.
 fn in_batches(keys: &[u64], contains: impl Fn(&[u64], &mut [bool])) -> u64 {
     let mut answers = [false; 4096];
     let count = |keys: &[u64]| {
@@ -77,42 +77,42 @@ fn in_batches(keys: &[u64], contains: impl Fn(&[u64], &mut [bool])) -> u64 {
     keys.chunks(4096).map(count).sum()
 }
 
-/// A contestant: its name, and how to make an empty one for so many keys at a rate.
+/// A rival: its name, and how to make an empty one for so many keys at a rate.
 #[derive(Clone, Copy)]
-pub struct Contestant {
+pub struct Rival {
     pub name: &'static str,
     pub make: fn(u64, f64) -> Option<Box<dyn Subject>>,
 }
 
 /// Everything that is compared, ours first.
-pub const CONTESTANTS: &[Contestant] = &[
-    Contestant { name: "everbloom blocked", make: blocked },
-    Contestant { name: "everbloom blocked, batch", make: blocked_batch },
-    Contestant { name: "everbloom blocked, concurrent", make: blocked_atomic },
-    Contestant { name: "everbloom bloom", make: bloom },
-    Contestant { name: "everbloom bloom, batch", make: bloom_batch },
-    Contestant { name: "everbloom split-block", make: split_block },
-    Contestant { name: "everbloom split-block, batch", make: split_block_batch },
-    Contestant { name: "everbloom binary-fuse", make: binary_fuse },
-    Contestant { name: "everbloom ribbon", make: ribbon },
-    Contestant { name: "Boost fast_multiblock32<8>", make: boost_apart },
-    Contestant { name: "Boost fast_multiblock32<8>, stride 1", make: boost_dense },
-    Contestant { name: "Boost classic", make: boost_classic },
-    Contestant { name: "fastbloom", make: fastbloom_default },
-    Contestant { name: "fastbloom + foldhash", make: fastbloom_fold },
-    Contestant { name: "fastbloom atomic + foldhash", make: fastbloom_atomic },
-    Contestant { name: "sbbf-rs-safe + foldhash", make: sbbf },
-    Contestant { name: "parquet Sbbf", make: parquet },
-    Contestant { name: "xorf BinaryFuse8/16", make: xorf },
-    Contestant { name: "ribbon-filter", make: ribbon_rival },
-    Contestant { name: "bloomfilter", make: bloomfilter },
-    Contestant { name: "qfilter", make: qfilter },
-    Contestant { name: "cuckoofilter", make: cuckoo },
+pub const RIVALS: &[Rival] = &[
+    Rival { name: "everbloom blocked", make: blocked },
+    Rival { name: "everbloom blocked, batch", make: blocked_batch },
+    Rival { name: "everbloom blocked, concurrent", make: blocked_atomic },
+    Rival { name: "everbloom bloom", make: bloom },
+    Rival { name: "everbloom bloom, batch", make: bloom_batch },
+    Rival { name: "everbloom split-block", make: split_block },
+    Rival { name: "everbloom split-block, batch", make: split_block_batch },
+    Rival { name: "everbloom binary-fuse", make: binary_fuse },
+    Rival { name: "everbloom ribbon", make: ribbon },
+    Rival { name: "Boost fast_multiblock32<8>", make: boost_apart },
+    Rival { name: "Boost fast_multiblock32<8>, stride 1", make: boost_dense },
+    Rival { name: "Boost classic", make: boost_classic },
+    Rival { name: "fastbloom", make: fastbloom_default },
+    Rival { name: "fastbloom + foldhash", make: fastbloom_fold },
+    Rival { name: "fastbloom atomic + foldhash", make: fastbloom_atomic },
+    Rival { name: "sbbf-rs-safe + foldhash", make: sbbf },
+    Rival { name: "parquet Sbbf", make: parquet },
+    Rival { name: "xorf BinaryFuse8/16", make: xorf },
+    Rival { name: "ribbon-filter", make: ribbon_rival },
+    Rival { name: "bloomfilter", make: bloomfilter },
+    Rival { name: "qfilter", make: qfilter },
+    Rival { name: "cuckoofilter", make: cuckoo },
 ];
 
-/// The contestant of that name.
-pub fn contestant(name: &str) -> Contestant {
-    *CONTESTANTS.iter().find(|c| c.name == name).unwrap_or_else(|| panic!("no contestant {name}"))
+/// The rival of that name.
+pub fn rival(name: &str) -> Rival {
+    *RIVALS.iter().find(|c| c.name == name).unwrap_or_else(|| panic!("no rival {name}"))
 }
 
 fn blocked(n: u64, p: f64) -> Option<Box<dyn Subject>> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::gate::{CLOSE, KEPT, Line, MISSED, size};
 use crate::measure::Result;
 
-/// A table of all contestants of all cases, with ratios to the first.
+/// A table of all rivals of all cases, with ratios to the first.
 pub fn table(results: &[Result]) -> String {
     let mut out = String::new();
     let mut case = None;
@@ -90,7 +90,7 @@ pub fn json(results: &[Result], lines: &[Line]) -> Value {
     json!({ "results": results, "gate": lines })
 }
 
-/// Bars: time of a miss for every contestant, one group a case.
+/// Bars: time of a miss for every rival, one group a case.
 pub fn svg(results: &[Result]) -> String {
     const LEFT: f64 = 290.0;
     const WIDTH: f64 = 900.0;

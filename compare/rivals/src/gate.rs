@@ -3,7 +3,7 @@
 use everbloom::membership::BlockedBloom;
 
 use crate::measure::{self, Case, Result, Round, least, median, median_ratio};
-use crate::subject::{Contestant, contestant};
+use crate::subject::{Rival, rival};
 use crate::{floor, strings};
 
 /// A promise and what came of it: medians of ours and of the peer's, the median of their quotients round by
@@ -85,7 +85,7 @@ pub fn cases(sizes: &[u64]) -> Vec<Case> {
 }
 
 /// Who takes part in the promises about so many keys.
-pub fn contestants(items: u64) -> Vec<Contestant> {
+pub fn rivals(items: u64) -> Vec<Rival> {
     let always = [
         "everbloom blocked",
         "everbloom blocked, batch",
@@ -110,7 +110,7 @@ pub fn contestants(items: u64) -> Vec<Contestant> {
         "ribbon-filter",
     ];
     let few = up_to_a_million.iter().filter(|_| items <= 1_000_000);
-    always.iter().chain(few).map(|name| contestant(name)).collect()
+    always.iter().chain(few).map(|name| rival(name)).collect()
 }
 
 /// All promises, from the results of all cases.

@@ -1,7 +1,7 @@
 //! Everbloom beside its rivals: same keys, same target rate, interleaved rounds, medians, ratios.
 //!
 //! Started by the package around it: `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate]
-//! [SIZES] [--json FILE] [--svg FILE]`. `all` prints a table of every contestant; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
+//! [SIZES] [--json FILE] [--svg FILE]`. `all` prints a table of every rival; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
 //! if one is missed. SIZES are numbers of keys, by default 10000,1000000,50000000. A workspace of its own,
 //! so that rivals never slow the build.
 
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     for bytes in [12_500, 1_250_000, 62_500_000, 1 << 30] {
         let [plain, huge] = [false, true].map(|huge| floor::random_lines(bytes, huge));
         println!(
-            "random cache lines of {bytes} bytes, asked for ahead: {plain:.2} ns, with huge pages {huge:.2} ns"
+            "random cache lines of {bytes} bytes, prefetched: {plain:.2} ns, with huge pages {huge:.2} ns"
         );
     }
     println!("two threads take {:.2} of one's time for arithmetic", floor::two_threads());
@@ -41,11 +41,11 @@ fn main() -> ExitCode {
         println!("no C++ compiler when this was built: Boost.Bloom is left out");
     }
 
-    let all = |_| subject::CONTESTANTS.to_vec();
-    let contestants = if only_gate { gate::contestants } else { all };
+    let all = |_| subject::RIVALS.to_vec();
+    let rivals = if only_gate { gate::rivals } else { all };
     let mut results = Vec::new();
     for case in gate::cases(&sizes) {
-        results.extend(measure::run(&contestants(case.items), case));
+        results.extend(measure::run(&rivals(case.items), case));
     }
     print!("{}", report::table(&results));
     let lines = gate::lines(&results, &sizes);
