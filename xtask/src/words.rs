@@ -49,7 +49,11 @@ pub fn run(root: &Path) -> Result<(), String> {
         println!("no word of the list in any page or source");
         return Ok(());
     }
-    Err(format!("{} lines with words that a new reader stumbles over:\n{}", found.len(), found.join("\n")))
+    Err(format!(
+        "{} lines with words that a new reader stumbles over:\n{}",
+        found.len(),
+        found.join("\n")
+    ))
 }
 
 /// The lines that have such a word, and what to write there.

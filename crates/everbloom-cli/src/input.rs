@@ -33,7 +33,7 @@ pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
 /// Keys without values, as the options say.
 pub fn grammar(text: &Text) -> Grammar {
     Grammar {
-        key: text.key_type,
+        key: text.key_type.unwrap_or_default(),
         end: if text.null { 0 } else { b'\n' },
         field: text.field.map_or(Field::Line, |number| column(number, text.delimiter)),
         ..Grammar::default()

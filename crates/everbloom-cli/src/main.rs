@@ -9,6 +9,7 @@ mod measure;
 mod output;
 mod progress;
 mod quantity;
+mod reading;
 mod report;
 mod talk;
 mod verbs;

@@ -309,7 +309,8 @@ fn ancestors_are_inserted_and_asked() {
     assert_eq!(place.ok("check f.evb paths --ancestors /", ""), paths);
     let non_members: String = (0..2000).map(|i| format!("/opt/x{i}/deep/file\n")).collect();
     let plain = place.run("check f.evb", &non_members).out.lines().count();
-    let checked = place.run("check f.evb --ancestors / --levels 3", &non_members).out.lines().count();
+    let checked =
+        place.run("check f.evb --ancestors / --levels 3", &non_members).out.lines().count();
     assert!(checked * 20 < plain, "{checked} against {plain}");
     assert_eq!(place.run("check f.evb --ancestors ;", "").code, 2);
 }
@@ -431,4 +432,45 @@ fn records_that_end_in_nul_are_printed_so() {
         assert_eq!(answers.matches('\0').count(), 2, "{kind}: {answers:?}");
     }
     assert_eq!(place.run("count f.evb keys -0", "").out, "a\nb\t1\0c\t1\0");
+}
+
+#[test]
+fn a_filter_is_queried_as_its_keys_were_read() {
+    let place = Place::new();
+    let ids = numbers(0..1000);
+    place.ok("build - -o ids.evb -n 1000 --key-type u64 -q", &ids);
+    let found = place.ok("check ids.evb -", &ids);
+    assert_eq!(found.lines().count(), 1000, "the file remembers the key type");
+    assert_eq!(place.json("info ids.evb --json")["key_type"], "u64");
+    let refused = place.run("check ids.evb - --key-type bytes", &ids);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("built from keys of type u64"), "{}", refused.err);
+    place.ok("add ids.evb - -q", "5000\n");
+    assert_eq!(place.ok("check ids.evb -", "5000\n"), "5000\n");
+
+    // A filter of text is not queried for integers without a word.
+    place.ok("build - -o text.evb -n 1000 -q", &ids);
+    let wrong = place.run("check text.evb - --key-type u64", &ids);
+    assert!(wrong.err.contains("does not say that its keys are of type u64"), "{}", wrong.err);
+    let unequal = place.run("merge ids.evb text.evb -o both.evb", "");
+    assert_eq!(unequal.code, 2);
+    assert!(unequal.err.contains("differ in key type"), "{}", unequal.err);
+}
+
+#[test]
+fn a_filter_of_nodes_is_queried_with_their_ancestors() {
+    let place = Place::new();
+    let paths: String = (0..300).map(|i| format!("/usr/{}/{i}\n", i % 7)).collect();
+    place.ok("build - -o tree.evb --ancestors / -q", &paths);
+    assert_eq!(place.ok("check tree.evb -", &paths).lines().count(), 300);
+    assert_eq!(place.json("info tree.evb --json")["ancestors"], "paths");
+    place.ok("add tree.evb - -q", "/opt/new/file\n");
+    assert_eq!(place.ok("check tree.evb -", "/opt/new\n/opt/new/file\n").lines().count(), 2);
+    assert_eq!(place.run("check tree.evb - --ancestors .", &paths).code, 2);
+    assert_eq!(place.run("remove tree.evb -", "/usr/1/1\n").code, 2);
+
+    place.ok("build - -o flat.evb -n 300 -q", &paths);
+    let refused = place.run("check flat.evb - --ancestors /", &paths);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("built without it"), "{}", refused.err);
 }

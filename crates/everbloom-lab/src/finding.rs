@@ -45,10 +45,7 @@ pub const SOURCES: [(&str, &str); 5] = [
         "S. Tarkoma, C. E. Rothenberg, E. Lagerspetz: Theory and Practice of Bloom Filters for Distributed Systems",
     ),
     ("S1", "A. Broder, M. Mitzenmacher: Network Applications of Bloom Filters: A Survey"),
-    (
-        "S2",
-        "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte: A Generalized Bloom Filter to Secure Distributed Network Applications",
-    ),
+    ("S2", "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte: Generalized Bloom Filters"),
     (
         "S3",
         "L. Luo, D. Guo, R. T. B. Ma, O. Rottenstreich, X. Luo: Optimizing Bloom Filter: Challenges, Solutions, and Comparisons",

@@ -59,6 +59,8 @@
 //! | feature | default | what it brings |
 //! |---|---|---|
 //! | `mmap` | yes | files opened in place, and huge pages for large arrays |
+//! | `parallel` | yes | bulk insertion and static builds on all cores |
+//! | `serde` | no | filters as bytes inside serde formats |
 #![deny(unsafe_code)]
 
 // Ground floor first: a module imports only what stands above it here. `xtask layers` checks it.
@@ -100,6 +102,8 @@ pub mod dedupe;
 pub mod exchange;
 mod file;
 mod sample;
+#[cfg(feature = "serde")]
+pub mod serde;
 
 pub use compact::{BinaryFuse, Ribbon};
 pub use counting::Counting;
@@ -108,7 +112,8 @@ pub use error::{Error, Kind, Result};
 pub use file::{Access, Inspection, Opener, open, open_as, save, to_bytes, write_to};
 pub use filter::{
     Ability, Answer, Bound, Counted, Detail, Difference, EntryKind, Fact, FactValue, Facts, Filter,
-    Form, Head, MergeLaw, Number, Parts, Rates, Record, Seen, Setting, Touched, Value, Verdict,
+    Form, Head, MergeLaw, Number, Parts, Rates, Reading, Record, Seen, Setting, Touched, Value,
+    Verdict,
 };
 pub use growing::Scalable;
 pub use hash::{HashId, Hasher, Key, SecretKey};

@@ -5,6 +5,15 @@ use std::panic::resume_unwind;
 /// Fewer keys than this are done before another thread has started.
 pub(crate) const WORTH_A_THREAD: usize = 50_000;
 
+/// How many cores there are to work on.
+pub(crate) fn available() -> usize {
+    if cfg!(feature = "parallel") {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        1
+    }
+}
+
 /// How many cores a piece of work is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cores {
@@ -15,7 +24,8 @@ pub(crate) enum Cores {
 impl Cores {
     /// Two, if there are so many keys that it pays.
     pub(crate) fn for_keys(keys: usize) -> Self {
-        if keys < 2 * WORTH_A_THREAD { Self::One } else { Self::Two }
+        let two = cfg!(feature = "parallel") && keys >= 2 * WORTH_A_THREAD;
+        if two { Self::Two } else { Self::One }
     }
 
     /// Does both, at the same time if there are cores for it.

@@ -6,7 +6,9 @@ use everbloom::Kind;
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::{Access, Opener};
-use everbloom::internals::filter::{Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, NEEDS};
+use everbloom::internals::filter::{
+    Ability, Build, EntryKind, FalseNegatives, Form, KeyKind, NEEDS,
+};
 use everbloom::internals::filter::{Filter, MergeLaw, Record, Value, Verdict};
 use everbloom::internals::hash::{HashId, Hasher, SecretKey};
 use everbloom::internals::plan::{Goal, Load};
@@ -125,7 +127,13 @@ fn passing(filter: &dyn Filter, style: Style, range: std::ops::Range<u64>) -> (u
     let (mut present, mut undecided) = (0, 0);
     for start in range.clone().step_by(CHUNK as usize) {
         let end = range.end.min(start + CHUNK);
-        for record in records_of(everbloom::catalog::by_id(filter.facts().id).expect("in the list"), style, start..end).records() {
+        for record in records_of(
+            everbloom::catalog::by_id(filter.facts().id).expect("in the list"),
+            style,
+            start..end,
+        )
+        .records()
+        {
             match verdict(filter, record) {
                 Verdict::Present => present += 1,
                 Verdict::Undecided => undecided += 1,

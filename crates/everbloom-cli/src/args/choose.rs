@@ -46,6 +46,9 @@ pub struct Catalog {
 
 #[derive(clap::Args)]
 pub struct Demo {
+    /// Show every variant of the list, not only the everyday ones.
+    #[arg(long)]
+    pub all: bool,
     #[command(flatten)]
     pub machine: Machine,
 }

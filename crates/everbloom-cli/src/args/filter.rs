@@ -60,13 +60,13 @@ pub struct Check {
     /// Print absent, present or undecided for every query, with what else the filter knows.
     #[arg(long)]
     pub answers: bool,
-    /// Keys are nodes of a tree: their ancestors are asked too, and one that is absent
-    /// proves the key absent (build with the same option). `/` for paths, `.` for domain
-    /// names, an empty string for every prefix.
+    /// Keys are nodes of a tree: their ancestors are looked up too, and one that is absent
+    /// proves the key absent. A filter that was built with the option remembers it. `/` for paths, `.` for
+    /// domain names, an empty string for every prefix.
     #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
     pub ancestors: Option<Hierarchy>,
-    /// How many ancestors are asked at most.
-    #[arg(long, default_value = "4", requires = "ancestors")]
+    /// How many ancestors are looked up at most.
+    #[arg(long, default_value = "4")]
     pub levels: u32,
     /// How likely a query is a member before the filter is asked; where a "yes" would be wrong more
     /// often than right (the Bloom paradox), the answer is "absent".
@@ -118,8 +118,8 @@ pub struct Explain {
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// What a key is: its bytes, or a decimal integer.
-    #[arg(long, value_name = "TYPE", default_value = "bytes", value_parser = key_type())]
-    pub key_type: KeyType,
+    #[arg(long, value_name = "TYPE", value_parser = key_type())]
+    pub key_type: Option<KeyType>,
     #[command(flatten)]
     pub machine: Machine,
 }

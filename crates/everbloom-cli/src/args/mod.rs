@@ -22,7 +22,7 @@ use crate::examples;
 /// Every Bloom filter, from the command line.
 ///
 /// A Bloom filter is a set in a few bits per key, which says "certainly not" or "maybe". Data goes to
-/// stdout, talk to stderr. Exit code 0: some keys may be members, or the work is done; 1: none are;
+/// stdout, messages go to stderr. Exit code 0: some keys may be members, or the work is done; 1: none are;
 /// 2: an error.
 #[derive(Parser)]
 #[command(name = "everbloom", version, max_term_width = 100, after_help = examples::ALL)]

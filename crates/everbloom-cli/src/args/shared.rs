@@ -27,9 +27,10 @@ pub struct Keyed {
 /// How lines are cut into keys. Input packed by gzip or zstd is unpacked.
 #[derive(clap::Args, Clone)]
 pub struct Text {
-    /// What a key is: its bytes, or a decimal integer.
-    #[arg(long, value_name = "TYPE", default_value = "bytes", value_parser = key_type())]
-    pub key_type: KeyType,
+    /// What a key is: its bytes, or a decimal integer. Default: what the filter was built from, else its
+    /// bytes.
+    #[arg(long, value_name = "TYPE", value_parser = key_type())]
+    pub key_type: Option<KeyType>,
     /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
     #[arg(short = '0', long = "null")]
     pub null: bool,

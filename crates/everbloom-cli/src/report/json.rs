@@ -87,12 +87,18 @@ pub fn info(filter: &dyn Filter) -> Value {
         "fnr_now": now.fnr,
         "undecided_now": now.undecided,
         "past_capacity": past_capacity(filter),
+        "key_type": read(&head.reading.key_type, "bytes"),
+        "ancestors": (!head.reading.ancestors.is_empty()).then_some(&head.reading.ancestors),
         "hash": head.hasher.id().name(),
         "seed": seed,
         "key_id": key_id,
         "format": format!("{MAJOR}.{MINOR}"),
         "huge_pages": filter.huge_pages(),
     })
+}
+
+fn read<'a>(name: &'a str, plain: &'a str) -> &'a str {
+    if name.is_empty() { plain } else { name }
 }
 
 /// Whether a filter errs more often than planned. One at its capacity is above its target half of the

@@ -12,7 +12,7 @@ use super::opened;
 use crate::args::Ask;
 use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, reading};
 
 /// What is printed behind a key; nothing for a key that has none.
 type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::Result<Option<Vec<u8>>>;
@@ -44,7 +44,7 @@ fn unable(filter: &dyn Filter, what: &str) -> Error {
 
 fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
-    let grammar = input::grammar(&args.keyed.text).with_input(&filter.facts().input);
+    let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut out = Output::new();
     let mut some = false;

@@ -18,7 +18,7 @@ use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
 use crate::report::json;
 use crate::talk::say;
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Build) -> Result<Outcome> {
     let mut goal = goal(args)?;
@@ -85,6 +85,7 @@ fn goal(args: &Build) -> Result<Goal> {
         fpr: args.fpr,
         bits: args.memory,
         hasher,
+        reading: reading::remembered(&args.keyed.text, args.ancestors),
         settings: args.settings.clone(),
     })
 }

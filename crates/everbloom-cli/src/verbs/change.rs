@@ -5,6 +5,7 @@ use std::path::Path;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
 use everbloom::internals::filter::{Filter, Record, Value};
+use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Error, Kind};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
@@ -15,13 +16,16 @@ use crate::args::{Age, Change};
 use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
 use crate::talk::{say, tell};
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, Stop, reading};
 
 /// What is done with each key.
 type Step = fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<()>;
 
 pub fn add(args: &Change) -> Result<Outcome> {
     change(args, "added", |filter, record| {
+        if let Some(hierarchy) = Hierarchy::named(&filter.head().reading.ancestors) {
+            return add_node(filter, hierarchy, record);
+        }
         if let Some(insert) = filter.as_insert() {
             return insert.insert(record).map(drop);
         }
@@ -36,7 +40,36 @@ pub fn add(args: &Change) -> Result<Outcome> {
     })
 }
 
+/// Adds a key and those of its ancestors that are not inside, from the root down: every node counts once, as
+/// in a build.
+fn add_node(
+    filter: &mut dyn Filter,
+    hierarchy: Hierarchy,
+    record: Record<'_>,
+) -> everbloom::Result<()> {
+    let mut nodes: Vec<&[u8]> = hierarchy.ancestors(record.key).collect();
+    nodes.reverse();
+    nodes.push(record.key);
+    for key in nodes {
+        let there = filter.contains(key) && key != record.key;
+        let slug = filter.facts().slug;
+        let insert = filter.as_insert();
+        let insert = insert.ok_or_else(|| unable(slug, "take further keys: build it again"))?;
+        if !there {
+            insert.insert(Record::key(key).with(record.value))?;
+        }
+    }
+    Ok(())
+}
+
 pub fn remove(args: &Change) -> Result<Outcome> {
+    if !opened(&args.filter, &args.keyed.key_file)?.head().reading.ancestors.is_empty() {
+        return Err(Stop::Error(
+            "the filter holds the ancestors of its keys, which other keys may share: build it again \
+             without the keys to be removed"
+                .to_owned(),
+        ));
+    }
     change(args, "removed", |filter, record| match filter.as_remove() {
         Some(remove) => remove.remove(record),
         None => Err(unable(filter.facts().slug, "remove keys: `everbloom plan --need delete`")),
@@ -62,7 +95,7 @@ struct Tally {
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
 fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
     let mut filter = opened(&args.filter, &args.keyed.key_file)?;
-    let grammar = input::grammar(&args.keyed.text).with_input(&filter.facts().input);
+    let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut tally = Tally::default();
     lines.each(|lines, records| {

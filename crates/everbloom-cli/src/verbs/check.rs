@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use everbloom::internals::file::{Access, Opener};
 use everbloom::internals::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
 use everbloom::internals::hash::Hasher;
+use everbloom::membership::ancestors::Hierarchy;
 use everbloom::weighted::Paradox;
 use everbloom_records::{Hashed, KeyType, Lines, Order};
 
@@ -12,15 +13,15 @@ use crate::args::Check;
 use crate::input::{self, Passes, secret_key};
 use crate::output::{Output, output_error};
 use crate::report::json;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
     let opener = Opener::new().key(secret_key(&args.keyed.key_file)?).access(Access::Map);
     let filter = opener.open(&args.filter)?;
-    let grammar = input::grammar(&args.keyed.text).with_input(&filter.facts().input);
+    let grammar = reading::grammar(&*filter, &args.keyed.text)?;
+    let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
-    let plain =
-        !args.answers && !args.machine.json && args.prior.is_none() && args.ancestors.is_none();
+    let plain = !args.answers && !args.machine.json && args.prior.is_none() && ancestors.is_none();
     if let Some(bulk) = filter.as_bulk().filter(|_| plain) {
         return print_members(&filter.head().hasher, bulk, &mut lines);
     }
@@ -29,7 +30,7 @@ pub fn run(args: &Check) -> Result<Outcome> {
     let paradox = args.prior.map(|_| Paradox::of(&*filter, args.cost)).transpose()?;
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
-            let answer = ask(&*filter, args, paradox.as_ref(), *record)?;
+            let answer = ask(&*filter, args, paradox.as_ref(), ancestors, *record)?;
             let member = answer.verdict != Verdict::Absent;
             some |= member;
             if !(member || args.answers) {
@@ -84,6 +85,7 @@ fn ask(
     filter: &dyn Filter,
     args: &Check,
     paradox: Option<&Paradox>,
+    ancestors: Option<Hierarchy>,
     record: Record<'_>,
 ) -> everbloom::Result<Answer> {
     if let (Some(paradox), Some(prior)) = (paradox, args.prior)
@@ -91,7 +93,7 @@ fn ask(
     {
         return Ok(Answer::of(false));
     }
-    match args.ancestors {
+    match ancestors {
         Some(hierarchy) => hierarchy.query(filter, record, args.levels),
         None => filter.query(record),
     }

@@ -19,11 +19,15 @@ use crate::{Outcome, Result};
 
 const WORDS: u64 = 20_000;
 const QUERIES: u64 = 100_000;
+/// What is shown unless all are asked for: one for each everyday need.
+const EVERYDAY: [&str; 8] =
+    ["bloom", "blocked", "counting", "scalable", "stable", "bloomier", "binary-fuse", "ribbon"];
 
 pub fn run(args: &Demo) -> Result<Outcome> {
     let bloom = everbloom::catalog::by_slug("bloom").unwrap_or(VARIANTS[0]);
     let mut measured = Vec::new();
-    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
+    let shown = |v: &&&Variant| args.all || EVERYDAY.contains(&v.slug);
+    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter).filter(shown) {
         measured.push(measure(variant, variant.forms[0].name, WORDS, QUERIES)?);
     }
     let steps = overfill(bloom)?;
@@ -35,7 +39,8 @@ pub fn run(args: &Demo) -> Result<Outcome> {
             "overfill": steps.iter().map(step).collect::<Vec<_>>(),
         }))?;
     } else {
-        print(&text(bloom, &measured, &steps))?;
+        let more = VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter).count() - measured.len();
+        print(&text(bloom, &measured, more, &steps))?;
     }
     Ok(Outcome::Some)
 }
@@ -58,7 +63,7 @@ fn step(step: &Step) -> Value {
     json!({ "items": step.items, "fpr_predicted": step.predicted, "fpr_measured": step.measured })
 }
 
-fn text(bloom: &Variant, measured: &[Measured], steps: &[Step]) -> String {
+fn text(bloom: &Variant, measured: &[Measured], more: usize, steps: &[Step]) -> String {
     let sample = Sample::new(&bloom.input, Style::Words, 1_000_000..1_000_003);
     let words: Vec<_> =
         sample.records().iter().map(|r| String::from_utf8_lossy(r.key).into_owned()).collect();
@@ -68,16 +73,17 @@ fn text(bloom: &Variant, measured: &[Measured], steps: &[Step]) -> String {
         measured: step.measured,
     };
     format!(
-        "{} made-up words ({}, …) go into a filter of every variant, planned for a rate of 1 %;\n\
-         then the filter is asked for all of them and for {} others.\n\n{}\n\
-         predicted: by the formulas, before the filter was built; now: from its real fill.\n\
-         missed: members it denies, where the variant trades them for something else (CATALOG.md).\n\n\
+        "{} made-up words ({}, …) go into each filter, planned for a false-positive rate of 1 %;\n\
+         then it is queried for all of them and for {} others.\n\n{}{}\n\
+         predicted: false-positive rate by the formulas, before the filter was built; now: from its real fill.\n\
+         missed: false negatives, where the variant trades them for something else (CATALOG.md).\n\n\
          A standard filter planned for {} words, as it fills and overflows \
          (· predicted, ● measured):\n\n{}\n{:>11}words inside, in thousands\n",
         integer_text(WORDS),
         words.join(", "),
         integer_text(QUERIES),
         rates(measured),
+        if more > 0 { format!("{more} more: everbloom demo --all\n") } else { String::new() },
         integer_text(WORDS),
         curve(&steps.iter().map(point).collect::<Vec<_>>(), 16, rate_text),
         "",

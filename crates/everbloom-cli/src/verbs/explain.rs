@@ -10,12 +10,13 @@ use super::opened;
 use crate::args::Explain;
 use crate::output::{print, print_json};
 use crate::report::json;
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Explain) -> Result<Outcome> {
     let filter = opened(&args.filter, &args.key_file)?;
     let typed = args.key.as_encoded_bytes();
-    let key = args.key_type.read(typed, <[u8]>::to_vec);
+    let key_type = reading::key_type(&filter.head().reading, args.key_type)?;
+    let key = key_type.read(typed, <[u8]>::to_vec);
     let key = key.map_err(|fault| Stop::Error(fault.to_string()))?;
     let digest = filter.head().hasher.digest(&key);
     let answer = filter.query(Record::key(&key))?;

@@ -72,6 +72,13 @@ fn describe(filter: &dyn Filter) -> String {
     if let Some(target) = head.fnr {
         rows.push(("planned misses", rate_text(target)));
     }
+    let reading = &head.reading;
+    if !reading.key_type.is_empty() {
+        rows.push(("key type", reading.key_type.clone()));
+    }
+    if !reading.ancestors.is_empty() {
+        rows.push(("ancestors", format!("those of {} are inside", reading.ancestors)));
+    }
     let word = if head.hasher.is_keyed() { "key" } else { "seed" };
     rows.push(("hash", format!("{}, {word} {:016x}", head.hasher.id(), head.hasher.seed())));
     rows.push(("format", format!("{MAJOR}.{MINOR}")));

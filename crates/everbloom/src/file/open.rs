@@ -204,12 +204,13 @@ impl Opener {
         payload: Payload<'_>,
         lock: Lock,
     ) -> Result<Box<dyn Filter>> {
-        let (variant, ops, head) = self.head(bytes, lock)?;
+        let (variant, ops, mut head) = self.head(bytes, lock)?;
         let tree = &bytes[PREFIX..PREFIX + prefix.tree_len];
-        let expanded = self.limits.expanded;
-        let context = Origin::context(&variant.facts, head, child);
+        let (expanded, nothing) = (self.limits.expanded, Box::new(()));
         let mut decoder =
-            Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, context);
+            Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, nothing);
+        head.load_before(bytes, &mut decoder)?;
+        decoder.swap_context(Origin::context(&variant.facts, head, child));
         let filter = (ops.load)(&mut decoder)?;
         decoder.finish()?;
         Ok(filter)

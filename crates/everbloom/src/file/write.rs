@@ -64,8 +64,9 @@ fn save_at(filter: &dyn Filter, path: &Path) -> io::Result<()> {
 
 fn write(filter: &dyn Filter, out: &mut dyn Write) -> io::Result<()> {
     let mut encoder = Encoder::default();
-    filter.save_state(&mut encoder);
     let head = filter.head();
+    head.save_before(&mut encoder);
+    filter.save_state(&mut encoder);
     let padded = |array: &Cow<'_, [u64]>| (array.len() as u64 * 8).next_multiple_of(64);
     let payload_len: u64 = encoder.arrays.iter().map(padded).sum();
     let tree_len = encoder.tree.len() as u64;
@@ -73,7 +74,7 @@ fn write(filter: &dyn Filter, out: &mut dyn Write) -> io::Result<()> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "the filter is too large"))?;
 
     let mut header = Vec::with_capacity(lengths.payload_start as usize);
-    push_version(MAGIC, 0, &mut header);
+    push_version(MAGIC, head.features(), &mut header);
     head.push_prefix(filter.facts().id, &mut header);
     let words = [tree_len, payload_len, lengths.file];
     words.iter().for_each(|word| header.extend_from_slice(&word.to_le_bytes()));

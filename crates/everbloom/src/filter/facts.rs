@@ -173,6 +173,11 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
+    /// Whether keys are integers.
+    pub fn is_integer(self) -> bool {
+        self == KeyKind::Integer
+    }
+
     /// Its name in the list.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,9 +1,11 @@
 //! What every filter has, whatever its variant, and how it stands in front of a file's state tree.
 
-use super::{Facts, Filter};
+use super::{Facts, Filter, Reading};
 use crate::error::{Error, Kind, Result};
 use crate::hash::{HashId, Hasher, SecretKey};
-use crate::state::{Context, Decoder, Encoder, MAX_ITEMS, State, check_features, u16_at, u64_at};
+use crate::state::{
+    Context, Decoder, Encoder, MAX_ITEMS, READING, State, check_features, u16_at, u32_at, u64_at,
+};
 
 /// Hash, items, targets and form: the part of a filter's state that the file's prefix holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +20,8 @@ pub struct Head {
     pub fnr: Option<f64>,
     /// The form, one of the variant's.
     pub form: &'static str,
+    /// How the text of its keys was read.
+    pub reading: Reading,
 }
 
 /// The bits of an absent target rate.
@@ -35,7 +39,7 @@ pub(crate) enum Lock {
 impl Head {
     /// An empty filter's head: default form, no targets.
     pub fn new(hasher: Hasher, form: &'static str) -> Self {
-        Self { hasher, items: 0, fpr: None, fnr: None, form }
+        Self { hasher, items: 0, fpr: None, fnr: None, form, reading: Reading::default() }
     }
 
     /// Counts one more item.
@@ -51,10 +55,31 @@ impl Head {
         self.items = self.items.saturating_add(more).min(MAX_ITEMS);
     }
 
+    /// The required features of a file with this head.
+    pub(crate) fn features(&self) -> u32 {
+        if self.reading.is_plain() { 0 } else { READING }
+    }
+
+    /// What stands in a tree in front of the filter's own state: how keys were read, if that is not plain.
+    pub(crate) fn save_before<'a>(&'a self, out: &mut Encoder<'a>) {
+        if !self.reading.is_plain() {
+            self.reading.save("reading", out);
+        }
+    }
+
+    /// What [`Head::save_before`] wrote, as the features in a prefix say.
+    pub(crate) fn load_before(&mut self, prefix: &[u8], src: &mut Decoder<'_>) -> Result<()> {
+        if u32_at(prefix, 12) & READING != 0 {
+            self.reading = Reading::load("reading", src)?;
+        }
+        Ok(())
+    }
+
     /// Refuses two filters that hash keys differently or are of different forms.
     pub(crate) fn agree(&self, other: &Head) -> Result<()> {
         self.hasher.agree(&other.hasher)?;
-        crate::error::agree("form", self.form, other.form)
+        crate::error::agree("form", self.form, other.form)?;
+        self.reading.agree(&other.reading)
     }
 
     /// Variant, hash, seed, items and targets: bytes 20 to 55 of a file and of a manifest.
@@ -88,7 +113,8 @@ impl Head {
         if items > MAX_ITEMS {
             return Err(Error::corrupt(32, format!("corrupt filter: it claims {items} items")));
         }
-        Ok(Head { hasher, items, fpr: rate_at(bytes, 40)?, fnr: rate_at(bytes, 48)?, form })
+        let (fpr, fnr) = (rate_at(bytes, 40)?, rate_at(bytes, 48)?);
+        Ok(Head { items, fpr, fnr, ..Head::new(hasher, form) })
     }
 }
 

@@ -11,6 +11,7 @@ mod facts;
 mod head;
 pub(crate) mod paged;
 mod part;
+mod reading;
 mod record;
 
 pub use ability::{
@@ -32,6 +33,7 @@ pub use head::Child;
 pub use head::Head;
 pub(crate) use head::{Loader, Lock, Origin};
 pub use part::Part;
+pub use reading::Reading;
 pub use record::{Parts, Record, Value};
 
 use std::any::Any;

@@ -12,12 +12,13 @@ use crate::state::{Encoder, State, push_version, u16_at};
 /// Makes all changed pages durable, with the head and state that belong to them.
 pub(crate) fn commit<T: State>(pages: &Pages, facts: &Facts, head: &Head, state: &T) -> Result<()> {
     let mut encoder = Encoder::default();
+    head.save_before(&mut encoder);
     encoder.group("store", |out| {
         head.save("head", out);
         state.save("state", out);
     });
     let mut prefix = Vec::new();
-    push_version(MANIFEST_MAGIC, 0, &mut prefix);
+    push_version(MANIFEST_MAGIC, head.features(), &mut prefix);
     head.push_prefix(facts.id, &mut prefix);
     pages.commit(&prefix, &encoder)
 }
@@ -46,11 +47,13 @@ pub(crate) fn open(
 pub(crate) fn committed<T: State>(
     manifest: &Manifest,
     facts: &'static Facts,
-    head: Head,
+    mut head: Head,
 ) -> Result<(Head, T)> {
     // Pages hold no filters of their own.
     const NONE: Children = |_| None;
-    let mut src = manifest.decoder(Origin::context(facts, head, NONE));
+    let mut src = manifest.decoder(Box::new(()));
+    head.load_before(manifest.prefix(), &mut src)?;
+    src.swap_context(Origin::context(facts, head, NONE));
     let both = src.group("store", |src| Ok((Head::load("head", src)?, T::load("state", src)?)))?;
     src.finish()?;
     Ok(both)

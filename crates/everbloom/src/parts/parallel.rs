@@ -3,7 +3,7 @@
 use std::panic::resume_unwind;
 
 use crate::cells::Bits;
-use crate::threads::WORTH_A_THREAD;
+use crate::threads::{WORTH_A_THREAD, available};
 
 /// Splits keys among all cores and unites what comes of it with `bits`, exactly. `fill` sets the cells of
 /// its part of the keys in an array of zeros as large.
@@ -12,7 +12,7 @@ pub(crate) fn on_all_cores<K: Sync>(
     keys: &[K],
     fill: impl Fn(&[K], Bits) -> Bits + Sync,
 ) {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = available();
     let part = keys.len().div_ceil(cores).max(WORTH_A_THREAD);
     let (len, fill) = (bits.len(), &fill);
     std::thread::scope(|scope| {

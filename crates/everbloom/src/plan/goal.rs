@@ -1,6 +1,6 @@
 //! What the caller wants, before it is known which variant serves it.
 
-use crate::filter::Setting;
+use crate::filter::{Reading, Setting};
 use crate::hash::{Hasher, SecretKey};
 
 /// Items, rate, memory, hash and settings. Any two of items, rate and memory are enough.
@@ -14,6 +14,8 @@ pub struct Goal {
     pub bits: Option<u64>,
     /// Hash with its seed or key; the variant's own unless it is named.
     pub hasher: Hasher,
+    /// How the text of the keys is read.
+    pub reading: Reading,
     /// Parameters and their values, in order; `form` and `hash` are known to every variant.
     pub settings: Vec<(String, Setting)>,
 }

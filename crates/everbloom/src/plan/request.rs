@@ -207,6 +207,7 @@ impl<'a> Request<'a> {
             (None, None) if sized && self.goal.bits.is_none() => None,
             _ => Some(self.fpr()),
         };
-        Head { fpr, ..Head::new(self.hasher.or(preferred), self.form.name) }
+        let reading = self.goal.reading.clone();
+        Head { fpr, reading, ..Head::new(self.hasher.or(preferred), self.form.name) }
     }
 }

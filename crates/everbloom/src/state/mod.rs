@@ -16,8 +16,10 @@ pub const MAX_ITEMS: u64 = 1 << 62;
 pub const MAJOR: u16 = 1;
 /// Those of a newer minor version are read.
 pub const MINOR: u16 = 0;
+/// The required feature of files that say how their keys were read.
+pub(crate) const READING: u32 = 1;
 /// The required features that this build knows.
-const FEATURES: u32 = 0;
+const FEATURES: u32 = READING;
 
 /// Magic, version and features: the first 20 bytes of a file or a manifest.
 pub(crate) fn push_version(magic: [u8; 8], required: u32, out: &mut Vec<u8>) {

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use everbloom::Kind;
-use everbloom::hardware::adaptive::{Adaptive, Pipeline, Policy, VARIANT, evaluations, serial_evaluations};
+use everbloom::hardware::adaptive::{
+    Adaptive, Pipeline, Policy, VARIANT, evaluations, serial_evaluations,
+};
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Goal;

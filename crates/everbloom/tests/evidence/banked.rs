@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use everbloom::hardware::banked::{Banked, Cost, Shape, VARIANT, false_positives, random_conflicts};
+use everbloom::hardware::banked::{
+    Banked, Cost, Shape, VARIANT, false_positives, random_conflicts,
+};
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};

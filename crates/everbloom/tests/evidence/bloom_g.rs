@@ -5,7 +5,9 @@ use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::internals::theory::{blocked, bloom};
-use everbloom::membership::bloom_g::{Shape, VARIANT, false_positives, false_positives_classic, false_positives_distinct, hash_bits};
+use everbloom::membership::bloom_g::{
+    Shape, VARIANT, false_positives, false_positives_classic, false_positives_distinct, hash_bits,
+};
 use everbloom::membership::{BlockedBloom, BloomG};
 
 fn shape(c: u64, n: u64, word: u64, k: u32, g: u32, distinct: bool) -> Shape {

@@ -6,7 +6,9 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Flat, Goal};
 use everbloom::internals::theory::bloom::fpr_best;
 use everbloom::membership::Bloom;
-use everbloom::weighted::bloom_paradox::{Paradox, VARIANT, false_share, positives, select, threshold, threshold_at_best_k};
+use everbloom::weighted::bloom_paradox::{
+    Paradox, VARIANT, false_share, positives, select, threshold, threshold_at_best_k,
+};
 
 fn prints(value: f64, printed: f64, digit: f64) {
     assert!((value - printed).abs() <= 0.501 * digit, "{value} {printed}");

@@ -1,7 +1,9 @@
 //! I8, the compressed filter.
 
 use everbloom::Kind;
-use everbloom::compact::compressed::{Compressed, Design, VARIANT, entropy, rate_limit, sent_per_key};
+use everbloom::compact::compressed::{
+    Compressed, Design, VARIANT, entropy, rate_limit, sent_per_key,
+};
 use everbloom::internals::file::{Opener, to_bytes};
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::Hasher;

@@ -29,7 +29,8 @@ fn bloom(m: u64, k: u32, n: u64, seed: u64) -> Bloom {
 
 /// The share of non-members that pass, over all seeds.
 fn measured(passes: impl FnMut(u64) -> u64) -> f64 {
-    (0..SEEDS).map(passes).sum::<u64>() as f64 / (SEEDS * (NON_MEMBERS.end - NON_MEMBERS.start)) as f64
+    (0..SEEDS).map(passes).sum::<u64>() as f64
+        / (SEEDS * (NON_MEMBERS.end - NON_MEMBERS.start)) as f64
 }
 
 fn passing(f: &CrossChecking) -> u64 {
@@ -122,7 +123,8 @@ fn r6_parts_by_hash_and_by_choice() {
         VARIANT.build_from(&goal, &records).unwrap()
     };
     let (any, own) = (build("any-part"), build("own-part"));
-    let count = |f: &dyn Filter| NON_MEMBERS.filter(|k| f.contains(&k.to_le_bytes())).count() as f64;
+    let count =
+        |f: &dyn Filter| NON_MEMBERS.filter(|k| f.contains(&k.to_le_bytes())).count() as f64;
     let ratio = count(&*own) / count(&*any);
     let want = own.now().fpr.unwrap() / any.now().fpr.unwrap();
     assert!((0.5..0.56).contains(&want) && (ratio - want).abs() < 0.02, "{ratio} {want}");

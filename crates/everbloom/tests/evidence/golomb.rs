@@ -1,7 +1,9 @@
 //! I18, the Golomb-coded set.
 
 use everbloom::Kind;
-use everbloom::compact::golomb::{Golomb, VARIANT, best_parameter, bits_per_entry, bits_per_gap, fpr};
+use everbloom::compact::golomb::{
+    Golomb, VARIANT, best_parameter, bits_per_entry, bits_per_gap, fpr,
+};
 use everbloom::internals::file::{Opener, to_bytes};
 use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::hash::Hasher;

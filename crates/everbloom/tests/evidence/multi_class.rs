@@ -6,7 +6,9 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::membership::Bloom;
 use everbloom::weighted::MultiClass;
-use everbloom::weighted::multi_class::{VARIANT, constant, constant_for, expected_false_positives, probes};
+use everbloom::weighted::multi_class::{
+    VARIANT, constant, constant_for, expected_false_positives, probes,
+};
 
 /// The entry's universe: 100 keys with a prior of 0.5, 1000 with 0.05, in 1000 bits.
 const UNIVERSE: [(f64, f64); 2] = [(100.0, 0.5), (1000.0, 0.05)];
@@ -121,7 +123,8 @@ fn r1_not_when_priors_are_guesses() {
         bloom.insert(&key);
     }
     let non_members = || 1 << 40..(1u64 << 40) + 100_000;
-    let ours = non_members().filter(|key| filter.contains(key, Some(guess(*key))).expect("a prior"));
+    let ours =
+        non_members().filter(|key| filter.contains(key, Some(guess(*key))).expect("a prior"));
     let (ours, plain) = (ours.count(), non_members().filter(|key| bloom.contains(key)).count());
     assert!(ours > 2 * plain, "{ours} against {plain} of 100,000");
 }

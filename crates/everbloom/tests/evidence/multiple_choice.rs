@@ -4,7 +4,9 @@ use everbloom::Kind;
 use everbloom::counting::ChoiceTable;
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::solve::Rule;
-use everbloom::internals::theory::choice::{load_tails, load_tails_to_the_left, max_load, max_load_of_choices, max_load_to_the_left};
+use everbloom::internals::theory::choice::{
+    load_tails, load_tails_to_the_left, max_load, max_load_of_choices, max_load_to_the_left,
+};
 
 const N: u32 = 100_000;
 

@@ -142,5 +142,8 @@ fn r4_where_to_use_it_and_where_not() {
     // held out: it is made for those that are known.
     assert!(ours == 0 && theirs > 50, "{ours} against {theirs}");
     // Non-members: 16 % against 4.6 %.
-    assert!(our_non_members > 2 * their_non_members, "{our_non_members} against {their_non_members}");
+    assert!(
+        our_non_members > 2 * their_non_members,
+        "{our_non_members} against {their_non_members}"
+    );
 }

@@ -2,7 +2,9 @@
 
 use everbloom::Kind;
 use everbloom::hardware::pipelined::Asked;
-use everbloom::hardware::pipelined::{Pipelined, VARIANT, best_first, saved_by_all_stages, saved_by_two_stages, second_stage};
+use everbloom::hardware::pipelined::{
+    Pipelined, VARIANT, best_first, saved_by_all_stages, saved_by_two_stages, second_stage,
+};
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};

@@ -1,0 +1,86 @@
+//! How keys were read when a filter was built: its file remembers it, so that it is asked in the same way or
+//! not at all.
+
+use everbloom::membership::ancestors::Hierarchy;
+use everbloom::{Filter, Reading};
+use everbloom_records::{Grammar, KeyType};
+
+use crate::args::Text;
+use crate::talk::say;
+use crate::{Result, Stop, input};
+
+/// What a file remembers of keys that are read by these options.
+pub fn remembered(text: &Text, ancestors: Option<Hierarchy>) -> Reading {
+    let mut reading = Reading::default();
+    if let Some(key) = text.key_type.filter(|key| *key != KeyType::default()) {
+        reading.key_type = key.name().to_owned();
+    }
+    if let Some(hierarchy) = ancestors {
+        reading.ancestors = hierarchy.name().to_owned();
+    }
+    reading
+}
+
+/// How keys for a filter are read: as its file says. Options that contradict it are refused.
+pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
+    let (facts, reading) = (filter.facts(), &filter.head().reading);
+    let key = key_type(reading, text.key_type)?;
+    if reading.key_type.is_empty() && key != KeyType::default() && !facts.input.key.is_integer() {
+        say!(
+            "the filter does not say that its keys are of type {}: if they were read as text, none is found",
+            key.name()
+        );
+    }
+    let text = Text { key_type: Some(key), ..text.clone() };
+    Ok(input::grammar(&text).with_input(&facts.input))
+}
+
+/// The type of a filter's keys, given what was typed.
+pub fn key_type(reading: &Reading, typed: Option<KeyType>) -> Result<KeyType> {
+    if reading.fold_case {
+        return Err(Stop::Error(
+            "the filter's keys are in lower case; update everbloom".to_owned(),
+        ));
+    }
+    if reading.key_type.is_empty() {
+        return Ok(typed.unwrap_or_default());
+    }
+    let known = KeyType::ALL.into_iter().find(|key| key.name() == reading.key_type);
+    let known = known.ok_or_else(|| {
+        let name = &reading.key_type;
+        Stop::Error(format!("the filter's keys are of type {name}: update everbloom"))
+    })?;
+    match typed {
+        Some(typed) if typed != known => Err(Stop::Error(format!(
+            "--key-type {}: the filter was built from keys of type {}; leave the option out",
+            typed.name(),
+            known.name()
+        ))),
+        _ => Ok(known),
+    }
+}
+
+/// The hierarchy of a filter that holds the ancestors of its keys, given what was typed.
+pub fn ancestors(filter: &dyn Filter, typed: Option<Hierarchy>) -> Result<Option<Hierarchy>> {
+    let name = &filter.head().reading.ancestors;
+    let held = match Hierarchy::named(name) {
+        None if !name.is_empty() => {
+            let message = format!("the filter holds ancestors by {name}: update everbloom");
+            return Err(Stop::Error(message));
+        }
+        held => held,
+    };
+    match (held, typed) {
+        (None, Some(_)) => Err(Stop::Error(
+            "--ancestors: the filter was built without it, so the ancestors of its keys are not inside; \
+             leave the option out, or build the filter again with it"
+                .to_owned(),
+        )),
+        (Some(held), Some(typed)) if held != typed => Err(Stop::Error(format!(
+            "--ancestors: the filter holds the ancestors of {}, not of {}; leave the option out",
+            held.name(),
+            typed.name()
+        ))),
+        _ => Ok(held),
+    }
+}
