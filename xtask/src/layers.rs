@@ -45,7 +45,7 @@ const FLOORS: &[Floor] = &[
     Floor { name: "ground", modules: &["cells"] },
     Floor { name: "", modules: &["state"] },
     Floor { name: "", modules: &["memory"] },
-    Floor { name: "", modules: &["hash", "theory", "disk"] },
+    Floor { name: "", modules: &["disk", "hash", "theory"] },
     Floor { name: "", modules: &["sys", "threads"] },
     Floor { name: "", modules: &["error"] },
 ];

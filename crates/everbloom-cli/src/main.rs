@@ -59,6 +59,7 @@ fn flag(field: &str, value: Option<&str>) -> String {
         "key" => "--key-file",
         "seed" => "--seed",
         "kind" => "--kind",
+        "wait" => "--wait",
         parameter => match value {
             Some(value) => return format!("--set {parameter}={value}"),
             None => return format!("--set {parameter}"),

@@ -207,3 +207,50 @@ fn any_byte_separates_columns() {
         .expect("the command runs");
     assert_eq!(output.stdout, b"b\xff2\xffb\xff\xfe\n");
 }
+
+#[test]
+fn writers_of_one_file_lose_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |args: &[&str], stdin: String| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
+            .args(args)
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        child.stdin.take().expect("a pipe").write_all(stdin.as_bytes()).expect("taken");
+        child
+    };
+    let lines = |i: u32| (0..100).map(|j| format!("{i}-{j}\n")).collect::<String>();
+    let built = run(&["build", "-", "-o", "all.evb", "-n", "1000", "-q"], String::new());
+    assert!(built.wait_with_output().expect("it ends").status.success());
+    let waiting: Vec<_> =
+        (0..8).map(|i| run(&["add", "all.evb", "-", "--wait", "-q"], lines(i))).collect();
+    for child in waiting {
+        assert!(child.wait_with_output().expect("it ends").status.success());
+    }
+    let all: String = (0..8).map(lines).collect();
+    let found = run(&["check", "all.evb", "-"], all).wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&found.stdout).lines().count(), 800);
+
+    // Whoever does not wait is told, and has changed nothing.
+    let refused: Vec<_> = (8..16).map(|i| run(&["add", "all.evb", "-", "-q"], lines(i))).collect();
+    let mut taken = Vec::new();
+    for (i, child) in (8..16).zip(refused) {
+        let output = child.wait_with_output().expect("it ends");
+        match output.status.code() {
+            Some(0) => taken.push(i),
+            code => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                assert_eq!(code, Some(2));
+                assert!(said.contains("another process is changing it"), "{said}");
+                assert!(said.contains("--wait"), "{said}");
+            }
+        }
+    }
+    let acknowledged: String = taken.iter().map(|i| lines(*i)).collect();
+    let found = run(&["check", "all.evb", "-"], acknowledged).wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&found.stdout).lines().count(), 100 * taken.len());
+}

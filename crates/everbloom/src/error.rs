@@ -52,6 +52,8 @@ pub enum Kind {
     Unsupported,
     /// The system does not give so much memory.
     OutOfMemory,
+    /// Another process is changing the file.
+    Busy,
     /// The operating system refused.
     Io,
 }

@@ -108,8 +108,9 @@ pub mod serde;
 pub use compact::{BinaryFuse, Ribbon};
 pub use counting::Counting;
 pub use decaying::Stable;
+pub use disk::Wait;
 pub use error::{Error, Kind, Result};
-pub use file::{Access, Inspection, Opener, open, open_as, save, to_bytes, write_to};
+pub use file::{Access, Inspection, Opener, Update, open, open_as, save, to_bytes, write_to};
 pub use filter::{
     Ability, Answer, Bound, Counted, Detail, Difference, EntryKind, Fact, FactValue, Facts, Filter,
     Form, Head, MergeLaw, Number, Parts, Rates, Reading, Record, Seen, Setting, Touched, Value,
@@ -145,6 +146,9 @@ pub mod internals {
     }
     pub mod cells {
         pub use crate::cells::*;
+    }
+    pub mod disk {
+        pub use crate::disk::*;
     }
     pub mod file {
         pub use crate::file::*;

@@ -1,5 +1,6 @@
 //! To change filter files and to combine them.
 
+use everbloom::Wait;
 use std::path::PathBuf;
 
 use super::shared::{Keyed, Machine};
@@ -13,9 +14,26 @@ pub struct Change {
     #[arg(default_value = "-")]
     pub keys: PathBuf,
     #[command(flatten)]
+    pub waiting: Waiting,
+    #[command(flatten)]
     pub keyed: Keyed,
     #[command(flatten)]
     pub machine: Machine,
+}
+
+/// For verbs that change a file: what to do while another process does.
+#[derive(clap::Args)]
+pub struct Waiting {
+    /// Wait while another process changes the file, instead of giving up.
+    #[arg(long)]
+    pub wait: bool,
+}
+
+impl Waiting {
+    /// What it means to the library.
+    pub fn meant(&self) -> Wait {
+        if self.wait { Wait::Yes } else { Wait::No }
+    }
 }
 
 #[derive(clap::Args)]
@@ -28,6 +46,8 @@ pub struct Age {
     /// A file with 32 hex digits, the secret key of a keyed filter.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub waiting: Waiting,
     #[command(flatten)]
     pub machine: Machine,
 }

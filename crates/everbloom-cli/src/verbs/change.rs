@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
 use everbloom::internals::filter::{Filter, Record, Value};
 use everbloom::membership::ancestors::Hierarchy;
@@ -94,7 +93,8 @@ struct Tally {
 
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
 fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
-    let mut filter = opened(&args.filter, &args.keyed.key_file)?;
+    let opener = Opener::new().key(secret_key(&args.keyed.key_file)?);
+    let mut filter = opener.update(&args.filter, args.waiting.meant())?;
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut tally = Tally::default();
@@ -116,7 +116,7 @@ fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
         Ok(())
     })?;
     if tally.accepted > 0 {
-        codec::save(&*filter, &args.filter)?;
+        filter.save()?;
     }
     report(args, done, &*filter, tally)
 }
@@ -150,11 +150,11 @@ pub fn rate_now(filter: &dyn Filter) -> String {
 pub fn age(args: &Age) -> Result<Outcome> {
     let path: &Path = &args.filter;
     let opener = Opener::new().key(secret_key(&args.key_file)?);
-    let mut filter = opener.open(path)?;
+    let mut filter = opener.update(path, args.waiting.meant())?;
     let slug = filter.facts().slug;
     let age = filter.as_age().ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?;
     age.age(args.ticks);
-    codec::save(&*filter, path)?;
+    filter.save()?;
     if args.machine.json {
         print_json(&json!({
             "ticks": args.ticks, "items": filter.head().items, "fpr_now": filter.now().fpr,

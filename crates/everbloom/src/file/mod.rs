@@ -2,10 +2,12 @@
 
 mod layout;
 mod open;
+mod update;
 mod write;
 
 pub use layout::MAGIC;
 pub use open::{Access, Inspection, Opener};
+pub use update::Update;
 pub use write::{save, to_bytes, write_to};
 
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::{Facts, Filter, Head, Loader, Lock, Origin};
 use crate::hash::SecretKey;
 use crate::memory::Mapping;
-use crate::pages::{self, Pages};
+use crate::pages::{self, Pages, Purpose};
 use crate::state::{Decoder, Limits, MAJOR, Payload, check_features, u16_at};
 use crate::variant::{Ops, Variant};
 
@@ -149,7 +149,7 @@ impl Opener {
         if !pages::is_store(path) {
             return Err(Error::new(Kind::NotOurs, "is a folder, but not a page store"));
         }
-        let (pages, manifest) = Pages::open(path, 1)?;
+        let (pages, manifest) = Pages::open(path, 1, Purpose::Read)?;
         let (variant, ops, head) = self.head(manifest.prefix(), lock)?;
         let ops = ops.pages.as_ref().ok_or_else(|| {
             Error::corrupt(20, format!("corrupt manifest: a {} filter has no pages", variant.slug))

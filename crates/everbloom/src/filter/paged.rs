@@ -6,7 +6,7 @@ use super::head::{Children, Lock, Origin};
 use super::{Facts, Head};
 use crate::error::{Error, Kind, Result};
 use crate::hash::SecretKey;
-use crate::pages::{MANIFEST_MAGIC, Manifest, Pages};
+use crate::pages::{MANIFEST_MAGIC, Manifest, Pages, Purpose};
 use crate::state::{Encoder, State, push_version, u16_at};
 
 /// Makes all changed pages durable, with the head and state that belong to them.
@@ -27,10 +27,11 @@ pub(crate) fn commit<T: State>(pages: &Pages, facts: &Facts, head: &Head, state:
 pub(crate) fn open(
     folder: &Path,
     room: usize,
+    purpose: Purpose,
     facts: &'static Facts,
     key: Option<&SecretKey>,
 ) -> Result<(Pages, Manifest, Head)> {
-    let (pages, manifest) = Pages::open(folder, room)?;
+    let (pages, manifest) = Pages::open(folder, room, purpose)?;
     let id = u16_at(manifest.prefix(), 20);
     if id != facts.id {
         let message = format!("the store holds variant {id}, not a {} filter", facts.slug);

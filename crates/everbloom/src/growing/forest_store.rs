@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::directory::{Directory, PageSet, Shape};
 use super::forest::{Forest, VARIANT};
+use crate::disk::Wait;
 use crate::error::Result;
 use crate::filter::{Head, Seen, paged};
 use crate::hash::{Key, SecretKey};
-use crate::pages::{PageIo, Pages};
+use crate::pages::{PageIo, Pages, Purpose};
 use crate::probe::Indices;
 
 /// A forest on disk: a folder of pages, of which a bounded number is in memory.
@@ -65,7 +66,8 @@ impl ForestStore {
         key: Option<&SecretKey>,
     ) -> Result<Self> {
         let folder = folder.as_ref();
-        let (pages, manifest, head) = paged::open(folder, room, &VARIANT.facts, key)?;
+        let (pages, manifest, head) =
+            paged::open(folder, room, Purpose::Write(Wait::No), &VARIANT.facts, key)?;
         let (head, directory) =
             Directory::of(&pages, &manifest, head).map_err(|e| e.context(folder.display()))?;
         Ok(Self { head, directory, pages })

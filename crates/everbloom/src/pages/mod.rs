@@ -13,12 +13,12 @@
 //! error that names it; nothing is ever answered from it. FORMAT.md draws the manifest.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::disk::replace;
+use crate::disk::{self, InPlace, Lock, Wait, replace};
 use crate::error::{Error, Kind, Result};
 use crate::state::{Context, Decoder, Encoder, MAJOR, Payload, u16_at, u32_at, u64_at};
 
@@ -26,6 +26,8 @@ use crate::state::{Context, Decoder, Encoder, MAJOR, Payload, u16_at, u32_at, u6
 pub const MANIFEST_MAGIC: [u8; 8] = *b"\x89EVP\r\n\x1a\n";
 
 const MANIFEST: &str = "manifest";
+/// An empty file that writers lock.
+const LOCK: &str = "lock";
 /// Bytes that a manifest has in common with a file.
 const HEAD: usize = 56;
 /// Bytes before the tree.
@@ -61,11 +63,23 @@ pub struct Pages {
     /// Most pages in memory.
     room: usize,
     inner: Mutex<Inner>,
+    /// Held by whoever may write.
+    _lock: Option<Lock>,
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be read. Another process may change the store meanwhile: a page that it has replaced is then an
+    /// error, never a wrong answer.
+    Read,
+    /// To be changed, by nobody else at the same time.
+    Write(Wait),
 }
 
 #[derive(Debug)]
 struct Inner {
-    file: File,
+    file: InPlace,
     table: Vec<Entry>,
     /// Slots in the file, and those of them that nobody needs.
     slots: u64,
@@ -132,6 +146,8 @@ impl Pages {
             return Err(Error::parameter(format!("blocks of {block} pages of {words} words")));
         }
         fs::create_dir_all(folder).map_err(cannot)?;
+        let lock =
+            Lock::beside(&folder.join(LOCK), Wait::No).map_err(|e| e.context(folder.display()))?;
         let before = match fs::read(folder.join(MANIFEST)) {
             Ok(bytes) if bytes.starts_with(&MANIFEST_MAGIC) => Layout::parse(&bytes).ok(),
             Ok(_) => {
@@ -140,11 +156,9 @@ impl Pages {
             }
             Err(_) => None,
         };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
         let mut number = 0;
         let file = loop {
-            match options.open(folder.join(page_file(number))) {
+            match InPlace::create(&folder.join(page_file(number))) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 file => break file.map_err(cannot)?,
             }
@@ -158,15 +172,20 @@ impl Pages {
             block,
             room: room.max(1),
             inner: Mutex::new(inner),
+            _lock: Some(lock),
         })
     }
 
     /// The store in `folder` as of its last commit, with `room` pages in memory.
-    pub fn open(folder: &Path, room: usize) -> Result<(Self, Manifest)> {
-        Self::open_at(folder, room).map_err(|e| e.context(folder.display()))
+    pub fn open(folder: &Path, room: usize, purpose: Purpose) -> Result<(Self, Manifest)> {
+        Self::open_at(folder, room, purpose).map_err(|e| e.context(folder.display()))
     }
 
-    fn open_at(folder: &Path, room: usize) -> Result<(Self, Manifest)> {
+    fn open_at(folder: &Path, room: usize, purpose: Purpose) -> Result<(Self, Manifest)> {
+        let lock = match purpose {
+            Purpose::Read => None,
+            Purpose::Write(wait) => Some(Lock::beside(&folder.join(LOCK), wait)?),
+        };
         let bytes = fs::read(folder.join(MANIFEST))?;
         let layout = Layout::parse(&bytes)?;
         let manifest = Manifest {
@@ -174,11 +193,9 @@ impl Pages {
             tree: bytes[PREFIX..PREFIX + layout.tree].to_vec(),
         };
         let path = folder.join(page_file(layout.number));
-        // A store that may only be read can still be asked.
-        let file = OpenOptions::new().read(true).write(true).open(&path);
-        let file = file.or_else(|_| File::open(&path))?;
+        let file = InPlace::open(&path)?;
         let page = 8 * layout.words as u64;
-        let there = file.metadata()?.len();
+        let there = file.len()?;
         let entry = |e: &[u8]| Entry { slot: u64_at(e, 0), crc: u32_at(e, 8) };
         let table: Vec<Entry> =
             bytes[PREFIX + layout.tree..bytes.len() - 4].chunks_exact(ENTRY).map(entry).collect();
@@ -204,6 +221,7 @@ impl Pages {
             block: layout.block,
             room: room.max(1),
             inner: Mutex::new(inner),
+            _lock: lock,
         };
         Ok((pages, manifest))
     }
@@ -293,8 +311,8 @@ impl Pages {
         }
         let mut bytes = vec![0; 8 * self.words];
         let at = slot * bytes.len() as u64;
-        inner.file.seek(SeekFrom::Start(at))?;
-        inner.file.read_exact(&mut bytes).map_err(|e| Error::from(e).context(self.name(page)))?;
+        let read = inner.file.read_at(at, &mut bytes);
+        read.map_err(|e| Error::from(e).context(self.name(page)))?;
         inner.io.reads += 1;
         if crc32c::crc32c(&bytes) != crc {
             return Err(Error::corrupt(
@@ -348,7 +366,7 @@ impl Pages {
     pub(crate) fn commit(&self, head: &[u8], state: &Encoder<'_>) -> Result<()> {
         let mut inner = self.inner();
         self.write(&mut inner, |_| true)?;
-        inner.file.sync_all()?;
+        inner.file.sync()?;
         let mut bytes = head.to_vec();
         let pages = inner.table.len() as u64;
         let lengths = [state.tree.len() as u64, self.words as u64, self.block, pages, self.number];
@@ -367,14 +385,14 @@ impl Pages {
         fresh.clear();
         if let Some(number) = inner.replaces.take() {
             // Pages that cannot be removed do no harm but take space.
-            let _ = fs::remove_file(self.folder.join(page_file(number)));
+            let _ = disk::remove(&self.folder.join(page_file(number)));
         }
         Ok(())
     }
 }
 
 impl Inner {
-    fn new(file: File, table: Vec<Entry>, slots: u64) -> Self {
+    fn new(file: InPlace, table: Vec<Entry>, slots: u64) -> Self {
         Self {
             file,
             table,
@@ -402,8 +420,7 @@ impl Inner {
             self.free.pop().unwrap_or(self.slots)
         };
         let bytes: Vec<u8> = frame.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        self.file.seek(SeekFrom::Start(slot * bytes.len() as u64))?;
-        self.file.write_all(&bytes)?;
+        self.file.write_at(slot * bytes.len() as u64, &bytes)?;
         self.io.writes += 1;
         if entry.slot != slot && entry.slot != NO_SLOT {
             self.old.push(entry.slot);

@@ -19,6 +19,13 @@ pub(crate) fn reserve_nothing(options: &mut MmapOptions) {
     options.no_reserve_swap();
 }
 
+/// Whether an open file is the one that has this name now.
+pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (open, named) = (file.metadata()?, std::fs::metadata(path)?);
+    Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
+}
+
 /// Makes the names in a folder durable.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

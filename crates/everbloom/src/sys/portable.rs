@@ -17,6 +17,13 @@ pub(crate) fn advise_huge(_map: &MmapMut) -> bool {
 #[cfg(feature = "mmap")]
 pub(crate) fn reserve_nothing(_options: &mut MmapOptions) {}
 
+/// Whether an open file is the one that has this name now: as far as length and time of change tell.
+pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (open, named) = (file.metadata()?, std::fs::metadata(path)?);
+    let changed = open.modified().ok() != named.modified().ok();
+    Ok(open.len() == named.len() && !changed)
+}
+
 /// Makes the names in a folder durable, where the system lets a folder be opened and synced; Windows does not,
 /// and makes a rename durable with the file.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {

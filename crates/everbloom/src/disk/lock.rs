@@ -1,0 +1,64 @@
+//! One writer at a time.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Kind, Result};
+use crate::sys;
+
+/// What to do while another process changes a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wait {
+    /// Refuse, and say so.
+    #[default]
+    No,
+    /// Wait until it is done.
+    Yes,
+}
+
+/// The right to change a file, until it is dropped. Held by the operating system for the process, so that a
+/// killed one leaves none behind.
+#[derive(Debug)]
+#[must_use = "a lock is given back when it is dropped"]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Locks the file at `path`, which must be there.
+    ///
+    /// Writers rename a new file over the old one. Whoever waited for the old one then holds a lock that
+    /// nobody else looks at, and tries again with the new one.
+    pub(crate) fn of(path: &Path, wait: Wait) -> Result<Self> {
+        loop {
+            let file = File::open(path)?;
+            lock(&file, wait)?;
+            if sys::is_at(&file, path)? {
+                return Ok(Self { _file: file });
+            }
+        }
+    }
+
+    /// Locks a file of its own at `path`, made for the purpose: for what is more than one file.
+    pub(crate) fn beside(path: &Path, wait: Wait) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).open(path)?;
+        lock(&file, wait)?;
+        Ok(Self { _file: file })
+    }
+}
+
+fn lock(file: &File, wait: Wait) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) if wait == Wait::Yes => Ok(file.lock()?),
+        Err(TryLockError::WouldBlock) => Err(Error::new(
+            Kind::Busy,
+            "another process is changing it: try again, or {wait} until it is done",
+        )),
+        // A file system without locks: nothing was promised there.
+        Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(e)) => Err(e.into()),
+    }
+}

@@ -1,0 +1,177 @@
+//! Everything that is written to a disk: files replaced whole or not at all, files written in place, locks.
+//!
+//! Every step is noted while a [`trial`] runs, so that a test can make any of them fail, or ask what a crash
+//! behind any of them would leave.
+
+mod lock;
+pub mod trial;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use lock::{Lock, Wait};
+use trial::{Step, note};
+
+use crate::sys;
+
+/// What the names of temporary files begin with.
+const TEMPORARY: &str = ".evb-";
+
+/// Puts what `fill` writes in place of the file at `path`, whole or not at all: a temporary file beside it
+/// is synced, renamed over `path`, and made durable by syncing the folder.
+pub(crate) fn replace(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let path = target(path)?;
+    let existing = fs::metadata(&path).ok();
+    let folder = folder_of(&path);
+    remove_orphans(folder, &path);
+    // Opened by the standard library, so that a new file gets the permissions that any new file gets.
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    let prefix = temporary_prefix(&path);
+    let mut temporary =
+        tempfile::Builder::new().prefix(&prefix).make_in(folder, |path| options.open(path))?;
+    let name = temporary.path().to_owned();
+    note(|| Step::Create(name.clone()))?;
+    // Held as long as the writer lives. Where there are no locks, nothing is taken for an orphan.
+    let _ = temporary.as_file().try_lock();
+    if let Some(meta) = existing {
+        fs::set_permissions(&name, meta.permissions())?;
+    }
+    {
+        let file = Appended { file: temporary.as_file_mut(), path: &name, length: 0 };
+        let mut out = io::BufWriter::with_capacity(1 << 20, file);
+        fill(&mut out)?;
+        out.flush()?;
+    }
+    note(|| Step::Sync(name.clone()))?;
+    temporary.as_file().sync_all()?;
+    note(|| Step::Rename(name.clone(), path.clone()))?;
+    temporary.persist(&path).map_err(|e| e.error)?;
+    note(|| Step::SyncFolder(folder.to_owned()))?;
+    sys::sync_folder(folder)
+}
+
+/// The file that a path leads to: a symbolic link stays one, and what it points to is replaced, also if that
+/// does not exist yet.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    // As many links as systems follow.
+    for _ in 0..40 {
+        match fs::read_link(&path) {
+            Ok(link) => path = folder_of(&path).join(link),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Temporary files say whose they are, so that the next writer of the same file can clear them away.
+fn temporary_prefix(path: &Path) -> String {
+    let name =
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    // Names have limits; the longest ones lose their end.
+    let name: String = name.chars().take(100).collect();
+    format!("{TEMPORARY}{name}-")
+}
+
+/// Younger temporary files are left alone: their writers may be about to lock them.
+const ORPHAN_FROM: Duration = Duration::from_secs(60);
+
+/// Removes what writers of this file left that were killed: a living one holds a lock.
+fn remove_orphans(folder: &Path, path: &Path) {
+    let prefix = temporary_prefix(path);
+    let orphan = |path: &Path| -> io::Result<bool> {
+        let file = File::open(path)?;
+        let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
+        Ok(age >= ORPHAN_FROM && file.try_lock().is_ok())
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(&prefix);
+        if ours && orphan(&entry.path()).unwrap_or(false) {
+            // One that cannot be removed takes space and does no other harm.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A new file, written from its start to its end.
+struct Appended<'a> {
+    file: &'a mut File,
+    path: &'a Path,
+    length: u64,
+}
+
+impl Write for Appended<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        note(|| Step::Write(self.path.to_owned(), self.length, bytes.to_vec()))?;
+        self.file.write_all(bytes)?;
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file that is read and written in place.
+#[derive(Debug)]
+pub(crate) struct InPlace {
+    file: File,
+    path: PathBuf,
+}
+
+impl InPlace {
+    /// A file that is not there yet.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).open(path)?;
+        note(|| Step::Create(path.to_owned()))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// A file that is there; one that may only be read can still be read.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file = file.or_else(|_| File::open(path))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    pub(crate) fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    pub(crate) fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(at))?;
+        self.file.read_exact(bytes)
+    }
+
+    pub(crate) fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        note(|| Step::Write(self.path.clone(), at, bytes.to_vec()))?;
+        self.file.seek(SeekFrom::Start(at))?;
+        self.file.write_all(bytes)
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        note(|| Step::Sync(self.path.clone()))?;
+        self.file.sync_all()
+    }
+}
+
+/// Removes a file.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    note(|| Step::Remove(path.to_owned()))?;
+    fs::remove_file(path)
+}

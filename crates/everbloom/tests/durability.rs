@@ -1,0 +1,215 @@
+//! Crashes and failing disks at every step of saving, changing and committing: what is found afterwards is the
+//! state before or the state after, and what was acknowledged is never lost.
+
+use std::fs;
+use std::path::Path;
+
+use everbloom::growing::{Forest, ForestStore};
+use everbloom::internals::disk::trial::{Left, Step, crashed, noted};
+use everbloom::{Bloom, Filter, Kind, Opener, Record, Wait, open, save, to_bytes};
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("copied");
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entry = |e: std::io::Result<fs::DirEntry>| e.expect("an entry").file_name();
+    let all = fs::read_dir(folder).expect("a folder").map(entry);
+    let mut all: Vec<String> = all.map(|name| name.to_string_lossy().into_owned()).collect();
+    all.sort();
+    all
+}
+
+/// Tries every crash and every failure of `work`, which changes a folder. `state` reads what is there, or
+/// `None` if nothing is. Returns how many folders were looked at.
+fn try_all<S: PartialEq + std::fmt::Debug>(
+    prepare: impl Fn(&Path),
+    work: impl Fn(&Path) -> everbloom::Result<()>,
+    state: impl Fn(&Path) -> S,
+) -> usize {
+    let (place, before) = (folder(), folder());
+    prepare(place.path());
+    copy(place.path(), before.path());
+    let old = state(before.path());
+    let (done, steps) = noted(None, || work(place.path()));
+    done.expect("the work is done");
+    let new = state(place.path());
+    assert_ne!(old, new, "the work changes something");
+    let mut tried = 0;
+    for count in 0..=steps.len() {
+        for left in Left::ALL {
+            let after = folder();
+            crashed(before.path(), place.path(), &steps, count, left, after.path())
+                .expect("a crash");
+            let found = state(after.path());
+            let acknowledged = count == steps.len();
+            let fine = found == new || !acknowledged && found == old;
+            assert!(fine, "{left:?} after step {count} of {}: {found:?}", steps.len());
+            tried += 1;
+        }
+    }
+    // A step that fails is an error, and leaves what was there; the next try succeeds.
+    for number in 0..steps.len() {
+        let again = folder();
+        copy(before.path(), again.path());
+        let (failed, _) = noted(Some(number), || work(again.path()));
+        let found = state(again.path());
+        // Removing what is no longer needed may fail, and so may the last sync, behind the rename.
+        match failed {
+            Ok(()) => assert_eq!(found, new, "step {number}: {:?}", kind(&steps[number])),
+            Err(_) => assert!(found == old || found == new, "step {number}: {found:?}"),
+        }
+        work(again.path()).expect("a disk that works again");
+        tried += 1;
+    }
+    tried
+}
+
+fn kind(step: &Step) -> String {
+    format!("{step:?}").chars().take(40).collect()
+}
+
+fn with_keys(range: std::ops::Range<u64>) -> Bloom {
+    let mut filter = Bloom::with_rate(100_000, 0.01).expect("a filter");
+    filter.extend(range);
+    filter
+}
+
+/// The bytes of the filter in a folder; a file that is there but cannot be opened is a failure.
+fn file_in(folder: &Path) -> Option<Vec<u8>> {
+    let path = folder.join("seen.evb");
+    path.exists().then(|| to_bytes(&*open(&path).expect("a whole filter")))
+}
+
+#[test]
+fn a_file_is_replaced_whole_or_not_at_all() {
+    let new = |folder: &Path| save(&with_keys(0..2000), folder.join("seen.evb"));
+    let mut tried = try_all(|_| {}, new, file_in);
+    let old = |folder: &Path| save(&with_keys(0..1000), folder.join("seen.evb")).expect("saved");
+    tried += try_all(old, new, file_in);
+    println!("{tried} crashes and failures of saving");
+    assert!(tried > 50);
+}
+
+#[test]
+fn an_update_is_there_or_not() {
+    let prepare =
+        |folder: &Path| save(&with_keys(0..1000), folder.join("seen.evb")).expect("saved");
+    let add = |folder: &Path| {
+        let mut update = Opener::new().update(folder.join("seen.evb"), Wait::No)?;
+        update.as_insert().expect("an ability").insert(Record::key(b"apple"))?;
+        update.save()
+    };
+    assert!(try_all(prepare, add, file_in) > 25);
+}
+
+/// The keys of a store in the range that a test inserts.
+fn keys_in(folder: &Path) -> Option<Vec<u64>> {
+    if !folder.join("manifest").exists() {
+        return None;
+    }
+    let store = ForestStore::open(folder, 4).expect("a whole store");
+    let has = |key: &u64| store.contains(key).expect("a whole page");
+    Some((0..1200u64).filter(has).collect())
+}
+
+#[test]
+fn a_commit_of_pages_is_there_or_not() {
+    let create = |folder: &Path| {
+        let mut forest = Forest::builder().items(300).rate(1e-6).set("page", 256).build()?;
+        (0..300u64).try_for_each(|key| forest.insert(&key).map(drop))?;
+        forest.save_pages(folder)
+    };
+    let mut tried = try_all(|_| {}, create, keys_in);
+    let commit = |folder: &Path| {
+        let mut store = ForestStore::open(folder, 4)?;
+        (1000..1100u64).try_for_each(|key| store.insert(&key).map(drop))?;
+        store.commit()
+    };
+    let prepare = |folder: &Path| create(folder).expect("created");
+    tried += try_all(prepare, commit, keys_in);
+    println!("{tried} crashes and failures of page stores");
+    assert!(tried > 100);
+}
+
+#[test]
+fn a_store_has_one_writer_at_a_time() {
+    let place = folder();
+    Forest::with_rate(1000, 0.01).expect("a forest").save_pages(place.path()).expect("saved");
+    let first = ForestStore::open(place.path(), 4).expect("a store");
+    let second = ForestStore::open(place.path(), 4).expect_err("the first one writes");
+    assert_eq!(second.kind(), Kind::Busy);
+    assert!(Opener::new().open(place.path()).is_ok(), "reading is free");
+    drop(first);
+    assert!(ForestStore::open(place.path(), 4).is_ok());
+}
+
+#[test]
+fn a_file_has_one_writer_at_a_time() {
+    let place = folder();
+    let path = place.path().join("seen.evb");
+    save(&with_keys(0..10), &path).expect("saved");
+    let first = Opener::new().update(&path, Wait::No).expect("an update");
+    let second = Opener::new().update(&path, Wait::No).expect_err("the first one changes it");
+    assert_eq!(second.kind(), Kind::Busy);
+    // Whoever waits gets the file that was put there meanwhile, not the one that is gone.
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut update = Opener::new().update(&path, Wait::Yes).expect("in the end");
+            update.as_insert().expect("an ability").insert(Record::key(b"second")).expect("taken");
+            update.save().expect("saved");
+        });
+        let mut first = first;
+        first.as_insert().expect("an ability").insert(Record::key(b"first")).expect("taken");
+        first.save().expect("saved");
+        drop(first);
+        waiting.join().expect("no panic");
+    });
+    let found = open(&path).expect("a filter");
+    assert!(found.contains(b"first") && found.contains(b"second"));
+}
+
+#[test]
+fn what_killed_writers_left_is_cleared_away() {
+    let place = folder();
+    let path = place.path().join("seen.evb");
+    let orphan = place.path().join(".evb-seen.evb-abc123");
+    let young = place.path().join(".evb-seen.evb-def456");
+    let other = place.path().join(".evb-other.evb-abc123");
+    for path in [&orphan, &young, &other] {
+        fs::write(path, "half a filter").expect("written");
+    }
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    for path in [&orphan, &other] {
+        let file = fs::File::options().write(true).open(path).expect("a file");
+        file.set_modified(long_ago).expect("a time");
+    }
+    save(&with_keys(0..10), &path).expect("saved");
+    assert_eq!(names(place.path()), [".evb-other.evb-abc123", ".evb-seen.evb-def456", "seen.evb"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_links_stay_as_they_were() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = folder();
+    let (path, link) = (place.path().join("seen.evb"), place.path().join("link.evb"));
+    std::os::unix::fs::symlink("seen.evb", &link).expect("a link");
+    // A link to a file that is not there yet stays a link.
+    save(&with_keys(0..10), &link).expect("saved");
+    assert!(link.is_symlink() && path.is_file());
+    for mode in [0o664, 0o600, 0o640] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("permitted");
+        save(&with_keys(0..20), &link).expect("saved");
+        let kept = fs::metadata(&path).expect("a file").permissions().mode() & 0o777;
+        assert_eq!(kept, mode, "whatever the umask takes from new files");
+    }
+}
