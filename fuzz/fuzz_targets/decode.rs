@@ -11,7 +11,7 @@ use everbloom::internals::filter::{Filter, Record};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let opener = Opener::new().limits(Limits { bytes: 1 << 20, expanded: 1 << 20 });
+    let opener = Opener::new().limits(Limits::LOCAL.bytes(1 << 20).expanded(1 << 20));
     let sealed = sealed(data.to_vec());
     // Using a filter in every way takes far longer than decoding it, so one in eight is used.
     let use_it = crc32c::crc32c(data).is_multiple_of(8);

@@ -3,9 +3,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use everbloom::Error;
 use everbloom::internals::hash::SecretKey;
+use everbloom::{Limits, Opener};
 use everbloom_records::{Fault, Field, Grammar, Lines};
 
 use crate::args::Text;
@@ -60,4 +62,20 @@ pub fn secret_key(file: &Option<PathBuf>) -> Result<Option<SecretKey>> {
         Error::from(e).context(format!("cannot read the key file {}", path.display()))
     })?;
     Ok(SecretKey::from_hex(&text).map(Some).map_err(|e| e.context(path.display()))?)
+}
+
+/// What an opened filter may expand to, in bits.
+static LIMIT: OnceLock<u64> = OnceLock::new();
+
+/// Takes the limit that was typed, if one was; once, before anything is opened.
+pub fn set_limit(bits: Option<u64>) {
+    if let Some(bits) = bits {
+        LIMIT.get_or_init(|| bits);
+    }
+}
+
+/// Opens filters as the options say.
+pub fn opener(key_file: &Option<PathBuf>) -> Result<Opener> {
+    let limits = LIMIT.get().map_or(Limits::LOCAL, |bits| Limits::LOCAL.expanded(bits.div_ceil(8)));
+    Ok(Opener::new().key(secret_key(key_file)?).limits(limits))
 }

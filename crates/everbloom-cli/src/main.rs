@@ -60,6 +60,7 @@ fn flag(field: &str, value: Option<&str>) -> String {
         "seed" => "--seed",
         "kind" => "--kind",
         "wait" => "--wait",
+        "limit" => "--limit",
         parameter => match value {
             Some(value) => return format!("--set {parameter}={value}"),
             None => return format!("--set {parameter}"),
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
     if args.quiet {
         talk::hush();
     }
+    input::set_limit(args.limit);
     match verbs::run(args) {
         Ok(Outcome::Some) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::None) => ExitCode::from(1),

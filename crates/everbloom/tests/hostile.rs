@@ -111,7 +111,7 @@ fn what_is_not_ours_is_said_to_be_so() {
     let mut unknown = bytes.clone();
     unknown[20..22].copy_from_slice(&60_000u16.to_le_bytes());
     assert_eq!(kind(&sealed(unknown)), Kind::UnsupportedFeature);
-    let tight = Opener::new().limits(Limits { bytes: bytes.len() as u64 - 1, ..Limits::LOCAL });
+    let tight = Opener::new().limits(Limits::LOCAL.bytes(bytes.len() as u64 - 1));
     let refused = tight.decode(&bytes).expect_err("over the limit").kind();
     assert_eq!(refused, Kind::LimitExceeded { what: "bytes" });
 }
@@ -211,10 +211,10 @@ fn resealed_mutations_give_an_error_or_a_working_filter() {
             let mutated = sealed(mutated);
             let before = LIVE.get();
             PEAK.set(before);
-            let limits = Limits { expanded: 1 << 18, ..Limits::LOCAL };
+            let limits = Limits::LOCAL.expanded(1 << 18);
             let decoded = Opener::new().limits(limits).decode(&mutated);
             let peak = (PEAK.get() - before) as usize;
-            let most = mutated.len() + limits.expanded as usize + (1 << 20);
+            let most = mutated.len() + (1 << 18) + (1 << 20);
             assert!(peak <= most, "{name}: {what} allocates {peak} bytes for {}", mutated.len());
             if let Ok(mut filter) = decoded {
                 exercise(variant, &mut filter);
@@ -244,4 +244,56 @@ fn resealed_mutations_give_an_error_or_a_working_filter() {
             try_one(mutated, &format!("round {round}"));
         }
     });
+}
+
+/// A few bytes that would expand to gigabytes, and page stores that would: refused unless told otherwise.
+#[test]
+fn what_expands_is_held_to_a_limit_by_default() {
+    let huge = everbloom::compact::Compressed::with_shape(1 << 34, 3, Default::default());
+    let bytes = codec::to_bytes(&huge.expect("two gibibytes of zeros"));
+    assert!(bytes.len() < 1000);
+    let refused = Opener::new().decode(&bytes).expect_err("2 GiB out of a few bytes");
+    assert_eq!(refused.kind(), Kind::LimitExceeded { what: "expanded" });
+    assert!(refused.to_string().contains("raise the limit"), "{refused}");
+    let told = Opener::new().limits(Limits::LOCAL.expanded(1 << 31)).decode(&bytes);
+    assert!(told.is_ok(), "{told:?}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let forest = everbloom::growing::Forest::with_rate(1_000_000, 0.01).expect("a forest");
+    forest.save_pages(folder.path()).expect("saved");
+    let tight = Opener::new().limits(Limits::LOCAL.expanded(1 << 19));
+    let refused = tight.open(folder.path()).expect_err("more than half a mebibyte of pages");
+    assert_eq!(refused.kind(), Kind::LimitExceeded { what: "expanded" });
+    assert!(Opener::new().open(folder.path()).is_ok());
+}
+
+/// A filter of ones alone answers "present" to everything: nobody takes one from a network.
+#[test]
+fn a_filter_fuller_than_its_items_explain_is_refused_from_a_network() {
+    for slug in ["bloom", "blocked", "partitioned"] {
+        let variant = everbloom::catalog::by_slug(slug).expect("in the list");
+        let sample = Sample::new(&variant.input, Style::Short, 0..1000);
+        let honest = sample::build(variant, &Goal::new(1000, 0.01), &sample.records()).expect(slug);
+        let honest = codec::to_bytes(&*honest);
+        let network = Opener::new().limits(Limits::NETWORK);
+        assert!(network.decode(&honest).is_ok(), "{slug}");
+        let mut liar = honest.clone();
+        liar[32..40].copy_from_slice(&10u64.to_le_bytes());
+        let refused = network.decode(&sealed(liar)).expect_err(slug);
+        assert_eq!(refused.kind(), Kind::LimitExceeded { what: "fill" }, "{slug}");
+    }
+}
+
+/// Gaps between arrays are zero, as FORMAT.md says.
+#[test]
+fn a_gap_that_is_not_zero_is_found() {
+    let filter = everbloom::Bloom::with_rate(10, 0.01).expect("a filter");
+    let mut bytes = codec::to_bytes(&filter);
+    let tree = u64::from_le_bytes(bytes[56..64].try_into().expect("eight bytes")) as usize;
+    let payload = (84 + tree).next_multiple_of(64);
+    let used = (filter.m().div_ceil(64) * 8) as usize;
+    assert!(used < 64, "there is a gap");
+    bytes[payload + used] = 1;
+    let refused = Opener::new().decode(&sealed(bytes)).expect_err("a byte in the gap");
+    assert!(matches!(refused.kind(), Kind::Corrupt { .. }), "{refused}");
 }

@@ -57,6 +57,10 @@ pub struct Check {
     /// Queries, one a line; `-` for stdin.
     #[arg(default_value = "-")]
     pub queries: PathBuf,
+    /// Read the whole filter into memory first. By default its file is mapped: it opens at once, but must not be
+    /// truncated or overwritten in place meanwhile (`everbloom add` and `build` never do that).
+    #[arg(long)]
+    pub copy: bool,
     /// Print absent, present or undecided for every query, with what else the filter knows.
     #[arg(long)]
     pub answers: bool,

@@ -17,7 +17,7 @@ pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
 pub use shared::{Machine, Text};
 pub use stream::{Dedupe, Diff, Join};
 
-use crate::examples;
+use crate::{examples, quantity};
 
 /// Every Bloom filter, from the command line.
 ///
@@ -30,6 +30,9 @@ pub struct Args {
     /// Say nothing on stderr but errors and refused keys; show no progress.
     #[arg(short, long, global = true, display_order = 991)]
     pub quiet: bool,
+    /// The most memory that an opened filter may expand to, such as 1GB. Default: 256 MiB, or 32 times its file.
+    #[arg(long, global = true, value_name = "SIZE", display_order = 992, value_parser = quantity::memory_bits)]
+    pub limit: Option<u64>,
     #[command(subcommand)]
     pub verb: Verb,
 }

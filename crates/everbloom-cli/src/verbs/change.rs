@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use everbloom::internals::file::Opener;
 use everbloom::internals::filter::{Filter, Record, Value};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Error, Kind};
@@ -12,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::opened;
 use crate::args::{Age, Change};
-use crate::input::{self, Passes, secret_key};
+use crate::input::{self, Passes};
 use crate::output::print_json;
 use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop, reading};
@@ -93,7 +92,7 @@ struct Tally {
 
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
 fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
-    let opener = Opener::new().key(secret_key(&args.keyed.key_file)?);
+    let opener = input::opener(&args.keyed.key_file)?;
     let mut filter = opener.update(&args.filter, args.waiting.meant())?;
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
@@ -149,7 +148,7 @@ pub fn rate_now(filter: &dyn Filter) -> String {
 
 pub fn age(args: &Age) -> Result<Outcome> {
     let path: &Path = &args.filter;
-    let opener = Opener::new().key(secret_key(&args.key_file)?);
+    let opener = input::opener(&args.key_file)?;
     let mut filter = opener.update(path, args.waiting.meant())?;
     let slug = filter.facts().slug;
     let age = filter.as_age().ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use everbloom::internals::file::{Access, Opener};
+use everbloom::internals::file::Access;
 use everbloom::internals::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
 use everbloom::internals::hash::Hasher;
 use everbloom::membership::ancestors::Hierarchy;
@@ -10,13 +10,14 @@ use everbloom::weighted::Paradox;
 use everbloom_records::{Hashed, KeyType, Lines, Order};
 
 use crate::args::Check;
-use crate::input::{self, Passes, secret_key};
+use crate::input::{self, Passes};
 use crate::output::{Output, output_error};
 use crate::report::json;
 use crate::{Outcome, Result, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
-    let opener = Opener::new().key(secret_key(&args.keyed.key_file)?).access(Access::Map);
+    let access = if args.copy { Access::Copy } else { Access::Map };
+    let opener = input::opener(&args.keyed.key_file)?.access(access);
     let filter = opener.open(&args.filter)?;
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;

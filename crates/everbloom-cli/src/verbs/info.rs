@@ -1,7 +1,6 @@
 //! `everbloom info`: what a filter is, how full, how good.
 
 use everbloom::compact::times_bound;
-use everbloom::internals::file::Opener;
 use everbloom::internals::filter::{FactValue, Filter};
 use everbloom::internals::state::{MAJOR, MINOR};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
@@ -10,10 +9,10 @@ use everbloom_report::terminal;
 use crate::args::Info;
 use crate::output::{print, print_json};
 use crate::report::json;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, input};
 
 pub fn run(args: &Info) -> Result<Outcome> {
-    let inspection = Opener::new().inspect(&args.filter)?;
+    let inspection = input::opener(&None)?.inspect(&args.filter)?;
     inspection.with(|filter| match args.machine.json {
         true => print_json(&json::info(filter)),
         false => print(&describe(filter)),

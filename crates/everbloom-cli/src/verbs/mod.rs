@@ -19,11 +19,10 @@ mod shell;
 
 use std::path::{Path, PathBuf};
 
-use everbloom::internals::file::Opener;
 use everbloom::internals::filter::Filter;
 
 use crate::args::{Args, Verb};
-use crate::input::secret_key;
+use crate::input;
 use crate::{Outcome, Result};
 
 /// Does what was asked.
@@ -57,5 +56,5 @@ pub fn run(args: Args) -> Result<Outcome> {
 
 /// The filter at `path`, to be changed or asked.
 fn opened(path: &Path, key_file: &Option<PathBuf>) -> Result<Box<dyn Filter>> {
-    Ok(Opener::new().key(secret_key(key_file)?).open(path)?)
+    Ok(input::opener(key_file)?.open(path)?)
 }

@@ -11,7 +11,7 @@ use crate::filter::{Facts, Filter, Head, Loader, Lock, Origin};
 use crate::hash::SecretKey;
 use crate::memory::Mapping;
 use crate::pages::{self, Pages, Purpose};
-use crate::state::{Decoder, Limits, MAJOR, Payload, check_features, u16_at};
+use crate::state::{Decoder, Limits, MAJOR, Payload, check_features, too_large, u16_at};
 use crate::variant::{Ops, Variant};
 
 /// How an opened file's cells are held.
@@ -154,7 +154,37 @@ impl Opener {
         let ops = ops.pages.as_ref().ok_or_else(|| {
             Error::corrupt(20, format!("corrupt manifest: a {} filter has no pages", variant.slug))
         })?;
-        (ops.open)(&pages, &manifest, head)
+        let bytes = pages.len().saturating_mul(8 * pages.words() as u64);
+        let limit = self.limits.expanded_for(manifest.len());
+        if bytes.max(manifest.len()) > limit.min(self.limits.bytes) {
+            return Err(too_large(bytes, limit.min(self.limits.bytes)));
+        }
+        let filter = (ops.open)(&pages, &manifest, head)?;
+        self.explained(&*filter)?;
+        Ok(filter)
+    }
+
+    /// Refuses a filter that is fuller than its items explain, where the limits ask for it.
+    fn explained(&self, filter: &dyn Filter) -> Result<()> {
+        if !self.limits.explained {
+            return Ok(());
+        }
+        let items = filter.head().items as f64;
+        let estimated = filter.as_estimate().map(|estimate| estimate.cardinality());
+        // Six standard deviations of a Poisson count, and what an estimate from the fill is off by.
+        let most = 1.1 * items + 6.0 * items.sqrt() + 16.0;
+        match estimated {
+            Some(Some(n)) if n <= most => Ok(()),
+            None => Ok(()),
+            Some(n) => {
+                let found =
+                    n.map_or("more keys than can be told".to_owned(), |n| format!("{n:.0} keys"));
+                Err(Error::new(
+                    Kind::LimitExceeded { what: "fill" },
+                    format!("the filter claims {items} items and is as full as with {found}"),
+                ))
+            }
+        }
     }
 
     /// Magic, major version, length, checksum of the prefix and the tree: in this order.
@@ -206,13 +236,14 @@ impl Opener {
     ) -> Result<Box<dyn Filter>> {
         let (variant, ops, mut head) = self.head(bytes, lock)?;
         let tree = &bytes[PREFIX..PREFIX + prefix.tree_len];
-        let (expanded, nothing) = (self.limits.expanded, Box::new(()));
+        let (expanded, nothing) = (self.limits.expanded_for(bytes.len() as u64), Box::new(()));
         let mut decoder =
             Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, nothing);
         head.load_before(bytes, &mut decoder)?;
         decoder.swap_context(Origin::context(&variant.facts, head, child));
         let filter = (ops.load)(&mut decoder)?;
         decoder.finish()?;
+        self.explained(&*filter)?;
         Ok(filter)
     }
 

@@ -117,12 +117,18 @@ pub struct Manifest {
     /// Its first 56 bytes, as those of a file.
     prefix: Vec<u8>,
     tree: Vec<u8>,
+    length: u64,
 }
 
 impl Manifest {
     /// The first 56 bytes, as those of a file: features, variant, hash, items and targets.
     pub(crate) fn prefix(&self) -> &[u8] {
         &self.prefix
+    }
+
+    /// Its length in bytes, with that of the pages that are on disk.
+    pub(crate) fn len(&self) -> u64 {
+        self.length
     }
 
     /// Reads the state that was committed.
@@ -188,14 +194,15 @@ impl Pages {
         };
         let bytes = fs::read(folder.join(MANIFEST))?;
         let layout = Layout::parse(&bytes)?;
-        let manifest = Manifest {
-            prefix: bytes[..HEAD].to_vec(),
-            tree: bytes[PREFIX..PREFIX + layout.tree].to_vec(),
-        };
         let path = folder.join(page_file(layout.number));
         let file = InPlace::open(&path)?;
         let page = 8 * layout.words as u64;
         let there = file.len()?;
+        let manifest = Manifest {
+            prefix: bytes[..HEAD].to_vec(),
+            tree: bytes[PREFIX..PREFIX + layout.tree].to_vec(),
+            length: bytes.len() as u64 + there,
+        };
         let entry = |e: &[u8]| Entry { slot: u64_at(e, 0), crc: u32_at(e, 8) };
         let table: Vec<Entry> =
             bytes[PREFIX + layout.tree..bytes.len() - 4].chunks_exact(ENTRY).map(entry).collect();

@@ -6,7 +6,7 @@
 
 mod tree;
 
-pub(crate) use tree::{Context, Payload};
+pub(crate) use tree::{Context, Payload, too_large};
 pub use tree::{Decoder, Encoder, Memory, Role};
 
 /// More items than any filter is ever given; a file that claims more is corrupt.
@@ -43,19 +43,42 @@ pub(crate) fn check_features(bytes: &[u8]) -> Result<()> {
 }
 
 /// Upper bounds on what a decoder accepts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Longest file, in bytes.
     pub bytes: u64,
-    /// Most bytes that coded arrays, which are longer in memory than in the file, may expand to.
-    pub expanded: u64,
+    /// Most bytes that arrays which are longer in memory than in the file may expand to; `None` for the larger of
+    /// 256 MiB and 32 times the file's length.
+    pub expanded: Option<u64>,
+    /// Whether a filter has to be as full as its items explain: a filter of ones alone says "present" to
+    /// everything, and an honest one is never that full.
+    pub explained: bool,
 }
 
 impl Limits {
-    /// For files of one's own: whatever is there, and coded arrays up to 64 GiB.
-    pub const LOCAL: Limits = Limits { bytes: u64::MAX, expanded: 64 << 30 };
-    /// For bytes from a network: 128 MiB, coded or not.
-    pub const NETWORK: Limits = Limits { bytes: 128 << 20, expanded: 128 << 20 };
+    /// For files of one's own: whatever is there.
+    pub const LOCAL: Limits = Limits { bytes: u64::MAX, expanded: None, explained: false };
+    /// For bytes from a network: 128 MiB, expanded or not, and no fuller than their items explain.
+    pub const NETWORK: Limits =
+        Limits { bytes: 128 << 20, expanded: Some(128 << 20), explained: true };
+
+    /// The same limits, with so many bytes for what expands.
+    #[must_use]
+    pub fn expanded(self, bytes: u64) -> Self {
+        Self { expanded: Some(bytes), ..self }
+    }
+
+    /// The same limits, for files of at most so many bytes.
+    #[must_use]
+    pub fn bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+
+    /// What a file of `length` bytes may expand to.
+    pub fn expanded_for(&self, length: u64) -> u64 {
+        self.expanded.unwrap_or(length.saturating_mul(32).max(256 << 20))
+    }
 }
 
 /// The two bytes at `at`, which must be there.

@@ -190,6 +190,17 @@ pub(crate) enum Payload<'a> {
 /// What the floors above hand a decoder for their own use; the tree passes it on unopened.
 pub(crate) type Context = Box<dyn Any>;
 
+/// The error of what would expand beyond a limit.
+pub(crate) fn too_large(bytes: u64, limit: u64) -> Error {
+    Error::new(
+        Kind::LimitExceeded { what: "expanded" },
+        format!(
+            "the filter expands to {bytes} bytes, more than the limit of {limit} or this machine allows: \
+             raise the {{limit}} if you trust it"
+        ),
+    )
+}
+
 /// Reads a tree back. Every read names the field it expects; anything else is corruption.
 pub struct Decoder<'a> {
     tree: &'a [u8],
@@ -305,7 +316,15 @@ impl<'a> Decoder<'a> {
             return Err(self.corrupt(format!("{name}: {words} words do not fit the payload")));
         };
         let start = self.payload_at;
+        // The payload is whole lines, so that the gap is there.
         self.payload_at = end.next_multiple_of(64);
+        let gap = match self.payload {
+            Payload::Bytes(all) => &all[end..self.payload_at],
+            Payload::Map(map, base) => &map.bytes()[base + end..base + self.payload_at],
+        };
+        if gap.iter().any(|byte| *byte != 0) {
+            return Err(self.corrupt(format!("the gap behind {name} is not zero")));
+        }
         let words = match self.payload {
             Payload::Bytes(all) => Words::from_le_bytes(&all[start..end]),
             // SAFETY: the mapping is private to this decoder, arrays lie one behind the other, and what a
@@ -321,14 +340,7 @@ impl<'a> Decoder<'a> {
     pub fn expand(&mut self, bits: u64) -> Result<()> {
         let left = self.expanded.checked_sub(bits.div_ceil(8));
         let Some(left) = left.filter(|_| check_room(bits).is_ok()) else {
-            return Err(Error::new(
-                Kind::LimitExceeded { what: "expanded" },
-                format!(
-                    "the filter expands to {} bytes, more than the limit of {} or this machine allows",
-                    bits.div_ceil(8),
-                    self.expanded
-                ),
-            ));
+            return Err(too_large(bits.div_ceil(8), self.expanded));
         };
         self.expanded = left;
         Ok(())

@@ -219,7 +219,7 @@ fn i8_what_expands_is_asked_for_first() {
     let filter = Compressed::with_shape(1 << 20, 3, Hasher::default()).unwrap();
     let bytes = to_bytes(&filter);
     assert!(bytes.len() < 1000, "an empty filter is sent in no time: {}", bytes.len());
-    let opener = |expanded| Opener::new().limits(Limits { bytes: 1 << 20, expanded });
+    let opener = |expanded| Opener::new().limits(Limits::LOCAL.bytes(1 << 20).expanded(expanded));
     assert!(opener(1 << 17).decode(&bytes).is_ok());
     let refused = opener((1 << 17) - 1).decode(&bytes).unwrap_err();
     assert_eq!(refused.kind(), Kind::LimitExceeded { what: "expanded" }, "{refused}");
