@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Detail, Record};
-use crate::keyvalue::labels::{MAX_LABEL_BYTES, label_of};
+use crate::parts::labels::{MAX_LABEL_BYTES, label_of};
 use crate::state::{Decoder, Encoder, State};
 
 /// Groups that a filter may tell apart.

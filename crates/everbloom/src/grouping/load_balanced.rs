@@ -27,9 +27,9 @@
 
 use crate::cells::Bits;
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
-use crate::keyvalue::labels::{label_of, number};
 use crate::membership::PartitionedBloom;
 use crate::membership::partitioned::Shape;
+use crate::parts::labels::{label_of, number};
 use crate::probe::{Probe, Scheme};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;

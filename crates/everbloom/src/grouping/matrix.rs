@@ -24,9 +24,9 @@
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
-use crate::keyvalue::labels::label_of;
 use crate::membership::split::Row;
 use crate::memory::check_room;
+use crate::parts::labels::label_of;
 use crate::plan::MAX_CELLS;
 use crate::probe::{MAX_K, Probe};
 use crate::theory::{blocked, bloom as theory};

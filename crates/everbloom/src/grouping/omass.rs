@@ -26,8 +26,8 @@
 
 use crate::cells::Bits;
 use crate::grouping::groups::{Groups, asked};
-use crate::keyvalue::labels::label_of;
 use crate::memory::check_room;
+use crate::parts::labels::label_of;
 use crate::plan::MAX_CELLS;
 use crate::probe::{Partitioned, multiply_shift};
 use crate::theory::bound::lower_bound;

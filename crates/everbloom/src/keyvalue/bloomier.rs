@@ -26,7 +26,8 @@
 //! mask here: a random check added to a random mask is a random mask.
 
 use crate::cells::Packed;
-use crate::keyvalue::labels::{Labels, MAX_LABEL_BYTES, label_of, number, shown};
+use crate::keyvalue::labels::Labels;
+use crate::parts::labels::{MAX_LABEL_BYTES, label_of, number, shown};
 use crate::plan::MAX_CELLS;
 use crate::probe::{Partitioned, Probe};
 use crate::solve::{Peeled, peel};

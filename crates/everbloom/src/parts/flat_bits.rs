@@ -6,12 +6,11 @@
 
 use super::{KeyPart, SetPart};
 use crate::cells::Bits;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::{Answer, Fact, Part, Rates, Touched, fact, text, touched};
 use crate::hash::Digest;
-use crate::memory::check_room;
-use crate::plan::{Flat, MAX_CELLS};
-use crate::probe::{Coincide, MAX_K, Probe, bulk};
+use crate::plan::Flat;
+use crate::probe::{Coincide, Probe, bulk};
 use crate::state::{Decoder, Encoder, Inline, State, state};
 use crate::theory::bloom as theory;
 
@@ -145,32 +144,5 @@ impl SetPart for FlatBits {
         let (a, b) = (self.bits.zeros(), other.bits.zeros());
         let both = self.m() - self.bits.ones_in_both(&other.bits);
         theory::intersection_size(a, b, both, self.m(), self.k())
-    }
-}
-
-/// The least standard filter for `n` keys at rate `p`, with its best k.
-pub(crate) fn flat_for(n: u64, p: f64) -> Flat {
-    let m = theory::bits_for(n, p);
-    Flat { m, k: theory::best_k(m, n) }
-}
-
-/// The bits of all parts; refuses shapes that cannot be, and more bits than there is room for, before
-/// anything is allocated.
-pub(crate) fn check_parts(parts: impl IntoIterator<Item = Flat>) -> Result<u64> {
-    let mut total = 0u128;
-    for Flat { m, k } in parts {
-        if m == 0 || !(1..=MAX_K).contains(&k) {
-            return Err(Error::parameter(format!(
-                "{k} probes into {m} bits: at least one of each, and at most {MAX_K} probes"
-            )));
-        }
-        total += u128::from(m);
-    }
-    match u64::try_from(total) {
-        Ok(total) if total <= MAX_CELLS => check_room(total).map(|()| total),
-        _ => Err(Error::parameter(format!(
-            "the parts of the filter need {total} bits, more than {MAX_CELLS}: \
-             ask for fewer {{items}} or a higher {{rate}}"
-        ))),
     }
 }

@@ -4,15 +4,19 @@
 //! | part | cells | users |
 //! |---|---|---|
 //! | [`flat_bits`] | bits, probes over all of them | the standard filter and filters inside others |
+//! | [`several`] | several of those | filters that are checked by others, or have one for each stage |
 //! | [`tally`] | counters of any make | the counting family |
+//! | [`labels`] | values beside keys | filters of groups, stages and values |
 //!
 //! A type with a head and a part gets its methods from two macros: [`keys!`] those that take keys, [`sets!`]
 //! those that take another filter of its kind.
 
 pub(crate) mod flat_bits;
+pub(crate) mod labels;
 mod own;
 pub(crate) mod parallel;
 mod set;
+pub(crate) mod several;
 pub(crate) mod tally;
 
 pub(crate) use own::keys;

@@ -1,7 +1,7 @@
 //! What nearly every variant's file uses.
 
 pub(crate) use super::{
-    Create, Inputs, Ops, Plan, Source, Stream, Variant, digests, face, keyed, planned,
+    Create, Inputs, Ops, Plan, Source, Stream, Variant, built, digests, face, keyed, planned,
 };
 pub(crate) use crate::error::{Error, Kind, Result};
 pub(crate) use crate::filter::{
@@ -12,5 +12,5 @@ pub(crate) use crate::filter::{
     touched,
 };
 pub(crate) use crate::hash::{Digest, HashId, Hasher, Key};
-pub(crate) use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+pub(crate) use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request, m_alone};
 pub(crate) use crate::state::state;
