@@ -107,9 +107,11 @@ fn passing(bits: &Bits, spans: impl Iterator<Item = (u64, u64)>) -> f64 {
 /// The zeros of all slices together would not do: a bit of a slice is missed by n throws into m' cells, not
 /// by kn throws into m.
 fn cardinality(bits: &Bits, spans: impl Iterator<Item = (u64, u64)>) -> Option<f64> {
-    mean(spans.map(|(start, slice)| {
-        theory::cardinality(slice - bits.ones_in(start, slice), slice, 1)
-    }))
+    mean(
+        spans.map(|(start, slice)| {
+            theory::cardinality(slice - bits.ones_in(start, slice), slice, 1)
+        }),
+    )
 }
 
 fn mean(estimates: impl Iterator<Item = Option<f64>>) -> Option<f64> {

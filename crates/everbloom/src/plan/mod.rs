@@ -7,8 +7,8 @@ mod request;
 mod slices;
 
 pub use expect::{Expect, Load};
-pub(crate) use flat::{k_for_m, lowest, m_alone, too_many_cells};
 pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
+pub(crate) use flat::{k_for_m, lowest, m_alone, too_many_cells};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};
 pub use slices::Slices;
