@@ -115,16 +115,7 @@ pub static VARIANT: Variant = Variant {
                 distributed systems, IEEE Comm. Surveys & Tutorials 14(1), 2012, §II-C3",
         family: "membership",
         needs: &["membership", "merge", "estimate", "fold", "parallel"],
-        forms: &[Form::exact(
-            FORM,
-            &[
-                Ability::Insert,
-                Ability::Merge,
-                Ability::Intersect,
-                Ability::Fold,
-                Ability::Estimate,
-            ],
-        )],
+        forms: &[Form::exact(FORM, Ability::OF_SETS)],
         params: &[PARAM_M, PARAM_K],
         ..Facts::FILTER
     },
