@@ -5,12 +5,14 @@
 //! name a group, unless a variant says otherwise.
 
 mod code;
+mod code_cells;
 pub mod combinatorial;
 pub(crate) mod groups;
 mod likeness;
 pub mod load_balanced;
 pub mod matrix;
 pub mod omass;
+mod sets;
 
 pub use combinatorial::Combinatorial;
 pub use load_balanced::LoadBalanced;

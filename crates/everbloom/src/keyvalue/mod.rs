@@ -2,5 +2,6 @@
 
 pub mod bloomier;
 mod labels;
+mod xor_cells;
 
 pub use bloomier::Bloomier;
