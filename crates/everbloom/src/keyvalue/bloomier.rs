@@ -25,10 +25,10 @@
 //! **Don't** when keys are inserted or deleted later, which only a new build allows. The check bits are part of the
 //! mask here: a random check added to a random mask is a random mask.
 
-use crate::keyvalue::labels::{Dictionary, Labels};
-use crate::keyvalue::xor_cells::{Entry, MAX_CHECK_BITS, OWNER_BITS, XorCells, bits_of, collapse};
+use crate::keyvalue::entries::{self, Entry, bits_of, collapse};
+use crate::keyvalue::labels::Dictionary;
+use crate::keyvalue::xor_cells::{MAX_CHECK_BITS, OWNER_BITS, XorCells};
 pub use crate::keyvalue::xor_cells::{cells_for, check_bits_for, false_positives};
-use crate::parts::labels::{label_of, number, shown};
 use crate::plan::MAX_CELLS;
 use crate::variant::prelude::*;
 
@@ -172,33 +172,6 @@ impl Bloomier {
     }
 }
 
-/// Names the two records that contradict each other; they are read once more, since only digests are kept.
-fn conflict(inputs: &mut Inputs<'_>, first: u64, second: u64) -> Error {
-    let (mut line, mut keys, mut labels) = (0, Vec::new(), Vec::new());
-    let read = inputs.records.batches(&mut |batch| {
-        for record in batch {
-            line += 1;
-            if line == first || line == second {
-                keys.push(shown(record.key));
-                labels.push(label_of(record).map(shown)?);
-            }
-        }
-        Ok(())
-    });
-    match (read, &keys[..], &labels[..]) {
-        (Ok(()), [key, same], [a, b]) if key == same => Error::record(format!(
-            "records {first} and {second}: the key {key} has the labels {a} and {b}, \
-             but a key has one value: leave one of the records out"
-        )),
-        (Ok(()), [key, other], _) => Error::record(format!(
-            "records {first} and {second}: the keys {key} and {other} have one digest: \
-             build with another seed"
-        )),
-        (Err(e), ..) => e,
-        _ => Error::record(format!("records {first} and {second} give one key two labels")),
-    }
-}
-
 /// What the goal says of the cells; their number and the width of values come with the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -278,21 +251,7 @@ impl Plan for Bloomier {
 
 impl Create for Bloomier {
     fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        let (mut entries, mut labels): (Vec<Entry>, _) = (Vec::new(), Labels::default());
-        inputs.records.batches(&mut |batch| {
-            for record in batch {
-                let line = entries.len() as u64 + 1;
-                let value = label_of(record).and_then(|label| {
-                    labels.value(label, entries.iter_mut().map(|e| &mut e.value))
-                });
-                let value = value.map_err(|e| e.context(format!("record {line}")))?;
-                let digest = head.hasher.digest(record.key);
-                entries.push(Entry { digest, value, record: line });
-            }
-            Ok(())
-        })?;
-        collapse(&mut entries).map_err(|(first, second)| conflict(inputs, first, second))?;
-        let names = labels.sorted(entries.iter_mut().map(|e| &mut e.value));
+        let (entries, names) = entries::read(&head.hasher, inputs)?;
         let widest = entries.iter().map(|e| bits_of(e.value)).max().unwrap_or(1);
         let value_bits = widest.max(shape.value_bits.unwrap_or(1));
         let (check_bits, _) = shape.settle(entries.len() as u64, value_bits)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::keyvalue::xor_cells::bits_of;
+use crate::keyvalue::entries::bits_of;
 use crate::parts::labels::{MAX_LABEL_BYTES, number, shown};
 use crate::state::state;
 

@@ -5,6 +5,7 @@
 use crate::cells::Packed;
 use crate::error::{Error, Result};
 use crate::hash::Digest;
+use crate::keyvalue::entries::Entry;
 use crate::probe::{Partitioned, Probe};
 use crate::solve::{Peeled, peel};
 use crate::state::state;
@@ -35,14 +36,6 @@ pub(super) struct XorCells {
 
 state!(inline XorCells { salt, probe, check_bits, value_bits, table, values });
 
-/// A key on its way into the cells.
-pub(super) struct Entry {
-    pub(super) digest: Digest,
-    pub(super) value: u64,
-    /// Where it came from, counted from 1.
-    pub(super) record: u64,
-}
-
 /// Cells for `n` keys: ⌈1.23 n⌉ + 32, made a multiple of three (catalogue §20).
 pub fn cells_for(n: u64) -> u64 {
     let cells = (u128::from(n) * 123).div_ceil(100) + 32;
@@ -57,24 +50,6 @@ pub fn false_positives(mutable: bool, c: u32) -> f64 {
 /// The fewest check bits that keep [`false_positives`] at or below `p`.
 pub fn check_bits_for(mutable: bool, p: f64) -> u32 {
     libm::ceil(libm::log2(false_positives(mutable, 0) / p)).max(0.0) as u32
-}
-
-/// Bits that hold `value`, at least 1.
-pub(super) fn bits_of(value: u64) -> u32 {
-    (u64::BITS - value.leading_zeros()).max(1)
-}
-
-/// Leaves one entry for each key, in order of the digests; or the records that give one key, or two keys
-/// of one digest, different values. Equal digests would never peel.
-pub(super) fn collapse(entries: &mut Vec<Entry>) -> std::result::Result<(), (u64, u64)> {
-    entries.sort_unstable_by_key(|e| (e.digest.h1, e.digest.h2, e.record));
-    let clash =
-        |pair: &&[Entry]| pair[0].digest == pair[1].digest && pair[0].value != pair[1].value;
-    if let Some(pair) = entries.windows(2).find(clash) {
-        return Err((pair[0].record, pair[1].record));
-    }
-    entries.dedup_by_key(|e| e.digest);
-    Ok(())
 }
 
 impl XorCells {
