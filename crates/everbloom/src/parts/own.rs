@@ -96,14 +96,10 @@ macro_rules! keys {
             /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes
             /// the memory of as many filters as there are cores.
             pub fn insert_many_parallel<K: $crate::hash::Key + Sync>(&mut self, keys: &[K]) {
-                // The worker's cells are zeros, as large.
-                let empty = Self {
-                    head: self.head.clone(),
-                    $part: self.$part.with_bits($crate::cells::Bits::new(0)),
-                };
+                // Every worker gets zeros, as many.
+                let (head, part) = (&self.head, self.$part.with_bits($crate::cells::Bits::new(0)));
                 $crate::parts::parallel::on_all_cores(&mut self.$part.bits, keys, |keys, bits| {
-                    let $part = empty.$part.with_bits(bits);
-                    let mut worker = Self { $part, ..empty.clone() };
+                    let mut worker = Self { head: head.clone(), $part: part.with_bits(bits) };
                     worker.insert_many(keys);
                     worker.$part.bits
                 });

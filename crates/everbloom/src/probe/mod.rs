@@ -294,7 +294,8 @@ impl Probe {
 /// The largest number of probes a shape may have: p = 10⁻³⁰⁰ needs 997.
 pub const MAX_K: u32 = 4096;
 
-fn half(n: u64, what: &str) -> Result<u64> {
+/// Half of `n`, which is the number of `what`; refused where there is none.
+pub(crate) fn half(n: u64, what: &str) -> Result<u64> {
     if n >= 2 && n.is_multiple_of(2) {
         Ok(n / 2)
     } else {
