@@ -170,3 +170,18 @@ fn r7_does_not_pay_for_a_small_set_in_a_large_universe() {
     let (both, one) = accesses(100, 100_000, 0.01, 500_000);
     assert!(one * 5 < both, "{both} of 20,000 queries ask the table, {one} with one filter");
 }
+
+#[test]
+fn r7_built_from_keys_against_the_rest_of_the_universe() {
+    let members = || (0..UNIVERSE).filter(|key| member(*key));
+    let f = Complement::from_keys(members(), 0..UNIVERSE, 0.01).unwrap();
+    let wrong = (0..UNIVERSE).filter(|key| match f.conclude(key) {
+        Conclusion::Member => !member(*key),
+        Conclusion::NoMember => member(*key),
+        Conclusion::AskTable => false,
+        Conclusion::NotInUniverse => true,
+    });
+    assert_eq!(wrong.count(), 0);
+    let refused = Complement::builder().rate(0.01).build_from(members()).unwrap_err();
+    assert!(refused.to_string().contains("negatives"), "{refused}");
+}

@@ -1,6 +1,7 @@
 //! R6, the cross-checking filter.
 
-use everbloom::internals::filter::Filter;
+use everbloom::Kind;
+use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Flat, Goal, Load};
 use everbloom::internals::theory::bloom::fpr_asymptotic;
@@ -9,7 +10,7 @@ use everbloom::known::cross_checking::{VARIANT, fpr_any};
 use everbloom::membership::Bloom;
 
 const SEEDS: u64 = 20;
-const STRANGERS: std::ops::Range<u64> = 1 << 40..(1 << 40) + 500_000;
+const NON_MEMBERS: std::ops::Range<u64> = 1 << 40..(1 << 40) + 500_000;
 
 fn filter(main: Flat, cross: Flat, n: u64, seed: u64) -> CrossChecking {
     let mut f = CrossChecking::with_shape(main, cross, 2, Hasher::seeded(seed)).unwrap();
@@ -29,11 +30,12 @@ fn bloom(m: u64, k: u32, n: u64, seed: u64) -> Bloom {
 
 /// The share of non-members that pass, over all seeds.
 fn measured(passes: impl FnMut(u64) -> u64) -> f64 {
-    (0..SEEDS).map(passes).sum::<u64>() as f64 / (SEEDS * (STRANGERS.end - STRANGERS.start)) as f64
+    (0..SEEDS).map(passes).sum::<u64>() as f64
+        / (SEEDS * (NON_MEMBERS.end - NON_MEMBERS.start)) as f64
 }
 
 fn passing(f: &CrossChecking) -> u64 {
-    STRANGERS.filter(|key| f.contains(key)).count() as u64
+    NON_MEMBERS.filter(|key| f.contains(key)).count() as u64
 }
 
 #[test]
@@ -84,7 +86,7 @@ fn r6_beats_one_filter_with_as_few_probes() {
         // As many bits as all of the other's filters and their descriptions together.
         let total = filter(shape, shape, 0, seed).memory().total();
         let f = bloom(total, 5, n, seed);
-        STRANGERS.filter(|key| f.contains(key)).count() as u64
+        NON_MEMBERS.filter(|key| f.contains(key)).count() as u64
     });
     assert!(checked < 0.35 * single, "{checked} {single}");
 }
@@ -97,7 +99,7 @@ fn r6_loses_to_one_filter_with_its_best_k() {
     let checked = measured(|seed| passing(&filter(main, cross, n, seed)));
     let single = measured(|seed| {
         let f = bloom(32_000, 11, n, seed);
-        STRANGERS.filter(|key| f.contains(key)).count() as u64
+        NON_MEMBERS.filter(|key| f.contains(key)).count() as u64
     });
     assert!((checked / 9.298e-4 - 1.0).abs() < 0.06, "{checked}");
     assert!((single / 4.587e-4 - 1.0).abs() < 0.08, "{single}");
@@ -122,8 +124,26 @@ fn r6_parts_by_hash_and_by_choice() {
         VARIANT.build_from(&goal, &records).unwrap()
     };
     let (any, own) = (build("any-part"), build("own-part"));
-    let count = |f: &dyn Filter| STRANGERS.filter(|k| f.contains(&k.to_le_bytes())).count() as f64;
+    let count =
+        |f: &dyn Filter| NON_MEMBERS.filter(|k| f.contains(&k.to_le_bytes())).count() as f64;
     let ratio = count(&*own) / count(&*any);
     let want = own.now().fpr.unwrap() / any.now().fpr.unwrap();
     assert!((0.5..0.56).contains(&want) && (ratio - want).abs() < 0.02, "{ratio} {want}");
+}
+
+#[test]
+fn r6_the_union_is_the_filter_of_both_sets() {
+    let shape = Flat { m: 4000, k: 5 };
+    let of = |keys: std::ops::Range<u64>| {
+        let mut f = CrossChecking::with_shape(shape, shape, 3, Hasher::default()).unwrap();
+        f.extend(keys);
+        f
+    };
+    let (mut left, right, both) = (of(0..150), of(100..300), of(0..300));
+    left.union(&right).unwrap();
+    assert_eq!(left.fill(), both.fill());
+    assert!((0..300u64).all(|key| left.contains(&key)));
+    assert!((left.head().items as f64 / 300.0 - 1.0).abs() < 0.05, "{}", left.head().items);
+    let mut other = CrossChecking::with_shape(shape, shape, 2, Hasher::default()).unwrap();
+    assert_eq!(other.union(&right).unwrap_err().kind(), Kind::Incompatible { what: "parts" });
 }

@@ -146,3 +146,12 @@ fn r8_loses_where_everybody_is_a_non_member() {
     assert!(ours as f64 > 1.3 * theirs as f64, "{ours} {theirs}");
     assert!((ours as f64 / now - 1.0).abs() < 0.04, "{ours} {now}");
 }
+
+#[test]
+fn r8_built_from_keys_against_known_ones() {
+    let f = YesNo::from_keys(0..N, KNOWN.take(300), 0.05).unwrap();
+    assert!((0..N).all(|key| f.contains(&key)) && f.stored() > 0);
+    let alone = YesNo::builder().rate(0.05).build_from(0..N).unwrap();
+    assert_eq!(alone.stored(), 0);
+    assert!(passing(&f, KNOWN.take(300)) < passing(&alone, KNOWN.take(300)));
+}
