@@ -268,7 +268,7 @@ fn concurrent(items: u64) -> Line {
         measure::wall(|| {
             std::thread::scope(|scope| {
                 for keys in keys.chunks(part) {
-                    scope.spawn(move || filter.insert_batch(keys));
+                    scope.spawn(move || filter.insert_many(keys));
                 }
             });
         }) / items as f64

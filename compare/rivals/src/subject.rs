@@ -66,7 +66,7 @@ fn one_by_one<F: 'static>(
     )
 }
 
-/// How many of the keys may be members, asked in batches whose answers stay in the L1 cache.
+/// How many of the keys may be members, queried in batches whose answers stay in the L1 cache.
 fn in_batches(keys: &[u64], contains: impl Fn(&[u64], &mut [bool])) -> u64 {
     let mut answers = [false; 4096];
     let count = |keys: &[u64]| {
@@ -130,8 +130,8 @@ fn blocked_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     let filter = BlockedBloom::with_rate(n, p).ok()?;
     Some(of(
         filter,
-        |f, keys| f.insert_batch(keys),
-        |f, keys| in_batches(keys, |keys, answers| f.contains_batch(keys, answers)),
+        |f, keys| f.insert_many(keys),
+        |f, keys| in_batches(keys, |keys, answers| f.contains_many_into(keys, answers)),
         |f| f.m(),
     ))
 }
@@ -163,8 +163,8 @@ fn bloom(n: u64, p: f64) -> Option<Box<dyn Subject>> {
 fn bloom_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         Bloom::with_rate(n, p).ok()?,
-        |f, keys| f.insert_batch(keys),
-        |f, keys| in_batches(keys, |keys, answers| f.contains_batch(keys, answers)),
+        |f, keys| f.insert_many(keys),
+        |f, keys| in_batches(keys, |keys, answers| f.contains_many_into(keys, answers)),
         |f| f.m(),
     ))
 }
@@ -183,8 +183,8 @@ fn split_block(n: u64, p: f64) -> Option<Box<dyn Subject>> {
 fn split_block_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         SplitBlock::with_rate(n, p).ok()?,
-        |f, keys| f.insert_batch(keys),
-        |f, keys| in_batches(keys, |keys, answers| f.contains_batch(keys, answers)),
+        |f, keys| f.insert_many(keys),
+        |f, keys| in_batches(keys, |keys, answers| f.contains_many_into(keys, answers)),
         |f| 256 * f.blocks(),
     ))
 }

@@ -12,14 +12,14 @@
 //! With n keys inside, f = (1 − e^{−kn/m})^k of all other keys pass; the best k leaves half of the bits
 //! zero, and then f = 2^{−k} at 1.44·log2(1/f) bits a key, 44 % above the lower bound.
 //!
-//! **Use it** when keys only come, the number of them is known roughly, and filters have to be united,
+//! **Use it** when keys are only inserted, their number is known roughly, and filters have to be united,
 //! intersected, folded or compared. **Don't** when keys must be removed (`counting`), when their number
 //! is unknown (`scalable`), when every nanosecond counts (`blocked`), or when the set never changes and
 //! space is dear.
 
 use crate::cells::{AtomicBits, Bits, set_bit};
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{KeyPart, keys, parallel, recount, sets};
+use crate::parts::{KeyPart, keys, recount, sets};
 use crate::probe::{Probe, Scheme, bulk, scattered};
 use crate::variant::many;
 use crate::variant::prelude::*;
@@ -27,11 +27,11 @@ use crate::variant::prelude::*;
 /// A set in m bits with k probes per key.
 ///
 /// ```
-/// let mut seen = everbloom::membership::Bloom::with_rate(1_000_000, 0.01)?;
+/// let mut seen = everbloom::Bloom::with_rate(1_000_000, 0.01)?;
 /// seen.insert("apple");
 /// assert!(seen.contains("apple"));
 /// assert!(!seen.contains("pear"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bloom {
@@ -42,9 +42,10 @@ pub struct Bloom {
 state!(Bloom { head, ..flat });
 
 impl Bloom {
-    /// A filter of `m` bits and `k` probes; both at least 1.
+    /// A filter of `m` bits and `k` probes.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let shape = Shape { probe: Probe::over(m.max(1), k.max(1)) };
+        let Flat { m, k } = Flat { m, k }.checked()?;
+        let shape = Shape { probe: Probe::over(m, k) };
         let hasher = hasher.or(Self::hash(&shape));
         Self::empty(&shape, Head::new(hasher, FORM))
     }
@@ -106,18 +107,6 @@ impl Bloom {
         }
     }
 
-    /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
-    /// memory of as many filters as there are cores.
-    pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
-        let (head, probe) = (&self.head, self.flat.probe);
-        parallel::on_all_cores(&mut self.flat.bits, keys, |keys, bits| {
-            let mut part = Self { head: head.clone(), flat: FlatBits { probe, bits } };
-            part.insert_many(keys);
-            part.flat.bits
-        });
-        self.head.count(keys.len() as u64);
-    }
-
     /// Number of bits.
     pub fn m(&self) -> u64 {
         self.flat.m()
@@ -147,7 +136,7 @@ impl Bloom {
 /// The twin of [`Bloom`] whose inserts take `&self`: same bits, same file.
 ///
 /// ```
-/// use everbloom::membership::Bloom;
+/// use everbloom::Bloom;
 ///
 /// let shared = Bloom::with_rate(1000, 0.01)?.into_atomic();
 /// std::thread::scope(|s| {
@@ -156,7 +145,7 @@ impl Bloom {
 /// });
 /// let filter = shared.into_bloom();
 /// assert!(filter.contains("left") && filter.contains("right"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct AtomicBloom {
@@ -174,7 +163,7 @@ impl AtomicBloom {
         self.probe.each(self.head.hasher.digest_usually(HashId::Quick64, key), |i| {
             new |= self.bits.set(i)
         });
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Whether the key may be a member.
@@ -249,6 +238,7 @@ face!(Bloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(Bloom);
 
 keys!(@bulk Bloom: flat);
+keys!(@parallel Bloom: flat);
 keyed!(Bloom: Insert);
 sets!(Bloom: flat);
 
@@ -270,25 +260,15 @@ pub static VARIANT: Variant = Variant {
         paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
         family: "membership",
         needs: &["membership", "merge", "estimate", "fold", "concurrent"],
-        forms: &[Form::exact(
-            FORM,
-            &[
-                Ability::Insert,
-                Ability::Merge,
-                Ability::Intersect,
-                Ability::Fold,
-                Ability::Estimate,
-            ],
-        )],
+        forms: &[Form::exact(FORM, Ability::OF_SETS)],
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "scheme",
-                range: Range::Choice(&["double", "enhanced", "ring", "mixed"]),
-                default: Preset::Planned,
-                help: "how probes derive from the digest",
-            },
+            Param::choice(
+                "scheme",
+                &["double", "enhanced", "ring", "mixed"],
+                "how probes derive from the digest",
+            ),
         ],
         ..Facts::FILTER
     },

@@ -7,8 +7,8 @@ use crate::threads::WORTH_A_THREAD;
 
 #[test]
 fn many_at_once_equal_one_by_one() {
-    // Below and above the size from which cells are asked for ahead.
-    // With two probes a round left out would let strangers in.
+    // Below and above the size from which cells are prefetched.
+    // With two probes a round left out would let non-members pass.
     let sizes = [1000, FETCH_FROM - 2, FETCH_FROM, 2 * FETCH_FROM + 2];
     for (m, k) in sizes.into_iter().flat_map(|m| [(m, 2), (m, 7)]) {
         for n in [0, 1, 7, SET_AHEAD, CHUNK, CHUNK + 1, 10_000] {
@@ -47,7 +47,7 @@ macro_rules! all_cores_equal_one {
 }
 
 /// What single calls and calls for a slice make of the same keys and answer.
-macro_rules! batches_equal {
+macro_rules! slices_equal {
     ($type:ident, $n:expr, $rate:expr, $keys:expr, $asked:expr, $texts:expr) => {
         let mut single = $type::with_rate($n.max(1), $rate).unwrap();
         let mut batch = single.clone();
@@ -57,13 +57,18 @@ macro_rules! batches_equal {
         $texts.iter().for_each(|key| {
             single.insert(key);
         });
-        batch.insert_batch(&$keys);
-        batch.insert_batch(&$texts);
+        batch.insert_many(&$keys);
+        batch.insert_many(&$texts);
         assert!(single == batch, "{} {}", stringify!($type), $n);
+        let mut extended = $type::with_rate($n.max(1), $rate).unwrap();
+        extended.extend($keys.iter());
+        extended.extend($texts.iter());
+        assert!(single == extended, "{} {}", stringify!($type), $n);
+        assert_eq!(batch.contains_many(&$texts), vec![true; $texts.len()]);
         let mut found = vec![false; $asked.len()];
-        batch.contains_batch(&$asked, &mut found);
+        batch.contains_many_into(&$asked, &mut found);
         assert!($asked.iter().map(|key| single.contains(key)).eq(found.iter().copied()));
-        batch.contains_batch(&$texts, &mut found);
+        batch.contains_many_into(&$texts, &mut found);
         assert!(found[..$texts.len()].iter().all(|found| *found));
     };
 }
@@ -79,7 +84,7 @@ fn all_cores_together_equal_one() {
 
 #[test]
 fn threads_in_bulk_leave_no_key_out() {
-    // Below and above the size from which lines are asked for ahead; with lines of a thread's own, and,
+    // Below and above the size from which lines are prefetched; with lines of a thread's own, and,
     // where there are fewer keys than lines, without.
     for (room, n) in [(1000, 1000), (3_000_000, 3_000_000), (1_000_000, 20_000)] {
         for rate in [0.01, 1e-6] {
@@ -87,30 +92,29 @@ fn threads_in_bulk_leave_no_key_out() {
             let keys: Vec<u64> = (0..n).collect();
             let (left, right) = keys.split_at(n as usize / 3);
             let shared = || single.clone().into_atomic().unwrap();
-            let (batches, others) = (shared(), shared());
+            let (many, others) = (shared(), shared());
             std::thread::scope(|scope| {
-                scope.spawn(|| batches.insert_batch(left));
-                scope.spawn(|| batches.insert_batch(right));
-                scope.spawn(|| others.insert_many(left));
-                right.iter().for_each(|key| {
+                scope.spawn(|| many.insert_many(left));
+                scope.spawn(|| many.insert_many(right));
+                keys.iter().for_each(|key| {
                     others.insert(key);
                 });
             });
             assert!(keys.iter().all(|key| others.contains(key)));
             single.insert_many(&keys);
-            assert!(single.bits() == batches.into_blocked().bits(), "{n} {rate}");
+            assert!(single.bits() == many.into_blocked().bits(), "{n} {rate}");
             assert!(single.bits() == others.into_blocked().bits(), "{n} {rate}");
         }
     }
 }
 
 #[test]
-fn batches_equal_one_by_one() {
+fn slices_and_iterators_equal_one_by_one() {
     for (n, rate) in [(0, 0.01), (1, 0.01), (63, 0.01), (64, 1e-6), (1000, 0.01), (70_000, 0.01)] {
         let keys: Vec<u64> = (0..n).map(mix64).collect();
         let asked: Vec<u64> = (0..2 * n).map(mix64).collect();
         let texts: Vec<String> = keys.iter().map(u64::to_string).collect();
-        batches_equal!(BlockedBloom, n, rate, keys, asked, texts);
-        batches_equal!(SplitBlock, n, 0.01, keys, asked, texts);
+        slices_equal!(BlockedBloom, n, rate, keys, asked, texts);
+        slices_equal!(SplitBlock, n, 0.01, keys, asked, texts);
     }
 }

@@ -15,8 +15,6 @@ pub mod split;
 pub mod split_block;
 pub mod two_choices;
 
-mod patterns;
-
 pub use ancestors::Ancestors;
 pub use best_of_n::BestOfN;
 pub use blocked::{AtomicBlocked, BlockedBloom};

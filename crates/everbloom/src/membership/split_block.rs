@@ -19,35 +19,39 @@
 //! `blocked` is as fast and needs 10.1 bits per key instead of 10.5 at a rate of 1 %, 15.7 instead of 16.8
 //! at 0.1 %; nor beyond 2³² blocks, which the specification's 32 bits cannot tell apart.
 
-use crate::cells::Bits;
-use crate::cells::Pairing;
+use crate::cells::{Bits, Pairing};
 use crate::error::agree;
-use crate::hash::{Batch, DEFAULT_SEED, Given, Keys};
-use crate::parts::parallel;
-use crate::probe::lanes;
+use crate::hash::{DEFAULT_SEED, Digests, Given};
+use crate::parts::{Batched, KeyPart, SetPart, keys, recount, sets};
+use crate::plan::{blocks_in_memory, even_blocks};
+use crate::probe::{half, lanes};
 use crate::theory::{blocked as theory, tail};
 use crate::variant::prelude::*;
 
 /// A set in blocks of eight 32-bit words, one bit of a key in each.
 ///
 /// ```
-/// let mut seen = everbloom::membership::SplitBlock::with_rate(1_000_000, 0.01)?;
+/// let mut seen = everbloom::SplitBlock::with_rate(1_000_000, 0.01)?;
 /// seen.insert("apple");
 /// assert!(seen.contains("apple"));
 /// assert!(!seen.contains("pear"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitBlock {
     head: Head,
+    halves: Halves,
+}
+
+state!(SplitBlock { head, ..halves });
+
+/// Whole blocks of bits: half lines of a cache.
+#[derive(Clone, Debug, PartialEq)]
+struct Halves {
     bits: Bits,
 }
 
-state!(SplitBlock { head, bits });
-
-/// Keys for the specification's hash.
-type HashedKeys<'a, I> = Keys<'a, I, { HashId::Xxh64 as u16 }>;
-type HashedBatch<'a, K> = Batch<'a, K, { HashId::Xxh64 as u16 }>;
+state!(inline Halves { bits });
 
 /// Bits of a block.
 const BLOCK: u64 = 256;
@@ -74,11 +78,11 @@ impl SplitBlock {
         }
         let hasher = Hasher::with_id(HashId::Xxh64, DEFAULT_SEED)?;
         let mut filter = Self::with_shape(blocks, hasher)?;
-        let words = filter.bits.blocks_mut::<1>().iter_mut();
+        let words = filter.halves.bits.blocks_mut::<1>().iter_mut();
         for ([word], bytes) in words.zip(bitset.chunks_exact(8)) {
             *word = u64::from_le_bytes(bytes.try_into().unwrap_or_default());
         }
-        filter.recount();
+        recount(&mut filter.head, &filter.halves);
         Ok(filter)
     }
 
@@ -88,126 +92,110 @@ impl SplitBlock {
         let hasher = &self.head.hasher;
         agree("hash", hasher.id(), HashId::Xxh64)?;
         agree("seed", hasher.seed(), DEFAULT_SEED)?;
-        Ok(self.bits.words().iter().flat_map(|word| word.to_le_bytes()).collect())
+        Ok(self.halves.bits.words().iter().flat_map(|word| word.to_le_bytes()).collect())
     }
 
     /// Inserts a key.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
-        let half = lanes::half_mut(self.bits.blocks_mut(), digest);
-        let new = lanes::half_set(half, digest.h1 as u32);
+        let new = self.halves.insert(digest);
         self.head.count_one();
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Whether the key may be a member.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
-        lanes::half_has(lanes::half(self.bits.blocks(), digest), digest.h1 as u32)
-    }
-
-    /// Inserts many keys, of a slice or an iterator: several times as fast as one by one where the filter is
-    /// larger than the cache.
-    pub fn insert_many<I>(&mut self, keys: I)
-    where
-        I: IntoIterator<Item: Key>,
-    {
-        let hasher = self.head.hasher.clone();
-        let digests = HashedKeys::new(&hasher, keys.into_iter());
-        let count = lanes::halves_set(self.bits.blocks_mut(), digests);
-        self.head.count(count);
-    }
-
-    /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes the
-    /// memory of as many filters as there are cores.
-    pub fn insert_many_parallel<K: Key + Sync>(&mut self, keys: &[K]) {
-        let head = &self.head;
-        parallel::on_all_cores(&mut self.bits, keys, |keys, bits| {
-            let mut part = Self { head: head.clone(), bits };
-            part.insert_batch(keys);
-            part.bits
-        });
-        self.head.count(keys.len() as u64);
-    }
-
-    /// Whether each of many keys may be a member, in their order.
-    pub fn contains_many<I>(&self, keys: I) -> Vec<bool>
-    where
-        I: IntoIterator<Item: Key, IntoIter: ExactSizeIterator>,
-    {
-        let keys = keys.into_iter();
-        let mut found = vec![false; keys.len()];
-        lanes::halves_have(
-            self.bits.blocks(),
-            HashedKeys::new(&self.head.hasher, keys),
-            &mut found,
-        );
-        found
-    }
-
-    /// Inserts a slice of keys: the fastest way, if they are integers of 64 bits.
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) {
-        let hasher = self.head.hasher.clone();
-        lanes::halves_set(self.bits.blocks_mut(), HashedBatch::new(&hasher, keys));
-        self.head.count(keys.len() as u64);
-    }
-
-    /// Writes whether each of a slice of keys may be a member, for as many as there is room in `found`: the
-    /// fastest way, if they are integers of 64 bits.
-    pub fn contains_batch<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        lanes::halves_have(self.bits.blocks(), HashedBatch::new(&self.head.hasher, keys), found);
+        self.halves.contains(self.head.hasher.digest_usually(HashId::Xxh64, key))
     }
 
     /// Number of blocks.
     pub fn blocks(&self) -> u64 {
+        self.halves.blocks()
+    }
+
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Halves {
+    fn blocks(&self) -> u64 {
         self.bits.len() / BLOCK
     }
 
-    /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the bits.
-    pub fn union(&mut self, other: &SplitBlock) -> Result<()> {
-        self.agree(other)?;
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        self.recount();
-        Ok(())
+    /// As many blocks with other bits.
+    fn with_bits(&self, bits: Bits) -> Self {
+        Self { bits }
     }
 
-    /// Keeps what both filters hold: every common key passes, and a few others.
-    pub fn intersect(&mut self, other: &SplitBlock) -> Result<()> {
-        let both = self.intersection_size(other)?;
-        self.bits.intersect(&other.bits);
-        let most = self.head.items.min(other.head.items);
-        self.head.items = both.map_or(most, |n| n.max(0.0).round() as u64).min(most);
-        Ok(())
-    }
-
-    /// The number of distinct keys in both filters: |A| + |B| − |A ∪ B|, each estimated block by block;
-    /// `None` where a block has no zero left.
-    pub fn intersection_size(&self, other: &SplitBlock) -> Result<Option<f64>> {
-        let mut union = self.clone();
-        union.union(other)?;
-        let sizes = (self.cardinality(), other.cardinality(), union.cardinality());
-        let (Some(a), Some(b), Some(union)) = sizes else { return Ok(None) };
-        Ok(Some(a + b - union))
-    }
-
-    /// Halves the number of blocks: same keys, half the bits, a higher rate.
-    pub fn fold(&self) -> Result<SplitBlock> {
-        if !self.blocks().is_multiple_of(2) {
-            return Err(Error::parameter(format!(
-                "cannot fold: the number of blocks is {}, which has no half",
-                self.blocks()
-            )));
+    fn check(&self) -> Result<()> {
+        let bits = self.bits.len();
+        if bits.is_multiple_of(BLOCK) && (1..=MOST_BLOCKS).contains(&self.blocks()) {
+            return Ok(());
         }
-        let bits = self.bits.fold(Pairing::Neighbors(BLOCK));
-        Ok(SplitBlock { head: self.head.clone(), bits })
+        Err(Error::corrupt(0, format!("corrupt filter: {bits} bits in split blocks")))
+    }
+}
+
+impl KeyPart for Halves {
+    #[inline(always)]
+    fn insert(&mut self, digest: Digest) -> bool {
+        lanes::half_set(lanes::half_mut(self.bits.blocks_mut(), digest), digest.h1 as u32)
     }
 
-    /// The number of distinct keys: i keys leave 256·(1 − 1/32)^i zeros in their block, so each block
-    /// gives an estimate; `None` if one has no zero left.
-    pub fn cardinality(&self) -> Option<f64> {
+    #[inline(always)]
+    fn contains(&self, digest: Digest) -> bool {
+        lanes::half_has(lanes::half(self.bits.blocks(), digest), digest.h1 as u32)
+    }
+
+    fn insert_all(&mut self, digests: &[Digest]) {
+        self.set_all(Given(digests));
+    }
+
+    fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
+        self.have(Given(digests), found);
+    }
+
+    fn clear(&mut self) {
+        self.bits.clear();
+    }
+}
+
+impl Batched for Halves {
+    #[inline]
+    fn set_all(&mut self, digests: impl Digests) -> u64 {
+        lanes::halves_set(self.bits.blocks_mut(), digests)
+    }
+
+    #[inline]
+    fn have(&self, digests: impl Digests, found: &mut [bool]) {
+        lanes::halves_have(self.bits.blocks(), digests, found);
+    }
+}
+
+impl SetPart for Halves {
+    fn agree(&self, other: &Self) -> Result<()> {
+        agree("number of blocks", self.blocks(), other.blocks())
+    }
+
+    fn union(&mut self, other: &Self) {
+        self.bits.union(&other.bits);
+    }
+
+    fn intersect(&mut self, other: &Self) {
+        self.bits.intersect(&other.bits);
+    }
+
+    fn fold(&self) -> Result<Self> {
+        half(self.blocks(), "the number of blocks")?;
+        Ok(Self { bits: self.bits.fold(Pairing::Neighbors(BLOCK)) })
+    }
+
+    /// i keys leave 256·(1 − 1/32)^i zeros in their block, so each block gives an estimate; `None` if one has
+    /// no zero left.
+    fn cardinality(&self) -> Option<f64> {
         let keys = |block: &[u64; 4]| {
             let ones: u32 = block.iter().map(|word| word.count_ones()).sum();
             let zeros = BLOCK - u64::from(ones);
@@ -216,25 +204,37 @@ impl SplitBlock {
         };
         self.bits.blocks().iter().map(keys).sum()
     }
+}
 
-    fn recount(&mut self) {
-        if let Some(n) = self.cardinality() {
-            self.head.items = n.round() as u64;
-        }
+impl Part for Halves {
+    fn answer(&self, digest: Digest) -> Answer {
+        Answer::of(self.contains(digest))
     }
 
-    fn agree(&self, other: &SplitBlock) -> Result<()> {
-        self.head.agree(&other.head)?;
-        agree("number of blocks", self.blocks(), other.blocks())
+    fn fill(&self) -> f64 {
+        self.bits.fill()
     }
 
-    fn check(&self) -> Result<()> {
-        let blocks = self.blocks();
-        if blocks == 0 || blocks > MOST_BLOCKS || !self.bits.len().is_multiple_of(BLOCK) {
-            let bits = self.bits.len();
-            return Err(Error::corrupt(0, format!("corrupt filter: {bits} bits in split blocks")));
-        }
-        Ok(())
+    /// The mean over the blocks of the product of the eight fills.
+    fn rates(&self) -> Rates {
+        let word = |word: u32| f64::from(word.count_ones()) / WORD as f64;
+        let pair = |&both: &u64| word(both as u32) * word((both >> 32) as u32);
+        let blocks = self.bits.blocks::<4>().iter();
+        let sum: f64 = blocks.map(|block| block.iter().map(pair).product::<f64>()).sum();
+        Rates::one_sided(sum / self.blocks() as f64)
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![fact("m", self.bits.len()), fact("k", 8u64), fact("blocks", self.blocks())]
+    }
+
+    fn trace(&self, digest: Digest) -> Vec<Touched> {
+        let start = lanes::half_of(digest, self.blocks()) as u64 * BLOCK;
+        let bit = |(lane, salt): (u64, &u32)| {
+            start + lane * WORD + u64::from((digest.h1 as u32).wrapping_mul(*salt) >> 27)
+        };
+        let indices: Vec<u64> = (0..).zip(&lanes::SALTS).map(bit).collect();
+        touched(&indices, |i| self.bits.get(i).into())
     }
 }
 
@@ -257,10 +257,10 @@ pub struct Shape {
 
 impl Shape {
     fn new(blocks: u64) -> Result<Self> {
-        if blocks == 0 || blocks > MOST_BLOCKS {
+        if !(1..=MOST_BLOCKS).contains(&blocks) {
             return Err(Error::parameter(format!(
-                "{blocks} blocks of {BLOCK} bits: there must be 1 to 2^32; ask for fewer items, a \
-                 higher rate or less memory, or use --kind blocked"
+                "{blocks} blocks of {BLOCK} bits: there must be 1 to 2^32; ask for fewer {{items}}, a \
+                 higher {{rate}} or less {{memory}}, or use the variant blocked"
             )));
         }
         Ok(Self { blocks })
@@ -277,24 +277,17 @@ impl Plan for SplitBlock {
         if let Some(m) = request.integer(PARAM_M.name) {
             return Shape::new(m / BLOCK);
         }
-        let even = |blocks: u64| if blocks > 1 { blocks & !1 } else { blocks };
-        if let (Some(room), Some(_), None) =
-            (request.goal_bits(), request.goal_items(), request.goal_fpr())
-        {
-            return Shape::new(even(room / BLOCK));
+        if let Some(blocks) = blocks_in_memory(request, BLOCK) {
+            return Shape::new(blocks);
         }
         let p = request.fpr();
         let c = theory::bits_per_item_for_lanes(WORD, 1, p).ok_or_else(|| {
-            Error::parameter(format!(
-                "a rate of {p} is out of reach of eight bits in a block of {BLOCK}: \
-                 use --kind blocked or bloom"
-            ))
+            let message = format!(
+                "out of reach of eight bits in a block of {BLOCK}: use the variant blocked or bloom"
+            );
+            Error::setting("rate", p, message)
         })?;
-        let blocks = |n: u64| (n as f64 * c / BLOCK as f64).ceil().max(1.0);
-        let (n, _) = request.items_and_rate(|n, _| blocks(n) * BLOCK as f64)?;
-        let least = blocks(n).min(2.0 * MOST_BLOCKS as f64) as u64;
-        let room = request.goal_bits().map_or(u64::MAX, |room| room / BLOCK);
-        Shape::new(least.next_multiple_of(2).min(room.max(1)))
+        Shape::new(even_blocks(request, BLOCK, c)?)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -307,62 +300,22 @@ impl Plan for SplitBlock {
 
 impl Stream for SplitBlock {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, bits: Bits::new(shape.blocks * BLOCK) })
+        Ok(Self { head, halves: Halves { bits: Bits::try_new(shape.blocks * BLOCK)? } })
     }
 }
 
 face!(SplitBlock: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(SplitBlock);
+keys!(@batched SplitBlock: halves);
+keys!(@parallel SplitBlock: halves);
+keys!(@bulk SplitBlock: halves);
+sets!(SplitBlock: halves);
 
 impl Filter for SplitBlock {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.bits.len() as f64)
-    }
-
-    /// The mean over the blocks of the product of the eight fills.
-    fn now(&self) -> Rates {
-        let word = |word: u32| f64::from(word.count_ones()) / WORD as f64;
-        let pair = |&both: &u64| word(both as u32) * word((both >> 32) as u32);
-        let blocks = self.bits.blocks::<4>().iter();
-        let sum: f64 = blocks.map(|block| block.iter().map(pair).product::<f64>()).sum();
-        Rates::one_sided(sum / self.blocks() as f64)
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![fact("m", self.bits.len()), fact("k", 8u64), fact("blocks", self.blocks())]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.head.hasher.digest_usually(HashId::Xxh64, key);
-        let start = lanes::half_of(digest, self.blocks()) as u64 * BLOCK;
-        let bit = |(lane, salt): (u64, &u32)| {
-            start + lane * WORD + u64::from((digest.h1 as u32).wrapping_mul(*salt) >> 27)
-        };
-        let indices: Vec<u64> = (0..).zip(&lanes::SALTS).map(bit).collect();
-        touched(&indices, |i| self.bits.get(i).into())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.halves)
     }
 }
-
-keyed!(SplitBlock: Insert, Union);
-
-impl BulkInsert for SplitBlock {
-    fn insert_digests(&mut self, digests: &[Digest]) {
-        lanes::halves_set(self.bits.blocks_mut(), Given(digests));
-        self.head.count(digests.len() as u64);
-    }
-}
-
-impl Bulk for SplitBlock {
-    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        lanes::halves_have(self.bits.blocks(), Given(digests), found);
-    }
-}
-
-keyed!(SplitBlock: Estimate, Intersect, Fold);
 
 const FORM: &str = "parquet";
 
@@ -377,16 +330,7 @@ pub static VARIANT: Variant = Variant {
                 bits and hash of the Apache Parquet specification",
         family: "membership",
         needs: &["membership", "merge", "fold", "fast", "estimate"],
-        forms: &[Form::exact(
-            FORM,
-            &[
-                Ability::Insert,
-                Ability::Merge,
-                Ability::Intersect,
-                Ability::Fold,
-                Ability::Estimate,
-            ],
-        )],
+        forms: &[Form::exact(FORM, Ability::OF_SETS)],
         params: &[PARAM_M],
         ..Facts::FILTER
     },

@@ -3,22 +3,32 @@
 //!
 //! | part | cells | users |
 //! |---|---|---|
-//! | [`flat_bits`] | bits, probes over all of them | the standard filter and filters inside others |
+//! | [`probed_bits`] | bits, probes of any kind | filters of bits |
+//! | [`flat_bits`] | … that range over all of them | the standard filter and filters inside others |
+//! | [`several`] | … several of those | filters that are checked by others, or have one for each stage |
+//! | [`slices`] | … one into each slice | partitioned filters |
+//! | [`row`] | bits, probes elsewhere | filters that are matrices |
 //! | [`tally`] | counters of any make | the counting family |
+//! | [`labels`] | values beside keys | filters of groups, stages and values |
 //!
 //! A type with a head and a part gets its methods from two macros: [`keys!`] those that take keys, [`sets!`]
 //! those that take another filter of its kind.
 
 pub(crate) mod flat_bits;
+pub(crate) mod labels;
 mod own;
 pub(crate) mod parallel;
+pub(crate) mod probed_bits;
+pub(crate) mod row;
 mod set;
+pub(crate) mod several;
+pub(crate) mod slices;
 pub(crate) mod tally;
 
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
 
-use crate::hash::Digest;
+use crate::hash::{Digest, Digests};
 
 /// A part that takes keys one by one.
 pub(crate) trait KeyPart {
@@ -44,4 +54,14 @@ pub(crate) trait KeyPart {
 
     /// Forgets every key.
     fn clear(&mut self);
+}
+
+/// A part that takes keys as they are hashed, many at once: for kernels that hash several with one
+/// instruction.
+pub(crate) trait Batched {
+    /// Sets the bits of every digest; says how many there were.
+    fn set_all(&mut self, digests: impl Digests) -> u64;
+
+    /// Writes for each digest whether its key may be a member, for as many as there is room.
+    fn have(&self, digests: impl Digests, found: &mut [bool]);
 }

@@ -1,12 +1,16 @@
 //! From what the caller wants to what a variant needs: goals, requests, expectations.
 
+mod blocks;
 mod expect;
 mod flat;
 mod goal;
 mod request;
+mod slices;
 
+pub(crate) use blocks::{blocks_in_memory, even_blocks};
 pub use expect::{Expect, Load};
-pub(crate) use flat::lowest;
 pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
+pub(crate) use flat::{k_for_m, lowest, m_alone, too_many_cells};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};
+pub use slices::Slices;

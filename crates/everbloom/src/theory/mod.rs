@@ -12,7 +12,10 @@
 //! | [`choice`] | F5, R11, R12, R13 | how full a filter gets that chooses among hash functions, and buckets among which items choose |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
+//! | [`omass`] | I7 | rate and fill of words in which every key has a bit per sub-block |
+//! | [`overwriting`] | R10 | those of the generalized filter as it runs, and the spread of its fill |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
+//! | [`priors`] | R1 | how many probes a key gets whose prior is known |
 //! | [`prime`] | I1 | primes near a number, numbers without a common factor |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
 //!
@@ -27,8 +30,11 @@ pub mod bound;
 pub mod choice;
 pub mod counting;
 pub mod generalized;
+pub mod omass;
+pub mod overwriting;
 pub mod peeling;
 pub mod prime;
+pub mod priors;
 pub mod tail;
 
 mod gamma;

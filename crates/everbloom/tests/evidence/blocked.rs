@@ -256,7 +256,7 @@ fn i6_lanes_rates() {
         let mut hits = 0;
         for seed in 0..20 {
             let mut filter = BlockedBloom::in_lanes(lines, rounds, Hasher::seeded(seed)).unwrap();
-            filter.insert_many(0..n);
+            filter.extend(0..n);
             let asked: Vec<u64> = (0..queries).map(|i| (1 << 40) + i).collect();
             hits += filter.contains_many(&asked).into_iter().filter(|found| *found).count();
         }

@@ -321,3 +321,12 @@ fn i3_plans_bound_both_errors() {
     assert_eq!(refused(goal.clone().set("form", "plain").set("code-bits", 5)), Kind::BadParameter);
     assert_eq!(refused(goal.set("form", "plain").set("weight", 2)), Kind::BadParameter);
 }
+
+#[test]
+fn i3_shapes_that_no_file_could_hold_are_refused() {
+    let none = Code { bits: 7, weight: 0 };
+    for (code, m, k) in [(CODE, 0, 7), (CODE, 100, 0), (CODE, 100, 4097), (none, 100, 7)] {
+        let refused = Combinatorial::with_code(code, m, k, Hasher::default());
+        assert_eq!(refused.map(drop).unwrap_err().kind(), Kind::BadParameter, "{code:?} {m} {k}");
+    }
+}

@@ -123,7 +123,7 @@ fn r7_the_whole_universe_may_stand_for_the_others() {
     assert!((built.fill().unwrap() - mean).abs() < 5.0 * sd);
     assert!((built.now().undecided.unwrap() / expect.undecided - 1.0).abs() < 0.15);
     let refused = VARIANT.build_from(&goal, &members).unwrap_err().to_string();
-    assert!(refused.contains("--negatives"), "{refused}");
+    assert!(refused.contains("negatives"), "{refused}");
 }
 
 /// Table accesses of 20,000 queries, a share of them for members: with a standard filter before the
@@ -169,4 +169,19 @@ fn r7_saves_table_accesses_where_members_are_asked_for() {
 fn r7_does_not_pay_for_a_small_set_in_a_large_universe() {
     let (both, one) = accesses(100, 100_000, 0.01, 500_000);
     assert!(one * 5 < both, "{both} of 20,000 queries ask the table, {one} with one filter");
+}
+
+#[test]
+fn r7_built_from_keys_against_the_rest_of_the_universe() {
+    let members = || (0..UNIVERSE).filter(|key| member(*key));
+    let f = Complement::from_keys(members(), 0..UNIVERSE, 0.01).unwrap();
+    let wrong = (0..UNIVERSE).filter(|key| match f.conclude(key) {
+        Conclusion::Member => !member(*key),
+        Conclusion::NoMember => member(*key),
+        Conclusion::AskTable => false,
+        Conclusion::NotInUniverse => true,
+    });
+    assert_eq!(wrong.count(), 0);
+    let refused = Complement::builder().rate(0.01).build_from(members()).unwrap_err();
+    assert!(refused.to_string().contains("negatives"), "{refused}");
 }

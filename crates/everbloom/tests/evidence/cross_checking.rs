@@ -1,6 +1,7 @@
 //! R6, the cross-checking filter.
 
-use everbloom::internals::filter::Filter;
+use everbloom::Kind;
+use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Flat, Goal, Load};
 use everbloom::internals::theory::bloom::fpr_asymptotic;
@@ -128,4 +129,21 @@ fn r6_parts_by_hash_and_by_choice() {
     let ratio = count(&*own) / count(&*any);
     let want = own.now().fpr.unwrap() / any.now().fpr.unwrap();
     assert!((0.5..0.56).contains(&want) && (ratio - want).abs() < 0.02, "{ratio} {want}");
+}
+
+#[test]
+fn r6_the_union_is_the_filter_of_both_sets() {
+    let shape = Flat { m: 4000, k: 5 };
+    let of = |keys: std::ops::Range<u64>| {
+        let mut f = CrossChecking::with_shape(shape, shape, 3, Hasher::default()).unwrap();
+        f.extend(keys);
+        f
+    };
+    let (mut left, right, both) = (of(0..150), of(100..300), of(0..300));
+    left.union(&right).unwrap();
+    assert_eq!(left.fill(), both.fill());
+    assert!((0..300u64).all(|key| left.contains(&key)));
+    assert!((left.head().items as f64 / 300.0 - 1.0).abs() < 0.05, "{}", left.head().items);
+    let mut other = CrossChecking::with_shape(shape, shape, 2, Hasher::default()).unwrap();
+    assert_eq!(other.union(&right).unwrap_err().kind(), Kind::Incompatible { what: "parts" });
 }

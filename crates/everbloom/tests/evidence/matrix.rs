@@ -1,8 +1,9 @@
 //! I12, the matrix filter.
 
+use everbloom::Kind;
 use everbloom::grouping::Matrix;
 use everbloom::grouping::matrix::{VARIANT, chance_level};
-use everbloom::internals::filter::{Detail, Face, Filter, Record, Value, Verdict};
+use everbloom::internals::filter::{Detail, Face, Record, Value, Verdict};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::{bloom, tail};
@@ -143,4 +144,12 @@ fn i12_search_and_rates_by_row() {
     let ninth = Record::key(b"chunk").with(Some(Value::Label(b"doc 9")));
     filter.as_insert().expect("grows").insert(ninth).expect("room");
     assert_eq!(filter.memory().cells, expect.bits / 8 * 9);
+}
+
+#[test]
+fn i12_rows_that_no_file_could_hold_are_refused() {
+    for (m, k) in [(0, 4), (100, 0), (100, 4097), (u64::MAX, 4)] {
+        let refused = Matrix::with_shape(m, k, Hasher::default());
+        assert_eq!(refused.map(drop).unwrap_err().kind(), Kind::BadParameter, "{m} {k}");
+    }
 }

@@ -190,3 +190,13 @@ fn r1_built_from_records_it_is_half_full_and_rates_follow_the_prior() {
         Kind::BadRecord
     );
 }
+
+#[test]
+fn r1_shapes_that_no_file_could_hold_are_refused() {
+    for (m, c, most) in
+        [(0, 4.0, 8), (100, f64::NAN, 8), (100, 1e9, 8), (100, 4.0, 0), (100, 4.0, 4097)]
+    {
+        let refused = MultiClass::with_shape(m, c, most, Hasher::default());
+        assert_eq!(refused.map(drop).unwrap_err().kind(), Kind::BadParameter, "{m} {c} {most}");
+    }
+}

@@ -1,5 +1,6 @@
 //! R4, optihash.
 
+use everbloom::Kind;
 use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::theory::bloom as theory;
@@ -146,4 +147,12 @@ fn r4_where_to_use_it_and_where_not() {
         our_non_members > 2 * their_non_members,
         "{our_non_members} against {their_non_members}"
     );
+}
+
+#[test]
+fn r4_shapes_that_no_file_could_hold_are_refused() {
+    for (m, alpha, beta) in [(0, 4, 4), (u64::MAX, 4, 4), (100, 17, 0), (100, 0, 17)] {
+        let refused = Optihash::of(&[1u64], &[2], m, alpha, beta, Hasher::default());
+        assert_eq!(refused.map(drop).unwrap_err().kind(), Kind::BadParameter, "{m} {alpha} {beta}");
+    }
 }

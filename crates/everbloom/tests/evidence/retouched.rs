@@ -1,19 +1,20 @@
 //! R9, the retouched filter.
 
-use everbloom::Kind;
 use everbloom::internals::filter::{Age, Filter, Record};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Flat, Goal, Load};
 use everbloom::internals::variant::Inputs;
 use everbloom::known::retouched::{Clearing, Retouched, Rule, VARIANT, removed};
 use everbloom::membership::Bloom;
+use everbloom::{HashId, Kind};
 
 const SHAPE: Flat = Flat { m: 2000, k: 5 };
 const N: u64 = 200;
 const RULES: [Rule; 4] = [Rule::Random, Rule::MinimumFn, Rule::MaximumFp, Rule::Ratio];
 
 fn standard(m: u64, seed: u64) -> Bloom {
-    let mut f = Bloom::with_shape(m, SHAPE.k, Hasher::seeded(seed)).unwrap();
+    let hasher = Hasher::with_id(HashId::Xxh3_128, seed).unwrap();
+    let mut f = Bloom::with_shape(m, SHAPE.k, hasher).unwrap();
     (0..N).for_each(|key| {
         f.insert(&key);
     });
@@ -114,7 +115,7 @@ fn r9_selective_forms_need_troublesome_keys() {
             Ok(f) => assert_eq!(f.head().form, "random"),
             Err(e) => {
                 assert_eq!(e.kind(), Kind::BadParameter);
-                assert!(e.to_string().contains("--negatives"), "{e}");
+                assert!(e.to_string().contains("negatives"), "{e}");
                 let (mut records, mut none): (&[_], &[_]) = (&records, &[]);
                 let inputs = &mut Inputs { records: &mut records, negatives: Some(&mut none) };
                 let f = VARIANT.build(&goal, inputs).unwrap();

@@ -31,7 +31,7 @@ fn i4_measured_rates() {
         let mut hits = 0u64;
         for seed in 0..20 {
             let mut filter = parquet(blocks, seed);
-            filter.insert_many(0..100_000u64);
+            filter.extend(0..100_000u64);
             let asked: Vec<u64> = (0..QUERIES).map(|i| (1 << 40) + i).collect();
             hits += filter.contains_many(&asked).into_iter().filter(|found| *found).count() as u64;
         }

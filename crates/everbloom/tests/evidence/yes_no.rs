@@ -1,11 +1,11 @@
 //! R8, the yes-no filter.
 
-use everbloom::Kind;
 use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Flat;
 use everbloom::known::yes_no::{Shape, YesNo, covers};
 use everbloom::membership::Bloom;
+use everbloom::{HashId, Kind};
 
 const SHAPE: Shape = Shape { yes: Flat { m: 600, k: 5 }, no_filters: 3, no_bits: 32, no_k: 4 };
 const N: u64 = 80;
@@ -20,7 +20,8 @@ fn passing(f: &YesNo, keys: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn bloom(m: u64, k: u32, seed: u64) -> Bloom {
-    let mut f = Bloom::with_shape(m, k, Hasher::seeded(seed)).unwrap();
+    let hasher = Hasher::with_id(HashId::Xxh3_128, seed).unwrap();
+    let mut f = Bloom::with_shape(m, k, hasher).unwrap();
     (0..N).for_each(|key| {
         f.insert(&key);
     });
@@ -144,4 +145,13 @@ fn r8_loses_where_everybody_is_a_non_member() {
     }
     assert!(ours as f64 > 1.3 * theirs as f64, "{ours} {theirs}");
     assert!((ours as f64 / now - 1.0).abs() < 0.04, "{ours} {now}");
+}
+
+#[test]
+fn r8_built_from_keys_against_known_ones() {
+    let f = YesNo::from_keys(0..N, KNOWN.take(300), 0.05).unwrap();
+    assert!((0..N).all(|key| f.contains(&key)) && f.stored() > 0);
+    let alone = YesNo::builder().rate(0.05).build_from(0..N).unwrap();
+    assert_eq!(alone.stored(), 0);
+    assert!(passing(&f, KNOWN.take(300)) < passing(&alone, KNOWN.take(300)));
 }

@@ -3,22 +3,24 @@
 //! Whoever inserts looks first, without writing: lines that hold the key already stay shared between cores.
 //! To write it takes one of [`STRIPES`] locks, picked by the line, and then sets all lanes by plain stores. An
 //! atomic OR for each lane, without locks, was here before: five to six locked instructions for a new key in
-//! place of one, and three times as long. Nobody waits to ask: readers look at words that are always whole,
-//! and bits never go back to zero.
+//! place of one, and three times as long. Queries never wait: readers look at words that are always whole, and
+//! bits never go back to zero.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{BlockedBloom, HASH, HashedBatch, HashedKeys, is_for_lanes, rounds};
+use super::blocks::{Blocks, is_for_lanes, rounds};
+use super::{BlockedBloom, HASH};
 use crate::cells::{AtomicBits, Bits};
 use crate::filter::{Head, Seen};
-use crate::hash::{Digests, Key};
-use crate::probe::lanes;
-use crate::probe::{Blocked, bit_of_lane, round_word};
+use crate::hash::{Batch, Digests, Key};
+use crate::parts::probed_bits::ProbedBits;
+use crate::parts::recount;
+use crate::probe::{Blocked, bit_of_lane, lanes, round_word};
 
 /// The twin of [`BlockedBloom`] in lanes whose inserts take `&self`: same bits, same file.
 ///
 /// ```
-/// use everbloom::membership::BlockedBloom;
+/// use everbloom::BlockedBloom;
 ///
 /// let shared = BlockedBloom::with_rate(1000, 0.01)?.into_atomic()?;
 /// std::thread::scope(|s| {
@@ -27,7 +29,7 @@ use crate::probe::{Blocked, bit_of_lane, round_word};
 /// });
 /// let filter = shared.into_blocked();
 /// assert!(filter.contains("left") && filter.contains("right"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct AtomicBlocked {
@@ -55,28 +57,21 @@ impl AtomicBlocked {
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Seen {
         let digest = self.head.hasher.digest_usually(HASH, key);
         let new = self.set(self.probe.block_of(digest) as usize, digest.h2);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Inserts many keys, one by one.
-    pub fn insert_many<I>(&self, keys: I)
-    where
-        I: IntoIterator<Item: Key>,
-    {
-        HashedKeys::new(&self.head.hasher, keys.into_iter()).for_each(|_, digest| {
-            self.set(self.probe.block_of(digest) as usize, digest.h2);
-        });
+        Seen::new_if(new)
     }
 
     /// Inserts a slice of keys. If there are more of them than lines, they go into lines of the thread's own,
     /// which are then added to the shared ones: threads meet once per line instead of once per key. That
     /// takes the memory of another filter meanwhile.
-    pub fn insert_batch<K: Key>(&self, keys: &[K]) {
+    pub fn insert_many<K: Key>(&self, keys: &[K]) {
+        let digests = Batch::<_, { HASH as u16 }>::new(&self.head.hasher, keys);
         if keys.len() < self.bits.blocks().len() || !is_for_lanes(self.probe) {
-            return self.insert_many(keys);
+            digests.for_each(|_, digest| {
+                self.set(self.probe.block_of(digest) as usize, digest.h2);
+            });
+            return;
         }
         let mut own = Bits::new(self.probe.m());
-        let digests = HashedBatch::new(&self.head.hasher, keys);
         lanes::lines_set(own.blocks_mut(), rounds(self.probe), digests);
         self.add(&own);
     }
@@ -135,12 +130,11 @@ impl AtomicBlocked {
     /// The filter for one owner again. Items come from the fill: counting them would make every insert
     /// write to one shared cache line.
     pub fn into_blocked(self) -> BlockedBloom {
-        let bits = self.bits.into_plain();
-        let mut filter = BlockedBloom { head: self.head, probe: self.probe, patterns: None, bits };
-        if let Some(n) = filter.cardinality() {
-            filter.head.items = n.round() as u64;
-        }
-        filter
+        let probe = Blocks { probe: self.probe, patterns: None };
+        let (mut head, bits) = (self.head, self.bits.into_plain());
+        let blocks = ProbedBits { probe, bits };
+        recount(&mut head, &blocks);
+        BlockedBloom { head, blocks }
     }
 }
 

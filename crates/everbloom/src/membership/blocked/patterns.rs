@@ -65,7 +65,7 @@ pub(super) fn distinct(patterns: f64, keys: f64) -> f64 {
 
 /// The rate of the form `patterns` at `bits_per_item` bits per key.
 ///
-/// A foreign key passes if its own mask is among those of the block, which has probability
+/// A non-member passes if its own mask is among those of the block, which has probability
 /// 1 − e^{−μ/P} with μ = B/c keys in a block; or else if the different masks among the other P − 1
 /// cover it. Those are binomial with mean (P − 1)(1 − e^{−μ/P}); taken for Poisson, which errs by less
 /// than μ/P of the small part that the variance of the load adds, and on the safe side, they are a
