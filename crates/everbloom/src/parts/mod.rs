@@ -4,6 +4,7 @@
 //! | part | cells | users |
 //! |---|---|---|
 //! | [`flat_bits`] | bits, probes over all of them | the standard filter and filters inside others |
+//! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //!
 //! A type with a head and a part gets its methods from two macros: [`keys!`] those that take keys, [`sets!`]
@@ -13,10 +14,12 @@ pub(crate) mod flat_bits;
 mod own;
 pub(crate) mod parallel;
 mod set;
+pub(crate) mod static_set;
 pub(crate) mod tally;
 
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
+pub(crate) use static_set::static_set;
 
 use crate::hash::Digest;
 

@@ -1,12 +1,13 @@
 //! From what the caller wants to what a variant needs: goals, requests, expectations.
 
 mod expect;
+pub(crate) mod fingerprint;
 mod flat;
 mod goal;
 mod request;
 
 pub use expect::{Expect, Load};
-pub(crate) use flat::lowest;
+pub(crate) use flat::{lowest, m_alone, too_many_cells};
 pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};

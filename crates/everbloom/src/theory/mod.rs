@@ -11,6 +11,7 @@
 //! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
 //! | [`choice`] | F5, R11, R12, R13 | how full a filter gets that chooses among hash functions, and buckets among which items choose |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
+//! | [`fingerprint`] | F6, B4 | rate and bits of filters that tell members by fingerprints |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
 //! | [`prime`] | I1 | primes near a number, numbers without a common factor |
@@ -26,6 +27,7 @@ pub mod bloom;
 pub mod bound;
 pub mod choice;
 pub mod counting;
+pub mod fingerprint;
 pub mod generalized;
 pub mod peeling;
 pub mod prime;

@@ -7,7 +7,7 @@ pub(crate) mod prelude;
 mod structure;
 
 pub use builder::Builder;
-pub(crate) use face::{ability, face, keyed, planned};
+pub(crate) use face::{ability, built, face, keyed, planned};
 pub use structure::{Create, Inputs, Listed, Ops, PageOps, Plan, Source, Stream};
 pub(crate) use structure::{digests, empty, settle};
 
