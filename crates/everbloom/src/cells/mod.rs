@@ -18,7 +18,6 @@ mod sums;
 
 pub use bits::{AtomicBits, Bits};
 pub(crate) use bits::{has_mask, set_bit, set_mask};
-pub use coded::Coded;
 pub use counters::Counters;
 pub use elias::{Code, Elias};
 pub use layers::Layers;

@@ -31,7 +31,7 @@ use crate::probe::multiply_shift;
 use crate::threads::Cores;
 use crate::variant::prelude::*;
 
-use sizing::{Parameter, bits_sd, index_shape, range, worth_while};
+use sizing::{MAX_PARAMETER, Parameter, bits_sd, index_shape, range, worth_while};
 pub use sizing::{Shape, best_parameter, bits_per_entry, bits_per_gap, fpr};
 
 /// A set of numbers below F in the code of their gaps.
@@ -117,7 +117,7 @@ impl Golomb {
         let Ok(range) = range(self.planned, self.spread) else {
             return corrupt("numbers beyond 63 bits");
         };
-        if self.parameter == 0 || self.parameter > 1 << 62 {
+        if !(1..=MAX_PARAMETER).contains(&self.parameter) {
             return corrupt("a Golomb parameter of 0 or beyond 62 bits");
         }
         if self.head.form == RICE && !self.parameter.is_power_of_two() {
@@ -177,7 +177,8 @@ impl StaticSet for Golomb {
         }
         let codes = out.finish();
         let (len, [value_width, place_width]) = index_shape(entries, interval, range, codes.len());
-        let (mut values, mut places) = (Packed::new(len, value_width), Packed::new(len, place_width));
+        let (mut values, mut places) =
+            (Packed::new(len, value_width), Packed::new(len, place_width));
         for (i, (value, place)) in (0u64..).zip(indexed) {
             values.set(i, value);
             places.set(i, place);
@@ -306,7 +307,7 @@ pub static VARIANT: Variant = Variant {
         forms: &[Form::exact(GOLOMB, &[]), Form::exact(RICE, &[])],
         params: &[
             Param::integer("N", 2, 1 << 61, "numbers for each key, in place of the rate 1/N"),
-            Param::integer("b", 1, 1 << 62, "Golomb's parameter"),
+            Param::integer("b", 1, MAX_PARAMETER, "Golomb's parameter"),
             Param::integer("P", 0, 62, "Rice's parameter, b = 2^P"),
             Param::integer(
                 "interval",

@@ -25,20 +25,33 @@
 //! [`cell`]: MemoryOptimized::cell
 
 use crate::cells::Bits;
-use crate::plan::MAX_CELLS;
-use crate::probe::{Probe, multiply_shift};
+use crate::parts::flat_bits::{FlatBits, check_parts};
+use crate::parts::union;
+use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::probe::multiply_shift;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
-/// A set in m bits, one of k candidates set for each key.
+/// A set in m bits, one of k candidates set for each key; about items/rate bits.
+///
+/// ```
+/// use everbloom::compact::MemoryOptimized;
+///
+/// let mut filter = MemoryOptimized::with_rate(1000, 0.01)?;
+/// let mut table = vec![Vec::new(); filter.m() as usize];
+/// filter.insert("rope");
+/// table[filter.cell("rope") as usize].push("rope");
+/// assert!(filter.contains("rope"));
+/// assert!(table[filter.cell("rope") as usize].contains(&"rope"));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryOptimized {
     head: Head,
-    probe: Probe,
-    bits: Bits,
+    flat: FlatBits,
 }
 
-state!(MemoryOptimized { head, probe, bits });
+state!(MemoryOptimized { head, ..flat });
 
 /// The rate after `n` keys in `m` bits, 1 − (1 − 1/m)^n, whatever k is (catalogue I11).
 pub fn fpr(m: u64, n: u64) -> f64 {
@@ -51,26 +64,11 @@ pub fn bits_for(n: u64, p: f64) -> f64 {
 }
 
 impl MemoryOptimized {
-    /// A filter for `items` keys at a false-positive rate of `fpr`: about items/fpr bits.
-    ///
-    /// ```
-    /// use everbloom::compact::MemoryOptimized;
-    ///
-    /// let mut filter = MemoryOptimized::with_rate(1000, 0.01)?;
-    /// let mut table = vec![Vec::new(); filter.m() as usize];
-    /// filter.insert("rope");
-    /// table[filter.cell("rope") as usize].push("rope");
-    /// assert!(filter.contains("rope"));
-    /// assert!(table[filter.cell("rope") as usize].contains(&"rope"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        crate::variant::empty(&Goal::new(items, fpr))
-    }
-
-    /// A filter of `m` bits and `k` candidates; both at least 1.
+    /// A filter of `m` bits and `k` candidates, at least one of each.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        Self::empty(&Flat { m: m.max(1), k: k.max(1) }, Head::new(hasher, FORM))
+        let flat = Flat { m, k };
+        check_parts([flat])?;
+        Self::empty(&flat, Head::new(hasher, FORM))
     }
 
     /// The cell that is the key's own: h_{s(x)}(x), one of m.
@@ -78,57 +76,51 @@ impl MemoryOptimized {
     pub fn cell<K: Key + ?Sized>(&self, key: &K) -> u64 {
         let digest = self.head.hasher.digest(key);
         let chosen = multiply_shift(digest.word(SELECTOR), u64::from(self.k())) as u32;
-        self.probe.nth(chosen, digest)
+        self.flat.probe.nth(chosen, digest)
     }
 
     /// Inserts a key.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let new = self.bits.set(self.cell(key));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        let cell = self.cell(key);
+        self.head.count_one();
+        Seen::new_if(self.flat.bits.set(cell))
     }
 
     /// Whether the key may be a member: only its own cell is looked at, since the other candidates were
     /// never written for it.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.bits.get(self.cell(key))
+        self.flat.bits.get(self.cell(key))
     }
 
     /// Number of bits.
     pub fn m(&self) -> u64 {
-        self.bits.len()
+        self.flat.m()
     }
 
     /// Number of candidates per key.
     pub fn k(&self) -> u32 {
-        self.probe.k()
+        self.flat.k()
     }
 
     /// The bits.
     pub fn bits(&self) -> &Bits {
-        &self.bits
+        &self.flat.bits
     }
 
-    /// Makes this the filter of the union of both sets, exactly.
+    /// Makes this the filter of the union of both sets, exactly. Items are estimated from the cells, of which
+    /// each key has one.
     pub fn union(&mut self, other: &MemoryOptimized) -> Result<()> {
-        self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        if let Some(n) = theory::cardinality(self.bits.zeros(), self.m(), 1) {
+        union((&mut self.head, &mut self.flat), (&other.head, &other.flat))?;
+        if let Some(n) = theory::cardinality(self.flat.bits.zeros(), self.m(), 1) {
             self.head.items = n.round() as u64;
         }
         Ok(())
     }
 
-    fn share(&self) -> f64 {
-        self.bits.ones() as f64 / self.m() as f64
-    }
-
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())
+        Ok(())
     }
 }
 
@@ -148,10 +140,7 @@ impl Plan for MemoryOptimized {
         // Asked the negative way, so that NaN is refused too.
         let fits = wanted <= MAX_CELLS as f64;
         if !fits {
-            return Err(Error::parameter(format!(
-                "{n} items at a rate of {p} need {wanted:e} bits, more than {MAX_CELLS}: \
-                 ask for fewer items or a higher rate"
-            )));
+            return Err(too_many_cells(n, p, wanted));
         }
         Ok(Flat { m: wanted as u64, k })
     }
@@ -164,12 +153,14 @@ impl Plan for MemoryOptimized {
 }
 
 impl Stream for MemoryOptimized {
-    fn empty(&Flat { m, k }: &Flat, head: Head) -> Result<Self> {
-        Ok(Self { head, probe: Probe::over(m, k), bits: Bits::new(m) })
+    fn empty(flat: &Flat, head: Head) -> Result<Self> {
+        Ok(Self { head, flat: FlatBits::new(*flat)? })
     }
 }
 
 face!(MemoryOptimized: Insert, Merge);
+planned!(MemoryOptimized);
+keyed!(MemoryOptimized: Insert, Union);
 
 impl Filter for MemoryOptimized {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -177,11 +168,11 @@ impl Filter for MemoryOptimized {
     }
 
     fn fill(&self) -> Option<f64> {
-        Some(self.share())
+        Some(Part::fill(&self.flat))
     }
 
     fn now(&self) -> Rates {
-        Rates::one_sided(self.share())
+        Rates::one_sided(Part::fill(&self.flat))
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -189,11 +180,9 @@ impl Filter for MemoryOptimized {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        touched(&[self.cell(key)], |i| self.bits.get(i).into())
+        touched(&[self.cell(key)], |i| self.flat.bits.get(i).into())
     }
 }
-
-keyed!(MemoryOptimized: Insert, Union);
 
 const FORM: &str = "standard";
 

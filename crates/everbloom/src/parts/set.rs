@@ -65,15 +65,23 @@ pub(crate) fn intersect<P: SetPart>(
 }
 
 /// `sets!(Bloom: flat);`: the operations of a type whose field `head` and the named part make a set.
+/// `sets!(@union Compressed: flat);` makes unions alone.
 macro_rules! sets {
-    ($type:ident: $part:ident) => {
+    (@union $type:ident: $part:ident) => {
         impl $type {
             /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
             /// cells, since nobody knows how many keys the sets share.
             pub fn union(&mut self, other: &Self) -> $crate::error::Result<()> {
                 $crate::parts::union((&mut self.head, &mut self.$part), (&other.head, &other.$part))
             }
+        }
 
+        $crate::variant::keyed!($type: Union);
+    };
+    ($type:ident: $part:ident) => {
+        $crate::parts::sets!(@union $type: $part);
+
+        impl $type {
             /// Keeps what both filters hold: every common key passes, and a few others that the filter of
             /// the true intersection would not let pass (S0 theorem 2).
             pub fn intersect(&mut self, other: &Self) -> $crate::error::Result<()> {
@@ -104,7 +112,7 @@ macro_rules! sets {
             }
         }
 
-        $crate::variant::keyed!($type: Union, Estimate, Intersect, Fold);
+        $crate::variant::keyed!($type: Estimate, Intersect, Fold);
     };
 }
 pub(crate) use sets;

@@ -7,7 +7,7 @@ mod goal;
 mod request;
 
 pub use expect::{Expect, Load};
-pub(crate) use flat::{lowest, m_alone, too_many_cells};
 pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
+pub(crate) use flat::{lowest, m_alone, too_many_cells};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};

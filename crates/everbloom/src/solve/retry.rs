@@ -34,7 +34,10 @@ mod tests {
             tried.push(seed);
             (number == 3).then_some(number)
         });
-        assert_eq!((found, &tried[..]), (Some(3), &[7, expected.next_u64(), expected.next_u64()][..]));
+        assert_eq!(
+            (found, &tried[..]),
+            (Some(3), &[7, expected.next_u64(), expected.next_u64()][..])
+        );
         tried.clear();
         let never = retry(7, &mut Generator::new(0), |seed, _, _| {
             tried.push(seed);

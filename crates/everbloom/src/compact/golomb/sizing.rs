@@ -9,7 +9,7 @@ use crate::theory::bloom as theory;
 pub fn best_parameter(p: f64) -> u64 {
     let b = (libm::log(2.0 - p) / -libm::log1p(-p)).ceil();
     // A p of 1 gives 0, one of 0 infinity.
-    b.clamp(1.0, (1u64 << 62) as f64) as u64
+    b.clamp(1.0, MAX_PARAMETER as f64) as u64
 }
 
 /// Expected bits of the code with parameter `b` of a gap g that has probability p(1 − p)^g.
@@ -49,22 +49,33 @@ pub(super) fn range(planned: u64, spread: u64) -> Result<u64> {
     })
 }
 
-/// Refuses a b so small that gaps of `mean` would be written nearly in unary.
+/// The largest b.
+pub(super) const MAX_PARAMETER: u64 = 1 << 62;
+
+/// Refuses a b that is out of range, or so small that gaps of `mean` would be written nearly in unary.
 pub(super) fn worth_while(b: u64, mean: u64) -> Result<()> {
+    if !(1..=MAX_PARAMETER).contains(&b) {
+        return Err(Error::setting("b", b, format!("must be from 1 to {MAX_PARAMETER}")));
+    }
     if mean / b <= MAX_STEPS {
         return Ok(());
     }
-    Err(Error::parameter(format!(
-        "b = {b} writes gaps of {mean} on average with some {} ones each: take a larger one",
-        mean / b
-    )))
+    let ones = mean / b;
+    let message =
+        format!("writes gaps of {mean} on average with some {ones} ones each: take a larger one");
+    Err(Error::setting("b", b, message))
 }
 
 /// The largest F: numbers come from 64 bits of hash, which have to be spread evenly.
 const MAX_RANGE: u64 = 1 << 62;
 
 /// Entries of the index, and the bits of a number and a place in it.
-pub(super) fn index_shape(entries: u64, interval: u64, range: u64, code_bits: u64) -> (u64, [u32; 2]) {
+pub(super) fn index_shape(
+    entries: u64,
+    interval: u64,
+    range: u64,
+    code_bits: u64,
+) -> (u64, [u32; 2]) {
     let indexed = if interval > 0 { entries.div_ceil(interval) } else { 0 };
     let width = |most: u64| most.max(1).ilog2() + 1;
     (indexed, [width(range - 1), width(code_bits)])
