@@ -156,3 +156,39 @@ macro_rules! static_set {
     };
 }
 pub(crate) use static_set;
+
+#[cfg(test)]
+mod tests {
+    use crate::compact::{BinaryFuse, Golomb, PerfectHash, Ribbon};
+
+    /// Every way to a filter leads to the same one, and every way to ask it to the same answers.
+    macro_rules! one_filter {
+        ($type:ident) => {
+            for n in [0, 1, 5000, 120_001] {
+                let keys: Vec<u64> = (0..n).collect();
+                let filter = $type::from_keys(&keys, 0.01).unwrap();
+                assert_eq!($type::from_keys_parallel(&keys, 0.01).unwrap(), filter, "{n}");
+                let built = $type::builder().rate(0.01).build_from(&keys).unwrap();
+                assert_eq!(built, filter, "{n}");
+                assert!(keys.iter().all(|key| filter.contains(key)), "{n}");
+                let asked: Vec<u64> = (0..2 * n + 100).step_by(7).collect();
+                let answers: Vec<bool> = asked.iter().map(|key| filter.contains(key)).collect();
+                assert_eq!(filter.contains_many(&asked), answers, "{n}");
+                let mut some = vec![true; asked.len() / 2];
+                filter.contains_many_into(&asked, &mut some);
+                assert_eq!(some, answers[..some.len()], "{n}");
+                let dynamic: &dyn crate::Filter = &filter;
+                let query = |key: &u64| dynamic.contains(&key.to_le_bytes());
+                assert!(asked.iter().map(query).eq(answers), "{n}");
+            }
+        };
+    }
+
+    #[test]
+    fn static_sets_are_one_filter_however_they_are_built_and_asked() {
+        one_filter!(BinaryFuse);
+        one_filter!(Ribbon);
+        one_filter!(PerfectHash);
+        one_filter!(Golomb);
+    }
+}
