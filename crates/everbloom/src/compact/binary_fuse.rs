@@ -187,11 +187,6 @@ impl BinaryFuse {
 impl StaticSet for BinaryFuse {
     type Word = u64;
 
-    #[inline]
-    fn word(digest: Digest) -> u64 {
-        digest.h1
-    }
-
     fn assemble(shape: &Shape, head: Head, mut digests: Vec<u64>, cores: Cores) -> Result<Self> {
         let attempt = |(r, geometry): (u32, Geometry), digests: &[u64], seed, attempts: u64| {
             // Where there are too few segments, shorter ones help.

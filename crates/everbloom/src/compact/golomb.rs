@@ -152,11 +152,6 @@ impl Golomb {
 impl StaticSet for Golomb {
     type Word = u64;
 
-    #[inline]
-    fn word(digest: Digest) -> u64 {
-        digest.h1
-    }
-
     /// The number of a hash h is (h·F) >> 64.
     fn assemble(shape: &Shape, mut head: Head, mut hashes: Vec<u64>, _: Cores) -> Result<Self> {
         let (Shape { planned, spread, interval, .. }, range) = (*shape, shape.range());

@@ -87,11 +87,6 @@ impl PerfectHash {
 impl StaticSet for PerfectHash {
     type Word = Digest;
 
-    #[inline]
-    fn word(digest: Digest) -> Digest {
-        digest
-    }
-
     fn assemble(shape: &Shape, head: Head, mut digests: Vec<Digest>, _: Cores) -> Result<Self> {
         // Equal digests have no slots of their own. Two keys of one digest share one, and both are found.
         digests.sort_unstable_by_key(|d| (d.h1, d.h2));

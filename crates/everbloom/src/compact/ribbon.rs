@@ -137,11 +137,6 @@ impl Ribbon {
 impl StaticSet for Ribbon {
     type Word = u64;
 
-    #[inline]
-    fn word(digest: Digest) -> u64 {
-        digest.h1
-    }
-
     fn assemble(shape: &Shape, head: Head, mut keys: Vec<u64>, _: Cores) -> Result<Self> {
         let mut seeds = Generator::new(0);
         let mut seed = seeds.next_u64();

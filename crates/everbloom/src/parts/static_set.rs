@@ -10,11 +10,8 @@ use crate::variant::{Inputs, Plan, settle};
 
 /// A filter that is built from the digests of all its keys.
 pub(crate) trait StaticSet: Plan {
-    /// What it needs of a digest.
-    type Word: Send;
-
-    /// What it needs of a digest.
-    fn word(digest: Digest) -> Self::Word;
+    /// What it needs of a digest: all of it, or a word.
+    type Word: From<Digest> + Send;
 
     /// The filter of these keys, in any order, some of which may be the same: such are there once.
     fn assemble(
@@ -32,6 +29,13 @@ pub(crate) trait StaticSet: Plan {
         for (digest, found) in digests.iter().zip(found) {
             *found = self.has(*digest);
         }
+    }
+}
+
+impl From<Digest> for u64 {
+    #[inline]
+    fn from(digest: Digest) -> u64 {
+        digest.h1
     }
 }
 
@@ -65,7 +69,7 @@ pub(crate) fn hashed<T: StaticSet>(
     hasher: &Hasher,
     keys: impl IntoIterator<Item: Key>,
 ) -> Vec<T::Word> {
-    let word = |key| T::word(hasher.digest_usually(T::HASH, &key));
+    let word = |key| hasher.digest_usually(T::HASH, &key).into();
     keys.into_iter().map(word).collect()
 }
 
@@ -90,7 +94,7 @@ pub(crate) fn created<T: StaticSet>(
 ) -> Result<T> {
     let mut words = Vec::new();
     inputs.records.digests(&head.hasher, &mut |digests| {
-        words.extend(digests.iter().map(|digest| T::word(*digest)));
+        words.extend(digests.iter().map(|digest| T::Word::from(*digest)));
     })?;
     let cores = Cores::for_keys(words.len());
     T::assemble(shape, head, words, cores)
@@ -158,7 +162,7 @@ macro_rules! static_set {
 pub(crate) use static_set;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use crate::compact::{BinaryFuse, Golomb, PerfectHash, Ribbon};
 
     /// Every way to a filter leads to the same one, and every way to ask it to the same answers.
@@ -171,18 +175,26 @@ mod tests {
                 let built = $type::builder().rate(0.01).build_from(&keys).unwrap();
                 assert_eq!(built, filter, "{n}");
                 assert!(keys.iter().all(|key| filter.contains(key)), "{n}");
-                let asked: Vec<u64> = (0..2 * n + 100).step_by(7).collect();
-                let answers: Vec<bool> = asked.iter().map(|key| filter.contains(key)).collect();
-                assert_eq!(filter.contains_many(&asked), answers, "{n}");
-                let mut some = vec![true; asked.len() / 2];
-                filter.contains_many_into(&asked, &mut some);
-                assert_eq!(some, answers[..some.len()], "{n}");
-                let dynamic: &dyn crate::Filter = &filter;
-                let query = |key: &u64| dynamic.contains(&key.to_le_bytes());
-                assert!(asked.iter().map(query).eq(answers), "{n}");
+                answers_alike!(filter, n);
             }
         };
     }
+
+    /// Many keys at once get the answers that each gets by itself.
+    macro_rules! answers_alike {
+        ($filter:ident, $n:ident) => {
+            let asked: Vec<u64> = (0..2 * $n + 100).step_by(7).collect();
+            let answers: Vec<bool> = asked.iter().map(|key| $filter.contains(key)).collect();
+            assert_eq!($filter.contains_many(&asked), answers, "{}", $n);
+            let mut some = vec![true; asked.len() / 2];
+            $filter.contains_many_into(&asked, &mut some);
+            assert_eq!(some, answers[..some.len()], "{}", $n);
+            let dynamic: &dyn $crate::Filter = &$filter;
+            let query = |key: &u64| dynamic.contains(&key.to_le_bytes());
+            assert!(asked.iter().map(query).eq(answers), "{}", $n);
+        };
+    }
+    pub(crate) use answers_alike;
 
     #[test]
     fn static_sets_are_one_filter_however_they_are_built_and_asked() {

@@ -1,6 +1,7 @@
 //! One core and two, one key and many, honest files and others.
 
 use super::*;
+use crate::parts::static_set::tests::answers_alike;
 use crate::{Opener, to_bytes};
 
 fn filter(n: u64, bits: u32) -> BinaryFuse {
@@ -51,9 +52,7 @@ fn two_cores_make_the_same_filter() {
 fn many_at_once_equal_one_by_one() {
     for (n, bits) in [(0, 8), (1000, 8), (2_000_000, 8), (1_000_000, 16), (500_000, 32)] {
         let filter = filter(n, bits);
-        let keys: Vec<u64> = (0..2 * n + 100).step_by(7).collect();
-        let one_by_one: Vec<bool> = keys.iter().map(|key| filter.contains(key)).collect();
-        assert_eq!(filter.contains_many(&keys), one_by_one, "{n} {bits}");
+        answers_alike!(filter, n);
     }
 }
 

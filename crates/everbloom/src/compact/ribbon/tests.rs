@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cells::{Bits, Packed};
+use crate::parts::static_set::tests::answers_alike;
 use crate::{Opener, to_bytes};
 
 fn filter(n: u64, bits: u32) -> Ribbon {
@@ -12,9 +13,7 @@ fn filter(n: u64, bits: u32) -> Ribbon {
 fn many_at_once_equal_one_by_one() {
     for (n, bits) in [(0, 8), (1, 1), (1000, 8), (1_200_000, 8), (400_000, 32)] {
         let filter = filter(n, bits);
-        let keys: Vec<u64> = (0..2 * n + 100).step_by(7).collect();
-        let one_by_one: Vec<bool> = keys.iter().map(|key| filter.contains(key)).collect();
-        assert_eq!(filter.contains_many(&keys), one_by_one, "{n} {bits}");
+        answers_alike!(filter, n);
     }
 }
 
