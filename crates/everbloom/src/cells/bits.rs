@@ -78,6 +78,11 @@ impl Bits {
         self.words.iter().map(|w| u64::from(w.count_ones())).sum()
     }
 
+    /// Share of ones.
+    pub fn fill(&self) -> f64 {
+        self.ones() as f64 / self.len as f64
+    }
+
     /// Number of zeros, padding not counted.
     pub fn zeros(&self) -> u64 {
         self.len - self.ones()

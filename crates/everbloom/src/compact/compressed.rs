@@ -31,7 +31,7 @@
 mod design;
 
 use crate::cells::Bits;
-use crate::parts::flat_bits::{FlatBits, check_parts};
+use crate::parts::flat_bits::FlatBits;
 use crate::parts::{keys, sets};
 use crate::plan::MAX_CELLS;
 use crate::probe::Probe;
@@ -85,9 +85,7 @@ impl State for Compressed {
 impl Compressed {
     /// A filter of `m` bits and `k` probes, at least one of each.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m, k };
-        check_parts([flat])?;
-        Self::empty(&Shape { flat, rate: None }, Head::new(hasher, FORM))
+        Self::empty(&Shape { flat: Flat { m, k }, rate: None }, Head::new(hasher, FORM))
     }
 
     /// Number of bits in memory.

@@ -25,10 +25,11 @@
 //! [`cell`]: MemoryOptimized::cell
 
 use crate::cells::Bits;
-use crate::parts::flat_bits::{FlatBits, check_parts};
-use crate::parts::union;
+use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::parts::{keys, sets};
 use crate::plan::{MAX_CELLS, too_many_cells};
-use crate::probe::multiply_shift;
+use crate::probe::{Probe, multiply_shift};
+use crate::state::{Decoder, Encoder, Inline};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -48,10 +49,65 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryOptimized {
     head: Head,
-    flat: FlatBits,
+    chosen: ProbedBits<Chosen>,
 }
 
-state!(MemoryOptimized { head, ..flat });
+state!(MemoryOptimized { head, ..chosen });
+
+/// Candidates, of which a key has one.
+#[derive(Clone, Debug, PartialEq)]
+struct Chosen(Probe);
+
+impl Chosen {
+    /// h_{s(x)}(x).
+    #[inline]
+    fn cell(&self, digest: Digest) -> u64 {
+        let which = multiply_shift(digest.word(SELECTOR), u64::from(self.0.k()));
+        self.0.nth(which as u32, digest)
+    }
+}
+
+impl Inline for Chosen {
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.0.save_fields(out);
+    }
+
+    fn load_fields(src: &mut Decoder<'_>) -> Result<Self> {
+        Probe::load_fields(src).map(Chosen)
+    }
+}
+
+impl Probes for Chosen {
+    fn m(&self) -> u64 {
+        self.0.m()
+    }
+
+    /// Only the key's own cell is looked at, since the other candidates were never written for it.
+    #[inline]
+    fn all(&self, digest: Digest, mut f: impl FnMut(u64) -> bool) -> bool {
+        f(self.cell(digest))
+    }
+
+    fn fpr(&self, bits: &Bits) -> f64 {
+        bits.fill()
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![fact("m", self.m()), fact("k", self.0.k())]
+    }
+
+    fn check(&self, bits: u64) -> Result<()> {
+        self.0.check_flat(bits)
+    }
+
+    fn agree(&self, other: &Self) -> Result<()> {
+        self.0.agree(&other.0)
+    }
+
+    fn cardinality(&self, bits: &Bits) -> Option<f64> {
+        theory::cardinality(bits.zeros(), self.m(), 1)
+    }
+}
 
 /// The rate after `n` keys in `m` bits, 1 − (1 − 1/m)^n, whatever k is (catalogue I11).
 pub fn fpr(m: u64, n: u64) -> f64 {
@@ -66,57 +122,28 @@ pub fn bits_for(n: u64, p: f64) -> f64 {
 impl MemoryOptimized {
     /// A filter of `m` bits and `k` candidates, at least one of each.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m, k };
-        check_parts([flat])?;
-        Self::empty(&flat, Head::new(hasher, FORM))
+        Self::empty(&Flat { m, k }, Head::new(hasher, FORM))
     }
 
     /// The cell that is the key's own: h_{s(x)}(x), one of m.
     #[inline]
     pub fn cell<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        let digest = self.head.hasher.digest(key);
-        let chosen = multiply_shift(digest.word(SELECTOR), u64::from(self.k())) as u32;
-        self.flat.probe.nth(chosen, digest)
-    }
-
-    /// Inserts a key.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let cell = self.cell(key);
-        self.head.count_one();
-        Seen::new_if(self.flat.bits.set(cell))
-    }
-
-    /// Whether the key may be a member: only its own cell is looked at, since the other candidates were
-    /// never written for it.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.flat.bits.get(self.cell(key))
+        self.chosen.probe.cell(self.head.hasher.digest(key))
     }
 
     /// Number of bits.
     pub fn m(&self) -> u64 {
-        self.flat.m()
+        self.chosen.m()
     }
 
     /// Number of candidates per key.
     pub fn k(&self) -> u32 {
-        self.flat.k()
+        self.chosen.probe.0.k()
     }
 
     /// The bits.
     pub fn bits(&self) -> &Bits {
-        &self.flat.bits
-    }
-
-    /// Makes this the filter of the union of both sets, exactly. Items are estimated from the cells, of which
-    /// each key has one.
-    pub fn union(&mut self, other: &MemoryOptimized) -> Result<()> {
-        union((&mut self.head, &mut self.flat), (&other.head, &other.flat))?;
-        if let Some(n) = theory::cardinality(self.flat.bits.zeros(), self.m(), 1) {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
+        &self.chosen.bits
     }
 
     fn check(&self) -> Result<()> {
@@ -154,33 +181,19 @@ impl Plan for MemoryOptimized {
 
 impl Stream for MemoryOptimized {
     fn empty(flat: &Flat, head: Head) -> Result<Self> {
-        Ok(Self { head, flat: FlatBits::new(*flat)? })
+        let Flat { m, k } = flat.checked()?;
+        Ok(Self { head, chosen: ProbedBits::probed(Chosen(Probe::over(m, k)))? })
     }
 }
 
-face!(MemoryOptimized: Insert, Merge);
+face!(MemoryOptimized: Insert, Merge, Bulk, BulkInsert);
 planned!(MemoryOptimized);
-keyed!(MemoryOptimized: Insert, Union);
+keys!(MemoryOptimized: chosen);
+sets!(@union MemoryOptimized: chosen);
 
 impl Filter for MemoryOptimized {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(Part::fill(&self.flat))
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(Part::fill(&self.flat))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![fact("m", self.m()), fact("k", self.k())]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        touched(&[self.cell(key)], |i| self.flat.bits.get(i).into())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.chosen)
     }
 }
 

@@ -324,6 +324,10 @@ pub enum Ability {
 }
 
 impl Ability {
+    /// What filters can do that stand for their sets in every respect.
+    pub const OF_SETS: &'static [Ability] =
+        &[Ability::Insert, Ability::Merge, Ability::Intersect, Ability::Fold, Ability::Estimate];
+
     /// Its name in the list.
     pub fn name(self) -> &'static str {
         match self {

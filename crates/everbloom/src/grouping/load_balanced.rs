@@ -28,8 +28,7 @@
 use crate::cells::Bits;
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
 use crate::keyvalue::labels::{label_of, number};
-use crate::membership::PartitionedBloom;
-use crate::membership::partitioned::Shape;
+use crate::plan::Slices as Shape;
 use crate::probe::{Probe, Scheme};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -185,17 +184,17 @@ impl Plan for LoadBalanced {
 
     /// Classes share the memory of the partitioned filter of all their keys.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        PartitionedBloom::plan(request)
+        Shape::plan(request)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        PartitionedBloom::expect(shape, load)
+        Some(shape.expect(load))
     }
 }
 
 impl Stream for LoadBalanced {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let probe = shape.probe();
+        let probe = Probe::Partitioned(shape.probe());
         Ok(Self { head, groups: Groups::default(), bits: Bits::new(probe.m()), probe })
     }
 }

@@ -25,8 +25,7 @@ use crate::cells::Bits;
 use crate::error::agree;
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
 use crate::keyvalue::labels::label_of;
-use crate::membership::split::Row;
-use crate::memory::check_room;
+use crate::parts::row::Row;
 use crate::plan::MAX_CELLS;
 use crate::probe::{MAX_K, Probe};
 use crate::theory::{blocked, bloom as theory};
@@ -105,14 +104,15 @@ impl Matrix {
 
     /// The row of a document: of a new one the next that waits, or one more if there is room for it.
     fn row(&mut self, document: &[u8]) -> Result<usize> {
-        if self.documents.len() == self.rows.len() as u64 && self.documents.find(document).is_none()
-        {
-            check_room(self.m())?;
-        }
+        let full = self.documents.len() == self.rows.len() as u64;
+        // Made before the document gets its number, so that a refusal leaves nothing behind.
+        let blank = if full && self.documents.find(document).is_none() {
+            Some(Row::blank(self.m())?)
+        } else {
+            None
+        };
         let row = self.documents.intern(document, MAX_GROUPS)? as usize;
-        if row == self.rows.len() {
-            self.rows.push(Row::blank(self.m()));
-        }
+        self.rows.extend(blank);
         Ok(row)
     }
 
@@ -280,7 +280,7 @@ impl Plan for Matrix {
 impl Stream for Matrix {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Flat { m, k } = shape.flat;
-        let rows = vec![Row::blank(m)];
+        let rows = vec![Row::blank(m)?];
         Ok(Self { head, documents: Groups::default(), probe: Probe::over(m, k), rows })
     }
 }

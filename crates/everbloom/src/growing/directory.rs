@@ -257,7 +257,7 @@ impl Directory {
         self.places.last_key_value().map_or(0, |(id, _)| self.layer(*id))
     }
 
-    /// P(a stranger passes), 1 − Π(1 − f_j) along its way, averaged over all ways; `rate(page)` is a page's.
+    /// P(a non-member passes), 1 − Π(1 − f_j) along its way, averaged over all ways; `rate(page)` is a page's.
     pub(super) fn rate(&self, rate: impl Fn(u64) -> f64) -> f64 {
         let Shape { blocks, pages, children, .. } = self.shape;
         let mut absent: Vec<Vec<f64>> = vec![Vec::new(); self.blocks.len()];

@@ -5,7 +5,7 @@
 //! a rate r times as low, so that the rates of all layers ever made sum up to less than the target:
 //!
 //! ```text
-//!   layer 2  ░░░░░░░░░░░░░░░░████████████████████   4·n₀ keys at P₀r²   ◀── insertions; asked first
+//!   layer 2  ░░░░░░░░░░░░░░░░████████████████████   4·n₀ keys at P₀r²   ◀── insertions; queried first
 //!   layer 1  ██████████████████                     2·n₀ keys at P₀r
 //!   layer 0  █████████                                n₀ keys at P₀ = P(1 − r)
 //! ```
@@ -18,15 +18,16 @@
 //! layer is full after nᵢ insertions. The paper's own rule, half of the bits set, says the same only
 //! where log2(1/Pᵢ) is a whole number: kᵢ is rounded up, and layers reach a fill of 0.51 to 0.53.
 //!
-//! **Use it** when the number of keys is unknown. **Don't** when it is known: every layer is asked for
+//! **Use it** when the number of keys is unknown. **Don't** when it is known: every layer is queried for
 //! a key that is not there, and bits grow with the number of layers (14.6 a key after five of them at
 //! 1 %, where `bloom` takes 9.6). Two scalable filters cannot be united: the OR of two layers holds the
 //! keys of both, and full ones would then miss their target by far.
 
-use crate::cells::Bits;
-use crate::membership::partitioned::slice_for;
+use crate::parts::KeyPart;
+use crate::parts::slices::EvenSlices;
 use crate::plan::MAX_CELLS;
-use crate::probe::{MAX_K, Partitioned, Probe};
+use crate::probe::{MAX_K, Partitioned};
+use crate::state::{Decoder, Encoder, Inline, State};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -39,7 +40,7 @@ use crate::variant::prelude::*;
 /// }
 /// assert_eq!(seen.layers(), 7);
 /// assert!(seen.contains(&1234u64));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalable {
@@ -53,39 +54,29 @@ state!(Scalable { head, shape, layers });
 /// One layer: a partitioned filter and the number of its insertions.
 #[derive(Clone, Debug, PartialEq)]
 struct Layer {
-    probe: Probe,
-    bits: Bits,
+    slices: EvenSlices,
     items: u64,
 }
 
-state!(Layer { probe, bits, items });
+/// The slices stand before the items here.
+impl State for Layer {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            self.slices.save_fields(out);
+            self.items.save("items", out);
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            Ok(Self { slices: EvenSlices::load_fields(src)?, items: u64::load("items", src)? })
+        })
+    }
+}
 
 impl Layer {
-    fn empty(slices: Partitioned) -> Self {
-        Self { bits: Bits::new(slices.m()), probe: Probe::Partitioned(slices), items: 0 }
-    }
-
-    fn contains(&self, digest: Digest) -> bool {
-        self.probe.all(digest, |i| self.bits.get(i))
-    }
-
-    fn insert(&mut self, digest: Digest) {
-        self.probe.each(digest, |i| {
-            self.bits.set(i);
-        });
-        self.items += 1;
-    }
-
-    /// The product of the fills of the slices.
-    fn fpr(&self) -> f64 {
-        let slices = u64::from(self.probe.k());
-        let slice = self.probe.m() / slices;
-        let fill = |i: u64| self.bits.ones_in(i * slice, slice) as f64 / slice as f64;
-        (0..slices).map(fill).product()
-    }
-
-    fn check(&self) -> Result<()> {
-        self.probe.check(self.bits.len())
+    fn empty(slices: Partitioned) -> Result<Self> {
+        Ok(Self { slices: EvenSlices::probed(slices)?, items: 0 })
     }
 }
 
@@ -109,9 +100,11 @@ impl Scalable {
         let mut newest = self.layers.len() - 1;
         if self.shape.capacity(newest).is_none_or(|full| self.layers[newest].items >= full) {
             newest += 1;
-            self.layers.push(Layer::empty(self.shape.layer(newest)?));
+            self.layers.push(Layer::empty(self.shape.layer(newest)?)?);
         }
-        self.layers[newest].insert(digest.salted(newest as u64));
+        let layer = &mut self.layers[newest];
+        layer.slices.insert(digest.salted(newest as u64));
+        layer.items += 1;
         self.head.count(1);
         Ok(Seen::New)
     }
@@ -122,12 +115,12 @@ impl Scalable {
         self.contains_digest(self.head.hasher.digest(key))
     }
 
-    /// Newest first, since the large layers hold most of the keys. The digest is salted by the layer,
+    /// Newest first, since the large layers hold most keys. The digest is salted by the layer,
     /// so that no key looks at the same places of all of them.
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
         let mut newest_first = self.layers.iter().enumerate().rev();
-        newest_first.any(|(i, layer)| layer.contains(digest.salted(i as u64)))
+        newest_first.any(|(i, layer)| layer.slices.contains(digest.salted(i as u64)))
     }
 
     /// Number of layers.
@@ -137,19 +130,20 @@ impl Scalable {
 
     /// Number of bits in all layers.
     pub fn m(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.bits.len()).sum()
+        self.layers.iter().map(|layer| layer.slices.m()).sum()
     }
 
     /// Per layer, oldest first: bits, slices and insertions.
     pub fn layer_sizes(&self) -> impl Iterator<Item = (u64, u32, u64)> {
-        self.layers.iter().map(|layer| (layer.bits.len(), layer.probe.k(), layer.items))
+        let sizes = |layer: &Layer| (layer.slices.m(), layer.slices.probe.k(), layer.items);
+        self.layers.iter().map(sizes)
     }
 
     /// Layers are exactly those the shape makes: then the next one is not much larger than what is
     /// there, whoever wrote the file.
     fn check(&self) -> Result<()> {
         let fits = |(i, layer): (usize, &Layer)| {
-            let planned = self.shape.layer(i).is_ok_and(|p| Probe::Partitioned(p) == layer.probe);
+            let planned = self.shape.layer(i).is_ok_and(|p| p == layer.slices.probe);
             planned && self.shape.capacity(i).is_some_and(|full| layer.items <= full)
         };
         if !self.layers.is_empty() && self.layers.iter().enumerate().all(fits) {
@@ -203,7 +197,7 @@ impl Shape {
     fn slices(&self, i: usize, items: u64) -> (f64, f64) {
         let target = layer_fpr(self.fpr, self.tightening, i);
         let k = layer_k(target);
-        (slice_for(items as f64, target, k as u32), k)
+        (theory::slice_for(items as f64, target, k as u32), k)
     }
 
     /// The probe of layer i. Files rely on it, so it never changes.
@@ -215,7 +209,7 @@ impl Shape {
         }
         let message = format!(
             "the filter cannot grow: layer {} would exceed {MAX_LAYERS} layers or {MAX_CELLS} bits; \
-             start a new filter with more items in the first layer, or a higher rate",
+             start a new filter with more {{items}} in the first layer, or a higher {{rate}}",
             i + 1
         );
         Err(Error::new(Kind::CapacityExceeded, message))
@@ -247,7 +241,7 @@ impl Plan for Scalable {
         shape.layer(0).map_err(|_| {
             Error::parameter(format!(
                 "{items} items at a rate of {fpr} need a first layer of more than {MAX_CELLS} bits: \
-                 ask for fewer items or a higher rate"
+                 ask for fewer {{items}} or a higher {{rate}}"
             ))
         })?;
         Ok(shape)
@@ -283,7 +277,7 @@ impl Stream for Scalable {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         // The target is that of all layers together, however the goal put it.
         let head = Head { fpr: Some(shape.fpr), ..head };
-        let layers = vec![Layer::empty(shape.layer(0)?)];
+        let layers = vec![Layer::empty(shape.layer(0)?)?];
         Ok(Self { head, shape: *shape, layers })
     }
 }
@@ -297,13 +291,13 @@ impl Filter for Scalable {
     }
 
     fn fill(&self) -> Option<f64> {
-        let ones: u64 = self.layers.iter().map(|layer| layer.bits.ones()).sum();
+        let ones: u64 = self.layers.iter().map(|layer| layer.slices.bits.ones()).sum();
         Some(ones as f64 / self.m() as f64)
     }
 
     /// 1 − Π(1 − fᵢ) over the layers.
     fn now(&self) -> Rates {
-        let absent: f64 = self.layers.iter().map(|layer| libm::log1p(-layer.fpr())).sum();
+        let absent: f64 = self.layers.iter().map(|layer| libm::log1p(-layer.slices.fpr())).sum();
         Rates::one_sided(-libm::expm1(absent))
     }
 
@@ -341,18 +335,20 @@ pub static VARIANT: Variant = Variant {
                   the rate is the limit of all layers together",
         forms: &[Form::exact(FORM, &[Ability::Insert])],
         params: &[
-            Param {
-                name: "growth",
-                range: Range::Integer(MIN_GROWTH, MAX_GROWTH),
-                default: Preset::Integer(2),
-                help: "capacity of a layer over that of the one before",
-            },
-            Param {
-                name: "tightening",
-                range: Range::Real(MIN_TIGHTENING, MAX_TIGHTENING),
-                default: Preset::Real(0.85),
-                help: "rate of a layer over that of the one before; the paper advises 0.8 to 0.9",
-            },
+            Param::integer(
+                "growth",
+                MIN_GROWTH,
+                MAX_GROWTH,
+                "capacity of a layer over that of the one before",
+            )
+            .or(Preset::Integer(2)),
+            Param::real(
+                "tightening",
+                MIN_TIGHTENING,
+                MAX_TIGHTENING,
+                "rate of a layer over that of the one before; the paper advises 0.8 to 0.9",
+            )
+            .or(Preset::Real(0.85)),
         ],
         ..Facts::FILTER
     },
@@ -362,6 +358,7 @@ pub static VARIANT: Variant = Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::Bits;
     use crate::{Opener, to_bytes};
 
     fn shape(items: u64, fpr: f64, growth: u64, tightening: f64) -> Shape {
@@ -394,10 +391,9 @@ mod tests {
         let mut filter = Scalable::with_rate(1, 1e-9).unwrap();
         for (i, key) in ["a", "b"].into_iter().enumerate() {
             filter.insert(key).unwrap();
-            let (digest, layer) = (filter.head.hasher.digest(key), &filter.layers[i]);
-            let mut set = Vec::new();
-            layer.probe.each(digest.salted(i as u64), |bit| set.push(bit));
-            let ones = (0..layer.bits.len()).filter(|&bit| layer.bits.get(bit));
+            let (digest, layer) = (filter.head.hasher.digest(key), &filter.layers[i].slices);
+            let ones = (0..layer.m()).filter(|&bit| layer.bits.get(bit));
+            let set = layer.probe.indices(digest.salted(i as u64));
             assert!(ones.eq(set), "slices are in order, and each holds the one bit of its key");
             assert!((0..4).all(|salt| salt == i as u64 || !layer.contains(digest.salted(salt))));
         }
@@ -438,8 +434,8 @@ mod tests {
             |f| f.shape.growth = 1,
             |f| f.shape.fpr = f64::NAN,
             |f| f.shape.tightening = f64::INFINITY,
-            |f| f.layers[1].probe = Probe::over(f.layers[1].bits.len(), 3),
-            |f| f.layers[1].bits = Bits::new(64),
+            |f| f.layers[1].slices.probe = Partitioned::new(f.layers[1].slices.m() / 3, 3),
+            |f| f.layers[1].slices.bits = Bits::new(64),
         ];
         for (i, lie) in lies.into_iter().enumerate() {
             let mut liar = filter.clone();

@@ -13,7 +13,7 @@
 //!
 //! So it is the two-stage filter while little is going on and the standard filter, with an answer every
 //! tick, in the rush hour. Bits, answers and rates are the standard filter's in every state. With a
-//! functions in the first stage a stranger takes a + (k − a)·ρ^a evaluations.
+//! functions in the first stage a non-member takes a + (k − a)·ρ^a evaluations.
 //!
 //! The bits know nothing of time: a [`Pipeline`] over the filter has the clock, the control bits and the
 //! queue, and several may run over one filter. A query is offered to a tick; where the queue is full it is
@@ -26,30 +26,27 @@
 //! **Use it** to study such hardware. **Don't** to answer queries in software, which has no second stage to
 //! switch off: that is `bloom`.
 
-use std::collections::VecDeque;
-
+pub use super::pipeline::{Pipeline, Tick};
 use super::pipelined::{PARAM_FIRST, best_first, planned_fill, second_stage};
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{KeyPart, SetPart};
-use crate::probe::{Coincide, MAX_K};
-use crate::theory::bloom as theory;
+use crate::parts::{keys, sets};
 use crate::variant::prelude::*;
 
 /// A standard filter and the rules by which its hash functions change stages.
 ///
 /// ```
-/// let mut filter = everbloom::membership::Adaptive::with_rate(1000, 0.001)?;
+/// let mut filter = everbloom::hardware::Adaptive::with_rate(1000, 0.001)?;
 /// filter.insert("worm");
 /// let mut pipeline = filter.pipeline();
 /// let ticket = pipeline.tick(Some("worm")).ticket;
 /// assert_eq!(pipeline.finish(), [(ticket.expect("room"), true)]);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adaptive {
-    head: Head,
-    part: FlatBits,
-    policy: Policy,
+    pub(super) head: Head,
+    pub(super) part: FlatBits,
+    pub(super) policy: Policy,
 }
 
 state!(Adaptive { head, part, policy });
@@ -85,7 +82,7 @@ impl Policy {
     }
 }
 
-/// Expected evaluations for a stranger with `a` functions in stage 1, a + (k − a)·ρ^a (catalogue I15).
+/// Expected evaluations for a non-member with `a` functions in stage 1, a + (k − a)·ρ^a (catalogue I15).
 ///
 /// This counts the second stage as a whole, like S3 eq. 6. Evaluated one a tick it stops at the first
 /// zero, and takes [`serial_evaluations`].
@@ -93,7 +90,7 @@ pub fn evaluations(k: u32, a: u32, fill: f64) -> f64 {
     f64::from(a) + f64::from(k.saturating_sub(a)) * second_stage(fill, a)
 }
 
-/// Expected evaluations for a stranger in a [`Pipeline`], a + ρ^a + … + ρ^{k−1}.
+/// Expected evaluations for a non-member in a [`Pipeline`], a + ρ^a + … + ρ^{k−1}.
 pub fn serial_evaluations(k: u32, a: u32, fill: f64) -> f64 {
     f64::from(a) + (a..k).map(|i| libm::pow(fill, i.into())).sum::<f64>()
 }
@@ -101,26 +98,12 @@ pub fn serial_evaluations(k: u32, a: u32, fill: f64) -> f64 {
 impl Adaptive {
     /// A filter of `m` bits and `k` functions, under a policy with at most as many in its first stage.
     pub fn with_shape(m: u64, k: u32, policy: Policy, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m: m.max(1), k: k.clamp(1, MAX_K) };
+        let flat = Flat { m, k }.checked()?;
         policy.check().map_err(|_| Error::parameter(WORKABLE))?;
         if policy.first > flat.k {
             return Err(Error::parameter(WORKABLE));
         }
         Self::empty(&Shape { flat, policy }, Head::new(hasher, FORM))
-    }
-
-    /// Inserts a key.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let new = self.part.insert(self.head.hasher.digest(key));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member, without a clock.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.part.contains(self.head.hasher.digest(key))
     }
 
     /// Evaluations that a query takes with `a` functions in stage 1 and the others evaluated together.
@@ -133,14 +116,7 @@ impl Adaptive {
 
     /// A clock, control bits and a queue over this filter, with k1 functions in stage 1.
     pub fn pipeline(&self) -> Pipeline<'_> {
-        Pipeline {
-            filter: self,
-            active: self.policy.first,
-            queue: VecDeque::new(),
-            idle: 0,
-            tickets: 0,
-            evaluations: 0,
-        }
+        Pipeline::new(self)
     }
 
     /// Number of bits.
@@ -158,152 +134,11 @@ impl Adaptive {
         self.policy
     }
 
-    /// Makes this the filter of the union of both sets, exactly.
-    pub fn union(&mut self, other: &Adaptive) -> Result<()> {
-        self.head.agree(&other.head)?;
-        self.part.agree(&other.part)?;
-        self.part.union(&other.part);
-        self.head.count(other.head.items);
-        if let Some(n) = theory::cardinality(self.part.bits.zeros(), self.m(), self.k()) {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
-    }
-
     fn check(&self) -> Result<()> {
         if self.policy.first <= self.k() {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: more functions in the first stage than there are"))
-    }
-}
-
-/// A running EABF: see the module.
-#[derive(Clone, Debug)]
-pub struct Pipeline<'a> {
-    filter: &'a Adaptive,
-    /// a, functions in stage 1.
-    active: u32,
-    queue: VecDeque<Waiting>,
-    /// Ticks since the queue was last in use.
-    idle: u64,
-    tickets: u64,
-    evaluations: u64,
-}
-
-/// A key in the queue, all of whose bits so far are ones.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    ticket: u64,
-    digest: Digest,
-    /// Functions evaluated: h1 … h_passed.
-    passed: u32,
-}
-
-/// What happened in a tick.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tick {
-    /// The number under which the query is answered; `None` if there was none, or no room for it.
-    pub ticket: Option<u64>,
-    /// Queries answered in this tick, by their tickets: at most one of each stage.
-    pub answers: Vec<(u64, bool)>,
-}
-
-impl Pipeline<'_> {
-    /// One tick of the clock: the first key of the queue gets one of its missing functions, the new query
-    /// all of stage 1, and then the policy moves a function or doesn't.
-    ///
-    /// A query without a ticket was not taken, since the queue was full: offer it again.
-    pub fn tick<K: Key + ?Sized>(&mut self, query: Option<&K>) -> Tick {
-        let mut answers = Vec::new();
-        // Both stages work at once, so what enters the queue now waits for the next tick.
-        answers.extend(self.second_stage());
-        let ticket = query.and_then(|key| {
-            let (ticket, answer) = self.first_stage(self.filter.head.hasher.digest(key))?;
-            answers.extend(answer.map(|present| (ticket, present)));
-            Some(ticket)
-        });
-        self.adapt();
-        Tick { ticket, answers }
-    }
-
-    /// The ticket, and the answer if stage 1 has it; `None` where the query has to wait outside.
-    fn first_stage(&mut self, digest: Digest) -> Option<(u64, Option<bool>)> {
-        let whole = self.active == self.filter.k();
-        if !whole && self.queue.len() as u64 >= self.filter.policy.room {
-            return None;
-        }
-        let ticket = self.tickets;
-        self.tickets += 1;
-        self.evaluations += u64::from(self.active);
-        let bits = &self.filter.part.bits;
-        let probe = self.filter.part.probe;
-        let passed = probe.all_of_first(self.active, digest, |i| bits.get(i));
-        if passed && !whole {
-            self.queue.push_back(Waiting { ticket, digest, passed: self.active });
-            return Some((ticket, None));
-        }
-        Some((ticket, Some(passed)))
-    }
-
-    /// One more function for the key that waits longest, and its answer if that decides.
-    fn second_stage(&mut self) -> Option<(u64, bool)> {
-        let waiting = self.queue.front_mut()?;
-        let i = self.filter.part.probe.nth(waiting.passed, waiting.digest);
-        waiting.passed += 1;
-        self.evaluations += 1;
-        let one = self.filter.part.bits.get(i);
-        let answered = (!one || waiting.passed == self.filter.k()).then_some((waiting.ticket, one));
-        if answered.is_some() {
-            self.queue.pop_front();
-        }
-        answered
-    }
-
-    fn adapt(&mut self) {
-        let policy = self.filter.policy;
-        if self.queue.len() as u64 > policy.high {
-            self.active = (self.active + 1).min(self.filter.k());
-        }
-        self.idle = if self.queue.is_empty() { self.idle + 1 } else { 0 };
-        if self.idle == policy.patience {
-            self.active = (self.active - 1).max(policy.first);
-            self.idle = 0;
-        }
-    }
-
-    /// Ticks until all that was taken is answered.
-    pub fn flush(&mut self) -> Vec<(u64, bool)> {
-        let mut answers = Vec::new();
-        while !self.queue.is_empty() {
-            answers.extend(self.tick::<[u8]>(None).answers);
-        }
-        answers
-    }
-
-    /// Shuts down: the answers that were still to come.
-    pub fn finish(mut self) -> Vec<(u64, bool)> {
-        self.flush()
-    }
-
-    /// a, the functions in stage 1.
-    pub fn active(&self) -> u32 {
-        self.active
-    }
-
-    /// C\[i\] of function `i`, from 1 to k: whether it is in stage 2.
-    pub fn control(&self, i: u32) -> bool {
-        i > self.active
-    }
-
-    /// Keys that wait for stage 2.
-    pub fn waiting(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// Hash functions evaluated so far.
-    pub fn evaluations(&self) -> u64 {
-        self.evaluations
     }
 }
 
@@ -344,20 +179,14 @@ impl Stream for Adaptive {
     }
 }
 
-face!(Adaptive: Insert, Merge);
+face!(Adaptive: Insert, Merge, Bulk, BulkInsert);
 planned!(Adaptive);
+keys!(Adaptive: part);
+sets!(@union Adaptive: part);
 
 impl Filter for Adaptive {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.part.fill())
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(self.part.fpr())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.part)
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -369,18 +198,10 @@ impl Filter for Adaptive {
             fact("high mark", high),
             fact("patience", patience),
             fact("queue", room),
-            real("evaluations for strangers", evaluations(self.k(), first, self.part.fill())),
+            real("evaluations for non-members", evaluations(self.k(), first, self.part.fill())),
         ]
     }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.head.hasher.digest(key);
-        let indices = self.part.probe.collect(digest, Coincide::PerHash);
-        touched(&indices, |i| self.part.bits.get(i).into())
-    }
 }
-
-keyed!(Adaptive: Insert, Union);
 
 const FORM: &str = "standard";
 const HIGH: u64 = 2;
@@ -406,24 +227,22 @@ pub static VARIANT: Variant = Variant {
             PARAM_M,
             PARAM_K,
             PARAM_FIRST,
-            Param {
-                name: "high",
-                range: Range::Integer(0, MAX_ROOM - 1),
-                default: Preset::Integer(HIGH),
-                help: "a longer queue brings a function into the first stage",
-            },
-            Param {
-                name: "patience",
-                range: Range::Integer(1, 1 << 32),
-                default: Preset::Integer(PATIENCE),
-                help: "ticks with an empty queue that send a function out",
-            },
-            Param {
-                name: "room",
-                range: Range::Integer(1, MAX_ROOM),
-                default: Preset::Integer(ROOM),
-                help: "keys that the queue has room for",
-            },
+            Param::integer(
+                "high",
+                0,
+                MAX_ROOM - 1,
+                "a longer queue brings a function into the first stage",
+            )
+            .or(Preset::Integer(HIGH)),
+            Param::integer(
+                "patience",
+                1,
+                1 << 32,
+                "ticks with an empty queue that send a function out",
+            )
+            .or(Preset::Integer(PATIENCE)),
+            Param::integer("room", 1, MAX_ROOM, "keys that the queue has room for")
+                .or(Preset::Integer(ROOM)),
         ],
         ..Facts::FILTER
     },

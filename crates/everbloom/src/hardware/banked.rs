@@ -1,6 +1,6 @@
 //! The banked Bloom filter (Breternitz and others 2008; catalogue I17; S0 §IV-D, ref. 125).
 //!
-//! Memory with one port answers one question a cycle. A filter cut into B banks answers k at once, if no
+//! Memory with one port answers one read a cycle. A filter cut into B banks answers k at once, if no
 //! two of a key's probes fall into the same bank; so they are sent to banks one stride s apart,
 //! bank_j = (b₀ + j·s) mod B:
 //!
@@ -24,81 +24,32 @@
 //! **Use it** where memory is in banks: in hardware, or spread over machines. **Don't** in a single
 //! memory, where `bloom` does the same with one array.
 
+use super::banks::MAX_BANKS;
+pub use super::banks::{Cost, Shape, false_positives, random_conflicts};
 use crate::cells::Bits;
 use crate::error::agree;
-use crate::membership::partitioned::slice_for;
-use crate::plan::MAX_CELLS;
-use crate::probe::{MAX_K, Partitioned, multiply_shift};
-use crate::theory::bloom;
-use crate::theory::prime::gcd;
+use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::parts::{keys, sets};
 use crate::variant::prelude::*;
 
 /// A set in banks of bits, with no two probes of a key in the same one.
 ///
 /// ```
-/// let mut seen = everbloom::membership::Banked::with_rate(1000, 0.01)?;
+/// let mut seen = everbloom::hardware::Banked::with_rate(1000, 0.01)?;
 /// seen.insert("apple");
 /// assert!(seen.contains("apple"));
 /// assert!(!seen.contains("pear"));
 /// assert_eq!(seen.cost("pear").cycles, 1);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Banked {
     head: Head,
-    shape: Shape,
-    bits: Bits,
+    part: ProbedBits<Shape>,
 }
 
-state!(Banked { head, shape, bits });
-
-/// The banks, and how probes are sent to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// Number of banks.
-    pub banks: u32,
-    /// Banks from one probe to the next; no factor in common with their number.
-    pub stride: u32,
-    /// Bits per bank.
-    pub bank: u64,
-    /// Probes per key, no more than banks.
-    pub k: u32,
-}
-
-state!(Shape { banks, stride, bank, k });
-
-/// The salt of the first bank, beyond the probes, which use the words 0..k.
-const FIRST_BANK: u64 = 1 << 32;
-
-const MAX_BANKS: u32 = 1 << 16;
-
-/// What a query costs in banks that answer one question a cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
-    /// Bits looked at.
-    pub probes: u32,
-    /// Probes that find their bank taken by an earlier one of the same key.
-    pub conflicts: u32,
-    /// The most probes in one bank.
-    pub cycles: u32,
-}
-
-impl Cost {
-    /// The cost of probes into these banks.
-    pub fn of(banks: &[u64]) -> Self {
-        let mut sorted = banks.to_vec();
-        sorted.sort_unstable();
-        let runs = sorted.chunk_by(|a, b| a == b);
-        let cycles = runs.clone().map(|run| run.len() as u32).max().unwrap_or(0);
-        let probes = banks.len() as u32;
-        Self { probes, conflicts: probes - runs.count() as u32, cycles }
-    }
-}
-
-/// Conflicts per key if probes chose among `banks` banks at random, k − B(1 − (1 − 1/B)^k).
-pub fn random_conflicts(banks: u32, k: u32) -> f64 {
-    f64::from(k) - f64::from(banks) * bloom::fill(f64::from(banks), f64::from(k))
-}
+state!(Banked { head, ..part });
+state!(inline Shape as shape);
 
 impl Banked {
     /// A filter of this shape.
@@ -107,226 +58,83 @@ impl Banked {
         Self::empty(&shape, Head::new(hasher, FORM))
     }
 
-    /// Inserts a key.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let mut new = false;
-        self.shape.indices(digest).for_each(|i| new |= self.bits.set(i));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.shape.indices(self.head.hasher.digest(key)).all(|i| self.bits.get(i))
-    }
-
-    /// What asking for the key costs: one cycle, always.
+    /// What a query for the key costs: one cycle, always.
     pub fn cost<K: Key + ?Sized>(&self, key: &K) -> Cost {
-        let digest = self.head.hasher.digest(key);
-        let banks: Vec<u64> = self.shape.indices(digest).map(|i| i / self.shape.bank).collect();
+        let (digest, shape) = (self.head.hasher.digest(key), self.shape());
+        let banks: Vec<u64> = shape.indices(digest).map(|i| i / shape.bank).collect();
         Cost::of(&banks)
-    }
-
-    /// Forgets every key.
-    pub fn clear(&mut self) {
-        self.bits.clear();
-        self.head.items = 0;
     }
 
     /// Number and size of the banks, and how probes are sent to them.
     pub fn shape(&self) -> Shape {
-        self.shape
+        self.part.probe
     }
 
     /// The bits, bank after bank.
     pub fn bits(&self) -> &Bits {
-        &self.bits
-    }
-
-    /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
-    /// zeros, since nobody knows how many keys the sets share.
-    pub fn union(&mut self, other: &Banked) -> Result<()> {
-        self.head.agree(&other.head)?;
-        agree("number of banks", self.shape.banks, other.shape.banks)?;
-        agree("bits per bank", self.shape.bank, other.shape.bank)?;
-        agree("k", self.shape.k, other.shape.k)?;
-        agree("stride", self.shape.stride, other.shape.stride)?;
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        if let Some(n) = self.cardinality() {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
-    }
-
-    /// The number of distinct keys, ln(Z/m)/ln(1 − k/m); `None` for a filter without zeros, and where
-    /// every bank has but one bit, which tells nothing.
-    pub fn cardinality(&self) -> Option<f64> {
-        let (zeros, hit) = (self.bits.zeros(), self.shape.hit());
-        let share = zeros as f64 / self.shape.m() as f64;
-        (zeros > 0 && hit < 1.0).then(|| libm::log(share) / libm::log1p(-hit))
+        &self.part.bits
     }
 
     fn check(&self) -> Result<()> {
-        if self.shape.m() == self.bits.len() {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: the banks do not make up the bits"))
+        Ok(())
     }
 }
 
-/// The rate with `n` keys (catalogue I17), to second order in what banks have in common.
-///
-/// A given bit is a one with probability ρ = 1 − (1 − k/m)ⁿ, and k independent bits are with ρ^k. But bits
-/// of banks d strides apart are not independent: o of the B places to start from reach both banks, so that
-/// one key hits both bits with o/B·(B/m)² instead of (k/m)². Each pair of the k probes adds its covariance:
-/// f ≈ ρ^k·(1 + Σ_{i<j} cov_ij/ρ²). With B = k all covariances vanish.
-pub fn false_positives(shape: &Shape, n: u64) -> f64 {
-    let (n, k) = (n as f64, f64::from(shape.k));
-    let missed = n * libm::log1p(-shape.hit());
-    let fill = -libm::expm1(missed);
-    if fill == 0.0 || fill == 1.0 {
-        return fill;
-    }
-    let odds = libm::exp(missed) / fill;
-    let pairs = |d: u32| f64::from(shape.k - d);
-    let excess: f64 = (1..shape.k).map(|d| pairs(d) * shape.together(d, n)).sum();
-    (libm::pow(fill, k) * (1.0 + odds * odds * excess)).min(1.0)
-}
-
-impl Shape {
-    /// Number of bits in all banks.
-    pub fn m(&self) -> u64 {
-        u64::from(self.banks) * self.bank
+impl Probes for Shape {
+    fn m(&self) -> u64 {
+        Shape::m(self)
     }
 
-    /// The key's bits, each in a bank of its own.
     #[inline]
-    pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
-        let Self { banks, stride, bank, k } = *self;
-        let (banks, stride) = (u64::from(banks), u64::from(stride));
-        let first = multiply_shift(digest.word(FIRST_BANK), banks);
-        // The probes of a partitioned filter, each slice moved to the bank it has for this key.
-        (0..).zip(Partitioned::new(bank, k).indices(digest)).map(move |(j, i)| {
-            let offset = i - j * bank;
-            (first + j * stride) % banks * bank + offset
-        })
+    fn all(&self, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
+        self.indices(digest).all(f)
     }
 
-    /// The chance that a key hits a given bit.
-    fn hit(&self) -> f64 {
-        f64::from(self.k) / self.m() as f64
+    /// The mean over the banks to start from of the product of the fills along the stride.
+    fn fpr(&self, bits: &Bits) -> f64 {
+        let Shape { banks, stride, bank, k } = *self;
+        let fill = |b: u32| bits.ones_in(u64::from(b) * bank, bank) as f64 / bank as f64;
+        let fills: Vec<f64> = (0..banks).map(fill).collect();
+        let from = |first: u32| -> f64 {
+            let along = |j: u32| (u64::from(first) + u64::from(j) * u64::from(stride)) as usize;
+            (0..k).map(|j| fills[along(j) % banks as usize]).product()
+        };
+        (0..banks).map(from).sum::<f64>() / f64::from(banks)
     }
 
-    /// P(n keys miss two bits in banks d strides apart), over what it would be were they independent,
-    /// less one.
-    fn together(&self, d: u32, n: f64) -> f64 {
-        let Self { banks, k, bank, .. } = *self;
-        // Starts from which both are reached: going from the one to the other, or around.
-        let reach = k.saturating_sub(d) + k.saturating_sub(banks - d);
-        let both = f64::from(reach) / f64::from(banks) / (bank as f64 * bank as f64);
-        let (hit, miss) = (self.hit(), 1.0 - self.hit());
-        libm::expm1(n * libm::log1p((both - hit * hit) / (miss * miss)))
+    fn describe(&self) -> Vec<Fact> {
+        let Shape { banks, stride, bank, k } = *self;
+        vec![
+            fact("m", self.m()),
+            fact("k", k),
+            fact("banks", banks),
+            fact("bank", bank),
+            fact("stride", stride),
+            fact("cycles per query", 1u32),
+            real("conflicts spared per query", random_conflicts(banks, k)),
+        ]
     }
 
-    /// The share of ones after `n` keys, and its standard deviation from filter to filter: the sum over
-    /// all pairs of bits, exactly.
-    fn fill(&self, n: u64) -> (f64, f64) {
-        let (n, m, bank, hit) = (n as f64, self.m() as f64, self.bank as f64, self.hit());
-        if hit >= 1.0 {
-            return (f64::from(u8::from(n > 0.0)), 0.0);
-        }
-        let missed = libm::exp(n * libm::log1p(-hit));
-        let odds = hit / (1.0 - hit);
-        // Two bits of one bank are never hit by the same key.
-        let same = libm::expm1(n * libm::log1p(-odds * odds));
-        let others: f64 = (1..self.banks).map(|d| self.together(d, n)).sum();
-        let pairs = (bank - 1.0) * same + bank * others;
-        let variance = missed * ((1.0 - missed) + missed * pairs) / m;
-        (1.0 - missed, variance.max(0.0).sqrt())
+    fn agree(&self, other: &Self) -> Result<()> {
+        agree("number of banks", self.banks, other.banks)?;
+        agree("bits per bank", self.bank, other.bank)?;
+        agree("k", self.k, other.k)?;
+        agree("stride", self.stride, other.stride)
     }
 
-    fn valid(&self) -> Result<()> {
-        let Self { banks, stride, bank, k } = *self;
-        if !(1..=MAX_BANKS).contains(&banks) || !(1..=MAX_K.min(banks)).contains(&k) {
-            return Err(Error::parameter(format!(
-                "{k} probes in {banks} banks: each takes a bank of its own, so k goes from 1 to the \
-                 number of banks (and to {MAX_K}), and there are at most {MAX_BANKS} banks"
-            )));
-        }
-        if gcd(stride.into(), banks.into()) != 1 || stride == 0 {
-            return Err(Error::parameter(format!(
-                "a stride of {stride} in {banks} banks comes back to the first too early: take one \
-                 that has no factor in common with the number of banks"
-            )));
-        }
-        if bank == 0 || bank > MAX_CELLS / u64::from(banks) {
-            return Err(Error::parameter(format!(
-                "{banks} banks of {bank} bits: there must be one bit at least, and no more than \
-                 {MAX_CELLS} bits in all; change the items, the rate or the memory"
-            )));
-        }
-        Ok(())
-    }
-
-    fn check(&self) -> Result<()> {
-        self.valid().map_err(|e| Error::corrupt(0, format!("corrupt filter: {e}")))
+    /// ln(Z/m)/ln(1 − k/m); `None` without zeros, and where every bank has but one bit, which tells nothing.
+    fn cardinality(&self, bits: &Bits) -> Option<f64> {
+        let (zeros, hit) = (bits.zeros(), self.hit());
+        let share = zeros as f64 / self.m() as f64;
+        (zeros > 0 && hit < 1.0).then(|| libm::log(share) / libm::log1p(-hit))
     }
 }
 
 impl Plan for Banked {
     type Shape = Shape;
 
-    /// The smallest banks that reach the rate with the k that is set or takes the fewest bits; as many as
-    /// are set, or the power of two that has room for k.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let [k_set, banks] = ["k", "banks"].map(|name| request.integer(name).map(|v| v as u32));
-        let stride = request.integer("stride").unwrap_or(1) as u32;
-        let most = banks.unwrap_or(MAX_K).min(MAX_K);
-        let cut = |k: u32, bank: f64| {
-            let banks = banks.unwrap_or_else(|| k.next_power_of_two());
-            Shape { banks, stride, bank: bank.clamp(1.0, 2.0 * MAX_CELLS as f64) as u64, k }
-        };
-        cut(k_set.unwrap_or(1), 1.0).valid()?;
-        if let Some(m) = request.integer(PARAM_M.name) {
-            let k = match (k_set, request.goal_items()) {
-                (Some(k), _) => k,
-                (None, Some(n)) => bloom::best_k(m, n).min(most),
-                (None, None) => {
-                    return Err(Error::parameter(
-                        "--set m without k needs -n, to choose the best k",
-                    ));
-                }
-            };
-            let shape = cut(k, 1.0);
-            let shape = Shape { bank: m / u64::from(shape.banks), ..shape };
-            return shape.valid().map(|()| shape);
-        }
-        let least = |n: u64, p: f64, k: u32| {
-            // Banks that had nothing in common would need this; then a little more until it is enough.
-            let even = slice_for(n as f64, p, k) * f64::from(k);
-            let mut shape = cut(k, 1.0);
-            shape = cut(k, (even / f64::from(shape.banks)).ceil());
-            while shape.valid().is_ok() && false_positives(&shape, n) > p {
-                shape.bank += 1 + shape.bank / 2000;
-            }
-            shape
-        };
-        let sized = |n: u64, p: f64| {
-            let best = ((-libm::log2(p)).floor().max(1.0) as u32).min(most);
-            let ks = k_set.map_or(best..=(best + 1).min(most), |k| k..=k);
-            let shapes = ks.map(|k| least(n, p, k));
-            shapes.min_by_key(|shape| shape.bank.saturating_mul(shape.banks.into()))
-        };
-        let bits = |n: u64, p: f64| {
-            sized(n, p).map_or(f64::INFINITY, |s| s.bank as f64 * f64::from(s.banks))
-        };
-        let (n, p) = request.items_and_rate(bits)?;
-        let shape = sized(n, p).unwrap_or(cut(1, 0.0));
-        shape.valid().map(|()| shape)
+        Shape::plan(request)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -337,54 +145,20 @@ impl Plan for Banked {
 
 impl Stream for Banked {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, bits: Bits::new(shape.m()), shape: *shape })
+        Ok(Self { head, part: ProbedBits::probed(*shape)? })
     }
 }
 
-face!(Banked: Insert, Merge);
+face!(Banked: Insert, Merge, Bulk, BulkInsert);
 planned!(Banked);
+keys!(Banked: part);
+sets!(@union Banked: part);
 
 impl Filter for Banked {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.bits.len() as f64)
-    }
-
-    /// The mean over the banks to start from of the product of the fills along the stride.
-    fn now(&self) -> Rates {
-        let Shape { banks, stride, bank, k } = self.shape;
-        let fill = |b: u32| self.bits.ones_in(u64::from(b) * bank, bank) as f64 / bank as f64;
-        let fills: Vec<f64> = (0..banks).map(fill).collect();
-        let from = |first: u32| -> f64 {
-            let along = |j: u32| (u64::from(first) + u64::from(j) * u64::from(stride)) as usize;
-            (0..k).map(|j| fills[along(j) % banks as usize]).product()
-        };
-        Rates::one_sided((0..banks).map(from).sum::<f64>() / f64::from(banks))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        let Shape { banks, stride, bank, k } = self.shape;
-        vec![
-            fact("m", self.shape.m()),
-            fact("k", k),
-            fact("banks", banks),
-            fact("bank", bank),
-            fact("stride", stride),
-            fact("cycles per query", 1u32),
-            real("conflicts spared per query", random_conflicts(banks, k)),
-        ]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices: Vec<u64> = self.shape.indices(self.head.hasher.digest(key)).collect();
-        touched(&indices, |i| self.bits.get(i).into())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.part)
     }
 }
-
-keyed!(Banked: Insert, Union);
 
 const FORM: &str = "standard";
 
@@ -403,18 +177,19 @@ pub static VARIANT: Variant = Variant {
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "banks",
-                range: Range::Integer(1, MAX_BANKS as u64),
-                default: Preset::Planned,
-                help: "number of banks, at least k; by default the next power of two",
-            },
-            Param {
-                name: "stride",
-                range: Range::Integer(1, MAX_BANKS as u64),
-                default: Preset::Integer(1),
-                help: "banks from one probe to the next, without a factor in common with their number",
-            },
+            Param::integer(
+                "banks",
+                1,
+                MAX_BANKS as u64,
+                "number of banks, at least k; by default the next power of two",
+            ),
+            Param::integer(
+                "stride",
+                1,
+                MAX_BANKS as u64,
+                "banks from one probe to the next, without a factor in common with their number",
+            )
+            .or(Preset::Integer(1)),
         ],
         ..Facts::FILTER
     },
@@ -424,51 +199,15 @@ pub static VARIANT: Variant = Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
     use crate::{Opener, to_bytes};
-
-    fn plan(goal: &Goal) -> Result<Shape> {
-        Banked::plan(&Request::new(&VARIANT, goal)?)
-    }
-
-    #[test]
-    fn planned_banks_meet_the_rate() {
-        for n in [1u64, 10, 1000, 1_000_000] {
-            for p in [0.9, 0.3, 0.01, 1e-5, 1e-30] {
-                for banks in [None, Some(8), Some(40)] {
-                    let goal = Goal::new(n, p);
-                    let goal = banks.map_or(goal.clone(), |b| goal.set("banks", b));
-                    let shape = plan(&goal).unwrap();
-                    assert!(false_positives(&shape, n) <= p, "{n} {p} {shape:?}");
-                    let tight = Shape { bank: shape.bank * 99 / 100, ..shape };
-                    assert!(n < 1000 || false_positives(&tight, n) > p, "{n} {p} {shape:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn shapes_that_cannot_be_are_refused() {
-        let goal = || Goal::new(1000, 0.01);
-        for bad in [
-            goal().set("banks", 4).set("k", 5),
-            goal().set("banks", 12).set("stride", 9),
-            goal().set("stride", 2),
-            goal().set("m", 7).set("k", 8),
-            Goal::default().set("m", 800),
-            Goal::new(u64::MAX, 0.01),
-        ] {
-            let error = plan(&bad).unwrap_err();
-            assert_eq!(error.kind(), Kind::BadParameter, "{error}");
-        }
-    }
 
     #[test]
     fn files_with_impossible_banks_are_refused() {
         let shape = Shape { banks: 8, stride: 3, bank: 10, k: 5 };
         let good = Banked::with_shape(shape, Hasher::default()).unwrap();
         let refused = |shape| {
-            let liar = Banked { shape, ..good.clone() };
+            let part = ProbedBits { probe: shape, ..good.part.clone() };
+            let liar = Banked { part, ..good.clone() };
             Opener::new().decode(&to_bytes(&liar)).is_err()
         };
         assert!(!refused(shape));

@@ -2,6 +2,9 @@
 
 pub mod adaptive;
 pub mod banked;
+mod banks;
+mod parity;
+mod pipeline;
 pub mod pipelined;
 pub mod soft_error;
 

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Bits, answers and rates are those of the standard filter; what is saved is energy. With a share ρ of
-//! ones, a stranger needs the second stage with probability ρ^{k1}, and of the k evaluations
+//! ones, a non-member needs the second stage with probability ρ^{k1}, and of the k evaluations
 //!
 //! | form | saved, of k |
 //! |---|---|
@@ -24,24 +24,24 @@
 //! the chance of the second stage as (1 − e^{−k1/m})^{k1}; its own eq. 6 is right only with
 //! (1 − e^{−kn/m})^{k1}.)
 //!
-//! **Use it** where hash functions are what a query costs and most queries are for strangers: packet
+//! **Use it** where hash functions are what a query costs and most queries are for non-members: packet
 //! inspection, network processors. **Don't** expect software to gain: probes of one digest are nearly
 //! free, and `bloom` stops at the first zero anyway.
 
+use crate::error::agree;
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{KeyPart, SetPart};
-use crate::probe::{Coincide, MAX_K};
-use crate::theory::bloom as theory;
+use crate::parts::{keys, union};
+use crate::probe::MAX_K;
 use crate::variant::prelude::*;
 
 /// A standard filter whose hash functions are evaluated in stages.
 ///
 /// ```
-/// let mut rules = everbloom::membership::Pipelined::with_rate(1000, 0.001)?;
+/// let mut rules = everbloom::hardware::Pipelined::with_rate(1000, 0.001)?;
 /// rules.insert("worm");
 /// assert!(rules.ask("worm").present);
 /// assert!(rules.ask("worm").evaluations > rules.ask("letter").evaluations);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipelined {
@@ -62,18 +62,18 @@ pub struct Asked {
     pub evaluations: u32,
 }
 
-/// P(a stranger reaches the second stage), ρ^{k1}, in a filter with a share `fill` of ones.
+/// P(a non-member reaches the second stage), ρ^{k1}, in a filter with a share `fill` of ones.
 pub fn second_stage(fill: f64, k1: u32) -> f64 {
     libm::pow(fill, k1.into())
 }
 
-/// Share of evaluations that two stages save on strangers, k2·(1 − ρ^{k1})/k (S3 eq. 6).
+/// Share of evaluations that two stages save on non-members, k2·(1 − ρ^{k1})/k (S3 eq. 6).
 pub fn saved_by_two_stages(k: u32, k1: u32, fill: f64) -> f64 {
     let k2 = f64::from(k.saturating_sub(k1));
     k2 * (1.0 - second_stage(fill, k1)) / f64::from(k)
 }
 
-/// Share of evaluations that k stages of one save on strangers, 1 − (1 + ρ + … + ρ^{k−1})/k (S3 eq. 7).
+/// Share of evaluations that k stages of one save on non-members, 1 − (1 + ρ + … + ρ^{k−1})/k (S3 eq. 7).
 pub fn saved_by_all_stages(k: u32, fill: f64) -> f64 {
     let sum: f64 = (0..k).map(|i| libm::pow(fill, i.into())).sum();
     1.0 - sum / f64::from(k)
@@ -90,24 +90,9 @@ impl Pipelined {
     /// A filter of `m` bits and `k` functions, `k1` of them in the first of two stages, or each in a stage
     /// of its own where `k1` is `None`.
     pub fn with_shape(m: u64, k: u32, k1: Option<u32>, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m: m.max(1), k: k.clamp(1, MAX_K) };
-        let form = if k1.is_some() { TWO_STAGE } else { FULL };
-        let first = k1.unwrap_or(1).clamp(1, flat.k);
-        Self::empty(&Shape { flat, first }, Head::new(hasher, form))
-    }
-
-    /// Inserts a key, which takes all k functions.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let new = self.part.insert(self.head.hasher.digest(key));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.ask(key).present
+        let flat = Flat { m, k }.checked()?;
+        let (form, first) = k1.map_or((FULL, 1), |k1| (TWO_STAGE, k1));
+        Self::empty(&Shape::new(flat, first)?, Head::new(hasher, form))
     }
 
     /// Whether the key may be a member, and what it took to say so.
@@ -145,7 +130,7 @@ impl Pipelined {
         self.first
     }
 
-    /// Share of evaluations saved on strangers, from the real fill.
+    /// Share of evaluations saved on non-members, from the real fill.
     pub fn saved(&self) -> f64 {
         let (k, fill) = (self.k(), self.part.fill());
         if self.head.form == FULL {
@@ -157,15 +142,8 @@ impl Pipelined {
 
     /// Makes this the filter of the union of both sets, exactly.
     pub fn union(&mut self, other: &Pipelined) -> Result<()> {
-        self.head.agree(&other.head)?;
-        self.part.agree(&other.part)?;
-        crate::error::agree("k1", self.first, other.first)?;
-        self.part.union(&other.part);
-        self.head.count(other.head.items);
-        if let Some(n) = theory::cardinality(self.part.bits.zeros(), self.m(), self.k()) {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
+        agree("k1", self.first, other.first)?;
+        union((&mut self.head, &mut self.part), (&other.head, &other.part))
     }
 
     fn check(&self) -> Result<()> {
@@ -185,27 +163,31 @@ pub struct Shape {
     first: u32,
 }
 
+impl Shape {
+    fn new(flat: Flat, first: u32) -> Result<Self> {
+        if (1..=flat.k).contains(&first) {
+            return Ok(Self { flat, first });
+        }
+        let message = format!("the first stage has 1 to all {} of the functions", flat.k);
+        Err(Error::setting(PARAM_FIRST.name, first, message))
+    }
+}
+
 impl Plan for Pipelined {
     type Shape = Shape;
 
     /// The standard filter, and the first stage that saves most once it is as full as planned.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let flat = Flat::plan(request, 1)?;
-        let first = match (request.form(), request.integer("first")) {
-            (FULL, Some(_)) => {
-                return Err(Error::parameter("form full has one function in every stage"));
+        match (request.form(), request.integer(PARAM_FIRST.name)) {
+            (FULL, Some(k1)) => {
+                let message = "form full has one function in every stage";
+                Err(Error::setting(PARAM_FIRST.name, k1, message))
             }
-            (FULL, None) => 1,
-            (_, Some(k1)) if k1 <= u64::from(flat.k) => k1 as u32,
-            (_, Some(k1)) => {
-                return Err(Error::parameter(format!(
-                    "a first stage of {k1} functions, but there are {}: give at most as many",
-                    flat.k
-                )));
-            }
-            (_, None) => best_first(flat.k, planned_fill(request, flat)),
-        };
-        Ok(Shape { flat, first })
+            (FULL, None) => Shape::new(flat, 1),
+            (_, Some(k1)) => Shape::new(flat, k1 as u32),
+            (_, None) => Shape::new(flat, best_first(flat.k, planned_fill(request, flat))),
+        }
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -225,20 +207,14 @@ pub(crate) fn planned_fill(request: &Request<'_>, flat: Flat) -> f64 {
     request.goal_items().map_or(0.5, |n| flat.fill(n).0)
 }
 
-face!(Pipelined: Insert, Merge);
+face!(Pipelined: Insert, Merge, Bulk, BulkInsert);
 planned!(Pipelined);
+keys!(Pipelined: part);
+keyed!(Pipelined: Union);
 
 impl Filter for Pipelined {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.part.fill())
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(self.part.fpr())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.part)
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -247,32 +223,30 @@ impl Filter for Pipelined {
             fact("m", self.m()),
             fact("k", self.k()),
             fact("k1", self.first),
-            real("evaluations for strangers", evaluations),
+            real("evaluations for non-members", evaluations),
             real("saved", self.saved()),
         ]
     }
 
+    /// The cells of the functions that were evaluated.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.head.hasher.digest(key);
-        let mut indices = self.part.probe.collect(digest, Coincide::PerHash);
-        indices.truncate(self.ask(key).evaluations as usize);
-        touched(&indices, |i| self.part.bits.get(i).into())
+        let mut cells = self.part.trace(self.head.hasher.digest(key));
+        cells.truncate(self.ask(key).evaluations as usize);
+        cells
     }
 }
-
-keyed!(Pipelined: Insert, Union);
 
 const TWO_STAGE: &str = "two-stage";
 const FULL: &str = "full";
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge];
 
-/// `--set first=`: how many functions always run.
-pub(crate) const PARAM_FIRST: Param = Param {
-    name: "first",
-    range: Range::Integer(1, MAX_K as u64),
-    default: Preset::Planned,
-    help: "k1, hash functions in the first stage; by default as many as save most",
-};
+/// How many functions always run.
+pub(crate) const PARAM_FIRST: Param = Param::integer(
+    "first",
+    1,
+    MAX_K as u64,
+    "k1, hash functions in the first stage; by default as many as save most",
+);
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -286,10 +260,7 @@ pub static VARIANT: Variant = Variant {
                 Communications Letters 12(11), 2008",
         family: "hardware",
         needs: &["membership", "merge"],
-        forms: &[
-            Form { name: TWO_STAGE, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
-            Form { name: FULL, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
-        ],
+        forms: &[Form::exact(TWO_STAGE, ABILITIES), Form::exact(FULL, ABILITIES)],
         params: &[PARAM_M, PARAM_K, PARAM_FIRST],
         ..Facts::FILTER
     },

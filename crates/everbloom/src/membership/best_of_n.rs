@@ -14,43 +14,56 @@
 //! 1000 bits for 100 keys that turns a rate of 0.83 % into 0.68 % or 0.60 %. But σ grows with √m only, so
 //! of a filter ten thousand times as large the same search takes off a hundredth of that.
 //!
-//! **Use it** for small sets that are fixed, sent often and asked more often: a few hundred keys to a few
-//! thousand. **Don't** for large ones, where N builds buy nothing, nor where keys keep coming: they are
-//! taken and found, but each dilutes what the search has gained. Two filters cannot be united, since
+//! **Use it** for small sets that are fixed, sent often and queried more often: a few hundred keys to a few
+//! thousand. **Don't** for large ones, where N builds buy nothing, nor where more keys are inserted
+//! later: they are found, but each dilutes what the search has gained. Two filters cannot be united, since
 //! their hash functions differ.
 
 use crate::cells::Bits;
+use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::parts::{KeyPart, keys};
 use crate::probe::{Probe, check_search};
 use crate::theory::search::least_real;
 use crate::theory::{bloom as theory, choice};
 use crate::variant::prelude::*;
 
-/// A set in m bits under the luckiest of N hash functions.
+/// A set in m bits under the luckiest of N hash functions. A key that is inserted later is found from then
+/// on, but the functions were not chosen for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestOfN {
     head: Head,
+    part: ProbedBits<Seeded>,
+}
+
+state!(BestOfN { head, ..part });
+
+/// Probes of the standard filter, under a seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seeded {
     probe: Probe,
     /// Which of the N won: it salts every digest.
     seed: u64,
-    bits: Bits,
 }
 
-state!(BestOfN { head, probe, seed, bits });
+state!(inline Seeded { probe, seed });
 
 impl BestOfN {
     /// The best of `n` filters of `m` bits and `k` probes for these keys; m, k and n at least 1.
     ///
     /// ```
-    /// use everbloom::{hash::Hasher, membership::BestOfN};
+    /// use everbloom::{Hasher, membership::BestOfN};
     ///
     /// let filter = BestOfN::of(&["apple", "pear"], 24, 8, 100, Hasher::default())?;
     /// assert!(filter.contains("apple") && filter.contains("pear"));
-    /// # Ok::<(), everbloom::error::Error>(())
+    /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn of<K: Key>(keys: &[K], m: u64, k: u32, n: u64, hasher: Hasher) -> Result<Self> {
+        let flat = Flat { m, k }.checked()?;
+        if n == 0 {
+            return Err(Error::setting(PARAM_N.name, n, "at least one filter is built"));
+        }
         let digests: Vec<Digest> = keys.iter().map(|key| hasher.digest(key)).collect();
-        let shape = Shape { flat: Flat { m: m.max(1), k: k.max(1) }, tries: n.max(1) };
-        Self::search(&shape, Head::new(hasher, FORM), &digests)
+        Self::search(&Shape { flat, tries: n }, Head::new(hasher, FORM), &digests)
     }
 
     /// Tries every seed and keeps the first with the fewest ones.
@@ -60,72 +73,76 @@ impl BestOfN {
         let probes = (digests.len() as u64).saturating_mul(k.into()).saturating_add(m / 64);
         check_search(PARAM_N.name, shape.tries, probes)?;
         head.count(digests.len() as u64);
-        let probe = Probe::over(m, k);
-        let mut best = Self { head, probe, seed: 0, bits: Bits::new(m) };
-        best.set_all(digests);
+        let mut best = ProbedBits::probed(Seeded { probe: Probe::over(m, k), seed: 0 })?;
+        best.insert_all(digests);
         let mut fewest = best.bits.ones();
         let mut trial = best.clone();
         for seed in 1..shape.tries {
-            trial.seed = seed;
-            trial.bits.clear();
-            trial.set_all(digests);
+            trial.probe.seed = seed;
+            trial.clear();
+            trial.insert_all(digests);
             let ones = trial.bits.ones();
             if ones < fewest {
                 fewest = ones;
                 std::mem::swap(&mut best, &mut trial);
             }
         }
-        Ok(best)
-    }
-
-    fn set_all(&mut self, digests: &[Digest]) {
-        for digest in digests {
-            self.probe.each(digest.salted(self.seed), |i| {
-                self.bits.set(i);
-            });
-        }
-    }
-
-    /// Inserts a key under the chosen seed. It is found from now on, but the seed was not chosen for it.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key).salted(self.seed);
-        let bits = &mut self.bits;
-        let mut new = false;
-        self.probe.each(digest, |i| new |= bits.set(i));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key).salted(self.seed);
-        self.probe.all(digest, |i| self.bits.get(i))
+        Ok(Self { head, part: best })
     }
 
     /// Number of bits.
     pub fn m(&self) -> u64 {
-        self.bits.len()
+        self.part.m()
     }
 
     /// Number of probes per key.
     pub fn k(&self) -> u32 {
-        self.probe.k()
+        self.part.probe.probe.k()
     }
 
     /// The number of the seed that won.
     pub fn seed(&self) -> u64 {
-        self.seed
+        self.part.probe.seed
     }
 
     /// The bits.
     pub fn bits(&self) -> &Bits {
-        &self.bits
+        &self.part.bits
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())
+        Ok(())
+    }
+}
+
+impl Seeded {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Probes for Seeded {
+    fn m(&self) -> u64 {
+        self.probe.m()
+    }
+
+    #[inline]
+    fn all(&self, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
+        self.probe.all(digest.salted(self.seed), f)
+    }
+
+    fn fpr(&self, bits: &Bits) -> f64 {
+        self.probe.fpr(bits)
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let mut facts = self.probe.describe();
+        facts.insert(2, fact("seed", self.seed));
+        facts
+    }
+
+    fn check(&self, bits: u64) -> Result<()> {
+        self.probe.check_flat(bits)
     }
 }
 
@@ -202,42 +219,21 @@ impl Create for BestOfN {
     }
 }
 
-face!(BestOfN: Insert);
+face!(BestOfN: Insert, Bulk, BulkInsert);
+built!(BestOfN);
+keys!(BestOfN: part);
 
 impl Filter for BestOfN {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.m() as f64)
-    }
-
-    fn now(&self) -> Rates {
-        let fill = self.bits.ones() as f64 / self.m() as f64;
-        Rates::one_sided(libm::pow(fill, f64::from(self.k())))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.m()),
-            fact("k", self.k()),
-            fact("seed", self.seed),
-            text("scheme", self.probe.scheme().name()),
-        ]
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.part)
     }
 }
 
-keyed!(BestOfN: Insert);
-
 const FORM: &str = "standard";
 
-const PARAM_N: Param = Param {
-    name: "n",
-    range: Range::Integer(1, MAX_TRIES),
-    default: Preset::Integer(16),
-    help: "filters to build, of which the best is kept",
-};
+const PARAM_N: Param =
+    Param::integer("n", 1, MAX_TRIES, "filters to build, of which the best is kept")
+        .or(Preset::Integer(16));
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -262,8 +258,6 @@ pub static VARIANT: Variant = Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
-    use crate::plan::Goal;
 
     fn plan(goal: &Goal) -> Shape {
         BestOfN::plan(&Request::new(&VARIANT, goal).unwrap()).unwrap()

@@ -270,16 +270,7 @@ pub static VARIANT: Variant = Variant {
         paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
         family: "membership",
         needs: &["membership", "merge", "estimate", "fold", "concurrent"],
-        forms: &[Form::exact(
-            FORM,
-            &[
-                Ability::Insert,
-                Ability::Merge,
-                Ability::Intersect,
-                Ability::Fold,
-                Ability::Estimate,
-            ],
-        )],
+        forms: &[Form::exact(FORM, Ability::OF_SETS)],
         params: &[
             PARAM_M,
             PARAM_K,

@@ -20,9 +20,9 @@
 //! same without divisions, and it folds, which prime lengths do not.
 
 use crate::cells::Bits;
-use crate::error::agree;
-use crate::membership::partitioned::slice_for;
-use crate::plan::MAX_CELLS;
+use crate::parts::slices::CoprimeSlices;
+use crate::parts::{keys, sets};
+use crate::plan::{MAX_CELLS, m_alone, too_many_cells};
 use crate::probe::{MAX_PARTS, Residues};
 use crate::theory::bloom as theory;
 use crate::theory::prime::nearest_primes;
@@ -35,16 +35,15 @@ use crate::variant::prelude::*;
 /// seen.insert("apple");
 /// assert!(seen.contains("apple"));
 /// assert!(!seen.contains("pear"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneHash {
     head: Head,
-    parts: Residues,
-    bits: Bits,
+    slices: CoprimeSlices,
 }
 
-state!(OneHash { head, parts, bits });
+state!(OneHash { head, ..slices });
 
 impl OneHash {
     /// A filter of parts of these lengths, no two of which have a common factor.
@@ -53,68 +52,18 @@ impl OneHash {
         Self::empty(&Shape { parts }, Head::new(hasher, FORM))
     }
 
-    /// Inserts a key.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let mut new = false;
-        self.parts.indices(digest).for_each(|i| new |= self.bits.set(i));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.parts.indices(self.head.hasher.digest(key)).all(|i| self.bits.get(i))
-    }
-
-    /// Forgets every key.
-    pub fn clear(&mut self) {
-        self.bits.clear();
-        self.head.items = 0;
-    }
-
     /// The lengths of the parts.
     pub fn parts(&self) -> &[u64] {
-        self.parts.parts()
+        self.slices.probe.parts()
     }
 
     /// The bits, part after part.
     pub fn bits(&self) -> &Bits {
-        &self.bits
-    }
-
-    /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
-    /// zeros, since nobody knows how many keys the sets share.
-    pub fn union(&mut self, other: &OneHash) -> Result<()> {
-        self.head.agree(&other.head)?;
-        agree("k", self.parts.k(), other.parts.k())?;
-        for (ours, theirs) in self.parts().iter().zip(other.parts()) {
-            agree("length of a part", *ours, *theirs)?;
-        }
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        if let Some(n) = self.cardinality() {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
-    }
-
-    /// The number of distinct keys: an estimate from the zeros of each part, averaged. `None` if a part
-    /// has no zero left.
-    pub fn cardinality(&self) -> Option<f64> {
-        let estimate =
-            |(start, part)| theory::cardinality(part - self.bits.ones_in(start, part), part, 1);
-        let sum: f64 = self.parts.spans().map(estimate).sum::<Option<f64>>()?;
-        Some(sum / f64::from(self.parts.k()))
+        &self.slices.bits
     }
 
     fn check(&self) -> Result<()> {
-        if self.parts.m() == self.bits.len() {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: the parts do not make up the bits"))
+        Ok(())
     }
 }
 
@@ -125,7 +74,7 @@ pub fn false_positives(parts: &[u64], n: u64) -> f64 {
 
 /// Cells of k parts of one length in which `n` keys reach a rate of `p`.
 fn even(n: u64, p: f64, k: u32) -> f64 {
-    slice_for(n as f64, p, k) * f64::from(k)
+    theory::slice_for(n as f64, p, k) * f64::from(k)
 }
 
 /// Cells that k primes take for `n` keys and a rate of `p`, about: no fewer than the first k primes,
@@ -155,7 +104,7 @@ impl Shape {
     fn near(m: u64, k: u32) -> Result<Self> {
         if m > MAX_CELLS {
             return Err(Error::parameter(format!(
-                "{m} bits are more than {MAX_CELLS}: ask for fewer items or a higher rate"
+                "{m} bits are more than {MAX_CELLS}: ask for fewer {{items}} or a higher {{rate}}"
             )));
         }
         Ok(Self { parts: Residues::new(nearest_primes(m, k))? })
@@ -185,7 +134,7 @@ impl Shape {
             return Ok(shape);
         }
         Err(Error::parameter(format!(
-            "the shortest {k} parts take {} bits, more than {room}: lower k or give more --memory",
+            "the shortest {k} parts take {} bits, more than {room}: lower {{k}} or give more {{memory}}",
             shape.parts.m()
         )))
     }
@@ -220,9 +169,7 @@ impl Plan for OneHash {
             return match (k, request.goal_items()) {
                 (Some(k), _) => Shape::near(m, k),
                 (None, Some(n)) => Shape::best_near(m, n),
-                (None, None) => {
-                    Err(Error::parameter("--set m without k needs -n, to choose the best k"))
-                }
+                (None, None) => Err(m_alone()),
             };
         }
         let room = request.goal_bits().unwrap_or(MAX_CELLS).min(MAX_CELLS);
@@ -234,13 +181,11 @@ impl Plan for OneHash {
         }
         let parts = |n: u64, p: f64| k.unwrap_or_else(|| best_parts(n, p));
         let (n, p) = request.items_and_rate(|n, p| estimate(n, p, parts(n, p)))?;
-        if estimate(n, p, parts(n, p)) <= MAX_CELLS as f64 {
+        let cells = estimate(n, p, parts(n, p));
+        if cells <= MAX_CELLS as f64 {
             return Shape::least(n, p, parts(n, p), room);
         }
-        Err(Error::parameter(format!(
-            "{n} items at a rate of {p} need more than {MAX_CELLS} bits: ask for fewer items or a \
-             higher rate"
-        )))
+        Err(too_many_cells(n, p, cells))
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -258,45 +203,20 @@ impl Plan for OneHash {
 
 impl Stream for OneHash {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, bits: Bits::new(shape.parts.m()), parts: shape.parts.clone() })
+        Ok(Self { head, slices: CoprimeSlices::probed(shape.parts.clone())? })
     }
 }
 
-face!(OneHash: Insert, Merge);
+face!(OneHash: Insert, Merge, Bulk, BulkInsert);
 planned!(OneHash);
+keys!(OneHash: slices);
+sets!(@union OneHash: slices);
 
 impl Filter for OneHash {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.bits.len() as f64)
-    }
-
-    /// The product of the fills of the parts.
-    fn now(&self) -> Rates {
-        let fill = |(start, part)| self.bits.ones_in(start, part) as f64 / part as f64;
-        Rates::one_sided(self.parts.spans().map(fill).product())
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        let (first, last) = (self.parts()[0], self.parts()[self.parts().len() - 1]);
-        vec![
-            fact("m", self.parts.m()),
-            fact("k", self.parts.k()),
-            fact("first part", first),
-            fact("last part", last),
-        ]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices: Vec<u64> = self.parts.indices(self.head.hasher.digest(key)).collect();
-        touched(&indices, |i| self.bits.get(i).into())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.slices)
     }
 }
-
-keyed!(OneHash: Insert, Union);
 
 const FORM: &str = "standard";
 
@@ -313,12 +233,7 @@ pub static VARIANT: Variant = Variant {
         forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
         params: &[
             PARAM_M,
-            Param {
-                name: "k",
-                range: Range::Integer(1, MAX_PARTS as u64),
-                default: Preset::Planned,
-                help: "number of parts, one probe into each",
-            },
+            Param::integer("k", 1, MAX_PARTS as u64, "number of parts, one probe into each"),
         ],
         ..Facts::FILTER
     },
@@ -328,7 +243,6 @@ pub static VARIANT: Variant = Variant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
     use crate::{Opener, to_bytes};
 
     fn plan(goal: &Goal) -> Result<Shape> {
@@ -343,7 +257,7 @@ mod tests {
                 let rate = false_positives(shape.parts.parts(), n);
                 assert!(rate <= p, "{n} {p}: {rate}");
                 // Even slices are the best that could be; primes cost a few cells each.
-                let even = slice_for(n as f64, p, shape.parts.k()) * f64::from(shape.parts.k());
+                let even = even(n, p, shape.parts.k());
                 assert!(n < 1000 || shape.parts.m() as f64 <= 1.03 * even, "{n} {p} {shape:?}");
             }
         }
@@ -379,7 +293,8 @@ mod tests {
         filter.insert("a");
         let back: OneHash = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
         assert_eq!(back, filter);
-        let parts = Residues::new(vec![7, 11, 15]).unwrap();
-        assert!(Opener::new().decode(&to_bytes(&OneHash { parts, ..filter })).is_err());
+        let probe = Residues::new(vec![7, 11, 15]).unwrap();
+        let slices = CoprimeSlices { probe, ..filter.slices.clone() };
+        assert!(Opener::new().decode(&to_bytes(&OneHash { slices, ..filter })).is_err());
     }
 }

@@ -377,16 +377,7 @@ pub static VARIANT: Variant = Variant {
                 bits and hash of the Apache Parquet specification",
         family: "membership",
         needs: &["membership", "merge", "fold", "fast", "estimate"],
-        forms: &[Form::exact(
-            FORM,
-            &[
-                Ability::Insert,
-                Ability::Merge,
-                Ability::Intersect,
-                Ability::Fold,
-                Ability::Estimate,
-            ],
-        )],
+        forms: &[Form::exact(FORM, Ability::OF_SETS)],
         params: &[PARAM_M],
         ..Facts::FILTER
     },

@@ -28,7 +28,9 @@
 //! another such group, is the choice. (The catalogue warns of further ones here; fewest-new-bits has none.)
 
 use crate::cells::Bits;
-use crate::probe::{Probe, place_fewest};
+use crate::parts::keys;
+use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::probe::{Coincide, Probe, place_fewest};
 use crate::theory::choice;
 use crate::variant::prelude::*;
 
@@ -39,17 +41,24 @@ use crate::variant::prelude::*;
 /// seen.insert("apple");
 /// assert!(seen.contains("apple"));
 /// assert!(!seen.contains("pear"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoChoices {
     head: Head,
-    probe: Probe,
-    d: u64,
-    bits: Bits,
+    part: ProbedBits<Groups>,
 }
 
-state!(TwoChoices { head, probe, d, bits });
+state!(TwoChoices { head, ..part });
+
+/// d groups of k probes, told apart by salts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Groups {
+    probe: Probe,
+    d: u64,
+}
+
+state!(inline Groups { probe, d });
 
 /// The most groups a key may choose from: a query reads up to d·k bits.
 const MAX_D: u64 = 64;
@@ -57,67 +66,83 @@ const MAX_D: u64 = 64;
 impl TwoChoices {
     /// A filter of `m` bits and `d` groups of `k` probes, all at least 1, and d at most 64.
     pub fn with_shape(m: u64, k: u32, d: u64, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m: m.max(1), k: k.max(1) };
-        Self::empty(&Shape { flat, d: d.clamp(1, MAX_D) }, Head::new(hasher, FORM))
-    }
-
-    /// Inserts a key by the group that adds the fewest ones, of equals the lowest.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let probe = &self.probe;
-        let (_, added) = place_fewest(&mut self.bits, self.d, |group, mark| {
-            probe.each(digest.salted(group), mark);
-        });
-        self.head.count(1);
-        // A key that was there before has a group without zeros, which adds nothing.
-        if added > 0 { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member: some group finds only ones.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
-        (0..self.d).any(|group| self.probe.all(digest.salted(group), |i| self.bits.get(i)))
-    }
-
-    /// Forgets every key.
-    pub fn clear(&mut self) {
-        self.bits.clear();
-        self.head.items = 0;
+        if !(1..=MAX_D).contains(&d) {
+            return Err(Error::setting("d", d, format!("there must be 1 to {MAX_D} groups")));
+        }
+        Self::empty(&Shape { flat: Flat { m, k }.checked()?, d }, Head::new(hasher, FORM))
     }
 
     /// Number of bits.
     pub fn m(&self) -> u64 {
-        self.bits.len()
+        self.part.m()
     }
 
     /// Number of probes of one group.
     pub fn k(&self) -> u32 {
-        self.probe.k()
+        self.part.probe.probe.k()
     }
 
     /// Number of groups.
     pub fn d(&self) -> u64 {
-        self.d
+        self.part.probe.d
     }
 
     /// The bits.
     pub fn bits(&self) -> &Bits {
-        &self.bits
+        &self.part.bits
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())?;
-        if (1..=MAX_D).contains(&self.d) {
-            Ok(())
-        } else {
-            Err(Error::corrupt(0, format!("corrupt filter: {} groups to choose from", self.d)))
-        }
+        Ok(())
     }
 }
 
-/// The rate at a fill: a stranger passes by one of `d` independent groups, f = 1 − (1 − ρ^k)^d (R11).
+impl Groups {
+    fn check(&self) -> Result<()> {
+        if (1..=MAX_D).contains(&self.d) {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, format!("corrupt filter: {} groups to choose from", self.d)))
+    }
+}
+
+impl Probes for Groups {
+    fn m(&self) -> u64 {
+        self.probe.m()
+    }
+
+    /// Whether `f` holds for every bit of a group, whichever it is.
+    #[inline]
+    fn all(&self, digest: Digest, mut f: impl FnMut(u64) -> bool) -> bool {
+        (0..self.d).any(|group| self.probe.all(digest.salted(group), &mut f))
+    }
+
+    /// By the group that adds the fewest ones, of equals the lowest. A key that was there before has a group
+    /// without zeros, which adds nothing.
+    #[inline]
+    fn set(&self, bits: &mut Bits, digest: Digest) -> bool {
+        let (_, added) = place_fewest(bits, self.d, |group, mark| {
+            self.probe.each(digest.salted(group), mark);
+        });
+        added > 0
+    }
+
+    fn fpr(&self, bits: &Bits) -> f64 {
+        rate_at(bits.fill(), self.probe.k(), self.d)
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let mut facts = self.probe.describe();
+        facts.insert(2, fact("d", self.d));
+        facts
+    }
+
+    fn check(&self, bits: u64) -> Result<()> {
+        self.probe.check_flat(bits)
+    }
+}
+
+/// The rate at a fill: a non-member passes by one of `d` independent groups, f = 1 − (1 − ρ^k)^d (R11).
 pub fn rate_at(fill: f64, k: u32, d: u64) -> f64 {
     -libm::expm1(d as f64 * libm::log1p(-libm::pow(fill, f64::from(k))))
 }
@@ -173,47 +198,35 @@ impl Plan for TwoChoices {
 impl Stream for TwoChoices {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Flat { m, k } = shape.flat;
-        Ok(Self { head, probe: Probe::over(m, k), d: shape.d, bits: Bits::new(m) })
+        let probe = Groups { probe: Probe::over(m, k), d: shape.d };
+        Ok(Self { head, part: ProbedBits::probed(probe)? })
     }
 }
 
-face!(TwoChoices: Insert);
+// Not `BulkInsert`, which may take keys in any order: what a key chooses depends on those before it.
+face!(TwoChoices: Insert, Bulk);
 planned!(TwoChoices);
+keys!(TwoChoices: part);
 
 impl Filter for TwoChoices {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.part)
     }
 
-    fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.m() as f64)
-    }
-
-    fn now(&self) -> Rates {
-        let fill = self.bits.ones() as f64 / self.m() as f64;
-        Rates::one_sided(rate_at(fill, self.k(), self.d))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.m()),
-            fact("k", self.k()),
-            fact("d", self.d),
-            text("scheme", self.probe.scheme().name()),
-        ]
+    /// The cells of the group that lets the key pass, or else of the first.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let (digest, bits) = (self.head.hasher.digest(key), self.bits());
+        let Groups { probe, d } = self.part.probe;
+        let passes = |group: &u64| probe.all(digest.salted(*group), |i| bits.get(i));
+        let group = (0..d).find(passes).unwrap_or(0);
+        touched(&probe.collect(digest.salted(group), Coincide::PerHash), |i| bits.get(i).into())
     }
 }
-
-keyed!(TwoChoices: Insert);
 
 const FORM: &str = "standard";
 
-const PARAM_D: Param = Param {
-    name: "d",
-    range: Range::Integer(1, MAX_D),
-    default: Preset::Integer(2),
-    help: "groups of hashes a key chooses from",
-};
+const PARAM_D: Param =
+    Param::integer("d", 1, MAX_D, "groups of hashes a key chooses from").or(Preset::Integer(2));
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -270,7 +283,8 @@ mod tests {
         let back: TwoChoices = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
         assert_eq!(back, filter);
         for d in [0, MAX_D + 1, u64::MAX] {
-            let alien = TwoChoices { d, ..filter.clone() };
+            let mut alien = filter.clone();
+            alien.part.probe.d = d;
             assert!(Opener::new().decode(&to_bytes(&alien)).is_err());
         }
     }

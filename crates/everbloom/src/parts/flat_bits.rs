@@ -4,25 +4,21 @@
 //! checked, or the one that checks it. Parts of one filter are handed digests under different salts, so that
 //! no two look at the same places of a key: parts that shared their hash functions would share their mistakes.
 
-use super::{KeyPart, SetPart};
-use crate::cells::Bits;
+use super::probed_bits::{ProbedBits, Probes};
+use crate::cells::{Bits, Pairing};
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Part, Rates, Touched, fact, text, touched};
+use crate::filter::{Fact, fact, text};
 use crate::hash::Digest;
 use crate::memory::check_room;
 use crate::plan::{Flat, MAX_CELLS};
-use crate::probe::{Coincide, MAX_K, Probe, bulk};
+use crate::probe::{MAX_K, Probe, bulk};
 use crate::state::{Decoder, Encoder, Inline, State, state};
 use crate::theory::bloom as theory;
 
 /// m bits with k probes per digest.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FlatBits {
-    pub(crate) probe: Probe,
-    pub(crate) bits: Bits,
-}
+pub(crate) type FlatBits = ProbedBits<Probe>;
 
-state!(inline FlatBits { probe, bits });
+state!(inline Probe as probe);
 
 /// Inside another filter it is a group of its own, with the probes that [`FlatBits::new`] chooses.
 impl State for FlatBits {
@@ -44,107 +40,67 @@ impl State for FlatBits {
 impl FlatBits {
     /// Bits for the best probes of that range.
     pub(crate) fn new(flat: Flat) -> Result<Self> {
-        Self::probed(Probe::over(flat.m, flat.k))
+        let Flat { m, k } = flat.checked()?;
+        Self::probed(Probe::over(m, k))
     }
 
-    /// Bits for these probes.
-    pub(crate) fn probed(probe: Probe) -> Result<Self> {
-        Ok(Self { bits: Bits::try_new(probe.m())?, probe })
-    }
-
-    pub(crate) fn m(&self) -> u64 {
-        self.bits.len()
-    }
-
+    /// Number of probes per key.
     pub(crate) fn k(&self) -> u32 {
         self.probe.k()
     }
-
-    /// P(a non-member passes), from the real fill.
-    pub(crate) fn fpr(&self) -> f64 {
-        libm::pow(self.fill(), f64::from(self.k()))
-    }
-
-    fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())
-    }
 }
 
-impl Part for FlatBits {
-    fn answer(&self, digest: Digest) -> Answer {
-        Answer::of(self.contains(digest))
+impl Probes for Probe {
+    fn m(&self) -> u64 {
+        Probe::m(self)
     }
 
-    fn fill(&self) -> f64 {
-        self.bits.ones() as f64 / self.m() as f64
+    #[inline]
+    fn all(&self, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
+        Probe::all(self, digest, f)
     }
 
-    fn rates(&self) -> Rates {
-        Rates::one_sided(self.fpr())
+    #[inline]
+    fn each(&self, digest: Digest, f: impl FnMut(u64)) {
+        Probe::each(self, digest, f);
+    }
+
+    fn set_many(&self, bits: &mut Bits, digests: &[Digest]) {
+        bulk::set_all(bits, self, digests);
+    }
+
+    fn has_many(&self, bits: &Bits, digests: &[Digest], found: &mut [bool]) {
+        bulk::test_all(bits, self, digests, found);
+    }
+
+    fn fpr(&self, bits: &Bits) -> f64 {
+        libm::pow(bits.fill(), f64::from(self.k()))
     }
 
     fn describe(&self) -> Vec<Fact> {
-        vec![fact("m", self.m()), fact("k", self.k()), text("scheme", self.probe.scheme().name())]
+        vec![fact("m", self.m()), fact("k", self.k()), text("scheme", self.scheme().name())]
     }
 
-    fn trace(&self, digest: Digest) -> Vec<Touched> {
-        touched(&self.probe.collect(digest, Coincide::PerHash), |i| self.bits.get(i).into())
-    }
-}
-
-impl KeyPart for FlatBits {
-    #[inline]
-    fn insert(&mut self, digest: Digest) -> bool {
-        let mut new = false;
-        self.probe.each(digest, |i| new |= self.bits.set(i));
-        new
+    fn check(&self, bits: u64) -> Result<()> {
+        self.check_flat(bits)
     }
 
-    #[inline]
-    fn contains(&self, digest: Digest) -> bool {
-        self.probe.all(digest, |i| self.bits.get(i))
-    }
-
-    fn insert_all(&mut self, digests: &[Digest]) {
-        bulk::set_all(&mut self.bits, &self.probe, digests);
-    }
-
-    fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
-        bulk::test_all(&self.bits, &self.probe, digests, found);
-    }
-
-    fn clear(&mut self) {
-        self.bits.clear();
-    }
-}
-
-impl SetPart for FlatBits {
     fn agree(&self, other: &Self) -> Result<()> {
-        self.probe.agree(&other.probe)
+        Probe::agree(self, other)
     }
 
-    fn union(&mut self, other: &Self) {
-        self.bits.union(&other.bits);
-    }
-
-    fn intersect(&mut self, other: &Self) {
-        self.bits.intersect(&other.bits);
-    }
-
-    fn fold(&self) -> Result<Self> {
-        let (probe, pairing) = self.probe.fold()?;
-        Ok(Self { probe, bits: self.bits.fold(pairing) })
-    }
-
-    fn cardinality(&self) -> Option<f64> {
-        theory::cardinality(self.bits.zeros(), self.m(), self.k())
+    fn cardinality(&self, bits: &Bits) -> Option<f64> {
+        theory::cardinality(bits.zeros(), self.m(), self.k())
     }
 
     /// From the zeros of both and of their intersection (S1 §2.4).
-    fn intersection_size(&self, other: &Self) -> Option<f64> {
-        let (a, b) = (self.bits.zeros(), other.bits.zeros());
-        let both = self.m() - self.bits.ones_in_both(&other.bits);
-        theory::intersection_size(a, b, both, self.m(), self.k())
+    fn intersection_size(&self, a: &Bits, b: &Bits) -> Option<f64> {
+        let both = self.m() - a.ones_in_both(b);
+        theory::intersection_size(a.zeros(), b.zeros(), both, self.m(), self.k())
+    }
+
+    fn fold(&self) -> Result<(Self, Pairing)> {
+        Probe::fold(self)
     }
 }
 

@@ -3,7 +3,10 @@
 //!
 //! | part | cells | users |
 //! |---|---|---|
-//! | [`flat_bits`] | bits, probes over all of them | the standard filter and filters inside others |
+//! | [`probed_bits`] | bits, probes of any kind | filters of bits |
+//! | [`flat_bits`] | … that range over all of them | the standard filter and filters inside others |
+//! | [`slices`] | … one into each slice | partitioned filters |
+//! | [`row`] | bits, probes elsewhere | filters that are matrices |
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //!
@@ -13,7 +16,10 @@
 pub(crate) mod flat_bits;
 mod own;
 pub(crate) mod parallel;
+pub(crate) mod probed_bits;
+pub(crate) mod row;
 mod set;
+pub(crate) mod slices;
 pub(crate) mod static_set;
 pub(crate) mod tally;
 
@@ -21,7 +27,7 @@ pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
 pub(crate) use static_set::static_set;
 
-use crate::hash::Digest;
+use crate::hash::{Digest, Digests};
 
 /// A part that takes keys one by one.
 pub(crate) trait KeyPart {
@@ -47,4 +53,14 @@ pub(crate) trait KeyPart {
 
     /// Forgets every key.
     fn clear(&mut self);
+}
+
+/// A part that takes keys as they are hashed, many at once: for kernels that hash several with one
+/// instruction.
+pub(crate) trait Batched {
+    /// Sets the bits of every digest; says how many there were.
+    fn set_all(&mut self, digests: impl Digests) -> u64;
+
+    /// Writes for each digest whether its key may be a member, for as many as there is room.
+    fn have(&self, digests: impl Digests, found: &mut [bool]);
 }

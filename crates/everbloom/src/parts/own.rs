@@ -55,6 +55,68 @@ macro_rules! keys {
             }
         }
     };
+    // Calls for many keys of a part that is `Batched`, and keys of an iterator.
+    (@batched $type:ident: $part:ident) => {
+        impl $type {
+            /// Inserts a slice of keys: several times as fast as one by one where the filter is larger than
+            /// the cache, and fastest if they are integers of 64 bits. Keys of an iterator are taken by
+            /// `extend`.
+            pub fn insert_many<K: $crate::hash::Key>(&mut self, keys: &[K]) {
+                const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
+                let hasher = self.head.hasher.clone();
+                let digests = $crate::hash::Batch::<_, HASH>::new(&hasher, keys);
+                $crate::parts::Batched::set_all(&mut self.$part, digests);
+                self.head.count(keys.len() as u64);
+            }
+
+            /// Whether each of a slice of keys may be a member, in their order.
+            pub fn contains_many<K: $crate::hash::Key>(&self, keys: &[K]) -> Vec<bool> {
+                let mut found = vec![false; keys.len()];
+                self.contains_many_into(keys, &mut found);
+                found
+            }
+
+            /// [`Self::contains_many`] into memory of the caller's, for as many keys as there is room.
+            pub fn contains_many_into<K: $crate::hash::Key>(&self, keys: &[K], found: &mut [bool]) {
+                const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
+                let digests = $crate::hash::Batch::<_, HASH>::new(&self.head.hasher, keys);
+                $crate::parts::Batched::have(&self.$part, digests, found);
+            }
+        }
+
+        impl<K: $crate::hash::Key> Extend<K> for $type {
+            fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+                const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
+                let hasher = self.head.hasher.clone();
+                let digests = $crate::hash::Keys::<_, HASH>::new(&hasher, keys.into_iter());
+                let count = $crate::parts::Batched::set_all(&mut self.$part, digests);
+                self.head.count(count);
+            }
+        }
+
+        $crate::variant::keyed!($type: InsertOne);
+    };
+    // Insertion on all cores.
+    (@parallel $type:ident: $part:ident) => {
+        impl $type {
+            /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes
+            /// the memory of as many filters as there are cores.
+            pub fn insert_many_parallel<K: $crate::hash::Key + Sync>(&mut self, keys: &[K]) {
+                // The worker's cells are zeros, as large.
+                let empty = Self {
+                    head: self.head.clone(),
+                    $part: self.$part.with_bits($crate::cells::Bits::new(0)),
+                };
+                $crate::parts::parallel::on_all_cores(&mut self.$part.bits, keys, |keys, bits| {
+                    let $part = empty.$part.with_bits(bits);
+                    let mut worker = Self { $part, ..empty.clone() };
+                    worker.insert_many(keys);
+                    worker.$part.bits
+                });
+                self.head.count(keys.len() as u64);
+            }
+        }
+    };
     // What the list of abilities calls for, and clearing.
     (@bulk $type:ident: $part:ident) => {
         impl $type {

@@ -65,19 +65,7 @@ pub(crate) fn intersect<P: SetPart>(
 }
 
 /// `sets!(Bloom: flat);`: the operations of a type whose field `head` and the named part make a set.
-/// `sets!(@union Compressed: flat);` makes unions alone.
 macro_rules! sets {
-    (@union $type:ident: $part:ident) => {
-        impl $type {
-            /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
-            /// cells, since nobody knows how many keys the sets share.
-            pub fn union(&mut self, other: &Self) -> $crate::error::Result<()> {
-                $crate::parts::union((&mut self.head, &mut self.$part), (&other.head, &other.$part))
-            }
-        }
-
-        $crate::variant::keyed!($type: Union);
-    };
     ($type:ident: $part:ident) => {
         $crate::parts::sets!(@union $type: $part);
 
@@ -97,12 +85,6 @@ macro_rules! sets {
                 Ok(Self { $part: self.$part.fold()?, ..self.clone() })
             }
 
-            /// The number of distinct keys, estimated from the cells; `None` for a filter too full to tell.
-            pub fn cardinality(&self) -> Option<f64> {
-                use $crate::parts::SetPart;
-                self.$part.cardinality()
-            }
-
             /// The number of distinct keys in both filters; `None` where one is too full to tell.
             pub fn intersection_size(&self, other: &Self) -> $crate::error::Result<Option<f64>> {
                 use $crate::parts::SetPart;
@@ -113,6 +95,23 @@ macro_rules! sets {
         }
 
         $crate::variant::keyed!($type: Estimate, Intersect, Fold);
+    };
+    // Union and size alone.
+    (@union $type:ident: $part:ident) => {
+        impl $type {
+            /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
+            /// cells, since nobody knows how many keys the sets share.
+            pub fn union(&mut self, other: &Self) -> $crate::error::Result<()> {
+                $crate::parts::union((&mut self.head, &mut self.$part), (&other.head, &other.$part))
+            }
+
+            /// The number of distinct keys, estimated from the cells; `None` for a filter too full to tell.
+            pub fn cardinality(&self) -> Option<f64> {
+                $crate::parts::SetPart::cardinality(&self.$part)
+            }
+        }
+
+        $crate::variant::keyed!($type: Union);
     };
 }
 pub(crate) use sets;

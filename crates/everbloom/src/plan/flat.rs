@@ -36,6 +36,15 @@ pub(crate) fn m_alone() -> Error {
     Error::parameter("{m} without {k} needs {items}, to choose the best k")
 }
 
+/// The k for an m that is set by hand: the one that is set too, or the `best` for the items asked for.
+pub(crate) fn k_for_m(request: &Request<'_>, best: impl FnOnce(u64) -> u32) -> Result<u32> {
+    match (request.integer(PARAM_K.name), request.goal_items()) {
+        (Some(k), _) => Ok(k as u32),
+        (None, Some(n)) => Ok(best(n)),
+        (None, None) => Err(m_alone()),
+    }
+}
+
 /// More cells than an array can have.
 pub(crate) fn too_many_cells(n: u64, p: f64, cells: f64) -> Error {
     Error::parameter(format!(
@@ -108,14 +117,7 @@ impl Flat {
         // A filter far too large for its items would like more probes than anybody has time for.
         let best_k = |m: u64, n: u64| best_k(m, n).min(MAX_K);
         if let Some(m) = request.integer(PARAM_M.name) {
-            let k = match (k_set, request.goal_items()) {
-                (Some(k), _) => k,
-                (None, Some(n)) => best_k(m, n),
-                (None, None) => {
-                    return Err(m_alone());
-                }
-            };
-            return Ok(Self { m, k });
+            return Ok(Self { m, k: k_for_m(request, |n| best_k(m, n))? });
         }
         let k_for = |m: u64, n: u64| k_set.unwrap_or_else(|| best_k(m, n));
         let (n, p) = request.items_and_rate(|n, p| {
@@ -148,13 +150,8 @@ impl Flat {
     ) -> Result<(Self, Option<u64>)> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
-            let k = match (k_set, request.goal_items()) {
-                (Some(k), _) => k,
-                (None, Some(n)) => lowest(bloom::best_k(m, n), |k| rate(Self { m, k }, n)).0,
-                (None, None) => {
-                    return Err(m_alone());
-                }
-            };
+            let best = |n| lowest(bloom::best_k(m, n), |k| rate(Self { m, k }, n)).0;
+            let k = k_for_m(request, best)?;
             return Ok((Self { m, k }, request.goal_items()));
         }
         let sized = |n: u64, p: f64| {
@@ -172,6 +169,17 @@ impl Flat {
             return Err(too_many_cells(n, p, wanted));
         }
         Ok((Self { m: wanted as u64, k }, Some(n)))
+    }
+
+    /// Refuses a shape that no filter can have.
+    pub(crate) fn checked(self) -> Result<Self> {
+        let Self { m, k } = self;
+        if (1..=MAX_CELLS).contains(&m) && (1..=MAX_K).contains(&k) {
+            return Ok(self);
+        }
+        Err(Error::parameter(format!(
+            "{k} probes into {m} cells: there must be 1 to {MAX_K} probes and 1 to {MAX_CELLS} cells"
+        )))
     }
 
     /// Fraction of cells in use after `n` distinct keys, with its spread from filter to filter.

@@ -5,9 +5,11 @@ pub(crate) mod fingerprint;
 mod flat;
 mod goal;
 mod request;
+mod slices;
 
 pub use expect::{Expect, Load};
 pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
-pub(crate) use flat::{lowest, m_alone, too_many_cells};
+pub(crate) use flat::{k_for_m, lowest, m_alone, too_many_cells};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};
+pub use slices::Slices;

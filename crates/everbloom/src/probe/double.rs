@@ -14,7 +14,7 @@
 //! (Extended double hashing adds some f(i): with (i³ − i)/6 it is [`enhanced`](super::enhanced).)
 //!
 //! In large ranges that is as good as k independent hashes. In small ones it is not: two keys that agree
-//! in both values mod m meet in all k cells (about n/m² of all foreign keys), and progressions overlap in
+//! in both values mod m meet in all k cells (about n/m² of all non-members), and progressions overlap in
 //! long runs. At c = 10 and k = 7 the rate is 10 % too high in 1000 cells, and twice what it should be
 //! in 128. No formula of the fill sees that: a filter of so few cells that is made to use the scheme
 //! passes more than it predicts of itself.
@@ -25,37 +25,20 @@
 //! never vanishes and for m a power of two it visits every cell; for odd m a step of 0 becomes 1. Where
 //! the step shares a factor with m, only m/gcd cells are in reach; and k > m repeats indices in any case.
 //!
-//! **Use it** by `--set scheme=double` of `bloom`, where another program's filters are to be met index by
+//! **Use it** by the parameter `scheme` of `bloom`, where another program's filters are to be met index by
 //! index. **Don't** otherwise: `ring`, the default of large filters, does the same without a division,
 //! and small ranges are served by `mixed`.
 
-use super::half;
+use super::flat::flat;
 use crate::error::{Error, Result};
 use crate::hash::Digest;
 
-/// Scheme 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Double {
-    m: u64,
-    k: u32,
-}
+flat!(
+    /// Scheme 1.
+    Double
+);
 
 impl Double {
-    /// `k` indices into `0..m`, m > 0.
-    pub fn new(m: u64, k: u32) -> Self {
-        Self { m, k }
-    }
-
-    /// Number of cells.
-    pub fn m(&self) -> u64 {
-        self.m
-    }
-
-    /// Number of indices per key.
-    pub fn k(&self) -> u32 {
-        self.k
-    }
-
     /// The key's indices.
     #[inline]
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
@@ -72,18 +55,17 @@ impl Double {
         })
     }
 
-    /// Half the cells. The half must be even too: with an odd m a step of 0 is replaced, and the
+    /// [`Double::fold`], where the half is even too: with an odd m a step of 0 is replaced, and the
     /// folded filter would look for keys where the whole one did not put them.
-    pub(super) fn fold(&self) -> Result<Self> {
-        let m = half(self.m, "m")?;
-        if m.is_multiple_of(2) {
-            Ok(Self { m, k: self.k })
-        } else {
-            Err(Error::parameter(format!(
-                "cannot fold: double hashing needs m divisible by 4, and m is {}",
-                self.m
-            )))
+    pub(super) fn fold_evenly(&self) -> Result<Self> {
+        let folded = self.fold()?;
+        if folded.m.is_multiple_of(2) {
+            return Ok(folded);
         }
+        Err(Error::parameter(format!(
+            "cannot fold: double hashing needs m divisible by 4, and m is {}",
+            self.m
+        )))
     }
 }
 

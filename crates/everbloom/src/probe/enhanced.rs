@@ -16,35 +16,19 @@
 //! *What is pinned.* y grows *after* it was added; the other order is another stream. (i³ − i)/6 is a whole
 //! number, to be taken before the mod. A step of h2 = 0 is harmless, since it does not stay 0.
 //!
-//! **Use it** by `--set scheme=enhanced` of `bloom`. The default of large filters, `ring`, is the same
+//! **Use it** by the parameter `scheme` of `bloom`. The default of large filters, `ring`, is the same
 //! recurrence on 2⁶⁴ with a single reduction at the end.
 
 use super::double::add_mod;
+use super::flat::flat;
 use crate::hash::Digest;
 
-/// Scheme 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Enhanced {
-    m: u64,
-    k: u32,
-}
+flat!(
+    /// Scheme 2.
+    Enhanced
+);
 
 impl Enhanced {
-    /// `k` indices into `0..m`, m > 0.
-    pub fn new(m: u64, k: u32) -> Self {
-        Self { m, k }
-    }
-
-    /// Number of cells.
-    pub fn m(&self) -> u64 {
-        self.m
-    }
-
-    /// Number of indices per key.
-    pub fn k(&self) -> u32 {
-        self.k
-    }
-
     /// The key's indices.
     #[inline]
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {

@@ -21,6 +21,7 @@ mod blocked;
 mod choice;
 mod double;
 mod enhanced;
+mod flat;
 mod mixed;
 mod partitioned;
 mod residues;
@@ -247,20 +248,11 @@ impl Probe {
     /// The scheme over half the cells, and which cells become one.
     pub fn fold(&self) -> Result<(Probe, Pairing)> {
         Ok(match self {
-            Probe::Double(p) => (Probe::Double(p.fold()?), Pairing::Halves),
-            Probe::Enhanced(p) => {
-                (Probe::Enhanced(Enhanced::new(half(p.m(), "m")?, p.k())), Pairing::Halves)
-            }
-            Probe::Ring(p) => {
-                (Probe::Ring(Ring::new(half(p.m(), "m")?, p.k())), Pairing::Neighbors(1))
-            }
-            Probe::Mixed(p) => {
-                (Probe::Mixed(Mixed::new(half(p.m(), "m")?, p.k())), Pairing::Neighbors(1))
-            }
-            Probe::Partitioned(p) => (
-                Probe::Partitioned(Partitioned::new(half(p.slice(), "the slice")?, p.k())),
-                Pairing::Neighbors(1),
-            ),
+            Probe::Double(p) => (Probe::Double(p.fold_evenly()?), Pairing::Halves),
+            Probe::Enhanced(p) => (Probe::Enhanced(p.fold()?), Pairing::Halves),
+            Probe::Ring(p) => (Probe::Ring(p.fold()?), Pairing::Neighbors(1)),
+            Probe::Mixed(p) => (Probe::Mixed(p.fold()?), Pairing::Neighbors(1)),
+            Probe::Partitioned(p) => (Probe::Partitioned(p.fold()?), Pairing::Neighbors(1)),
             Probe::Blocked(p) => (Probe::Blocked(p.fold()?), Pairing::Neighbors(p.block())),
         })
     }
@@ -312,17 +304,15 @@ fn half(n: u64, what: &str) -> Result<u64> {
 
 impl State for Probe {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        if let Probe::Blocked(p) = self {
-            return p.save(name, out);
+        match self {
+            Probe::Blocked(p) => p.save(name, out),
+            Probe::Partitioned(p) => p.save(name, out),
+            flat => out.group(name, |out| {
+                out.u64("scheme", flat.scheme() as u64);
+                out.u64("k", flat.k().into());
+                out.u64("m", flat.m());
+            }),
         }
-        out.group(name, |out| {
-            out.u64("scheme", self.scheme() as u64);
-            out.u64("k", self.k().into());
-            match self {
-                Probe::Partitioned(p) => out.u64("slice", p.slice()),
-                flat => out.u64("m", flat.m()),
-            }
-        });
     }
 
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
@@ -364,6 +354,24 @@ impl State for Probe {
     }
 }
 
+/// A partitioned scheme known as such is stored as the [`Probe`] it is.
+impl State for Partitioned {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            out.u64("scheme", Scheme::Partitioned as u64);
+            out.u64("k", self.k().into());
+            out.u64("slice", self.slice());
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        match Probe::load(name, src)? {
+            Probe::Partitioned(p) => Ok(p),
+            other => Err(wrong_scheme(&other, Scheme::Partitioned, src)),
+        }
+    }
+}
+
 /// A blocked scheme known as such is stored as the [`Probe`] it is.
 impl State for Blocked {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
@@ -378,11 +386,13 @@ impl State for Blocked {
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
         match Probe::load(name, src)? {
             Probe::Blocked(p) => Ok(p),
-            other => {
-                Err(src.corrupt(format!("{} probes instead of blocked", other.scheme().name())))
-            }
+            other => Err(wrong_scheme(&other, Scheme::Blocked, src)),
         }
     }
+}
+
+fn wrong_scheme(found: &Probe, wanted: Scheme, src: &Decoder<'_>) -> Error {
+    src.corrupt(format!("{} probes instead of {}", found.scheme().name(), wanted.name()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! One slice of cells per hash (catalogue F2): index i lies in slice i.
 
-use super::multiply_shift;
+use super::{half, multiply_shift};
+use crate::error::Result;
 use crate::hash::Digest;
 
 /// Scheme 5.
@@ -36,5 +37,16 @@ impl Partitioned {
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
         let slice = self.slice;
         (0..u64::from(self.k)).map(move |i| i * slice + multiply_shift(digest.word(i), slice))
+    }
+
+    /// Half of every slice. A slice that folds has an even length, so that no pair of neighbors straddles two.
+    pub(crate) fn fold(&self) -> Result<Self> {
+        Ok(Self { slice: half(self.slice, "the slice")?, k: self.k })
+    }
+
+    /// The first cell of every slice, and its length.
+    pub fn spans(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let slice = self.slice;
+        (0..u64::from(self.k)).map(move |i| (i * slice, slice))
     }
 }

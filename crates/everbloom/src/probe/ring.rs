@@ -5,35 +5,19 @@
 //! to be large on the ring (a plain +1 would move the index by m/2⁶⁴ cells, which is nothing), hence
 //! the golden-ratio constant.
 
+use super::flat::flat;
 use super::multiply_shift;
 use crate::hash::Digest;
 
 /// 2⁶⁴/φ, odd.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Scheme 3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ring {
-    m: u64,
-    k: u32,
-}
+flat!(
+    /// Scheme 3.
+    Ring
+);
 
 impl Ring {
-    /// `k` indices into `0..m`, m > 0.
-    pub fn new(m: u64, k: u32) -> Self {
-        Self { m, k }
-    }
-
-    /// Number of cells.
-    pub fn m(&self) -> u64 {
-        self.m
-    }
-
-    /// Number of indices per key.
-    pub fn k(&self) -> u32 {
-        self.k
-    }
-
     /// The key's indices.
     #[inline]
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {

@@ -88,8 +88,20 @@ pub trait State: Sized {
 /// The struct also has `fn check(&self) -> Result<()>`, which the decoder runs on what it has read:
 /// the invariants that hold between fields. A field marked `..` is a part that is stated without a group of
 /// its own, so that a struct may be cut into parts without changing its bytes:
-/// `state!(Bloom { head, ..flat })`; the part is declared by `state!(inline FlatBits { probe, bits })`.
+/// `state!(Bloom { head, ..flat })`; the part is declared by `state!(inline Rows { probe, rows })`, or, where it
+/// is one field of another name, by `state!(inline Residues as parts)`.
 macro_rules! state {
+    (inline $type:ty as $name:ident) => {
+        impl $crate::state::Inline for $type {
+            fn save_fields<'a>(&'a self, out: &mut $crate::state::Encoder<'a>) {
+                $crate::state::State::save(self, stringify!($name), out);
+            }
+
+            fn load_fields(src: &mut $crate::state::Decoder<'_>) -> $crate::error::Result<Self> {
+                $crate::state::State::load(stringify!($name), src)
+            }
+        }
+    };
     (inline $type:ty { $($field:ident),+ $(,)? }) => {
         impl $crate::state::Inline for $type {
             fn save_fields<'a>(&'a self, out: &mut $crate::state::Encoder<'a>) {

@@ -77,26 +77,30 @@ macro_rules! ability {
 pub(crate) use ability;
 
 /// Abilities that are the type's own methods of the same name, for keys without values:
-/// `keyed!(Counting: Insert, Remove);`. `Union` is a merge of sets by the method `union`.
+/// `keyed!(Counting: Insert, Remove);`. `Union` is a merge of sets by the method `union`,
+/// `InsertOne` an insertion by a type that takes keys of iterators in a way of its own.
 macro_rules! keyed {
     ($type:ident: $($ability:ident),+) => {
         $($crate::variant::keyed!(@$ability $type);)+
     };
     (@Insert $type:ident) => {
-        impl $crate::filter::Insert for $type {
-            fn insert(
-                &mut self,
-                record: $crate::filter::Record<'_>,
-            ) -> $crate::error::Result<$crate::filter::Seen> {
-                Ok($type::insert(self, record.key))
-            }
-        }
+        $crate::variant::keyed!(@InsertOne $type);
 
         impl<K: $crate::hash::Key> Extend<K> for $type {
             fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
                 keys.into_iter().for_each(|key| {
                     self.insert(&key);
                 });
+            }
+        }
+    };
+    (@InsertOne $type:ident) => {
+        impl $crate::filter::Insert for $type {
+            fn insert(
+                &mut self,
+                record: $crate::filter::Record<'_>,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                Ok($type::insert(self, record.key))
             }
         }
     };

@@ -11,7 +11,7 @@
 //!
 //! S0 does not say how a row is chosen, so both ways are here. `hashed` (the default) touches one row:
 //! f = Σ Bin(n, i; 1/s)·f_row(i), slightly above a single filter of s·m bits, since rows fill unevenly.
-//! `sequential` asks every row: f = 1 − Π(1 − f_row), s times that of one row; in return a filter that is
+//! `sequential` looks into every row: f = 1 − Π(1 − f_row), s times that of one row; in return a filter that is
 //! far from its maximum has only touched its first rows.
 //!
 //! s is constant: adding rows is the dynamic Bloom filter (and would, in `hashed`, send keys to other rows
@@ -22,14 +22,17 @@
 //! where one filter of all the bits is better (`bloom`), or where the keys are gone by the time the set
 //! has outgrown its estimate (`scalable`).
 
-use crate::cells::Bits;
+mod shape;
+
+use shape::{HASHED, MAX_ROWS, SEQUENTIAL};
+pub use shape::{Shape, hashed_rate, sequential_rate};
+
+use crate::error::agree;
+use crate::parts::row::Row;
 use crate::plan::MAX_CELLS;
-use crate::probe::{MAX_K, Probe, multiply_shift};
-use crate::theory::{blocked, bloom as theory};
+use crate::probe::{Probe, multiply_shift};
 use crate::variant::prelude::*;
 
-/// Most rows.
-const MAX_ROWS: u64 = 1 << 16;
 /// The salt of the row: beyond the probes, which use the words 0..k.
 const ROW: u64 = 1 << 32;
 
@@ -40,7 +43,7 @@ const ROW: u64 = 1 << 32;
 /// seen.insert("apple");
 /// assert!(seen.contains("apple") && !seen.contains("pear"));
 /// assert!(!seen.exceeded());
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
@@ -54,45 +57,6 @@ pub struct Split {
 
 state!(Split { head, capacity, probe, rows });
 
-/// A row of bits, and the number of keys that came to it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Row {
-    pub(crate) items: u64,
-    pub(crate) bits: Bits,
-}
-
-state!(Row { items, bits });
-
-impl Row {
-    pub(crate) fn blank(m: u64) -> Self {
-        Self { items: 0, bits: Bits::new(m) }
-    }
-
-    /// The row of both sets. Nobody knows how many keys they share, so their number is estimated from the
-    /// zeros, where there are any.
-    pub(crate) fn union(&mut self, other: &Row, k: u32) {
-        self.bits.union(&other.bits);
-        let most = self.items.saturating_add(other.items);
-        let size = theory::cardinality(self.bits.zeros(), self.bits.len(), k);
-        self.items = size.map_or(most, |n| n.round() as u64).min(most);
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Rate with n keys in s rows by hash: Σ Bin(n, i; 1/s)·f_row(m, i, k), exact in its inner rate.
-/// [`blocked::fpr_rows`] has the classic one.
-pub fn hashed_rate(rows: u64, m: u64, n: u64, k: u32) -> f64 {
-    crate::theory::tail::binomial_mean(n, 1.0 / rows as f64, |i| theory::fpr_exact(m, i, k))
-}
-
-/// Rate with rows that are all asked: 1 − Π(1 − f_row).
-pub fn sequential_rate(rows: impl Iterator<Item = f64>) -> f64 {
-    -libm::expm1(rows.map(|f| libm::log1p(-f)).sum())
-}
-
 impl Split {
     /// `rows` rows of `m` bits and `k` probes, chosen by hash.
     pub fn hashed(rows: u64, m: u64, k: u32, hasher: Hasher) -> Result<Self> {
@@ -102,7 +66,7 @@ impl Split {
 
     /// `rows` rows of `m` bits and `k` probes, filled one after the other with `capacity` keys each.
     pub fn sequential(rows: u64, m: u64, k: u32, capacity: u64, hasher: Hasher) -> Result<Self> {
-        let shape = Shape::new(SEQUENTIAL, rows, Flat { m, k }, capacity.max(1))?;
+        let shape = Shape::new(SEQUENTIAL, rows, Flat { m, k }, capacity)?;
         Self::empty(&shape, Head::new(hasher, SEQUENTIAL))
     }
 
@@ -129,7 +93,7 @@ impl Split {
         self.probe.each(digest, |i| new |= row.bits.set(i));
         row.items = row.items.saturating_add(1);
         self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Whether the key may be a member.
@@ -150,8 +114,7 @@ impl Split {
 
     /// Share of ones in every row.
     pub fn row_fills(&self) -> impl Iterator<Item = f64> {
-        let m = self.probe.m() as f64;
-        self.rows.iter().map(move |row| row.bits.ones() as f64 / m)
+        self.rows.iter().map(|row| row.bits.fill())
     }
 
     fn rate(&self) -> f64 {
@@ -176,9 +139,7 @@ impl Split {
         let flat = Flat { m, k: self.probe.k() };
         let shape = Shape::new(self.head.form, self.rows.len() as u64, flat, capacity)?;
         let mut larger = Self::empty(&shape, Head { items: 0, ..self.head.clone() })?;
-        keys.into_iter().for_each(|key| {
-            larger.insert(&key);
-        });
+        larger.extend(keys);
         Ok(larger)
     }
 
@@ -191,115 +152,22 @@ impl Split {
     }
 }
 
-/// How rows are chosen, how many, bits and probes of one, and how many keys it takes in turn.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    form: &'static str,
-    rows: u64,
-    flat: Flat,
-    capacity: u64,
-}
-
-impl Shape {
-    fn new(form: &'static str, rows: u64, flat: Flat, capacity: u64) -> Result<Self> {
-        let bits = flat.m.checked_mul(rows).filter(|bits| (1..=MAX_CELLS).contains(bits));
-        if bits.is_some() && (1..=MAX_ROWS).contains(&rows) && (1..=MAX_K).contains(&flat.k) {
-            return Ok(Self { form, rows, flat, capacity });
-        }
-        Err(Error::parameter(format!(
-            "{rows} rows of {} bits with {} probes: at most {MAX_ROWS} rows, {MAX_CELLS} bits in all and \
-             {MAX_K} probes, and at least one of each; ask for fewer items or a higher rate",
-            flat.m, flat.k
-        )))
-    }
-
-    fn rate(&self, n: u64) -> f64 {
-        let Flat { m, k } = self.flat;
-        match self.form {
-            HASHED => blocked::fpr_rows(self.rows, m, n, k),
-            _ => sequential_rate(
-                self.loads(n).map(|i| theory::fpr_classic(m as f64, i as f64, k.into())),
-            ),
-        }
-    }
-
-    /// Keys in every row, if they fill one after the other.
-    fn loads(&self, n: u64) -> impl Iterator<Item = u64> {
-        let Self { rows, capacity, .. } = *self;
-        (0..rows).map(move |row| {
-            let left = n.saturating_sub(row.saturating_mul(capacity));
-            if row + 1 == rows { left } else { left.min(capacity) }
-        })
-    }
-}
-
 impl Plan for Split {
     type Shape = Shape;
 
-    /// Rows for n/s keys each. By hash, each at the rate asked for; in sequence at f_row with
-    /// 1 − (1 − f_row)^s = p, since every row errs.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let (form, rows) = (request.form(), request.integer("rows").unwrap_or(4));
-        let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
-        let share = |n: u64| n.div_ceil(rows).max(1);
-        if let Some(m) = request.integer("m") {
-            let n = request.goal_items();
-            let k = k_set.or(n.map(|n| theory::best_k(m, share(n)).min(MAX_K)));
-            let k = k.ok_or_else(|| {
-                Error::parameter("--set m without k needs -n, to choose the best k")
-            })?;
-            let full = || theory::capacity(m as f64, k.into(), request.fpr()) as u64;
-            return Shape::new(form, rows, Flat { m, k }, n.map_or_else(full, share).max(1));
-        }
-        let flat = |n: u64, p: f64| {
-            let p = if form == HASHED { p } else { -libm::expm1(libm::log1p(-p) / rows as f64) };
-            let k = k_set.unwrap_or_else(|| {
-                let m = theory::bits_for(share(n), p);
-                theory::best_k(m, share(n)).min(MAX_K)
-            });
-            let kf = f64::from(k);
-            // With many keys to a row; the rest of the way below, where rows fill unevenly.
-            let m = kf * share(n) as f64 / -libm::log1p(-libm::pow(p, 1.0 / kf));
-            (m.ceil().max(1.0), k)
-        };
-        let sized = |n: u64, p: f64| {
-            let (mut m, k) = flat(n, p);
-            let with =
-                |m: f64| Shape { form, rows, flat: Flat { m: m as u64, k }, capacity: share(n) };
-            // Uneven rows, and the few cells by which the formula is short, cost some percent at most.
-            for _ in 0..200 {
-                let fits = m * rows as f64 <= MAX_CELLS as f64;
-                if !fits || with(m).rate(n) <= p {
-                    break;
-                }
-                m = (m * 1.002).max(m + 1.0).ceil();
-            }
-            (m, k)
-        };
-        let (n, p) = request.items_and_rate(|n, p| sized(n, p).0 * rows as f64)?;
-        let (m, k) = sized(n, p);
-        Shape::new(form, rows, Flat { m: m.min(1e18) as u64, k }, share(n))
+        Shape::plan(request)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let Shape { rows, flat: Flat { m, k }, .. } = *shape;
-        let (n, mf, kf, s) = (load.distinct, m as f64, f64::from(k), rows as f64);
-        let (mean, variance) = match shape.form {
-            HASHED => blocked::fill(s, mf, kf, n as f64),
-            _ => {
-                let mean = shape.loads(n).map(|i| theory::fill(mf, i as f64 * kf)).sum::<f64>();
-                let sds = shape.loads(n).map(|i| theory::fill_sd(mf, i as f64 * kf));
-                (mean / s, sds.map(|sd| sd * sd).sum::<f64>() / (s * s))
-            }
-        };
-        Some(Expect::one_sided(shape.rate(n), m * rows, Some((mean, variance.sqrt()))))
+        Some(shape.expect(load))
     }
 }
 
 impl Stream for Split {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Flat { m, k } = shape.flat;
-        let rows = (0..shape.rows).map(|_| Row::blank(m)).collect();
+        let rows = (0..shape.rows).map(|_| Row::blank(m)).collect::<Result<_>>()?;
         Ok(Self { head, capacity: shape.capacity, probe: Probe::over(m, k), rows })
     }
 }
@@ -342,10 +210,10 @@ impl Merge for Split {
     fn merge(&mut self, other: &dyn Filter) -> Result<()> {
         let other: &Split = other.as_same()?;
         self.head.agree(&other.head)?;
-        crate::error::agree("rows", self.rows.len(), other.rows.len())?;
+        agree("rows", self.rows.len(), other.rows.len())?;
         self.probe.agree(&other.probe)?;
         if self.head.form != HASHED {
-            return Err(Error::new(Kind::Unsupported, "rows that fill in sequence have no union"));
+            return Err(Error::unsupported("rows that fill in sequence have no union"));
         }
         self.head.items = 0;
         for (row, theirs) in self.rows.iter_mut().zip(&other.rows) {
@@ -355,9 +223,6 @@ impl Merge for Split {
         Ok(())
     }
 }
-
-const HASHED: &str = "hashed";
-const SEQUENTIAL: &str = "sequential";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -375,18 +240,9 @@ pub static VARIANT: Variant = Variant {
             Form::exact(SEQUENTIAL, &[Ability::Insert]),
         ],
         params: &[
-            Param {
-                name: "rows",
-                range: Range::Integer(1, MAX_ROWS),
-                default: Preset::Integer(4),
-                help: "rows of the matrix, for ever",
-            },
-            Param {
-                name: "m",
-                range: Range::Integer(1, MAX_CELLS),
-                default: Preset::Planned,
-                help: "bits per row",
-            },
+            Param::integer("rows", 1, MAX_ROWS, "rows of the matrix, for ever")
+                .or(Preset::Integer(4)),
+            Param::integer("m", 1, MAX_CELLS, "bits per row"),
             PARAM_K,
         ],
         ..Facts::FILTER

@@ -1,0 +1,319 @@
+//! The EGH filter (Kiss, Hosszu, Tapolcai, Rónyai, Rottenstreich 2018; catalogue R14; S3 §IV-D).
+//!
+//! No false positives at all while a finite universe of integers sends at most n_t of them. The k-th
+//! "hash" of x is its remainder by the k-th prime, in a slice of that many cells:
+//!
+//! ```text
+//!   insert 10    mod 2 → 0    mod 3 → 1     mod 5 → 0         mod 7 → 3
+//!                1 0          0 1 0         1 0 0 0 0         0 0 0 1 0 0 0
+//! ```
+//!
+//! A non-member x that passes shares each remainder with some member, so every prime divides the product
+//! of the differences Π(x − y). That is not zero, and below |U|^n_t: if the primes multiply to as
+//! much, it cannot be. (S3 prints n_t^|U|; |U|^n_t is right.) Beyond n_t members false positives come.
+//!
+//! Inside this zone the filter can even list its members, by putting remainders together again.
+//! Two forms: `bits` takes keys, and drops one by listing, leaving it out and building anew;
+//! `counters` removes and counts.
+//!
+//! Keys are integers below `universe`. Others are never members, and refused as such; there is no hash,
+//! so the seed has no say.
+//!
+//! **Use it** when a false positive is out of the question and the members are few, of a small universe:
+//! a bit array over U would be the alternative. **Don't** for more than a few hundred: bits grow with
+//! the square of n_t, 106 a key for 20 of 562, ten thousand a key for a thousand of a million.
+
+mod cells;
+mod listing;
+mod slices;
+
+use cells::{Cells, width_for};
+use slices::MAX_UNIVERSE;
+pub use slices::Slices;
+
+use crate::cells::Bits;
+use crate::error::agree;
+use crate::variant::prelude::*;
+
+/// A small set of integers without false positives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Egh {
+    head: Head,
+    slices: Slices,
+    cells: Cells,
+}
+
+state!(Egh { head, slices, cells });
+
+impl Egh {
+    /// A filter of the form `bits` for up to `zone` integers below `universe`.
+    ///
+    /// ```
+    /// let mut ports = everbloom::membership::Egh::new(65_536, 20)?;
+    /// ports.insert(443)?;
+    /// assert!((0..65_536).all(|port| ports.contains(port) == (port == 443)));
+    /// assert_eq!(ports.list()?, [443]);
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn new(universe: u64, zone: u64) -> Result<Self> {
+        let shape = Shape { slices: Slices::new(universe, zone)?, width: None };
+        Self::empty(&shape, Head::new(Hasher::default(), BITS))
+    }
+
+    /// The same with counters, wide enough not to overflow inside the zone.
+    pub fn counting(universe: u64, zone: u64) -> Result<Self> {
+        let shape = Shape { slices: Slices::new(universe, zone)?, width: Some(width_for(zone)?) };
+        Self::empty(&shape, Head::new(Hasher::default(), COUNTERS))
+    }
+
+    /// Inserts an integer of the universe.
+    pub fn insert(&mut self, x: u64) -> Result<Seen> {
+        if x >= self.slices.universe {
+            return Err(Error::record(format!(
+                "{x} is outside of the universe, which ends at {}: plan with a larger {{universe}}",
+                self.slices.universe
+            )));
+        }
+        let there = self.contains(x);
+        self.slices.cells(x).for_each(|i| self.cells.put(i));
+        // Inside the zone the filter knows its members, and a set takes none twice.
+        if !(there && self.exact() && self.head.form == BITS) {
+            self.head.count(1);
+        }
+        Ok(Seen::new_if(!there))
+    }
+
+    /// Whether the integer may be a member: for certain, inside the zone.
+    #[inline]
+    pub fn contains(&self, x: u64) -> bool {
+        x < self.slices.universe && self.slices.cells(x).all(|i| self.cells.get(i) != 0)
+    }
+
+    /// Removes a member. The form `bits` can do so inside the zone only, and builds itself anew.
+    pub fn remove(&mut self, x: u64) -> Result<()> {
+        let absent = || Error::new(Kind::NotDeletable, format!("{x} is not in the filter"));
+        if !self.contains(x) {
+            return Err(absent());
+        }
+        match &mut self.cells {
+            Cells::Counters(counters) => {
+                self.slices.cells(x).for_each(|i| counters.decrement(i));
+            }
+            Cells::Bits(_) => {
+                let members = self.list()?;
+                let mut bits = Bits::new(self.slices.m());
+                for y in members.into_iter().filter(|y| *y != x) {
+                    self.slices.cells(y).for_each(|i| {
+                        bits.set(i);
+                    });
+                }
+                self.cells = Cells::Bits(bits);
+            }
+        }
+        self.head.items = self.head.items.saturating_sub(1);
+        Ok(())
+    }
+
+    /// How often the integer was inserted, or 1 for a member of the form `bits`.
+    pub fn count(&self, x: u64) -> u64 {
+        if x >= self.slices.universe {
+            return 0;
+        }
+        self.slices.cells(x).map(|i| self.cells.get(i)).min().unwrap_or(0)
+    }
+
+    /// Whether so few members are inside that none of the others passes.
+    pub fn exact(&self) -> bool {
+        self.head.items <= self.slices.zone
+    }
+
+    /// The primes and what they promise.
+    pub fn slices(&self) -> &Slices {
+        &self.slices
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.cells.len() == self.slices.m() && self.cells.form() == self.head.form {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: the cells do not fit the slices or the form"))
+    }
+}
+
+/// The slices, and bits per counter where there are counters.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    slices: Slices,
+    width: Option<u32>,
+}
+
+impl Plan for Egh {
+    type Shape = Shape;
+
+    /// The items are n_t. There is no rate to choose: inside the zone it is zero.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let universe = request.integer("universe").unwrap_or(DEFAULT_UNIVERSE);
+        let width = |n| match (request.form(), request.integer("width")) {
+            (BITS, _) => Ok(None),
+            (_, Some(width)) => Ok(Some(width as u32)),
+            (_, None) => width_for(n).map(Some),
+        };
+        let bits = |n: u64, _: f64| match (n, Slices::new(universe, n), width(n)) {
+            (0, ..) => 0.0,
+            (_, Ok(slices), Ok(width)) => slices.m() as f64 * f64::from(width.unwrap_or(1)),
+            _ => f64::INFINITY,
+        };
+        let (n, _) = request.items_and_rate(bits)?;
+        Ok(Shape { slices: Slices::new(universe, n)?, width: width(n)? })
+    }
+
+    /// Beyond the zone there is no formula: remainders of one integer are not independent, and their
+    /// product of chances is more than twice too high in small universes.
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let bits = shape.slices.m() * u64::from(shape.width.unwrap_or(1));
+        (load.distinct <= shape.slices.zone).then(|| Expect::one_sided(0.0, bits, None))
+    }
+}
+
+impl Stream for Egh {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let slices = shape.slices.clone();
+        Ok(Self { head, cells: Cells::new(slices.m(), shape.width)?, slices })
+    }
+}
+
+fn integer(key: &[u8]) -> Result<u64> {
+    let bytes = key.try_into().map_err(|_| {
+        Error::record(format!(
+            "a key of {} bytes: keys are integers of 8 bytes, little-endian",
+            key.len()
+        ))
+    })?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+face!(Egh: Insert, Merge, Remove, Count);
+
+impl Filter for Egh {
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        let x = integer(record.key)?;
+        let detail = match self.cells {
+            Cells::Bits(_) => Detail::None,
+            Cells::Counters(_) => Detail::Count(Counted::about(self.count(x))),
+        };
+        Ok(Answer::of(self.contains(x)).with(detail))
+    }
+
+    /// None: what remainders a set leaves depends on the set, not on chance.
+    fn fill(&self) -> Option<f64> {
+        None
+    }
+
+    /// Zero inside the zone; beyond it what a look at the whole universe finds, if it is small.
+    fn now(&self) -> Rates {
+        let (universe, items) = (self.slices.universe, self.head.items);
+        let fpr = if self.exact() {
+            Some(0.0)
+        } else if universe <= LOOK_AT_ALL && items < universe {
+            let passing = (0..universe).filter(|x| self.contains(*x)).count() as u64;
+            Some(passing.saturating_sub(items) as f64 / (universe - items) as f64)
+        } else {
+            None
+        };
+        Rates { fpr, fnr: Some(0.0), undecided: None }
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("m", self.slices.m()),
+            fact("k", self.slices.primes.len() as u64),
+            fact("universe", self.slices.universe),
+            fact("zone", self.slices.zone),
+        ]
+    }
+}
+
+impl Insert for Egh {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        Egh::insert(self, integer(record.key)?)
+    }
+}
+
+impl Remove for Egh {
+    fn remove(&mut self, record: Record<'_>) -> Result<()> {
+        Egh::remove(self, integer(record.key)?)
+    }
+}
+
+impl Count for Egh {
+    fn count(&self, key: &[u8]) -> Counted {
+        Counted::about(integer(key).map_or(0, |x| Egh::count(self, x)))
+    }
+}
+
+impl Merge for Egh {
+    fn law(&self) -> MergeLaw {
+        match self.cells {
+            Cells::Bits(_) => MergeLaw::Set,
+            Cells::Counters(_) => MergeLaw::Multiset,
+        }
+    }
+
+    /// Items of two sets add up to a bound only, unless the other set is inside this one.
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        let other: &Egh = other.as_same()?;
+        self.head.agree(&other.head)?;
+        agree("universe", self.slices.universe, other.slices.universe)?;
+        agree("zone", self.slices.zone, other.slices.zone)?;
+        match (&mut self.cells, &other.cells) {
+            (Cells::Bits(a), Cells::Bits(b)) if a.ones_in_both(b) < b.ones() => {
+                a.union(b);
+                self.head.count(other.head.items);
+            }
+            (Cells::Counters(a), Cells::Counters(b)) => {
+                agree("counter width", a.width(), b.width())?;
+                a.add(b);
+                self.head.count(other.head.items);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+const BITS: &str = "bits";
+const COUNTERS: &str = "counters";
+const DEFAULT_UNIVERSE: u64 = 1 << 20;
+/// The largest universe that is looked at integer by integer.
+const LOOK_AT_ALL: u64 = 1 << 24;
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 24,
+        slug: "egh",
+        entry: "R14",
+        name: "EGH filter: false-positive free zone",
+        paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
+        family: "membership",
+        needs: &["membership", "delete", "exact"],
+        input: Input { key: KeyKind::Integer, ..Input::KEYS },
+        meaning: "items are the members up to which there are no false positives; the rate is zero there",
+        forms: &[
+            Form::exact(BITS, &[Ability::Insert, Ability::Merge]),
+            Form::exact_while(
+                COUNTERS,
+                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+                "only keys that were inserted are removed",
+            ),
+        ],
+        params: &[
+            Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
+                .or(Preset::Integer(DEFAULT_UNIVERSE)),
+            Param::integer("width", 1, 16, "counters: bits each"),
+        ],
+        reach: 1000,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Egh>(),
+};
