@@ -115,7 +115,7 @@ pub use hash::{HashId, Hasher, Key, SecretKey};
 pub use keyvalue::Bloomier;
 pub use membership::{BlockedBloom, Bloom, SplitBlock};
 pub use memory::use_global_allocator;
-pub use plan::{Expect, Goal, Load};
+pub use plan::{Expect, Flat, Goal, Load};
 pub use probe::instruction_set;
 pub use reconciling::Invertible;
 pub use state::{Limits, Memory};

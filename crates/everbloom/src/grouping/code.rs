@@ -98,6 +98,12 @@ impl Code {
         }
     }
 
+    /// The places of the zeros in the code of group `g`, for at most 64 bits.
+    pub(super) fn zeros(&self, g: u64) -> impl Iterator<Item = u64> {
+        let word = self.word(g);
+        (0..u64::from(self.bits)).filter(move |b| word >> b & 1 == 0)
+    }
+
     fn check(&self) -> Result<()> {
         if self.bits > 0 && self.weight <= self.bits {
             Ok(())

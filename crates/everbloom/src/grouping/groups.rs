@@ -1,8 +1,9 @@
-//! The groups a filter tells apart: their labels, numbered in the order they came.
+//! The groups a filter tells apart: their labels, numbered in the order they came, and what filters of groups
+//! share because of them.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Detail, Record};
-use crate::keyvalue::labels::{MAX_LABEL_BYTES, label_of};
+use crate::parts::labels::{MAX_LABEL_BYTES, label_of};
 use crate::state::{Decoder, Encoder, State};
 
 /// Groups that a filter may tell apart.
@@ -48,7 +49,7 @@ impl Groups {
                 Kind::CapacityExceeded,
                 format!(
                     "another group, but the filter has {} already: it tells at most {} apart, with \
-                     {MAX_LABEL_BYTES} bytes of labels; build it anew for more",
+                     {MAX_LABEL_BYTES} bytes of labels; rebuild it for more",
                     self.len(),
                     most.min(MAX_GROUPS)
                 ),
@@ -81,6 +82,20 @@ impl Groups {
         numbers
     }
 
+    /// The labels of the groups that a key may be in, as `has` tells of each.
+    pub(crate) fn those(&self, has: impl Fn(u64) -> bool) -> Vec<&[u8]> {
+        let found = (0..).zip(&self.labels).filter(|(g, _)| has(*g));
+        found.map(|(_, label)| label.as_slice()).collect()
+    }
+
+    /// The answer to a query, where `has` tells of each group whether the key may be in it.
+    pub(crate) fn query(&self, record: &Record<'_>, has: impl Fn(u64) -> bool) -> Result<Answer> {
+        Ok(match asked(record)? {
+            Some(label) => Answer::of(self.find(label).is_some_and(has)),
+            None => self.answer((0..self.len()).filter(|g| has(*g))),
+        })
+    }
+
     /// The answer that names these groups, by number.
     pub(crate) fn answer(&self, numbers: impl IntoIterator<Item = u64>) -> Answer {
         let label = |i: u64| self.labels[i as usize].clone();
@@ -93,6 +108,21 @@ impl Groups {
 pub(crate) fn asked<'a>(record: &Record<'a>) -> Result<Option<&'a [u8]>> {
     record.value.map(|_| label_of(record)).transpose()
 }
+
+/// `labeled!(Omass);`: insertion of a key with the label beside it, by the type's own `insert(key, label)`.
+macro_rules! labeled {
+    ($type:ident) => {
+        impl $crate::filter::Insert for $type {
+            fn insert(
+                &mut self,
+                record: $crate::filter::Record<'_>,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                $type::insert(self, record.key, $crate::parts::labels::label_of(&record)?)
+            }
+        }
+    };
+}
+pub(crate) use labeled;
 
 impl State for Groups {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {

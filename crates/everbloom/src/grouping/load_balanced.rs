@@ -19,18 +19,18 @@
 //!
 //! The label of a record is its class: a prefix length, or any other name of a group. A key is hashed
 //! together with its class, so that 10.0/8 and 10.0.0/16 do not meet though their bytes are padded alike.
-//! [`LoadBalanced::lookup`] asks for all lengths, longest first, and lets the caller's table confirm.
+//! [`LoadBalanced::lookup`] queries all lengths, longest first, and lets the caller's table confirm.
 //!
 //! **Use it** for longest-prefix matches, or for many groups of unknown and changing sizes: a new group
 //! needs no memory of its own. **Don't** for many groups if queries do not name one: each of g groups
 //! errs on its own, g·f in all.
 
 use crate::cells::Bits;
-use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
-use crate::keyvalue::labels::{label_of, number};
-use crate::plan::Slices as Shape;
-use crate::probe::{Probe, Scheme};
-use crate::theory::bloom as theory;
+use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};
+use crate::parts::labels::number;
+use crate::parts::slices::EvenSlices;
+use crate::parts::{KeyPart, SetPart, union};
+use crate::plan::Slices;
 use crate::variant::prelude::*;
 
 /// Classes of keys that share k banks of bits.
@@ -42,17 +42,16 @@ use crate::variant::prelude::*;
 /// assert!(!routes.contains(&[10u8, 0], b"8"));
 /// let found = routes.lookup(|length| vec![10u8, 0, 0, 7][..length as usize / 8].to_vec(), |_, _| true);
 /// assert_eq!(found.class, Some(16));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadBalanced {
     head: Head,
     groups: Groups,
-    probe: Probe,
-    bits: Bits,
+    banks: EvenSlices,
 }
 
-state!(LoadBalanced { head, groups, probe, bits });
+state!(LoadBalanced { head, groups, ..banks });
 
 /// What a search for the longest prefix came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +70,7 @@ pub fn wasted(classes: f64, fpr: f64) -> f64 {
 impl LoadBalanced {
     /// A filter of `k` banks that share `m` bits; the remainder of m/k is not used.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        Self::empty(&Shape::cut(m, k)?, Head::new(hasher, FORM))
+        Self::empty(&Slices::cut(m, k)?, Head::new(hasher, FORM))
     }
 
     /// The digest that stands for a key of a class. The class enters as its label, not as its number, so
@@ -86,19 +85,15 @@ impl LoadBalanced {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K, class: &[u8]) -> Result<Seen> {
         self.groups.intern(class, MAX_GROUPS)?;
-        let digest = self.digest(key, class);
-        let bits = &mut self.bits;
-        let mut new = false;
-        self.probe.each(digest, |i| new |= bits.set(i));
+        let new = self.banks.insert(self.digest(key, class));
         self.head.count(1);
-        Ok(if new { Seen::New } else { Seen::Maybe })
+        Ok(Seen::new_if(new))
     }
 
     /// Whether the key may be a member of the class.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K, class: &[u8]) -> bool {
-        self.groups.find(class).is_some()
-            && self.probe.all(self.digest(key, class), |i| self.bits.get(i))
+        self.groups.find(class).is_some() && self.banks.contains(self.digest(key, class))
     }
 
     /// The classes that have members, in the order in which they came.
@@ -132,113 +127,81 @@ impl LoadBalanced {
 
     /// The bits, bank after bank.
     pub fn bits(&self) -> &Bits {
-        &self.bits
+        &self.banks.bits
     }
 
     /// Share of ones in every bank.
     pub fn banks(&self) -> impl Iterator<Item = f64> {
-        let bank = self.bank();
-        (0..u64::from(self.probe.k()))
-            .map(move |j| self.bits.ones_in(j * bank, bank) as f64 / bank as f64)
-    }
-
-    fn bank(&self) -> u64 {
-        self.probe.m() / u64::from(self.probe.k())
-    }
-
-    /// P(a stranger passes for one class): the product over the banks, whose probes are independent.
-    fn rate(&self) -> f64 {
-        self.banks().product()
+        let share = |(start, bank)| self.bits().ones_in(start, bank) as f64 / bank as f64;
+        self.banks.probe.spans().map(share)
     }
 
     /// Makes this the filter of all keys of both, class by class. Items are then estimated from the
     /// zeros, since nobody knows how many keys the two share.
     pub fn union(&mut self, other: &LoadBalanced) -> Result<()> {
         self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
+        self.banks.agree(&other.banks)?;
         self.groups.join(&other.groups, MAX_GROUPS)?;
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        let bank = self.bank();
-        let zeros = |ones: f64| bank - (ones * bank as f64).round() as u64;
-        let sizes: Option<f64> =
-            self.banks().map(|ones| theory::cardinality(zeros(ones), bank, 1)).sum();
-        if let Some(sum) = sizes {
-            self.head.items = (sum / f64::from(self.probe.k())).round() as u64;
-        }
-        Ok(())
+        union((&mut self.head, &mut self.banks), (&other.head, &other.banks))
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check(self.bits.len())?;
-        if self.probe.scheme() == Scheme::Partitioned {
-            Ok(())
-        } else {
-            Err(Error::corrupt(0, "corrupt filter: the probes have no banks of their own"))
-        }
+        Ok(())
     }
 }
 
 impl Plan for LoadBalanced {
-    type Shape = Shape;
+    type Shape = Slices;
 
     /// Classes share the memory of the partitioned filter of all their keys.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request)
+    fn plan(request: &Request<'_>) -> Result<Slices> {
+        Slices::plan(request)
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+    fn expect(shape: &Slices, load: &Load) -> Option<Expect> {
         Some(shape.expect(load))
     }
 }
 
 impl Stream for LoadBalanced {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let probe = Probe::Partitioned(shape.probe());
-        Ok(Self { head, groups: Groups::default(), bits: Bits::new(probe.m()), probe })
+    fn empty(shape: &Slices, head: Head) -> Result<Self> {
+        let banks = EvenSlices::probed(shape.probe())?;
+        Ok(Self { head, groups: Groups::default(), banks })
     }
 }
 
 face!(LoadBalanced: Insert, Merge);
 planned!(LoadBalanced);
+labeled!(LoadBalanced);
+keyed!(LoadBalanced: Union);
 
 impl Filter for LoadBalanced {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        if let Some(class) = asked(&record)? {
-            return Ok(Answer::of(self.contains(record.key, class)));
-        }
-        let inside = |i: &u64| self.contains(record.key, &self.classes()[*i as usize]);
-        Ok(self.groups.answer((0..self.groups.len()).filter(inside)))
+        let inside = |g: u64| self.contains(record.key, &self.classes()[g as usize]);
+        self.groups.query(&record, inside)
     }
 
     fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.bits.len() as f64)
+        Some(self.banks.fill())
     }
 
+    /// The product over the banks, whose probes are independent.
     fn now(&self) -> Rates {
-        Rates::one_sided(self.rate())
+        self.banks.rates()
     }
 
     fn describe(&self) -> Vec<Fact> {
         let classes = self.groups.len();
-        let any = -libm::expm1(classes as f64 * libm::log1p(-self.rate()));
+        let any = -libm::expm1(classes as f64 * libm::log1p(-self.banks.fpr()));
         vec![
-            fact("m", self.probe.m()),
-            fact("k", self.probe.k()),
-            fact("bank", self.bank()),
+            fact("m", self.banks.m()),
+            fact("k", self.banks.probe.k()),
+            fact("bank", self.banks.probe.slice()),
             fact("classes", classes),
             real("rate of a query that names no class", any),
         ]
     }
 }
-
-impl Insert for LoadBalanced {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        LoadBalanced::insert(self, record.key, label_of(&record)?)
-    }
-}
-
-keyed!(LoadBalanced: Union);
 
 const FORM: &str = "standard";
 

@@ -23,10 +23,10 @@
 
 use crate::cells::Bits;
 use crate::error::agree;
-use crate::grouping::groups::{Groups, MAX_GROUPS, asked};
-use crate::keyvalue::labels::label_of;
+use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};
+pub use crate::grouping::likeness::{Similarity, chance_level};
 use crate::parts::row::Row;
-use crate::plan::MAX_CELLS;
+use crate::plan::{MAX_CELLS, k_for_m};
 use crate::probe::{MAX_K, Probe};
 use crate::theory::{blocked, bloom as theory};
 use crate::variant::prelude::*;
@@ -44,39 +44,20 @@ pub struct Matrix {
 
 state!(Matrix { head, documents, probe, rows });
 
-/// How alike two documents are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Similarity {
-    /// Ones that both rows have.
-    pub common: u64,
-    /// Ones that rows of these fills have in common if the documents share nothing: m·ρₐ·ρ_b.
-    pub chance: f64,
-    /// 0 for unrelated documents, 1 where one holds all of the other: how far `common` is from `chance`
-    /// to the fewer ones of the two.
-    pub score: f64,
-    /// Chunks they share, estimated from the zeros (S1 §2.4); `None` for a row too full to tell.
-    pub shared: Option<f64>,
-}
-
-/// The common ones of two unrelated documents of `a` and `b` chunks, m(1 − q^{ka})(1 − q^{kb}).
-pub fn chance_level(m: f64, k: f64, a: f64, b: f64) -> f64 {
-    theory::inner_product(m, k, a, b, 0.0)
-}
-
 impl Matrix {
     /// An empty matrix whose rows have `m` bits and `k` probes.
     ///
     /// ```
-    /// let mut library = everbloom::grouping::Matrix::with_shape(10_000, 4, Default::default());
+    /// let mut library = everbloom::grouping::Matrix::with_shape(10_000, 4, Default::default())?;
     /// library.add_document(b"essay", ["to be", "or not", "to be that"])?;
     /// library.add_document(b"copy", ["or not", "to be", "something else"])?;
     /// assert_eq!(library.search("or not"), [b"essay".as_slice(), b"copy"]);
     /// let alike = library.similarity(b"essay", b"copy").expect("both are there");
     /// assert!((alike.score - 2.0 / 3.0).abs() < 0.1);
-    /// # Ok::<(), everbloom::error::Error>(())
+    /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m: m.clamp(1, MAX_CELLS), k: k.clamp(1, MAX_K) };
+        let flat = Flat { m, k }.checked()?;
         Self::empty(&Shape { flat, documents: 1 }, Head::new(hasher, FORM))
     }
 
@@ -124,7 +105,7 @@ impl Matrix {
         self.probe.each(self.head.hasher.digest(chunk), |i| new |= row.bits.set(i));
         row.items = row.items.saturating_add(1);
         self.head.count(1);
-        Ok(if new { Seen::New } else { Seen::Maybe })
+        Ok(Seen::new_if(new))
     }
 
     #[inline]
@@ -142,8 +123,7 @@ impl Matrix {
     /// The documents that may hold the chunk.
     pub fn search<K: Key + ?Sized>(&self, chunk: &K) -> Vec<&[u8]> {
         let digest = self.head.hasher.digest(chunk);
-        let found = (0..).zip(self.documents()).filter(|(row, _)| self.has(*row, digest));
-        found.map(|(_, document)| document.as_slice()).collect()
+        self.documents.those(|row| self.has(row, digest))
     }
 
     /// The documents, in order of their rows.
@@ -159,13 +139,7 @@ impl Matrix {
 
     fn compare(&self, a: usize, b: usize) -> Similarity {
         let [a, b] = [a, b].map(|row| &self.rows[row].bits);
-        let (common, m) = (a.ones_in_both(b), self.m());
-        let [ones_a, ones_b] = [a, b].map(Bits::ones);
-        let chance = ones_a as f64 * ones_b as f64 / m as f64;
-        let (above, most) = (common as f64 - chance, ones_a.min(ones_b) as f64 - chance);
-        let score = if most > 0.0 { above / most } else { 0.0 };
-        let shared = theory::intersection_size(a.zeros(), b.zeros(), m - common, m, self.probe.k());
-        Similarity { common, chance, score, shared }
+        Similarity::of(a, b, self.probe.k())
     }
 
     /// The pairs of documents whose score is above `threshold`, most alike first.
@@ -201,8 +175,25 @@ impl Matrix {
 
     /// The mean over all documents of something that depends on the share of ones.
     fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
-        let shares = self.used().iter().map(|row| row.bits.ones() as f64 / self.m() as f64);
+        let shares = self.used().iter().map(|row| row.bits.fill());
         shares.map(of).sum::<f64>() / self.used().len().max(1) as f64
+    }
+
+    /// Takes in the documents of another matrix. Those of one name become one, with the chunks of both.
+    pub fn union(&mut self, other: &Matrix) -> Result<()> {
+        self.head.agree(&other.head)?;
+        agree("m", self.m(), other.m())?;
+        self.probe.agree(&other.probe)?;
+        let rows = self.documents.join(&other.documents, MAX_GROUPS)?;
+        for (at, row) in rows.into_iter().zip(&other.rows) {
+            match self.rows.get_mut(at as usize) {
+                Some(own) => own.union(row, self.probe.k()),
+                None => self.rows.push(row.clone()),
+            }
+        }
+        self.head.items = 0;
+        self.rows.iter().for_each(|row| self.head.count(row.items));
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -213,10 +204,9 @@ impl Matrix {
             && self.rows.iter().all(|row| row.bits.len() == self.m())
             && waiting.clone().all(|row| row.items == 0 && row.bits.ones() == 0);
         if fits {
-            Ok(())
-        } else {
-            Err(Error::corrupt(0, "corrupt filter: rows, documents and probes do not fit"))
+            return Ok(());
         }
+        Err(Error::corrupt(0, "corrupt filter: rows, documents and probes do not fit"))
     }
 }
 
@@ -245,13 +235,9 @@ impl Plan for Matrix {
             let k = k_set.unwrap_or_else(|| theory::best_k(m as u64, n));
             (m, k.min(MAX_K))
         };
-        let (m, k) = match (request.integer(PARAM_M.name), k_set, request.goal_items()) {
-            (Some(m), Some(k), _) => (m as f64, k),
-            (Some(m), None, Some(n)) => (m as f64, theory::best_k(m, n).min(MAX_K)),
-            (Some(_), None, None) => {
-                return Err(Error::parameter("--set m without k needs -n, to choose the best k"));
-            }
-            (None, ..) => {
+        let (m, k) = match request.integer(PARAM_M.name) {
+            Some(m) => (m as f64, k_for_m(request, |n| theory::best_k(m, n).min(MAX_K))?),
+            None => {
                 let (n, p) = request.items_and_rate(|n, p| flat(n, p).0 * documents as f64)?;
                 flat(n, p)
             }
@@ -259,8 +245,8 @@ impl Plan for Matrix {
         let fits = m * documents as f64 <= MAX_CELLS as f64;
         if !fits {
             return Err(Error::parameter(format!(
-                "{documents} rows of {m:e} bits are more than {MAX_CELLS}: ask for fewer chunks or a \
-                 higher rate"
+                "{documents} rows of {m:e} bits are more than {MAX_CELLS}: ask for fewer {{items}} or a \
+                 higher {{rate}}"
             )));
         }
         Ok(Shape { flat: Flat { m: m as u64, k }, documents })
@@ -286,15 +272,14 @@ impl Stream for Matrix {
 }
 
 face!(Matrix: Insert, Merge);
+planned!(Matrix);
+labeled!(Matrix);
+keyed!(Matrix: Union);
 
 impl Filter for Matrix {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        if let Some(document) = asked(&record)? {
-            return Ok(Answer::of(self.contains(record.key, document)));
-        }
         let digest = self.head.hasher.digest(record.key);
-        let rows = (0..self.documents.len()).filter(|&row| self.has(row, digest));
-        Ok(self.documents.answer(rows))
+        self.documents.query(&record, |row| self.has(row, digest))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -313,37 +298,6 @@ impl Filter for Matrix {
             fact("documents", self.documents.len()),
             fact("chunks of the longest", self.rows.iter().map(|row| row.items).max().unwrap_or(0)),
         ]
-    }
-}
-
-impl Insert for Matrix {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Matrix::insert(self, record.key, label_of(&record)?)
-    }
-}
-
-impl Merge for Matrix {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    /// Documents of one name become one, with the chunks of both.
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        let other: &Matrix = other.as_same()?;
-        self.head.agree(&other.head)?;
-        agree("m", self.m(), other.m())?;
-        self.probe.agree(&other.probe)?;
-        let rows = self.documents.join(&other.documents, MAX_GROUPS)?;
-        for (at, row) in rows.into_iter().zip(&other.rows) {
-            let Some(own) = self.rows.get_mut(at as usize) else {
-                self.rows.push(row.clone());
-                continue;
-            };
-            own.union(row, self.probe.k());
-        }
-        self.head.items = 0;
-        self.rows.iter().for_each(|row| self.head.count(row.items));
-        Ok(())
     }
 }
 
@@ -367,12 +321,13 @@ pub static VARIANT: Variant = Variant {
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "documents",
-                range: Range::Integer(1, MAX_GROUPS),
-                default: Preset::Integer(16),
-                help: "documents that share the memory; more may come",
-            },
+            Param::integer(
+                "documents",
+                1,
+                MAX_GROUPS,
+                "documents that share the memory; more may come",
+            )
+            .or(Preset::Integer(16)),
         ],
         ..Facts::FILTER
     },

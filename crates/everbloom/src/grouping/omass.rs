@@ -14,7 +14,7 @@
 //! So all sets share all the memory, and a key has different bits in different sets: putting x into one
 //! set cannot make it appear in another. That holds for up to b sets, and more are refused.
 //!
-//! With N insertions of different keys into l words a stranger passes for one set with
+//! With N insertions of different keys into l words a non-member passes for one set with
 //! f = Σ Bin(N, i; 1/l)·(1 − (1 − 1/b)^i)^k, whatever the number of sets. Keys that are in t sets each
 //! fill one word with t·k bits: 25,000 keys in 4 sets do twice the harm of 100,000 keys in one.
 //!
@@ -25,14 +25,14 @@
 //! and few k divide a word; `load-balanced` takes fewer bits at equal rates.
 
 use crate::cells::Bits;
-use crate::grouping::groups::{Groups, asked};
-use crate::keyvalue::labels::label_of;
+use crate::grouping::groups::{Groups, labeled};
 use crate::memory::check_room;
 use crate::plan::MAX_CELLS;
 use crate::probe::{Partitioned, multiply_shift};
 use crate::theory::bound::lower_bound;
+use crate::theory::omass as theory;
+pub use crate::theory::omass::rate;
 use crate::theory::search::least_integer;
-use crate::theory::tail::binomial_mean;
 use crate::variant::prelude::*;
 
 /// Sets of keys in words that all of them share.
@@ -43,7 +43,7 @@ use crate::variant::prelude::*;
 /// seen.insert("apple", b"company")?;
 /// seen.insert("leek", b"vegetable")?;
 /// assert_eq!(seen.sets_of("apple"), [b"fruit".as_slice(), b"company"]);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Omass {
@@ -67,14 +67,6 @@ pub struct Shape {
 }
 
 state!(Shape { words, width, k });
-
-/// P(a stranger passes for one set) after `keys` keys went into `t` consecutive sets each:
-/// Σ Bin(N_x, i; 1/l)·(1 − (1 − t/b)^i)^k. Exact.
-pub fn rate(words: u64, b: u64, k: u32, keys: u64, t: u64) -> f64 {
-    let miss = 1.0 - t.min(b) as f64 / b as f64;
-    let pass = |i: u64| libm::pow(1.0 - libm::pow(miss, i as f64), f64::from(k));
-    binomial_mean(keys, 1.0 / words as f64, pass)
-}
 
 impl Omass {
     /// A filter of `words` words of `width` bits with `k` sub-blocks, for up to `width / k` sets.
@@ -122,7 +114,7 @@ impl Omass {
             new |= self.bits.set(Self::moved(place, set, b));
         }
         self.head.count(1);
-        Ok(if new { Seen::New } else { Seen::Maybe })
+        Ok(Seen::new_if(new))
     }
 
     /// Whether the key may be in the set.
@@ -134,8 +126,7 @@ impl Omass {
     /// The sets the key may be in, from one word of memory.
     pub fn sets_of<K: Key + ?Sized>(&self, key: &K) -> Vec<&[u8]> {
         let digest = self.head.hasher.digest(key);
-        let found = (0..).zip(self.groups.labels()).filter(|(i, _)| self.has(digest, *i));
-        found.map(|(_, label)| label.as_slice()).collect()
+        self.groups.those(|set| self.has(digest, set))
     }
 
     /// The words that answering a query for the key reads: always one.
@@ -160,7 +151,7 @@ impl Omass {
         self.shape.b()
     }
 
-    /// A stranger's places are uniform in every sub-block of a random word, whatever the set.
+    /// A non-member's places are uniform in every sub-block of a random word, whatever the set.
     fn rate(&self) -> f64 {
         let Shape { words, width, k } = self.shape;
         let b = self.shape.b();
@@ -241,9 +232,7 @@ impl Plan for Omass {
                 None if ks.len() == 1 => shapes.min_by_key(|shape| shape.k),
                 None => None,
             };
-            return shape.ok_or_else(|| {
-                Error::parameter("--set m without k needs -n, to choose the best k")
-            });
+            return shape.ok_or_else(m_alone);
         }
         let sized = |n: u64, p: f64| {
             let all = ks.iter().map(|&k| Shape::least(width, k, n, p));
@@ -255,53 +244,39 @@ impl Plan for Omass {
         if bits.is_infinite() {
             return Err(Error::parameter(format!(
                 "{n} items at a rate of {p} need more than {MAX_CELLS} bits in words of {width}: ask for \
-                 fewer items, a higher rate or a longer word"
+                 fewer {{items}}, a higher {{rate}} or a longer {{word}}"
             )));
         }
         Ok(shape)
     }
 
-    /// Rate and fill for keys that are in one set each. Cells fill in k sub-blocks of a word at once: two
-    /// cells of different sub-blocks are both missed with 1 − (1 − (1 − 1/b)²)/l, all others with
-    /// 1 − 2/(lb); the variance is that of the sum over all pairs.
+    /// For keys that are in one set each.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let Shape { words, width, k } = *shape;
-        let (n, l, b) = (load.distinct as f64, words as f64, shape.b() as f64);
-        let m = (words * width) as f64;
-        let missed = |hit: f64| if n == 0.0 { 1.0 } else { libm::exp(n * libm::log1p(-hit)) };
-        let one = missed(1.0 / (l * b));
-        let beside = missed((1.0 - (1.0 - 1.0 / b).powi(2)) / l);
-        let odds = 1.0 / (l * b - 1.0);
-        let less = if n == 0.0 { 0.0 } else { libm::expm1(n * libm::log1p(-odds * odds)) };
-        let apart = one * one * (1.0 + less);
-        let pairs = f64::from(k - 1) * b;
-        let variance = (one + pairs * beside - (1.0 + pairs) * apart) / m + one * one * less;
-        let fill = (1.0 - one, variance.max(0.0).sqrt());
-        Some(Expect::one_sided(shape.fpr(load.distinct), words * width, Some(fill)))
+        let (Shape { words, width, k }, n) = (*shape, load.distinct);
+        let fill = theory::fill(words, shape.b(), k, n);
+        Some(Expect::one_sided(shape.fpr(n), words * width, Some(fill)))
     }
 }
 
 impl Stream for Omass {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let bits = Bits::new(shape.words * shape.width);
+        let bits = Bits::try_new(shape.words * shape.width)?;
         Ok(Self { head, groups: Groups::default(), shape: *shape, bits })
     }
 }
 
 face!(Omass: Insert);
 planned!(Omass);
+labeled!(Omass);
 
 impl Filter for Omass {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let digest = self.head.hasher.digest(record.key);
-        if let Some(set) = asked(&record)? {
-            return Ok(Answer::of(self.groups.find(set).is_some_and(|set| self.has(digest, set))));
-        }
-        Ok(self.groups.answer((0..self.groups.len()).filter(|&set| self.has(digest, set))))
+        self.groups.query(&record, |set| self.has(digest, set))
     }
 
     fn fill(&self) -> Option<f64> {
-        Some(self.bits.ones() as f64 / self.bits.len() as f64)
+        Some(self.bits.fill())
     }
 
     fn now(&self) -> Rates {
@@ -316,14 +291,8 @@ impl Filter for Omass {
             fact("k", self.shape.k),
             fact("bits per sub-block", self.shape.b()),
             fact("sets", self.groups.len()),
-            real("sets a stranger is taken for", f * self.groups.len() as f64),
+            real("sets a non-member is taken for", f * self.groups.len() as f64),
         ]
-    }
-}
-
-impl Insert for Omass {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Omass::insert(self, record.key, label_of(&record)?)
     }
 }
 
@@ -347,18 +316,15 @@ pub static VARIANT: Variant = Variant {
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "word",
-                range: Range::Integer(2, MAX_WORD),
-                default: Preset::Integer(64),
-                help: "bits per word; k divides it",
-            },
-            Param {
-                name: "sets",
-                range: Range::Integer(1, MAX_WORD),
-                default: Preset::Integer(16),
-                help: "sets to be told apart, at most the bits of a sub-block",
-            },
+            Param::integer("word", 2, MAX_WORD, "bits per word; k divides it")
+                .or(Preset::Integer(64)),
+            Param::integer(
+                "sets",
+                1,
+                MAX_WORD,
+                "sets to be told apart, at most the bits of a sub-block",
+            )
+            .or(Preset::Integer(16)),
         ],
         ..Facts::FILTER
     },

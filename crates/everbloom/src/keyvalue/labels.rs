@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::filter::{Record, Value};
-
-/// Bytes of all labels together: they are held in memory and stand in the file's header.
-pub(crate) const MAX_LABEL_BYTES: usize = 64 << 20;
+use crate::keyvalue::entries::bits_of;
+use crate::parts::labels::{MAX_LABEL_BYTES, number, shown};
+use crate::state::state;
 
 /// Reads labels as numbers as long as all of them are, in their one canonical spelling; from the first
 /// that is not, all are numbered in a dictionary.
@@ -53,41 +52,74 @@ impl Labels {
     }
 
     /// The labels in order, if they are not numbers; `values` become places among them.
-    pub(super) fn sorted<'a>(
-        self,
-        values: impl Iterator<Item = &'a mut u64>,
-    ) -> Option<Vec<Vec<u8>>> {
-        let numbered = self.numbered?;
+    pub(super) fn sorted<'a>(self, values: impl Iterator<Item = &'a mut u64>) -> Dictionary {
+        let Some(numbered) = self.numbered else { return Dictionary::default() };
         let mut place = vec![0; numbered.len()];
         for (rank, &value) in (0..).zip(numbered.values()) {
             place[value as usize] = rank;
         }
         values.for_each(|value| *value = place[*value as usize]);
-        Some(numbered.into_keys().collect())
+        Dictionary { labels: Some(numbered.into_keys().collect()) }
     }
 }
 
-/// The number whose canonical decimal spelling this is.
-pub(crate) fn number(label: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(label).ok()?;
-    let canonical = text == "0" || !text.starts_with(['0', '+']);
-    text.parse().ok().filter(|_| canonical)
+/// What values stand for: labels, if not themselves as numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Dictionary {
+    labels: Option<Vec<Vec<u8>>>,
 }
 
-/// Bytes for people: lossy, quoted, and not too long.
-pub(crate) fn shown(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let mut short: String = text.chars().take(40).collect();
-    if short.len() < text.len() {
-        short.push('…');
+state!(inline Dictionary { labels });
+
+impl Dictionary {
+    /// The number of labels; none where values are numbers.
+    pub(super) fn len(&self) -> Option<u128> {
+        self.labels.as_ref().map(|labels| labels.len() as u128)
     }
-    format!("{short:?}")
-}
 
-/// The label beside a key.
-pub(crate) fn label_of<'a>(record: &Record<'a>) -> Result<&'a [u8]> {
-    match record.value {
-        Some(Value::Label(label) | Value::Bytes(label)) => Ok(label),
-        _ => Err(Error::record("the key has no label: write KEY, a TAB and the label")),
+    /// Whether a value stands for anything.
+    pub(super) fn means(&self, value: u64) -> bool {
+        self.len().is_none_or(|len| u128::from(value) < len)
+    }
+
+    /// The label that a value stands for: a number stands for itself.
+    pub(super) fn label(&self, value: u64) -> Option<Vec<u8>> {
+        match &self.labels {
+            Some(labels) => labels.get(usize::try_from(value).ok()?).cloned(),
+            None => Some(value.to_string().into_bytes()),
+        }
+    }
+
+    /// The value of a label; one that is new joins the others while its number fits `bits` bits.
+    pub(super) fn number(&mut self, label: &[u8], bits: u32) -> Result<u64> {
+        let Some(labels) = &mut self.labels else {
+            return number(label).ok_or_else(|| {
+                Error::record(format!("{} is no number, as all the labels are", shown(label)))
+            });
+        };
+        // Labels are classes, few enough to look through.
+        if let Some(known) = labels.iter().position(|known| known == label) {
+            return Ok(known as u64);
+        }
+        let number = labels.len() as u64;
+        if bits_of(number) > bits {
+            return Err(Error::record(format!(
+                "{} would be label {number}, more than {bits} bits can tell apart: \
+                 build with wider {{value-bits}}",
+                shown(label)
+            )));
+        }
+        let bytes: usize = labels.iter().map(Vec::len).sum();
+        if bytes + label.len() > MAX_LABEL_BYTES {
+            return Err(Error::record(format!(
+                "the labels would take more than {MAX_LABEL_BYTES} bytes"
+            )));
+        }
+        labels.push(label.to_vec());
+        Ok(number)
+    }
+
+    fn check(&self) -> Result<()> {
+        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! What value does this key have? Filters that map keys to values.
 
 pub mod bloomier;
-pub(crate) mod labels;
+mod entries;
+mod labels;
+mod xor_cells;
 
 pub use bloomier::Bloomier;

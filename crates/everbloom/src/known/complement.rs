@@ -1,36 +1,38 @@
 //! The complement Bloom filter (Lim, Lee, Yim 2015; catalogue R7; S3 §IV-C, its reference 73).
 //!
 //! Where the universe U is known, a second filter can hold everything that is *not* in the set S. A key
-//! of U is in one of the two, so a "no" of either filter is certain in both directions; only where both
-//! say "yes" has an exact table to be asked, which lies in slower memory and is not part of the filter:
+//! of U is in one of the two, so a "no" of either filter is certain in both directions. Only where both
+//! say "yes" must an exact table be queried, which lies in slower memory and is not part of the filter:
 //!
 //! ```text
 //!                       complement: no              complement: yes
-//!   main: yes     Present, for certain        Undecided: ask the table
+//!   main: yes     Present, for certain        Undecided: query the table
 //!   main: no      Absent: not even in U       Absent, for certain
 //! ```
 //!
-//! Of a share s of queries for members, s·f_comp + (1 − s)·f_main ask the table; the sum of both rates
-//! that S3 gives is an upper bound. With the table every answer about U is exact.
+//! With a share s of the queries for members, s·f_comp + (1 − s)·f_main of them go to the table; the sum of
+//! both rates that S3 gives is an upper bound. With the table every answer about U is exact.
 //!
-//! **Outside of U nothing is certain but "no".** A key that is in neither set passes as the digests will
-//! have it: f_main·(1 − f_comp) of them are called `Present`, wrongly, and f_main·f_comp `Undecided`.
-//! These are the rates that [`now`](Filter::now) gives, since in U there are no false positives. `Absent`
-//! with the label `not in the universe` is right in any case.
+//! **Outside of U only "no" is certain.** A key that is in neither set passes by chance: f_main·(1 − f_comp)
+//! of such keys are called `Present`, wrongly, and f_main·f_comp `Undecided`. These are the rates that
+//! [`now`](Filter::now) gives, since in U there are no false positives. `Absent` with the label
+//! `not in the universe` is right in any case.
 //!
-//! **Use it** where U is known, not much larger than S, and members are asked for often: a standard
+//! **Use it** where U is known, not much larger than S, and queries for members are frequent: a standard
 //! filter sends each of them to the table. **Don't** for a small set in a large universe: the complement
 //! is then nearly all of U, and a standard filter of as many bits hardly ever errs.
 //!
-//! A later member may be inserted. It stays in the complement, which cannot forget it, so it costs a look
-//! into the table at every query until the filter is built anew; the answers stay right.
+//! A later member may be inserted. It stays in the complement, which cannot forget it, so it costs a query to
+//! the table every time until the filter is rebuilt; the answers stay right.
 
 use std::collections::HashSet;
 use std::f64::consts::LN_2;
 
-use crate::parts::flat_bits::{FlatBits, check_parts, flat_for};
-use crate::parts::{KeyPart, SetPart};
-use crate::plan::DEFAULT_FPR;
+use super::negatives;
+use crate::parts::KeyPart;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::several::{self, check_parts, flat_for};
+use crate::plan::{DEFAULT_FPR, MAX_CELLS};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -53,13 +55,13 @@ pub enum Conclusion {
     Member,
     /// (0, 1): not in the set.
     NoMember,
-    /// (1, 1): the table knows.
+    /// (1, 1): only the table can tell.
     AskTable,
     /// (0, 0): not in the universe, and so not in the set.
     NotInUniverse,
 }
 
-/// The share of queries in U that ask the table, if a share `members` of them is for members.
+/// The share of queries in U that go to the table, if a share `members` of them is for members.
 pub fn table_accesses(members: f64, main: f64, complement: f64) -> f64 {
     members * complement + (1.0 - members) * main
 }
@@ -68,9 +70,8 @@ impl Complement {
     /// Empty filters of these shapes.
     ///
     /// ```
-    /// use everbloom::hash::Hasher;
-    /// use everbloom::membership::{Complement, complement::Conclusion};
-    /// use everbloom::plan::Flat;
+    /// use everbloom::known::complement::{Complement, Conclusion};
+    /// use everbloom::{Flat, Hasher};
     ///
     /// let shape = Flat { m: 1000, k: 7 };
     /// let mut days = Complement::with_shape(shape, shape, Hasher::default())?;
@@ -79,30 +80,32 @@ impl Complement {
     /// assert_eq!(days.conclude("Monday"), Conclusion::Member);
     /// assert_eq!(days.conclude("Sunday"), Conclusion::NoMember);
     /// assert_eq!(days.conclude("Caturday"), Conclusion::NotInUniverse);
-    /// # Ok::<(), everbloom::error::Error>(())
+    /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn with_shape(main: Flat, complement: Flat, hasher: Hasher) -> Result<Self> {
         check_parts([main, complement])?;
-        let head = Head::new(hasher, FORM);
-        Ok(Self {
-            head,
-            main: FlatBits::new(main)?,
-            complement: FlatBits::new(complement)?,
-            others: 0,
-        })
+        Self::empty(main, complement, Head::new(hasher, FORM))
     }
 
-    /// Inserts a member. One that was excluded before costs a look into the table from now on.
+    fn empty(main: Flat, complement: Flat, head: Head) -> Result<Self> {
+        let [main, complement] = [FlatBits::new(main)?, FlatBits::new(complement)?];
+        Ok(Self { head, main, complement, others: 0 })
+    }
+
+    /// Inserts a member. One that was excluded before costs a query to the table from now on.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let new = self.main.insert(self.head.hasher.digest(key));
         self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Inserts a key of the universe that is not a member.
     pub fn exclude<K: Key + ?Sized>(&mut self, key: &K) {
-        let digest = self.head.hasher.digest(key);
+        self.put_outside(self.head.hasher.digest(key));
+    }
+
+    fn put_outside(&mut self, digest: Digest) {
         self.complement.insert(digest.salted(COMPLEMENT));
         self.others = self.others.saturating_add(1);
     }
@@ -120,12 +123,12 @@ impl Complement {
         }
     }
 
-    /// P(the table is asked | a key of U that is not a member), from the real fill.
+    /// P(the table is queried | a key of U that is not a member), from the real fill.
     pub fn main_fpr(&self) -> f64 {
         self.main.fpr()
     }
 
-    /// P(the table is asked | a member that was never excluded), from the real fill.
+    /// P(the table is queried | a member that was never excluded), from the real fill.
     pub fn complement_fpr(&self) -> f64 {
         self.complement.fpr()
     }
@@ -165,7 +168,7 @@ impl Shape {
         if p >= 1.0 || self.room.is_some_and(|room| needed > room) {
             return Err(Error::parameter(format!(
                 "{n} members and {others} other keys need more than {} bytes: \
-                 give more --memory or a higher rate",
+                 give more {{memory}} or a higher {{rate}}",
                 self.room.unwrap_or(0) / 8
             )));
         }
@@ -181,7 +184,7 @@ fn rate_of(bits: f64, n: f64) -> f64 {
 impl Plan for Complement {
     type Shape = Shape;
 
-    /// Both filters get the rate asked for: whatever is asked, that share of queries needs the table.
+    /// Both filters get the rate of the goal: of any mix of queries, that share needs the table.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let shape = Shape {
             items: request.goal_items(),
@@ -201,53 +204,34 @@ impl Plan for Complement {
         let others = shape.others?;
         let (_, main, complement) = shape.settle(shape.items.unwrap_or(n), others).ok()?;
         let (f, g) = (main.fpr(n), complement.fpr(others));
-        let [(a, a_sd), (b, b_sd)] = [main.fill(n), complement.fill(others)];
-        let [m, c] = [main.m as f64, complement.m as f64];
-        let sd = libm::hypot(a_sd * m, b_sd * c) / (m + c);
-        Some(Expect {
-            fpr: f * (1.0 - g),
-            fnr: 0.0,
-            undecided: f * g,
-            bits: main.m + complement.m,
-            fill: Some(((a * m + b * c) / (m + c), sd)),
-        })
+        let fills = [(main.m, main.fill(n)), (complement.m, complement.fill(others))];
+        let (bits, fill) = (main.m + complement.m, several::expected_fill(fills));
+        Some(Expect { undecided: f * g, ..Expect::one_sided(f * (1.0 - g), bits, fill) })
     }
 }
 
 impl Create for Complement {
     /// Members among the other keys are left out, so that the whole universe may be given for them.
     fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        let digest = |record: &Record<'_>| head.hasher.digest(record.key);
-        let mut members: HashSet<Digest> = HashSet::new();
-        inputs.records.batches(&mut |batch| {
-            members.extend(batch.iter().map(digest));
-            Ok(())
-        })?;
-        let mut each_other = |f: &mut dyn FnMut(Digest)| match &mut inputs.negatives {
-            Some(universe) => universe.batches(&mut |batch| {
-                batch.iter().map(digest).filter(|d| !members.contains(d)).for_each(&mut *f);
-                Ok(())
-            }),
-            None => Ok(()),
-        };
-        let mut others = 0;
-        each_other(&mut |_| others += 1)?;
+        let hasher = head.hasher.clone();
+        let members: HashSet<Digest> = digests(&hasher, inputs.records)?.into_iter().collect();
+        let others = negatives(&hasher, inputs, |digest| !members.contains(&digest))?;
         let n = shape.items.unwrap_or(members.len() as u64);
-        let (rate, main, complement) = shape.settle(n, shape.others.unwrap_or(others))?;
-        let mut main = FlatBits::new(main)?;
-        let mut complement = FlatBits::new(complement)?;
-        members.iter().for_each(|&d| {
-            main.insert(d);
-        });
-        each_other(&mut |d| {
-            complement.insert(d.salted(COMPLEMENT));
-        })?;
+        let (rate, main, complement) =
+            shape.settle(n, shape.others.unwrap_or(others.len() as u64))?;
         let head = Head { items: members.len() as u64, fpr: Some(rate), ..head };
-        Ok(Self { head, main, complement, others })
+        let mut filter = Self::empty(main, complement, head)?;
+        members.into_iter().for_each(|digest| {
+            filter.main.insert(digest);
+        });
+        others.into_iter().for_each(|digest| filter.put_outside(digest));
+        Ok(filter)
     }
 }
 
 face!(Complement: Insert);
+built!(Complement: against);
+keyed!(Complement: Insert);
 
 impl Filter for Complement {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -264,8 +248,7 @@ impl Filter for Complement {
 
     /// Share of ones over both filters.
     fn fill(&self) -> Option<f64> {
-        let ones = self.main.bits.ones() + self.complement.bits.ones();
-        Some(ones as f64 / (self.main.m() + self.complement.m()) as f64)
+        several::fill([&self.main, &self.complement])
     }
 
     /// For keys outside of the universe; in it there are no false positives.
@@ -275,19 +258,16 @@ impl Filter for Complement {
     }
 
     fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.main.m()),
-            fact("k", self.main.k()),
-            fact("complement m", self.complement.m()),
-            fact("complement k", self.complement.k()),
+        let mut facts = Vec::from(several::shape(&self.main, ["m", "k"]));
+        facts.extend(several::shape(&self.complement, ["complement m", "complement k"]));
+        facts.extend([
             fact("other keys", self.others),
             real("table asked, members", self.complement_fpr()),
             real("table asked, others", self.main_fpr()),
-        ]
+        ]);
+        facts
     }
 }
-
-keyed!(Complement: Insert);
 
 const FORM: &str = "standard";
 
@@ -303,21 +283,21 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "known-queries", "exact"],
         input: Input { negatives: Negatives::Required, ..Input::KEYS },
         meaning: "items are members, known non-members the rest of the universe; the rate is that of \
-                  queries inside the universe that stay undecided, for which an exact table is asked",
+                  queries inside the universe that stay undecided, for which an exact table is queried",
         forms: &[Form::exact(FORM, &[Ability::Insert])],
         params: &[
-            Param {
-                name: "others",
-                range: Range::Integer(0, 1 << 48),
-                default: Preset::Planned,
-                help: "keys in the rest of the universe; by default as many as are read",
-            },
-            Param {
-                name: "complement-rate",
-                range: Range::Real(1e-300, 0.999_999),
-                default: Preset::Planned,
-                help: "rate of the complement's filter, where not that of the main filter",
-            },
+            Param::integer(
+                "others",
+                0,
+                MAX_CELLS,
+                "keys in the rest of the universe; by default as many as are read",
+            ),
+            Param::real(
+                "complement-rate",
+                1e-300,
+                0.999_999,
+                "rate of the complement's filter, where not that of the main filter",
+            ),
         ],
         build: Build::Collected,
         reach: 1_000_000,

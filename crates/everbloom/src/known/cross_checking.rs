@@ -1,14 +1,13 @@
 //! The cross-checking Bloom filter (catalogue R6; S3 §IV-C, its reference 72).
 //!
-//! A main filter holds the whole set, and α cross filters hold a part of it each. Whoever passes the
-//! main filter is a member of some part, so one of the cross filters must know it too; if none does, the
-//! main filter's answer is proved wrong:
+//! A main filter holds the whole set, and α cross filters hold a part of it each. A member is in some part, so
+//! one of the cross filters must contain it too. If none does, the main filter's "yes" is proved wrong:
 //!
 //! ```text
 //!   x ──▶ main filter of S ──no──▶ no
 //!               │ yes
 //!               ├──▶ cross filter of S₁ ──yes──▶ yes
-//!               └──▶ cross filter of S₂ ──yes──▶ yes        nobody? no: the main filter was wrong
+//!               └──▶ cross filter of S₂ ──yes──▶ yes        none? no: the main filter was wrong
 //! ```
 //!
 //! f = f_S·(1 − Π(1 − f_i)), if all of them hash independently. With shared hashes a cross filter's ones
@@ -17,18 +16,19 @@
 //! members, so here the set is taken away first.
 //!
 //! A key's part is a hash of it, or the caller's choice ([`CrossChecking::insert_into`]). The paper's
-//! rule, form `any-part`, asks all parts. Where the part is known from the key, it is enough to ask that
+//! rule, form `any-part`, queries all parts. Where the part is known from the key, it is enough to query that
 //! one: form `own-part`, f = f_S·f_i, a different structure with the same cells.
 //!
 //! **Use it** to repair a main filter that is given: its size or its number of hash functions cannot grow,
-//! and the cross filters lie in slower memory, asked only after a "yes". With k = 5 everywhere and 24 bits
+//! and the cross filters lie in slower memory, queried only after a "yes". With k = 5 everywhere and 24 bits
 //! a key, 8 of them in the main filter, it lets 6.0·10⁻⁵ pass where one filter of k = 5 lets 2.4·10⁻⁴.
 //! **Don't** when one filter may have all the bits and its best k: at 16 bits a key that one has half the
 //! rate (4.6·10⁻⁴ to 9.3·10⁻⁴), because α chances to pass cost log2(α)/ln 2 bits a key.
 
 use crate::error::agree;
-use crate::parts::flat_bits::{FlatBits, check_parts, flat_for};
-use crate::parts::{KeyPart, SetPart};
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::several::{self, check_parts, flat_for, flat_set};
+use crate::parts::{KeyPart, SetPart, recount};
 use crate::probe::multiply_shift;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -47,7 +47,7 @@ const MAX_PARTS: u64 = 1024;
 /// The salt of the choice of a part; cross filter i has the salt i + 1, the main filter none.
 const PART: u64 = 1 << 32;
 
-/// f = f_S·(1 − (1 − f_i)^α): the rate with all `parts` asked, each of rate `cross`.
+/// f = f_S·(1 − (1 − f_i)^α): the rate with all `parts` queried, each of rate `cross`.
 pub fn fpr_any(main: f64, cross: f64, parts: u64) -> f64 {
     main * -libm::expm1(parts as f64 * libm::log1p(-cross))
 }
@@ -56,15 +56,14 @@ impl CrossChecking {
     /// A filter of `main`, checked by `parts` filters of `cross`, under the paper's rule.
     ///
     /// ```
-    /// use everbloom::hash::Hasher;
-    /// use everbloom::membership::CrossChecking;
-    /// use everbloom::plan::Flat;
+    /// use everbloom::known::CrossChecking;
+    /// use everbloom::{Flat, Hasher};
     ///
     /// let shape = Flat { m: 8000, k: 5 };
     /// let mut routes = CrossChecking::with_shape(shape, shape, 2, Hasher::default())?;
     /// routes.insert("10.0.0.0/8");
     /// assert!(routes.contains("10.0.0.0/8"));
-    /// # Ok::<(), everbloom::error::Error>(())
+    /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn with_shape(main: Flat, cross: Flat, parts: u64, hasher: Hasher) -> Result<Self> {
         let shape = Shape { main, cross, parts, own: false };
@@ -100,10 +99,10 @@ impl CrossChecking {
         let new = self.main.insert(digest);
         let new = self.cross[part].insert(salted(digest, part)) | new;
         self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
-    /// Whether the key may be a member. The cross filters are asked only after a yes.
+    /// Whether the key may be a member. The cross filters are queried only after a yes.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest(key);
@@ -124,10 +123,17 @@ impl CrossChecking {
         std::iter::once(&self.main).chain(&self.cross)
     }
 
-    fn agree(&self, other: &Self) -> Result<()> {
+    /// Makes this the filter of the union of both sets, exactly, part by part. Items are then estimated from
+    /// the main filter, since nobody knows how many keys the sets share.
+    pub fn union(&mut self, other: &Self) -> Result<()> {
         self.head.agree(&other.head)?;
         agree("parts", self.cross.len(), other.cross.len())?;
-        self.parts().zip(other.parts()).try_for_each(|(a, b)| a.agree(b))
+        self.parts().zip(other.parts()).try_for_each(|(a, b)| a.agree(b))?;
+        self.main.union(&other.main);
+        self.cross.iter_mut().zip(&other.cross).for_each(|(ours, theirs)| ours.union(theirs));
+        self.head.count(other.head.items);
+        recount(&mut self.head, &self.main);
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -144,7 +150,7 @@ fn salted(digest: Digest, part: usize) -> Digest {
     digest.salted(part as u64 + 1)
 }
 
-/// The main filter, the cross filters, and which of those are asked.
+/// The main filter, the cross filters, and which of those are queried.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     main: Flat,
@@ -186,17 +192,13 @@ impl Plan for CrossChecking {
         let parts = request.integer("parts").unwrap_or(2);
         let base = Shape { main: none, cross: none, parts, own: request.form() == OWN };
         let main_rate = request.real("main-rate");
-        let set = |m: &str, k: &str, n: u64, flat: Flat| {
-            let m = request.integer(m).unwrap_or(flat.m);
-            let k = request.integer(k).map_or_else(|| theory::best_k(m, n), |k| k as u32);
-            Flat { m, k }
-        };
         let sized = |n: u64, p: f64| {
             let main = main_rate.unwrap_or_else(|| p.sqrt());
             let each = n.div_ceil(parts);
+            let cross = flat_for(each, base.cross_rate(p, main));
             Shape {
-                main: set(PARAM_M.name, PARAM_K.name, n, flat_for(n, main)),
-                cross: set("cross-m", "cross-k", each, flat_for(each, base.cross_rate(p, main))),
+                main: flat_set(request, ["m", "k"], n, flat_for(n, main).m),
+                cross: flat_set(request, ["cross-m", "cross-k"], each, cross.m),
                 ..base
             }
         };
@@ -215,14 +217,11 @@ impl Plan for CrossChecking {
         let checked = theory::fpr_classic(m, each, k);
         let checked =
             if own { main.fpr(n) * checked } else { fpr_any(main.fpr(n), checked, parts) };
-        let (fill, sd) = main.fill(n);
-        let (main_m, all) = (main.m as f64, shape.bits());
-        let ones = fill * main_m + parts as f64 * m * theory::fill(m, k * each);
         // What one part has too many of, another lacks, so only the spread inside the parts is left.
-        let cross_sd = m * theory::fill_sd(m, k * each);
-        let variance = sd * sd * main_m * main_m + parts as f64 * cross_sd * cross_sd;
-        let bits = main.m + parts * cross.m;
-        Some(Expect::one_sided(checked, bits, Some((ones / all, variance.sqrt() / all))))
+        let fill = (theory::fill(m, k * each), theory::fill_sd(m, k * each));
+        let fills = std::iter::repeat_n((cross.m, fill), parts as usize);
+        let fill = several::expected_fill(fills.chain([(main.m, main.fill(n))]));
+        Some(Expect::one_sided(checked, main.m + parts * cross.m, fill))
     }
 }
 
@@ -234,6 +233,8 @@ impl Stream for CrossChecking {
 }
 
 face!(CrossChecking: Insert, Merge);
+planned!(CrossChecking);
+keyed!(CrossChecking: Insert, Union);
 
 impl Filter for CrossChecking {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -242,10 +243,7 @@ impl Filter for CrossChecking {
 
     /// Share of ones over all filters.
     fn fill(&self) -> Option<f64> {
-        let (ones, all) = self
-            .parts()
-            .fold((0, 0), |(ones, all), part| (ones + part.bits.ones(), all + part.m()));
-        Some(ones as f64 / all as f64)
+        several::fill(self.parts())
     }
 
     fn now(&self) -> Rates {
@@ -259,35 +257,10 @@ impl Filter for CrossChecking {
     }
 
     fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.main.m()),
-            fact("k", self.main.k()),
-            fact("parts", self.cross.len() as u64),
-            fact("cross m", self.cross[0].m()),
-            fact("cross k", self.cross[0].k()),
-        ]
-    }
-}
-
-keyed!(CrossChecking: Insert);
-
-impl Merge for CrossChecking {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Set
-    }
-
-    /// Items are then estimated from the zeros of the main filter.
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        let other: &Self = other.as_same()?;
-        self.agree(other)?;
-        self.main.union(&other.main);
-        self.cross.iter_mut().zip(&other.cross).for_each(|(ours, theirs)| ours.union(theirs));
-        self.head.count(other.head.items);
-        let zeros = self.main.bits.zeros();
-        if let Some(n) = theory::cardinality(zeros, self.main.m(), self.main.k()) {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
+        let mut facts = Vec::from(several::shape(&self.main, ["m", "k"]));
+        facts.push(fact("parts", self.cross.len() as u64));
+        facts.extend(several::shape(&self.cross[0], ["cross m", "cross k"]));
+        facts
     }
 }
 
@@ -306,23 +279,15 @@ pub static VARIANT: Variant = Variant {
         family: "known",
         needs: &["membership", "merge", "accurate"],
         meaning: "items are keys, the rate is that of false positives of all filters together",
-        forms: &[
-            Form { name: ANY, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
-            Form { name: OWN, abilities: ABILITIES, false_negatives: FalseNegatives::Never },
-        ],
+        forms: &[Form::exact(ANY, ABILITIES), Form::exact(OWN, ABILITIES)],
         params: &[
-            Param {
-                name: "parts",
-                range: Range::Integer(1, MAX_PARTS),
-                default: Preset::Integer(2),
-                help: "number of cross filters",
-            },
-            Param {
-                name: "main-rate",
-                range: Range::Real(1e-300, 0.999_999),
-                default: Preset::Planned,
-                help: "rate of the main filter alone; the square root of the rate by default",
-            },
+            Param::integer("parts", 1, MAX_PARTS, "number of cross filters").or(Preset::Integer(2)),
+            Param::real(
+                "main-rate",
+                1e-300,
+                0.999_999,
+                "rate of the main filter alone; the square root of the rate by default",
+            ),
             PARAM_M,
             PARAM_K,
             Param { name: "cross-m", help: "bits of each cross filter", ..PARAM_M },

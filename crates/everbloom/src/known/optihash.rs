@@ -1,9 +1,9 @@
 //! Optihash (Carrea, Vernitski, Reed 2014; catalogue R4; S3 §IV-A).
 //!
-//! A small filter that travels in a packet and is asked about keys that are known beforehand, such as
-//! the links beside a route. One hash, one bit a key; and two small numbers α and β that bend the hash.
-//! Whoever builds the filter tries all of them and keeps the first pair under which the fewest keys of
-//! the known query set Q pass wrongly:
+//! A small filter that travels in a packet and is queried for keys that are known beforehand, such as
+//! the links beside a route. One hash, one bit a key; and two small numbers α and β that change the hash.
+//! The build tries all of them and keeps the first pair under which the fewest keys of the known query set Q
+//! are false positives:
 //!
 //! ```text
 //!          members    known others
@@ -20,15 +20,16 @@
 //! better than its fill.
 //!
 //! **Use it** in packet headers: tens of members, tens of known queries, where a single wrong answer
-//! costs a detour. **Don't** where anything else may be asked: at one bit a key the rate on strangers is
-//! ρ, far above that of `bloom` in the same bits. The search takes 2^{m_α+m_β}·(|S| + |Q|) steps.
+//! costs a detour. **Don't** where other keys may be queried: at one bit a key the rate on those is ρ, far above
+//! that of `bloom` in the same bits. The search takes 2^{m_α+m_β}·(|S| + |Q|) steps.
 //!
 //! Members may come more than once; queries of Q that are members do not count. Records are the members,
 //! the known queries are given as negatives. A built filter takes no further keys: they would void what
 //! the search has found.
 
+use super::{all, negatives};
 use crate::cells::Bits;
-use crate::plan::MAX_CELLS;
+use crate::plan::{MAX_CELLS, too_many_cells};
 use crate::probe::{Ring, check_search};
 use crate::variant::prelude::*;
 
@@ -54,13 +55,13 @@ impl Optihash {
     /// and so many bits, at most 16, for α and for β.
     ///
     /// ```
-    /// use everbloom::{hash::Hasher, membership::Optihash};
+    /// use everbloom::{Hasher, known::Optihash};
     ///
     /// let (route, beside) = (["ab", "bc", "cd"], ["ax", "by", "cz", "dw"]);
     /// let packet = Optihash::of(&route, &beside, 24, 4, 4, Hasher::default())?;
     /// assert!(route.iter().all(|link| packet.contains(link)));
     /// assert!(!beside.iter().any(|link| packet.contains(link)));
-    /// # Ok::<(), everbloom::error::Error>(())
+    /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn of<K: Key>(
         members: &[K],
@@ -70,13 +71,14 @@ impl Optihash {
         beta_bits: u32,
         hasher: Hasher,
     ) -> Result<Self> {
-        let all = |keys: &[K]| keys.iter().map(|key| hasher.digest(key)).collect();
-        let (members, queries) = (all(members), all(queries));
-        let shape = Shape {
-            m: m.max(1),
-            alpha_bits: alpha_bits.min(MAX_WIDTH),
-            beta_bits: beta_bits.min(MAX_WIDTH),
-        };
+        let shape = Shape { m, alpha_bits, beta_bits };
+        if !shape.possible() {
+            return Err(Error::parameter(format!(
+                "{m} bits for v and {alpha_bits} + {beta_bits} for α and β: 1 to {MAX_CELLS} for v, \
+                 and at most {MAX_WIDTH} for each of the others"
+            )));
+        }
+        let (members, queries) = (all(&hasher, members), all(&hasher, queries));
         Self::search(&shape, Head::new(hasher, FORM), members, queries)
     }
 
@@ -95,7 +97,7 @@ impl Optihash {
         let probes = members.len() as u64 + queries.len() as u64;
         check_search("alpha or beta", shape.candidates(), probes)?;
 
-        let mut trial = Bits::new(shape.m);
+        let mut trial = Bits::try_new(shape.m)?;
         let (mut best, mut fewest) = (0, usize::MAX);
         for code in 0..shape.candidates() {
             members.iter().for_each(|x| {
@@ -112,7 +114,7 @@ impl Optihash {
         }
 
         let Shape { m, alpha_bits, beta_bits } = *shape;
-        let mut w = Bits::new(shape.bits());
+        let mut w = Bits::try_new(shape.bits())?;
         members.iter().for_each(|x| {
             w.set(index(&probe, *x, best));
         });
@@ -166,19 +168,12 @@ impl Optihash {
 
     fn check(&self) -> Result<()> {
         let Shape { m, alpha_bits, beta_bits } = self.shape();
-        let widths = alpha_bits <= MAX_WIDTH && beta_bits <= MAX_WIDTH;
         // The widths are known to be small before they are added.
-        if (1..=MAX_CELLS).contains(&m) && widths && self.shape().bits() == self.w.len() {
-            Ok(())
-        } else {
-            Err(Error::corrupt(
-                0,
-                format!(
-                    "corrupt filter: {m} + {alpha_bits} + {beta_bits} bits in {}",
-                    self.w.len()
-                ),
-            ))
+        if self.shape().possible() && self.shape().bits() == self.w.len() {
+            return Ok(());
         }
+        let (w, widths) = (self.w.len(), format!("{m} + {alpha_bits} + {beta_bits}"));
+        Err(Error::corrupt(0, format!("corrupt filter: {widths} bits in {w}")))
     }
 }
 
@@ -217,6 +212,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    fn possible(&self) -> bool {
+        (1..=MAX_CELLS).contains(&self.m)
+            && self.alpha_bits <= MAX_WIDTH
+            && self.beta_bits <= MAX_WIDTH
+    }
+
     fn bits(&self) -> u64 {
         self.m + u64::from(self.alpha_bits + self.beta_bits)
     }
@@ -233,7 +234,7 @@ impl Shape {
 impl Plan for Optihash {
     type Shape = Shape;
 
-    /// The fewest bits that keep the rate on strangers, 1 − (1 − 1/m)ⁿ; what the search does for Q comes
+    /// The fewest bits that keep the rate on unknown keys, 1 − (1 − 1/m)ⁿ; what the search does for Q comes
     /// on top.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let width = |name| request.integer(name).unwrap_or(0).min(MAX_WIDTH.into()) as u32;
@@ -249,14 +250,11 @@ impl Plan for Optihash {
         if m <= MAX_CELLS as f64 {
             return Ok(Shape { m: m as u64, alpha_bits, beta_bits });
         }
-        Err(Error::parameter(format!(
-            "{n} items at a rate of {p} need {m:e} bits at one bit a key, more than {MAX_CELLS}: ask \
-             for fewer items or a higher rate"
-        )))
+        Err(too_many_cells(n, p, m))
     }
 
-    /// The rate on strangers. The search leans towards an emptier v, but only as far as Q can tell one
-    /// from another: by less than [`best_of_n`](super::best_of_n) does, and mostly not at all.
+    /// The rate on unknown keys. The search leans towards an emptier v, but only as far as Q can tell one
+    /// from another: by less than the variant `best-of-n` does, and mostly not at all.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let fill = Flat { m: shape.m, k: 1 }.fill(load.distinct);
         Some(Expect::one_sided(fill.0, shape.bits(), Some(fill)))
@@ -266,15 +264,13 @@ impl Plan for Optihash {
 impl Create for Optihash {
     fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let members = digests(&head.hasher, inputs.records)?;
-        let queries = match &mut inputs.negatives {
-            Some(known) => digests(&head.hasher, *known)?,
-            None => Vec::new(),
-        };
+        let queries = negatives(&head.hasher, inputs, |_| true)?;
         Self::search(shape, head, members, queries)
     }
 }
 
 face!(Optihash: );
+built!(Optihash: against);
 
 impl Filter for Optihash {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -285,7 +281,7 @@ impl Filter for Optihash {
         Some(self.fill_of_v())
     }
 
-    /// The rate on strangers; on the known queries it is lower.
+    /// The rate on unknown keys; on the known queries it is lower.
     fn now(&self) -> Rates {
         Rates::one_sided(self.fill_of_v())
     }
@@ -303,12 +299,8 @@ impl Filter for Optihash {
 
 const FORM: &str = "standard";
 
-const PARAM_ALPHA: Param = Param {
-    name: "alpha",
-    range: Range::Integer(0, MAX_WIDTH as u64),
-    default: Preset::Integer(4),
-    help: "bits of α",
-};
+const PARAM_ALPHA: Param =
+    Param::integer("alpha", 0, MAX_WIDTH as u64, "bits of α").or(Preset::Integer(4));
 
 const PARAM_BETA: Param = Param { name: "beta", help: "bits of β", ..PARAM_ALPHA };
 
@@ -325,7 +317,7 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "accurate", "known-queries", "static"],
         input: Input { negatives: Negatives::Required, ..Input::KEYS },
         meaning: "items are keys, the rate is that of false positives on keys outside the known queries",
-        forms: &[Form { name: FORM, abilities: &[], false_negatives: FalseNegatives::Never }],
+        forms: &[Form::exact(FORM, &[])],
         params: &[PARAM_M, PARAM_ALPHA, PARAM_BETA],
         build: Build::Collected,
         reach: 1000,

@@ -1,7 +1,7 @@
 //! The yes-no Bloom filter (Carrea, Vernitski, Reed 2016; catalogue R8; S3 §IV-C, its reference 74).
 //!
-//! Some non-members are known, and known to be asked for. Those of them that the yes-filter lets pass
-//! are written into small no-filters, and whoever a no-filter covers is turned away after all:
+//! Some non-members are known, and known to be queried. Those of them that pass the yes-filter are written
+//! into small no-filters, and a key that a no-filter covers is turned away after all:
 //!
 //! ```text
 //!   ┌─────────── yes-filter, p bits ───────────┬─ no 1 ─┬─ no 2 ─┬─ no 3 ─┐  q bits each
@@ -22,18 +22,19 @@
 //!
 //! **Use it** for a set that is known in full, and whose troublesome non-members recur: in 696 bits for 80
 //! keys it turns away all but one in a thousand of 300 known ones, where one filter of these bits lets
-//! three or four pass. **Don't** where everybody that is asked for is a stranger: the no-filters' bits are
+//! three or four pass. **Don't** where the non-members of the queries are unknown: the no-filters' bits are
 //! then lost to the yes-filter.
 
+use super::users::Users;
+use super::{all, negatives};
 use crate::cells::Bits;
-use crate::memory::check_room;
-use crate::parts::flat_bits::{FlatBits, check_parts, flat_for};
-use crate::parts::{KeyPart, SetPart};
+use crate::parts::KeyPart;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::several::{self, check_parts, flat_for, flat_set};
 use crate::probe::{Indices, subset};
-use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
-/// A filter of the set, and filters of those that pass it wrongly.
+/// A filter of the set, and filters of those non-members that pass it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YesNo {
     head: Head,
@@ -66,15 +67,14 @@ impl YesNo {
     /// The filter of `members`, with those of `troublesome` turned away that can be.
     ///
     /// ```
-    /// use everbloom::hash::Hasher;
-    /// use everbloom::membership::{YesNo, yes_no::Shape};
-    /// use everbloom::plan::Flat;
+    /// use everbloom::known::yes_no::{Shape, YesNo};
+    /// use everbloom::{Flat, Hasher};
     ///
     /// let shape = Shape { yes: Flat { m: 24, k: 2 }, no_filters: 2, no_bits: 32, no_k: 4 };
     /// let filter = YesNo::of(["ant", "bee", "fly"], ["cat", "cow", "dog"], shape, Hasher::default())?;
     /// assert!(filter.contains("bee"));
     /// assert!(!filter.contains("cow"));
-    /// # Ok::<(), everbloom::error::Error>(())
+    /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn of<K: Key>(
         members: impl IntoIterator<Item = K>,
@@ -83,9 +83,7 @@ impl YesNo {
         hasher: Hasher,
     ) -> Result<Self> {
         shape.check()?;
-        let members: Vec<Digest> = members.into_iter().map(|key| hasher.digest(&key)).collect();
-        let troublesome: Vec<Digest> =
-            troublesome.into_iter().map(|key| hasher.digest(&key)).collect();
+        let (members, troublesome) = (all(&hasher, members), all(&hasher, troublesome));
         let mut filter = Self::empty(&shape, Head::new(hasher, FORM))?;
         filter.say_yes(&members);
         let passing = troublesome.into_iter().filter(|d| filter.yes.contains(*d)).collect();
@@ -95,19 +93,17 @@ impl YesNo {
 
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Shape { yes, no_filters, no_bits, no_k } = *shape;
-        let no = (0..no_filters).map(|_| Bits::new(no_bits)).collect();
+        let no = (0..no_filters).map(|_| Bits::try_new(no_bits)).collect::<Result<_>>()?;
         let yes = FlatBits::new(yes)?;
         Ok(Self { head, yes, no_bits, no_k, no, stored: 0, remaining: 0 })
     }
 
     fn say_yes(&mut self, members: &[Digest]) {
-        members.iter().for_each(|digest| {
-            self.yes.insert(*digest);
-        });
+        self.yes.insert_all(members);
         self.head.count(members.len() as u64);
     }
 
-    /// Writes those who pass wrongly into the no-filters, in the order given, each into the first that
+    /// Writes the non-members that pass into the no-filters, in the order given, each into the first that
     /// then covers no member.
     fn say_no(&mut self, members: &[Digest], passing: Vec<Digest>) -> Result<()> {
         if passing.is_empty() || self.no.is_empty() {
@@ -151,7 +147,7 @@ impl YesNo {
         self.no.iter().any(|no| places.iter().all(|i| no.get(*i)))
     }
 
-    /// Whether the key may be a member. The no-filters are asked only after a yes.
+    /// Whether the key may be a member. The no-filters are queried only after a yes.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let digest = self.head.hasher.digest(key);
@@ -164,12 +160,12 @@ impl YesNo {
         if !self.no.is_empty() && self.denies(&self.places(digest)) {
             return Err(Error::record(
                 "a no-filter covers the key, which would be missed if it were a member: \
-                 build the filter anew with it",
+                 rebuild the filter with it",
             ));
         }
         let new = self.yes.insert(digest);
         self.head.count(1);
-        Ok(if new { Seen::New } else { Seen::Maybe })
+        Ok(Seen::new_if(new))
     }
 
     /// Known non-members that were written into a no-filter.
@@ -183,51 +179,13 @@ impl YesNo {
     }
 
     fn check(&self) -> Result<()> {
-        let ok = self.no.len() as u64 <= MAX_NO_FILTERS
-            && (1..=MAX_NO_K).contains(&self.no_k)
-            && u64::from(self.no_k) <= self.no_bits
-            && self.no.iter().all(|no| no.len() == self.no_bits);
-        if ok { Ok(()) } else { Err(Error::corrupt(0, "corrupt filter: impossible no-filters")) }
-    }
-}
-
-/// Which members have a place at a bit of the no-filters.
-struct Users {
-    starts: Vec<usize>,
-    members: Vec<u32>,
-}
-
-impl Users {
-    fn new(members: &[Digest], places: impl Fn(Digest) -> Indices, bits: u64) -> Result<Self> {
-        if u32::try_from(members.len()).is_err() {
-            return Err(Error::new(
-                Kind::CapacityExceeded,
-                "known non-members are tested against at most 4 billion members",
-            ));
+        let Self { no_bits, no_k, .. } = *self;
+        let yes = Flat { m: self.yes.m(), k: self.yes.k() };
+        let shape = Shape { yes, no_filters: self.no.len() as u64, no_bits, no_k };
+        if shape.possible() && self.no.iter().all(|no| no.len() == no_bits) {
+            return Ok(());
         }
-        check_room(bits.saturating_mul(64))?;
-        // Counted, summed up to where each bit's members end, then filled in from the back.
-        let mut starts = vec![0; bits as usize + 1];
-        for digest in members {
-            places(*digest).iter().for_each(|i| starts[*i as usize] += 1);
-        }
-        let mut end = 0;
-        for start in &mut starts {
-            end += *start;
-            *start = end;
-        }
-        let mut users = vec![0; end];
-        for (member, digest) in (0..).zip(members) {
-            for i in places(*digest) {
-                starts[i as usize] -= 1;
-                users[starts[i as usize]] = member;
-            }
-        }
-        Ok(Self { starts, members: users })
-    }
-
-    fn at(&self, bit: u64) -> &[u32] {
-        &self.members[self.starts[bit as usize]..self.starts[bit as usize + 1]]
+        Err(Error::corrupt(0, "corrupt filter: impossible no-filters"))
     }
 }
 
@@ -249,12 +207,16 @@ impl Shape {
         self.yes.m as f64 + self.no_filters as f64 * self.no_bits as f64
     }
 
+    /// Whether there can be no-filters like these.
+    fn possible(&self) -> bool {
+        self.no_filters <= MAX_NO_FILTERS
+            && (1..=MAX_NO_K).contains(&self.no_k)
+            && u64::from(self.no_k) <= self.no_bits
+    }
+
     fn check(&self) -> Result<()> {
         let Shape { yes, no_filters, no_bits, no_k } = *self;
-        if no_filters > MAX_NO_FILTERS
-            || !(1..=MAX_NO_K).contains(&no_k)
-            || u64::from(no_k) > no_bits
-        {
+        if !self.possible() {
             return Err(Error::parameter(format!(
                 "{no_filters} no-filters with {no_k} places in {no_bits} bits: at most \
                  {MAX_NO_FILTERS} filters, and at most {MAX_NO_K} places and as many as there are bits"
@@ -269,15 +231,13 @@ impl Shape {
 impl Plan for YesNo {
     type Shape = Shape;
 
-    /// The yes-filter alone keeps to the rate, for strangers; the no-filters take a tenth of all bits.
+    /// The yes-filter alone keeps to the rate, for unknown keys; the no-filters take a tenth of all bits.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let no_filters = request.integer("no-filters").unwrap_or(4);
         let share = request.real("no-share").unwrap_or(0.1);
         let sized = |n: u64, p: f64| {
-            let m = request.integer(PARAM_M.name).unwrap_or_else(|| flat_for(n, p).m);
-            let k = request.integer(PARAM_K.name);
-            let yes = Flat { m, k: k.map_or_else(|| theory::best_k(m, n), |k| k as u32) };
-            let room = share / (1.0 - share) * m as f64 / no_filters.max(1) as f64;
+            let yes = flat_set(request, ["m", "k"], n, flat_for(n, p).m);
+            let room = share / (1.0 - share) * yes.m as f64 / no_filters.max(1) as f64;
             let no_bits = request.integer("no-bits").unwrap_or((room as u64).max(1));
             // 2^−k' of the members are covered by a no-filter that is half full: less than one.
             let places = libm::ceil(libm::log2(n as f64)).max(1.0) as u64;
@@ -290,7 +250,7 @@ impl Plan for YesNo {
         Ok(shape)
     }
 
-    /// For strangers, and with the no-filters empty: what non-members are known is not part of a load.
+    /// For unknown keys, and with the no-filters empty: what non-members are known is not part of a load.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let bits = shape.yes.m + shape.no_filters * shape.no_bits;
         let n = load.distinct;
@@ -300,28 +260,18 @@ impl Plan for YesNo {
 
 impl Create for YesNo {
     fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        let hasher = head.hasher.clone();
+        let members = digests(&hasher, inputs.records)?;
         let mut filter = Self::empty(shape, head)?;
-        let hasher = filter.head.hasher.clone();
-        let mut members = Vec::new();
-        inputs.records.batches(&mut |batch| {
-            members.extend(batch.iter().map(|record| hasher.digest(record.key)));
-            Ok(())
-        })?;
         filter.say_yes(&members);
-        let mut passing = Vec::new();
-        if let Some(known) = &mut inputs.negatives {
-            known.batches(&mut |batch| {
-                let digests = batch.iter().map(|record| hasher.digest(record.key));
-                passing.extend(digests.filter(|d| filter.yes.contains(*d)));
-                Ok(())
-            })?;
-        }
+        let passing = negatives(&hasher, inputs, |digest| filter.yes.contains(digest))?;
         filter.say_no(&members, passing)?;
         Ok(filter)
     }
 }
 
 face!(YesNo: Insert);
+built!(YesNo: against);
 
 impl Filter for YesNo {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -330,10 +280,10 @@ impl Filter for YesNo {
 
     /// That of the yes-filter.
     fn fill(&self) -> Option<f64> {
-        Some(self.yes.fill())
+        several::fill([&self.yes])
     }
 
-    /// For strangers: f_yes·Π(1 − g_j). The no-filters share a key's places but hardly any ones, so
+    /// For unknown keys: f_yes·Π(1 − g_j). The no-filters share a key's places but hardly any ones, so
     /// they count as independent.
     fn now(&self) -> Rates {
         let passes = |no: &Bits| 1.0 - covers(no.ones(), self.no_bits, self.no_k);
@@ -341,15 +291,15 @@ impl Filter for YesNo {
     }
 
     fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.yes.m()),
-            fact("k", self.yes.k()),
+        let mut facts = Vec::from(several::shape(&self.yes, ["m", "k"]));
+        facts.extend([
             fact("no-filters", self.no.len() as u64),
             fact("no-filter bits", self.no_bits),
             fact("no-filter k", self.no_k),
             fact("non-members stored", self.stored),
             fact("non-members remaining", self.remaining),
-        ]
+        ]);
+        facts
     }
 }
 
@@ -372,30 +322,22 @@ pub static VARIANT: Variant = Variant {
         family: "known",
         needs: &["membership", "known-queries", "accurate"],
         input: Input { negatives: Negatives::Optional, ..Input::KEYS },
-        meaning: "items are keys, the rate is that of false positives among strangers",
+        meaning: "items are keys, the rate is that of false positives among unknown keys",
         forms: &[Form::exact(FORM, &[Ability::Insert])],
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "no-filters",
-                range: Range::Integer(0, MAX_NO_FILTERS),
-                default: Preset::Integer(4),
-                help: "number of no-filters",
-            },
-            Param {
-                name: "no-share",
-                range: Range::Real(0.0, 0.9),
-                default: Preset::Real(0.1),
-                help: "share of all bits that the no-filters get",
-            },
+            Param::integer("no-filters", 0, MAX_NO_FILTERS, "number of no-filters")
+                .or(Preset::Integer(4)),
+            Param::real("no-share", 0.0, 0.9, "share of all bits that the no-filters get")
+                .or(Preset::Real(0.1)),
             Param { name: "no-bits", help: "bits of each no-filter", ..PARAM_M },
-            Param {
-                name: "no-k",
-                range: Range::Integer(1, MAX_NO_K as u64),
-                default: Preset::Planned,
-                help: "places of a key in the no-filters; about log2 of the items by default",
-            },
+            Param::integer(
+                "no-k",
+                1,
+                MAX_NO_K as u64,
+                "places of a key in the no-filters; about log2 of the items by default",
+            ),
         ],
         build: Build::Collected,
         reach: 1_000_000,

@@ -6,12 +6,11 @@
 
 use super::probed_bits::{ProbedBits, Probes};
 use crate::cells::{Bits, Pairing};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::{Fact, fact, text};
 use crate::hash::Digest;
-use crate::memory::check_room;
-use crate::plan::{Flat, MAX_CELLS};
-use crate::probe::{MAX_K, Probe, bulk};
+use crate::plan::Flat;
+use crate::probe::{Probe, bulk};
 use crate::state::{Decoder, Encoder, Inline, State, state};
 use crate::theory::bloom as theory;
 
@@ -101,32 +100,5 @@ impl Probes for Probe {
 
     fn fold(&self) -> Result<(Self, Pairing)> {
         Probe::fold(self)
-    }
-}
-
-/// The least standard filter for `n` keys at rate `p`, with its best k.
-pub(crate) fn flat_for(n: u64, p: f64) -> Flat {
-    let m = theory::bits_for(n, p);
-    Flat { m, k: theory::best_k(m, n) }
-}
-
-/// The bits of all parts; refuses shapes that cannot be, and more bits than there is room for, before
-/// anything is allocated.
-pub(crate) fn check_parts(parts: impl IntoIterator<Item = Flat>) -> Result<u64> {
-    let mut total = 0u128;
-    for Flat { m, k } in parts {
-        if m == 0 || !(1..=MAX_K).contains(&k) {
-            return Err(Error::parameter(format!(
-                "{k} probes into {m} bits: at least one of each, and at most {MAX_K} probes"
-            )));
-        }
-        total += u128::from(m);
-    }
-    match u64::try_from(total) {
-        Ok(total) if total <= MAX_CELLS => check_room(total).map(|()| total),
-        _ => Err(Error::parameter(format!(
-            "the parts of the filter need {total} bits, more than {MAX_CELLS}: \
-             ask for fewer {{items}} or a higher {{rate}}"
-        ))),
     }
 }

@@ -5,20 +5,24 @@
 //! |---|---|---|
 //! | [`probed_bits`] | bits, probes of any kind | filters of bits |
 //! | [`flat_bits`] | … that range over all of them | the standard filter and filters inside others |
+//! | [`several`] | … several of those | filters that are checked by others, or have one for each stage |
 //! | [`slices`] | … one into each slice | partitioned filters |
 //! | [`row`] | bits, probes elsewhere | filters that are matrices |
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
+//! | [`labels`] | values beside keys | filters of groups, stages and values |
 //!
 //! A type with a head and a part gets its methods from two macros: [`keys!`] those that take keys, [`sets!`]
 //! those that take another filter of its kind.
 
 pub(crate) mod flat_bits;
+pub(crate) mod labels;
 mod own;
 pub(crate) mod parallel;
 pub(crate) mod probed_bits;
 pub(crate) mod row;
 mod set;
+pub(crate) mod several;
 pub(crate) mod slices;
 pub(crate) mod static_set;
 pub(crate) mod tally;

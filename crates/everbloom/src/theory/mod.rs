@@ -13,7 +13,10 @@
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`fingerprint`] | F6, B4 | rate and bits of filters that tell members by fingerprints |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
+//! | [`omass`] | I7 | rate and fill of words in which every key has a bit per sub-block |
+//! | [`overwriting`] | R10 | those of the generalized filter as it runs, and the spread of its fill |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
+//! | [`priors`] | R1 | how many probes a key gets whose prior is known |
 //! | [`prime`] | I1 | primes near a number, numbers without a common factor |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
 //!
@@ -29,8 +32,11 @@ pub mod choice;
 pub mod counting;
 pub mod fingerprint;
 pub mod generalized;
+pub mod omass;
+pub mod overwriting;
 pub mod peeling;
 pub mod prime;
+pub mod priors;
 pub mod tail;
 
 mod gamma;

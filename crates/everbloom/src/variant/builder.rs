@@ -87,19 +87,33 @@ impl<T: Stream> Builder<T> {
 
 impl<T: Create> Builder<T> {
     /// The filter of these keys; as many items as there are keys, unless said otherwise.
-    pub fn build_from<I: IntoIterator<Item: Key>>(mut self, keys: I) -> Result<T> {
+    pub fn build_from<I: IntoIterator<Item: Key>>(self, keys: I) -> Result<T> {
+        self.build_with(keys, None)
+    }
+
+    /// The filter of these keys that is built against known non-members.
+    pub fn build_against<I, N>(self, keys: I, negatives: N) -> Result<T>
+    where
+        I: IntoIterator<Item: Key>,
+        N: IntoIterator<Item: Key>,
+    {
+        self.build_with(keys, Some(negatives.into_iter().collect()))
+    }
+
+    fn build_with<I>(mut self, keys: I, mut negatives: Option<KeyList>) -> Result<T>
+    where
+        I: IntoIterator<Item: Key>,
+    {
         let mut keys: KeyList = keys.into_iter().collect();
         if self.goal.items.is_none() && self.goal.bits.is_none() {
             self.goal.items = Some((keys.ends.len() as u64).max(1));
         }
-        created(&self.goal, &mut keys)
+        let (shape, head) = settle::<T>(&self.goal)?;
+        let negatives = negatives.as_mut().map(|list| list as &mut dyn Source);
+        let mut inputs = Inputs { records: &mut keys, negatives };
+        T::entry().check_negatives(&inputs)?;
+        T::create(&shape, head, &mut inputs)
     }
-}
-
-/// The filter of records that a goal leads to.
-pub(crate) fn created<T: Create>(goal: &Goal, records: &mut dyn Source) -> Result<T> {
-    let (shape, head) = settle::<T>(goal)?;
-    T::create(&shape, head, &mut Inputs { records, negatives: None })
 }
 
 /// Keys held as bytes, so that a build can go through them again.

@@ -204,5 +204,24 @@ macro_rules! built {
             }
         }
     };
+    // Types that use known non-members.
+    ($type:ident: against) => {
+        impl $type {
+            /// Plans a filter by rate, memory, seed, key and settings, to be built from keys against known
+            /// non-members.
+            pub fn builder() -> $crate::variant::Builder<Self> {
+                $crate::variant::Builder::new()
+            }
+
+            /// The filter of these keys, built against known non-members, at a false-positive rate of `fpr`.
+            pub fn from_keys<I, N>(keys: I, negatives: N, fpr: f64) -> $crate::error::Result<Self>
+            where
+                I: IntoIterator<Item: $crate::hash::Key>,
+                N: IntoIterator<Item: $crate::hash::Key>,
+            {
+                Self::builder().rate(fpr).build_against(keys, negatives)
+            }
+        }
+    };
 }
 pub(crate) use built;

@@ -51,22 +51,18 @@ impl Variant {
     /// Builds a filter of this variant.
     pub fn build(&'static self, goal: &Goal, inputs: &mut Inputs<'_>) -> Result<Box<dyn Filter>> {
         let ops = self.ops()?;
-        match (self.input.negatives, &inputs.negatives) {
-            (Negatives::Required, None) => {
-                return Err(Error::parameter(format!(
-                    "{} is built against known non-members: give {{negatives}}",
-                    self.slug
-                )));
-            }
-            (Negatives::No, Some(_)) => {
-                return Err(Error::parameter(format!(
-                    "{} makes no use of known non-members: leave out {{negatives}}",
-                    self.slug
-                )));
-            }
-            _ => {}
-        }
+        self.check_negatives(inputs)?;
         (ops.build)(&Request::new(&self.facts, goal)?, inputs)
+    }
+
+    /// Refuses known non-members that the variant has no use for, and a build that cannot do without.
+    fn check_negatives(&self, inputs: &Inputs<'_>) -> Result<()> {
+        let what = match (self.input.negatives, &inputs.negatives) {
+            (Negatives::Required, None) => "is built against known non-members: give {negatives}",
+            (Negatives::No, Some(_)) => "makes no use of known non-members: leave out {negatives}",
+            _ => return Ok(()),
+        };
+        Err(Error::parameter(format!("{} {what}", self.slug)))
     }
 
     /// Builds a filter of this variant from records in memory.

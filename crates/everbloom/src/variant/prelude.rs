@@ -12,5 +12,5 @@ pub(crate) use crate::filter::{
     touched,
 };
 pub(crate) use crate::hash::{Digest, HashId, Hasher, Key};
-pub(crate) use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request};
+pub(crate) use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request, m_alone};
 pub(crate) use crate::state::state;

@@ -1,21 +1,21 @@
-//! The Bloom paradox: when not to believe, ask or feed a filter (Rottenstreich and Keslassy 2012; catalogue
+//! The Bloom paradox: when not to believe, query or fill a filter (Rottenstreich and Keslassy 2012; catalogue
 //! R3; S3 §IV-A).
 //!
 //! A filter in front of a cache says "yes" to all of its 10⁴ items, and with f = 10⁻³ to 10⁷ of the 10¹⁰
 //! others. Of all those it says "yes" to, 99.9 % are not there, so that ignoring the filter would be
 //! right more often than believing it. Whether that is so for a key depends on how likely the key was
-//! to be a member before anybody asked:
+//! to be a member before the query:
 //!
 //! ```text
 //!   prior p(x)   0 ├──────────────┬────────────────────────────┤ 1
-//!                    say no, and    f/(f+α)     ask the filter
+//!                    say no, and    f/(f+α)     query the filter
 //!                    don't insert
 //! ```
 //!
 //! α is the cost of a false negative in false positives. Below the threshold, a "yes" is wrong so much
 //! more often than right that "no" costs less: p·α < (1 − p)·f.
 //!
-//! A [`Paradox`] is a policy that any membership filter can wear. *Selective query* answers "no" without
+//! A [`Paradox`] is a policy for any membership filter. *Selective query* answers "no" without
 //! looking where the paradox holds; it suits a filter that is already there. *Selective insertion*
 //! ([`select`]) does not insert such keys in the first place. Then the filter is emptier, f is lower and
 //! so is the threshold, which lets more keys in: going back and forth does not end, but the balance
@@ -25,6 +25,7 @@
 //! do. **Don't** where they are guesses: whoever is below the threshold and nevertheless a member is
 //! missed, by policy. S3 writes f_p, the share of false positives among the queries made, where the rate f
 //! is meant.
+
 use crate::variant::prelude::*;
 
 /// The prior below which the paradox holds, f/(f + α); 0 for a filter that never errs.
@@ -50,7 +51,7 @@ pub fn false_share(universe: f64, members: f64, fpr: f64) -> f64 {
 /// The policy for a filter of a known rate.
 ///
 /// ```
-/// use everbloom::membership::{Bloom, Paradox};
+/// use everbloom::{Bloom, weighted::Paradox};
 ///
 /// let mut cache = Bloom::with_rate(1000, 0.001)?;
 /// cache.insert("hot.jpg");
@@ -58,7 +59,7 @@ pub fn false_share(universe: f64, members: f64, fpr: f64) -> f64 {
 /// // One object in a hundred is cached: worth a look. One in a million is not.
 /// assert!(paradox.ask(0.01, || cache.contains("hot.jpg"))?);
 /// assert!(!paradox.ask(1e-6, || cache.contains("cold.jpg"))?);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paradox {
@@ -80,7 +81,7 @@ impl Paradox {
         Ok(Self { fpr, alpha })
     }
 
-    /// For a filter as it is now: its rate comes from its real fill, so ask again when it has changed.
+    /// For a filter as it is now: its rate comes from its real fill, so make a new policy when it has changed.
     /// What it leaves undecided is looked up like a "yes", and so counts as one.
     pub fn of(filter: &dyn Filter, alpha: f64) -> Result<Self> {
         let now = filter.now();

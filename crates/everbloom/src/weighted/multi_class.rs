@@ -19,17 +19,19 @@
 //! probes as the member with the fewest: no false negative, and more false positives. A prior of 1
 //! needs no probe: such a key is always let pass. One of 0 gets the most probes there are.
 //!
-//! The rate depends on who asks, so the filter predicts none of itself: [`MultiClass::fpr_at`] has the
+//! The rate depends on the priors of the queries, so the filter predicts none of itself: [`MultiClass::fpr_at`] has the
 //! one of a prior.
 //!
 //! **Use it** when priors are known and differ, as in switches that know which groups are popular. At
 //! equal bits it halves the false positives of a universe with priors of 0.5 and 0.05. **Don't** when
-//! priors are guesses: strangers of high prior pass almost freely, and a key whose prior has fallen
-//! since it was inserted is asked with more probes than it set, and is lost.
+//! priors are guesses: non-members of high prior pass almost freely, and a key whose prior has fallen
+//! since it was inserted is queried with more probes than it set, and is lost.
 
 use crate::cells::Bits;
 use crate::memory::check_room;
 use crate::probe::{MAX_K, Probe};
+use crate::theory::priors::MOST_CONSTANT;
+pub use crate::theory::priors::{constant, constant_for, expected_false_positives, probes};
 use crate::variant::prelude::*;
 
 /// A set of keys with priors, in m bits.
@@ -54,23 +56,26 @@ impl MultiClass {
     /// ```
     /// use everbloom::weighted::MultiClass;
     ///
-    /// let mut filter = MultiClass::with_shape(1000, 4.8, 32, Default::default());
+    /// let mut filter = MultiClass::with_shape(1000, 4.8, 32, Default::default())?;
     /// filter.insert("popular", 0.5)?;
     /// filter.insert("rare", 0.05)?;
     /// assert!(filter.contains("popular", Some(0.5))? && filter.contains("rare", None)?);
-    /// assert!(!filter.contains("stranger", Some(0.05))?);
-    /// # Ok::<(), everbloom::error::Error>(())
+    /// assert!(!filter.contains("absent", Some(0.05))?);
+    /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn with_shape(m: u64, constant: f64, most: u32, hasher: Hasher) -> Result<Self> {
-        let shape = Shape { flat: Flat { m: m.max(1), k: 1 }, most: most.clamp(1, MAX_K) };
-        Ok(Self::empty(&shape, constant, Head::new(hasher, FORM)))
+        Flat { m, k: most }.checked()?;
+        if !(-MOST_CONSTANT..=MOST_CONSTANT).contains(&constant) {
+            return Err(Error::parameter(format!(
+                "a constant of {constant}: it lies between −{MOST_CONSTANT} and {MOST_CONSTANT}"
+            )));
+        }
+        Self::empty(m, constant, most, Head::new(hasher, FORM))
     }
 
-    fn empty(shape: &Shape, constant: f64, head: Head) -> Self {
-        let constant = if constant.is_finite() { constant } else { 0.0 };
-        let constant = constant.clamp(-MOST_CONSTANT, MOST_CONSTANT);
-        let (m, most) = (shape.flat.m, shape.most);
-        Self { head, probe: Probe::over(m, most), constant, least: most, bits: Bits::new(m) }
+    fn empty(m: u64, constant: f64, most: u32, head: Head) -> Result<Self> {
+        let bits = Bits::try_new(m)?;
+        Ok(Self { head, probe: Probe::over(m, most), constant, least: most, bits })
     }
 
     /// The number of probes of a key with this prior.
@@ -91,7 +96,7 @@ impl MultiClass {
         self.probe.each_of_first(k, digest, |i| new |= bits.set(i));
         self.least = self.least.min(k);
         self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Whether the key may be a member: with the prior it was inserted with, or without one.
@@ -107,20 +112,16 @@ impl MultiClass {
         Ok(self.probe.all_of_first(k, digest, |i| self.bits.get(i)))
     }
 
-    /// The false-positive rate of strangers with this prior, from the real fill; without one, of those
-    /// that come without.
+    /// The false-positive rate of non-members with this prior, from the real fill; without one, of queries
+    /// without a prior.
     pub fn fpr_at(&self, prior: Option<f64>) -> f64 {
         let k = prior.map_or(self.least, |prior| self.probes(prior));
-        libm::pow(self.share(), f64::from(k))
+        libm::pow(self.bits.fill(), f64::from(k))
     }
 
     /// The bits.
     pub fn bits(&self) -> &Bits {
         &self.bits
-    }
-
-    fn share(&self) -> f64 {
-        self.bits.ones() as f64 / self.bits.len() as f64
     }
 
     fn check(&self) -> Result<()> {
@@ -157,51 +158,6 @@ fn prior_to_insert(record: &Record<'_>) -> Result<f64> {
     prior_of(record)?.ok_or_else(|| {
         Error::record("the key has no prior: write KEY, a TAB and its chance of being a member")
     })
-}
-
-/// log2((1−p)/p): what an unlikely key has more in probes than one with a prior of 1/2.
-fn surprise(prior: f64) -> f64 {
-    libm::log2((1.0 - prior) / prior)
-}
-
-/// k = log2((1−p)/p) + C, rounded, from 1 to `most`; none for a prior of 1, which always passes.
-pub fn probes(prior: f64, constant: f64, most: u32) -> u32 {
-    if prior >= 1.0 {
-        return 0;
-    }
-    (surprise(prior) + constant).round().clamp(1.0, f64::from(most)) as u32
-}
-
-/// The best C for a universe of classes, each (number of keys, prior):
-/// C = (m·ln 2 − Σ p·log2((1−p)/p)) / Σ p (catalogue R1), for priors between 0 and 1.
-pub fn constant(m: f64, classes: &[(f64, f64)]) -> f64 {
-    let sum = |f: &dyn Fn(f64) -> f64| classes.iter().map(|(n, p)| n * p * f(*p)).sum::<f64>();
-    (m * core::f64::consts::LN_2 - sum(&surprise)) / sum(&|_| 1.0)
-}
-
-/// The C at which members of these priors set m·ln 2 bits in all: [`constant`] for the universe that they
-/// are a sample of, and still half full where numbers of probes are clamped.
-pub fn constant_for(m: f64, priors: impl Iterator<Item = f64> + Clone, most: u32) -> f64 {
-    let most = f64::from(most);
-    let wanted = m * core::f64::consts::LN_2;
-    let throws = |constant: f64| -> f64 {
-        let unsure = priors.clone().filter(|p| *p < 1.0);
-        unsure.map(|p| (surprise(p) + constant).clamp(1.0, most)).sum()
-    };
-    let (mut low, mut high) = (-MOST_CONSTANT, MOST_CONSTANT);
-    for _ in 0..48 {
-        let middle = 0.5 * (low + high);
-        if throws(middle) < wanted { low = middle } else { high = middle }
-    }
-    0.5 * (low + high)
-}
-
-/// The expected number of false positives, Σ n(1−p)·ρ^k over classes (number of keys, prior, probes), at
-/// the mean load ρ = 1 − exp(−Σ npk/m) (catalogue R1).
-pub fn expected_false_positives(m: f64, classes: &[(f64, f64, u32)]) -> f64 {
-    let throws: f64 = classes.iter().map(|(n, p, k)| n * p * f64::from(*k)).sum();
-    let fill = -libm::expm1(-throws / m);
-    classes.iter().map(|(n, p, k)| n * (1.0 - p) * libm::pow(fill, f64::from(*k))).sum()
 }
 
 /// Bits, and the most probes a key may have.
@@ -246,7 +202,7 @@ impl Create for MultiClass {
         } else {
             constant_for(m, members.iter().map(|(_, prior)| *prior), shape.most)
         };
-        let mut filter = Self::empty(shape, constant, head);
+        let mut filter = Self::empty(shape.flat.m, constant, shape.most, head)?;
         for (digest, prior) in members {
             filter.set(digest, prior);
         }
@@ -262,7 +218,7 @@ impl Filter for MultiClass {
     }
 
     fn fill(&self) -> Option<f64> {
-        Some(self.share())
+        Some(self.bits.fill())
     }
 
     fn now(&self) -> Rates {
@@ -289,8 +245,7 @@ impl Insert for MultiClass {
 
 const FORM: &str = "standard";
 
-/// Beyond this C every key has the most probes or the fewest.
-const MOST_CONSTANT: f64 = 2.0 * MAX_K as f64;
+const _: () = assert!(MOST_CONSTANT == 2.0 * MAX_K as f64);
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -304,21 +259,15 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "weighted", "accurate"],
         input: Input::valued(ValueKind::Weight),
         meaning: "items are members, weights are priors; the rate is that of the standard filter of this size, to be beaten",
-        forms: &[Form {
-            name: FORM,
-            abilities: &[Ability::Insert],
-            false_negatives: FalseNegatives::NeverWhile(
-                "keys are asked with the prior they were inserted with, a higher one or none",
-            ),
-        }],
+        forms: &[Form::exact_while(
+            FORM,
+            &[Ability::Insert],
+            "keys are asked with the prior they were inserted with, a higher one or none",
+        )],
         params: &[
             PARAM_M,
-            Param {
-                name: "most",
-                range: Range::Integer(1, MAX_K as u64),
-                default: Preset::Integer(64),
-                help: "most probes per key, for priors near 0",
-            },
+            Param::integer("most", 1, MAX_K as u64, "most probes per key, for priors near 0")
+                .or(Preset::Integer(64)),
         ],
         build: Build::Collected,
         ..Facts::FILTER

@@ -102,7 +102,7 @@ fn i3_members_are_classified_or_ambiguous_never_wrong() {
 }
 
 #[test]
-fn i3_strangers_accepted_as_predicted() {
+fn i3_non_members_accepted_as_predicted() {
     // Smaller words pass more often, so that there is something to count: k = 3 in the same way.
     let (mut present, mut undecided, mut predicted) = (0u64, 0u64, 0.0);
     const ASKED: u64 = 50_000;
@@ -178,7 +178,7 @@ fn i3_plain_codes_of_the_survey() {
         Kind::CapacityExceeded
     );
     // Code 0 belongs to nobody.
-    assert_eq!(filter.classify("stranger"), (Verdict::Absent, vec![]));
+    assert_eq!(filter.classify("non-member"), (Verdict::Absent, vec![]));
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn i3_plans_bound_both_errors() {
                 fact.value.to_string().parse::<f64>().expect(name)
             };
             assert!(1.0 - of("members classified") < 1.15 * p, "{form} {groups} {p}");
-            assert!(of("strangers accepted") < 1.15 * p, "{form} {groups} {p}");
+            assert!(of("non-members accepted") < 1.15 * p, "{form} {groups} {p}");
         }
     }
     let refused = |goal: Goal| VARIANT.build_from(&goal, &[]).expect_err("no code").kind();

@@ -123,7 +123,7 @@ fn r7_the_whole_universe_may_stand_for_the_others() {
     assert!((built.fill().unwrap() - mean).abs() < 5.0 * sd);
     assert!((built.now().undecided.unwrap() / expect.undecided - 1.0).abs() < 0.15);
     let refused = VARIANT.build_from(&goal, &members).unwrap_err().to_string();
-    assert!(refused.contains("--negatives"), "{refused}");
+    assert!(refused.contains("negatives"), "{refused}");
 }
 
 /// Table accesses of 20,000 queries, a share of them for members: with a standard filter before the

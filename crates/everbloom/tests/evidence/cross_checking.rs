@@ -27,7 +27,7 @@ fn bloom(m: u64, k: u32, n: u64, seed: u64) -> Bloom {
     f
 }
 
-/// The share of strangers that pass, over all seeds.
+/// The share of non-members that pass, over all seeds.
 fn measured(passes: impl FnMut(u64) -> u64) -> f64 {
     (0..SEEDS).map(passes).sum::<u64>() as f64 / (SEEDS * (STRANGERS.end - STRANGERS.start)) as f64
 }
@@ -71,7 +71,7 @@ fn r6_independent_filters_multiply_their_rates() {
 }
 
 /// What it is for: no filter may have more than five hash functions. At equal total bits and on
-/// strangers, three filters of 8 bits a key beat one of 24.
+/// non-members, three filters of 8 bits a key beat one of 24.
 #[test]
 fn r6_beats_one_filter_with_as_few_probes() {
     let (n, shape) = (2000, Flat { m: 16_000, k: 5 });

@@ -33,8 +33,8 @@ fn i2_rate_for_any_spread_over_classes() {
         for seed in 0..24 {
             let filter = filled(classes, seed);
             ones += filter.fill().expect("a fill") / 24.0;
-            let strangers = 1u64 << 40..(1 << 40) + 50_000;
-            wrong += strangers
+            let non_members = 1u64 << 40..(1 << 40) + 50_000;
+            wrong += non_members
                 .filter(|key| filter.contains(key, (key % classes).to_string().as_bytes()))
                 .count() as u64;
         }
@@ -140,7 +140,7 @@ fn i2_queries_name_a_class_or_ask_for_all() {
         panic!("the classes of the key")
     };
     assert!(labels.contains(&b"5".to_vec()));
-    // Strangers: each of 8 classes errs on its own.
+    // Non-members: each of 8 classes errs on its own.
     let (mut any, f) = (0, filter.now().fpr.expect("a rate"));
     for key in 1u64 << 40..(1 << 40) + 100_000 {
         let answer = filter.query(Record::key(&key.to_le_bytes())).expect("a query");

@@ -70,10 +70,10 @@ fn false_positives(seed: u64, scale: u64, member: &dyn Fn(u64) -> bool) -> (u64,
         bloom.insert(&key);
     }
     assert!(filter.memory().total() <= bloom.memory().total());
-    let strangers = || (0..1100 * scale).filter(|key| !member(*key));
+    let non_members = || (0..1100 * scale).filter(|key| !member(*key));
     let passes = |key: &u64| filter.contains(key, Some(prior(key / scale))).expect("a prior");
-    let wrong = strangers().filter(passes).count();
-    (wrong as u64, strangers().filter(|key| bloom.contains(key)).count() as u64)
+    let wrong = non_members().filter(passes).count();
+    (wrong as u64, non_members().filter(|key| bloom.contains(key)).count() as u64)
 }
 
 /// Exactly the expected number of members of each class.
@@ -83,7 +83,7 @@ fn typical(key: u64) -> bool {
 
 #[test]
 fn r1_false_positives_as_measured() {
-    // With exactly 50 + 50 members, as the formula has it: 3.61 of 1000 strangers, where one filter's
+    // With exactly 50 + 50 members, as the formula has it: 3.61 of 1000 non-members, where one filter's
     // number has a standard deviation of 2.7.
     let sum: u64 = (0..2000).map(|seed| false_positives(seed, 1, &typical).0).sum();
     let mean = sum as f64 / 2000.0;
@@ -112,7 +112,7 @@ fn r1_half_the_false_positives_at_equal_bits() {
 
 #[test]
 fn r1_not_when_priors_are_guesses() {
-    // Members and strangers share all priors alike: strangers of high prior pass almost freely.
+    // Members and non-members share all priors alike: non-members of high prior pass almost freely.
     let guess = |key: u64| (key % 20) as f64 / 20.0 + 0.02;
     let priors = (0..1000u64).map(guess);
     let c = constant_for(10_000.0, priors, 64);
@@ -122,9 +122,10 @@ fn r1_not_when_priors_are_guesses() {
         filter.insert(&key, guess(key)).expect("a prior");
         bloom.insert(&key);
     }
-    let strangers = || 1 << 40..(1u64 << 40) + 100_000;
-    let ours = strangers().filter(|key| filter.contains(key, Some(guess(*key))).expect("a prior"));
-    let (ours, plain) = (ours.count(), strangers().filter(|key| bloom.contains(key)).count());
+    let non_members = || 1 << 40..(1u64 << 40) + 100_000;
+    let ours =
+        non_members().filter(|key| filter.contains(key, Some(guess(*key))).expect("a prior"));
+    let (ours, plain) = (ours.count(), non_members().filter(|key| bloom.contains(key)).count());
     assert!(ours > 2 * plain, "{ours} against {plain} of 100,000");
 }
 

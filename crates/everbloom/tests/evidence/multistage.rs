@@ -192,14 +192,14 @@ fn r2_no_packet_goes_astray() {
 }
 
 #[test]
-fn r2_strangers_pass_more_often_than_a_standard_filter() {
+fn r2_non_members_pass_more_often_than_a_standard_filter() {
     let (mut ours, mut theirs, mut now) = (0, 0, 0.0);
     let (seeds, queries) = (100, 2_000);
     for seed in 0..seeds {
         let (f, standard) = compared(seed);
-        for stranger in (1 << 50)..(1 << 50) + queries {
-            ours += u64::from(f.contains(stranger % 4, &stranger));
-            theirs += u64::from(standard.contains(&stranger));
+        for non_member in (1 << 50)..(1 << 50) + queries {
+            ours += u64::from(f.contains(non_member % 4, &non_member));
+            theirs += u64::from(standard.contains(&non_member));
         }
         now += f.now().fpr.unwrap() / seeds as f64;
     }

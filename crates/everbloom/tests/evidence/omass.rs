@@ -20,7 +20,7 @@ fn label(set: u64) -> Vec<u8> {
     set.to_string().into_bytes()
 }
 
-/// The share of strangers that pass, and the mean rate predicted from the fill.
+/// The share of non-members that pass, and the mean rate predicted from the fill.
 fn measured(filters: impl Iterator<Item = Omass>, sets: u64) -> (f64, f64) {
     let (mut wrong, mut asked, mut predicted) = (0, 0, Vec::new());
     for filter in filters {

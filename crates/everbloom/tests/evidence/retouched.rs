@@ -1,19 +1,20 @@
 //! R9, the retouched filter.
 
-use everbloom::Kind;
 use everbloom::internals::filter::{Age, Filter, Record};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Flat, Goal, Load};
 use everbloom::internals::variant::Inputs;
 use everbloom::known::retouched::{Clearing, Retouched, Rule, VARIANT, removed};
 use everbloom::membership::Bloom;
+use everbloom::{HashId, Kind};
 
 const SHAPE: Flat = Flat { m: 2000, k: 5 };
 const N: u64 = 200;
 const RULES: [Rule; 4] = [Rule::Random, Rule::MinimumFn, Rule::MaximumFp, Rule::Ratio];
 
 fn standard(m: u64, seed: u64) -> Bloom {
-    let mut f = Bloom::with_shape(m, SHAPE.k, Hasher::seeded(seed)).unwrap();
+    let hasher = Hasher::with_id(HashId::Xxh3_128, seed).unwrap();
+    let mut f = Bloom::with_shape(m, SHAPE.k, hasher).unwrap();
     (0..N).for_each(|key| {
         f.insert(&key);
     });
@@ -47,9 +48,9 @@ fn r9_random_clearing_trades_one_for_one() {
         assert_eq!(f.lost(), 1.0 - members(&f) as f64 / N as f64, "counted, not estimated");
         lost += f.lost() / seeds as f64;
         ones += plain.bits().ones() as f64 / seeds as f64;
-        let strangers = 1 << 40..(1 << 40) + queries;
-        before += strangers.clone().filter(|key| plain.contains(key)).count();
-        after += strangers.filter(|key| f.contains(key)).count();
+        let non_members = 1 << 40..(1 << 40) + queries;
+        before += non_members.clone().filter(|key| plain.contains(key)).count();
+        after += non_members.filter(|key| f.contains(key)).count();
     }
     let gone = 1.0 - after as f64 / before as f64;
     assert!((ones - 787.0).abs() < 3.0, "{ones}");
@@ -114,7 +115,7 @@ fn r9_selective_forms_need_troublesome_keys() {
             Ok(f) => assert_eq!(f.head().form, "random"),
             Err(e) => {
                 assert_eq!(e.kind(), Kind::BadParameter);
-                assert!(e.to_string().contains("--negatives"), "{e}");
+                assert!(e.to_string().contains("negatives"), "{e}");
                 let (mut records, mut none): (&[_], &[_]) = (&records, &[]);
                 let inputs = &mut Inputs { records: &mut records, negatives: Some(&mut none) };
                 let f = VARIANT.build(&goal, inputs).unwrap();

@@ -1,11 +1,11 @@
 //! R8, the yes-no filter.
 
-use everbloom::Kind;
 use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Flat;
 use everbloom::known::yes_no::{Shape, YesNo, covers};
 use everbloom::membership::Bloom;
+use everbloom::{HashId, Kind};
 
 const SHAPE: Shape = Shape { yes: Flat { m: 600, k: 5 }, no_filters: 3, no_bits: 32, no_k: 4 };
 const N: u64 = 80;
@@ -20,7 +20,8 @@ fn passing(f: &YesNo, keys: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn bloom(m: u64, k: u32, seed: u64) -> Bloom {
-    let mut f = Bloom::with_shape(m, k, Hasher::seeded(seed)).unwrap();
+    let hasher = Hasher::with_id(HashId::Xxh3_128, seed).unwrap();
+    let mut f = Bloom::with_shape(m, k, hasher).unwrap();
     (0..N).for_each(|key| {
         f.insert(&key);
     });
@@ -116,9 +117,9 @@ fn r8_beats_a_standard_filter_on_recurring_non_members() {
         let standard = bloom(m, everbloom::internals::theory::bloom::best_k(m, N), seed);
         let mut today = Generator::new(seed);
         for _ in 0..10_000 {
-            let stranger = today.unit() < 0.1;
+            let non_member = today.unit() < 0.1;
             let known = KNOWN.start + today.below(300);
-            let key = if stranger { today.next_u64() | 1 << 63 } else { known };
+            let key = if non_member { today.next_u64() | 1 << 63 } else { known };
             ours += u64::from(f.contains(&key));
             theirs += u64::from(standard.contains(&key));
         }
@@ -130,9 +131,9 @@ fn r8_beats_a_standard_filter_on_recurring_non_members() {
     assert!(known.0 < 0.5 && (2.5..4.5).contains(&known.1), "{known:?}");
 }
 
-/// Where not to use it: strangers meet a smaller yes-filter.
+/// Where not to use it: non-members meet a smaller yes-filter.
 #[test]
-fn r8_loses_where_everybody_is_a_stranger() {
+fn r8_loses_where_everybody_is_a_non_member() {
     let (mut ours, mut theirs, mut now, queries) = (0, 0, 0.0, 50_000);
     for seed in 0..40 {
         let f = build(500, SHAPE, seed);
