@@ -28,7 +28,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The name shown to people and accepted by the parameter `code`.
+    /// The name shown to people and accepted as the parameter `code`.
     pub fn name(self) -> &'static str {
         match self {
             Code::Gamma => "gamma",
