@@ -202,12 +202,15 @@ fn hasher(id: HashId) -> Hasher {
 fn binary_fuse(_: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         None,
-        move |f, keys| *f = BinaryFuse::from_keys(keys, fuse_bits(p), hasher(HashId::Quick64)).ok(),
+        move |f, keys| *f = BinaryFuse::with_bits(keys, fuse_bits(p), hasher(HashId::Quick64)).ok(),
         |f, keys| {
             let Some(f) = f else { return 0 };
             keys.iter().map(|key| u64::from(f.contains(key))).sum()
         },
-        |f| f.as_ref().map_or(0, |f: &BinaryFuse| everbloom::internals::filter::Filter::memory(f).cells),
+        |f| {
+            f.as_ref()
+                .map_or(0, |f: &BinaryFuse| everbloom::internals::filter::Filter::memory(f).cells)
+        },
     ))
 }
 
@@ -215,12 +218,15 @@ fn ribbon(_: u64, p: f64) -> Option<Box<dyn Subject>> {
     let r = (-p.log2()).ceil() as u32;
     Some(of(
         None,
-        move |f, keys| *f = Ribbon::from_keys(keys, r, hasher(HashId::Fold64)).ok(),
+        move |f, keys| *f = Ribbon::with_bits(keys, r, hasher(HashId::Fold64)).ok(),
         |f, keys| {
             let Some(f) = f else { return 0 };
             keys.iter().map(|key| u64::from(f.contains(key))).sum()
         },
-        |f| f.as_ref().map_or(0, |f: &Ribbon| everbloom::internals::filter::Filter::memory(f).total()),
+        |f| {
+            f.as_ref()
+                .map_or(0, |f: &Ribbon| everbloom::internals::filter::Filter::memory(f).total())
+        },
     ))
 }
 

@@ -68,12 +68,12 @@ const OPERATIONS: &[Operation] = &[
     }),
     ("binary-fuse contains, 8 bits", |members, keys| {
         let hasher = Hasher::with_id(HashId::Quick64, 0)?;
-        let filter = BinaryFuse::from_keys(members, 8, hasher)?;
+        let filter = BinaryFuse::with_bits(members, 8, hasher)?;
         Ok(asked(keys, |key| filter.contains(key)))
     }),
     ("ribbon contains, 7 bits", |members, keys| {
         let hasher = Hasher::with_id(HashId::Fold64, 0)?;
-        let filter = Ribbon::from_keys(members, 7, hasher)?;
+        let filter = Ribbon::with_bits(members, 7, hasher)?;
         Ok(asked(keys, |key| filter.contains(key)))
     }),
     ("counting contains", |members, keys| {

@@ -73,7 +73,7 @@ fn fingerprint_rate(lab: &Lab, j: u32, runs: u64) -> Result<f64> {
     let hits = lab.runs(runs, |seed| {
         let mut keys = Generator::new(seed);
         let members: Vec<u64> = (0..ITEMS).map(|_| keys.next_u64()).collect();
-        let filter = PerfectHash::from_keys(members, j, Hasher::seeded(seed))?;
+        let filter = PerfectHash::with_bits(members, j, Hasher::seeded(seed))?;
         Ok((0..QUERIES).filter(|_| filter.contains(&keys.next_u64())).count())
     })?;
     Ok(hits.iter().sum::<usize>() as f64 / (runs * QUERIES) as f64)

@@ -245,13 +245,7 @@ impl State for Bits {
     }
 
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        let (len, words) = src.array(name)?;
-        if len.div_ceil(64) != words.len() as u64 {
-            return Err(src.corrupt(format!("{name}: {len} bits in {} words", words.len())));
-        }
-        if !len.is_multiple_of(64) && words.last().is_some_and(|w| w >> (len % 64) != 0) {
-            return Err(src.corrupt(format!("{name}: padding bits are set")));
-        }
+        let (len, words) = super::array(name, 1, src)?;
         Ok(Self { len, words })
     }
 }

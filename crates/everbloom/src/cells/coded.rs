@@ -1,4 +1,4 @@
-//! A bit array that is plain in memory and entropy-coded in its file.
+//! The code of a bit array that is plain in memory and entropy-coded in its file.
 //!
 //! Coded are the gaps between the rarer symbols. If a share p of the bits is set, one independent of the
 //! other, a gap g has probability p·q^g with q = 1 − p; and written in binary,
@@ -15,53 +15,25 @@
 //! The coder is a page of integer arithmetic of our own. Crates for the purpose are general (any alphabet,
 //! any model) and free to change their streams; this stream stands in files and must not change.
 
-use std::ops::{Deref, DerefMut};
-
 use super::Bits;
 use crate::error::Result;
 use crate::memory::Words;
-use crate::state::{Decoder, Encoder, Role, State};
+use crate::state::{Decoder, Encoder, Role};
 
-/// A bit array whose file is the shorter the fewer, or the more, of its bits are set.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Coded(Bits);
-
-impl Coded {
-    /// `len` zero bits.
-    pub fn new(len: u64) -> Self {
-        Self(Bits::new(len))
-    }
-
-    /// Bits of the code, as it stands in a file.
+impl Bits {
+    /// Bits of the array's code: the fewer, the fewer, or the more, of its bits are set.
     pub fn code_bits(&self) -> u64 {
-        8 * encode(&self.0).len() as u64
+        8 * encode(self).len() as u64
     }
-}
 
-impl Deref for Coded {
-    type Target = Bits;
-
-    #[inline]
-    fn deref(&self) -> &Bits {
-        &self.0
-    }
-}
-
-impl DerefMut for Coded {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Bits {
-        &mut self.0
-    }
-}
-
-impl State for Coded {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+    /// [`State::save`](crate::state::State::save) as a code.
+    pub(crate) fn save_coded<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
         out.group(name, |out| {
             out.u64("bits", self.len());
             out.u64("ones", self.ones());
             let role = Role::Cells { bits: self.len() };
             out.coded("code", role, self.words().len(), || {
-                let bytes = encode(&self.0);
+                let bytes = encode(self);
                 let word = |chunk: &[u8]| {
                     let mut word = [0; 8];
                     word[..chunk.len()].copy_from_slice(chunk);
@@ -72,7 +44,8 @@ impl State for Coded {
         });
     }
 
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+    /// What [`Bits::save_coded`] wrote.
+    pub(crate) fn load_coded(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
         src.group(name, |src| {
             let (len, ones) = (src.u64("bits")?, src.u64("ones")?);
             let (bytes, words) = src.array("code")?;
@@ -89,7 +62,7 @@ impl State for Coded {
             }
             src.expand(len)?;
             let bits = decode(len, ones, bytes, padded.take(bytes as usize));
-            bits.map(Self).ok_or_else(|| src.corrupt(format!("{name}: not the code of such bits")))
+            bits.ok_or_else(|| src.corrupt(format!("{name}: not the code of such bits")))
         })
     }
 }

@@ -11,8 +11,8 @@
 
 use super::Rows;
 use super::rows::Row;
-use crate::error::Result;
-use crate::state::{Decoder, Encoder, MAX_ITEMS, State};
+use crate::error::{Error, Result};
+use crate::state::{Decoder, Encoder, MAX_ITEMS, State, state};
 
 /// Counters per row.
 const ROW: u64 = 64;
@@ -28,7 +28,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// The name shown to people and accepted by `--set code=`.
+    /// The name shown to people and accepted as the parameter `code`.
     pub fn name(self) -> &'static str {
         match self {
             Code::Gamma => "gamma",
@@ -207,9 +207,11 @@ impl Elias {
         self.iter().filter(|&c| c != 0).count() as u64
     }
 
-    /// Whether huge pages back the codes.
-    pub fn huge(&self) -> bool {
-        self.rows.huge()
+    fn check(&self) -> Result<()> {
+        if self.sound() {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, format!("corrupt filter: rows that are not {} codes", self.len)))
     }
 
     /// Every row holds its counters' codes and nothing else.
@@ -226,27 +228,17 @@ impl Elias {
     }
 }
 
-impl State for Elias {
+state!(Elias { len, code, rows });
+
+impl State for Code {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        out.group(name, |out| {
-            out.u64("len", self.len);
-            out.u64("code", self.code as u64);
-            self.rows.save("rows", out);
-        });
+        out.u64(name, *self as u64);
     }
 
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        src.group(name, |src| {
-            let (len, number) = (src.u64("len")?, src.u64("code")?);
-            let known = [Code::Gamma, Code::Delta].into_iter().find(|c| *c as u64 == number);
-            let code = known.ok_or_else(|| src.unsupported(format!("code {number}")))?;
-            let coded = Self { len, code, rows: Rows::load("rows", src)? };
-            if coded.sound() {
-                Ok(coded)
-            } else {
-                Err(src.corrupt(format!("{name}: rows that are not {len} codes")))
-            }
-        })
+        let number = src.u64(name)?;
+        let known = [Code::Gamma, Code::Delta].into_iter().find(|c| *c as u64 == number);
+        known.ok_or_else(|| src.unsupported(format!("code {number}")))
     }
 }
 

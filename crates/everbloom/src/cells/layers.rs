@@ -16,8 +16,8 @@
 
 use super::rows::Row;
 use super::{Bits, Rows};
-use crate::error::Result;
-use crate::state::{Decoder, Encoder, State};
+use crate::error::{Error, Result};
+use crate::state::state;
 
 /// Counters per row.
 const CHUNK: u64 = 512;
@@ -222,9 +222,11 @@ impl Layers {
         (start..start + len).map(|at| row.get(at)).collect()
     }
 
-    /// Whether huge pages back layer 0.
-    pub fn huge(&self) -> bool {
-        self.first.huge()
+    fn check(&self) -> Result<()> {
+        if self.sound() {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: layers that do not fit each other"))
     }
 
     /// The layers of every row are as long as the ones below say, and fill it.
@@ -242,26 +244,7 @@ impl Layers {
     }
 }
 
-impl State for Layers {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        out.group(name, |out| {
-            self.first.save("first", out);
-            self.upper.save("upper", out);
-        });
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        src.group(name, |src| {
-            let layers =
-                Self { first: Bits::load("first", src)?, upper: Rows::load("upper", src)? };
-            if layers.sound() {
-                Ok(layers)
-            } else {
-                Err(src.corrupt(format!("{name}: layers that do not fit each other")))
-            }
-        })
-    }
-}
+state!(Layers { first, upper });
 
 #[cfg(test)]
 mod tests {

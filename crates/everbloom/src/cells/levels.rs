@@ -244,11 +244,6 @@ impl Levels {
     pub fn iter(&self) -> impl Iterator<Item = Hierarchy> + '_ {
         (0..self.len).map(|word| self.load(word))
     }
-
-    /// Whether huge pages back the array.
-    pub fn huge(&self) -> bool {
-        self.words.huge()
-    }
 }
 
 impl State for Levels {
@@ -267,15 +262,7 @@ impl State for Levels {
             if !LEVEL_WIDTHS.contains(&width) || !(1..=width).contains(&first) {
                 return Err(src.corrupt(format!("{name}: {first} bits of words of {width}")));
             }
-            let (len, words) = src.array("words")?;
-            let bits = len.checked_mul(width);
-            if bits.map(|b| b.div_ceil(64)) != Some(words.len() as u64) {
-                return Err(src.corrupt(format!("{name}: {len} words in {}", words.len())));
-            }
-            let used = len * width % 64;
-            if used != 0 && words.last().is_some_and(|w| w >> used != 0) {
-                return Err(src.corrupt(format!("{name}: padding bits are set")));
-            }
+            let (len, words) = super::array("words", width, src)?;
             Ok(Self { len, width, first, words })
         })
     }

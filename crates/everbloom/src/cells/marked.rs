@@ -158,11 +158,6 @@ impl<J: Join> Marked<J> {
         crate::error::agree("counter width", self.counts.width(), other.counts.width())?;
         crate::error::agree("mark width", self.marks.width(), other.marks.width())
     }
-
-    /// Whether huge pages back the arrays.
-    pub fn huge(&self) -> bool {
-        self.counts.huge()
-    }
 }
 
 impl<J: Join> State for Marked<J> {

@@ -18,7 +18,6 @@ mod sums;
 
 pub use bits::{AtomicBits, Bits};
 pub(crate) use bits::{has_mask, set_bit, set_mask};
-pub use coded::Coded;
 pub use counters::Counters;
 pub use elias::{Code, Elias};
 pub use layers::Layers;
@@ -30,3 +29,22 @@ pub use pairing::Pairing;
 pub use rows::{Row, Rows};
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};
+
+use crate::error::Result;
+use crate::memory::Words;
+use crate::state::Decoder;
+
+/// An array of `len` elements of `width` bits each from a file: refused if it has another number of words than
+/// they take, or ones behind the last element.
+fn array(name: &'static str, width: u64, src: &mut Decoder<'_>) -> Result<(u64, Words)> {
+    let (len, words) = src.array(name)?;
+    let bits = len.checked_mul(width).filter(|bits| bits.div_ceil(64) == words.len() as u64);
+    let Some(bits) = bits else {
+        let wide = format!("{name}: {len} elements of {width} bits in {} words", words.len());
+        return Err(src.corrupt(wide));
+    };
+    if !bits.is_multiple_of(64) && words.last().is_some_and(|w| w >> (bits % 64) != 0) {
+        return Err(src.corrupt(format!("{name}: padding bits are set")));
+    }
+    Ok((len, words))
+}

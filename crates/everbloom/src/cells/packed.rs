@@ -233,15 +233,7 @@ impl State for Packed {
             if !(1..=64).contains(&width) {
                 return Err(src.corrupt(format!("{name}: fields of {width} bits")));
             }
-            let (len, words) = src.array("fields")?;
-            let bits = len.checked_mul(u64::from(width));
-            if bits.map(|b| b.div_ceil(64)) != Some(words.len() as u64) {
-                return Err(src.corrupt(format!("{name}: {len} fields in {} words", words.len())));
-            }
-            let used = len * u64::from(width) % 64;
-            if used != 0 && words.last().is_some_and(|w| w >> used != 0) {
-                return Err(src.corrupt(format!("{name}: padding bits are set")));
-            }
+            let (len, words) = super::array("fields", width.into(), src)?;
             Ok(Self { len, width, words })
         })
     }

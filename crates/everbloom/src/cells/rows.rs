@@ -218,11 +218,6 @@ impl Rows {
         });
     }
 
-    /// Whether huge pages back the array.
-    pub fn huge(&self) -> bool {
-        self.words.huge()
-    }
-
     /// Rows follow each other, end with a one, and hold as many bits as is said.
     fn sound(&self) -> bool {
         let entries =

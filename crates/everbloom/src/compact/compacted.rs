@@ -27,13 +27,18 @@
 //! smaller and loses nothing. At 1 % the one-sided form takes 12 bits a key and the lossy one 44 to miss
 //! 10 % of the members, where the standard filter takes 9.6. **Don't** where a missed member matters.
 
+mod losses;
+
 use crate::cells::{Bits, Packed};
 use crate::hash::mix64;
-use crate::memory::check_room;
+use crate::parts::KeyPart;
+use crate::parts::flat_bits::FlatBits;
 use crate::plan::{MAX_CELLS, lowest};
 use crate::probe::{Coincide, Probe, multiply_shift};
-use crate::theory::tail::binomial_pmf;
 use crate::variant::prelude::*;
+
+pub use losses::{Losses, fill_after};
+use losses::{fill_sd, fullest, majority};
 
 /// A standard filter whose columns of bits were each replaced by an index.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,14 +54,6 @@ pub struct Compacted {
 }
 
 state!(Compacted { head, probe, blocks, indices, ones, lost });
-
-/// Whether `ones` of `blocks` bits are written as all of them.
-///
-/// S3 says "more than half" and, for the last rule, "less than half". Half is taken for more here: that way
-/// no one is lost.
-fn majority(ones: u32, blocks: u32) -> bool {
-    ones > 1 && 2 * ones >= blocks
-}
 
 /// The indices of `bits` cut into `blocks` blocks, the last one padded with zeros, and the number of ones
 /// that they lose. `width` is m0, from 2 to 16, and `blocks` is from 1 to 2^m0 − 2.
@@ -101,58 +98,7 @@ pub fn expand(indices: &Packed, blocks: u32, len: u64) -> Bits {
     bits
 }
 
-/// What compaction does to an array with a share `fill` of ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Losses {
-    /// Share of ones that become zeros, L = E[(c − 1)·1{1 < c < k0/2}]/(k0·p) (catalogue I9).
-    pub lost: f64,
-    /// Share of zeros that become ones, R = E[(k0 − c)·1{c ≥ max(2, k0/2)}]/(k0·(1 − p)).
-    pub raised: f64,
-}
-
-impl Losses {
-    /// Of columns of `blocks` bits, each of them one with probability `fill`.
-    pub fn of(blocks: u32, fill: f64) -> Self {
-        let columns = |value: &dyn Fn(u32) -> u32| mean(blocks, fill, |c| f64::from(value(c)));
-        let lost = columns(&|c| if c > 1 && !majority(c, blocks) { c - 1 } else { 0 });
-        let raised = columns(&|c| if majority(c, blocks) { blocks - c } else { 0 });
-        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        let all = f64::from(blocks);
-        Self { lost: share(lost, all * fill), raised: share(raised, all * (1.0 - fill)) }
-    }
-
-    /// P(a member is missed), 1 − (1 − L)^k.
-    pub fn fnr(&self, k: u32) -> f64 {
-        -libm::expm1(f64::from(k) * libm::log1p(-self.lost))
-    }
-}
-
-/// E[value(c)] for c of `blocks` bits being one.
-fn mean(blocks: u32, fill: f64, value: impl Fn(u32) -> f64) -> f64 {
-    (0..=blocks).map(|c| binomial_pmf(blocks.into(), fill, c.into()) * value(c)).sum()
-}
-
-/// Bits that read as one in a column with `c` ones.
-fn read(c: u32, blocks: u32) -> f64 {
-    match c {
-        0 => 0.0,
-        _ if majority(c, blocks) => blocks.into(),
-        _ => 1.0,
-    }
-}
-
-/// Share of bits that read as one after compaction.
-pub fn fill_after(blocks: u32, fill: f64) -> f64 {
-    mean(blocks, fill, |c| read(c, blocks)) / f64::from(blocks)
-}
-
 impl Compacted {
-    /// Compacts the filter that `bits` is, of probes `probe`.
-    fn of(head: Head, probe: Probe, bits: &Bits, blocks: u32, width: u32) -> Self {
-        let (indices, lost) = compact(bits, blocks, width, head.hasher.seed());
-        Self { head, probe, blocks, indices, ones: bits.ones(), lost }
-    }
-
     /// Whether the key may be a member; a member may be missed.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
@@ -240,16 +186,17 @@ impl Plan for Compacted {
         let usual = if one_sided { LOSSLESS.min(most) } else { most };
         let blocks = request.integer("blocks").map_or(usual, |b| b as u32);
         if blocks > most {
-            return Err(Error::parameter(format!(
-                "indices of {width} bits name at most {most} blocks, not {blocks}: \
-                 0 and {} mean none and all",
-                most + 1
-            )));
+            let all = most + 1;
+            let message = format!(
+                "indices of {width} bits name at most {most} blocks, since 0 and {all} mean none and all"
+            );
+            return Err(Error::setting("blocks", blocks, message));
         }
         if one_sided && blocks > LOSSLESS {
-            return Err(Error::parameter(format!(
-                "{blocks} blocks lose ones, and so members: form {ONE_SIDED} has at most {LOSSLESS}"
-            )));
+            let message = format!(
+                "more than {LOSSLESS} lose ones, and so members, unlike the form {ONE_SIDED}"
+            );
+            return Err(Error::setting("blocks", blocks, message));
         }
         let fnr = request.real("fnr").unwrap_or(FNR);
         let cells = |n: u64, p: f64, k: u32| {
@@ -260,7 +207,7 @@ impl Plan for Compacted {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
             let k = k_set.ok_or_else(|| {
-                Error::parameter("--set m needs k too: there is no best one before compaction")
+                Error::parameter("{m} needs {k} too: there is no best one before compaction")
             })?;
             let m = columns(m as f64) as u64 * u64::from(blocks);
             return Ok(Shape { flat: Flat { m, k }, blocks, width });
@@ -278,8 +225,8 @@ impl Plan for Compacted {
         let fits = columns * f64::from(blocks) <= MAX_CELLS as f64;
         if !fits {
             return Err(Error::parameter(format!(
-                "{n} items at a rate of {p} need {columns:e} indices: ask for fewer items, a higher \
-                 rate or more false negatives"
+                "{n} items at a rate of {p} need {columns:e} indices: ask for fewer {{items}}, a higher \
+                 {{rate}} or more false negatives, {{fnr}}"
             )));
         }
         let flat = Flat { m: columns as u64 * u64::from(blocks), k };
@@ -291,19 +238,8 @@ impl Plan for Compacted {
         let (fill, _) = flat.fill(load.distinct);
         let columns = flat.m / u64::from(blocks);
         let after = fill_after(blocks, fill);
-        // The columns would be independent but for the number of throws, which is given: what they have
-        // in common with it does not vary. A one was thrown at λ/ρ times on average.
         let thrown = f64::from(flat.k) * load.distinct as f64 / flat.m as f64;
-        let all = f64::from(blocks);
-        let square = mean(blocks, fill, |c| read(c, blocks) * read(c, blocks));
-        let shared = mean(blocks, fill, |c| read(c, blocks) * f64::from(c));
-        let variance = if thrown > 0.0 {
-            let common = shared * thrown / fill - all * after * all * thrown;
-            square - (all * after) * (all * after) - common * common / (all * thrown)
-        } else {
-            0.0
-        };
-        let sd = (variance.max(0.0) / columns as f64).sqrt() / all;
+        let sd = fill_sd(blocks, fill, thrown, columns as f64);
         Some(Expect {
             fpr: libm::pow(after, flat.k.into()),
             fnr: Losses::of(blocks, fill).fnr(flat.k),
@@ -315,43 +251,23 @@ impl Plan for Compacted {
 }
 
 impl Create for Compacted {
-    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+    fn create(shape: &Shape, mut head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let Shape { flat, blocks, width } = *shape;
-        check_room(flat.m)?;
-        let (mut head, probe) = (head, Probe::over(flat.m, flat.k));
-        let mut bits = Bits::new(flat.m);
-        inputs.records.batches(&mut |batch| {
-            for record in batch {
-                probe.each(head.hasher.digest(record.key), |i| {
-                    bits.set(i);
-                });
-            }
-            head.count(batch.len() as u64);
-            Ok(())
+        let (mut flat, hasher) = (FlatBits::new(flat)?, head.hasher.clone());
+        inputs.records.digests(&hasher, &mut |digests| {
+            flat.insert_all(digests);
+            head.count(digests.len() as u64);
         })?;
-        let mut filter = Self::of(head, probe, &bits, blocks, width);
+        let FlatBits { probe, bits } = flat;
+        let (indices, lost) = compact(&bits, blocks, width, hasher.seed());
+        let mut filter = Self { head, probe, blocks, indices, ones: bits.ones(), lost };
         filter.head.fnr = filter.now().fnr;
         Ok(filter)
     }
 }
 
-/// The largest share of ones before compaction that keeps rate `p` and false negatives `fnr` after it,
-/// with `k` probes.
-fn fullest(blocks: u32, k: u32, p: f64, fnr: f64) -> f64 {
-    // The rate grows with the fill. The losses fall again where majorities take over, but they are zero
-    // at zero, so that bisection ends where they are small enough.
-    let good = |fill: f64| {
-        libm::pow(fill_after(blocks, fill), k.into()) <= p && Losses::of(blocks, fill).fnr(k) <= fnr
-    };
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if good(middle) { low = middle } else { high = middle }
-    }
-    low
-}
-
 face!(Compacted: );
+built!(Compacted);
 
 impl Filter for Compacted {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -412,36 +328,31 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "compact", "static"],
         meaning: "items are keys, the rate is that of false positives after compaction",
         forms: &[
-            Form {
-                name: LOSSY,
-                abilities: &[],
-                false_negatives: FalseNegatives::Possible(
-                    "of several ones in a column, fewer than half, all but one are lost",
-                ),
-            },
-            Form { name: ONE_SIDED, abilities: &[], false_negatives: FalseNegatives::Never },
+            Form::lossy(
+                LOSSY,
+                &[],
+                "of several ones in a column, fewer than half, all but one are lost",
+            ),
+            Form::exact(ONE_SIDED, &[]),
         ],
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "blocks",
-                range: Range::Integer(1, 254),
-                default: Preset::Planned,
-                help: "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
-            },
-            Param {
-                name: "index-bits",
-                range: Range::Integer(*WIDTHS.start() as u64, *WIDTHS.end() as u64),
-                default: Preset::Integer(3),
-                help: "m0, bits to an index",
-            },
-            Param {
-                name: "fnr",
-                range: Range::Real(1e-9, 1.0),
-                default: Preset::Real(FNR),
-                help: "share of members that may be missed",
-            },
+            Param::integer(
+                "blocks",
+                1,
+                254,
+                "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
+            ),
+            Param::integer(
+                "index-bits",
+                *WIDTHS.start() as u64,
+                *WIDTHS.end() as u64,
+                "m0, bits to an index",
+            )
+            .or(Preset::Integer(3)),
+            Param::real("fnr", 1e-9, 1.0, "share of members that may be missed")
+                .or(Preset::Real(FNR)),
         ],
         ..Facts::FILTER
     },

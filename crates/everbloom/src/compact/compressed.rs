@@ -22,16 +22,25 @@
 //! a k below 1, never reached (S3 gives it as the rate).
 //!
 //! In memory this is a plain filter, as fast as any; its *file* is the code: send
-//! [`to_bytes`](crate::to_bytes), and receive by an [`Opener`](crate::Opener) under the limits of a network. How much memory may be spent to send less is `stretch`.
+//! [`to_bytes`](crate::to_bytes), and receive by an [`Opener`](crate::Opener) under the limits of a network. How
+//! much memory may be spent to send less, the parameter `stretch` says.
 //!
 //! **Use it** where filters travel: caches that tell each other what they hold, sets shipped with a program.
 //! **Don't** where the memory of the receiver is what is short: the standard filter is smaller there.
 
-use crate::cells::Coded;
+mod design;
+
+use crate::cells::Bits;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::{keys, sets};
 use crate::plan::MAX_CELLS;
-use crate::probe::{Coincide, MAX_K, Probe};
+use crate::probe::Probe;
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
+
+use design::last_k;
+pub use design::{Design, entropy, rate_limit, sent_per_key};
 
 /// A set in m bits, few of them set, whose file is entropy-coded.
 ///
@@ -45,165 +54,59 @@ use crate::variant::prelude::*;
 /// let there: Compressed = Opener::new().limits(Limits::NETWORK).decode_as(&wire)?;
 /// assert!(there.contains("index.html"));
 /// assert_eq!(there, cache);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compressed {
     head: Head,
-    probe: Probe,
-    bits: Coded,
+    flat: FlatBits,
 }
 
-state!(Compressed { head, probe, bits });
-
-/// Bits that a coder spends on a symbol that has probability `p`, or is another: H(p).
-pub fn entropy(p: f64) -> f64 {
-    let term = |p: f64| if p > 0.0 { -p * libm::log2(p) } else { 0.0 };
-    term(p) + term(1.0 - p)
-}
-
-/// Bits sent for each key, z/n = c·H(e^{−k/c}), of a filter with c = m/n bits of memory for each (S1 §2.6).
-///
-/// Grows with c, and with k up to the best one.
-pub fn sent_per_key(c: f64, k: u32) -> f64 {
-    c * entropy(libm::exp(-f64::from(k) / c))
-}
-
-/// The rate below which no filter gets that sends `z` bits for each key: ½^z, the limit of m → ∞.
-pub fn rate_limit(z: f64) -> f64 {
-    libm::exp2(-z)
-}
-
-/// Bits of memory for each key, and probes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Design {
-    /// c = m/n.
-    pub per_key: f64,
-    /// Probes.
-    pub k: u32,
-}
-
-impl Design {
-    /// The lowest rate that `z` bits sent for each key allow with at most `most` bits of memory for each:
-    /// the least (1 − e^{−k/c})^k over c and k with c·H(e^{−k/c}) ≤ z.
-    ///
-    /// Only filters at most half full are looked at. To each there is one as full as this is empty that
-    /// sends as much at the same rate, since z and ln f = −c·ln ρ·ln(1 − ρ) look alike from both sides; but
-    /// it takes many more probes.
-    pub fn for_sent(z: f64, most: f64) -> Self {
-        // For each k the largest c is the best one.
-        let designs = (1..=last_k(most.min(z))).map(|k| Self { per_key: widest(z, most, k), k });
-        let best = designs.min_by(|a, b| a.rate().total_cmp(&b.rate()));
-        best.unwrap_or(Self { per_key: most, k: 1 })
+/// Head, probe and bits, the bits as a code.
+impl State for Compressed {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            self.head.save("head", out);
+            self.flat.probe.save("probe", out);
+            self.flat.bits.save_coded("bits", out);
+        });
     }
 
-    /// The fewest bits sent at a rate of `p`, with at most `most` bits of memory for each key; where even
-    /// the standard filter needs more than that, the standard filter.
-    pub fn for_rate(p: f64, most: f64) -> Self {
-        let designs = || (1..=last_k(theory::bits(1.0, p))).map(|k| Self::with_k(p, k));
-        let fitting = designs().filter(|d| d.per_key <= most);
-        let best = fitting.min_by(|a, b| a.sent().total_cmp(&b.sent()));
-        best.or_else(|| designs().min_by(|a, b| a.per_key.total_cmp(&b.per_key)))
-            .unwrap_or_else(|| Self::with_k(p, 1))
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let (head, probe) = (Head::load("head", src)?, Probe::load("probe", src)?);
+            let bits = Bits::load_coded("bits", src)?;
+            probe.check_flat(bits.len())?;
+            Ok(Self { head, flat: FlatBits { probe, bits } })
+        })
     }
-
-    /// The least memory for a rate of `p` with `k` probes.
-    fn with_k(p: f64, k: u32) -> Self {
-        let per_probe = libm::pow(p, 1.0 / f64::from(k));
-        Self { per_key: f64::from(k) / -libm::log1p(-per_probe), k }
-    }
-
-    /// z/n.
-    pub fn sent(&self) -> f64 {
-        sent_per_key(self.per_key, self.k)
-    }
-
-    /// The rate of false positives.
-    pub fn rate(&self) -> f64 {
-        theory::fpr_asymptotic(self.per_key, 1.0, f64::from(self.k))
-    }
-}
-
-/// The largest k worth looking at for `c` bits a key.
-fn last_k(c: f64) -> u32 {
-    (theory::optimal_k(c, 1.0).ceil() + 1.0).clamp(1.0, f64::from(MAX_K)) as u32
-}
-
-/// The largest c up to `most` that sends no more than `z` bits a key.
-fn widest(z: f64, most: f64, k: u32) -> f64 {
-    if sent_per_key(most, k) <= z {
-        return most;
-    }
-    let (mut low, mut high) = (0.0, most);
-    for _ in 0..80 {
-        let middle = 0.5 * (low + high);
-        if sent_per_key(middle, k) <= z { low = middle } else { high = middle }
-    }
-    low
 }
 
 impl Compressed {
-    /// A filter of `m` bits and `k` probes; both at least 1.
+    /// A filter of `m` bits and `k` probes, at least one of each.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m: m.max(1), k: k.max(1) };
-        Self::empty(&Shape { flat, rate: None }, Head::new(hasher, FORM))
-    }
-
-    /// Inserts a key.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let mut new = false;
-        self.probe.each(digest, |i| new |= self.bits.set(i));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+        Self::empty(&Shape { flat: Flat { m, k }, rate: None }, Head::new(hasher, FORM))
     }
 
     /// Number of bits in memory.
     pub fn m(&self) -> u64 {
-        self.bits.len()
+        self.flat.m()
     }
 
     /// Number of probes per key.
     pub fn k(&self) -> u32 {
-        self.probe.k()
+        self.flat.k()
     }
 
     /// The bits.
-    pub fn bits(&self) -> &Coded {
-        &self.bits
+    pub fn bits(&self) -> &Bits {
+        &self.flat.bits
     }
 
-    /// The bits that sending takes, z = m·H(ρ), from the real share of ones; [`Coded::code_bits`] codes
+    /// The bits that sending takes, z = m·H(ρ), from the real share of ones; [`Bits::code_bits`] codes
     /// them and counts.
     pub fn sent_bits(&self) -> f64 {
-        self.m() as f64 * entropy(self.share())
-    }
-
-    /// Makes this the filter of the union of both sets, exactly.
-    pub fn union(&mut self, other: &Compressed) -> Result<()> {
-        self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        if let Some(n) = theory::cardinality(self.bits.zeros(), self.m(), self.k()) {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
-    }
-
-    fn share(&self) -> f64 {
-        self.bits.ones() as f64 / self.m() as f64
-    }
-
-    fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())
+        self.m() as f64 * entropy(Part::fill(&self.flat))
     }
 }
 
@@ -237,8 +140,8 @@ impl Plan for Compressed {
             let design = Design::for_sent(z, held.min(stretch * z));
             if let Some(p) = request.goal_fpr().filter(|p| design.rate() > *p) {
                 return Err(Error::parameter(format!(
-                    "{z} bits sent for each key give a rate of {:.3e}, not {p}: transmit more, or \
-                     stretch further",
+                    "{z} bits sent for each key give a rate of {:.3e}, not {p}: {{transmit}} more, \
+                     or {{stretch}} further",
                     design.rate()
                 )));
             }
@@ -275,9 +178,8 @@ impl Plan for Compressed {
 
 impl Stream for Compressed {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Flat { m, k } = shape.flat;
         let head = Head { fpr: shape.rate.or(head.fpr), ..head };
-        Ok(Self { head, probe: Probe::over(m, k), bits: Coded::new(m) })
+        Ok(Self { head, flat: FlatBits::new(shape.flat)? })
     }
 }
 
@@ -288,27 +190,21 @@ fn sized(n: u64, design: Design, room: Option<u64>) -> Result<Flat> {
     let fits = wanted <= MAX_CELLS as f64;
     if !fits {
         return Err(Error::parameter(format!(
-            "{n} items need {wanted:e} bits, more than {MAX_CELLS}: ask for fewer items, a higher rate \
-             or a smaller stretch"
+            "{n} items need {wanted:e} bits, more than {MAX_CELLS}: ask for fewer {{items}}, a higher \
+             {{rate}} or a smaller {{stretch}}"
         )));
     }
     Ok(Flat { m: room.map_or(wanted as u64, |room| room.min(wanted as u64)), k: design.k })
 }
 
-face!(Compressed: Insert, Merge);
+face!(Compressed: Insert, Merge, Bulk, BulkInsert);
 planned!(Compressed);
+keys!(Compressed: flat);
+sets!(@union Compressed: flat);
 
 impl Filter for Compressed {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.share())
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(libm::pow(self.share(), f64::from(self.k())))
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.flat)
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -318,14 +214,7 @@ impl Filter for Compressed {
             fact("bits sent", self.sent_bits().round() as u64),
         ]
     }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
-        touched(&indices, |i| self.bits.get(i).into())
-    }
 }
-
-keyed!(Compressed: Insert, Union);
 
 const FORM: &str = "standard";
 
@@ -349,18 +238,14 @@ pub static VARIANT: Variant = Variant {
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "transmit",
-                range: Range::Real(0.01, 10_000.0),
-                default: Preset::Planned,
-                help: "bits sent for each key; the rate follows",
-            },
-            Param {
-                name: "stretch",
-                range: Range::Real(1.0, 1e6),
-                default: Preset::Real(STRETCH),
-                help: "bits of memory for each bit that a standard filter would take, or that is sent",
-            },
+            Param::real("transmit", 0.01, 10_000.0, "bits sent for each key; the rate follows"),
+            Param::real(
+                "stretch",
+                1.0,
+                1e6,
+                "bits of memory for each bit that a standard filter would take, or that is sent",
+            )
+            .or(Preset::Real(STRETCH)),
         ],
         ..Facts::FILTER
     },

@@ -20,15 +20,28 @@
 //! I-th number and the place of its code tells where to begin.
 //!
 //! **Use it** for sets that are built once and sent or stored often (blocks' filters of BIP 158 are such
-//! sets with N = 784,931 and b = 2^19). **Don't** where keys come later, or where a query may not cost a
+//! sets with N = 784,931 and b = 2^19). **Don't** where keys are added later, or where a query may not cost a
 //! microsecond.
 
-use crate::cells::{BitReader, BitWriter, Bits, Packed, truncated};
+mod sizing;
+
+use crate::cells::{BitReader, BitWriter, Bits, Packed};
+use crate::parts::static_set::{self, StaticSet, static_set};
 use crate::probe::multiply_shift;
-use crate::theory::bloom as theory;
+use crate::threads::Cores;
 use crate::variant::prelude::*;
 
+use sizing::{MAX_PARAMETER, Parameter, bits_sd, index_shape, range, worth_while};
+pub use sizing::{Shape, best_parameter, bits_per_entry, bits_per_gap, fpr};
+
 /// A set of numbers below F in the code of their gaps.
+///
+/// ```
+/// let set = everbloom::compact::Golomb::from_keys(["apple", "pear"], 0.001)?;
+/// assert!(set.contains("apple") && set.contains("pear"));
+/// assert!(!set.contains("nut"));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Golomb {
     head: Head,
@@ -51,56 +64,7 @@ pub struct Golomb {
 
 state!(Golomb { head, planned, spread, parameter, entries, codes, interval, values, places });
 
-/// The best parameter for gaps of mean 1/p: the least b with (1 − p)^b + (1 − p)^{b+1} ≤ 1, as
-/// ⌈ln(2 − p)/−ln(1 − p)⌉ (catalogue I18).
-pub fn best_parameter(p: f64) -> u64 {
-    let b = (libm::log(2.0 - p) / -libm::log1p(-p)).ceil();
-    // A p of 1 gives 0, one of 0 infinity.
-    b.clamp(1.0, (1u64 << 62) as f64) as u64
-}
-
-/// Expected bits of the code with parameter `b` of a gap g that has probability p(1 − p)^g.
-///
-/// ⌊g/b⌋ is geometric with ratio Q = (1 − p)^b and takes 1 + Q/(1 − Q) bits in unary; g mod b takes one
-/// bit more than the shortest where it reaches the cutoff. For b = 2^P this is P + 1 + Q/(1 − Q).
-pub fn bits_per_gap(b: u64, p: f64) -> f64 {
-    1.0 + f64::from(truncated(b).0) + beyond_shortest(b, p)
-}
-
-/// The same for the gaps between *different* numbers, which are at least 1: one more than such a g, so that
-/// each step is reached 1/(1 − p) times as often.
-pub fn bits_per_entry(b: u64, p: f64) -> f64 {
-    1.0 + f64::from(truncated(b).0) + beyond_shortest(b, p) / (1.0 - p)
-}
-
-/// Expected steps of ⌊g/b⌋, and the chance of the longer code for g mod b.
-fn beyond_shortest(b: u64, p: f64) -> f64 {
-    let reach = |g: u64| libm::exp(g as f64 * libm::log1p(-p));
-    let q = reach(b);
-    reach(truncated(b).1) / (1.0 - q)
-}
-
-/// P(a stranger's number is in the set), 1 − (1 − 1/F)^n for n keys thrown at F numbers.
-pub fn fpr(range: f64, n: f64) -> f64 {
-    theory::fill(range, n)
-}
-
 impl Golomb {
-    /// The set of `keys`, at a rate of `fpr`.
-    ///
-    /// ```
-    /// let set = everbloom::compact::Golomb::of(&["apple", "pear"], 0.001)?;
-    /// assert!(set.contains("apple") && set.contains("pear"));
-    /// assert!(!set.contains("nut"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn of<K: Key>(keys: &[K], fpr: f64) -> Result<Self> {
-        let goal = Goal::new((keys.len() as u64).max(1), fpr);
-        let (shape, head) = crate::variant::settle::<Self>(&goal)?;
-        let digests = keys.iter().map(|key| head.hasher.digest(key));
-        Ok(Self::code(&shape, head.clone(), digests.collect()))
-    }
-
     /// The set of `keys` with F = n·`spread` for their number n, parameter `b` and an index every
     /// `interval` entries (0 for none).
     pub fn with_shape<K: Key>(
@@ -111,40 +75,9 @@ impl Golomb {
         hasher: Hasher,
     ) -> Result<Self> {
         let planned = (keys.len() as u64).max(1);
-        let shape = Shape { planned, spread, parameter: Parameter::Fixed(b.max(1)), interval };
-        worth_while(b.max(1), range(planned, spread)? / planned)?;
-        let digests = keys.iter().map(|key| hasher.digest(key)).collect();
-        Ok(Self::code(&shape, Head::new(hasher, GOLOMB), digests))
-    }
-
-    fn code(shape: &Shape, mut head: Head, digests: Vec<Digest>) -> Self {
-        let Shape { planned, spread, interval, .. } = *shape;
-        head.count(digests.len() as u64);
-        let range = planned.saturating_mul(spread);
-        let mut numbers: Vec<u64> = digests.iter().map(|d| number(*d, range)).collect();
-        drop(digests);
-        numbers.sort_unstable();
-        numbers.dedup();
-        let entries = numbers.len() as u64;
-        let parameter = shape.parameter.settle(entries, range);
-        let (mut out, mut places, mut last) = (BitWriter::new(), Vec::new(), 0);
-        for (i, number) in (0u64..).zip(&numbers) {
-            out.golomb(number - last, parameter);
-            last = *number;
-            if interval > 0 && i.is_multiple_of(interval) {
-                places.push(out.len());
-            }
-        }
-        let codes = out.finish();
-        let (indexed, [value_width, place_width]) =
-            index_shape(entries, interval, range, codes.len());
-        let mut values = Packed::new(indexed, value_width);
-        let mut packed = Packed::new(indexed, place_width);
-        for (i, place) in (0u64..).zip(&places) {
-            values.set(i, numbers[(i * interval) as usize]);
-            packed.set(i, *place);
-        }
-        Self { head, planned, spread, parameter, entries, codes, interval, values, places: packed }
+        let parameter = Parameter::Fixed(b);
+        worth_while(b, range(planned, spread)? / planned)?;
+        static_set::shaped(&Shape { planned, spread, parameter, interval }, GOLOMB, hasher, keys)
     }
 
     /// F, the range of the numbers.
@@ -168,35 +101,6 @@ impl Golomb {
         self.codes.len()
     }
 
-    /// Whether the key may be a member.
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let target = number(self.head.hasher.digest(key), self.range());
-        let (mut value, mut left, place) = match self.entry_before(target) {
-            Some(at) => {
-                let value = self.values.get(at);
-                if value == target {
-                    return true;
-                }
-                let left = self.interval.min(self.entries - at * self.interval) - 1;
-                (value, left, self.places.get(at))
-            }
-            // With an index, the first entry is in it.
-            None if self.interval > 0 => return false,
-            None => (0, self.entries, 0),
-        };
-        let mut codes = BitReader::new(&self.codes, place);
-        while left > 0 {
-            // Whatever was loaded was decoded once to its end.
-            let Some(gap) = codes.golomb(self.parameter) else { return false };
-            value += gap;
-            if value >= target {
-                return value == target;
-            }
-            left -= 1;
-        }
-        false
-    }
-
     /// The last entry of the index that is not above `target`.
     fn entry_before(&self, target: u64) -> Option<u64> {
         let (mut low, mut high) = (0, self.values.len());
@@ -213,7 +117,7 @@ impl Golomb {
         let Ok(range) = range(self.planned, self.spread) else {
             return corrupt("numbers beyond 63 bits");
         };
-        if self.parameter == 0 || self.parameter > 1 << 62 {
+        if !(1..=MAX_PARAMETER).contains(&self.parameter) {
             return corrupt("a Golomb parameter of 0 or beyond 62 bits");
         }
         if self.head.form == RICE && !self.parameter.is_power_of_two() {
@@ -245,101 +149,65 @@ impl Golomb {
     }
 }
 
-/// The number of a digest below `range`, (H·F) >> 64.
-fn number(digest: Digest, range: u64) -> u64 {
-    multiply_shift(digest.h1, range)
-}
+impl StaticSet for Golomb {
+    type Word = u64;
 
-/// F = n·N, where it fits.
-fn range(planned: u64, spread: u64) -> Result<u64> {
-    let range = planned.checked_mul(spread).filter(|f| (1..=MAX_RANGE).contains(f));
-    range.ok_or_else(|| {
-        Error::parameter(format!(
-            "{planned} items times {spread} is beyond 62 bits, and keys have no more to give: \
-             ask for fewer items or a higher rate"
-        ))
-    })
-}
-
-/// Refuses a b so small that gaps of `mean` would be written nearly in unary.
-fn worth_while(b: u64, mean: u64) -> Result<()> {
-    if mean / b <= MAX_STEPS {
-        return Ok(());
-    }
-    Err(Error::parameter(format!(
-        "b = {b} writes gaps of {mean} on average with some {} ones each: take a larger one",
-        mean / b
-    )))
-}
-
-/// The largest F: numbers come from 64 bits of hash, which have to be spread evenly.
-const MAX_RANGE: u64 = 1 << 62;
-
-/// Entries of the index, and the bits of a number and a place in it.
-fn index_shape(entries: u64, interval: u64, range: u64, code_bits: u64) -> (u64, [u32; 2]) {
-    let indexed = if interval > 0 { entries.div_ceil(interval) } else { 0 };
-    let width = |most: u64| most.max(1).ilog2() + 1;
-    (indexed, [width(range - 1), width(code_bits)])
-}
-
-/// How b comes about.
-#[derive(Clone, Copy, Debug)]
-enum Parameter {
-    /// The best for the gaps there are.
-    Best,
-    /// The better of the two powers of two beside it.
-    BestPower,
-    /// As set by hand.
-    Fixed(u64),
-}
-
-impl Parameter {
-    fn settle(self, entries: u64, range: u64) -> u64 {
-        let p = (entries.max(1) as f64 / range as f64).min(0.5);
-        match self {
-            Parameter::Best => best_parameter(p),
-            Parameter::BestPower => {
-                let power = 1 << best_parameter(p).ilog2();
-                let bits = |b: u64| bits_per_entry(b, p);
-                if bits(2 * power) < bits(power) { 2 * power } else { power }
+    /// The number of a hash h is (h·F) >> 64.
+    fn assemble(shape: &Shape, mut head: Head, mut hashes: Vec<u64>, _: Cores) -> Result<Self> {
+        let (Shape { planned, spread, interval, .. }, range) = (*shape, shape.range());
+        head.count(hashes.len() as u64);
+        hashes.iter_mut().for_each(|hash| *hash = multiply_shift(*hash, range));
+        let mut numbers = hashes;
+        numbers.sort_unstable();
+        numbers.dedup();
+        let entries = numbers.len() as u64;
+        let parameter = shape.parameter.settle(entries, range);
+        let (mut out, mut indexed, mut last) = (BitWriter::new(), Vec::new(), 0);
+        for (i, number) in (0u64..).zip(numbers) {
+            out.golomb(number - last, parameter);
+            last = number;
+            if interval > 0 && i.is_multiple_of(interval) {
+                indexed.push((number, out.len()));
             }
-            Parameter::Fixed(b) => b,
         }
-    }
-}
-
-/// n, N, b and I as planned.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    planned: u64,
-    spread: u64,
-    parameter: Parameter,
-    interval: u64,
-}
-
-impl Shape {
-    /// Bits of codes and index for `n` keys, and the standard deviation of the codes'.
-    fn bits(&self, n: f64) -> (f64, f64) {
-        let range = self.planned.saturating_mul(self.spread);
-        let entries = range as f64 * theory::fill(range as f64, n);
-        if entries < 0.5 {
-            return (0.0, 0.0);
+        let codes = out.finish();
+        let (len, [value_width, place_width]) = index_shape(entries, interval, range, codes.len());
+        let (mut values, mut places) =
+            (Packed::new(len, value_width), Packed::new(len, place_width));
+        for (i, (value, place)) in (0u64..).zip(indexed) {
+            values.set(i, value);
+            places.set(i, place);
         }
-        let b = self.parameter.settle(entries.round() as u64, range);
-        let codes = entries * bits_per_entry(b, entries / range as f64);
-        let (indexed, widths) =
-            index_shape(entries.round() as u64, self.interval, range, codes as u64);
-        let index = indexed as f64 * f64::from(widths[0] + widths[1]);
-        (codes + index, bits_sd(entries, b, range))
+        Ok(Self { head, planned, spread, parameter, entries, codes, interval, values, places })
     }
-}
 
-/// Standard deviation of the bits of `entries` codes, and of the index that follows them: from above, as if
-/// gaps were independent, while they add up to F. A step of ⌊g/b⌋ is a bit, and an index entry more or less
-/// some 100.
-fn bits_sd(entries: f64, b: u64, range: u64) -> f64 {
-    let q = libm::exp(b as f64 * libm::log1p(-(entries / range as f64).min(0.5)));
-    (entries * (q / ((1.0 - q) * (1.0 - q)) + 0.25)).sqrt() + 17.0
+    fn has(&self, digest: Digest) -> bool {
+        let target = multiply_shift(digest.h1, self.range());
+        let (mut value, mut left, place) = match self.entry_before(target) {
+            Some(at) => {
+                let value = self.values.get(at);
+                if value == target {
+                    return true;
+                }
+                let left = self.interval.min(self.entries - at * self.interval) - 1;
+                (value, left, self.places.get(at))
+            }
+            // With an index, the first entry is in it.
+            None if self.interval > 0 => return false,
+            None => (0, self.entries, 0),
+        };
+        let mut codes = BitReader::new(&self.codes, place);
+        while left > 0 {
+            // Whatever was loaded was decoded once to its end.
+            let Some(gap) = codes.golomb(self.parameter) else { return false };
+            value += gap;
+            if value >= target {
+                return value == target;
+            }
+            left -= 1;
+        }
+        false
+    }
 }
 
 impl Plan for Golomb {
@@ -385,31 +253,15 @@ impl Plan for Golomb {
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let n = load.distinct as f64;
-        let range = shape.planned.saturating_mul(shape.spread);
         let bits = shape.bits(n).0.round() as u64;
-        Some(Expect::one_sided(fpr(range as f64, n), bits, None))
+        Some(Expect::one_sided(fpr(shape.range() as f64, n), bits, None))
     }
 }
 
-impl Create for Golomb {
-    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        let digests = digests(&head.hasher, inputs.records)?;
-        Ok(Self::code(shape, head, digests))
-    }
-}
-
-face!(Golomb: );
+face!(Golomb: Bulk);
+static_set!(Golomb);
 
 impl Filter for Golomb {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    /// There are no cells to be in use or not.
-    fn fill(&self) -> Option<f64> {
-        None
-    }
-
     fn now(&self) -> Rates {
         Rates::one_sided(self.entries as f64 / self.range() as f64)
     }
@@ -437,9 +289,6 @@ const RICE: &str = "rice";
 /// A query decodes half as many codes on average, and the index adds half a bit a key.
 const INTERVAL: u64 = 128;
 
-/// The longest unary number that is worth while, on average.
-const MAX_STEPS: u64 = 1 << 10;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant {
     facts: Facts {
@@ -450,35 +299,18 @@ pub static VARIANT: Variant = Variant {
         paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, WEA, 2007",
         family: "compact",
         needs: &["membership", "compact", "static", "accurate"],
-        forms: &[
-            Form { name: GOLOMB, abilities: &[], false_negatives: FalseNegatives::Never },
-            Form { name: RICE, abilities: &[], false_negatives: FalseNegatives::Never },
-        ],
+        forms: &[Form::exact(GOLOMB, &[]), Form::exact(RICE, &[])],
         params: &[
-            Param {
-                name: "N",
-                range: Range::Integer(2, 1 << 61),
-                default: Preset::Planned,
-                help: "numbers for each key, in place of the rate 1/N",
-            },
-            Param {
-                name: "b",
-                range: Range::Integer(1, 1 << 62),
-                default: Preset::Planned,
-                help: "Golomb's parameter",
-            },
-            Param {
-                name: "P",
-                range: Range::Integer(0, 62),
-                default: Preset::Planned,
-                help: "Rice's parameter, b = 2^P",
-            },
-            Param {
-                name: "interval",
-                range: Range::Integer(0, 1 << 32),
-                default: Preset::Integer(INTERVAL),
-                help: "entries to an entry of the index; 0 for no index",
-            },
+            Param::integer("N", 2, 1 << 61, "numbers for each key, in place of the rate 1/N"),
+            Param::integer("b", 1, MAX_PARAMETER, "Golomb's parameter"),
+            Param::integer("P", 0, 62, "Rice's parameter, b = 2^P"),
+            Param::integer(
+                "interval",
+                0,
+                1 << 32,
+                "entries to an entry of the index; 0 for no index",
+            )
+            .or(Preset::Integer(INTERVAL)),
         ],
         build: Build::Collected,
         ..Facts::FILTER

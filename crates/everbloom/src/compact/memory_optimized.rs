@@ -25,20 +25,89 @@
 //! [`cell`]: MemoryOptimized::cell
 
 use crate::cells::Bits;
-use crate::plan::MAX_CELLS;
+use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::parts::{keys, sets};
+use crate::plan::{MAX_CELLS, too_many_cells};
 use crate::probe::{Probe, multiply_shift};
+use crate::state::{Decoder, Encoder, Inline};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
-/// A set in m bits, one of k candidates set for each key.
+/// A set in m bits, one of k candidates set for each key; about items/rate bits.
+///
+/// ```
+/// use everbloom::compact::MemoryOptimized;
+///
+/// let mut filter = MemoryOptimized::with_rate(1000, 0.01)?;
+/// let mut table = vec![Vec::new(); filter.m() as usize];
+/// filter.insert("rope");
+/// table[filter.cell("rope") as usize].push("rope");
+/// assert!(filter.contains("rope"));
+/// assert!(table[filter.cell("rope") as usize].contains(&"rope"));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryOptimized {
     head: Head,
-    probe: Probe,
-    bits: Bits,
+    chosen: ProbedBits<Chosen>,
 }
 
-state!(MemoryOptimized { head, probe, bits });
+state!(MemoryOptimized { head, ..chosen });
+
+/// Candidates, of which a key has one.
+#[derive(Clone, Debug, PartialEq)]
+struct Chosen(Probe);
+
+impl Chosen {
+    /// h_{s(x)}(x).
+    #[inline]
+    fn cell(&self, digest: Digest) -> u64 {
+        let which = multiply_shift(digest.word(SELECTOR), u64::from(self.0.k()));
+        self.0.nth(which as u32, digest)
+    }
+}
+
+impl Inline for Chosen {
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.0.save_fields(out);
+    }
+
+    fn load_fields(src: &mut Decoder<'_>) -> Result<Self> {
+        Probe::load_fields(src).map(Chosen)
+    }
+}
+
+impl Probes for Chosen {
+    fn m(&self) -> u64 {
+        self.0.m()
+    }
+
+    /// Only the key's own cell is looked at, since the other candidates were never written for it.
+    #[inline]
+    fn all(&self, digest: Digest, mut f: impl FnMut(u64) -> bool) -> bool {
+        f(self.cell(digest))
+    }
+
+    fn fpr(&self, bits: &Bits) -> f64 {
+        bits.fill()
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![fact("m", self.m()), fact("k", self.0.k())]
+    }
+
+    fn check(&self, bits: u64) -> Result<()> {
+        self.0.check_flat(bits)
+    }
+
+    fn agree(&self, other: &Self) -> Result<()> {
+        self.0.agree(&other.0)
+    }
+
+    fn cardinality(&self, bits: &Bits) -> Option<f64> {
+        theory::cardinality(bits.zeros(), self.m(), 1)
+    }
+}
 
 /// The rate after `n` keys in `m` bits, 1 − (1 − 1/m)^n, whatever k is (catalogue I11).
 pub fn fpr(m: u64, n: u64) -> f64 {
@@ -51,84 +120,34 @@ pub fn bits_for(n: u64, p: f64) -> f64 {
 }
 
 impl MemoryOptimized {
-    /// A filter for `items` keys at a false-positive rate of `fpr`: about items/fpr bits.
-    ///
-    /// ```
-    /// use everbloom::compact::MemoryOptimized;
-    ///
-    /// let mut filter = MemoryOptimized::with_rate(1000, 0.01)?;
-    /// let mut table = vec![Vec::new(); filter.m() as usize];
-    /// filter.insert("rope");
-    /// table[filter.cell("rope") as usize].push("rope");
-    /// assert!(filter.contains("rope"));
-    /// assert!(table[filter.cell("rope") as usize].contains(&"rope"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        crate::variant::empty(&Goal::new(items, fpr))
-    }
-
-    /// A filter of `m` bits and `k` candidates; both at least 1.
+    /// A filter of `m` bits and `k` candidates, at least one of each.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        Self::empty(&Flat { m: m.max(1), k: k.max(1) }, Head::new(hasher, FORM))
+        Self::empty(&Flat { m, k }, Head::new(hasher, FORM))
     }
 
     /// The cell that is the key's own: h_{s(x)}(x), one of m.
     #[inline]
     pub fn cell<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        let digest = self.head.hasher.digest(key);
-        let chosen = multiply_shift(digest.word(SELECTOR), u64::from(self.k())) as u32;
-        self.probe.nth(chosen, digest)
-    }
-
-    /// Inserts a key.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let new = self.bits.set(self.cell(key));
-        self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
-    }
-
-    /// Whether the key may be a member: only its own cell is looked at, since the other candidates were
-    /// never written for it.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.bits.get(self.cell(key))
+        self.chosen.probe.cell(self.head.hasher.digest(key))
     }
 
     /// Number of bits.
     pub fn m(&self) -> u64 {
-        self.bits.len()
+        self.chosen.m()
     }
 
     /// Number of candidates per key.
     pub fn k(&self) -> u32 {
-        self.probe.k()
+        self.chosen.probe.0.k()
     }
 
     /// The bits.
     pub fn bits(&self) -> &Bits {
-        &self.bits
-    }
-
-    /// Makes this the filter of the union of both sets, exactly.
-    pub fn union(&mut self, other: &MemoryOptimized) -> Result<()> {
-        self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
-        self.bits.union(&other.bits);
-        self.head.count(other.head.items);
-        if let Some(n) = theory::cardinality(self.bits.zeros(), self.m(), 1) {
-            self.head.items = n.round() as u64;
-        }
-        Ok(())
-    }
-
-    fn share(&self) -> f64 {
-        self.bits.ones() as f64 / self.m() as f64
+        &self.chosen.bits
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())
+        Ok(())
     }
 }
 
@@ -148,10 +167,7 @@ impl Plan for MemoryOptimized {
         // Asked the negative way, so that NaN is refused too.
         let fits = wanted <= MAX_CELLS as f64;
         if !fits {
-            return Err(Error::parameter(format!(
-                "{n} items at a rate of {p} need {wanted:e} bits, more than {MAX_CELLS}: \
-                 ask for fewer items or a higher rate"
-            )));
+            return Err(too_many_cells(n, p, wanted));
         }
         Ok(Flat { m: wanted as u64, k })
     }
@@ -164,36 +180,22 @@ impl Plan for MemoryOptimized {
 }
 
 impl Stream for MemoryOptimized {
-    fn empty(&Flat { m, k }: &Flat, head: Head) -> Result<Self> {
-        Ok(Self { head, probe: Probe::over(m, k), bits: Bits::new(m) })
+    fn empty(flat: &Flat, head: Head) -> Result<Self> {
+        let Flat { m, k } = flat.checked()?;
+        Ok(Self { head, chosen: ProbedBits::probed(Chosen(Probe::over(m, k)))? })
     }
 }
 
-face!(MemoryOptimized: Insert, Merge);
+face!(MemoryOptimized: Insert, Merge, Bulk, BulkInsert);
+planned!(MemoryOptimized);
+keys!(MemoryOptimized: chosen);
+sets!(@union MemoryOptimized: chosen);
 
 impl Filter for MemoryOptimized {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.share())
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(self.share())
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![fact("m", self.m()), fact("k", self.k())]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        touched(&[self.cell(key)], |i| self.bits.get(i).into())
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.chosen)
     }
 }
-
-keyed!(MemoryOptimized: Insert, Union);
 
 const FORM: &str = "standard";
 

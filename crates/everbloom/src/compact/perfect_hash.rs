@@ -1,10 +1,10 @@
 //! The perfect-hashing filter: a fingerprint at a slot of its own (catalogue F6; S1 §2.2, S0 §II-C1).
 //!
 //! If the set is known beforehand, a minimal perfect hash sends its n keys to n slots without collision,
-//! and a slot has only to tell its key from strangers: with a fingerprint φ of j bits.
+//! and a slot has only to tell its key from non-members: with a fingerprint φ of j bits.
 //!
 //! ```text
-//!   members      slots, j bits each        stranger y
+//!   members      slots, j bits each        non-member y
 //!     a  ─────▶ ┌──────┐
 //!     b  ──╲ ╱─▶│ φ(c) │◀────────────────── P(y): whose slot it is, the perfect hash cannot tell
 //!     c  ──╱ ╲─▶│ φ(b) │                    φ(y) = φ(c)?  with probability 2^−j
@@ -20,12 +20,24 @@
 //! or go, which nothing but a new build allows, or for rates above 2 %, where `bloom` is smaller.
 
 use crate::cells::Packed;
-use crate::plan::MAX_CELLS;
+use crate::parts::static_set::{self, StaticSet, static_set};
+use crate::plan::fingerprint::{Fingerprints, MEANING};
 use crate::solve::Mphf;
-use crate::state::MAX_ITEMS;
+use crate::threads::Cores;
 use crate::variant::prelude::*;
 
+pub use crate::theory::fingerprint::{false_positives, fingerprint_bits_for};
+
 /// A fixed set as a table of fingerprints.
+///
+/// ```
+/// use everbloom::compact::PerfectHash;
+///
+/// let filter = PerfectHash::from_keys(["apple", "pear", "apple"], 0.000001)?;
+/// assert!(filter.contains("pear"));
+/// assert!(!filter.contains("plum"));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerfectHash {
     head: Head,
@@ -38,64 +50,14 @@ state!(PerfectHash { head, slots, fingerprints });
 /// The salt of fingerprints: of the digest itself, where the perfect hash uses salted ones.
 const FINGERPRINT: u64 = 1 << 32;
 
-/// The rate with fingerprints of `j` bits, 2^−j.
-pub fn false_positives(j: u32) -> f64 {
-    libm::exp2(-f64::from(j))
-}
-
-/// The fewest fingerprint bits that keep the rate at or below `p`, ⌈log2(1/p)⌉, at least 1.
-pub fn fingerprint_bits_for(p: f64) -> u32 {
-    (-libm::log2(p)).ceil().max(1.0) as u32
-}
-
 impl PerfectHash {
-    /// The filter of these keys, with fingerprints of `fingerprint_bits` bits, 1 to 64. A key that comes
-    /// twice is there once.
-    ///
-    /// ```
-    /// use everbloom::compact::PerfectHash;
-    /// use everbloom::hash::Hasher;
-    ///
-    /// let words = ["apple", "pear", "apple"];
-    /// let filter = PerfectHash::from_keys(words, 20, Hasher::default())?;
-    /// assert!(filter.contains("pear"));
-    /// assert!(!filter.contains("plum"));
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn from_keys<K: Key>(
-        keys: impl IntoIterator<Item = K>,
-        fingerprint_bits: u32,
-        hasher: Hasher,
-    ) -> Result<Self> {
-        let digests = keys.into_iter().map(|key| hasher.digest(&key)).collect();
-        let shape = Shape { fingerprint_bits: Some(fingerprint_bits), room: MAX_CELLS, rate: None };
-        Self::assemble(&shape, Head::new(hasher, FORM), digests)
-    }
-
-    fn assemble(shape: &Shape, head: Head, mut digests: Vec<Digest>) -> Result<Self> {
-        // Equal digests have no slots of their own. Two keys of one digest share one, and both are found.
-        digests.sort_unstable_by_key(|d| (d.h1, d.h2));
-        digests.dedup();
-        let items = digests.len() as u64;
-        let (j, _) = shape.settle(items)?;
-        let slots = Mphf::new(&digests)?;
-        let mut fingerprints = Packed::new(items, j);
-        for digest in digests {
-            if let Some(slot) = slots.index(digest) {
-                fingerprints.set(slot, digest.word(FINGERPRINT));
-            }
-        }
-        let rate = shape.rate.unwrap_or_else(|| false_positives(j));
-        let head = Head { items, fpr: Some(rate), ..head };
-        Ok(Self { head, slots, fingerprints })
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest(key);
-        let expected = digest.word(FINGERPRINT) & self.fingerprints.max();
-        self.slots.index(digest).is_some_and(|slot| self.fingerprints.get(slot) == expected)
+    /// The filter of these keys, with fingerprints of `fingerprint_bits` bits, 1 to 64.
+    pub fn with_bits<I>(keys: I, fingerprint_bits: u32, hasher: Hasher) -> Result<Self>
+    where
+        I: IntoIterator<Item: Key>,
+    {
+        let shape = Shape { bits: Fingerprints::of(fingerprint_bits, MAX_FINGERPRINT) };
+        static_set::shaped(&shape, FORM, hasher, keys)
     }
 
     /// The slot that the key is looked for in; `None` in an empty filter.
@@ -122,39 +84,45 @@ impl PerfectHash {
     }
 }
 
+impl StaticSet for PerfectHash {
+    type Word = Digest;
+
+    fn assemble(shape: &Shape, head: Head, mut digests: Vec<Digest>, _: Cores) -> Result<Self> {
+        // Equal digests have no slots of their own. Two keys of one digest share one, and both are found.
+        digests.sort_unstable_by_key(|d| (d.h1, d.h2));
+        digests.dedup();
+        let items = digests.len() as u64;
+        let (j, _) = shape.settle(items)?;
+        let slots = Mphf::new(&digests)?;
+        let mut fingerprints = Packed::new(items, j);
+        for digest in digests {
+            if let Some(slot) = slots.index(digest) {
+                fingerprints.set(slot, digest.word(FINGERPRINT));
+            }
+        }
+        let head = shape.bits.head(head, items, false_positives(j));
+        Ok(Self { head, slots, fingerprints })
+    }
+
+    #[inline]
+    fn has(&self, digest: Digest) -> bool {
+        let expected = digest.word(FINGERPRINT) & self.fingerprints.max();
+        self.slots.index(digest).is_some_and(|slot| self.fingerprints.get(slot) == expected)
+    }
+}
+
 /// What the goal says of the fingerprints; their number comes with the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// By hand or from the rate; else as many as there is room for.
-    fingerprint_bits: Option<u32>,
-    room: u64,
-    rate: Option<f64>,
+    bits: Fingerprints,
 }
 
 impl Shape {
     /// Fingerprint bits and bits in all for `n` keys, if they fit.
     fn settle(&self, n: u64) -> Result<(u32, u64)> {
         let slots = Mphf::bits_for(n);
-        let j = self.fingerprint_bits.unwrap_or_else(|| {
-            let each = self.room.saturating_sub(slots) / n.max(1);
-            each.clamp(1, MAX_FINGERPRINT.into()) as u32
-        });
-        if !(1..=MAX_FINGERPRINT).contains(&j) {
-            return Err(Error::parameter(format!(
-                "fingerprints of {j} bits: they have 1 to {MAX_FINGERPRINT}, for rates down to {:e}",
-                false_positives(MAX_FINGERPRINT)
-            )));
-        }
-        let bits = n.saturating_mul(j.into()).saturating_add(slots);
-        if bits > self.room || n > MAX_ITEMS {
-            return Err(Error::parameter(format!(
-                "{n} keys with fingerprints of {j} bits need {} bytes, more than {}: \
-                 give more --memory or a higher rate",
-                bits.div_ceil(8),
-                self.room / 8
-            )));
-        }
-        Ok((j, bits))
+        let j = self.bits.settle(n, n as f64, slots as f64)?;
+        Ok((j, n * u64::from(j) + slots))
     }
 }
 
@@ -162,16 +130,9 @@ impl Plan for PerfectHash {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let by_hand = request.integer("fingerprint-bits").map(|j| j as u32);
-        let (rate, room) = (request.goal_fpr(), request.goal_bits());
-        // Memory without a rate buys the best rate; nothing at all, the default one.
-        let rate = rate.or((room.is_none() && by_hand.is_none()).then(|| request.fpr()));
-        let shape = Shape {
-            fingerprint_bits: by_hand.or(rate.map(fingerprint_bits_for)),
-            room: room.unwrap_or(MAX_CELLS).min(MAX_CELLS),
-            rate,
-        };
-        // What does not fit the keys that are announced does not wait for them to be refused.
+        let bits = Fingerprints::plan(request, &PARAM_BITS, MAX_FINGERPRINT, 1.0);
+        let shape = Shape { bits };
+        // What does not fit the keys that are announced is refused before they are read.
         shape.settle(request.goal_items().unwrap_or(0))?;
         Ok(shape)
     }
@@ -183,24 +144,10 @@ impl Plan for PerfectHash {
     }
 }
 
-impl Create for PerfectHash {
-    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        let digests = digests(&head.hasher, inputs.records)?;
-        Self::assemble(shape, head, digests)
-    }
-}
-
-face!(PerfectHash: );
+face!(PerfectHash: Bulk);
+static_set!(PerfectHash);
 
 impl Filter for PerfectHash {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        None
-    }
-
     fn now(&self) -> Rates {
         let members = if self.head.items == 0 { 0.0 } else { 1.0 };
         Rates::one_sided(members * false_positives(self.fingerprint_bits()))
@@ -228,6 +175,14 @@ impl Filter for PerfectHash {
 const FORM: &str = "standard";
 const MAX_FINGERPRINT: u32 = 64;
 
+/// j.
+const PARAM_BITS: Param = Param::integer(
+    "fingerprint-bits",
+    1,
+    MAX_FINGERPRINT as u64,
+    "bits per fingerprint, j for a rate of 2^-j",
+);
+
 /// The list entry.
 pub static VARIANT: Variant = Variant {
     facts: Facts {
@@ -240,15 +195,9 @@ pub static VARIANT: Variant = Variant {
                 minimal perfect hash functions, WADS 2007",
         family: "compact",
         needs: &["membership", "static", "compact"],
-        meaning: "items are the different keys read, whatever was planned; the rate is that of false \
-                  positives, rounded down to a power of two",
-        forms: &[Form { name: FORM, abilities: &[], false_negatives: FalseNegatives::Never }],
-        params: &[Param {
-            name: "fingerprint-bits",
-            range: Range::Integer(1, MAX_FINGERPRINT as u64),
-            default: Preset::Planned,
-            help: "bits per fingerprint, j for a rate of 2^-j",
-        }],
+        meaning: MEANING,
+        forms: &[Form::exact(FORM, &[])],
+        params: &[PARAM_BITS],
         build: Build::Collected,
         ..Facts::FILTER
     },
@@ -262,12 +211,12 @@ mod tests {
 
     #[test]
     fn files_whose_parts_differ_are_refused() {
-        let good = PerfectHash::from_keys(0..100u64, 9, Hasher::default()).unwrap();
+        let good = PerfectHash::with_bits(0..100u64, 9, Hasher::default()).unwrap();
         assert_eq!(Opener::new().decode_as::<PerfectHash>(&to_bytes(&good)).unwrap(), good);
         let refused = |liar: PerfectHash| Opener::new().decode(&to_bytes(&liar)).is_err();
         let fewer = Packed::new(99, 9);
         assert!(refused(PerfectHash { fingerprints: fewer, ..good.clone() }));
-        let other = PerfectHash::from_keys(0..101u64, 9, Hasher::default()).unwrap();
+        let other = PerfectHash::with_bits(0..101u64, 9, Hasher::default()).unwrap();
         assert!(refused(PerfectHash { slots: other.slots, ..good.clone() }));
         let head = Head { items: 7, ..good.head.clone() };
         assert!(refused(PerfectHash { head, ..good }));

@@ -64,10 +64,15 @@ pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
 
     /// Answers a query. Never writes. A record the variant cannot take is an error.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        match self.part() {
-            Some(part) => Ok(part.answer(self.head().hasher.digest(record.key))),
-            None => Err(Error::unsupported("this filter answers no queries")),
+        let digest = self.head().hasher.digest(record.key);
+        if let Some(part) = self.part() {
+            return Ok(part.answer(digest));
         }
+        let bulk = self.as_bulk();
+        let bulk = bulk.ok_or_else(|| Error::unsupported("this filter answers no queries"))?;
+        let mut found = [false];
+        bulk.contains_digests(&[digest], &mut found);
+        Ok(Answer::of(found[0]))
     }
 
     /// Fraction of cells in use, where that means something.

@@ -8,6 +8,7 @@
 //! | [`several`] | … several of those | filters that are checked by others, or have one for each stage |
 //! | [`slices`] | … one into each slice | partitioned filters |
 //! | [`row`] | bits, probes elsewhere | filters that are matrices |
+//! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //!
@@ -23,10 +24,12 @@ pub(crate) mod row;
 mod set;
 pub(crate) mod several;
 pub(crate) mod slices;
+pub(crate) mod static_set;
 pub(crate) mod tally;
 
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
+pub(crate) use static_set::static_set;
 
 use crate::hash::{Digest, Digests};
 

@@ -37,7 +37,13 @@ macro_rules! keys {
             pub fn insert_many<K: $crate::hash::Key>(&mut self, keys: &[K]) {
                 $crate::variant::many::insert_many(self, keys.iter());
             }
+        }
 
+        $crate::parts::keys!(@queries $type);
+    };
+    // Queries for many keys.
+    (@queries $type:ident) => {
+        impl $type {
             /// Whether each of a slice of keys may be a member, in their order.
             pub fn contains_many<K: $crate::hash::Key>(&self, keys: &[K]) -> Vec<bool> {
                 $crate::variant::many::contains_many(self, keys.iter())

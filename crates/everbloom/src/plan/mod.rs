@@ -2,6 +2,7 @@
 
 mod blocks;
 mod expect;
+pub(crate) mod fingerprint;
 mod flat;
 mod goal;
 mod request;

@@ -92,11 +92,6 @@ impl Mphf {
         cells.saturating_mul(2).saturating_add(counts)
     }
 
-    /// Whether huge pages back the cells.
-    pub fn huge(&self) -> bool {
-        self.cells.huge()
-    }
-
     fn owned_before(&self, cell: u64) -> u64 {
         let line = cell / LINE;
         let words = &self.cells.words()[(line * LINE / 32) as usize..];

@@ -15,7 +15,7 @@ const MOST_BITS: u32 = 11;
 /// Hashes that are left to a group, 2^3 on average.
 const GROUP_BITS: u32 = 3;
 
-/// Groups that a system is built from, 2^9: then what one of them touches fits the second cache.
+/// Groups that a system is built from, 2^9: then what one of them touches fits the L2 cache.
 const NEAR_BITS: u32 = 9;
 
 /// The bits in which hashes of a group differ.

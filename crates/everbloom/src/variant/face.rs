@@ -183,13 +183,18 @@ pub(crate) use planned;
 
 /// The ways to a filter of a type that is built from all its keys at once: `built!(Golomb);`.
 macro_rules! built {
-    ($type:ident) => {
+    (@builder $type:ident) => {
         impl $type {
             /// Plans a filter by rate, memory, seed, key and settings, to be built from keys.
             pub fn builder() -> $crate::variant::Builder<Self> {
                 $crate::variant::Builder::new()
             }
+        }
+    };
+    ($type:ident) => {
+        $crate::variant::built!(@builder $type);
 
+        impl $type {
             /// The filter of these keys at a false-positive rate of `fpr`.
             pub fn from_keys<I>(keys: I, fpr: f64) -> $crate::error::Result<Self>
             where

@@ -13,7 +13,7 @@ fn hasher(seed: u64) -> Hasher {
 }
 
 fn three(n: u64, bits: u32, seed: u64) -> BinaryFuse {
-    BinaryFuse::from_keys(0..n, bits, hasher(seed)).unwrap()
+    BinaryFuse::with_bits(0..n, bits, hasher(seed)).unwrap()
 }
 
 /// Builds through the list, which is the only way to four cells.
@@ -178,7 +178,7 @@ fn b4_fuse_every_size_builds() {
     let sizes = (0..200).chain((200..20_000).step_by(487)).chain((11_000..12_000).step_by(7));
     for n in sizes {
         let keys = (0..n).chain((0..n).step_by(3));
-        let filter = BinaryFuse::from_keys(keys, 8, hasher(0)).unwrap();
+        let filter = BinaryFuse::with_bits(keys, 8, hasher(0)).unwrap();
         assert_eq!(filter.head().items, n);
         assert!((0..n).all(|key| filter.contains(&key)), "{n}");
         // Where few seeds suit the geometry, its shorter segments come to the rescue.
@@ -206,8 +206,8 @@ fn b4_fuse_no_keys_no_answers() {
 fn b4_fuse_repeated_keys_are_there_once() {
     let once = three(500, 8, 3);
     let keys = (0..500u64).chain(0..500).chain([7; 100]);
-    assert_eq!(BinaryFuse::from_keys(keys, 8, hasher(3)).unwrap(), once);
-    let single = BinaryFuse::from_keys([7u64; 1000], 8, hasher(3)).unwrap();
+    assert_eq!(BinaryFuse::with_bits(keys, 8, hasher(3)).unwrap(), once);
+    let single = BinaryFuse::with_bits([7u64; 1000], 8, hasher(3)).unwrap();
     assert_eq!((single.head().items, single.attempts()), (1, 1));
 }
 
@@ -224,8 +224,8 @@ fn b4_fuse_plans() {
     let goal = Goal { bits: Some(20_000), items: Some(1000), ..Goal::default() };
     let expect = VARIANT.expect(&goal, &Load::items(1000)).unwrap().unwrap();
     assert_eq!(expect.bits, 14 * 1408);
-    assert!(BinaryFuse::from_keys(0..5u64, 0, hasher(0)).is_err());
-    assert!(BinaryFuse::from_keys(0..5u64, 33, hasher(0)).is_err());
+    assert!(BinaryFuse::with_bits(0..5u64, 0, hasher(0)).is_err());
+    assert!(BinaryFuse::with_bits(0..5u64, 33, hasher(0)).is_err());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use everbloom::compact::compressed::{
 };
 use everbloom::internals::file::{Opener, to_bytes};
 use everbloom::internals::filter::Filter;
-use everbloom::internals::hash::Hasher;
+use everbloom::internals::hash::{HashId, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::state::Limits;
 use everbloom::internals::theory::bloom as theory;
@@ -189,7 +189,8 @@ fn i8_the_file_is_the_code() {
     assert_eq!(sparse.memory().cells, 48 * n, "plain in memory");
     // Header, parameters, padding and checksums.
     assert!(8 * file < sparse.bits().code_bits() + 8 * 600, "{file} bytes");
-    let mut plain = Bloom::with_shape(48 * n, 3, Hasher::seeded(1)).unwrap();
+    let hasher = Hasher::with_id(HashId::Xxh3_128, 1).unwrap();
+    let mut plain = Bloom::with_shape(48 * n, 3, hasher).unwrap();
     (0..n).for_each(|key| {
         plain.insert(&key);
     });
@@ -226,4 +227,13 @@ fn i8_what_expands_is_asked_for_first() {
     let huge = Compressed::with_shape((128 << 23) + 1, 3, Hasher::default()).unwrap();
     let refused = received(&to_bytes(&huge)).unwrap_err();
     assert_eq!(refused.kind(), Kind::LimitExceeded { what: "expanded" }, "{refused}");
+}
+
+#[test]
+fn i8_shapes_that_could_not_be_reopened_are_refused() {
+    for (m, k) in [(0, 1), (1, 0), (1, 4097), (u64::MAX, 1)] {
+        assert!(Compressed::with_shape(m, k, Hasher::default()).is_err(), "{m}, {k}");
+    }
+    let most = Compressed::with_shape(1, 4096, Hasher::default()).unwrap();
+    assert_eq!(received(&to_bytes(&most)).unwrap(), most);
 }

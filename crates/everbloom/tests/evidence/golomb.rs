@@ -160,6 +160,9 @@ fn i18_ranges_fit_their_numbers() {
     assert_eq!(refused(Goal::new(10, 0.01).set("form", "rice").set("b", 8)), Kind::BadParameter);
     assert!(Golomb::with_shape(&keys(9), u64::MAX, 8, 0, Hasher::default()).is_err());
     assert!(Golomb::with_shape(&keys(9), 1 << 40, 1, 0, Hasher::default()).is_err(), "in unary");
+    assert!(Golomb::with_shape(&keys(9), 0, 8, 0, Hasher::default()).is_err());
+    assert!(Golomb::with_shape(&keys(9), 10, 0, 0, Hasher::default()).is_err());
+    assert!(Golomb::with_shape(&keys(9), 10, 1 << 63, 0, Hasher::default()).is_err());
     let bip158 = Goal::new(1000, 0.01).set("form", "rice").set("N", 784_931).set("P", 19);
     let built = VARIANT.build_from(&bip158, &[]).unwrap();
     let facts: Vec<String> =

@@ -117,3 +117,11 @@ fn i11_planned_sizes_meet_the_rate() {
         assert!(m == 1 || fpr(m - 1, n) > p * (1.0 - 1e-9), "{n} at {p}: {m} is the least");
     }
 }
+
+#[test]
+fn i11_shapes_that_could_not_be_reopened_are_refused() {
+    for (m, k) in [(0, 1), (1, 0), (1, 4097), (u64::MAX, 1)] {
+        assert!(MemoryOptimized::with_shape(m, k, Hasher::default()).is_err(), "{m}, {k}");
+    }
+    assert!(MemoryOptimized::with_shape(1, 4096, Hasher::default()).is_ok());
+}

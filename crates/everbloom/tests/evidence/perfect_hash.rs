@@ -10,7 +10,7 @@ use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::tail::binomial_bounds;
 
 fn filter(n: u64, j: u32, seed: u64) -> PerfectHash {
-    PerfectHash::from_keys(0..n, j, Hasher::seeded(seed)).unwrap()
+    PerfectHash::with_bits(0..n, j, Hasher::seeded(seed)).unwrap()
 }
 
 fn hits(filter: &PerfectHash, queries: u64) -> u64 {
@@ -87,7 +87,7 @@ fn f6_fingerprints_are_independent_of_the_slots() {
 #[test]
 fn f6_duplicates_collapse_and_the_empty_set_works() {
     let once = filter(500, 8, 3);
-    let twice = PerfectHash::from_keys((0..500u64).chain(0..500), 8, Hasher::seeded(3)).unwrap();
+    let twice = PerfectHash::with_bits((0..500u64).chain(0..500), 8, Hasher::seeded(3)).unwrap();
     assert_eq!(twice, once);
     assert_eq!(twice.head().items, 500);
     let empty = filter(0, 8, 0);
@@ -112,8 +112,8 @@ fn f6_space_against_the_bound() {
 
 #[test]
 fn f6_impossible_goals_are_refused() {
-    assert!(PerfectHash::from_keys(0..5u64, 0, Hasher::default()).is_err());
-    assert!(PerfectHash::from_keys(0..5u64, 65, Hasher::default()).is_err());
+    assert!(PerfectHash::with_bits(0..5u64, 0, Hasher::default()).is_err());
+    assert!(PerfectHash::with_bits(0..5u64, 65, Hasher::default()).is_err());
     assert!(VARIANT.build_from(&Goal::new(10, 1e-30), &[]).is_err());
     let tight = Goal { bits: Some(1000), ..Goal::new(1000, 0.01) };
     assert!(VARIANT.build_from(&tight, &[]).is_err());

@@ -17,7 +17,7 @@ fn hasher(seed: u64) -> Hasher {
 }
 
 fn bumped(n: u64, bits: u32, seed: u64) -> Ribbon {
-    Ribbon::from_keys(0..n, bits, hasher(seed)).unwrap()
+    Ribbon::with_bits(0..n, bits, hasher(seed)).unwrap()
 }
 
 fn build(goal: &Goal, n: u64) -> Box<dyn Filter> {
@@ -215,7 +215,7 @@ fn b4_ribbon_every_size_builds() {
     for n in sizes {
         // Every third key comes twice.
         let keys = (0..n).chain((0..n).step_by(3));
-        let filter = Ribbon::from_keys(keys, 8, hasher(0)).unwrap();
+        let filter = Ribbon::with_bits(keys, 8, hasher(0)).unwrap();
         assert_eq!(filter.head().items, n);
         assert!((0..n).all(|key| filter.contains(&key)), "{n}");
         assert!(filter.attempts() <= 10, "{n}: {} seeds", filter.attempts());
@@ -238,7 +238,7 @@ fn b4_ribbon_no_keys_no_answers() {
 #[test]
 fn b4_ribbon_repeated_keys_are_there_once() {
     let keys = (0..5000u64).chain(0..5000).chain([7; 100]);
-    assert_eq!(Ribbon::from_keys(keys, 8, hasher(3)).unwrap(), bumped(5000, 8, 3));
+    assert_eq!(Ribbon::with_bits(keys, 8, hasher(3)).unwrap(), bumped(5000, 8, 3));
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn b4_ribbon_plans() {
     assert!(expect.fpr > 1.0 / 512.0 && expect.fpr <= 1.25 / 512.0);
     assert!(VARIANT.build_from(&Goal::new(10, 1e-12), &[]).is_err(), "beyond 32 bits");
     assert!(VARIANT.build_from(&Goal { bits: Some(6000), ..Goal::new(1000, 0.01) }, &[]).is_err());
-    assert!(Ribbon::from_keys(0..5u64, 0, hasher(0)).is_err());
-    assert!(Ribbon::from_keys(0..5u64, 33, hasher(0)).is_err());
+    assert!(Ribbon::with_bits(0..5u64, 0, hasher(0)).is_err());
+    assert!(Ribbon::with_bits(0..5u64, 33, hasher(0)).is_err());
     // Fewer slots than keys have no solution under any seed, and the error says what to do.
     let keys: Vec<[u8; 8]> = (0..3000u64).map(u64::to_le_bytes).collect();
     let records: Vec<Record<'_>> = keys.iter().map(|key| Record::key(key)).collect();
