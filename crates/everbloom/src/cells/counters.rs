@@ -24,6 +24,12 @@ impl Counters {
         Self { cells: Packed::new(len, width) }
     }
 
+    /// [`Counters::new`], or an error where there is no room for the counters.
+    pub fn try_new(len: u64, width: u32) -> Result<Self> {
+        debug_assert!(Self::WIDTHS.contains(&width));
+        Ok(Self { cells: Packed::try_new(len, width)? })
+    }
+
     /// Number of counters.
     pub fn len(&self) -> u64 {
         self.cells.len()

@@ -20,6 +20,14 @@ impl Packed {
         Self { len, width, words: Words::zeroed(words) }
     }
 
+    /// [`Packed::new`], or an error where there is no room for the fields.
+    pub fn try_new(len: u64, width: u32) -> Result<Self> {
+        debug_assert!((1..=64).contains(&width));
+        let bits = u128::from(len) * u128::from(width);
+        let words = usize::try_from(bits.div_ceil(64)).unwrap_or(usize::MAX);
+        Ok(Self { len, width, words: Words::try_zeroed(words)? })
+    }
+
     /// Number of fields.
     pub fn len(&self) -> u64 {
         self.len

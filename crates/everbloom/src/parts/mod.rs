@@ -5,16 +5,20 @@
 //! |---|---|---|
 //! | [`flat_bits`] | bits, probes over all of them | the standard filter and filters inside others |
 //! | [`tally`] | counters of any make | the counting family |
+//! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
-//! A type with a head and a part gets its methods from two macros: [`keys!`] those that take keys, [`sets!`]
-//! those that take another filter of its kind.
+//! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
+//! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again.
 
 pub(crate) mod flat_bits;
+pub(crate) mod marks;
+mod multiset;
 mod own;
 pub(crate) mod parallel;
 mod set;
 pub(crate) mod tally;
 
+pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
 

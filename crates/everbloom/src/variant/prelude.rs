@@ -1,7 +1,7 @@
 //! What nearly every variant's file uses.
 
 pub(crate) use super::{
-    Create, Inputs, Ops, Plan, Source, Stream, Variant, digests, face, keyed, planned,
+    Create, Inputs, Ops, Plan, Source, Stream, Variant, digests, empty, face, keyed, planned,
 };
 pub(crate) use crate::error::{Error, Kind, Result};
 pub(crate) use crate::filter::{
