@@ -329,6 +329,11 @@ impl Filter for Deletable {
             real("deletable", self.deletable()),
         ]
     }
+
+    /// Each distinct bit once, as insertion and removal touch them.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        touched(&self.indices(key), |i| self.flat.bits.get(i).into())
+    }
 }
 
 const FORM: &str = "standard";

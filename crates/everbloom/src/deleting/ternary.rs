@@ -245,6 +245,11 @@ impl Filter for Ternary {
         facts.push(fact("crowded", self.crowded()));
         facts
     }
+
+    /// Each distinct cell once, as insertion and removal touch them.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        touched(&self.indices(key), |i| self.cells().get(i))
+    }
 }
 
 const TWO_BIT: &str = "two-bit";

@@ -64,6 +64,11 @@ impl Vectors {
         self.rebuilds
     }
 
+    /// Every counter, in order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
     fn set(&mut self, i: u64, value: u64) {
         let x = self.x();
         let carry = value >> x;
