@@ -15,7 +15,7 @@
 //! The permutations are what makes removal safe. A place and the remainder in it lead back to one H, so
 //! that two keys agree in one table exactly if they agree in all, and at most one cell in all d buckets
 //! speaks for a key. With d independent hashes and one plain fingerprint, two keys can meet in one table
-//! with different choices in another: then two cells match, nobody knows whose is whose, and removing
+//! with different choices in another: then two cells match, there is no telling whose is whose, and removing
 //! one takes the other with it.
 //!
 //! Even buckets need little spare room: six keys on average in eight cells, and none overflows. So a key

@@ -133,7 +133,7 @@ impl Filter for DynamicCount {
     }
 }
 
-/// x where nobody says how often keys come (catalogue part D).
+/// x where it is not known how often keys are inserted (catalogue part D).
 const UNKNOWN_X: u32 = 2;
 
 /// The list entry.
@@ -159,7 +159,12 @@ pub static VARIANT: Variant = Variant {
                 16,
                 "bits of a counter before it overflows; by default from the repeats, else 2",
             ),
-            Param::real("repeats", 1.0, 1e15, "how often a key comes on average, to choose x"),
+            Param::real(
+                "repeats",
+                1.0,
+                1e15,
+                "how often a key is inserted on average, to choose x",
+            ),
         ],
         ..Facts::FILTER
     },

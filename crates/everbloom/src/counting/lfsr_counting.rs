@@ -1,7 +1,7 @@
 //! The LFSR counting filter, L-CBF (Safi, Moshovos, Veneris 2008; catalogue I16; S3 §V-D).
 //!
-//! A counting filter for hardware. Adders and their carries are slow and hungry, and nobody looks at the
-//! counts: a query only asks whether counters are zero. So a counter is a shift register with linear
+//! A counting filter for hardware. Adders and their carries are slow and take much energy, and the
+//! counts are hardly ever read: a query only tests whether counters are zero. So a counter is a shift register with linear
 //! feedback, which runs through all its states but one in a fixed order, forwards and backwards, at the
 //! cost of a shift and an xor; and a flag of its own says whether it is away from its first state:
 //!

@@ -21,12 +21,12 @@
 //! queried for keys that are not in it, thousands of counts would be too low.
 //!
 //! Counters take as many bits as their values need, in Elias' δ or γ code ([`Elias`]), so that none
-//! overflows and a hot key costs nobody else anything. A short index finds the rows of codes, and a few
+//! overflows and a frequent key takes no space from others. A short index finds the rows of codes, and a few
 //! words to spare let them grow.
 //!
 //! **Use it** for frequencies in streams and joins, and for "which keys came at least T times?". **Don't** where
 //! every lookup counts: counters are found by reading up to 63 codes before them. `dynamic-count` is
-//! faster where all keys come about equally often.
+//! faster where all keys are about equally frequent.
 
 mod moved;
 mod size;
@@ -229,7 +229,7 @@ impl Filter for Spectral {
         Some(&self.tallies)
     }
 
-    /// A count beside the key is a threshold: did it come at least so often?
+    /// A count beside the key is a threshold: was it inserted at least so often?
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let count = self.counted(self.digest(record.key));
         let least = match record.value {

@@ -6,7 +6,7 @@
 //! ```text
 //!   insert x   0→1  0→1  0→1        0 1 0 1 0 0 1 0
 //!   insert y   0→1  1→X  0→1        1 1 0 X 0 0 1 1
-//!   remove x   1→0  X    1→0        1 0 0 X 0 0 0 1     X stays: nobody knows how many are left
+//!   remove x   1→0  X    1→0        1 0 0 X 0 0 0 1     X stays: how many are left is not known
 //! ```
 //!
 //! The price is a third answer. A key with a 0 among its cells is absent, one with a 1 is present (or a
