@@ -126,11 +126,11 @@ pub struct Elias {
 }
 
 impl Elias {
-    /// `len` zero counters.
-    pub fn new(len: u64, code: Code) -> Self {
+    /// `len` zero counters, or an error where there is no room for them.
+    pub fn try_new(len: u64, code: Code) -> Result<Self> {
         // The code of a zero is a one.
         let zeros = |row: u64| (u128::MAX, (len - row * ROW).min(ROW));
-        Self { len, code, rows: Rows::new(len.div_ceil(ROW), zeros) }
+        Ok(Self { len, code, rows: Rows::try_new(len.div_ceil(ROW), zeros)? })
     }
 
     /// Number of counters.
@@ -271,7 +271,7 @@ mod tests {
         for code in [Code::Gamma, Code::Delta] {
             for len in [1u64, 63, 64, 65, 3000] {
                 let mut random = Generator::new(len);
-                let mut coded = Elias::new(len, code);
+                let mut coded = Elias::try_new(len, code).unwrap();
                 assert_eq!((coded.bits(), coded.nonzero()), (len, 0));
                 let mut plain = vec![0u64; len as usize];
                 for _ in 0..6000 {

@@ -43,9 +43,10 @@ struct End {
 }
 
 impl Layers {
-    /// `len` zero counters.
-    pub fn new(len: u64) -> Self {
-        Self { first: Bits::new(len), upper: Rows::new(len.div_ceil(CHUNK), |_| (0, 0)) }
+    /// `len` zero counters, or an error where there is no room for them.
+    pub fn try_new(len: u64) -> Result<Self> {
+        let upper = Rows::try_new(len.div_ceil(CHUNK), |_| (0, 0))?;
+        Ok(Self { first: Bits::try_new(len)?, upper })
     }
 
     /// Number of counters.
@@ -256,7 +257,7 @@ mod tests {
     fn layers_count_like_plain_counters() {
         for len in [1u64, 511, 512, 513, 3000] {
             let mut random = Generator::new(len);
-            let mut layers = Layers::new(len);
+            let mut layers = Layers::try_new(len).unwrap();
             let mut plain = vec![0u64; len as usize];
             for round in 0..20_000 {
                 // Some counters are hot.
@@ -279,14 +280,17 @@ mod tests {
             for (i, count) in plain.iter().enumerate() {
                 (0..=*count).for_each(|_| layers.decrement(i as u64));
             }
-            assert_eq!(layers, Layers { upper: layers.upper.clone(), ..Layers::new(len) });
+            assert_eq!(
+                layers,
+                Layers { upper: layers.upper.clone(), ..Layers::try_new(len).unwrap() }
+            );
             assert_eq!(layers.bits(), len);
         }
     }
 
     #[test]
     fn layers_are_those_of_bounded_words() {
-        let (mut layers, mut word) = (Layers::new(40), Hierarchy::new(512, 40));
+        let (mut layers, mut word) = (Layers::try_new(40).unwrap(), Hierarchy::new(512, 40));
         let mut random = Generator::new(7);
         for _ in 0..300 {
             let i = random.below(40) * random.below(40) / 40;

@@ -178,11 +178,12 @@ pub struct Levels {
 
 impl Levels {
     /// `len` empty words of `width` bits, one of [`LEVEL_WIDTHS`], with `first` in 1..=width bits in
-    /// level 1.
-    pub fn new(len: u64, width: u64, first: u64) -> Self {
+    /// level 1; an error where there is no room for them.
+    pub fn try_new(len: u64, width: u64, first: u64) -> Result<Self> {
         debug_assert!(LEVEL_WIDTHS.contains(&width) && (1..=width).contains(&first));
-        let words = Words::zeroed((len * width).div_ceil(64) as usize);
-        Self { len, width, first, words }
+        let bits = u128::from(len) * u128::from(width);
+        let words = usize::try_from(bits.div_ceil(64)).unwrap_or(usize::MAX);
+        Ok(Self { len, width, first, words: Words::try_zeroed(words)? })
     }
 
     /// Number of words.
@@ -278,7 +279,7 @@ mod tests {
         for width in LEVEL_WIDTHS {
             let first = width / 3;
             let mut random = Generator::new(width);
-            let mut levels = Levels::new(5, width, first);
+            let mut levels = Levels::try_new(5, width, first).unwrap();
             let mut plain = vec![vec![0u64; first as usize]; 5];
             let mut full = 0;
             for _ in 0..20_000 {

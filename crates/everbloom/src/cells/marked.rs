@@ -73,10 +73,11 @@ pub struct Marked<J> {
 }
 
 impl<J: Join> Marked<J> {
-    /// `len` empty cells with counters of `count_width` bits and marks of `mark_width`.
-    pub fn new(len: u64, count_width: u32, mark_width: u32) -> Self {
-        let (counts, marks) = (Counters::new(len, count_width), Packed::new(len, mark_width));
-        Self { counts, marks, join: PhantomData }
+    /// `len` empty cells with counters of `count_width` bits and marks of `mark_width`, or an error where
+    /// there is no room for them.
+    pub fn try_new(len: u64, count_width: u32, mark_width: u32) -> Result<Self> {
+        let counts = Counters::try_new(len, count_width)?;
+        Ok(Self { counts, marks: Packed::try_new(len, mark_width)?, join: PhantomData })
     }
 
     /// Number of cells.
@@ -186,15 +187,15 @@ mod tests {
 
     #[test]
     fn marks_come_and_go_and_empty_cells_are_clean() {
-        let mut sums = Marked::<Sum>::new(3, 3, 5);
+        let mut sums = Marked::<Sum>::try_new(3, 3, 5).unwrap();
         [5, 3, 5].into_iter().for_each(|v| sums.put(1, v));
         assert_eq!(sums.get(1), Mark::Known { count: 3, mark: 13 });
         assert!(sums.take(1, 5) && sums.take(1, 3));
         assert!(!sums.take(1, 3), "the last one left is another");
         assert!(!sums.take(0, 1), "an empty cell");
         assert!(sums.take(1, 5));
-        assert_eq!(sums, Marked::new(3, 3, 5));
-        let mut xors = Marked::<Xor>::new(1, 2, 64);
+        assert_eq!(sums, Marked::try_new(3, 3, 5).unwrap());
+        let mut xors = Marked::<Xor>::try_new(1, 2, 64).unwrap();
         xors.put(0, u64::MAX);
         xors.put(0, u64::MAX);
         assert_eq!(xors.get(0), Mark::Known { count: 2, mark: 0 });
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn lost_cells_stay_lost_in_whatever_order() {
         // Counts to 7, sums to 31: seven small marks and two large ones both overflow.
-        let mut cells = Marked::<Sum>::new(4, 3, 5);
+        let mut cells = Marked::<Sum>::try_new(4, 3, 5).unwrap();
         (0..7).for_each(|_| cells.put(0, 1));
         [20, 12].into_iter().for_each(|v| cells.put(1, v));
         [20, 11].into_iter().for_each(|v| cells.put(2, v));
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(cells.get(2), Mark::Known { count: 2, mark: 31 });
         assert!(cells.take(0, 1) && cells.take(1, 9), "what is lost is never taken from");
         assert_eq!(cells.counts().saturated(), 2);
-        let mut both = Marked::<Sum>::new(4, 3, 5);
+        let mut both = Marked::<Sum>::try_new(4, 3, 5).unwrap();
         both.put(2, 1);
         both.add(&cells);
         assert!([0, 1, 2].into_iter().all(|i| both.get(i) == Mark::Lost));

@@ -37,8 +37,9 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// `len` rows, row i of the lowest `first(i).1` < 128 bits of `first(i).0`.
-    pub fn new(len: u64, first: impl Fn(u64) -> (u128, u64)) -> Self {
+    /// `len` rows, row i of the lowest `first(i).1` < 128 bits of `first(i).0`; an error where there is no
+    /// room for them.
+    pub fn try_new(len: u64, first: impl Fn(u64) -> (u128, u64)) -> Result<Self> {
         let bits = (0..len).map(|row| first(row).1).sum();
         let size = |row| words_for(first(row).1);
         Self::laid_out(len, bits, size, |row, words| {
@@ -69,15 +70,15 @@ impl Rows {
         bits: u64,
         size: impl Fn(u64) -> usize,
         mut fill: impl FnMut(u64, &mut [u64]),
-    ) -> Self {
+    ) -> Result<Self> {
         let regions = len.div_ceil(REGION);
         let rows = |region: u64| region * REGION..((region + 1) * REGION).min(len);
         let held = |region: u64| rows(region).map(&size).sum::<usize>();
         let spare = |region: u64| held(region) / 12 + 4;
         let total: usize = (0..regions).map(|region| held(region) + spare(region)).sum();
         let width = (total as u64 | 1).ilog2() + 1;
-        let mut starts = Packed::new(len + regions + 1, width);
-        let mut words = Words::zeroed(total);
+        let mut starts = Packed::try_new(len + regions + 1, width)?;
+        let mut words = Words::try_zeroed(total)?;
         let (all, mut at) = (words.make_mut(), 0);
         for region in 0..regions {
             for row in rows(region) {
@@ -90,7 +91,7 @@ impl Rows {
             at += spare(region);
         }
         starts.set(len + regions, at as u64);
-        Self { len, bits, starts, words }
+        Ok(Self { len, bits, starts, words })
     }
 
     #[inline]
@@ -211,11 +212,15 @@ impl Rows {
     #[cold]
     fn relay(&mut self, resized: u64, size: usize) {
         let words = |row: u64| if row == resized { size } else { self.span(row).len() };
-        *self = Self::laid_out(self.len, self.bits, words, |row, out| {
+        let laid_out = Self::laid_out(self.len, self.bits, words, |row, out| {
             let kept = &self.words[self.span(row)];
             let common = kept.len().min(out.len());
             out[..common].copy_from_slice(&kept[..common]);
         });
+        match laid_out {
+            Ok(rows) => *self = rows,
+            Err(e) => panic!("{e}"),
+        }
     }
 
     /// Rows follow each other, end with a one, and hold as many bits as is said.
@@ -373,7 +378,7 @@ mod tests {
     fn rows_change_like_vectors_of_bits() {
         let mut random = Generator::new(1);
         for len in [1u64, 127, 128, 129, 300] {
-            let mut rows = Rows::new(len, |row| (row.into(), row % 7));
+            let mut rows = Rows::try_new(len, |row| (row.into(), row % 7)).unwrap();
             let start = |row: u64| (0..row % 7).map(|bit| row >> bit & 1 != 0).collect();
             let mut plain: Vec<Vec<bool>> = (0..len).map(start).collect();
             for round in 0..4000u64 {

@@ -31,10 +31,10 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// `len` empty cells.
-    pub fn new(len: u64) -> Self {
-        let zeroed = || Words::zeroed(len as usize);
-        Self { counts: zeroed(), ids: zeroed(), checks: zeroed() }
+    /// `len` empty cells, or an error where there is no room for them.
+    pub fn try_new(len: u64) -> Result<Self> {
+        let zeroed = || Words::try_zeroed(usize::try_from(len).unwrap_or(usize::MAX));
+        Ok(Self { counts: zeroed()?, ids: zeroed()?, checks: zeroed()? })
     }
 
     /// Number of cells.

@@ -2,7 +2,7 @@
 //!
 //! Which flows are heavy? Every packet of B bytes has k counters by the hashes of its flow, and the
 //! least of them is never below the flow's bytes so far. So the flow now has at most least + B bytes:
-//! raising a counter above that would tell of bytes that nobody brought.
+//! raising a counter above that would tell of bytes that were never sent.
 //!
 //! ```text
 //!   a packet of 4 bytes, its flow's counters are      2   7   5      at most 2 bytes so far
@@ -19,12 +19,12 @@
 //! `shared` all hashes range over all counters, as S1 tells it. By ones it is the minimum increase of
 //! `spectral`; here counters have a fixed width, are read directly, and stick at their maximum.
 //!
-//! **Use it** for heavy flows and frequencies of keys that only come: `key TAB bytes` on the command line,
-//! 1 without a number. **Don't** when counts must go down again (`counting`, `spectral`).
+//! **Use it** for heavy flows and frequencies of keys that are only inserted: a record is a key with its count,
+//! 1 without one. **Don't** when counts must go down again (`counting`, `spectral`).
 
 use crate::cells::Counters;
-use crate::parts::tally;
-use crate::probe::{Coincide, Partitioned, Probe, Scheme};
+use crate::parts::tally::Tallies;
+use crate::probe::{Partitioned, Probe, Scheme};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -37,28 +37,26 @@ use crate::variant::prelude::*;
 /// flows.insert("10.0.0.2");
 /// assert_eq!(flows.count("10.0.0.1"), 1540);
 /// assert!(flows.at_least("10.0.0.1", 1000) && !flows.at_least("10.0.0.2", 1000));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conservative {
     head: Head,
-    probe: Probe,
-    counters: Counters,
+    tallies: Tallies<Counters>,
 }
 
-state!(Conservative { head, probe, counters });
+state!(Conservative { head, ..tallies });
 
 impl Conservative {
-    /// A filter of `k` stages of `counters` counters of 32 bits each; both at least 1.
+    /// A filter of `k` stages of `counters` counters of 32 bits each.
     pub fn with_stages(counters: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let probe = Probe::Partitioned(Partitioned::new(counters.max(1), k.max(1)));
-        Self::empty(&Shape { probe, width: WIDTH }, Head::new(hasher, STAGES))
+        let m = counters.saturating_mul(k.into());
+        empty(&Goal::of(hasher).set("form", STAGES).set("m", m).set("k", k))
     }
 
-    /// A filter of `m` counters of 32 bits that `k` hashes share; both at least 1.
+    /// A filter of `m` counters of 32 bits that `k` hashes share.
     pub fn shared(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let probe = Probe::over(m.max(1), k.max(1));
-        Self::empty(&Shape { probe, width: WIDTH }, Head::new(hasher, SHARED))
+        empty(&Goal::of(hasher).set("form", SHARED).set("m", m).set("k", k))
     }
 
     fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
@@ -74,43 +72,36 @@ impl Conservative {
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Seen {
         let digest = self.digest(key);
         self.head.count(u64::from(times > 0));
-        tally::lift(&mut self.counters, &self.probe, digest, times)
+        Seen::new_if(self.tallies.lift(digest, times))
     }
 
-    /// Whether the key may have come.
+    /// Whether the key may have been inserted.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        tally::contains(&self.counters, &self.probe, self.digest(key))
+        self.tallies.contains(self.digest(key))
     }
 
-    /// How often the key came: never too low, unless counters stick at their maximum.
+    /// How often the key was inserted: never too low, unless counters stick at their maximum.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        let mut least = u64::MAX;
-        self.probe.each(self.digest(key), |i| least = least.min(self.counters.get(i)));
-        least
+        self.tallies.least(self.digest(key))
     }
 
-    /// Whether the key may have come at least `threshold` times: a heavy flow always has.
+    /// Whether the key may have been inserted at least `threshold` times: a heavy flow always has.
     pub fn at_least<K: Key + ?Sized>(&self, key: &K, threshold: u64) -> bool {
-        self.count(key) >= threshold.min(self.counters.max())
+        self.count(key) >= threshold.min(self.counters().max())
     }
 
     /// The counters, stage after stage.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.tallies.cells
     }
 
     fn check(&self) -> Result<()> {
-        match (self.head.form, self.probe.scheme()) {
-            (STAGES, Scheme::Partitioned) => self.probe.check(self.counters.len()),
-            (SHARED, _) => self.probe.check_flat(self.counters.len()),
+        match (self.head.form, self.tallies.probe.scheme()) {
+            (STAGES, Scheme::Partitioned) => Ok(()),
+            (SHARED, _) => self.tallies.check_flat(),
             _ => Err(Error::corrupt(0, "corrupt filter: stages without stages of probes")),
         }
-    }
-
-    /// How many parts of the counters have probes of their own.
-    fn stages(&self) -> u64 {
-        if self.head.form == STAGES { u64::from(self.probe.k()) } else { 1 }
     }
 }
 
@@ -125,7 +116,7 @@ impl Plan for Conservative {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.integer("width").unwrap_or(u64::from(WIDTH));
+        let width = request.integer("width").unwrap_or(WIDTH);
         let stages = request.form() == STAGES;
         // A stage of ⌊m/k⌋ + 1 counters is no fuller than m that are shared, and takes k more at most.
         let more = |k: u32| if stages { f64::from(k) } else { 0.0 };
@@ -138,9 +129,8 @@ impl Plan for Conservative {
                 Probe::Partitioned(Partitioned::new(m / u64::from(k), k))
             }
             (true, Some(_)) => {
-                return Err(Error::parameter(format!(
-                    "{m} counters cannot be cut into {k} stages: set m to {k} or more"
-                )));
+                let message = format!("so few counters cannot be cut into {k} stages");
+                return Err(Error::setting("m", m, message));
             }
         };
         Ok(Shape { probe, width: width as u32 })
@@ -150,8 +140,7 @@ impl Plan for Conservative {
         let (m, k, n) = (shape.probe.m(), shape.probe.k(), load.distinct);
         let bits = m.saturating_mul(u64::from(shape.width));
         if shape.probe.scheme() != Scheme::Partitioned {
-            let flat = Flat { m, k };
-            return Some(Expect::one_sided(flat.fpr(n), bits, Some(flat.fill(n))));
+            return Some(Flat { m, k }.expect(load, bits));
         }
         // Every stage takes n throws, independently of the others.
         let (k, n) = (f64::from(k), n as f64);
@@ -163,8 +152,8 @@ impl Plan for Conservative {
 
 impl Stream for Conservative {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let counters = Counters::new(shape.probe.m(), shape.width);
-        Ok(Self { head, probe: shape.probe, counters })
+        let Shape { probe, width } = *shape;
+        Ok(Self { head, tallies: Tallies { probe, cells: Counters::try_new(probe.m(), width)? } })
     }
 }
 
@@ -172,42 +161,21 @@ face!(Conservative: Insert, Count);
 planned!(Conservative);
 
 impl Filter for Conservative {
-    /// The value beside the key is what it brought, as in a build, and does not matter here.
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.tallies)
+    }
+
+    /// The value beside the key is its count, as in a build, and does not matter here.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        let count = self.count(record.key);
-        Ok(Answer::of(count > 0).with(Detail::Count(Counted::about(count))))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.counters.nonzero() as f64 / self.counters.len() as f64)
-    }
-
-    fn now(&self) -> Rates {
-        let stage = self.counters.len() / self.stages();
-        let used =
-            |s: u64| (s * stage..(s + 1) * stage).filter(|&i| self.counters.get(i) > 0).count();
-        let product: f64 = (0..self.stages()).map(|s| used(s) as f64 / stage as f64).product();
-        // Probes into one stage of all counters share its fill; into k stages each has its own.
-        let probes_per_stage = f64::from(self.probe.k()) / self.stages() as f64;
-        Rates::one_sided(libm::pow(product, probes_per_stage))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.counters.len()),
-            fact("k", self.probe.k()),
-            fact("width", self.counters.width()),
-            fact("saturated", self.counters.saturated()),
-        ]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
-        touched(&indices, |i| self.counters.get(i))
+        Ok(Answer::counted(Count::count(self, record.key)))
     }
 }
 
-keyed!(Conservative: Count);
+impl Count for Conservative {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.tallies.least_count(self.digest(key))
+    }
+}
 
 impl Insert for Conservative {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
@@ -225,12 +193,9 @@ impl Insert for Conservative {
 
 const STAGES: &str = "stages";
 const SHARED: &str = "shared";
-const WIDTH: u32 = 32;
+const WIDTH: u64 = 32;
 
-const fn form(name: &'static str) -> Form {
-    let abilities = &[Ability::Insert, Ability::Count];
-    Form { name, abilities, false_negatives: FalseNegatives::Never }
-}
+const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count];
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -242,19 +207,15 @@ pub static VARIANT: Variant = Variant {
         paper: "C. Estan, G. Varghese, New directions in traffic measurement and accounting, SIGCOMM 2002",
         family: "counting",
         needs: &["membership", "count"],
-        input: Input { value: ValueKind::Count, ..Input::KEYS },
-        meaning: "items are distinct keys to plan for, and records when counted; the rate is that of strangers \
+        input: Input::valued(ValueKind::Count),
+        meaning: "items are distinct keys to plan for, and records when counted; the rate is that of non-members \
                   that pass",
-        forms: &[form(STAGES), form(SHARED)],
+        forms: &[Form::exact(STAGES, ABILITIES), Form::exact(SHARED, ABILITIES)],
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "width",
-                range: Range::Integer(1, 64),
-                default: Preset::Integer(WIDTH as u64),
-                help: "bits per counter, which sticks at its maximum",
-            },
+            Param::integer("width", 1, 64, "bits per counter, which sticks at its maximum")
+                .or(Preset::Integer(WIDTH)),
         ],
         ..Facts::FILTER
     },
@@ -280,8 +241,31 @@ mod tests {
             assert!(
                 Opener::new().decode(&to_bytes(&Conservative { head, ..filter.clone() })).is_err()
             );
-            let counters = Counters::new(59, WIDTH);
-            assert!(Opener::new().decode(&to_bytes(&Conservative { counters, ..filter })).is_err());
+            filter.tallies.cells = Counters::new(59, 32);
+            assert!(Opener::new().decode(&to_bytes(&filter)).is_err());
         }
+    }
+
+    #[test]
+    fn shapes_that_no_file_holds_are_refused() {
+        for (counters, k) in [(0, 3), (20, 0), (20, 5000), (u64::MAX, 3)] {
+            assert!(Conservative::with_stages(counters, k, Hasher::default()).is_err());
+            assert!(Conservative::shared(counters, k, Hasher::default()).is_err());
+        }
+    }
+
+    /// Counts of counters that stick at their maximum are marked.
+    #[test]
+    fn saturated_counts_are_marked() {
+        let mut filter = Conservative::builder().set("m", 60).set("k", 3).set("width", 4).build();
+        let filter = filter.as_mut().unwrap();
+        filter.insert_times("heavy", 1000);
+        filter.insert_times("light", 3);
+        assert_eq!(filter.count("heavy"), 15);
+        let count = |key: &str| Count::count(filter, key.as_bytes());
+        assert_eq!(count("heavy"), Counted::stuck_if(true, 15));
+        assert_eq!(count("light"), Counted::about(3));
+        let answer = Filter::query(filter, Record::key(b"heavy")).unwrap();
+        assert_eq!(answer.detail, Detail::Count(count("heavy")));
     }
 }

@@ -14,84 +14,50 @@
 //!
 //! Hashes of one key that meet in one cell count once each, in insertion, removal and counting alike.
 //!
-//! **Use it** when keys come and go and the caller knows what is inside: only keys that were inserted
-//! may be removed. Removing a key that was not, but that the filter takes for a member, takes counts
-//! from others and makes them false negatives; nothing in the filter can tell. **Don't** when keys only
-//! come (`bloom` is a quarter of the size) or when multiplicities must be exact.
+//! **Use it** when keys are inserted and removed and the caller knows what is inside: only keys that were
+//! inserted may be removed. Removing a non-member that passes takes counts from others and makes them false
+//! negatives; nothing in the filter can tell. **Don't** when keys are only inserted (`bloom` is a quarter of
+//! the size) or when multiplicities must be exact.
 
 use crate::cells::{Bits, Counters};
-use crate::parts::tally::{self, Tally};
-use crate::probe::{Coincide, Probe};
+use crate::parts::multisets;
+use crate::parts::tally::Tallies;
+use crate::probe::Probe;
 use crate::variant::prelude::*;
 
 /// A multiset in m saturating counters with k probes per key.
 ///
 /// ```
-/// let mut open = everbloom::counting::Counting::with_rate(1000, 0.01)?;
+/// let mut open = everbloom::Counting::with_rate(1000, 0.01)?;
 /// open.insert("file");
 /// open.remove("file")?;
 /// assert!(!open.contains("file"));
 /// assert!(open.remove("file").is_err());
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counting {
     head: Head,
-    probe: Probe,
-    counters: Counters,
+    tallies: Tallies<Counters>,
 }
 
-state!(Counting { head, probe, counters });
+state!(Counting { head, ..tallies });
 
 impl Counting {
     /// A filter of `m` counters of `width` bits (1 to 16) and `k` probes.
     pub fn with_shape(m: u64, k: u32, width: u32, hasher: Hasher) -> Result<Self> {
-        let shape = Shape { flat: Flat { m: m.max(1), k: k.max(1) }, width: width.clamp(1, 16) };
-        Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
-    /// Inserts a key, once more if it is there.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.digest(key);
-        self.head.count(1);
-        tally::insert(&mut self.counters, &self.probe, digest, 1)
-    }
-
-    /// Removes a key that was inserted. Refused, with nothing changed, unless every counter holds at
-    /// least as much as the key would take; a saturated counter keeps its value.
-    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let digest = self.digest(key);
-        tally::remove(&mut self.counters, &self.probe, digest)?;
-        self.head.items = self.head.items.saturating_sub(1);
-        Ok(())
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        tally::contains(&self.counters, &self.probe, self.digest(key))
-    }
-
-    /// How often the key was inserted: never too low while no counter saturates and only members are
-    /// removed. Cells that several of the key's hashes share are divided by their number.
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        tally::count(&self.counters, &self.probe, self.digest(key))
+        empty(&Goal::of(hasher).set("m", m).set("k", k).set("width", width))
     }
 
     /// The counters.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.tallies.cells
     }
 
     /// The bits of the standard filter over the same keys: one where a counter is above zero.
     pub fn to_bits(&self) -> Bits {
-        let mut bits = Bits::new(self.counters.len());
-        let set = self.counters.iter().enumerate().filter(|(_, c)| *c != 0);
+        let mut bits = Bits::new(self.tallies.m());
+        let set = self.counters().iter().enumerate().filter(|(_, c)| *c != 0);
         set.for_each(|(i, _)| {
             bits.set(i as u64);
         });
@@ -99,29 +65,7 @@ impl Counting {
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.counters.len())
-    }
-
-    fn used(&self) -> f64 {
-        self.counters.nonzero() as f64 / self.counters.len() as f64
-    }
-}
-
-impl Tally for Counters {
-    #[inline]
-    fn get(&self, i: u64) -> u64 {
-        Counters::get(self, i)
-    }
-
-    #[inline]
-    fn raise(&mut self, i: u64, by: u64) -> bool {
-        let new = Counters::get(self, i) == 0;
-        Counters::raise(self, i, by);
-        new
-    }
-
-    fn lower(&mut self, i: u64, by: u64) {
-        Counters::lower(self, i, by);
+        self.tallies.check_flat()
     }
 }
 
@@ -141,71 +85,27 @@ impl Plan for Counting {
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let Shape { flat, width } = shape;
-        let n = load.distinct;
-        let bits = flat.m * u64::from(*width);
-        Some(Expect::one_sided(flat.fpr(n), bits, Some(flat.fill(n))))
+        Some(shape.flat.expect(load, shape.flat.m * u64::from(shape.width)))
     }
 }
 
 impl Stream for Counting {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Shape { flat: Flat { m, k }, width } = *shape;
-        Ok(Self { head, probe: Probe::over(m, k), counters: Counters::new(m, width) })
+        let cells = Counters::try_new(m, width)?;
+        Ok(Self { head, tallies: Tallies { probe: Probe::over(m, k), cells } })
     }
 }
 
 face!(Counting: Insert, Remove, Count, Merge);
 planned!(Counting);
+multisets!(Counting: tallies);
 
 impl Filter for Counting {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        let count = self.count(record.key);
-        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(Counted::about(count))))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.used())
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(libm::pow(self.used(), f64::from(self.probe.k())))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.counters.len()),
-            fact("k", self.probe.k()),
-            fact("width", self.counters.width()),
-            fact("saturated", self.counters.saturated()),
-        ]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
-        touched(&indices, |i| self.counters.get(i))
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.tallies)
     }
 }
-
-keyed!(Counting: Insert, Remove, Count);
-
-impl Merge for Counting {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Multiset
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        let other: &Counting = other.as_same()?;
-        self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
-        crate::error::agree("counter width", self.counters.width(), other.counters.width())?;
-        self.counters.add(&other.counters);
-        self.head.count(other.head.items);
-        Ok(())
-    }
-}
-
-const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -217,23 +117,13 @@ pub static VARIANT: Variant = Variant {
         paper: "L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache, SIGCOMM 1998 and IEEE/ACM ToN 8(3), 2000",
         family: "counting",
         needs: &["membership", "delete", "count", "merge"],
-        meaning: "items are insertions minus removals, the rate is that of false positives",
-        forms: &[Form {
-            name: FORM,
-            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-        }],
+        forms: &[Form::COUNTING],
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "width",
-                range: Range::Integer(1, 16),
-                default: Preset::Integer(4),
-                help: "bits per counter",
-            },
+            Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
         ],
-        ..Facts::FILTER
+        ..Facts::MULTISET
     },
     ops: Ops::of::<Counting>(),
 };

@@ -1,10 +1,10 @@
 //! The fingerprint counting filter, FP-CBF (Pontarelli, Reviriego, Maestro 2016; catalogue R16; S3 §IV-E).
 //!
 //! A counting filter whose cells also hold the xor of their keys' fingerprints. Where a cell counts one,
-//! that xor *is* the fingerprint of the one key in it, and a stranger with another is turned away:
+//! that xor *is* the fingerprint of the one key in it, and a non-member with another one does not pass:
 //!
 //! ```text
-//!   count        0   1   2   1   0        x, fingerprint 9, asks cells 1 and 3:
+//!   count        0   1   2   1   0        x, fingerprint 9, cells 1 and 3:
 //!   fingerprint  ·   9   c   4   ·        cell 1 holds one key, with 9: passes
 //!                    ↑       ↑            cell 3 holds one key, with 4: x is not there
 //! ```
@@ -13,16 +13,18 @@
 //! fingerprint is forgotten: the cell says no more than that it is in use.
 //!
 //! Hashes of one key that meet in one cell count once each, in insertion and removal alike. Their
-//! fingerprints cancel, but then the count is two and nobody looks; a count of one is always one hash
+//! fingerprints cancel, but then the count is two and the fingerprint is not looked at; a count of one is always one hash
 //! of one key.
 //!
-//! **Use it** in place of `counting` where keys come and go: at 40 bits a key it lets four times fewer
-//! strangers pass, and it still counts. **Don't** for crowded filters: with hardly a cell that counts
+//! **Use it** in place of `counting`: at 40 bits a key it lets four times fewer non-members pass, and it still
+//! counts. **Don't** for crowded filters: with hardly a cell that counts
 //! one, the fingerprints' bits would be better spent on more counters. `variable-increment` tells more
 //! from the same bits, but does not count.
 
-use crate::cells::{Mark, Marked, Xor};
-use crate::probe::{Coincide, Probe};
+use crate::cells::{Counters, Mark, Marked, Xor};
+use crate::parts::marks::{MarkCells, Marks};
+use crate::parts::multisets;
+use crate::probe::Probe;
 use crate::theory::counting::cell_pmf;
 use crate::theory::tail::poisson_pmf;
 use crate::variant::prelude::*;
@@ -36,19 +38,15 @@ use crate::variant::prelude::*;
 /// assert_eq!(open.count("file"), 2);
 /// open.remove("file")?;
 /// assert!(open.contains("file"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FingerprintCounting {
     head: Head,
-    probe: Probe,
-    cells: Marked<Xor>,
+    marks: Marks<Marked<Xor>>,
 }
 
-state!(FingerprintCounting { head, probe, cells });
-
-/// Salts the digest for the fingerprint, which must not depend on the cells.
-const FINGERPRINT: u64 = 0x16;
+state!(FingerprintCounting { head, ..marks });
 
 impl FingerprintCounting {
     /// A filter of `m` cells and `k` probes, counters of `width` bits (1 to 16) and fingerprints of
@@ -60,102 +58,100 @@ impl FingerprintCounting {
         fingerprint: u32,
         hasher: Hasher,
     ) -> Result<Self> {
-        let shape = Shape {
-            flat: Flat { m: m.max(1), k: k.max(1) },
-            width: width.clamp(1, 16),
-            fingerprint: fingerprint.clamp(1, MAX_FINGERPRINT),
-        };
-        Self::empty(&shape, Head::new(hasher, FORM))
-    }
-
-    /// The key's fingerprint, in 0..2^a. (S3 prints 0..=2^a, one too many for a bits.)
-    #[inline]
-    fn fingerprint(&self, digest: Digest) -> u64 {
-        digest.salted(FINGERPRINT).h1 & self.cells.marks().max()
-    }
-
-    /// Inserts a key, once more if it is there.
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        let there = self.passes(digest);
-        let fingerprint = self.fingerprint(digest);
-        let cells = &mut self.cells;
-        self.probe.each(digest, |i| cells.put(i, fingerprint));
-        self.head.count(1);
-        if there { Seen::Maybe } else { Seen::New }
-    }
-
-    /// Removes a key that was inserted. Refused, with nothing changed, where a counter holds less than
-    /// the key would take or an emptied cell would keep a fingerprint; what sticks keeps its value.
-    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let digest = self.head.hasher.digest(key);
-        let fingerprint = self.fingerprint(digest);
-        let hits = self.probe.collect(digest, Coincide::PerHash);
-        for (taken, &i) in hits.iter().enumerate() {
-            if !self.cells.take(i, fingerprint) {
-                hits[..taken].iter().for_each(|&i| self.cells.put(i, fingerprint));
-                return Err(Error::new(
-                    Kind::NotDeletable,
-                    "the key is not in the filter: a cell is empty or holds another fingerprint",
-                ));
-            }
-        }
-        self.head.items = self.head.items.saturating_sub(1);
-        Ok(())
-    }
-
-    /// Whether the key may be a member.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.passes(self.head.hasher.digest(key))
-    }
-
-    #[inline]
-    fn passes(&self, digest: Digest) -> bool {
-        let fingerprint = self.fingerprint(digest);
-        self.probe.all(digest, |i| match self.cells.get(i) {
-            Mark::Known { count: 0, .. } => false,
-            Mark::Known { count: 1, mark } => mark == fingerprint,
-            Mark::Known { .. } | Mark::Lost => true,
-        })
-    }
-
-    /// How often the key was inserted: zero for a key that does not pass, and never too low while no
-    /// counter saturates and only members are removed.
-    ///
-    /// The fingerprints help: were all hashes in a cell the key's own, their xor would be its fingerprint
-    /// or zero; where it is not, at least one is another's. A count is then too high as rarely as a
-    /// stranger passes. Cells that several of the key's hashes share are divided by their number.
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        let digest = self.head.hasher.digest(key);
-        if !self.passes(digest) {
-            return 0;
-        }
-        let fingerprint = self.fingerprint(digest);
-        let hits = self.probe.collect(digest, Coincide::PerHash);
-        let count = |&i: &u64| {
-            let own = match self.cells.get(i) {
-                Mark::Lost => self.cells.counts().max(),
-                Mark::Known { count, mark } => {
-                    let alone = if count % 2 == 1 { fingerprint } else { 0 };
-                    count.saturating_sub(u64::from(mark != alone))
-                }
-            };
-            own / hits.iter().filter(|j| **j == i).count() as u64
-        };
-        hits.iter().map(count).min().unwrap_or(0)
+        let goal = Goal::of(hasher).set("m", m).set("k", k);
+        empty(&goal.set("width", width).set("fingerprint", fingerprint))
     }
 
     /// The cells.
     pub fn cells(&self) -> &Marked<Xor> {
-        &self.cells
+        &self.marks.cells
     }
 
     fn check(&self) -> Result<()> {
-        if self.cells.marks().width() > MAX_FINGERPRINT {
-            return Err(Error::corrupt(0, "corrupt filter: fingerprints of more than 32 bits"));
+        if u64::from(self.cells().marks().width()) <= MAX_FINGERPRINT {
+            return Ok(());
         }
-        self.probe.check(self.cells.len())
+        Err(Error::corrupt(0, "corrupt filter: fingerprints of more than 32 bits"))
+    }
+}
+
+impl MarkCells for Marked<Xor> {
+    const SALT: u64 = 0x16;
+    const MISSING: &'static str =
+        "the key is not in the filter: a cell is empty or holds another fingerprint";
+
+    /// The key's fingerprint, in 0..2^a. (S3 prints 0..=2^a, one too many for a bits.)
+    #[inline]
+    fn mark(&self, salted: Digest, _j: u64) -> u64 {
+        salted.h1 & self.marks().max()
+    }
+
+    #[inline]
+    fn passes(&self, i: u64, fingerprint: u64) -> bool {
+        match self.get(i) {
+            Mark::Known { count: 0, .. } => false,
+            Mark::Known { count: 1, mark } => mark == fingerprint,
+            Mark::Known { .. } | Mark::Lost => true,
+        }
+    }
+
+    fn put(&mut self, i: u64, fingerprint: u64) {
+        Marked::put(self, i, fingerprint);
+    }
+
+    fn take(&mut self, i: u64, fingerprint: u64) -> bool {
+        Marked::take(self, i, fingerprint)
+    }
+
+    fn share(&self) -> f64 {
+        let (mut single, mut more) = (0u64, 0u64);
+        for count in self.counts().iter() {
+            // A counter of one bit is stuck at one.
+            let known = count == 1 && self.counts().max() != 1;
+            single += u64::from(known);
+            more += u64::from(count > 0 && !known);
+        }
+        let alike = libm::exp2(-f64::from(self.marks().width()));
+        (more as f64 + single as f64 * alike) / self.len() as f64
+    }
+
+    fn counters(&self) -> &Counters {
+        self.counts()
+    }
+
+    /// Zero for a key that does not pass.
+    ///
+    /// The fingerprints help: were all hashes in a cell the key's own, their xor would be its fingerprint
+    /// or zero; where it is not, at least one is another's. A count is then too high as rarely as a
+    /// non-member passes. Cells that several of the key's hashes share are divided by their number.
+    fn count(&self, hits: &[(u64, u64)]) -> Option<Counted> {
+        if !hits.iter().all(|&(i, fingerprint)| self.passes(i, fingerprint)) {
+            return Some(Counted::about(0));
+        }
+        let count = |&(i, fingerprint): &(u64, u64)| {
+            let (own, stuck) = match self.get(i) {
+                Mark::Lost => (self.counts().max(), true),
+                Mark::Known { count, mark } => {
+                    let alone = if count % 2 == 1 { fingerprint } else { 0 };
+                    (count.saturating_sub(u64::from(mark != alone)), false)
+                }
+            };
+            (own / hits.iter().filter(|hit| hit.0 == i).count() as u64, stuck)
+        };
+        // Of equal counts one that is not stuck comes first.
+        hits.iter().map(count).min().map(|(count, stuck)| Counted::stuck_if(stuck, count))
+    }
+
+    fn agree(&self, other: &Self) -> Result<()> {
+        Marked::agree(self, other)
+    }
+
+    fn add(&mut self, other: &Self) {
+        Marked::add(self, other);
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![fact("width", self.counts().width()), fact("fingerprint", self.marks().width())]
     }
 }
 
@@ -168,7 +164,7 @@ fn pass(p: impl Fn(u64) -> f64, fingerprint_bits: u32) -> f64 {
 /// The rate with `n` keys in `m` cells, k probes and fingerprints of `a` bits,
 /// f = (1 − P₀ − P₁(1 − 2^−a))^k (catalogue R16).
 ///
-/// The stranger has one fingerprint for all its probes, but the keys it meets have one each, so that
+/// The non-member has one fingerprint for all its probes, but the keys it meets have one each, so that
 /// the probes are as good as independent.
 pub fn fpr(m: u64, n: u64, k: u32, a: u32) -> f64 {
     libm::pow(pass(|j| cell_pmf(m, n, k, j), a).clamp(0.0, 1.0), f64::from(k))
@@ -196,77 +192,30 @@ impl Plan for FingerprintCounting {
     /// For distinct keys: repeated ones leave fewer cells that count one than the formula says.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let Shape { flat, width, fingerprint } = *shape;
-        let n = load.distinct;
-        let bits = flat.m * u64::from(width + fingerprint);
-        let fpr = fpr(flat.m, n, flat.k, fingerprint);
-        Some(Expect::one_sided(fpr, bits, Some(flat.fill(n))))
+        let fpr = fpr(flat.m, load.distinct, flat.k, fingerprint);
+        Some(Expect { fpr, ..flat.expect(load, flat.m * u64::from(width + fingerprint)) })
     }
 }
 
 impl Stream for FingerprintCounting {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Shape { flat: Flat { m, k }, width, fingerprint } = *shape;
-        Ok(Self { head, probe: Probe::over(m, k), cells: Marked::new(m, width, fingerprint) })
+        let cells = Marked::try_new(m, width, fingerprint)?;
+        Ok(Self { head, marks: Marks { probe: Probe::over(m, k), cells } })
     }
 }
 
 face!(FingerprintCounting: Insert, Remove, Count, Merge);
 planned!(FingerprintCounting);
+multisets!(FingerprintCounting: marks);
 
 impl Filter for FingerprintCounting {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        let count = self.count(record.key);
-        Ok(Answer::of(self.contains(record.key)).with(Detail::Count(Counted::about(count))))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.cells.counts().nonzero() as f64 / self.cells.len() as f64)
-    }
-
-    fn now(&self) -> Rates {
-        let (mut single, mut more) = (0u64, 0u64);
-        for count in self.cells.counts().iter() {
-            // A counter of one bit is stuck at one.
-            let known = count == 1 && self.cells.counts().max() != 1;
-            single += u64::from(known);
-            more += u64::from(count > 0 && !known);
-        }
-        let alike = libm::exp2(-f64::from(self.cells.marks().width()));
-        let pass = (more as f64 + single as f64 * alike) / self.cells.len() as f64;
-        Rates::one_sided(libm::pow(pass, f64::from(self.probe.k())))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.cells.len()),
-            fact("k", self.probe.k()),
-            fact("width", self.cells.counts().width()),
-            fact("fingerprint", self.cells.marks().width()),
-            fact("saturated", self.cells.counts().saturated()),
-        ]
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.marks)
     }
 }
 
-keyed!(FingerprintCounting: Insert, Remove, Count);
-
-impl Merge for FingerprintCounting {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Multiset
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        let other: &FingerprintCounting = other.as_same()?;
-        self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
-        self.cells.agree(&other.cells)?;
-        self.cells.add(&other.cells);
-        self.head.count(other.head.items);
-        Ok(())
-    }
-}
-
-const FORM: &str = "standard";
-const MAX_FINGERPRINT: u32 = 32;
+const MAX_FINGERPRINT: u64 = 32;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -278,29 +227,15 @@ pub static VARIANT: Variant = Variant {
         paper: "S. Pontarelli, P. Reviriego, J. A. Maestro, Improving counting Bloom filter performance with fingerprints, Information Processing Letters 116(4), 2016",
         family: "counting",
         needs: &["membership", "delete", "count", "merge", "accurate"],
-        meaning: "items are insertions minus removals, the rate is that of false positives",
-        forms: &[Form {
-            name: FORM,
-            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-        }],
+        forms: &[Form::COUNTING],
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "width",
-                range: Range::Integer(1, 16),
-                default: Preset::Integer(4),
-                help: "bits per counter",
-            },
-            Param {
-                name: "fingerprint",
-                range: Range::Integer(1, MAX_FINGERPRINT as u64),
-                default: Preset::Integer(4),
-                help: "bits per fingerprint",
-            },
+            Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
+            Param::integer("fingerprint", 1, MAX_FINGERPRINT, "bits per fingerprint")
+                .or(Preset::Integer(4)),
         ],
-        ..Facts::FILTER
+        ..Facts::MULTISET
     },
     ops: Ops::of::<FingerprintCounting>(),
 };

@@ -19,12 +19,13 @@
 //! filters; that is the paper's other structure, ML-HCBF.)
 //!
 //! **Use it** in place of `counting` where memory is scarce and lookups outnumber updates. **Don't** for
-//! keys that come thousands of times: a count of f takes f bits and as many steps to change;
+//! keys that are inserted thousands of times: a count of f takes f bits and as many steps to change;
 //! `dynamic-count` and `spectral` are made for that.
 
 use crate::cells::Layers;
-use crate::parts::tally::{self, Tally};
-use crate::probe::{Coincide, Probe};
+use crate::parts::multisets;
+use crate::parts::tally::{Cells, Tallies, Tally};
+use crate::probe::Probe;
 use crate::variant::prelude::*;
 
 /// A multiset in m counters of as many bits as they need.
@@ -35,26 +36,38 @@ use crate::variant::prelude::*;
 /// assert_eq!(open.count("file"), 20);
 /// open.remove("file")?;
 /// assert_eq!(open.count("file"), 19);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MultilayerCounting {
     head: Head,
-    probe: Probe,
-    layers: Layers,
+    tallies: Tallies<Layers>,
 }
 
-state!(MultilayerCounting { head, probe, layers });
+state!(MultilayerCounting { head, ..tallies });
 
-impl Tally for Layers {
+impl Cells for Layers {
+    const NAME: &'static str = "layers";
+
+    fn len(&self) -> u64 {
+        Layers::len(self)
+    }
+
     fn get(&self, i: u64) -> u64 {
         Layers::get(self, i)
     }
 
+    #[inline]
     fn any(&self, i: u64) -> bool {
         Layers::any(self, i)
     }
 
+    fn nonzero(&self) -> u64 {
+        Layers::nonzero(self)
+    }
+}
+
+impl Tally for Layers {
     fn raise(&mut self, i: u64, by: u64) -> bool {
         let zero = !Layers::any(self, i);
         (0..by).for_each(|_| self.increment(i));
@@ -64,53 +77,33 @@ impl Tally for Layers {
     fn lower(&mut self, i: u64, by: u64) {
         (0..by).for_each(|_| self.decrement(i));
     }
+
+    fn agree(&self, _other: &Self) -> Result<()> {
+        Ok(())
+    }
+
+    fn add(&mut self, other: &Self) {
+        Layers::add(self, other);
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![fact("layer bits", self.bits())]
+    }
 }
 
 impl MultilayerCounting {
     /// A filter of `m` counters and `k` probes.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        let flat = Flat { m: m.max(1), k: k.max(1) };
-        Self::empty(&flat, Head::new(hasher, FORM))
-    }
-
-    /// Inserts a key, once more if it is there.
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest(key);
-        self.head.count(1);
-        tally::insert(&mut self.layers, &self.probe, digest, 1)
-    }
-
-    /// Removes a key that was inserted. Refused, with nothing changed, unless every counter holds at
-    /// least as much as the key would take.
-    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let digest = self.head.hasher.digest(key);
-        tally::remove(&mut self.layers, &self.probe, digest)?;
-        self.head.items = self.head.items.saturating_sub(1);
-        Ok(())
-    }
-
-    /// Whether the key may be a member: layer 0 alone knows.
-    #[inline]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        tally::contains(&self.layers, &self.probe, self.head.hasher.digest(key))
-    }
-
-    /// How often the key was inserted: never too low while only members are removed.
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        tally::count(&self.layers, &self.probe, self.head.hasher.digest(key))
+        empty(&Goal::of(hasher).set("m", m).set("k", k))
     }
 
     /// The counters.
     pub fn layers(&self) -> &Layers {
-        &self.layers
+        &self.tallies.cells
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.layers.len())
-    }
-
-    fn used(&self) -> f64 {
-        self.layers.nonzero() as f64 / self.layers.len() as f64
+        self.tallies.check_flat()
     }
 }
 
@@ -128,67 +121,26 @@ impl Plan for MultilayerCounting {
     }
 
     fn expect(shape: &Flat, load: &Load) -> Option<Expect> {
-        let bits = bits(shape.m, load.items, shape.k);
-        let n = load.distinct;
-        Some(Expect::one_sided(shape.fpr(n), bits, Some(shape.fill(n))))
+        Some(shape.expect(load, bits(shape.m, load.items, shape.k)))
     }
 }
 
 impl Stream for MultilayerCounting {
-    fn empty(shape: &Flat, head: Head) -> Result<Self> {
-        Ok(Self { head, probe: Probe::over(shape.m, shape.k), layers: Layers::new(shape.m) })
+    fn empty(&Flat { m, k }: &Flat, head: Head) -> Result<Self> {
+        let cells = Layers::try_new(m)?;
+        Ok(Self { head, tallies: Tallies { probe: Probe::over(m, k), cells } })
     }
 }
 
 face!(MultilayerCounting: Insert, Remove, Count, Merge);
 planned!(MultilayerCounting);
+multisets!(MultilayerCounting: tallies);
 
 impl Filter for MultilayerCounting {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        let count = self.count(record.key);
-        Ok(Answer::of(count > 0).with(Detail::Count(Counted::about(count))))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.used())
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(libm::pow(self.used(), f64::from(self.probe.k())))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.layers.len()),
-            fact("k", self.probe.k()),
-            fact("layer bits", self.layers.bits()),
-        ]
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let indices = self.probe.collect(self.head.hasher.digest(key), Coincide::PerHash);
-        touched(&indices, |i| self.layers.get(i))
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.tallies)
     }
 }
-
-keyed!(MultilayerCounting: Insert, Remove, Count);
-
-impl Merge for MultilayerCounting {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Multiset
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        let other: &MultilayerCounting = other.as_same()?;
-        self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
-        self.layers.add(&other.layers);
-        self.head.count(other.head.items);
-        Ok(())
-    }
-}
-
-const FORM: &str = "standard";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -201,14 +153,9 @@ pub static VARIANT: Variant = Variant {
                 INFOCOM 2008",
         family: "counting",
         needs: &["membership", "delete", "count", "merge", "compact"],
-        meaning: "items are insertions minus removals, the rate is that of false positives",
-        forms: &[Form {
-            name: FORM,
-            abilities: &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-        }],
+        forms: &[Form::COUNTING],
         params: &[PARAM_M, PARAM_K],
-        ..Facts::FILTER
+        ..Facts::MULTISET
     },
     ops: Ops::of::<MultilayerCounting>(),
 };

@@ -20,24 +20,24 @@
 //! table, and always the left of equals; ties at random are as good as no tables at all.
 //!
 //! **Use it** wherever items go to buckets of limited room. **Don't** count on the maximum where keys
-//! also leave: the guarantee is for insertions, and whoever chooses the removals can undo it.
+//! are also removed: the guarantee is for insertions, and whoever chooses the removals can undo it.
 
 use crate::hash::Generator;
-use crate::solve::{Choices, Rule};
+use crate::solve::Choices;
+pub use crate::solve::Rule;
 use crate::variant::prelude::*;
 
 /// A hash table whose keys choose among d buckets. It holds the keys' 128-bit digests.
 ///
 /// ```
-/// use everbloom::counting::ChoiceTable;
-/// use everbloom::hash::Hasher;
-/// use everbloom::solve::Rule;
+/// use everbloom::Hasher;
+/// use everbloom::counting::multiple_choice::{ChoiceTable, Rule};
 ///
 /// let mut table = ChoiceTable::new(1000, 4, Rule::Left, Hasher::default())?;
 /// (0..1000u64).for_each(|key| table.insert(&key));
 /// assert!(table.contains(&7u64));
 /// assert!(table.max_load() <= 3);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ChoiceTable {

@@ -24,13 +24,13 @@
 //! | 8 | 13 % | 64 % |
 //! | 16 | 6 % | 20 % |
 //!
-//! With a region for every bit a removal is refused as rarely as a stranger passes; fewer regions are set by
-//! those who know that few keys leave, or that some may stay.
+//! With a region for every bit a removal is refused as rarely as a non-member passes; fewer regions are enough
+//! where few keys are removed, or where some may stay.
 //!
-//! Collisions are never forgotten, so fewer keys are removable the longer the filter lives, and leavers
+//! Collisions are never forgotten, so fewer keys are removable the longer the filter lives, and removed keys
 //! leave bits behind in collided regions: rebuild it now and then.
 //!
-//! **Use it** where keys leave, refusals are acceptable and counters are too dear: a counting filter takes
+//! **Use it** where keys are removed, refusals are acceptable and counters are too large: a counting filter takes
 //! twice the bits, and four times those of one with few regions. **Don't** where every key must be
 //! removable (`counting`), or where members are inserted again and again: a second insertion marks all
 //! regions of the key, and it stays for good.
@@ -41,7 +41,9 @@
 
 use crate::cells::Bits;
 use crate::error::agree;
-use crate::probe::{Coincide, Indices, MAX_K, Probe};
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::{self, KeyPart, SetPart};
+use crate::probe::{Coincide, Indices, MAX_K};
 use crate::theory::{bloom as theory, tail};
 use crate::variant::prelude::*;
 
@@ -53,41 +55,39 @@ use crate::variant::prelude::*;
 /// open.remove("file")?;
 /// assert!(!open.contains("file"));
 /// assert!(open.remove("file").is_err());
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deletable {
     head: Head,
-    probe: Probe,
-    bits: Bits,
+    flat: FlatBits,
     /// One bit per region.
     collided: Bits,
 }
 
-state!(Deletable { head, probe, bits, collided });
+state!(Deletable { head, ..flat; collided });
 
 impl Deletable {
     /// A filter of `m` bits in all, `regions` of which tell whether keys met in as many regions of the
     /// others, and `k` probes.
     pub fn with_shape(m: u64, k: u32, regions: u64, hasher: Hasher) -> Result<Self> {
-        let shape = Shape::cut(m, regions, |_| k.max(1))?;
-        Self::empty(&shape, Head::new(hasher, FORM))
+        empty(&Goal::of(hasher).set("m", m).set("k", k).set("r", regions))
     }
 
     #[inline]
     fn indices<K: Key + ?Sized>(&self, key: &K) -> Indices {
-        self.probe.collect(self.head.hasher.digest(key), Coincide::Distinct)
+        self.flat.probe.collect(self.head.hasher.digest(key), Coincide::Distinct)
     }
 
     /// The region of a bit, ⌊b·r/m'⌋.
     fn region(&self, bit: u64) -> u64 {
         let wide = u128::from(bit) * u128::from(self.collided.len());
-        (wide / u128::from(self.bits.len())) as u64
+        (wide / u128::from(self.flat.m())) as u64
     }
 
     /// Sets a bit for one more key; whether it is the first there.
     fn claim(&mut self, bit: u64) -> bool {
-        let first = self.bits.set(bit);
+        let first = self.flat.bits.set(bit);
         if !first {
             self.collided.set(self.region(bit));
         }
@@ -98,20 +98,20 @@ impl Deletable {
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let new = self.indices(key).iter().fold(false, |new, &bit| new | self.claim(bit));
         self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Whether the key may be a member.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.probe.all(self.head.hasher.digest(key), |i| self.bits.get(i))
+        self.flat.contains(self.head.hasher.digest(key))
     }
 
     /// Removes a key that was inserted. Refused, with nothing changed, for a key that is certainly not
     /// there, and for one that met others in every region its bits are in.
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         let indices = self.indices(key);
-        if !indices.iter().all(|&bit| self.bits.get(bit)) {
+        if !indices.iter().all(|&bit| self.flat.bits.get(bit)) {
             return Err(Error::new(
                 Kind::NotDeletable,
                 "the key is not in the filter: one of its bits is zero",
@@ -123,18 +123,18 @@ impl Deletable {
             return Err(Error::new(
                 Kind::NotDeletable,
                 "the key is not deletable: keys have met in every region its bits are in; rebuild \
-                 the filter from the keys that are left, with more regions (--set r) if this happens often",
+                 the filter from the keys that are left, with more regions (the parameter {r}) if this happens often",
             ));
         }
-        own.iter().for_each(|&bit| self.bits.reset(bit));
-        self.head.items = self.head.items.saturating_sub(1);
+        own.iter().for_each(|&bit| self.flat.bits.reset(bit));
+        self.head.count_off();
         Ok(())
     }
 
     /// The share of members that can be removed, as far as the regions tell: each one in a region
     /// without collision is a bit of one member alone, and one such bit of its k is enough.
     pub fn deletable(&self) -> f64 {
-        let k = f64::from(self.probe.k());
+        let k = f64::from(self.flat.k());
         let own = self.ones().filter(|&bit| !self.collided.get(self.region(bit))).count();
         let share = (own as f64 / (self.head.items.max(1) as f64 * k)).min(1.0);
         1.0 - libm::pow(1.0 - share, k)
@@ -142,7 +142,7 @@ impl Deletable {
 
     /// The bits that the regions are made of.
     pub fn bits(&self) -> &Bits {
-        &self.bits
+        &self.flat.bits
     }
 
     /// One bit per region: whether keys met in it.
@@ -151,7 +151,7 @@ impl Deletable {
     }
 
     fn ones(&self) -> impl Iterator<Item = u64> + '_ {
-        (0..self.bits.len()).filter(|&i| self.bits.get(i))
+        (0..self.flat.m()).filter(|&i| self.flat.bits.get(i))
     }
 
     /// Makes this the filter of both sets: regions in which one has a collision, and those where both
@@ -176,23 +176,19 @@ impl Deletable {
     /// A bit of two common keys has its region collided in both filters. So a region that is free in one
     /// of them is free here.
     pub fn intersect(&mut self, other: &Deletable) -> Result<()> {
-        let both = self.intersection_size(other)?;
-        self.bits.intersect(&other.bits);
+        self.agree(other)?;
         self.collided.intersect(&other.collided);
-        let most = self.head.items.min(other.head.items);
-        self.head.items = both.map_or(most, |n| n.max(0.0).round() as u64).min(most);
-        Ok(())
+        parts::intersect((&mut self.head, &mut self.flat), (&other.head, &other.flat))
     }
 
     /// Halves the filter: same keys, half the bits and regions, a higher rate. Bits that become one
     /// collide. A bit may come to lie in its neighbor's region; it takes its region's mark along.
     pub fn fold(&self) -> Result<Deletable> {
-        let (probe, pairing) = self.probe.fold()?;
-        let (bits, regions) = (Bits::new(probe.m()), self.collided.len().div_ceil(2));
-        let mut half =
-            Deletable { head: self.head.clone(), probe, bits, collided: Bits::new(regions) };
+        let (probe, pairing) = self.flat.probe.fold()?;
+        let collided = Bits::try_new(self.collided.len().div_ceil(2))?;
+        let mut half = Self { head: self.head.clone(), flat: FlatBits::probed(probe)?, collided };
         for bit in self.ones() {
-            let joined = pairing.joined(bit, half.bits.len());
+            let joined = pairing.joined(bit, half.flat.m());
             half.claim(joined);
             if self.collided.get(self.region(bit)) {
                 half.collided.set(half.region(joined));
@@ -204,36 +200,28 @@ impl Deletable {
     /// The number of distinct keys, estimated from the zeros; `None` for a filter without zeros. Bits
     /// that removed keys left behind count towards it.
     pub fn cardinality(&self) -> Option<f64> {
-        theory::cardinality(self.bits.zeros(), self.bits.len(), self.probe.k())
+        self.flat.cardinality()
     }
 
     /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` where
     /// one is too full to tell.
     pub fn intersection_size(&self, other: &Deletable) -> Result<Option<f64>> {
         self.agree(other)?;
-        let (a, b, m) = (self.bits.zeros(), other.bits.zeros(), self.bits.len());
-        let both = m - self.bits.ones_in_both(&other.bits);
-        Ok(theory::intersection_size(a, b, both, m, self.probe.k()))
+        Ok(self.flat.intersection_size(&other.flat))
     }
 
     fn agree(&self, other: &Deletable) -> Result<()> {
         self.head.agree(&other.head)?;
-        self.probe.agree(&other.probe)?;
+        self.flat.agree(&other.flat)?;
         agree("regions", self.collided.len(), other.collided.len())
     }
 
-    fn used(&self) -> f64 {
-        self.bits.ones() as f64 / self.bits.len() as f64
-    }
-
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.bits.len())?;
-        if !(1..=self.bits.len()).contains(&self.collided.len()) {
-            let (regions, bits) = (self.collided.len(), self.bits.len());
-            let message = format!("corrupt filter: {regions} regions of {bits} bits");
-            return Err(Error::corrupt(0, message));
+        let (regions, bits) = (self.collided.len(), self.flat.m());
+        if (1..=bits).contains(&regions) {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::corrupt(0, format!("corrupt filter: {regions} regions of {bits} bits")))
     }
 }
 
@@ -311,53 +299,42 @@ impl Plan for Deletable {
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let Shape { flat, regions } = *shape;
-        let n = load.distinct;
-        Some(Expect::one_sided(flat.fpr(n), flat.m + regions, Some(flat.fill(n))))
+        Some(flat.expect(load, flat.m + regions))
     }
 }
 
 impl Stream for Deletable {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { flat: Flat { m, k }, regions } = *shape;
-        let (bits, collided) = (Bits::new(m), Bits::new(regions));
-        Ok(Self { head, probe: Probe::over(m, k), bits, collided })
+        let collided = Bits::try_new(shape.regions)?;
+        Ok(Self { head, flat: FlatBits::new(shape.flat)?, collided })
     }
 }
 
 face!(Deletable: Insert, Remove, Merge, Estimate, Intersect, Fold);
 planned!(Deletable);
 
+keyed!(Deletable: Insert, Remove, Union, Estimate, Intersect, Fold);
+
 impl Filter for Deletable {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.used())
-    }
-
-    fn now(&self) -> Rates {
-        Rates::one_sided(libm::pow(self.used(), f64::from(self.probe.k())))
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.flat)
     }
 
     fn describe(&self) -> Vec<Fact> {
         vec![
-            fact("m", self.bits.len() + self.collided.len()),
-            fact("k", self.probe.k()),
+            fact("m", self.flat.m() + self.collided.len()),
+            fact("k", self.flat.k()),
             fact("r", self.collided.len()),
             fact("collided", self.collided.ones()),
             real("deletable", self.deletable()),
         ]
     }
 
+    /// Each distinct bit once, as insertion and removal touch them.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        touched(&self.indices(key), |i| self.bits.get(i).into())
+        touched(&self.indices(key), |i| self.flat.bits.get(i).into())
     }
 }
-
-keyed!(Deletable: Insert, Remove, Union);
-
-keyed!(Deletable: Estimate, Intersect, Fold);
 
 const FORM: &str = "standard";
 
@@ -374,9 +351,9 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "delete", "merge", "estimate", "fold"],
         meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
                   are refused",
-        forms: &[Form {
-            name: FORM,
-            abilities: &[
+        forms: &[Form::removing(
+            FORM,
+            &[
                 Ability::Insert,
                 Ability::Remove,
                 Ability::Merge,
@@ -384,17 +361,16 @@ pub static VARIANT: Variant = Variant {
                 Ability::Fold,
                 Ability::Estimate,
             ],
-            false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-        }],
+        )],
         params: &[
             PARAM_M,
             PARAM_K,
-            Param {
-                name: "r",
-                range: Range::Integer(1, 1 << 47),
-                default: Preset::Planned,
-                help: "regions, with a bit each that is part of m; by default as many as bits for keys",
-            },
+            Param::integer(
+                "r",
+                1,
+                1 << 47,
+                "regions, with a bit each that is part of m; by default as many as bits for keys",
+            ),
         ],
         ..Facts::FILTER
     },

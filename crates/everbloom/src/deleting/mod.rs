@@ -1,4 +1,4 @@
-//! Keys come and go: filters made for removal in little space.
+//! Keys are removed again: filters made for removal in little space.
 
 pub mod deletable;
 pub mod ternary;

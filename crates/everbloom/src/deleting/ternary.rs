@@ -6,13 +6,13 @@
 //! ```text
 //!   insert x   0→1  0→1  0→1        0 1 0 1 0 0 1 0
 //!   insert y   0→1  1→X  0→1        1 1 0 X 0 0 1 1
-//!   remove x   1→0  X    1→0        1 0 0 X 0 0 0 1     X stays: nobody knows how many are left
+//!   remove x   1→0  X    1→0        1 0 0 X 0 0 0 1     X stays: how many are left is not known
 //! ```
 //!
 //! The price is a third answer. A key with a 0 among its cells is absent, one with a 1 is present (or a
-//! false positive), but of one all of whose cells are X nothing can be said: keys may have left those
-//! cells. Such a key is *undecided*, and removing it is refused. X never recovers, so a filter
-//! with much coming and going has to be rebuilt when too many cells are X.
+//! false positive), but of one all of whose cells are X nothing can be said: keys in those cells may
+//! have been removed. Such a key is *undecided*, and removing it is refused. X never recovers, so a filter
+//! with many insertions and removals has to be rebuilt when too many cells are X.
 //!
 //! The form `quaternary` puts the fourth value of two bits to use, 0, 1, 2, X: removal takes 2 to 1 to
 //! 0, so keys that share a cell in pairs stay removable, and far fewer cells become X. (Three values
@@ -26,6 +26,7 @@
 //! Hashes of one key that meet in one cell count once; else a key alone could make an X.
 
 use crate::cells::Packed;
+use crate::parts::tally::Tallies;
 use crate::probe::{Coincide, Indices, Probe};
 use crate::theory::tail;
 use crate::variant::prelude::*;
@@ -33,32 +34,29 @@ use crate::variant::prelude::*;
 /// A set in m cells that know none, one (or two) and many.
 ///
 /// ```
-/// use everbloom::filter::Verdict;
+/// use everbloom::Verdict;
 ///
 /// let mut open = everbloom::deleting::Ternary::with_rate(1000, 0.01)?;
 /// open.insert("file");
 /// assert_eq!(open.query("file"), Verdict::Present);
 /// open.remove("file")?;
 /// assert_eq!(open.query("file"), Verdict::Absent);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ternary {
     head: Head,
-    probe: Probe,
     /// Numbers of keys, up to the form's X.
-    cells: Packed,
+    tallies: Tallies<Packed>,
 }
 
-state!(Ternary { head, probe, cells });
+state!(Ternary { head, ..tallies });
 
 impl Ternary {
-    /// A filter of `m` cells and `k` probes, both at least 1, with the values 0, 1, X, or 0, 1, 2, X if
-    /// `quaternary`.
+    /// A filter of `m` cells and `k` probes, with the values 0, 1, X, or 0, 1, 2, X if `quaternary`.
     pub fn with_shape(m: u64, k: u32, quaternary: bool, hasher: Hasher) -> Result<Self> {
         let form = if quaternary { QUATERNARY } else { TWO_BIT };
-        let flat = Flat { m: m.max(1), k: k.max(1) };
-        Self::empty(&Shape { flat, many: many(form) }, Head::new(hasher, form))
+        empty(&Goal::of(hasher).set("form", form).set("m", m).set("k", k))
     }
 
     /// X, the value from which on keys are no longer counted.
@@ -69,20 +67,21 @@ impl Ternary {
 
     #[inline]
     fn indices<K: Key + ?Sized>(&self, key: &K) -> Indices {
-        self.probe.collect(self.head.hasher.digest(key), Coincide::Distinct)
+        self.tallies.probe.collect(self.head.hasher.digest(key), Coincide::Distinct)
     }
 
     /// Inserts a key. One that is there already gets less removable, but no less present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let (indices, many) = (self.indices(key), self.many());
+        let cells = &mut self.tallies.cells;
         let mut new = false;
         for &i in &indices {
-            let value = self.cells.get(i);
+            let value = cells.get(i);
             new |= value == 0;
-            self.cells.set(i, (value + 1).min(many));
+            cells.set(i, (value + 1).min(many));
         }
         self.head.count(1);
-        if new { Seen::New } else { Seen::Maybe }
+        Seen::new_if(new)
     }
 
     /// Removes a key that was inserted. Refused, with nothing changed, for a key that is certainly not
@@ -100,14 +99,14 @@ impl Ternary {
                  of keys; rebuild the filter from the keys that are left",
             )),
             Verdict::Present => {
-                let many = self.many();
+                let (many, cells) = (self.many(), &mut self.tallies.cells);
                 for &i in &indices {
-                    let value = self.cells.get(i);
+                    let value = cells.get(i);
                     if value < many {
-                        self.cells.set(i, value - 1);
+                        cells.set(i, value - 1);
                     }
                 }
-                self.head.items = self.head.items.saturating_sub(1);
+                self.head.count_off();
                 Ok(())
             }
         }
@@ -123,7 +122,7 @@ impl Ternary {
     fn verdict(&self, indices: &Indices) -> Verdict {
         let (mut verdict, many) = (Verdict::Undecided, self.many());
         for &i in indices {
-            match self.cells.get(i) {
+            match self.tallies.cells.get(i) {
                 0 => return Verdict::Absent,
                 value if value < many => verdict = Verdict::Present,
                 _ => {}
@@ -140,23 +139,19 @@ impl Ternary {
 
     /// The cells: numbers of keys, of which the largest the form knows stands for X.
     pub fn cells(&self) -> &Packed {
-        &self.cells
+        &self.tallies.cells
     }
 
     /// Number of cells that are X, for deciding when to rebuild.
     pub fn crowded(&self) -> u64 {
         let many = self.many();
-        self.cells.iter().filter(|&c| c == many).count() as u64
-    }
-
-    fn used(&self) -> f64 {
-        self.cells.iter().filter(|&c| c != 0).count() as f64 / self.cells.len() as f64
+        self.cells().iter().filter(|&c| c == many).count() as u64
     }
 
     fn check(&self) -> Result<()> {
-        self.probe.check_flat(self.cells.len())?;
+        self.tallies.check_flat()?;
         let many = self.many();
-        if self.cells.width() != CELL_BITS || self.cells.iter().any(|c| c > many) {
+        if self.cells().width() != CELL_BITS || self.cells().iter().any(|c| c > many) {
             return Err(Error::corrupt(0, "corrupt filter: not the cells of a ternary filter"));
         }
         Ok(())
@@ -219,56 +214,49 @@ impl Plan for Ternary {
 impl Stream for Ternary {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Flat { m, k } = shape.flat;
-        Ok(Self { head, probe: Probe::over(m, k), cells: Packed::new(m, CELL_BITS) })
+        let cells = Packed::try_new(m, CELL_BITS)?;
+        Ok(Self { head, tallies: Tallies { probe: Probe::over(m, k), cells } })
     }
 }
 
 face!(Ternary: Insert, Remove);
 planned!(Ternary);
 
+keyed!(Ternary: Insert, Remove);
+
 impl Filter for Ternary {
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.tallies)
+    }
+
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer { verdict: Ternary::query(self, record.key), detail: Detail::None })
     }
 
-    fn fill(&self) -> Option<f64> {
-        Some(self.used())
-    }
-
     fn now(&self) -> Rates {
-        let k = f64::from(self.probe.k());
-        let crowded = self.crowded() as f64 / self.cells.len() as f64;
-        let undecided = libm::pow(crowded, k);
-        let fpr = libm::pow(self.used(), k) - undecided;
-        Rates { fpr: Some(fpr), fnr: Some(0.0), undecided: Some(undecided) }
+        let crowded = self.crowded() as f64 / self.tallies.m() as f64;
+        let undecided = libm::pow(crowded, f64::from(self.tallies.k()));
+        let fpr = self.tallies.fpr() - undecided;
+        Rates { undecided: Some(undecided), ..Rates::one_sided(fpr) }
     }
 
     fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("m", self.cells.len()),
-            fact("k", self.probe.k()),
-            fact("crowded", self.crowded()),
-        ]
+        let mut facts = self.tallies.describe();
+        facts.push(fact("crowded", self.crowded()));
+        facts
     }
 
+    /// Each distinct cell once, as insertion and removal touch them.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        touched(&self.indices(key), |i| self.cells.get(i))
+        touched(&self.indices(key), |i| self.cells().get(i))
     }
 }
-
-keyed!(Ternary: Insert, Remove);
 
 const TWO_BIT: &str = "two-bit";
 const QUATERNARY: &str = "quaternary";
 const CELL_BITS: u32 = 2;
 
-const fn form(name: &'static str) -> Form {
-    Form {
-        name,
-        abilities: &[Ability::Insert, Ability::Remove],
-        false_negatives: FalseNegatives::NeverWhile("only keys that were inserted are removed"),
-    }
-}
+const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove];
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -283,7 +271,7 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "delete"],
         meaning: "items are insertions minus removals, the rate is that of false positives and \
                   undecided answers together",
-        forms: &[form(TWO_BIT), form(QUATERNARY)],
+        forms: &[Form::removing(TWO_BIT, ABILITIES), Form::removing(QUATERNARY, ABILITIES)],
         params: &[PARAM_M, PARAM_K],
         ..Facts::FILTER
     },

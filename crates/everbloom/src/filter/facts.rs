@@ -58,6 +58,12 @@ impl Facts {
         reach: 5_000_000,
     };
 
+    /// What entries share whose filters hold multisets.
+    pub const MULTISET: Facts = Facts {
+        meaning: "items are insertions minus removals, the rate is that of false positives",
+        ..Facts::FILTER
+    };
+
     /// What techniques share: they are part of filters and cannot be built.
     pub const TECHNIQUE: Facts =
         Facts { kind: EntryKind::Technique, reach: u64::MAX, ..Facts::FILTER };
@@ -289,6 +295,17 @@ impl Form {
     ) -> Self {
         Self { name, abilities, false_negatives: FalseNegatives::NeverWhile(condition) }
     }
+
+    /// A form from which keys are removed: without false negatives while those are members.
+    pub const fn removing(name: &'static str, abilities: &'static [Ability]) -> Self {
+        Self::exact_while(name, abilities, "only keys that were inserted are removed")
+    }
+
+    /// The only form of most counting filters.
+    pub const COUNTING: Form = Form::removing(
+        "standard",
+        &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+    );
 
     /// A form that may miss members, for this reason.
     pub const fn lossy(

@@ -75,6 +75,12 @@ impl Head {
         Ok(())
     }
 
+    /// Counts one item less.
+    #[inline]
+    pub(crate) fn count_off(&mut self) {
+        self.items = self.items.saturating_sub(1);
+    }
+
     /// Refuses two filters that hash keys differently or are of different forms.
     pub(crate) fn agree(&self, other: &Head) -> Result<()> {
         self.hasher.agree(&other.hasher)?;

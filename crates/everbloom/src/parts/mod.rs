@@ -11,12 +11,15 @@
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
+//! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
-//! A type with a head and a part gets its methods from two macros: [`keys!`] those that take keys, [`sets!`]
-//! those that take another filter of its kind.
+//! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
+//! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again.
 
 pub(crate) mod flat_bits;
 pub(crate) mod labels;
+pub(crate) mod marks;
+mod multiset;
 mod own;
 pub(crate) mod parallel;
 pub(crate) mod probed_bits;
@@ -27,6 +30,7 @@ pub(crate) mod slices;
 pub(crate) mod static_set;
 pub(crate) mod tally;
 
+pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
 pub(crate) use static_set::static_set;

@@ -1,6 +1,6 @@
 //! Planning of filters whose k probes range over all their m cells.
 
-use super::Request;
+use super::{Expect, Load, Request};
 use crate::error::{Error, Result};
 use crate::filter::{Param, Preset, Range};
 use crate::probe::MAX_K;
@@ -54,6 +54,13 @@ pub(crate) fn too_many_cells(n: u64, p: f64, cells: f64) -> Error {
 }
 
 impl Flat {
+    /// A shape made by hand; refused where no file can hold it.
+    pub(crate) fn new(m: u64, k: u32) -> Result<Self> {
+        PARAM_M.accept(&m.into())?;
+        PARAM_K.accept(&k.into())?;
+        Ok(Self { m, k })
+    }
+
     /// m and k as the standard filter has them (S0 eq. 6 and 9), for cells of `cell_bits` bits.
     ///
     /// m = ⌈−n·ln p/(ln 2)²⌉ made even, so that the filter folds; k is the better neighbor of
@@ -191,6 +198,14 @@ impl Flat {
     /// The false-positive rate after `n` distinct keys.
     pub fn fpr(&self, n: u64) -> f64 {
         bloom::fpr_classic(self.m as f64, n as f64, f64::from(self.k))
+    }
+}
+
+impl Flat {
+    /// What is expected of `bits` bits of cells of this shape with one-sided error.
+    pub(crate) fn expect(&self, load: &Load, bits: u64) -> Expect {
+        let n = load.distinct;
+        Expect::one_sided(self.fpr(n), bits, Some(self.fill(n)))
     }
 }
 

@@ -26,6 +26,11 @@ impl Goal {
         Self { items: Some(items), fpr: Some(fpr), ..Self::default() }
     }
 
+    /// A goal of settings alone, under this hasher.
+    pub(crate) fn of(hasher: Hasher) -> Self {
+        Self::default().hasher(hasher)
+    }
+
     /// The same goal with one more setting.
     #[must_use]
     pub fn set(mut self, name: &str, value: impl Into<Setting>) -> Self {

@@ -35,17 +35,31 @@
 //! * This is the one place where a key is hashed more than once: each array has to hash what it alone
 //!   sees. The bytes go to the hash in drawing order, so position matters.
 
+mod planning;
+
+pub use planning::{Shape, far_hit, near_hit};
+
+use planning::{MAX_ARRAYS, MAX_SAMPLES};
 use smallvec::SmallVec;
 
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::hash::{Generator, mix64};
-use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
 use crate::theory::{bloom, tail};
 use crate::variant::prelude::*;
 
-/// Vectors in k arrays of bits that find what is near.
+/// Vectors in k arrays of bits that find what is near: unless set otherwise, all but a share of the rate of the
+/// keys within 5 % of a member, and at most a share of the rate of those 40 % or more from all.
+///
+/// ```
+/// let mut known = everbloom::similarity::DistanceSensitive::with_rate(10, 0.01)?;
+/// known.insert("the quick brown fox jumps over the lazy dog")?;
+/// assert!(known.contains("the quick brown fox jumps over the lazy cog")?);
+/// assert!(!known.contains("pack my box with five dozen liquor jugs now")?);
+/// assert!(known.contains("too short").is_err());
+/// # Ok::<(), everbloom::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DistanceSensitive {
     head: Head,
@@ -62,21 +76,6 @@ pub struct DistanceSensitive {
 state!(DistanceSensitive { head, length, samples, arrays, slice, threshold, bits });
 
 impl DistanceSensitive {
-    /// A filter for `items` vectors that misses at most a share of `rate` of the keys within 5 % of one,
-    /// and takes at most `rate` of those 40 % or more from all for close.
-    ///
-    /// ```
-    /// let mut known = everbloom::similarity::DistanceSensitive::with_rate(10, 0.01)?;
-    /// known.insert("the quick brown fox jumps over the lazy dog")?;
-    /// assert!(known.contains("the quick brown fox jumps over the lazy cog")?);
-    /// assert!(!known.contains("pack my box with five dozen liquor jugs now")?);
-    /// assert!(known.contains("too short").is_err());
-    /// # Ok::<(), everbloom::error::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, rate: f64) -> Result<Self> {
-        crate::variant::empty(&Goal::new(items, rate))
-    }
-
     /// A filter of `arrays` arrays of `slice` bits that look at `samples` coordinates each, for which
     /// `threshold` arrays make a key close.
     pub fn with_shape(
@@ -130,7 +129,7 @@ impl DistanceSensitive {
             let fresh = indices.iter().filter(|&&i| self.bits.set(i)).count();
             self.length = key.len() as u64;
             self.head.count(1);
-            Ok(if fresh > 0 { Seen::New } else { Seen::Maybe })
+            Ok(Seen::new_if(fresh > 0))
         })
     }
 
@@ -171,249 +170,11 @@ impl DistanceSensitive {
     }
 }
 
-/// p_H: the chance that a key at distance `near` from a member finds its bit set in one array, other
-/// members aside.
-pub fn near_hit(near: f64, samples: u32) -> f64 {
-    libm::pow(1.0 - near, f64::from(samples))
-}
-
-/// p_F: the chance, at most, that a key at distance `far` or more from `n` members finds its bit set in
-/// one array of `slice` bits.
-pub fn far_hit(far: f64, samples: u32, slice: f64, n: f64) -> f64 {
-    let agrees = libm::pow(1.0 - far, f64::from(samples));
-    -libm::expm1(n * libm::log1p(-(agrees + (1.0 - agrees) / slice)))
-}
-
-/// Samples, arrays and their size, threshold, length if it is known, and the bounds on both rates.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    samples: u32,
-    arrays: u32,
-    slice: u64,
-    threshold: u32,
-    length: u64,
-    fpr: Option<f64>,
-    fnr: Option<f64>,
-}
-
-impl Shape {
-    fn check(&self) -> Result<()> {
-        let Shape { samples, arrays, slice, threshold, .. } = *self;
-        let ok = (1..=MAX_SAMPLES).contains(&samples)
-            && (1..=MAX_ARRAYS).contains(&arrays)
-            && (1..=arrays).contains(&threshold)
-            && (1..=MAX_CELLS / u64::from(arrays)).contains(&slice);
-        if ok {
-            return Ok(());
-        }
-        Err(Error::parameter(format!(
-            "{samples} samples, {arrays} arrays of {slice} bits, threshold {threshold}: at most \
-             {MAX_SAMPLES} samples, {MAX_ARRAYS} arrays and {MAX_CELLS} bits, a threshold not above \
-             the arrays, and none of them 0"
-        )))
-    }
-}
-
-/// What the goal leaves to choose.
-struct Planner {
-    near: f64,
-    far: f64,
-    samples: Option<u32>,
-    arrays: Option<u32>,
-    slice: Option<u64>,
-    threshold: Option<u32>,
-    /// Rate of near keys missed; as that of far keys taken for close, if not set.
-    fnr: Option<f64>,
-}
-
-impl Planner {
-    /// The largest threshold with P(Bin(k, p_H) < t) ≤ fnr, or 0: the one that keeps out most far keys.
-    fn threshold(&self, arrays: u32, p_near: f64, fnr: f64) -> u32 {
-        let finds = |t: u32| tail::binomial_below(arrays.into(), p_near, t.into()) <= fnr;
-        let (mut low, mut high) = (0, arrays);
-        while low < high {
-            let middle = (low + high).div_ceil(2);
-            if finds(middle) { low = middle } else { high = middle - 1 }
-        }
-        low
-    }
-
-    /// The least k, with its t, that keeps far keys to `p` and missed near keys to `fnr`.
-    fn arrays(&self, p_near: f64, p_far: f64, p: f64) -> Option<(u32, u32)> {
-        let fnr = self.fnr.unwrap_or(p);
-        let with = |k: u32| {
-            let t = self.threshold.unwrap_or_else(|| self.threshold(k, p_near, fnr));
-            let keeps = (1..=k).contains(&t)
-                && tail::binomial_at_least(k.into(), p_far, t.into()) <= p
-                && tail::binomial_below(k.into(), p_near, t.into()) <= fnr;
-            keeps.then_some((k, t))
-        };
-        if p_far >= p_near {
-            return None;
-        }
-        if let Some(k) = self.arrays {
-            return with(k);
-        }
-        if let Some(t) = self.threshold {
-            // More arrays find more near keys, and more far ones: the least that finds enough, or none.
-            let (mut low, mut high) = (t, MAX_ARRAYS);
-            while low < high {
-                let middle = (low + high) / 2;
-                let enough = tail::binomial_below(middle.into(), p_near, t.into()) <= fnr;
-                if enough { high = middle } else { low = middle + 1 }
-            }
-            return with(low);
-        }
-        let (mut low, mut high) = (1, with(MAX_ARRAYS).map(|_| MAX_ARRAYS)?);
-        while low < high {
-            let middle = (low + high) / 2;
-            if with(middle).is_some() { high = middle } else { low = middle + 1 }
-        }
-        with(high)
-    }
-
-    /// The shape with the fewest bits: every s for which far keys stay apart, and arrays of every load
-    /// from n/m' = 0.01 to 1.3.
-    fn smallest(&self, n: u64, p: f64) -> Option<Shape> {
-        let n = n as f64;
-        let fnr = self.fnr.unwrap_or(p);
-        let mut best: Option<Shape> = None;
-        let range = self.samples.map_or(1..=MAX_SAMPLES, |s| s..=s);
-        for samples in range {
-            let p_near = near_hit(self.near, samples);
-            let agreeing = far_hit(self.far, samples, f64::INFINITY, n);
-            if agreeing >= p_near && self.samples.is_none() {
-                continue;
-            }
-            let loads = (0..16).map(|i| 0.01 * libm::pow(1.38, f64::from(i)));
-            let slices = loads.map(|load| (n / load).ceil().max(2.0));
-            let slices: SmallVec<[f64; 16]> = match self.slice {
-                Some(slice) => SmallVec::from_slice(&[slice as f64]),
-                None => slices.collect(),
-            };
-            for slice in slices {
-                let p_far = far_hit(self.far, samples, slice, n);
-                let Some((arrays, threshold)) = self.arrays(p_near, p_far, p) else { continue };
-                let bits = |shape: &Shape| shape.slice as f64 * f64::from(shape.arrays);
-                if best.as_ref().is_none_or(|best| slice * f64::from(arrays) < bits(best)) {
-                    let (fpr, fnr) = (Some(p), Some(fnr));
-                    let slice = slice as u64;
-                    best = Some(Shape { samples, arrays, slice, threshold, length: 0, fpr, fnr });
-                }
-            }
-            // Where far keys hardly agree any more, further samples only part near keys.
-            if agreeing < 1e-3 * p_near {
-                break;
-            }
-        }
-        best.map(|shape| self.trimmed(shape, n, p))
-    }
-
-    /// The shape with its arrays, which came in coarse steps, as small as its threshold lets them be.
-    fn trimmed(&self, shape: Shape, n: f64, p: f64) -> Shape {
-        let keeps = |slice: u64| {
-            let p_far = far_hit(self.far, shape.samples, slice as f64, n);
-            tail::binomial_at_least(shape.arrays.into(), p_far, shape.threshold.into()) <= p
-        };
-        let (mut low, mut high) = (1, shape.slice);
-        while low < high && self.slice.is_none() {
-            let middle = low + (high - low) / 2;
-            if keeps(middle) { high = middle } else { low = middle + 1 }
-        }
-        Shape { slice: high, ..shape }
-    }
-
-    /// Arrays and slices set by hand: the s, if not set, and the t that tell near and far apart best.
-    fn by_hand(&self, n: u64, arrays: u32, slice: u64) -> Result<Shape> {
-        let mut best: Option<(f64, Shape)> = None;
-        for samples in self.samples.map_or(1..=256, |s| s..=s) {
-            let p_near = near_hit(self.near, samples);
-            let p_far = far_hit(self.far, samples, slice as f64, n as f64);
-            if p_far >= p_near {
-                continue;
-            }
-            let fpr = |t: u32| tail::binomial_at_least(arrays.into(), p_far, t.into());
-            let fnr = |t: u32| tail::binomial_below(arrays.into(), p_near, t.into());
-            // One rate falls with t and the other rises: the best is where they cross, or just before.
-            let (mut low, mut high) = (1, arrays);
-            while low < high {
-                let middle = (low + high) / 2;
-                if fpr(middle) <= fnr(middle) { high = middle } else { low = middle + 1 }
-            }
-            for t in self.threshold.map_or([low.max(2) - 1, low], |t| [t, t]) {
-                let error = fpr(t) + fnr(t);
-                if best.is_none_or(|(least, _)| error < least) {
-                    let (fpr, fnr) = (Some(fpr(t)), Some(fnr(t)));
-                    let shape = Shape { samples, arrays, slice, threshold: t, length: 0, fpr, fnr };
-                    best = Some((error, shape));
-                }
-            }
-        }
-        best.map(|(_, shape)| shape).ok_or_else(|| self.unusable(n, slice as f64))
-    }
-
-    /// Why no threshold works, with the numbers.
-    fn unusable(&self, n: u64, slice: f64) -> Error {
-        let Planner { near, far, .. } = *self;
-        let Some(samples) = self.samples else {
-            return Error::parameter(format!(
-                "no number of samples tells keys within {near} from keys {far} apart among {n} in \
-                 this size at these rates: set near and far further apart, fewer items, or more bits"
-            ));
-        };
-        let p_near = near_hit(near, samples);
-        let p_far = far_hit(far, samples, slice, n as f64);
-        let remedy = if p_far < p_near {
-            "set more arrays, or allow higher rates"
-        } else if far_hit(far, samples, f64::INFINITY, n as f64) >= p_near {
-            "set more samples, so that far keys agree less often"
-        } else {
-            "set larger slices or fewer samples"
-        };
-        Error::parameter(format!(
-            "{samples} samples: in one array a far key finds its bit set with p_F = {p_far:.4}, a near \
-             one with p_H = {p_near:.4}, which no threshold tells apart at these rates; {remedy}"
-        ))
-    }
-}
-
 impl Plan for DistanceSensitive {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let number = |name| request.integer(name).map(|v| v as u32);
-        let planner = Planner {
-            near: request.real("near").unwrap_or(0.05),
-            far: request.real("far").unwrap_or(0.4),
-            samples: number("samples"),
-            arrays: number("arrays"),
-            slice: request.integer("slice"),
-            threshold: number("threshold"),
-            fnr: request.real("fnr"),
-        };
-        if planner.near >= planner.far {
-            return Err(Error::parameter(format!(
-                "near={} and far={}: near must be below far",
-                planner.near, planner.far
-            )));
-        }
-        let shape = match (planner.arrays, planner.slice) {
-            (Some(arrays), Some(slice)) => {
-                let n = request.goal_items().ok_or_else(|| {
-                    Error::parameter("how many items? give -n: the threshold depends on it")
-                })?;
-                planner.by_hand(n, arrays, slice)?
-            }
-            _ => {
-                let bits = |shape: Shape| shape.slice as f64 * f64::from(shape.arrays);
-                let (n, p) = request
-                    .items_and_rate(|n, p| planner.smallest(n, p).map_or(f64::INFINITY, bits))?;
-                let slice = planner.slice.map_or(f64::INFINITY, |slice| slice as f64);
-                planner.smallest(n, p).ok_or_else(|| planner.unusable(n, slice))?
-            }
-        };
-        shape.check()?;
-        Ok(Shape { length: request.integer("length").unwrap_or(0), ..shape })
+        planning::plan(request)
     }
 
     /// The rate is that of keys which agree with no member in any array; members are never missed.
@@ -435,12 +196,17 @@ impl Stream for DistanceSensitive {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Shape { samples, arrays, slice, threshold, length, fpr, fnr } = *shape;
         let head = Head { fpr: fpr.or(head.fpr), fnr, ..head };
-        let bits = Bits::new(slice * u64::from(arrays));
+        let bits = Bits::try_new(slice * u64::from(arrays))?;
         Ok(Self { head, length, samples, arrays, slice, threshold, bits })
     }
 }
 
 face!(DistanceSensitive: Insert, Merge);
+planned!(
+    DistanceSensitive:
+    "A filter for `items` vectors that misses at most a share of `fpr` of the keys within 5 % of one, and takes \
+     at most `fpr` of those 40 % or more from all for close."
+);
 
 impl Filter for DistanceSensitive {
     /// Close or not, with the share of arrays that were hit.
@@ -506,8 +272,6 @@ impl Merge for DistanceSensitive {
 
 const FORM: &str = "standard";
 const COORDINATES: u64 = 0x636F_6F72_6400_0001;
-const MAX_SAMPLES: u32 = 1024;
-const MAX_ARRAYS: u32 = 4096;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -521,62 +285,47 @@ pub static VARIANT: Variant = Variant {
         needs: &["similar", "merge"],
         input: Input { key: KeyKind::Vector, ..Input::KEYS },
         meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
-        forms: &[Form {
-            name: FORM,
-            abilities: &[Ability::Insert, Ability::Merge],
-            false_negatives: FalseNegatives::Possible(
-                "a key near a member may be missed; a member itself never is",
-            ),
-        }],
+        forms: &[Form::lossy(
+            FORM,
+            &[Ability::Insert, Ability::Merge],
+            "a key near a member may be missed; a member itself never is",
+        )],
         params: &[
-            Param {
-                name: "length",
-                range: Range::Integer(1, 1 << 32),
-                default: Preset::Planned,
-                help: "coordinates per vector; the first record's, if not set",
-            },
-            Param {
-                name: "near",
-                range: Range::Real(0.0, 0.99),
-                default: Preset::Real(0.05),
-                help: "share of differing coordinates up to which keys are near",
-            },
-            Param {
-                name: "far",
-                range: Range::Real(0.001, 1.0),
-                default: Preset::Real(0.4),
-                help: "share of differing coordinates from which on keys are far",
-            },
-            Param {
-                name: "fnr",
-                range: Range::Real(1e-12, 0.999),
-                default: Preset::Planned,
-                help: "rate of near keys that may be missed; as the false-positive rate, if not set",
-            },
-            Param {
-                name: "samples",
-                range: Range::Integer(1, MAX_SAMPLES as u64),
-                default: Preset::Planned,
-                help: "coordinates that each array looks at",
-            },
-            Param {
-                name: "arrays",
-                range: Range::Integer(1, MAX_ARRAYS as u64),
-                default: Preset::Planned,
-                help: "number of arrays",
-            },
-            Param {
-                name: "slice",
-                range: Range::Integer(1, 1 << 36),
-                default: Preset::Planned,
-                help: "bits per array",
-            },
-            Param {
-                name: "threshold",
-                range: Range::Integer(1, MAX_ARRAYS as u64),
-                default: Preset::Planned,
-                help: "arrays that make a key close",
-            },
+            Param::integer(
+                "length",
+                1,
+                1 << 32,
+                "coordinates per vector; the first record's, if not set",
+            ),
+            Param::real(
+                "near",
+                0.0,
+                0.99,
+                "share of differing coordinates up to which keys are near",
+            )
+            .or(Preset::Real(0.05)),
+            Param::real(
+                "far",
+                0.001,
+                1.0,
+                "share of differing coordinates from which on keys are far",
+            )
+            .or(Preset::Real(0.4)),
+            Param::real(
+                "fnr",
+                1e-12,
+                0.999,
+                "rate of near keys that may be missed; as the false-positive rate, if not set",
+            ),
+            Param::integer(
+                "samples",
+                1,
+                MAX_SAMPLES as u64,
+                "coordinates that each array looks at",
+            ),
+            Param::integer("arrays", 1, MAX_ARRAYS as u64, "number of arrays"),
+            Param::integer("slice", 1, 1 << 36, "bits per array"),
+            Param::integer("threshold", 1, MAX_ARRAYS as u64, "arrays that make a key close"),
         ],
         reach: 100_000,
         ..Facts::FILTER

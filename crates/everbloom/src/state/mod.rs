@@ -114,7 +114,8 @@ pub trait State: Sized {
 /// the invariants that hold between fields. A field marked `..` is a part that is stated without a group of
 /// its own, so that a struct may be cut into parts without changing its bytes:
 /// `state!(Bloom { head, ..flat })`; the part is declared by `state!(inline Rows { probe, rows })`, or, where it
-/// is one field of another name, by `state!(inline Residues as parts)`.
+/// is one field of another name, by `state!(inline Residues as parts)`; fields
+/// that stand after the parts follow a semicolon: `state!(Deletable { head, ..flat; collided })`.
 macro_rules! state {
     (inline $type:ty as $name:ident) => {
         impl $crate::state::Inline for $type {
@@ -141,12 +142,15 @@ macro_rules! state {
             }
         }
     };
-    ($type:ty { $($field:ident),* $(, ..$part:ident)* $(,)? }) => {
+    ($type:ty {
+        $($field:ident),* $(,)? $(..$part:ident),* $(,)? $(; $($last:ident),+ $(,)?)?
+    }) => {
         impl $crate::state::State for $type {
             fn save<'a>(&'a self, name: &'static str, out: &mut $crate::state::Encoder<'a>) {
                 out.group(name, |out| {
                     $($crate::state::State::save(&self.$field, stringify!($field), out);)*
                     $($crate::state::Inline::save_fields(&self.$part, out);)*
+                    $($($crate::state::State::save(&self.$last, stringify!($last), out);)+)?
                 });
             }
 
@@ -157,7 +161,8 @@ macro_rules! state {
                 src.group(name, |src| {
                     $(let $field = $crate::state::State::load(stringify!($field), src)?;)*
                     $(let $part = $crate::state::Inline::load_fields(src)?;)*
-                    let this = Self { $($field,)* $($part),* };
+                    $($(let $last = $crate::state::State::load(stringify!($last), src)?;)+)?
+                    let this = Self { $($field,)* $($part,)* $($($last),+)? };
                     this.check()?;
                     Ok(this)
                 })

@@ -164,10 +164,15 @@ macro_rules! keyed {
 pub(crate) use keyed;
 
 /// The ways to an empty filter of a type that is a [`Stream`](crate::variant::Stream): `planned!(Bloom);`.
+/// A type to which items and rate mean something else says so: `planned!(Stable: "A filter that …");`.
 macro_rules! planned {
     ($type:ident) => {
+        $crate::variant::planned!($type: "A filter for `items` keys at a false-positive rate of `fpr`.");
+    };
+    ($type:ident: $summary:literal) => {
         impl $type {
-            /// A filter for `items` keys at a false-positive rate of `fpr`, under the default hash and seed.
+            #[doc = $summary]
+            /// Under the default hash and seed.
             pub fn with_rate(items: u64, fpr: f64) -> $crate::error::Result<Self> {
                 $crate::variant::empty(&$crate::plan::Goal::new(items, fpr))
             }

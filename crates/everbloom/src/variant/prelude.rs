@@ -1,14 +1,14 @@
 //! What nearly every variant's file uses.
 
 pub(crate) use super::{
-    Create, Inputs, Ops, Plan, Source, Stream, Variant, built, digests, face, keyed, planned,
+    Create, Inputs, Ops, Plan, Source, Stream, Variant, built, digests, empty, face, keyed, planned,
 };
 pub(crate) use crate::error::{Error, Kind, Result};
 pub(crate) use crate::filter::{
-    Ability, Age, Answer, Assign, Build, Bulk, Count, Counted, Detail, EntryKind, Fact, Facts,
-    FalseNegatives, Filter, Form, Head, Input, Insert, KeyKind, Lookup, Merge, MergeLaw, Negatives,
-    Param, Part, Preset, Range, Rates, Reconcile, Record, Remove, Seen, Touched, Value, ValueKind,
-    Verdict, fact, real, text, touched,
+    Ability, Age, Answer, Assign, Build, Count, Counted, Detail, EntryKind, Fact, Facts, Filter,
+    Form, Head, Input, Insert, KeyKind, Lookup, Merge, MergeLaw, Negatives, Param, Part, Preset,
+    Range, Rates, Reconcile, Record, Remove, Seen, Touched, Value, ValueKind, Verdict, fact, real,
+    text, touched,
 };
 pub(crate) use crate::hash::{Digest, HashId, Hasher, Key};
 pub(crate) use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request, m_alone};

@@ -2,7 +2,7 @@
 
 use everbloom::Kind;
 use everbloom::counting::Counting;
-use everbloom::internals::filter::{Face, Filter as _, Merge as _};
+use everbloom::internals::filter::{Face, Merge as _};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::probe::{Coincide, Probe};
 use everbloom::internals::theory::counting as theory;

@@ -66,7 +66,7 @@ fn c2_less_than_half_of_plain_counters_at_equal_rate() {
 #[test]
 fn c2_levels_of_the_example() {
     // R17's word without its cap: (0, 3, 5) and (0, 3, 7) go in, a third would too, (0, 3, 5) goes.
-    let mut layers = Layers::new(8);
+    let mut layers = Layers::try_new(8).unwrap();
     let bits =
         |layers: &Layers, t: u32| layers.layer(t).into_iter().map(u8::from).collect::<Vec<_>>();
     [0, 3, 5].into_iter().for_each(|i| layers.increment(i));

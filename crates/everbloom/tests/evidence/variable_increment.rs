@@ -8,7 +8,6 @@ use everbloom::internals::filter::{Filter as _, Seen};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::bloom;
-use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
 
 fn bh(order: u32) -> Rule {

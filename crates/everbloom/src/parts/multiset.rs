@@ -1,0 +1,110 @@
+//! The methods of a type that is a head and a part from which keys can be removed.
+
+/// `multisets!(Counting: tallies);`: insertion, queries, removal, counts and merging of a type with a field
+/// `head`, by the part's methods of the same names, which take digests. `multisets!(DLeft: table; TryInsert,
+/// Remove, Count);` names those that it has; `TryInsert` is an insertion that can be refused.
+macro_rules! multisets {
+    ($type:ident: $part:ident) => {
+        $crate::parts::multisets!($type: $part; Insert, Remove, Count, Merge);
+    };
+    ($type:ident: $part:ident; $($ability:ident),+) => {
+        impl $type {
+            /// Whether the key may be a member.
+            #[inline]
+            pub fn contains<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> bool {
+                self.$part.contains(self.head.hasher.digest(key))
+            }
+        }
+
+        $($crate::parts::multisets!(@$ability $type: $part);)+
+    };
+    (@Insert $type:ident: $part:ident) => {
+        impl $type {
+            /// Inserts a key, once more if it is there.
+            #[inline]
+            pub fn insert<K: $crate::hash::Key + ?Sized>(
+                &mut self,
+                key: &K,
+            ) -> $crate::filter::Seen {
+                let digest = self.head.hasher.digest(key);
+                self.head.count(1);
+                $crate::filter::Seen::new_if(self.$part.insert(digest))
+            }
+        }
+
+        $crate::variant::keyed!($type: Insert);
+    };
+    (@TryInsert $type:ident: $part:ident) => {
+        impl $type {
+            /// Inserts a key, once more if it is there. Refused, with nothing changed, if there is no room
+            /// for it.
+            pub fn insert<K: $crate::hash::Key + ?Sized>(
+                &mut self,
+                key: &K,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                let digest = self.head.hasher.digest(key);
+                let new = self.$part.insert(digest)?;
+                self.head.count(1);
+                Ok($crate::filter::Seen::new_if(new))
+            }
+        }
+
+        impl $crate::filter::Insert for $type {
+            fn insert(
+                &mut self,
+                record: $crate::filter::Record<'_>,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                $type::insert(self, record.key)
+            }
+        }
+    };
+    (@Remove $type:ident: $part:ident) => {
+        impl $type {
+            /// Removes a key that was inserted. Refused, with nothing changed, unless every cell of the key
+            /// holds what it would take; a counter that is stuck keeps its value.
+            pub fn remove<K: $crate::hash::Key + ?Sized>(
+                &mut self,
+                key: &K,
+            ) -> $crate::error::Result<()> {
+                let digest = self.head.hasher.digest(key);
+                self.$part.remove(digest)?;
+                self.head.count_off();
+                Ok(())
+            }
+        }
+
+        $crate::variant::keyed!($type: Remove);
+    };
+    (@Count $type:ident: $part:ident) => {
+        impl $type {
+            /// How often the key was inserted: never too low while no counter is stuck and only members are
+            /// removed.
+            pub fn count<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> u64 {
+                self.$part.count(self.head.hasher.digest(key)).whole()
+            }
+        }
+
+        impl $crate::filter::Count for $type {
+            fn count(&self, key: &[u8]) -> $crate::filter::Counted {
+                self.$part.count(self.head.hasher.digest(key))
+            }
+        }
+    };
+    (@Merge $type:ident: $part:ident) => {
+        impl $crate::filter::Merge for $type {
+            fn law(&self) -> $crate::filter::MergeLaw {
+                $crate::filter::MergeLaw::Multiset
+            }
+
+            fn merge(&mut self, other: &dyn $crate::filter::Filter) -> $crate::error::Result<()> {
+                let other: &Self = other.as_same()?;
+                self.head.agree(&other.head)?;
+                self.$part.agree(&other.$part)?;
+                self.$part.add(&other.$part);
+                self.head.count(other.head.items);
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use multisets;
