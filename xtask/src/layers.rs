@@ -225,7 +225,8 @@ fn top_level(list: &str) -> Vec<&str> {
 
 /// The code with comments and the module of tests blanked out; lines stay where they are.
 fn without_comments_and_tests(text: &str) -> String {
-    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let ends = ["#[cfg(test)]\nmod ", "#[cfg(test)]\npub(crate) mod "].map(|mark| text.find(mark));
+    let code = &text[..ends.into_iter().flatten().min().unwrap_or(text.len())];
     code.lines().map(|line| line.split("//").next().unwrap_or("").to_owned() + "\n").collect()
 }
 

@@ -10,7 +10,7 @@ use everbloom::Variant;
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
-use everbloom::internals::filter::{EntryKind, Form};
+use everbloom::internals::filter::Form;
 use everbloom::internals::filter::{Facts, Filter, Record};
 use everbloom::internals::hash::mix64;
 use everbloom::internals::plan::Goal;

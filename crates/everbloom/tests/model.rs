@@ -4,10 +4,9 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use everbloom::catalog::VARIANTS;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
-use everbloom::internals::filter::{EntryKind, FalseNegatives, Form};
+use everbloom::internals::filter::{FalseNegatives, Form};
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;

@@ -107,7 +107,7 @@ impl BinaryFuse {
     /// Whether the key may be a member.
     ///
     /// The common cases, fingerprints of 8 and 16 bits that peeled at once, are one condition each and
-    /// inlined, so that a loop over keys checks it once; the others are a call away.
+    /// inlined, so that a loop over keys checks it once; the others are cold functions.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let (hasher, geometry, width) = (&self.head.hasher, &self.geometry, self.cells.width());

@@ -1,7 +1,7 @@
 //! The fewest bits any filter can do with (Carter, Floyd, Gill, Markowsky, Wegman 1978; catalogue F7;
 //! S1 §2.2).
 //!
-//! A filter that misses no member says "maybe" to its n keys and to a share ε of all others, u keys in
+//! A filter without false negatives says "maybe" to its n keys and to a share ε of all others, u keys in
 //! total. One state of it can serve every set of n keys among those it says "maybe" to, and no other; all
 //! sets of n keys must be served by some state:
 //!

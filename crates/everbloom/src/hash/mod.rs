@@ -243,7 +243,7 @@ impl Hasher {
 
     /// The digest of a key, fastest if this hasher is of the `usual` kind and the key has eight bytes, or
     /// another number known to the compiler: those cases are inlined, so that they cost a few instructions
-    /// and a loop over keys has room to overlap them. The others are a call away.
+    /// and a loop over keys has room to overlap them. The others are cold functions.
     #[inline(always)]
     pub(crate) fn digest_usually<K: Key + ?Sized>(&self, usual: HashId, key: &K) -> Digest {
         if self.id == usual {

@@ -6,7 +6,6 @@ use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::probe::{Coincide, Probe};
 use everbloom::internals::theory::bloom as theory;
-use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
 
 fn filled(m: u64, k: u32, seed: u64, keys: std::ops::Range<u64>) -> Bloom {

@@ -9,7 +9,6 @@ use everbloom::internals::hash::{Digest, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::probe::{Coincide, Double, Enhanced, Mixed, Probe, Scheme};
 use everbloom::internals::theory::bloom;
-use everbloom::internals::variant::Variant;
 
 fn digest(h1: u64, h2: u64) -> Digest {
     Digest { h1, h2 }

@@ -7,7 +7,6 @@ use everbloom::compact::times_bound;
 use everbloom::internals::filter::{EntryKind, FalseNegatives};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::{bloom, bound};
-use everbloom::internals::variant::Variant;
 use everbloom::membership::Bloom;
 
 fn prints(value: f64, printed: f64) {

@@ -6,7 +6,6 @@ use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::probe::Probe;
 use everbloom::internals::theory::bloom as theory;
 use everbloom::internals::theory::tail::binomial_bounds;
-use everbloom::internals::variant::Variant;
 use everbloom::membership::{Bloom, PartitionedHashing};
 
 const FILTERS: u64 = 20;

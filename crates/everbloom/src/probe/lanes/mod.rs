@@ -258,7 +258,7 @@ const MOST_HALVES: u64 = 1 << 32;
 const NO_LINE: &str = "a filter has 1 to 2^32 - 1 lines";
 const NO_HALF: &str = "a filter has 1 to 2^32 half lines";
 
-/// Arrays of fewer bytes live in the first cache, where asking ahead costs more than it saves.
+/// Arrays of fewer bytes live in the L1 cache, where prefetching costs more than it saves.
 const FETCH_FROM: usize = 32 << 10;
 
 /// The keys of a chunk: the offset of each one's block in bytes, and the word that names its bits.

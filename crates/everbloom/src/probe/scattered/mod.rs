@@ -1,9 +1,9 @@
 //! The probes of a classic filter, eight at once.
 //!
 //! A query of a classic filter looks at k cells all over the array. One by one, with an exit at the first
-//! zero, a stranger's query ends after two of them on average, but nobody can foretell after which: the
+//! zero, a non-member's query ends after two of them on average, but nobody can foretell after which: the
 //! mispredicted branch costs more than all k looks. Eight indices fit one register and eight words are
-//! gathered by one instruction, so that the answer comes without a branch; of the strangers that pass
+//! gathered by one instruction, so that the answer comes without a branch; of the non-members that pass
 //! eight, hardly any are left for the rest.
 //!
 //! The way on the ring has a closed form, xᵢ = H1 + i·H2 + (i+1 choose 3)·STEP, so its indices need not
