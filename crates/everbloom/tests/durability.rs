@@ -6,7 +6,7 @@ use std::path::Path;
 
 use everbloom::growing::{Forest, ForestStore};
 use everbloom::internals::disk::trial::{Left, Step, crashed, noted};
-use everbloom::{Bloom, Filter, Kind, Opener, Record, Wait, open, save, to_bytes};
+use everbloom::{Bloom, Kind, Opener, Record, Wait, open, save, to_bytes};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -57,14 +57,14 @@ fn try_all<S: PartialEq + std::fmt::Debug>(
         }
     }
     // A step that fails is an error, and leaves what was there; the next try succeeds.
-    for number in 0..steps.len() {
+    for (number, step) in steps.iter().enumerate() {
         let again = folder();
         copy(before.path(), again.path());
         let (failed, _) = noted(Some(number), || work(again.path()));
         let found = state(again.path());
         // Removing what is no longer needed may fail, and so may the last sync, behind the rename.
         match failed {
-            Ok(()) => assert_eq!(found, new, "step {number}: {:?}", kind(&steps[number])),
+            Ok(()) => assert_eq!(found, new, "step {number}: {:?}", kind(step)),
             Err(_) => assert!(found == old || found == new, "step {number}: {found:?}"),
         }
         work(again.path()).expect("a disk that works again");

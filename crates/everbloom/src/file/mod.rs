@@ -29,7 +29,7 @@ pub fn open_as<T: Filter>(path: impl AsRef<Path>) -> Result<T> {
 mod tests {
     use super::*;
     use crate::error::Kind;
-    use crate::filter::{Face, Reading};
+    use crate::filter::Reading;
     use crate::membership::Bloom;
     use crate::{Goal, Record, catalog};
 
