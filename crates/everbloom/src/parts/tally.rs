@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use crate::filter::Bound;
 
-    /// Two counters of one bit each and one hash per key: the first is stuck, the second empty.
+    /// Two counters of two bits and one hash per key; the counter of the first key is stuck.
     fn stuck() -> (Tallies<Counters>, Digest, Digest) {
         let mut tallies = Tallies { probe: Probe::over(2, 1), cells: Counters::new(2, 2) };
         let digest = |word| Digest { h1: word, h2: word };
