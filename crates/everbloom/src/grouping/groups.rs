@@ -146,6 +146,7 @@ impl State for Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::Value;
 
     #[test]
     fn labels_keep_their_numbers_until_one_is_removed() {
@@ -167,5 +168,23 @@ mod tests {
         assert_eq!(groups.join(&other, 4).expect("room"), [2, 3]);
         assert!(groups.join(&before, 4).is_err());
         assert_eq!((groups.len(), groups.labels()[3].as_slice()), (4, b"new".as_slice()));
+    }
+
+    #[test]
+    fn queries_name_one_group_or_get_all() {
+        let mut groups = Groups::default();
+        for label in [b"pear".as_slice(), b"apple", b"fig"] {
+            groups.intern(label, 4).expect("room");
+        }
+        let ask = |label: Option<&'static [u8]>| {
+            let record = Record::key(b"key").with(label.map(Value::Label));
+            groups.query(&record, |g| g != 1).expect("a label")
+        };
+        let absent = [b"apple".as_slice(), b"plum"].map(|label| ask(Some(label)));
+        assert_eq!(absent, [Answer::of(false), Answer::of(false)]);
+        assert_eq!(ask(Some(b"fig")), Answer::of(true));
+        let both = Detail::Labels(vec![b"pear".to_vec(), b"fig".to_vec()]);
+        assert_eq!(ask(None), Answer::of(true).with(both));
+        assert_eq!(groups.those(|g| g != 1), [b"pear".as_slice(), b"fig"]);
     }
 }
