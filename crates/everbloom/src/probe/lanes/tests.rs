@@ -102,7 +102,7 @@ fn single_calls_equal_the_scalar_twin() {
 
 #[test]
 fn many_at_once_equal_one_by_one() {
-    // Below and above the size from which lines are asked for ahead, and fewer keys than are in flight.
+    // Below and above the size from which lines are prefetched, and fewer keys than are in flight.
     for blocks in [1, 100, FETCH_FROM / size_of::<[u64; HALF]>()] {
         for n in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 1000] {
             for rounds in [1, 2] {

@@ -1,9 +1,9 @@
 //! The probes of a classic filter, eight at once.
 //!
 //! A query of a classic filter looks at k cells all over the array. One by one, with an exit at the first
-//! zero, a stranger's query ends after two of them on average, but nobody can foretell after which: the
+//! zero, a non-member's query ends after two of them on average, but nobody can foretell after which: the
 //! mispredicted branch costs more than all k looks. Eight indices fit one register and eight words are
-//! gathered by one instruction, so that the answer comes without a branch; of the strangers that pass
+//! gathered by one instruction, so that the answer comes without a branch; of the non-members that pass
 //! eight, hardly any are left for the rest.
 //!
 //! The way on the ring has a closed form, xᵢ = H1 + i·H2 + (i+1 choose 3)·STEP, so its indices need not
@@ -32,7 +32,7 @@ pub(crate) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
 ///
 /// One after the other: two of them may share a word, and indices that come out of a vector register
 /// through memory cost more than they save. For the numbers of probes at 1 % and 0.1 % the loop is
-/// compiled away. Always inlined: a loop that does not ask whether keys were new then does not look for it,
+/// compiled away. Always inlined: a loop that does not use whether keys were new then does not look for it,
 /// which is a fifth of the work.
 #[inline(always)]
 pub(crate) fn set_all(words: &mut [u64], ring: Ring, digest: Digest) -> bool {
