@@ -49,7 +49,7 @@ use crate::variant::prelude::*;
 /// let mut seen = everbloom::growing::Forest::with_rate(1000, 0.01)?;
 /// seen.insert("apple")?;
 /// assert!(seen.contains("apple") && !seen.contains("pear"));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest {
@@ -75,8 +75,8 @@ impl PageSet for Vec<Bits> {
     }
 
     fn grow(&mut self, shape: &Shape) -> Result<()> {
-        check_room(shape.pages * shape.page_bits)?;
-        self.extend((0..shape.pages).map(|_| Bits::new(shape.page_bits)));
+        let block = (0..shape.pages).map(|_| Bits::try_new(shape.page_bits));
+        self.extend(block.collect::<Result<Vec<_>>>()?);
         Ok(())
     }
 }
@@ -211,8 +211,8 @@ impl Plan for Forest {
         let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
         let shape = sized(n, p).ok_or_else(|| {
             Error::parameter(format!(
-                "a page of {page_bytes} bytes holds not even one key at a rate of {p}: set a larger page \
-                 or ask for a higher rate"
+                "a page of {page_bytes} bytes holds not even one key at a rate of {p}: set a larger {{page}} \
+                 or ask for a higher {{rate}}"
             ))
         })?;
         Shape::new(page_bytes, shape.k, shape.capacity, shape.blocks, shape.pages, children)
@@ -253,10 +253,8 @@ impl Filter for Forest {
     }
 
     fn now(&self) -> Rates {
-        let Shape { page_bits, k, .. } = self.directory.shape;
-        let rate = |page: u64| {
-            libm::pow(self.pages[page as usize].ones() as f64 / page_bits as f64, k.into())
-        };
+        let k = self.directory.shape.k;
+        let rate = |page: u64| libm::pow(self.pages[page as usize].fill(), k.into());
         Rates::one_sided(self.directory.rate(rate))
     }
 
@@ -297,37 +295,24 @@ pub static VARIANT: Variant = Variant {
                   met while one layer is enough, and 1 − (1 − p)^l with l layers",
         forms: &[Form::exact(FORM, &[Ability::Insert])],
         params: &[
-            Param {
-                name: "page",
-                range: Range::Integer(8, MAX_PAGE_BYTES),
-                default: Preset::Integer(4096),
-                help: "bytes per page, a multiple of 8",
-            },
+            Param::integer("page", 8, MAX_PAGE_BYTES, "bytes per page, a multiple of 8")
+                .or(Preset::Integer(4096)),
             PARAM_K,
-            Param {
-                name: "capacity",
-                range: Range::Integer(1, 1 << 24),
-                default: Preset::Planned,
-                help: "keys per page; by default as many as the rate allows",
-            },
-            Param {
-                name: "blocks",
-                range: Range::Integer(1, MAX_BLOCKS),
-                default: Preset::Planned,
-                help: "blocks in the first layer; by default enough for all items",
-            },
-            Param {
-                name: "pages",
-                range: Range::Integer(1, MAX_BLOCK_PAGES),
-                default: Preset::Planned,
-                help: "pages per block; by default up to 16",
-            },
-            Param {
-                name: "children",
-                range: Range::Integer(2, MAX_CHILDREN),
-                default: Preset::Integer(4),
-                help: "children of a block in the next layer",
-            },
+            Param::integer(
+                "capacity",
+                1,
+                1 << 24,
+                "keys per page; by default as many as the rate allows",
+            ),
+            Param::integer(
+                "blocks",
+                1,
+                MAX_BLOCKS,
+                "blocks in the first layer; by default enough for all items",
+            ),
+            Param::integer("pages", 1, MAX_BLOCK_PAGES, "pages per block; by default up to 16"),
+            Param::integer("children", 2, MAX_CHILDREN, "children of a block in the next layer")
+                .or(Preset::Integer(4)),
         ],
         ..Facts::FILTER
     },

@@ -26,7 +26,7 @@ use crate::probe::Indices;
 /// store.insert("apple")?;
 /// store.commit()?;
 /// assert!(ForestStore::open(folder.path(), 8)?.contains("apple")?);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct ForestStore {

@@ -18,7 +18,7 @@
 //! insertions and [`SoftError::contains_and_repair`] repair it. An insertion must check *before* it writes:
 //! parity computed anew over a flipped word would hide the flip for ever.
 //!
-//! Against errors of the logic instead of the memory, a "no" that hangs on one probe is asked for once
+//! Against errors of the logic instead of the memory, a "no" that hangs on one probe is computed once
 //! more, hashes and all ([`SoftError::ask_through`]). Of the non-members k(1 − ρ)ρ^{k−1} are queried twice. (S3
 //! calls that "recompilation"; it is recomputation.)
 //!
@@ -52,7 +52,7 @@ pub struct SoftError {
 
 state!(SoftError { head, ..part });
 
-/// The answer to a query that is asked again before it says no.
+/// The answer to a query that is repeated before it says no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// Whether the key may be a member.

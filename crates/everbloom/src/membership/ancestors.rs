@@ -1,8 +1,8 @@
 //! Ancestor checking in tries (Ju and Lim 2014; catalogue R5; S3 §IV-B).
 //!
-//! A filter that holds the nodes of a trie, such as prefixes, domain names or paths, knows more than it is
-//! asked: a node is there only if its parent is, and its parent's parent. So a "yes" can be checked by
-//! asking about the ancestors, in the same filter:
+//! A filter that holds the nodes of a trie, such as prefixes, domain names or paths, knows more than one query
+//! tells: a node is there only if its parent is, and its parent's parent. So a "yes" can be checked by
+//! looking up the ancestors in the same filter:
 //!
 //! ```text
 //!   insert /usr/lib/x   ─▶  /usr, /usr/lib, /usr/lib/x
@@ -11,11 +11,11 @@
 //! ```
 //!
 //! If the deepest ancestor that is really there lies d levels above a node, and up to a ancestors are
-//! asked, the node passes with f^min(d, a+1): every level between them has to be a false positive.
+//! looked up, the node passes with f^min(d, a+1): every level between them has to be a false positive.
 //!
 //! **Use it** where the filter holds all nodes anyway, as in longest-prefix matching and name lookup:
 //! fewer errors for no bits. **Don't** for keys that merely look like paths: inserting all ancestors
-//! costs as many keys more. Nor does it help for the brothers of members, whose parents are there (d = 1).
+//! costs as many keys more. Nor does it help for the siblings of members, whose parents are there (d = 1).
 //!
 //! There are no false negatives as long as *every* ancestor was inserted, so a wrapped filter is fed by
 //! [`Ancestors::insert`] or [`Nodes`], never directly. The root is not stored: it is always in.
@@ -67,7 +67,7 @@ impl Hierarchy {
         std::iter::successors(self.parent(node), move |node| self.parent(node))
     }
 
-    /// Asks a filter about a node, and after a "yes" about up to `ancestors` nodes above it, parent
+    /// Looks up a node in a filter, and after a "yes" up to `ancestors` nodes above it, parent
     /// first. One that is absent proves the node absent; else the answer is the node's own.
     pub fn query(self, filter: &dyn Filter, record: Record<'_>, ancestors: u32) -> Result<Answer> {
         if record.key.is_empty() {
@@ -86,7 +86,7 @@ impl Hierarchy {
     }
 }
 
-/// P(a node passes) if its deepest real ancestor is `d` ≥ 1 levels above it and `a` ancestors are asked:
+/// P(a node passes) if its deepest real ancestor is `d` ≥ 1 levels above it and `a` ancestors are looked up:
 /// f^min(d, a+1).
 pub fn fpr(f: f64, d: u32, a: u32) -> f64 {
     libm::pow(f, f64::from(d.min(a.saturating_add(1))))
@@ -96,13 +96,13 @@ pub fn fpr(f: f64, d: u32, a: u32) -> f64 {
 ///
 /// ```
 /// use everbloom::membership::ancestors::{Ancestors, Hierarchy};
-/// use everbloom::membership::Bloom;
+/// use everbloom::Bloom;
 ///
 /// let mut tree = Ancestors::new(Bloom::with_rate(1000, 0.01)?, Hierarchy::Paths, 2);
 /// tree.insert(b"/usr/lib/locale")?;
 /// assert!(tree.contains(b"/usr/lib")?);
 /// assert!(!tree.contains(b"/opt/lib")?);
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ancestors<F> {
@@ -113,7 +113,7 @@ pub struct Ancestors<F> {
 
 impl<F: Filter> Ancestors<F> {
     /// Wears a filter that is empty, or holds all ancestors of what it holds. Up to `ancestors` of them
-    /// are asked; 0 is the plain filter.
+    /// are looked up; 0 is the plain filter.
     pub fn new(filter: F, hierarchy: Hierarchy, ancestors: u32) -> Self {
         Self { filter, hierarchy, ancestors }
     }
@@ -165,7 +165,7 @@ impl<F: Filter + Insert + Remove> Ancestors<F> {
 }
 
 /// The records of another source with all their ancestors, every node once, ancestors first: what a
-/// filter of any variant is built from to be asked by [`Hierarchy::query`].
+/// filter of any variant is built from to be queried by [`Hierarchy::query`].
 pub struct Nodes<'a> {
     records: &'a mut dyn Source,
     hierarchy: Hierarchy,
@@ -223,7 +223,7 @@ pub static VARIANT: Variant = Variant {
         paper: "H. M. Ju, H. Lim, On reducing false positives of a Bloom filter in trie-based algorithms, ANCS 2014",
         family: "membership",
         needs: &["membership", "accurate", "prefixes"],
-        meaning: "a way of asking a filter that holds all nodes of a trie: items are nodes, and a node whose \
+        meaning: "a way of querying a filter that holds all nodes of a trie: items are nodes, and a node whose \
                   deepest real ancestor is d levels above it passes with f^min(d, a+1)",
         ..Facts::TECHNIQUE
     },

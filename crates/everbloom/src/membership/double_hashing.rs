@@ -14,7 +14,7 @@ pub static VARIANT: Variant = Variant {
         paper: "A. Kirsch, M. Mitzenmacher, Less hashing, same performance: building a better Bloom filter, \
                 ESA 2006",
         family: "membership",
-        meaning: "k indices from two hash values, h1 + i·h2 mod m: --set scheme=double of bloom",
+        meaning: "k indices from two hash values, h1 + i·h2 mod m: the parameter `scheme` of bloom",
         ..Facts::TECHNIQUE
     },
     ops: None,

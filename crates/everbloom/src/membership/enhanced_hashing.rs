@@ -13,7 +13,7 @@ pub static VARIANT: Variant = Variant {
         name: "Enhanced double hashing",
         paper: "P. C. Dillinger, P. Manolios, Bloom filters in probabilistic verification, FMCAD 2004",
         family: "membership",
-        meaning: "k indices from two hash values, h1 + i·h2 + (i³ − i)/6 mod m: --set scheme=enhanced of bloom",
+        meaning: "k indices from two hash values, h1 + i·h2 + (i³ − i)/6 mod m: the parameter `scheme` of bloom",
         ..Facts::TECHNIQUE
     },
     ops: None,

@@ -7,7 +7,7 @@
 //!   bits each, seven indices a word;
 //! - one in each of its eight lanes of 64 cells: the top six bits of the low half of H2 times a constant of
 //!   the lane, as the Parquet specification does it for lanes of 32; vector instructions do all eight at
-//!   once (`cells/lanes`). Older files have lanes by fields of H2 instead, which takes a good second word
+//!   once (`probe/lanes`). Older files have lanes by fields of H2 instead, which takes a good second word
 //!   and with it another multiplication of the key.
 
 use super::{Scheme, half, multiply_shift};
@@ -66,7 +66,7 @@ pub struct Blocked {
     block: u64,
     k: u32,
     inside: Inside,
-    /// Whether one word names all bits: one round in lanes. Computed once, asked with every key.
+    /// Whether one word names all bits: one round in lanes. Computed once, read with every key.
     one_word: bool,
 }
 

@@ -1,7 +1,7 @@
 //! I6, the blocked Bloom filter.
 
 use everbloom::internals::filter::{Face, Filter, Seen};
-use everbloom::internals::hash::Hasher;
+use everbloom::internals::hash::{HashId, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::probe::multiply_shift;
 use everbloom::internals::theory::{blocked as theory, bloom, tail};
@@ -9,7 +9,8 @@ use everbloom::membership::BlockedBloom;
 use everbloom::membership::blocked::{VARIANT, fpr_patterns};
 
 fn filter(blocks: u64, block: u64, k: u32, patterns: Option<u64>, seed: u64) -> BlockedBloom {
-    BlockedBloom::with_shape(blocks, block, k, patterns, Hasher::seeded(seed)).unwrap()
+    let hasher = Hasher::with_id(HashId::Xxh3_128, seed).unwrap();
+    BlockedBloom::with_shape(blocks, block, k, patterns, hasher).unwrap()
 }
 
 fn fill(filter: &mut BlockedBloom, n: u64) {

@@ -2,7 +2,7 @@
 
 use everbloom::Kind;
 use everbloom::internals::filter::{Face, Filter as _, Seen};
-use everbloom::internals::hash::Hasher;
+use everbloom::internals::hash::{HashId, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::probe::{Coincide, Probe};
 use everbloom::internals::theory::bloom as theory;
@@ -105,7 +105,7 @@ fn f1_ones_see_k() {
 
 #[test]
 fn f1_insertion_touches_k_cells() {
-    let hasher = Hasher::default();
+    let hasher = Hasher::with_id(HashId::Xxh3_128, 0).unwrap();
     for (m, k) in [(10_000, 7), (1 << 20, 10)] {
         let probe = Probe::over(m, k);
         let mut all_distinct = 0;

@@ -1,7 +1,7 @@
 //! I5, Bloom-1 and Bloom-g.
 
 use everbloom::internals::filter::Filter;
-use everbloom::internals::hash::Hasher;
+use everbloom::internals::hash::{HashId, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::internals::theory::{blocked, bloom};
@@ -207,7 +207,8 @@ fn i5_fill_and_its_spread() {
 
 #[test]
 fn i5_bloom_1_is_the_blocked_filter_of_one_word() {
-    let mut blocked = BlockedBloom::with_shape(1000, 64, 4, None, Hasher::default()).unwrap();
+    let hasher = Hasher::with_id(HashId::Xxh3_128, 0).unwrap();
+    let mut blocked = BlockedBloom::with_shape(1000, 64, 4, None, hasher).unwrap();
     let one = Shape { words: 1000, word: 64, k: 4, g: 1, distinct: false };
     let same = filter(one, 5000, 0);
     (0..5000u64).for_each(|key| {

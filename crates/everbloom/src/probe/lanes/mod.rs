@@ -12,7 +12,7 @@
 //!
 //! Calls for many keys go in chunks: a chunk is hashed, several keys at once where the hash allows it, while
 //! the lines of the one before are looked at; and with every line that is looked at, one of the next chunk
-//! is asked for.
+//! is prefetched.
 #![allow(unsafe_code)]
 
 // On 64-bit ARM it is there for the tests alone.
@@ -74,8 +74,8 @@ macro_rules! fastest {
     }};
 }
 
-/// What the processor has, asked once: `is_x86_feature_detected` is an instruction or two for each feature, and
-/// single calls would ask for five.
+/// What the processor has, detected once: `is_x86_feature_detected` is an instruction or two for each feature,
+/// and single calls would need five.
 #[cfg(target_arch = "x86_64")]
 mod level {
     use std::arch::is_x86_feature_detected;
@@ -297,7 +297,7 @@ impl Chunk {
 }
 
 /// Calls `act` with a number below [`CHUNK`], the offset of the block and the word of every digest that `load`
-/// puts into chunks, and `end` after each chunk with its length. Blocks are asked for by `fetch` a chunk
+/// puts into chunks, and `end` after each chunk with its length. Blocks are prefetched by `fetch` a chunk
 /// ahead, if there are so many `bytes` that they might be far.
 ///
 /// Inlined into the callers of each instruction set, so that `act` and the hashing behind `load` are compiled

@@ -32,7 +32,7 @@ pub(crate) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
 ///
 /// One after the other: two of them may share a word, and indices that come out of a vector register
 /// through memory cost more than they save. For the numbers of probes at 1 % and 0.1 % the loop is
-/// compiled away. Always inlined: a loop that does not ask whether keys were new then does not look for it,
+/// compiled away. Always inlined: a loop that does not use whether keys were new then does not look for it,
 /// which is a fifth of the work.
 #[inline(always)]
 pub(crate) fn set_all(words: &mut [u64], ring: Ring, digest: Digest) -> bool {
