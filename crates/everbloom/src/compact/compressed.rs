@@ -179,7 +179,9 @@ impl Plan for Compressed {
 impl Stream for Compressed {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let head = Head { fpr: shape.rate.or(head.fpr), ..head };
-        Ok(Self { head, flat: FlatBits::new(shape.flat)? })
+        // A tenth of the bits is set, so that a probe is worth three or four of a half full filter.
+        let Flat { m, k } = shape.flat.checked()?;
+        Ok(Self { head, flat: FlatBits::probed(Probe::promising(m, k, 4 * k))? })
     }
 }
 

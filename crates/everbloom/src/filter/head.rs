@@ -42,6 +42,15 @@ impl Head {
         Self { hasher, items: 0, fpr: None, fnr: None, form, reading: Reading::default() }
     }
 
+    /// P(a non-member has the digest of a member): nothing that a wide digest has to fear.
+    pub(crate) fn collisions(&self) -> f64 {
+        if self.hasher.id().is_narrow() {
+            self.items as f64 / 18_446_744_073_709_551_616.0
+        } else {
+            0.0
+        }
+    }
+
     /// Counts one more item.
     #[inline]
     pub(crate) fn count_one(&mut self) {

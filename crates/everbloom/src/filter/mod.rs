@@ -82,7 +82,10 @@ pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
 
     /// The rates predicted from the real fill.
     fn now(&self) -> Rates {
-        self.part().map_or_else(Rates::default, Part::rates)
+        let Some(part) = self.part() else { return Rates::default() };
+        let rates = part.rates();
+        let fpr = rates.fpr.map(|fpr| (fpr + self.head().collisions()).min(1.0));
+        Rates { fpr, ..rates }
     }
 
     /// The shape, in a few facts.

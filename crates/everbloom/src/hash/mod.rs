@@ -64,6 +64,11 @@ impl HashId {
         HashId::Lane64,
     ];
 
+    /// Whether digests have 64 bits of their own: two keys then have the same one with probability 2⁻⁶⁴.
+    pub const fn is_narrow(self) -> bool {
+        !matches!(self, HashId::Xxh3_128 | HashId::SipHash24_128)
+    }
+
     /// The id stored in a file as `number`, if this build knows it.
     pub const fn from_number(number: u16) -> Option<Self> {
         let mut at = 0;

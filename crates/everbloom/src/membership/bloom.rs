@@ -204,12 +204,12 @@ impl Plan for Bloom {
 
     const HASH: HashId = HashId::Quick64;
 
-    /// Reduction by mod takes the low bits as well, which the quickest hash does not promise.
+    /// The quickest one, unless the scheme needs independent words or the rate that k promises needs more than
+    /// 64 bits: n·2⁻⁶⁴ ≤ p/100, at n = (m/k)·ln 2 keys.
     fn hash(shape: &Shape) -> HashId {
-        match shape.probe.scheme() {
-            Scheme::Ring | Scheme::Mixed => Self::HASH,
-            _ => HashId::Fold64,
-        }
+        let (m, k) = (shape.probe.m() as f64, f64::from(shape.probe.k()));
+        let narrow = 100.0 * core::f64::consts::LN_2 * m / k * libm::exp2(k - 64.0) <= 1.0;
+        if narrow && shape.probe.scheme().takes(Self::HASH) { Self::HASH } else { HashId::Xxh3_128 }
     }
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
@@ -218,13 +218,21 @@ impl Plan for Bloom {
             Some(scheme) => Probe::flat(scheme, m, k)?,
             None => Probe::over(m, k),
         };
+        if let Some(hash) = request.named_hash().filter(|hash| !probe.scheme().takes(*hash)) {
+            let message = format!(
+                "the {} scheme needs two words that do not depend on each other, as xxh3-128 gives",
+                probe.scheme().name()
+            );
+            return Err(Error::setting("hash", hash, message));
+        }
         Ok(Shape { probe })
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let flat = Flat { m: shape.probe.m(), k: shape.probe.k() };
-        let n = load.distinct;
-        Some(Expect::one_sided(flat.fpr(n), flat.m, Some(flat.fill(n))))
+        let (n, fill) = (load.distinct, flat.fill(load.distinct));
+        let floor = shape.probe.floor(n as f64, fill.0);
+        Some(Expect::one_sided((flat.fpr(n) + floor).min(1.0), flat.m, Some(fill)))
     }
 }
 

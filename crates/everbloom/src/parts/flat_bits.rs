@@ -28,7 +28,8 @@ impl State for FlatBits {
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
         src.group(name, |src| {
             let part = Self::load_fields(src)?;
-            if part.probe == Probe::over(part.m(), part.k()) {
+            // Which of the two is the better one is decided anew from time to time.
+            if matches!(part.probe, Probe::Ring(_) | Probe::Mixed(_)) {
                 return Ok(part);
             }
             Err(src.corrupt("a part has a probe scheme that is not its own"))
@@ -73,7 +74,9 @@ impl Probes for Probe {
     }
 
     fn fpr(&self, bits: &Bits) -> f64 {
-        libm::pow(bits.fill(), f64::from(self.k()))
+        let fill = bits.fill();
+        let n = Probes::cardinality(self, bits).unwrap_or(self.m() as f64);
+        (libm::pow(fill, f64::from(self.k())) + self.floor(n, fill)).min(1.0)
     }
 
     fn describe(&self) -> Vec<Fact> {

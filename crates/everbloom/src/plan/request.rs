@@ -80,6 +80,11 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
+    /// The hash asked for by name, if one was.
+    pub fn named_hash(&self) -> Option<HashId> {
+        self.hasher.is_named().then(|| self.hasher.id())
+    }
+
     /// The form asked for.
     pub fn form(&self) -> &'static str {
         self.form.name

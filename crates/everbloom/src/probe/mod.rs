@@ -48,9 +48,10 @@ use smallvec::SmallVec;
 
 use crate::cells::Pairing;
 use crate::error::{Error, Result};
-use crate::hash::Digest;
 pub use crate::hash::multiply_shift;
+use crate::hash::{Digest, HashId};
 use crate::state::{Decoder, Encoder, State};
+use crate::theory::ring as ring_theory;
 
 /// The indices of one key: on the stack up to sixteen, on the heap beyond.
 pub type Indices = SmallVec<[u64; 16]>;
@@ -113,6 +114,13 @@ impl Scheme {
         }
     }
 
+    /// Whether a hash gives the scheme what it needs. Reduction by mod takes the low bits of two words that are
+    /// independent; of the fastest hashes one word is a multiple of the other, so that its low bits follow.
+    pub fn takes(self, hash: HashId) -> bool {
+        let multiple = matches!(hash, HashId::Fold64 | HashId::Quick64 | HashId::Lane64);
+        !(multiple && matches!(self, Scheme::Double | Scheme::Enhanced))
+    }
+
     /// The scheme called `name`.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.name() == name)
@@ -157,9 +165,30 @@ macro_rules! dispatch {
 }
 
 impl Probe {
-    /// `k` indices into `0..m` by the best scheme for that range.
+    /// `k` indices into `0..m` by the best scheme for that range: the ring, unless the range is small or so many
+    /// probes promise a rate that two hash values cannot keep ([`least_cells`](ring_theory::least_cells)).
     pub fn over(m: u64, k: u32) -> Self {
-        if m >= RING_FROM { Probe::Ring(Ring::new(m, k)) } else { Probe::Mixed(Mixed::new(m, k)) }
+        Self::promising(m, k, k)
+    }
+
+    /// [`Probe::over`] for a filter that is emptier than half full, so that its rate is about 2^{−halvings}.
+    pub(crate) fn promising(m: u64, k: u32, halvings: u32) -> Self {
+        if m >= RING_FROM && m as f64 >= ring_theory::least_cells(halvings) {
+            Probe::Ring(Ring::new(m, k))
+        } else {
+            Probe::Mixed(Mixed::new(m, k))
+        }
+    }
+
+    /// What keys that share hash values add to the rate of a filter of `n` keys with a share `fill` of ones.
+    pub(crate) fn floor(&self, n: f64, fill: f64) -> f64 {
+        let m = self.m() as f64;
+        match self {
+            Probe::Ring(_) => ring_theory::floor(m, n, self.k(), fill),
+            // Both values agree mod m, or hardly any index does.
+            Probe::Double(_) | Probe::Enhanced(_) => (n / (m * m)).min(1.0),
+            Probe::Mixed(_) | Probe::Partitioned(_) | Probe::Blocked(_) => 0.0,
+        }
     }
 
     /// `k` indices into `0..m` by `scheme`; partitioned and blocked schemes have shapes of their own.

@@ -17,6 +17,7 @@
 //! | [`overwriting`] | R10 | those of the generalized filter as it runs, and the spread of its fill |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
 //! | [`priors`] | R1 | how many probes a key gets whose prior is known |
+//! | [`ring`] | F3 | the floor under the rate of filters probed by two hash values |
 //! | [`prime`] | I1 | primes near a number, numbers without a common factor |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
 //!
@@ -37,6 +38,7 @@ pub mod overwriting;
 pub mod peeling;
 pub mod prime;
 pub mod priors;
+pub mod ring;
 pub mod tail;
 
 mod gamma;

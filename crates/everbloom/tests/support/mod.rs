@@ -7,6 +7,7 @@ use everbloom::internals::filter::{EntryKind, Form};
 use everbloom::internals::variant::Variant;
 
 /// Whether `EVERBLOOM_THOROUGH` is set, as `xtask thorough` does: all trials in place of a part of them.
+#[allow(dead_code, reason = "not every loop has more trials to do")]
 pub fn thorough() -> bool {
     std::env::var_os("EVERBLOOM_THOROUGH").is_some()
 }
