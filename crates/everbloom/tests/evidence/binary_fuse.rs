@@ -31,8 +31,8 @@ fn fact(filter: &dyn Filter, name: &str) -> f64 {
 }
 
 fn hits(filter: &dyn Filter, queries: u64) -> u64 {
-    let strangers = 1 << 40..(1u64 << 40) + queries;
-    strangers.filter(|key| filter.contains(&key.to_le_bytes())).count() as u64
+    let others = 1 << 40..(1u64 << 40) + queries;
+    others.filter(|key| filter.contains(&key.to_le_bytes())).count() as u64
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn b4_fuse_three_cells_are_looked_at_and_add_up() {
             let segments: Vec<u64> = touched.iter().map(|cell| cell.index / length).collect();
             assert!(segments.is_sorted_by(|a, b| a + 1 == *b), "{form}: {segments:?}");
         }
-        // Cells of strangers are spread over the whole of every segment.
+        // Cells of non-members are spread over the whole of every segment.
         let mut seen = vec![false; filter.memory().cells as usize / 16];
         for key in 0..200_000u64 {
             for cell in filter.trace(&key.to_le_bytes()) {

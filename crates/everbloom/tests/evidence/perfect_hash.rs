@@ -69,8 +69,8 @@ fn f6_members_have_slots_of_their_own_and_others_one_of_theirs() {
 
 #[test]
 fn f6_fingerprints_are_independent_of_the_slots() {
-    // Strangers that meet in one slot have all fingerprints: within a slot a quarter passes at j = 2,
-    // whichever the slot. 64 slots, about 6,250 strangers each: 1,562 ± 34.
+    // Non-members that meet in one slot have all fingerprints: within a slot a quarter passes at j = 2,
+    // whichever the slot. 64 slots, about 6,250 non-members each: 1,562 ± 34.
     let filter = filter(64, 2, 5);
     let (mut asked, mut passed) = ([0u64; 64], [0u64; 64]);
     for key in 1 << 40..(1u64 << 40) + 400_000 {
