@@ -30,7 +30,7 @@ use crate::variant::prelude::*;
 ///
 /// ```
 /// use everbloom::compact::times_bound;
-/// use everbloom::membership::Bloom;
+/// use everbloom::Bloom;
 ///
 /// let mut filter = Bloom::with_rate(1000, 0.01)?;
 /// assert_eq!(times_bound(&filter), None);
@@ -38,7 +38,7 @@ use crate::variant::prelude::*;
 ///     filter.insert(&key);
 /// });
 /// assert!((1.4..1.6).contains(&times_bound(&filter).unwrap()));
-/// # Ok::<(), everbloom::error::Error>(())
+/// # Ok::<(), everbloom::Error>(())
 /// ```
 pub fn times_bound(filter: &dyn Filter) -> Option<f64> {
     let now = filter.now();

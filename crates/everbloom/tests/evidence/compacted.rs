@@ -163,8 +163,8 @@ fn i9_members_are_missed_as_predicted() {
         assert_eq!(filter.memory().cells * 2, 189_828, "half of the bits, padded to whole columns");
         let keys = Sample::new(&Input::KEYS, Style::Random, 0..n);
         missed += keys.records().iter().filter(|r| !filter.contains(r.key)).count();
-        let non_members = Sample::new(&Input::KEYS, Style::Random, n..n + 20_000);
-        let wrong = non_members.records().iter().filter(|r| filter.contains(r.key)).count();
+        let others = Sample::new(&Input::KEYS, Style::Random, n..n + 20_000);
+        let wrong = others.records().iter().filter(|r| filter.contains(r.key)).count();
         rate += wrong as f64 / 20_000.0 / filters as f64;
         from_fill += filter.now().fpr.unwrap() / filters as f64;
         assert!((filter.now().fnr.unwrap() - 0.5116).abs() < 0.03, "{:?}", filter.now());

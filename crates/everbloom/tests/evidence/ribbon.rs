@@ -37,8 +37,8 @@ fn fact(filter: &dyn Filter, name: &str) -> f64 {
 }
 
 fn hits(filter: &dyn Filter, queries: u64) -> u64 {
-    let non_members = 1 << 40..(1u64 << 40) + queries;
-    non_members.filter(|key| filter.contains(&key.to_le_bytes())).count() as u64
+    let others = 1 << 40..(1u64 << 40) + queries;
+    others.filter(|key| filter.contains(&key.to_le_bytes())).count() as u64
 }
 
 /// The band of n random equations in m unknowns, by the entry's own words; `None` on a conflict.
