@@ -87,12 +87,12 @@ pub struct Contestant {
 /// Everything that is compared, ours first.
 pub const CONTESTANTS: &[Contestant] = &[
     Contestant { name: "everbloom blocked", make: blocked },
-    Contestant { name: "everbloom blocked, batch", make: blocked_batch },
+    Contestant { name: "everbloom blocked, batch", make: blocked_many },
     Contestant { name: "everbloom blocked, concurrent", make: blocked_atomic },
     Contestant { name: "everbloom bloom", make: bloom },
-    Contestant { name: "everbloom bloom, batch", make: bloom_batch },
+    Contestant { name: "everbloom bloom, batch", make: bloom_many },
     Contestant { name: "everbloom split-block", make: split_block },
-    Contestant { name: "everbloom split-block, batch", make: split_block_batch },
+    Contestant { name: "everbloom split-block, batch", make: split_block_many },
     Contestant { name: "everbloom binary-fuse", make: binary_fuse },
     Contestant { name: "everbloom ribbon", make: ribbon },
     Contestant { name: "Boost fast_multiblock32<8>", make: boost_apart },
@@ -126,7 +126,7 @@ fn blocked(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
-fn blocked_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+fn blocked_many(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     let filter = BlockedBloom::with_rate(n, p).ok()?;
     Some(of(
         filter,
@@ -160,7 +160,7 @@ fn bloom(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
-fn bloom_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+fn bloom_many(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         Bloom::with_rate(n, p).ok()?,
         |f, keys| f.insert_many(keys),
@@ -180,7 +180,7 @@ fn split_block(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
-fn split_block_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+fn split_block_many(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         SplitBlock::with_rate(n, p).ok()?,
         |f, keys| f.insert_many(keys),
