@@ -87,12 +87,12 @@ pub struct Rival {
 /// Everything that is compared, ours first.
 pub const RIVALS: &[Rival] = &[
     Rival { name: "everbloom blocked", make: blocked },
-    Rival { name: "everbloom blocked, batch", make: blocked_batch },
+    Rival { name: "everbloom blocked, batch", make: blocked_many },
     Rival { name: "everbloom blocked, concurrent", make: blocked_atomic },
     Rival { name: "everbloom bloom", make: bloom },
-    Rival { name: "everbloom bloom, batch", make: bloom_batch },
+    Rival { name: "everbloom bloom, batch", make: bloom_many },
     Rival { name: "everbloom split-block", make: split_block },
-    Rival { name: "everbloom split-block, batch", make: split_block_batch },
+    Rival { name: "everbloom split-block, batch", make: split_block_many },
     Rival { name: "everbloom binary-fuse", make: binary_fuse },
     Rival { name: "everbloom ribbon", make: ribbon },
     Rival { name: "Boost fast_multiblock32<8>", make: boost_apart },
@@ -126,7 +126,7 @@ fn blocked(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
-fn blocked_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+fn blocked_many(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     let filter = BlockedBloom::with_rate(n, p).ok()?;
     Some(of(
         filter,
@@ -160,7 +160,7 @@ fn bloom(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
-fn bloom_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+fn bloom_many(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         Bloom::with_rate(n, p).ok()?,
         |f, keys| f.insert_many(keys),
@@ -180,7 +180,7 @@ fn split_block(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
-fn split_block_batch(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+fn split_block_many(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(of(
         SplitBlock::with_rate(n, p).ok()?,
         |f, keys| f.insert_many(keys),
