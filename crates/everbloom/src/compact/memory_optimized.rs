@@ -52,7 +52,7 @@ pub struct MemoryOptimized {
     chosen: ProbedBits<Chosen>,
 }
 
-state!(MemoryOptimized { head, ..chosen });
+state!(plain MemoryOptimized { head, ..chosen });
 
 /// Candidates, of which a key has one.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,10 +144,6 @@ impl MemoryOptimized {
     /// The bits.
     pub fn bits(&self) -> &Bits {
         &self.chosen.bits
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -54,7 +54,7 @@ pub struct MultiPartitioned {
     words: Words,
 }
 
-state!(MultiPartitioned { head, ..words });
+state!(plain MultiPartitioned { head, ..words });
 
 impl MultiPartitioned {
     /// A filter of a shape made by hand.
@@ -65,10 +65,6 @@ impl MultiPartitioned {
     /// The words.
     pub fn levels(&self) -> &Levels {
         &self.words.levels
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -51,7 +51,7 @@ pub struct LoadBalanced {
     banks: EvenSlices,
 }
 
-state!(LoadBalanced { head, groups, ..banks });
+state!(plain LoadBalanced { head, groups, ..banks });
 
 /// What a search for the longest prefix came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,10 +143,6 @@ impl LoadBalanced {
         self.banks.agree(&other.banks)?;
         self.groups.join(&other.groups, MAX_GROUPS)?;
         union((&mut self.head, &mut self.banks), (&other.head, &other.banks))
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

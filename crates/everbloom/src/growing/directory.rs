@@ -125,13 +125,7 @@ pub(super) struct Block {
     pub(super) counts: Vec<u32>,
 }
 
-state!(Block { id, counts });
-
-impl Block {
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-}
+state!(plain Block { id, counts });
 
 /// Where the pages are.
 pub(super) trait PageSet {

@@ -48,7 +48,7 @@ pub struct Banked {
     part: ProbedBits<Shape>,
 }
 
-state!(Banked { head, ..part });
+state!(plain Banked { head, ..part });
 state!(inline Shape as shape);
 
 impl Banked {
@@ -73,10 +73,6 @@ impl Banked {
     /// The bits, bank after bank.
     pub fn bits(&self) -> &Bits {
         &self.part.bits
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

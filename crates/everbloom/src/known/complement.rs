@@ -46,7 +46,7 @@ pub struct Complement {
     others: u64,
 }
 
-state!(Complement { head, main, complement, others });
+state!(plain Complement { head, main, complement, others });
 
 /// What the two filters say together (S3 table III).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,10 +131,6 @@ impl Complement {
     /// P(the table is queried | a member that was never excluded), from the real fill.
     pub fn complement_fpr(&self) -> f64 {
         self.complement.fpr()
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -35,7 +35,7 @@ pub struct BestOfN {
     part: ProbedBits<Seeded>,
 }
 
-state!(BestOfN { head, ..part });
+state!(plain BestOfN { head, ..part });
 
 /// Probes of the standard filter, under a seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,10 +108,6 @@ impl BestOfN {
     /// The bits.
     pub fn bits(&self) -> &Bits {
         &self.part.bits
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Bloom {
     flat: FlatBits,
 }
 
-state!(Bloom { head, ..flat });
+state!(plain Bloom { head, ..flat });
 
 impl Bloom {
     /// A filter of `m` bits and `k` probes.
@@ -126,10 +126,6 @@ impl Bloom {
     pub fn into_atomic(self) -> AtomicBloom {
         let FlatBits { probe, bits } = self.flat;
         AtomicBloom { head: self.head, probe, bits: bits.into_atomic() }
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -43,7 +43,7 @@ pub struct OneHash {
     slices: CoprimeSlices,
 }
 
-state!(OneHash { head, ..slices });
+state!(plain OneHash { head, ..slices });
 
 impl OneHash {
     /// A filter of parts of these lengths, no two of which have a common factor.
@@ -60,10 +60,6 @@ impl OneHash {
     /// The bits, part after part.
     pub fn bits(&self) -> &Bits {
         &self.slices.bits
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -40,7 +40,7 @@ pub struct PartitionedBloom {
     slices: EvenSlices,
 }
 
-state!(PartitionedBloom { head, ..slices });
+state!(plain PartitionedBloom { head, ..slices });
 
 impl PartitionedBloom {
     /// A filter of `k` slices that share `m` bits; the remainder of m/k is not used.
@@ -66,10 +66,6 @@ impl PartitionedBloom {
     /// The bits, slice after slice.
     pub fn bits(&self) -> &Bits {
         &self.slices.bits
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -43,7 +43,7 @@ pub struct SplitBlock {
     halves: Halves,
 }
 
-state!(SplitBlock { head, ..halves });
+state!(plain SplitBlock { head, ..halves });
 
 /// Whole blocks of bits: half lines of a cache.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,10 +113,6 @@ impl SplitBlock {
     /// Number of blocks.
     pub fn blocks(&self) -> u64 {
         self.halves.blocks()
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

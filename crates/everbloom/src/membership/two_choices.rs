@@ -49,7 +49,7 @@ pub struct TwoChoices {
     part: ProbedBits<Groups>,
 }
 
-state!(TwoChoices { head, ..part });
+state!(plain TwoChoices { head, ..part });
 
 /// d groups of k probes, told apart by salts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,10 +90,6 @@ impl TwoChoices {
     /// The bits.
     pub fn bits(&self) -> &Bits {
         &self.part.bits
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct Row {
     pub(crate) bits: Bits,
 }
 
-state!(Row { items, bits });
+state!(plain Row { items, bits });
 
 impl Row {
     /// `m` zero bits.
@@ -27,9 +27,5 @@ impl Row {
         let most = self.items.saturating_add(other.items);
         let size = theory::cardinality(self.bits.zeros(), self.bits.len(), k);
         self.items = size.map_or(most, |n| n.round() as u64).min(most);
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }

@@ -115,8 +115,18 @@ pub trait State: Sized {
 /// its own, so that a struct may be cut into parts without changing its bytes:
 /// `state!(Bloom { head, ..flat })`; the part is declared by `state!(inline Rows { probe, rows })`, or, where it
 /// is one field of another name, by `state!(inline Residues as parts)`; fields
-/// that stand after the parts follow a semicolon: `state!(Deletable { head, ..flat; collided })`.
+/// that stand after the parts follow a semicolon: `state!(Deletable { head, ..flat; collided })`. Where nothing
+/// has to hold between fields that check themselves, `state!(plain Bloom { head, ..flat })` leaves the check out.
 macro_rules! state {
+    (plain $type:ident { $($body:tt)* }) => {
+        impl $type {
+            fn check(&self) -> $crate::error::Result<()> {
+                Ok(())
+            }
+        }
+
+        $crate::state::state!($type { $($body)* });
+    };
     (inline $type:ty as $name:ident) => {
         impl $crate::state::Inline for $type {
             fn save_fields<'a>(&'a self, out: &mut $crate::state::Encoder<'a>) {
