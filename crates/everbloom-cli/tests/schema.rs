@@ -24,6 +24,8 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("build", "build - -o new.evb", b"a\nb\n"),
     ("build", "build keys -o new.evb --kind blocked --key-file secret", b""),
     ("build", "build - -o new.evb -n 100", b""),
+    ("build", "build keys -o new.evb --key-type u64", b""),
+    ("build", "build keys -o new.evb --ancestors /", b""),
     ("info", "info a.evb", b""),
     ("info", "info keyed.evb", b""),
     ("info", "info stable.evb", b""),

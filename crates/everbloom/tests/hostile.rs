@@ -106,7 +106,7 @@ fn what_is_not_ours_is_said_to_be_so() {
     newer[8] = 2;
     assert_eq!(kind(&newer), Kind::UnsupportedVersion);
     let mut required = bytes.clone();
-    required[12] = 1;
+    required[12] = 2;
     assert_eq!(kind(&sealed(required)), Kind::UnsupportedFeature);
     let mut unknown = bytes.clone();
     unknown[20..22].copy_from_slice(&60_000u16.to_le_bytes());

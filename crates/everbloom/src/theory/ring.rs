@@ -54,11 +54,11 @@ pub fn floor(m: f64, n: f64, k: u32, fill: f64) -> f64 {
 
 /// The fewest cells at which the floor stays below a hundredth of the rate 2^{−k} of a filter that is half full.
 ///
-/// By F(k, ½) ≤ 54/k^{2.5}, which holds with room to spare; below k = 19 it asks for fewer cells than small ranges
+/// By F(k, ½) ≤ 60/k^{2.5}, which holds with room to spare; below k = 19 it asks for fewer cells than small ranges
 /// need anyway.
 pub fn least_cells(k: u32) -> f64 {
     let k = f64::from(k.max(1));
-    100.0 * core::f64::consts::LN_2 * 54.0 * libm::exp2(k) / libm::pow(k, 3.5)
+    100.0 * core::f64::consts::LN_2 * 60.0 * libm::exp2(k) / libm::pow(k, 3.5)
 }
 
 #[cfg(test)]
@@ -68,10 +68,10 @@ mod tests {
     #[test]
     fn the_closed_form_bounds_the_integral() {
         for k in 1..=64 {
-            assert!(shared(k, 0.5) <= 54.0 / libm::pow(f64::from(k), 2.5) + 2.5, "{k}");
+            assert!(shared(k, 0.5) <= 60.0 / libm::pow(f64::from(k), 2.5) + 2.5, "{k}");
         }
         for k in 5..=64 {
-            assert!(shared(k, 0.5) <= 54.0 / libm::pow(f64::from(k), 2.5), "{k}");
+            assert!(shared(k, 0.5) <= 60.0 / libm::pow(f64::from(k), 2.5), "{k}");
         }
     }
 

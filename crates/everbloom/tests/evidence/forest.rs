@@ -258,6 +258,7 @@ fn i13_page_reads_are_counted_and_writes_go_by_block() {
     assert!(reads > 700, "{reads}");
     assert_eq!(cold.io().writes, 0);
     // All in memory: nothing is read twice.
+    drop(cold);
     let warm = store(folder.path(), 10_000);
     non_members().for_each(|key| {
         warm.contains(&key).expect("an answer");
@@ -268,6 +269,7 @@ fn i13_page_reads_are_counted_and_writes_go_by_block() {
     });
     assert_eq!(warm.io().reads, all);
     // Insertions wait in memory, and pages of a block are written one after the other.
+    drop(warm);
     let mut buffered = store(folder.path(), 256);
     for key in 1_000_000..1_003_000u64 {
         buffered.insert(&key).expect("inserted");
@@ -275,6 +277,7 @@ fn i13_page_reads_are_counted_and_writes_go_by_block() {
     buffered.commit().expect("committed");
     let io = buffered.io();
     assert!(io.batches * 2 < io.writes, "{io:?}");
+    drop(buffered);
     let mut one_by_one = store(folder.path(), 1);
     for key in 2_000_000..2_003_000u64 {
         one_by_one.insert(&key).expect("inserted");
@@ -306,7 +309,9 @@ fn i13_a_crash_leaves_the_last_commit() {
     }
     alive.commit().expect("committed");
     assert_eq!(folder.path().join("pages-0").metadata().unwrap().len(), before);
-    assert_eq!(store(folder.path(), 8).to_forest().unwrap(), alive.to_forest().unwrap());
+    let held = alive.to_forest().unwrap();
+    drop(alive);
+    assert_eq!(store(folder.path(), 8).to_forest().unwrap(), held);
 }
 
 #[test]
@@ -417,7 +422,7 @@ fn i13_a_store_is_replaced_whole() {
     other.save_pages(folder.path()).expect("saved over it");
     assert_eq!(store(folder.path(), 4).to_forest().unwrap(), other);
     let files = std::fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(files, 2, "the pages of the first are gone");
+    assert_eq!(files, 3, "manifest, lock and pages: those of the first are gone");
     // What is not ours is left alone.
     let theirs = tempfile::tempdir().expect("a folder");
     for name in ["manifest", "pages-7"] {
