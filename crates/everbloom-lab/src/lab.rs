@@ -148,6 +148,6 @@ mod tests {
             let items = if i == 2 { 0 } else { i };
             everbloom::membership::Bloom::with_rate(items, 0.01)
         });
-        assert!(failed.unwrap_err().to_string().contains("-n 0"));
+        assert!(failed.unwrap_err().to_string().contains("items = 0"));
     }
 }

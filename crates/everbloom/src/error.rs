@@ -59,7 +59,6 @@ pub enum Kind {
 }
 
 /// An error: its [`Kind`], the field and value at fault where there is one, and a sentence for people.
-#[derive(Debug)]
 pub struct Error {
     // Boxed, so that a `Result` is no larger than what succeeds.
     inner: Box<Inner>,
@@ -199,6 +198,13 @@ impl fmt::Display for Error {
             Some(value) => format!("{field} = {value}"),
             None => field.to_owned(),
         }))
+    }
+}
+
+impl fmt::Debug for Error {
+    /// What `main` shows when it returns an error: the kind and the sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.inner.kind)
     }
 }
 

@@ -25,6 +25,7 @@ use crate::probe::Indices;
 /// let mut store = ForestStore::open(folder.path(), 8)?;
 /// store.insert("apple")?;
 /// store.commit()?;
+/// drop(store); // one writer at a time
 /// assert!(ForestStore::open(folder.path(), 8)?.contains("apple")?);
 /// # Ok::<(), everbloom::Error>(())
 /// ```
