@@ -23,7 +23,7 @@
 //! its keys are not there: those with an offset below 0, 25, 49 or 128. They are one in twenty, and have a
 //! layer of their own.
 //!
-//! Bits of a slot are apart (see [`Band::solve`]): the first bits of 64 slots in a word, then their second
+//! Bits of a slot are apart (see `solve::Band`): the first bits of 64 slots in a word, then their second
 //! bits; a bit of a sum is the parity of two words, and most non-members fail within the first four.
 //!
 //! **Use it** where a set never changes and bits are what counts. **Don't** where time is: `binary-fuse` takes

@@ -14,7 +14,7 @@
 //!
 //! Even buckets are what makes fixed-size ones worth while: [`DLeft`](super::DLeft) fills its buckets of
 //! eight cells to three quarters and none overflows. Here is the technique itself, as a table of keys;
-//! [`solve`](crate::solve) has the rule, and [`theory::choice`](crate::theory::choice) the formulas.
+//! `solve` has the rule, and `theory::choice` the formulas.
 //!
 //! The rule of ties belongs to the definition: d-left needs one hash per table, not d hashes into one
 //! table, and always the left of equals; ties at random are as good as no tables at all.

@@ -18,7 +18,7 @@
 //! f = 1 − Π(1 − f_j) over them, 1 − (1 − f_r)^l if all are full.
 //!
 //! Two faces of one structure: [`Forest`] holds all pages in memory and is saved as one file; a
-//! [`ForestStore`](super::ForestStore) is a folder of pages ([`pages`](crate::pages)) of which a bounded number
+//! [`ForestStore`](super::ForestStore) is a folder of pages (`pages`) of which a bounded number
 //! is in memory. Changed pages wait there and are written block by block. Both answer alike, bit for bit.
 //!
 //! A key that seems to be there is not inserted again; otherwise it would be stored at two layers once its
