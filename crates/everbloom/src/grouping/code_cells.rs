@@ -107,11 +107,10 @@ impl CodeCells {
     }
 
     fn check(&self) -> Result<()> {
-        let own = Probe::over(self.probe.m(), self.probe.k());
         if !self.cells.len().is_multiple_of(self.probe.m()) || self.cells.is_empty() {
             return Err(Error::corrupt(0, "corrupt filter: the probes leave their array"));
         }
-        if !self.chunked() && self.probe != own {
+        if !self.chunked() && !self.probe.is_planned() {
             return Err(Error::corrupt(0, "corrupt filter: a probe scheme that is not its own"));
         }
         Ok(())

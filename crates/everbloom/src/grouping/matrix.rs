@@ -200,7 +200,8 @@ impl Matrix {
         let waiting = self.rows.iter().skip(self.documents().len());
         let fits = self.documents.len() <= self.rows.len() as u64
             && !self.rows.is_empty()
-            && self.probe == Probe::over(self.m(), self.probe.k())
+            && self.probe.is_planned()
+            && self.probe.m() == self.m()
             && self.rows.iter().all(|row| row.bits.len() == self.m())
             && waiting.clone().all(|row| row.items == 0 && row.bits.ones() == 0);
         if fits {

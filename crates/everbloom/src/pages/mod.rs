@@ -152,8 +152,6 @@ impl Pages {
             return Err(Error::parameter(format!("blocks of {block} pages of {words} words")));
         }
         fs::create_dir_all(folder).map_err(cannot)?;
-        let lock =
-            Lock::beside(&folder.join(LOCK), Wait::No).map_err(|e| e.context(folder.display()))?;
         let before = match fs::read(folder.join(MANIFEST)) {
             Ok(bytes) if bytes.starts_with(&MANIFEST_MAGIC) => Layout::parse(&bytes).ok(),
             Ok(_) => {
@@ -162,6 +160,9 @@ impl Pages {
             }
             Err(_) => None,
         };
+        // Not before it is known whose folder it is.
+        let lock =
+            Lock::beside(&folder.join(LOCK), Wait::No).map_err(|e| e.context(folder.display()))?;
         let mut number = 0;
         let file = loop {
             match InPlace::create(&folder.join(page_file(number))) {

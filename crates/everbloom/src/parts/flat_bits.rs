@@ -28,8 +28,7 @@ impl State for FlatBits {
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
         src.group(name, |src| {
             let part = Self::load_fields(src)?;
-            // Which of the two is the better one is decided anew from time to time.
-            if matches!(part.probe, Probe::Ring(_) | Probe::Mixed(_)) {
+            if part.probe.is_planned() {
                 return Ok(part);
             }
             Err(src.corrupt("a part has a probe scheme that is not its own"))

@@ -180,6 +180,12 @@ impl Probe {
         }
     }
 
+    /// Whether these are probes as [`Probe::over`] gives them. Which of the two schemes is the better one for a shape
+    /// has changed before, and files keep theirs.
+    pub(crate) fn is_planned(&self) -> bool {
+        matches!(self, Probe::Ring(_) | Probe::Mixed(_))
+    }
+
     /// What keys that share hash values add to the rate of a filter of `n` keys with a share `fill` of ones.
     pub(crate) fn floor(&self, n: f64, fill: f64) -> f64 {
         let m = self.m() as f64;

@@ -75,7 +75,9 @@ impl MultiClass {
 
     fn empty(m: u64, constant: f64, most: u32, head: Head) -> Result<Self> {
         let bits = Bits::try_new(m)?;
-        Ok(Self { head, probe: Probe::over(m, most), constant, least: most, bits })
+        // Likely keys have few probes; only the rarest have the most.
+        let probe = Probe::promising(m, most, most.min(8));
+        Ok(Self { head, probe, constant, least: most, bits })
     }
 
     /// The number of probes of a key with this prior.

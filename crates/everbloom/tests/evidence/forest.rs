@@ -429,10 +429,15 @@ fn i13_a_store_is_replaced_whole() {
         std::fs::write(theirs.path().join(name), "somebody's notes").expect("written");
     }
     assert_eq!(other.save_pages(theirs.path()).expect_err("refused").kind(), Kind::NotOurs);
+    assert_eq!(
+        std::fs::read_dir(theirs.path()).unwrap().count(),
+        2,
+        "nothing of ours is left there"
+    );
     std::fs::remove_file(theirs.path().join("manifest")).expect("removed");
     other.save_pages(theirs.path()).expect("saved beside it");
     other.save_pages(theirs.path()).expect("and again");
     let notes = std::fs::read_to_string(theirs.path().join("pages-7")).expect("still there");
     assert_eq!(notes, "somebody's notes");
-    assert_eq!(std::fs::read_dir(theirs.path()).unwrap().count(), 3);
+    assert_eq!(std::fs::read_dir(theirs.path()).unwrap().count(), 4);
 }

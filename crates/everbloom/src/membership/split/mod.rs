@@ -146,7 +146,7 @@ impl Split {
     fn check(&self) -> Result<()> {
         let fits = (1..=MAX_ROWS).contains(&(self.rows.len() as u64))
             && self.capacity > 0
-            && self.probe == Probe::over(self.probe.m(), self.probe.k())
+            && self.probe.is_planned()
             && self.rows.iter().all(|row| row.bits.len() == self.probe.m());
         if fits { Ok(()) } else { Err(Error::corrupt(0, "corrupt filter: rows do not fit")) }
     }
