@@ -20,6 +20,7 @@ const FLOORS: &[Floor] = &[
     Floor {
         name: "families",
         modules: &[
+            "alternates",
             "compact",
             "counting",
             "decaying",
@@ -32,7 +33,10 @@ const FLOORS: &[Floor] = &[
             "known",
             "membership",
             "reconciling",
+            "secure",
+            "sequence",
             "similarity",
+            "spatial",
             "weighted",
         ],
     },

@@ -81,6 +81,7 @@ mod theory;
 mod threads;
 mod variant;
 
+pub mod alternates;
 pub mod compact;
 pub mod counting;
 pub mod decaying;
@@ -93,7 +94,10 @@ pub mod keyvalue;
 pub mod known;
 pub mod membership;
 pub mod reconciling;
+pub mod secure;
+pub mod sequence;
 pub mod similarity;
+pub mod spatial;
 pub mod weighted;
 
 pub mod catalog;

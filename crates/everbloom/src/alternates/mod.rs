@@ -1,0 +1,1 @@
+//! What a Bloom filter is compared with: tables of fingerprints, learned filters, sketches.

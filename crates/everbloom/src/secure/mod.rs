@@ -1,0 +1,1 @@
+//! Filters and exchanges that do not show their keys.

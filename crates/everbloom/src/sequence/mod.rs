@@ -1,0 +1,1 @@
+//! Keys that are sequences: their parts are asked for.

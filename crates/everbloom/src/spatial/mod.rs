@@ -1,0 +1,1 @@
+//! Points, areas and ranges.
