@@ -50,7 +50,7 @@ const FLOORS: &[Floor] = &[
     Floor { name: "", modules: &["state"] },
     Floor { name: "", modules: &["memory"] },
     Floor { name: "", modules: &["disk", "hash", "theory"] },
-    Floor { name: "", modules: &["sys", "threads"] },
+    Floor { name: "", modules: &["simd", "sys", "threads"] },
     Floor { name: "", modules: &["error"] },
 ];
 

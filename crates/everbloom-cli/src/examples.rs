@@ -71,6 +71,12 @@ Examples:
   everbloom build words.txt -o recent.evb --kind stable -n 1000
   everbloom age recent.evb 500";
 
+pub const SCRUB: &str = "\
+Examples:
+  # a filter whose memory may flip bits, and the repair of those that did
+  everbloom build words.txt -o words.evb --kind soft-error
+  everbloom scrub words.evb";
+
 pub const MERGE: &str = "\
 Examples:
   # the same -n and -p give the same shape

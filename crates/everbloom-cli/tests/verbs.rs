@@ -474,3 +474,32 @@ fn a_filter_of_nodes_is_queried_with_their_ancestors() {
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("built without it"), "{}", refused.err);
 }
+
+#[test]
+fn flipped_bits_are_scrubbed() {
+    let place = Place::new();
+    place.ok("build - -o f.evb --kind soft-error -n 1000 -q", &numbers(0..1000));
+    assert_eq!(place.json("scrub f.evb --json -q")["repaired"], 0);
+    let path = place.folder.path().join("f.evb");
+    let mut filter: everbloom::hardware::SoftError = everbloom::open_as(&path).expect("a filter");
+    filter.flip(77).expect("a bit");
+    everbloom::save(&filter, &path).expect("saved");
+    assert_eq!(place.ok("check f.evb", &numbers(0..1000)), numbers(0..1000));
+    assert_eq!(place.json("scrub f.evb --json -q")["repaired"], 1);
+    assert_eq!(place.json("scrub f.evb --json -q")["repaired"], 0);
+    place.ok("build - -o g.evb --kind bloom -n 1000 -q", "a\n");
+    let run = place.run("scrub g.evb", "");
+    assert!(run.code == 2 && run.err.contains("--need faults"), "{}", run.err);
+}
+
+#[test]
+fn a_removal_in_vain_is_said() {
+    let place = Place::new();
+    place.ok("build - -o f.evb --kind counting -n 1000 -q", &"hot\n".repeat(100));
+    place.ok("add f.evb -q", "cold\n");
+    let run = place.run("remove f.evb", "hot\ncold\n");
+    assert!(run.err.contains("1 of the removed keys stay members"), "{}", run.err);
+    assert_eq!(place.ok("check f.evb", "hot\ncold\n"), "hot\n");
+    place.file("hot", "hot\n");
+    assert_eq!(place.json("remove f.evb hot --json -q")["stuck"], 1);
+}

@@ -74,6 +74,7 @@ mod pages;
 mod parts;
 mod plan;
 mod probe;
+mod simd;
 mod solve;
 mod state;
 mod sys;
@@ -126,8 +127,8 @@ pub use keyvalue::Bloomier;
 pub use membership::{BlockedBloom, Bloom, SplitBlock};
 pub use memory::use_global_allocator;
 pub use plan::{Expect, Flat, Goal, Load};
-pub use probe::instruction_set;
 pub use reconciling::Invertible;
+pub use simd::instruction_set;
 pub use state::{Limits, Memory};
 pub use variant::{Builder, Inputs, Source, Variant};
 

@@ -53,6 +53,19 @@ pub struct Age {
 }
 
 #[derive(clap::Args)]
+pub struct Scrub {
+    /// The filter file; it is replaced if anything was repaired.
+    pub filter: PathBuf,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub waiting: Waiting,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
 pub struct Merge {
     /// The filter files, two or more.
     #[arg(required = true, num_args = 2..)]

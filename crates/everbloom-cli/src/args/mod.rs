@@ -10,7 +10,7 @@ mod stream;
 
 use clap::{Parser, Subcommand};
 
-pub use change::{Age, Change, Estimate, Fold, Merge};
+pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan};
 pub use filter::{Ask, Build, Check, Explain, Info};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
@@ -83,6 +83,12 @@ pub enum Verb {
     /// Let time pass for a filter that forgets.
     #[command(after_help = examples::AGE)]
     Age(Age),
+    /// Repair words of a soft-error filter in which a bit flipped.
+    ///
+    /// A word whose parity is wrong is set to ones, so that no member is missed. Queries read such a word as
+    /// ones, too, but never write: a second flip of the same word before it is scrubbed goes unseen.
+    #[command(after_help = examples::SCRUB)]
+    Scrub(Scrub),
     /// Unite filters of the same shape, hash and seed.
     ///
     /// The result answers as if all the keys had gone into one filter.

@@ -86,7 +86,7 @@ pub fn info(filter: &dyn Filter) -> Value {
         "fpr_now": now.fpr,
         "fnr_now": now.fnr,
         "undecided_now": now.undecided,
-        "past_capacity": past_capacity(filter),
+        "past_capacity": filter.past_capacity(),
         "key_type": read(&head.reading.key_type, "bytes"),
         "ancestors": (!head.reading.ancestors.is_empty()).then_some(&head.reading.ancestors),
         "hash": head.hasher.id().name(),
@@ -99,12 +99,6 @@ pub fn info(filter: &dyn Filter) -> Value {
 
 fn read<'a>(name: &'a str, plain: &'a str) -> &'a str {
     if name.is_empty() { plain } else { name }
-}
-
-/// Whether a filter errs more often than planned. One at its capacity is above its target half of the
-/// time, by a little.
-pub fn past_capacity(filter: &dyn Filter) -> bool {
-    filter.head().fpr.zip(filter.now().fpr).is_some_and(|(target, now)| now > 1.1 * target)
 }
 
 fn shape(filter: &dyn Filter) -> Value {

@@ -1,23 +1,30 @@
-//! `everbloom add`, `remove`, `age`: changes to a filter file, whole or not at all.
+//! `everbloom add`, `remove`, `age`, `scrub`: changes to a filter file, whole or not at all.
 
 use std::path::Path;
 
-use everbloom::internals::filter::{Filter, Record, Value};
+use everbloom::internals::filter::{Count, Filter, Record, Value};
 use everbloom::membership::ancestors::Hierarchy;
-use everbloom::{Error, Kind};
+use everbloom::{Bound, Error, Kind};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
-use super::opened;
-use crate::args::{Age, Change};
+use crate::args::{Age, Change, Scrub};
 use crate::input::{self, Passes};
 use crate::output::print_json;
 use crate::talk::{say, tell};
-use crate::{Outcome, Result, Stop, reading};
+use crate::{Outcome, Result, reading};
 
 /// What is done with each key.
-type Step = fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<()>;
+type Step = fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>;
+
+/// What came of a key that was not refused.
+enum Done {
+    /// What was asked for.
+    All,
+    /// Removed as far as the filter can: its counters are stuck at their maximum, and it stays a member.
+    Stays,
+}
 
 pub fn add(args: &Change) -> Result<Outcome> {
     change(args, "added", |filter, record| {
@@ -25,12 +32,12 @@ pub fn add(args: &Change) -> Result<Outcome> {
             return add_node(filter, hierarchy, record);
         }
         if let Some(insert) = filter.as_insert() {
-            return insert.insert(record).map(drop);
+            return insert.insert(record).map(|_| Done::All);
         }
         let slug = filter.facts().slug;
         match (filter.as_assign(), record.value) {
             (Some(assign), Some(Value::Label(value) | Value::Bytes(value))) => {
-                assign.set(record.key, value)
+                assign.set(record.key, value).map(|()| Done::All)
             }
             (Some(_), _) => Err(Error::new(Kind::BadRecord, "no value: write key<TAB>value")),
             (None, _) => Err(unable(slug, "take further keys: build it again")),
@@ -44,7 +51,7 @@ fn add_node(
     filter: &mut dyn Filter,
     hierarchy: Hierarchy,
     record: Record<'_>,
-) -> everbloom::Result<()> {
+) -> everbloom::Result<Done> {
     let mut nodes: Vec<&[u8]> = hierarchy.ancestors(record.key).collect();
     nodes.reverse();
     nodes.push(record.key);
@@ -57,20 +64,25 @@ fn add_node(
             insert.insert(Record::key(key).with(record.value))?;
         }
     }
-    Ok(())
+    Ok(Done::All)
 }
 
 pub fn remove(args: &Change) -> Result<Outcome> {
-    if !opened(&args.filter, &args.keyed.key_file)?.head().reading.ancestors.is_empty() {
-        return Err(Stop::Error(
-            "the filter holds the ancestors of its keys, which other keys may share: build it again \
-             without the keys to be removed"
-                .to_owned(),
-        ));
-    }
-    change(args, "removed", |filter, record| match filter.as_remove() {
-        Some(remove) => remove.remove(record),
-        None => Err(unable(filter.facts().slug, "remove keys: `everbloom plan --need delete`")),
+    change(args, "removed", |filter, record| {
+        if !filter.head().reading.ancestors.is_empty() {
+            return Err(Error::new(
+                Kind::Unsupported,
+                "the filter holds the ancestors of its keys, which other keys may share: build it again \
+                 without the keys to be removed",
+            ));
+        }
+        let slug = filter.facts().slug;
+        let remove = filter.as_remove();
+        let remove =
+            remove.ok_or_else(|| unable(slug, "remove keys: `everbloom plan --need delete`"))?;
+        remove.remove(record)?;
+        let stuck = |count: &dyn Count| count.count(record.key).bound == Bound::Saturated;
+        Ok(if filter.as_count().is_some_and(stuck) { Done::Stays } else { Done::All })
     })
 }
 
@@ -85,6 +97,8 @@ const LISTED: usize = 1000;
 #[derive(Default)]
 struct Tally {
     accepted: u64,
+    /// Of those, removed in vain.
+    stuck: u64,
     refused: u64,
     /// The first of those refused, and why.
     refusals: Vec<Json>,
@@ -100,7 +114,10 @@ fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
     lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
             match step(&mut *filter, *record) {
-                Ok(()) => tally.accepted += 1,
+                Ok(done) => {
+                    tally.accepted += 1;
+                    tally.stuck += u64::from(matches!(done, Done::Stays));
+                }
                 // What no key can do is one error, not one per key.
                 Err(e) if e.kind() == Kind::Unsupported => return Err(e),
                 Err(e) => {
@@ -121,12 +138,24 @@ fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
 }
 
 fn report(args: &Change, done: &str, filter: &dyn Filter, tally: Tally) -> Result<Outcome> {
-    let Tally { accepted, refused, refusals } = tally;
+    let Tally { accepted, stuck, refused, refusals } = tally;
     let (items, now) = (filter.head().items, filter.now().fpr);
     if args.machine.json {
-        print_json(&json!({
-            done: accepted, "refused": refused, "refusals": refusals, "items": items, "fpr_now": now,
-        }))?;
+        let mut out = json!({ done: accepted, "refused": refused, "refusals": refusals });
+        if done == "removed" {
+            out["stuck"] = stuck.into();
+        }
+        out["items"] = items.into();
+        out["fpr_now"] = json!(now);
+        print_json(&out)?;
+    }
+    if stuck > 0 {
+        tell!(
+            "everbloom: {} of the removed keys stay members: their counters are stuck at the maximum; build \
+             again with wider counters (`everbloom catalog {}` tells how)",
+            integer_text(stuck),
+            filter.facts().slug,
+        );
     }
     let refused_text =
         if refused > 0 { format!(", {} refused", integer_text(refused)) } else { String::new() };
@@ -160,5 +189,23 @@ pub fn age(args: &Age) -> Result<Outcome> {
         }))?;
     }
     say!("{}: {} ticks passed{}", path.display(), integer_text(args.ticks), rate_now(&*filter));
+    Ok(Outcome::Some)
+}
+
+pub fn scrub(args: &Scrub) -> Result<Outcome> {
+    let path: &Path = &args.filter;
+    let opener = input::opener(&args.key_file)?;
+    let mut filter = opener.update(path, args.waiting.meant())?;
+    let slug = filter.facts().slug;
+    let repaired = everbloom::hardware::scrub(&mut *filter)
+        .ok_or_else(|| unable(slug, "tell flipped bits: `everbloom plan --need faults`"))?;
+    if repaired > 0 {
+        filter.save()?;
+    }
+    if args.machine.json {
+        print_json(&json!({ "repaired": repaired, "fpr_now": filter.now().fpr }))?;
+    }
+    let words = if repaired == 1 { "word" } else { "words" };
+    say!("{}: {} {words} repaired{}", path.display(), integer_text(repaired), rate_now(&*filter));
     Ok(Outcome::Some)
 }

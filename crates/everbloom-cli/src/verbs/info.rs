@@ -60,7 +60,7 @@ fn describe(filter: &dyn Filter) -> String {
     }
     if let Some(target) = head.fpr {
         rows.push(("planned rate", format!("{} ({})", rate_text(target), variant.meaning)));
-        if let Some(fpr) = now.fpr.filter(|_| json::past_capacity(filter)) {
+        if let Some(fpr) = now.fpr.filter(|_| filter.past_capacity()) {
             let warning = format!(
                 "past its capacity: {:.1} times the planned rate; build a larger one",
                 fpr / target

@@ -37,6 +37,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Count(args) => ask::count(&args),
         Verb::Get(args) => ask::get(&args),
         Verb::Age(args) => change::age(&args),
+        Verb::Scrub(args) => change::scrub(&args),
         Verb::Merge(args) => combine::merge(&args),
         Verb::Intersect(args) => combine::intersect(&args),
         Verb::Fold(args) => combine::fold(&args),

@@ -101,6 +101,14 @@ impl Layers {
         let (place, len) = self.ranks(i);
         let mut end = End { start: 0, len, at: place, below: None, count: 1 };
         while row.get(end.at) && end.at < row.len() {
+            // Layers of ones alone have the counter in the same place. They are passed in one step, or a
+            // counter of thousands would take as many steps for each change.
+            let full = (row.next_zero(end.start).min(row.len()) - end.start) / end.len;
+            if let Some(more) = full.checked_sub(1).filter(|more| *more > 0) {
+                end.start += more * end.len;
+                end.at += more * end.len;
+                end.count += more;
+            }
             let (before, all) =
                 (row.ones(end.start, end.at), row.ones(end.start, end.start + end.len));
             let start = end.start + end.len;

@@ -332,6 +332,17 @@ impl Row<'_> {
         low | high
     }
 
+    /// Where the first zero from `at` on is; the one that ends the row is followed by zeros.
+    pub fn next_zero(&self, mut at: u64) -> u64 {
+        loop {
+            let ones = u64::from(self.read(at).trailing_ones());
+            at += ones;
+            if ones < 64 {
+                return at;
+            }
+        }
+    }
+
     /// Ones in `start..end`.
     pub fn ones(&self, start: u64, end: u64) -> u64 {
         let mut count = 0;

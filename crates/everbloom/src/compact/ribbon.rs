@@ -263,13 +263,12 @@ impl Plan for Ribbon {
         Ok(shape)
     }
 
-    /// The rate is 2^−r; for a homogeneous ribbon at most e + (1 − e)·2^−r with e = 2^−r/4, beyond which
-    /// the build takes another seed.
+    /// The rate is 2^−r. A homogeneous ribbon lets the share of other equations pass, too, that follow from the
+    /// members': hardly any at its default size, and the build takes another seed where they would be more
+    /// than 2^−r/4, so that the planned rate is kept.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let (bits, cells) = shape.settle(load.distinct).ok()?;
-        let homogeneous = matches!(shape.sizing, Sizing::Homogeneous { .. });
-        let spanned = if homogeneous { false_positives(bits) / 4.0 } else { 0.0 };
-        Some(Expect::one_sided(rate(bits, spanned, load.distinct), cells.round() as u64, None))
+        Some(Expect::one_sided(rate(bits, 0.0, load.distinct), cells.round() as u64, None))
     }
 }
 

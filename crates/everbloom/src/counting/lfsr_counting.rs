@@ -108,6 +108,7 @@ impl Registers {
 
 impl Cells for Registers {
     const NAME: &'static str = "registers";
+    const TOLD: bool = false;
 
     fn len(&self) -> u64 {
         self.flags.len()
@@ -161,6 +162,7 @@ impl Tally for Registers {
         vec![
             fact("width", self.states.width()),
             fact("largest count", register.max()),
+            fact("steps", self.iter().sum::<u64>()),
             fact("stuck", self.stuck()),
         ]
     }
@@ -248,7 +250,7 @@ pub static VARIANT: Variant = Variant {
         paper: "E. Safi, A. Moshovos, A. Veneris, L-CBF: a low-power, fast counting Bloom filter architecture, \
                 IEEE Transactions on VLSI Systems 16(6), 2008",
         family: "counting",
-        needs: &["membership", "delete", "count", "merge", "parallel"],
+        needs: &["membership", "delete", "count", "merge"],
         forms: &[Form::COUNTING],
         params: &[
             PARAM_M,

@@ -19,7 +19,7 @@
 //! filters; that is the paper's other structure, ML-HCBF.)
 //!
 //! **Use it** in place of `counting` where memory is scarce and lookups outnumber updates. **Don't** for
-//! keys that are inserted thousands of times: a count of f takes f bits and as many steps to change;
+//! keys that are inserted thousands of times: a count of f takes f bits, which are moved when it changes;
 //! `dynamic-count` and `spectral` are made for that.
 
 use crate::cells::Layers;
@@ -48,6 +48,7 @@ state!(MultilayerCounting { head, ..tallies });
 
 impl Cells for Layers {
     const NAME: &'static str = "layers";
+    const TOLD: bool = false;
 
     fn len(&self) -> u64 {
         Layers::len(self)

@@ -133,6 +133,15 @@ impl dyn Filter {
         self.query(Record::key(key)).is_ok_and(|answer| answer.verdict != Verdict::Absent)
     }
 
+    /// Whether it errs more often than planned, for more than chance can explain: around its capacity the rate
+    /// scatters from filter to filter, by 1.4/√n of itself in flat filters and twice that in blocked ones.
+    pub fn past_capacity(&self) -> bool {
+        // The rate planned for a reconciling filter is that of failed decoding.
+        let target = self.head().fpr.filter(|_| self.as_reconcile().is_none());
+        let spread = 6.0 / (self.len().max(1) as f64).sqrt();
+        target.zip(self.now().fpr).is_some_and(|(target, now)| now > (1.1 + spread) * target)
+    }
+
     /// Items held; what an item is, the variant says.
     pub fn len(&self) -> u64 {
         self.head().items

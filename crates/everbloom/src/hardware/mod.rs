@@ -11,4 +11,4 @@ pub mod soft_error;
 pub use adaptive::Adaptive;
 pub use banked::Banked;
 pub use pipelined::Pipelined;
-pub use soft_error::SoftError;
+pub use soft_error::{SoftError, scrub};

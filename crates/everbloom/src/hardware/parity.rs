@@ -19,7 +19,8 @@ pub(super) struct ParityBits {
     pub(super) probe: Probe,
     /// Bits per word; the last word may be shorter.
     word: u32,
-    /// Words that were set to ones, as far as they still are.
+    /// Words that were set to ones, each once, as far as they still are. (Of narrow words that are nearly
+    /// full by themselves one cannot tell, and some are left out.)
     pub(super) repaired: u64,
     pub(super) bits: Bits,
     /// Whether the number of ones in each word is odd.
@@ -109,17 +110,21 @@ impl ParityBits {
     }
 
     /// Sets a word to ones if its parity is wrong, and says whether it was.
+    ///
+    /// A word that was ones before the flip, as far as one can tell, was repaired before and is not counted
+    /// again: memory that fails in one place for ever must not use up the size estimate.
     fn mend(&mut self, word: u64) -> bool {
         let odd = self.odd(word);
         if odd {
             let (start, len) = self.span(word);
+            let was_full = self.bits.ones_in(start, len) + 1 >= len;
             (start..start + len).for_each(|i| {
                 self.bits.set(i);
             });
             if self.odd(word) {
                 toggle(&mut self.parity, word);
             }
-            self.repaired = self.repaired.saturating_add(1);
+            self.repaired = self.repaired.saturating_add(u64::from(!was_full));
         }
         odd
     }

@@ -14,16 +14,18 @@
 //! ```
 //!
 //! After E repairs the fill is ρ' = ρ + (E·w/m)(1 − ρ), and f' = ρ'^k: a single repair of 64 bits among 10⁴
-//! raises 0.82 % to 0.86 %. Every read checks: a query takes an odd word for ones, and [`SoftError::scrub`],
-//! insertions and [`SoftError::contains_and_repair`] repair it. An insertion must check *before* it writes:
-//! parity computed anew over a flipped word would hide the flip for ever.
+//! raises 0.82 % to 0.86 %. Every read checks: a query takes an odd word for ones, but repairs nothing, since
+//! queries never write. [`SoftError::scrub`], insertions and [`SoftError::contains_and_repair`] repair it. An
+//! insertion must check *before* it writes: parity computed anew over a flipped word would hide the flip for
+//! ever. A second flip of the same word before it is repaired makes its parity right again, and members may
+//! be missed: so scrub more often than that happens (`everbloom scrub` for files).
 //!
 //! Against errors of the logic instead of the memory, a "no" that hangs on one probe is computed once
 //! more, hashes and all ([`SoftError::ask_through`]). Of the non-members k(1 − ρ)ρ^{k−1} are queried twice. (S3
 //! calls that "recompilation"; it is recomputation.)
 //!
 //! **Use it** where memory has no error correction of its own. **Don't** where two bits of a word may
-//! flip between two reads, which one parity bit does not see: scrub often, or take narrower words.
+//! flip between two scrubs, which one parity bit does not see: scrub often, or take narrower words.
 
 pub use super::parity::retry_rate;
 use super::parity::{MAX_WORD, ParityBits};
@@ -64,6 +66,13 @@ pub struct Asked {
 /// The share of ones after `repaired` words of `word` bits were set, ρ + (E·w/m)(1 − ρ) (catalogue I20).
 pub fn fill_after_repairs(fill: f64, m: f64, word: f64, repaired: f64) -> f64 {
     fill + (repaired * word / m).min(1.0) * (1.0 - fill)
+}
+
+/// Repairs every word of a filter in which a bit flipped, and tells how many there were; `None` for a filter
+/// that cannot tell.
+pub fn scrub(filter: &mut dyn Filter) -> Option<u64> {
+    let any: &mut dyn std::any::Any = filter;
+    any.downcast_mut::<SoftError>().map(SoftError::scrub)
 }
 
 impl SoftError {
@@ -202,7 +211,7 @@ pub static VARIANT: Variant = Variant {
         forms: &[Form::exact_while(
             FORM,
             Ability::OF_SETS,
-            "no two bits of a word flip between two reads of it",
+            "no two bits of a word flip between two scrubs or writes of it",
         )],
         params: &[
             PARAM_M,

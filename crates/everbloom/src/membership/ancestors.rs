@@ -154,11 +154,17 @@ impl<F: Filter + Insert> Ancestors<F> {
 impl<F: Filter + Insert + Remove> Ancestors<F> {
     /// Removes a key that was inserted, and with it one insertion of every ancestor, from the bottom
     /// up. Other keys keep theirs in a filter that counts, if its counters are wide enough: an ancestor
-    /// of more keys than they can count stays for good.
+    /// of more keys than they can count stays for good. If one node cannot be removed, all stay.
     pub fn remove(&mut self, key: &[u8]) -> Result<()> {
         let above = self.hierarchy.ancestors(key);
-        for node in std::iter::once(key).chain(above).filter(|node| !node.is_empty()) {
-            self.filter.remove(Record::key(node))?;
+        let line = std::iter::once(key).chain(above).filter(|node| !node.is_empty());
+        let nodes: Vec<Record<'_>> = line.map(Record::key).collect();
+        for (i, node) in nodes.iter().enumerate() {
+            if let Err(e) = self.filter.remove(*node) {
+                // What was taken away is put back: cells that a removal left alone are not changed by that.
+                nodes[..i].iter().rev().try_for_each(|node| self.filter.insert(*node).map(drop))?;
+                return Err(e);
+            }
         }
         Ok(())
     }

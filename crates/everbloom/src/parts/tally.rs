@@ -17,6 +17,9 @@ pub(crate) trait Cells: State {
     /// The name of the cells in files.
     const NAME: &'static str;
 
+    /// Whether a query tells the count, too. Not where that takes more than looking whether it is above zero.
+    const TOLD: bool = true;
+
     /// Number of cells.
     fn len(&self) -> u64;
 
@@ -235,7 +238,8 @@ impl<C: Tally> Tallies<C> {
 
 impl<C: Tally> Part for Tallies<C> {
     fn answer(&self, digest: Digest) -> Answer {
-        Answer::of(self.contains(digest)).with(Detail::Count(self.count(digest)))
+        let answer = Answer::of(self.contains(digest));
+        if C::TOLD { answer.with(Detail::Count(self.count(digest))) } else { answer }
     }
 
     fn fill(&self) -> f64 {

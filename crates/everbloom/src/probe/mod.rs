@@ -34,7 +34,6 @@ pub(crate) use choice::check_search;
 pub use choice::place_fewest;
 pub use double::Double;
 pub use enhanced::Enhanced;
-pub use lanes::instruction_set;
 pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use residues::{MAX_PARTS, Residues};

@@ -282,7 +282,7 @@ pub static VARIANT: Variant = Variant {
         name: "Distance-sensitive Bloom filter",
         paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
         family: "similarity",
-        needs: &["similar", "merge"],
+        needs: &["similar", "merge", "parallel"],
         input: Input { key: KeyKind::Vector, ..Input::KEYS },
         meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
         forms: &[Form::lossy(

@@ -1,7 +1,7 @@
 //! The blocked Bloom filter (catalogue I6; Putze, Sanders and Singler).
 //!
-//! Each item's k probes fall in one block of B bits. How many items a block gets is Poisson
-//! with mean B/c, and the crowded blocks pay more than the empty ones save:
+//! Each item's k probes fall in one block of B bits. How many items a block gets is binomial, and for
+//! many blocks Poisson with mean B/c ([`Loads`]); the crowded blocks pay more than the empty ones save:
 //!
 //! ```text
 //! f = Σ_i Poisson(B/c; i) · f_in(B, i, k)
@@ -26,28 +26,89 @@ const FEWEST_BITS_PER_ITEM: f64 = 0.125;
 /// the crowded blocks decide: in lines of 512 bits it is 20 at c = 64 and 38 at c = 1000.
 const MOST_PROBES: u32 = 64;
 
-/// Rate at `bits_per_item` > 0 bits per item in blocks of `block_bits` ≥ 1.
-pub fn fpr(block_bits: u64, bits_per_item: f64, k: u32) -> f64 {
+/// How items spread over blocks.
+#[derive(Clone, Copy, Debug)]
+pub enum Loads {
+    /// Over blocks without number, so many bits per item: Poisson. What sizes are planned by.
+    Endless(f64),
+    /// Over a number of blocks: binomial. With 13 items in few blocks the Poisson rate is 19 % too high, since
+    /// it lets a block have more items than there are.
+    Counted {
+        /// Number of blocks.
+        blocks: u64,
+        /// Number of items.
+        items: u64,
+    },
+}
+
+impl From<f64> for Loads {
+    fn from(bits_per_item: f64) -> Self {
+        Loads::Endless(bits_per_item)
+    }
+}
+
+impl Loads {
+    /// Those of `parts` for each item, each of which goes to a block by chance.
+    #[must_use]
+    pub fn times(self, parts: u32) -> Self {
+        match self {
+            Loads::Endless(bits_per_item) => Loads::Endless(bits_per_item / f64::from(parts)),
+            Loads::Counted { blocks, items } => {
+                Loads::Counted { blocks, items: items.saturating_mul(parts.into()) }
+            }
+        }
+    }
+
+    /// The mean number of items in a block of `block` bits.
+    pub fn mean(self, block: f64) -> f64 {
+        match self {
+            Loads::Endless(bits_per_item) => block / bits_per_item,
+            Loads::Counted { blocks, items } => items as f64 / blocks as f64,
+        }
+    }
+
+    /// P(a block has `i` items), given the mean.
+    fn chance(self, mean: f64, i: u64) -> f64 {
+        match self {
+            Loads::Endless(_) => tail::poisson_pmf(mean, i),
+            Loads::Counted { blocks, items } => tail::binomial_pmf(items, 1.0 / blocks as f64, i),
+        }
+    }
+
+    /// P(a block has `i` items or more), given the mean.
+    fn chance_of_more(self, mean: f64, i: u64) -> f64 {
+        match self {
+            Loads::Endless(_) => tail::poisson_tail(mean, i),
+            Loads::Counted { blocks, items } if i <= items => {
+                tail::binomial_at_least(items, 1.0 / blocks as f64, i)
+            }
+            Loads::Counted { .. } => 0.0,
+        }
+    }
+}
+
+/// Rate in blocks of `block_bits` ≥ 1, at so many bits per item (> 0) or with items counted.
+pub fn fpr(block_bits: u64, loads: impl Into<Loads>, k: u32) -> f64 {
     let mut rates = InnerRates::new(block_bits, k);
-    over_blocks(block_bits, bits_per_item, k, |items| rates.at(items))
+    over_blocks(block_bits, loads.into(), k, |items| rates.at(items))
 }
 
 /// [`fpr`] with the classic rate inside the blocks: the value most papers print.
-pub fn fpr_classic(block_bits: u64, bits_per_item: f64, k: u32) -> f64 {
-    over_blocks(block_bits, bits_per_item, k, |items| {
+pub fn fpr_classic(block_bits: u64, loads: impl Into<Loads>, k: u32) -> f64 {
+    over_blocks(block_bits, loads.into(), k, |items| {
         bloom::fpr_classic(block_bits.max(1) as f64, items as f64, f64::from(k))
     })
 }
 
-/// Rate at `bits_per_item` > 0 bits per item where a block is eight lanes of `lane_bits` and each item has
+/// [`fpr`] where a block is eight lanes of `lane_bits` and each item has
 /// `rounds` bits in each lane. Lanes of one block are independent once the number of its items is known:
 ///
 /// ```text
 /// f = Σ_i Poisson(8·lane/c; i) · f_in(lane, i, rounds)^8
 /// ```
-pub fn fpr_lanes(lane_bits: u64, bits_per_item: f64, rounds: u32) -> f64 {
+pub fn fpr_lanes(lane_bits: u64, loads: impl Into<Loads>, rounds: u32) -> f64 {
     let mut rates = InnerRates::new(lane_bits, rounds);
-    over_blocks(8 * lane_bits, bits_per_item, 8 * rounds, |items| libm::pow(rates.at(items), 8.0))
+    over_blocks(8 * lane_bits, loads.into(), 8 * rounds, |items| libm::pow(rates.at(items), 8.0))
 }
 
 /// Least bits per item at which [`fpr_lanes`] is at most `p`; `None` if 1000 do not reach it.
@@ -55,7 +116,7 @@ pub fn bits_per_item_for_lanes(lane_bits: u64, rounds: u32, p: f64) -> Option<f6
     let mut rates = InnerRates::new(lane_bits, rounds);
     let mut enough = |bits_per_item: f64| {
         let inner = |items| libm::pow(rates.at(items), 8.0);
-        over_blocks(8 * lane_bits, bits_per_item, 8 * rounds, inner) <= p
+        over_blocks(8 * lane_bits, bits_per_item.into(), 8 * rounds, inner) <= p
     };
     let fewest = bound::lower_bound(1.0, p).max(FEWEST_BITS_PER_ITEM);
     enough(MOST_BITS_PER_ITEM).then(|| least_real(fewest, MOST_BITS_PER_ITEM, enough))
@@ -95,7 +156,7 @@ pub fn fpr_rows(rows: u64, bits: u64, n: u64, k: u32) -> f64 {
 ///
 /// A block passes if its items cover the k bits asked for. Followed item by item: of u bits that are still
 /// uncovered, the next item covers j with hypergeometric probability.
-pub fn fpr_distinct(block_bits: u64, bits_per_item: f64, k: u32) -> f64 {
+pub fn fpr_distinct(block_bits: u64, loads: impl Into<Loads>, k: u32) -> f64 {
     let (block, size) = (block_bits.max(1) as f64, u64::from(k).min(block_bits.max(1)));
     let choose = |n: f64, r: f64| if r > n { 0.0 } else { libm::exp(ln_choose(n, r)) };
     let covers = |u: u64, j: u64| {
@@ -106,7 +167,7 @@ pub fn fpr_distinct(block_bits: u64, bits_per_item: f64, k: u32) -> f64 {
     // uncovered[u]: probability that u of the k bits are uncovered so far.
     let mut uncovered = vec![0.0; next.len()];
     uncovered[next.len() - 1] = 1.0;
-    over_blocks(block_bits, bits_per_item, k, |items| {
+    over_blocks(block_bits, loads.into(), k, |items| {
         if items > 0 {
             let mut after = vec![0.0; next.len()];
             for (u, p) in uncovered.iter().enumerate() {
@@ -170,7 +231,7 @@ pub fn bits_per_item_for(block_bits: u64, p: f64) -> Option<(f64, u32)> {
         }
         let mut rates = InnerRates::new(block_bits, k);
         let mut enough = |bits_per_item: f64| {
-            over_blocks(block_bits, bits_per_item, k, |items| rates.at(items)) <= p
+            over_blocks(block_bits, bits_per_item.into(), k, |items| rates.at(items)) <= p
         };
         // One look at the best size so far rules out most k.
         if !enough(limit) {
@@ -216,14 +277,9 @@ impl InnerRates {
 }
 
 /// The mean of `inner` over the number of items in a block; asks for 0, 1, 2… in order.
-fn over_blocks(
-    block_bits: u64,
-    bits_per_item: f64,
-    k: u32,
-    mut inner: impl FnMut(u64) -> f64,
-) -> f64 {
+fn over_blocks(block_bits: u64, loads: Loads, k: u32, mut inner: impl FnMut(u64) -> f64) -> f64 {
     let block = block_bits.max(1) as f64;
-    let mean = block / bits_per_item;
+    let mean = loads.mean(block);
     if !mean.is_finite() || mean < 0.0 {
         return 1.0;
     }
@@ -232,14 +288,14 @@ fn over_blocks(
     let full = (block * (libm::log(block) + 40.0) / f64::from(k)).ceil() as u64;
     let mut sum = 0.0;
     for items in 0..full {
-        let weight = tail::poisson_pmf(mean, items);
+        let weight = loads.chance(mean, items);
         sum += weight * inner(items);
         // No inner rate exceeds 1, so the tail of the weights bounds what is left.
         if items as f64 > mean && weight <= sum * 1e-17 {
             return sum;
         }
     }
-    sum + tail::poisson_tail(mean, full)
+    sum + loads.chance_of_more(mean, full)
 }
 
 #[cfg(test)]

@@ -169,3 +169,20 @@ fn r5_saves_errors_but_not_bits() {
     let alone = brothers().filter(|n| keys_only.contains(n)).count();
     assert!(with > 1000 && alone * 50 < with, "{with} {alone}");
 }
+
+#[test]
+fn r5_a_removal_that_fails_changes_nothing() {
+    // The parent of one leaf is missing: it was removed on its own.
+    let mut trie =
+        Ancestors::new(Counting::with_shape(5000, 7, 8, Hasher::default()).unwrap(), PATHS, 4);
+    trie.insert(b"/a/b/c").unwrap();
+    trie.insert(b"/x/y").unwrap();
+    let mut counting = trie.into_filter();
+    counting.remove("/a/b").unwrap();
+    let mut trie = Ancestors::new(counting, PATHS, 4);
+    let before = trie.clone();
+    assert!(trie.remove(b"/a/b/c").is_err());
+    assert_eq!(trie, before);
+    trie.remove(b"/x/y").unwrap();
+    assert!(!trie.contains(b"/x").unwrap());
+}

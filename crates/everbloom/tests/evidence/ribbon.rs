@@ -253,7 +253,7 @@ fn b4_ribbon_plans() {
     let goal = Goal::new(1000, 1.0 / 256.0).set("form", "homogeneous");
     let expect = VARIANT.expect(&goal, &Load::items(1000)).unwrap().unwrap();
     assert_eq!(expect.bits, 19 * 64 * 9);
-    assert!(expect.fpr > 1.0 / 512.0 && expect.fpr <= 1.25 / 512.0);
+    assert_eq!(expect.fpr, 1.0 / 512.0);
     assert!(VARIANT.build_from(&Goal::new(10, 1e-12), &[]).is_err(), "beyond 32 bits");
     assert!(VARIANT.build_from(&Goal { bits: Some(6000), ..Goal::new(1000, 0.01) }, &[]).is_err());
     assert!(Ribbon::with_bits(0..5u64, 0, hasher(0)).is_err());
@@ -276,4 +276,21 @@ fn b4_ribbon_flags() {
     let mut filter = build(&goal("bumped", 10, 8, 0), 10);
     assert!(filter.as_insert().is_none() && filter.as_bulk_mut().is_none());
     assert!(filter.as_bulk().is_some());
+}
+
+#[test]
+fn b4_homogeneous_ribbons_err_as_often_as_predicted() {
+    let variant = everbloom::catalog::by_slug("ribbon").unwrap();
+    for n in [100, 3000] {
+        let goal = everbloom::Goal::new(n, 0.01).set("form", "homogeneous");
+        let expect = variant.expect(&goal, &everbloom::Load::items(n)).unwrap().unwrap().fpr;
+        let rate = |seed: u64| {
+            let goal = everbloom::Goal { hasher: Hasher::seeded(seed), ..goal.clone() };
+            let keys: Vec<[u8; 8]> = (0..n).map(u64::to_le_bytes).collect();
+            let records: Vec<_> = keys.iter().map(|key| everbloom::Record::key(key)).collect();
+            variant.build_from(&goal, &records).unwrap().now().fpr.unwrap()
+        };
+        let mean = (0..20).map(rate).sum::<f64>() / 20.0;
+        assert!((mean / expect - 1.0).abs() < 0.03, "{n} keys: {mean}, not {expect}");
+    }
 }

@@ -218,7 +218,7 @@ pub static VARIANT: Variant = Variant {
         paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
                 Information Processing Letters 101(6), 2007",
         family: "growing",
-        needs: &["membership", "grow"],
+        needs: &["membership", "grow", "parallel"],
         meaning: "items are the keys of the first layer, memory is its memory, \
                   the rate is the limit of all layers together",
         forms: &[Form::exact(FORM, &[Ability::Insert])],

@@ -70,10 +70,11 @@ pub(super) fn distinct(patterns: f64, keys: f64) -> f64 {
 /// cover it. Those are binomial with mean (P − 1)(1 − e^{−μ/P}); taken for Poisson, which errs by less
 /// than μ/P of the small part that the variance of the load adds, and on the safe side, they are a
 /// blocked filter under a slightly lighter load.
-pub fn fpr_patterns(block: u64, bits_per_item: f64, k: u32, patterns: u64) -> f64 {
+pub fn fpr_patterns(block: u64, loads: theory::Loads, k: u32, patterns: u64) -> f64 {
     let (block_bits, p) = (block as f64, patterns as f64);
-    let same = -libm::expm1(-block_bits / bits_per_item / p);
-    let others = distinct(p, block_bits / bits_per_item) * (p - 1.0) / p;
+    let mean = loads.mean(block_bits);
+    let same = -libm::expm1(-mean / p);
+    let others = distinct(p, mean) * (p - 1.0) / p;
     same + (1.0 - same) * theory::fpr(block, block_bits / others, k)
 }
 

@@ -91,11 +91,11 @@ impl Shape {
         Self::new(self.form, blocks, self.block, k, self.patterns)
     }
 
-    fn rate(&self, bits_per_item: f64, k: u32) -> f64 {
+    fn rate(&self, loads: theory::Loads, k: u32) -> f64 {
         match self.patterns {
-            None if self.form == LANES => theory::fpr_lanes(64, bits_per_item, k / 8),
-            None => theory::fpr(self.block, bits_per_item, k),
-            Some(patterns) => fpr_patterns(self.block, bits_per_item, k, patterns),
+            None if self.form == LANES => theory::fpr_lanes(64, loads, k / 8),
+            None => theory::fpr(self.block, loads, k),
+            Some(patterns) => fpr_patterns(self.block, loads, k, patterns),
         }
     }
 
@@ -123,7 +123,7 @@ impl Shape {
             return theory::bits_per_item_for(self.block, p);
         }
         let k_at = |c: f64| k.unwrap_or_else(|| self.best_k(c));
-        let enough = |c: f64| self.rate(c, k_at(c)) <= p;
+        let enough = |c: f64| self.rate(c.into(), k_at(c)) <= p;
         let (mut low, mut high) = (0.125, MOST_BITS);
         if !enough(high) {
             return None;
@@ -197,7 +197,8 @@ impl Shape {
     /// What the formulas say of this shape.
     pub(super) fn expect(&self, load: &Load) -> Expect {
         let (n, m) = (load.distinct, self.blocks * self.block);
-        let fpr = if n == 0 { 0.0 } else { self.rate(m as f64 / n as f64, self.k) };
+        let loads = theory::Loads::Counted { blocks: self.blocks, items: n };
+        let fpr = if n == 0 { 0.0 } else { self.rate(loads, self.k) };
         Expect::one_sided(fpr, m, Some(self.fill(n)))
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::plan::{Expect, Load, MAX_CELLS, PARAM_K, PARAM_M, Request, k_for_m};
+use crate::theory::blocked::{self as theory, Loads};
+use crate::theory::bloom;
 use crate::theory::search::least_real;
-use crate::theory::{blocked as theory, bloom};
 
 pub(super) const BLOOM_1: &str = "bloom-1";
 pub(super) const BLOOM_G: &str = "bloom-g";
@@ -23,22 +24,22 @@ pub fn hash_bits(words: u64, word: u64, k: u32, g: u32) -> f64 {
     f64::from(g) * libm::log2(words as f64) + f64::from(k) * libm::log2(word as f64)
 }
 
-/// The rate at `bits_per_item` bits per key with bits that may coincide (catalogue I5): g words that are
+/// The rate with bits that may coincide (catalogue I5): g words that are
 /// each a blocked filter with g times the keys. Exact inside the words.
-pub fn false_positives(word: u64, bits_per_item: f64, k: u32, g: u32) -> f64 {
-    let per_word = theory::fpr(word, bits_per_item / f64::from(g), k / g.max(1));
+pub fn false_positives(word: u64, loads: impl Into<Loads>, k: u32, g: u32) -> f64 {
+    let per_word = theory::fpr(word, loads.into().times(g), k / g.max(1));
     libm::pow(per_word, f64::from(g))
 }
 
 /// [`false_positives`] with the classic rate inside the words, as the paper prints it.
-pub fn false_positives_classic(word: u64, bits_per_item: f64, k: u32, g: u32) -> f64 {
-    let per_word = theory::fpr_classic(word, bits_per_item / f64::from(g), k / g.max(1));
+pub fn false_positives_classic(word: u64, loads: impl Into<Loads>, k: u32, g: u32) -> f64 {
+    let per_word = theory::fpr_classic(word, loads.into().times(g), k / g.max(1));
     libm::pow(per_word, f64::from(g))
 }
 
 /// [`false_positives`] with different bits in each word.
-pub fn false_positives_distinct(word: u64, bits_per_item: f64, k: u32, g: u32) -> f64 {
-    let per_word = theory::fpr_distinct(word, bits_per_item / f64::from(g), k / g.max(1));
+pub fn false_positives_distinct(word: u64, loads: impl Into<Loads>, k: u32, g: u32) -> f64 {
+    let per_word = theory::fpr_distinct(word, loads.into().times(g), k / g.max(1));
     libm::pow(per_word, f64::from(g))
 }
 
@@ -86,9 +87,12 @@ impl Shape {
         Ok(self)
     }
 
-    fn rate(&self, bits_per_item: f64) -> f64 {
-        let formula = if self.distinct { false_positives_distinct } else { false_positives };
-        formula(self.word, bits_per_item, self.k, self.g)
+    fn rate(&self, loads: Loads) -> f64 {
+        if self.distinct {
+            false_positives_distinct(self.word, loads, self.k, self.g)
+        } else {
+            false_positives(self.word, loads, self.k, self.g)
+        }
     }
 
     /// The chance that a key's part hits a given bit of its word.
@@ -117,7 +121,7 @@ impl Shape {
             return Some((c * g, Self { k: k * self.g, ..self }));
         }
         let at = |c: f64| if k_set { self } else { self.with_best_k(c) };
-        let enough = |c: f64| at(c).rate(c) <= p;
+        let enough = |c: f64| at(c).rate(c.into()) <= p;
         let most = 1000.0;
         // A thousandth of a bit is less than the rounding to whole words.
         enough(most).then(|| {
@@ -168,7 +172,8 @@ impl Shape {
     /// What the formulas say of this shape.
     pub(super) fn expect(&self, load: &Load) -> Expect {
         let (n, m) = (load.distinct, self.words * self.word);
-        let fpr = if n == 0 { 0.0 } else { self.rate(m as f64 / n as f64) };
+        let loads = Loads::Counted { blocks: self.words, items: n };
+        let fpr = if n == 0 { 0.0 } else { self.rate(loads) };
         let [words, word, parts, inside] = [
             self.words as f64,
             self.word as f64,

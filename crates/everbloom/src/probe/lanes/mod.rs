@@ -15,8 +15,6 @@
 //! is prefetched.
 #![allow(unsafe_code)]
 
-// On 64-bit ARM it is there for the tests alone.
-#[cfg_attr(target_arch = "aarch64", allow(dead_code))]
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -32,6 +30,10 @@ use crate::hash::multiply_shift;
 use crate::hash::{CHUNK, Digest, Digests};
 use crate::memory::{prefetch, prefetch_to_write};
 use crate::probe::{SALTS as LINE_SALTS, bit_of_lane, round_word};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::simd::has_avx2;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::has_avx512;
 
 /// Words of a line.
 pub(crate) const LINE: usize = 8;
@@ -66,81 +68,15 @@ macro_rules! fastest {
         }
         #[cfg(target_arch = "aarch64")]
         {
-            // SAFETY: every 64-bit ARM has it.
-            unsafe { neon::$name($($arg),*) }
+            if has_avx2() {
+                // SAFETY: every 64-bit ARM has it.
+                return unsafe { neon::$name($($arg),*) };
+            }
+            scalar::$name($($arg),*)
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         scalar::$name($($arg),*)
     }};
-}
-
-/// What the processor has, detected once: `is_x86_feature_detected` is an instruction or two for each feature,
-/// and single calls would need five.
-#[cfg(target_arch = "x86_64")]
-mod level {
-    use std::arch::is_x86_feature_detected;
-    use std::sync::atomic::{AtomicU8, Ordering};
-
-    const NONE: u8 = 1;
-    const AVX2: u8 = 2;
-    const AVX512: u8 = 3;
-
-    static LEVEL: AtomicU8 = AtomicU8::new(0);
-
-    #[inline]
-    fn level() -> u8 {
-        match LEVEL.load(Ordering::Relaxed) {
-            0 => detect(),
-            level => level,
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn detect() -> u8 {
-        let avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512ifma");
-        let avx2 = if is_x86_feature_detected!("avx2") { AVX2 } else { NONE };
-        let level = if avx512 { AVX512 } else { avx2 };
-        LEVEL.store(level, Ordering::Relaxed);
-        level
-    }
-
-    /// Whether there is what the module for AVX-512 is compiled for: the part that multiplies 52 bits came
-    /// with the first generation that does not slow down for vectors of 512.
-    #[inline]
-    pub(super) fn has_avx512() -> bool {
-        let compiled_for = cfg!(all(
-            target_feature = "avx512f",
-            target_feature = "avx512bw",
-            target_feature = "avx512dq",
-            target_feature = "avx512ifma"
-        ));
-        compiled_for || level() == AVX512
-    }
-
-    #[inline]
-    pub(super) fn has_avx2() -> bool {
-        cfg!(target_feature = "avx2") || level() >= AVX2
-    }
-}
-#[cfg(target_arch = "x86_64")]
-use level::{has_avx2, has_avx512};
-
-/// The name of the instruction set in use.
-pub fn instruction_set() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if has_avx512() {
-            return "avx512";
-        }
-        if has_avx2() {
-            return "avx2";
-        }
-    }
-    if cfg!(target_arch = "aarch64") { "neon" } else { "scalar" }
 }
 
 /// Whether the line has the eight bits that `word` names.

@@ -21,7 +21,7 @@ use crate::probe::Ring;
 #[inline]
 pub(crate) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if fits(words, ring) && std::arch::is_x86_feature_detected!("avx512f") {
+    if fits(words, ring) && crate::simd::has_avx512() {
         // SAFETY: the instruction set is there, and the array fits it.
         return unsafe { avx512::all_set(words, ring, digest) };
     }

@@ -1,0 +1,82 @@
+//! Which vector instructions are used: the best that the processor has, or fewer where the environment says so.
+//!
+//! `EVERBLOOM_SIMD=scalar` and `EVERBLOOM_SIMD=avx2` keep a process to the plain code or to AVX2, for tests and for
+//! finding out what an instruction set is worth. Answers and files are the same whichever is used. A program
+//! compiled for a processor that has more (`-C target-cpu`) takes what it was compiled for.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+const SCALAR: u8 = 1;
+const AVX2: u8 = 2;
+const AVX512: u8 = 3;
+
+/// Detected once: `is_x86_feature_detected` is an instruction or two for each feature, and single calls would
+/// need five.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+
+#[inline]
+fn level() -> u8 {
+    match LEVEL.load(Ordering::Relaxed) {
+        0 => detect(),
+        level => level,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn detect() -> u8 {
+    let allowed = match std::env::var("EVERBLOOM_SIMD").as_deref() {
+        Ok("scalar") => SCALAR,
+        Ok("avx2") => AVX2,
+        _ => u8::MAX,
+    };
+    let level = best().min(allowed);
+    LEVEL.store(level, Ordering::Relaxed);
+    level
+}
+
+#[cfg(target_arch = "x86_64")]
+fn best() -> u8 {
+    use std::arch::is_x86_feature_detected;
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512ifma");
+    let avx2 = if is_x86_feature_detected!("avx2") { AVX2 } else { SCALAR };
+    if avx512 { AVX512 } else { avx2 }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn best() -> u8 {
+    AVX2
+}
+
+/// Whether there is what modules for AVX-512 are compiled for: the part that multiplies 52 bits came with the
+/// first generation that does not slow down for vectors of 512.
+#[inline]
+pub(crate) fn has_avx512() -> bool {
+    let compiled_for = cfg!(all(
+        target_feature = "avx512f",
+        target_feature = "avx512bw",
+        target_feature = "avx512dq",
+        target_feature = "avx512ifma"
+    ));
+    compiled_for || level() == AVX512
+}
+
+/// Whether there are vectors of 256 bits; on 64-bit ARM, whether NEON may be used, which is always there.
+#[inline]
+pub(crate) fn has_avx2() -> bool {
+    cfg!(target_feature = "avx2") || level() >= AVX2
+}
+
+/// The name of the instruction set in use: `scalar`, `avx2`, `avx512` or `neon`.
+pub fn instruction_set() -> &'static str {
+    match () {
+        () if cfg!(target_arch = "aarch64") && has_avx2() => "neon",
+        () if !cfg!(target_arch = "x86_64") => "scalar",
+        () if has_avx512() => "avx512",
+        () if has_avx2() => "avx2",
+        () => "scalar",
+    }
+}
