@@ -1,6 +1,9 @@
 //! Chores of the repository, run as `cargo run -p xtask -- CHORE`.
 //!
 //! - `mutants`: breaks the code in named ways, one at a time, and shows that a test notices.
+//! - `operators`: breaks operators of the mechanisms at places drawn by a seed, and shows which nobody notices.
+//! - `kills`: kills the command in the middle of `add`, again and again; nothing acknowledged is lost.
+//! - `sanitize`: runs the hostile tests under AddressSanitizer.
 //! - `thorough`: runs the loops over the list with all their trials, which takes minutes.
 //! - `toy`: adds a toy variant to a copy of the tree, by one file and one line, and runs the tests.
 //! - `throughput`: times the command beside md5sum and sort on a file of 50 million lines.
@@ -10,9 +13,12 @@
 //! - `words`: checks that pages and sources are written in plain English.
 
 mod instructions;
+mod kills;
 mod layers;
 mod licenses;
 mod mutants;
+mod operators;
+mod sanitize;
 mod thorough;
 mod throughput;
 mod toy;
@@ -23,12 +29,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
+    mutants [NAME] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let outcome = match chore.as_str() {
         "mutants" => mutants::run(std::env::args().nth(2).as_deref()),
+        "operators" => operators::run(number(2, 200) as usize, number(3, 1)),
+        "kills" => kills::run(number(2, 1000)),
+        "sanitize" => sanitize::run(),
         "thorough" => thorough::run(),
         "toy" => toy::run(),
         "licenses" => licenses::run(),
@@ -45,6 +54,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The argument at this place as a number, or what it is without one.
+fn number(place: usize, default: u64) -> u64 {
+    std::env::args().nth(place).and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 /// The root of the repository.

@@ -4,11 +4,12 @@ use std::process::Command;
 use std::time::Instant;
 
 /// What is tried, and the test that does it: its file, and a part of its name.
-const STEPS: [(&str, &str, &str); 4] = [
+const STEPS: [(&str, &str, &str); 5] = [
     ("five million keys per form", "conformance", "five_million_items"),
     ("all queries with all styles of keys", "conformance", "thousand_items"),
     ("10,000 sequences of operations per form", "model", "no_sequence_of_operations"),
     ("2,000 random changes per file", "hostile", "resealed_mutations"),
+    ("sixty runs of every spectral rule", "evidence", "c3_"),
 ];
 
 /// Runs every step and says how long it took.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 /// A copy of every tracked file, as it is in the working tree.
 pub struct Tree {
@@ -67,6 +68,28 @@ impl Tree {
             .env_remove("CI")
             .output()
             .map_err(|e| format!("cargo: {e}"))
+    }
+
+    /// Runs cargo in the copy with further variables, in a group of its own that is ended when it takes longer than
+    /// `limit`; `None` then.
+    pub fn cargo_within(
+        &self,
+        limit: Duration,
+        env: &[(&str, &str)],
+        args: &[&str],
+    ) -> Result<Option<Output>, String> {
+        let seconds = limit.as_secs().to_string();
+        // timeout(1) ends what cargo started, too.
+        let output = Command::new("timeout")
+            .args(["--kill-after=5", &seconds, "cargo"])
+            .args(args)
+            .envs(env.iter().copied())
+            .current_dir(&self.root)
+            .env("CARGO_TARGET_DIR", &self.build)
+            .env_remove("CI")
+            .output()
+            .map_err(|e| format!("timeout: {e}"))?;
+        Ok(Some(output).filter(|output| !matches!(output.status.code(), Some(124 | 137))))
     }
 
     /// The folder of the copy.

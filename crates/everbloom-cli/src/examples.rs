@@ -71,6 +71,12 @@ Examples:
   everbloom build words.txt -o recent.evb --kind stable -n 1000
   everbloom age recent.evb 500";
 
+pub const SAMPLE: &str = "\
+Examples:
+  # a filter of values from ten thousand lines, and the value of three of its keys
+  everbloom sample bloomier -n 10k | everbloom build - -o values.evb --kind bloomier
+  everbloom sample bloomier -n 3 --queries members | everbloom get values.evb";
+
 pub const SCRUB: &str = "\
 Examples:
   # a filter whose memory may flip bits, and the repair of those that did

@@ -3,14 +3,15 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use everbloom::Error;
 use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
-use everbloom_records::{Fault, Field, Grammar, Lines};
+use everbloom_records::{Cr, Fault, Field, Grammar, Lines, Notice};
 
 use crate::args::Text;
+use crate::talk::say;
 use crate::{Result, progress};
 
 /// How often the lines are gone through.
@@ -29,7 +30,26 @@ pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
     } else {
         Lines::kept("stdin", io::stdin().lock(), grammar)?
     };
-    Ok(lines.watched(progress::watch))
+    Ok(lines.watched(progress::watch).noticed(tell))
+}
+
+/// Says what is strange about an input, once.
+fn tell(name: &str, notice: Notice) {
+    static TOLD: Mutex<Vec<(String, Notice)>> = Mutex::new(Vec::new());
+    let Ok(mut told) = TOLD.lock() else { return };
+    let this = (name.to_owned(), notice);
+    if told.contains(&this) {
+        return;
+    }
+    told.push(this);
+    match notice {
+        Notice::CarriageReturns => {
+            say!("{name}: every line ends in a CR, which belongs to its key: --crlf cuts it off");
+        }
+        _ => say!(
+            "{name}: has NUL bytes: if records end in them, give -0; if it is no text, its lines mean little"
+        ),
+    }
 }
 
 /// Keys without values, as the options say.
@@ -37,6 +57,7 @@ pub fn grammar(text: &Text) -> Grammar {
     Grammar {
         key: text.key_type.unwrap_or_default(),
         end: if text.null { 0 } else { b'\n' },
+        cr: if text.crlf { Cr::Cut } else { Cr::Kept },
         field: text.field.map_or(Field::Line, |number| column(number, text.delimiter)),
         ..Grammar::default()
     }

@@ -6,6 +6,13 @@ pub fn count(text: &str) -> Result<u64, String> {
     whole(value).ok_or_else(|| format!("{text:?} is not a whole number; write 1000000, 1M or 1e6"))
 }
 
+/// A count as [`count`] reads it, as short as it can be written exactly.
+pub fn short(count: u64) -> String {
+    let units = [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1000, "k")];
+    let unit = units.iter().find(|(size, _)| count > 0 && count.is_multiple_of(*size));
+    unit.map_or_else(|| count.to_string(), |(size, name)| format!("{}{name}", count / size))
+}
+
 /// A size in bytes, as bits: `100MB` (decimal), `64MiB` (binary), `4096` (bytes).
 pub fn memory_bits(text: &str) -> Result<u64, String> {
     let hint = "write a size such as 100MB, 64MiB or 4096 (bytes)";

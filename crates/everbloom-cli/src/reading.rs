@@ -3,15 +3,16 @@
 
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Filter, Reading};
-use everbloom_records::{Grammar, KeyType};
+use everbloom_records::{Case, Grammar, KeyType};
 
 use crate::args::Text;
 use crate::talk::say;
 use crate::{Result, Stop, input};
 
 /// What a file remembers of keys that are read by these options.
-pub fn remembered(text: &Text, ancestors: Option<Hierarchy>) -> Reading {
+pub fn remembered(text: &Text, ancestors: Option<Hierarchy>, case: Case) -> Reading {
     let mut reading = Reading::default();
+    reading.fold_case = case == Case::Folded;
     if let Some(key) = text.key_type.filter(|key| *key != KeyType::default()) {
         reading.key_type = key.name().to_owned();
     }
@@ -32,16 +33,12 @@ pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
         );
     }
     let text = Text { key_type: Some(key), ..text.clone() };
-    Ok(input::grammar(&text).with_input(&facts.input))
+    let case = if reading.fold_case { Case::Folded } else { Case::Kept };
+    Ok(Grammar { case, ..input::grammar(&text).with_input(&facts.input) })
 }
 
 /// The type of a filter's keys, given what was typed.
 pub fn key_type(reading: &Reading, typed: Option<KeyType>) -> Result<KeyType> {
-    if reading.fold_case {
-        return Err(Stop::Error(
-            "the filter's keys are in lower case; update everbloom".to_owned(),
-        ));
-    }
     if reading.key_type.is_empty() {
         return Ok(typed.unwrap_or_default());
     }

@@ -40,6 +40,7 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("check", "check values.evb", b"oak\n"),
     ("check", "check groups.evb", b"ann\n"),
     ("check", "check near.evb vectors", b""),
+    ("check --in", "check a.evb --in b.evb", b"1\n"),
     ("add", "add counting.evb", b"x\n"),
     ("add", "add values.evb", b"\xff\ttree\n"),
     ("remove", "remove counting.evb", b"1\nnobody\n\xff\n"),

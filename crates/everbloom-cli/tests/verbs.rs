@@ -503,3 +503,143 @@ fn a_removal_in_vain_is_said() {
     place.file("hot", "hot\n");
     assert_eq!(place.json("remove f.evb hot --json -q")["stuck"], 1);
 }
+
+#[test]
+fn check_has_the_options_of_grep() {
+    let place = Place::new();
+    place.ok("build - -o f.evb -n 100 -q", "apple\nPear\nfig\n");
+    assert_eq!(place.ok("check f.evb -v", "apple\nquince\n"), "quince\n");
+    assert_eq!(place.ok("check f.evb -c", "apple\nfig\nquince\n"), "2\n");
+    assert_eq!(place.ok("check f.evb -vc", "apple\nfig\nquince\n"), "1\n");
+    let run = place.run("check f.evb -c", "quince\n");
+    assert_eq!((run.code, run.out.as_str()), (1, "0\n"));
+    assert_eq!(place.run("check f.evb -v", "apple\n").code, 1);
+    // The same by the slower way.
+    let json = place.run("check f.evb -v --json", "apple\nquince\n").out;
+    assert!(json.contains("quince") && !json.contains("apple"), "{json}");
+}
+
+#[test]
+fn case_is_folded_where_the_filter_was_built_so() {
+    let place = Place::new();
+    place.ok("build - -o f.evb -n 100 -q -i", "Apple\nPEAR\n");
+    for line in ["check f.evb", "check f.evb -i"] {
+        assert_eq!(place.ok(line, "aPPle\npear\nfig\n"), "aPPle\npear\n", "{line}");
+    }
+    place.ok("add f.evb -q", "FIG\n");
+    assert_eq!(place.ok("check f.evb -c", "fig\n"), "1\n");
+    place.ok("build - -o plain.evb -n 100 -q", "apple\n");
+    let run = place.run("check plain.evb -i", "Apple\n");
+    assert!(run.code == 2 && run.err.contains("built without it"), "{}", run.err);
+    let run = place.run("merge f.evb plain.evb -o m.evb", "");
+    assert_eq!(run.code, 2, "{}", run.err);
+}
+
+#[test]
+fn one_looks_in_several_filters_at_once() {
+    let place = Place::new();
+    place.ok("build - -o monday.evb -n 100 -q", "a\nb\n");
+    place.ok("build - -o tuesday.evb -n 1000 -q", "b\nc\n");
+    let found = place.ok("check monday.evb --in tuesday.evb", "a\nb\nc\nd\n");
+    assert_eq!(found, "a\tmonday\nb\tmonday,tuesday\nc\ttuesday\n");
+    assert_eq!(place.ok("check monday.evb --in tuesday.evb -c", "a\nd\n"), "1\n");
+    let run = place.run("check monday.evb --in tuesday.evb --json", "c\n");
+    assert_eq!(run.out, "{\"query\":\"c\",\"in\":[\"tuesday\"]}\n");
+}
+
+#[test]
+fn input_that_is_no_list_of_lines_is_told() {
+    let place = Place::new();
+    place.ok("build - -o f.evb -n 100 -q", "a\n");
+    let run = place.run("build f.evb -o g.evb", "");
+    assert!(run.code == 2 && run.err.contains("is a filter file"), "{}", run.err);
+    place.file("windows", "a\r\nb\r\n");
+    let run = place.run("check f.evb windows", "");
+    assert!(run.code == 1 && run.err.contains("--crlf"), "{}", run.err);
+    assert_eq!(place.ok("check f.evb windows --crlf -q", ""), "a\r\n");
+    place.file(
+        "packed.bz2",
+        [
+            0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, 0x63, 0x3e, 0xd6, 0xe2,
+            0x00, 0x00, 0x00, 0xc1, 0x00, 0x00, 0x10, 0x20, 0x00, 0x20, 0x00, 0x21, 0x00, 0x82,
+            0xb1, 0x77, 0x24, 0x53, 0x85, 0x09, 0x06, 0x33, 0xed, 0x6e, 0x20,
+        ],
+    );
+    assert_eq!(place.ok("check f.evb packed.bz2", ""), "a\n");
+}
+
+#[test]
+fn plans_fit_the_screen_and_say_how_to_build() {
+    let place = Place::new();
+    for line in [
+        "plan -n 1M -p 1%",
+        "plan -n 1M -p 1% --need count",
+        "plan -n 1M --memory 1MB",
+        "plan --memory 1MB -p 1%",
+        "plan -n 1M --need values",
+        "plan -n 1M --need exact",
+        "plan -n 1M -p 1% --need hostile",
+    ] {
+        let text = place.ok(line, "");
+        assert!(text.lines().count() <= 24, "{line}:\n{text}");
+        assert!(text.contains("everbloom build KEYS -o FILTER.evb --kind "), "{line}:\n{text}");
+        let wide = text.lines().find(|l| l.chars().count() > 80 && !l.contains("everbloom build"));
+        assert_eq!(wide, None, "{line}");
+    }
+    assert!(place.ok("plan -n 1M --need hostile", "").contains("--key-file SECRET.hex"));
+    let growing = place.json("plan -n 1M -p 1% --need grow,merge --json");
+    assert!(!growing["command"].to_string().contains("matrix"), "{growing}");
+    // A calculator: any two or three give the rest.
+    let first = |line: &str| place.json(line)["candidates"][0].clone();
+    let sized = first("plan --kind bloom -n 1000 -m 10000 -k 7 --json");
+    assert!((sized["fpr"].as_f64().expect("a rate") - 0.0082).abs() < 1e-4, "{sized}");
+    let items = first("plan --kind bloom -m 10000 -k 7 -p 0.0082 --json");
+    assert!((990..=1010).contains(&items["items"].as_u64().expect("a number")), "{items}");
+    assert_eq!(place.run("plan -n 1000 -m 10000", "").code, 2);
+}
+
+#[test]
+fn a_size_that_is_far_too_small_is_refused() {
+    let place = Place::new();
+    place.file("keys", numbers(0..100_000));
+    let run = place.run("build keys -o f.evb --memory 1kB", "");
+    assert!(
+        run.code == 2 && run.err.contains("would pass") && run.err.contains("--memory 1"),
+        "{}",
+        run.err
+    );
+    let run = place.run("plan -n 10M --memory 1kB --kind ternary", "");
+    assert!(run.code == 2 && run.err.contains("would pass"), "{}", run.err);
+}
+
+#[test]
+fn known_non_members_are_used_or_refused() {
+    let place = Place::new();
+    place.file("others", numbers(1000..2000));
+    let line = "build - -o f.evb --kind retouched -n 1000 --negatives others";
+    let run = place.run(line, &numbers(0..1000));
+    assert!(run.code == 2 && run.err.contains("--set form"), "{}", run.err);
+    let run = place.run(&format!("{line} --set form=ratio"), &numbers(0..1000));
+    assert!(run.code == 0 && run.err.contains("members missed"), "{}", run.err);
+}
+
+#[test]
+fn every_variant_is_tried_with_its_sample() {
+    let place = Place::new();
+    let list = place.json("catalog --json");
+    for variant in list.as_array().expect("a list").iter().filter(|v| v["kind"] == "filter") {
+        let slug = variant["slug"].as_str().expect("a slug");
+        if variant["input"]["negatives"] == "required" {
+            continue;
+        }
+        let records = place.ok(&format!("sample {slug} -n 50"), "");
+        assert_eq!(records.lines().count(), 50, "{slug}");
+        place.ok(&format!("build - -o f.evb --kind {slug} -n 50 -q"), &records);
+        let queries = place.ok(&format!("sample {slug} -n 50 --queries members"), "");
+        let found = place.ok("check f.evb -q", &queries).lines().count();
+        assert!(found >= 25, "{slug}: {found} of 50 members");
+    }
+    assert_ne!(place.ok("sample bloom", ""), place.ok("sample bloom --seed 2a", ""));
+    let run = place.run("", "");
+    assert!(run.code == 0 && run.out.lines().count() <= 8, "{}", run.out);
+}

@@ -25,6 +25,11 @@ pub enum Fault {
     Keep(io::Error),
     /// It is a folder.
     Folder,
+    /// It is no text.
+    NotText {
+        /// What it is.
+        what: &'static str,
+    },
     /// A line has fewer columns.
     NoColumn {
         /// The column wanted, counted from 1.
@@ -126,6 +131,7 @@ impl fmt::Display for Fault {
         match self {
             Fault::Io(e) | Fault::Keep(e) => e.fmt(f),
             Fault::Folder => f.write_str("is a folder, not a file of keys"),
+            Fault::NotText { what } => write!(f, "is {what}, not lines of keys"),
             Fault::NoColumn { number } => write!(f, "there is no column {number}"),
             Fault::NotInteger { text } => {
                 write!(f, "{text:?} is not a decimal integer below 2^64")

@@ -15,8 +15,32 @@ pub struct Grammar {
     pub value: ValueKind,
     /// The byte that ends a record.
     pub end: u8,
+    /// What becomes of a CR before the end.
+    pub cr: Cr,
     /// What of a line is its key.
     pub field: Field,
+    /// What becomes of capital letters in keys.
+    pub case: Case,
+}
+
+/// What becomes of a CR at the end of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cr {
+    /// It belongs to the line.
+    #[default]
+    Kept,
+    /// It is cut off.
+    Cut,
+}
+
+/// What becomes of capital letters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Case {
+    /// They stay.
+    #[default]
+    Kept,
+    /// Those of ASCII become small ones.
+    Folded,
 }
 
 /// What of a line is its key.
@@ -39,7 +63,8 @@ impl Default for Grammar {
     /// Whole lines as bytes, without values.
     fn default() -> Self {
         let (key, field) = (KeyType::default(), Field::default());
-        Self { key, value: ValueKind::None, end: b'\n', field }
+        let (cr, case) = (Cr::default(), Case::default());
+        Self { key, value: ValueKind::None, end: b'\n', cr, field, case }
     }
 }
 
@@ -64,6 +89,10 @@ impl Grammar {
     /// Cuts a line into the text of its key and its value.
     #[inline]
     pub(crate) fn cut<'a>(&self, line: &'a [u8]) -> Result<(&'a [u8], Option<Value<'a>>), Fault> {
+        let line = match self.cr {
+            Cr::Kept => line,
+            Cr::Cut => line.strip_suffix(b"\r").unwrap_or(line),
+        };
         let (rest, value) = cut_value(line, self.value)?;
         Ok((self.field.cut(rest)?, value))
     }

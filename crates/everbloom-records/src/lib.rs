@@ -22,8 +22,8 @@ mod unpack;
 
 pub use cores::Order;
 pub use error::{Error, Fault, Result};
-pub use grammar::{Field, Grammar};
+pub use grammar::{Case, Cr, Field, Grammar};
 pub use hashed::Hashed;
 pub use key::KeyType;
-pub use lines::{Lines, Watch};
-pub use unpack::Input;
+pub use lines::{Lines, Noticed, Watch};
+pub use unpack::{Input, Notice};

@@ -11,9 +11,9 @@ use everbloom::internals::variant::Source;
 use crate::blocks::{Block, Blocks};
 use crate::cores::{Order, on_all_cores};
 use crate::error::{Error, Fault, Result};
-use crate::grammar::Grammar;
+use crate::grammar::{Cr, Grammar};
 use crate::text;
-use crate::unpack::{Input, unpacked};
+use crate::unpack::{Input, Notice, examined, unpacked};
 
 /// What a reader is kept in when it has to be read again: memory up to here, then a temporary file.
 const SPOOL: usize = 64 << 20;
@@ -21,6 +21,9 @@ const SPOOL: usize = 64 << 20;
 /// Watches the bytes of an input pass, as they come, still packed. It is told how many there will be,
 /// where that is known.
 pub type Watch = for<'a> fn(Input<'a>, Option<u64>) -> Input<'a>;
+
+/// Is told what is strange about an input, by its name.
+pub type Noticed = fn(&str, Notice);
 
 /// Where lines come from.
 enum Origin {
@@ -42,6 +45,7 @@ pub struct Lines {
     name: String,
     grammar: Grammar,
     watch: Option<Watch>,
+    noticed: Option<Noticed>,
 }
 
 impl Lines {
@@ -70,13 +74,19 @@ impl Lines {
     }
 
     fn new(origin: Origin, name: String, grammar: Grammar) -> Self {
-        Self { origin, name, grammar, watch: None }
+        Self { origin, name, grammar, watch: None, noticed: None }
     }
 
     /// The same lines, watched while they are read.
     #[must_use]
     pub fn watched(self, watch: Watch) -> Self {
         Self { watch: Some(watch), ..self }
+    }
+
+    /// The same lines; `noticed` is told what is strange about them, once per pass.
+    #[must_use]
+    pub fn noticed(self, noticed: Noticed) -> Self {
+        Self { noticed: Some(noticed), ..self }
     }
 
     /// How a line becomes a record.
@@ -105,7 +115,15 @@ impl Lines {
                 Box::new(spool)
             }
         };
-        Ok(unpacked(input)?)
+        let text = unpacked(input)?;
+        let Some(noticed) = self.noticed else { return Ok(text) };
+        let Grammar { end, cr, .. } = self.grammar;
+        let name = &self.name;
+        Ok(examined(text, end, |notice| {
+            if (notice, cr) != (Notice::CarriageReturns, Cr::Cut) {
+                noticed(name, notice);
+            }
+        })?)
     }
 
     /// Calls `f` with batches of lines and the records they spell.

@@ -3,7 +3,7 @@
 use everbloom::internals::filter::Record;
 
 use crate::error::{Fault, Result};
-use crate::grammar::Grammar;
+use crate::grammar::{Case, Grammar};
 use crate::key::{KeyType, integer};
 use crate::scan::each_place;
 
@@ -33,17 +33,28 @@ pub fn each_key(
         return Ok(());
     }
     let (mut number, mut failed) = (before, None);
+    let mut folded = Vec::new();
     each_line(text, grammar.end, |start, end| {
         number += 1;
         if failed.is_some() {
             return;
         }
-        let cut = grammar.cut(&text[start..end]);
-        if let Err(fault) = cut.and_then(|(key, _)| grammar.key.read(key, &mut f)) {
+        let cut = grammar.cut(&text[start..end]).map(|(key, _)| match grammar.case {
+            Case::Kept => key,
+            Case::Folded => fold(key, &mut folded),
+        });
+        if let Err(fault) = cut.and_then(|key| grammar.key.read(key, &mut f)) {
             failed = Some(fault.at(number));
         }
     });
     failed.map_or(Ok(()), Err)
+}
+
+/// The key with small letters, in a buffer.
+fn fold<'a>(key: &[u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    buffer.clear();
+    buffer.extend(key.iter().map(u8::to_ascii_lowercase));
+    buffer
 }
 
 /// Calls `f` with all lines of a text and the records they spell; `before` lines came earlier.
@@ -61,6 +72,11 @@ pub fn batch(
     for (i, line) in lines.iter().enumerate() {
         let (key, value) = grammar.cut(line).map_err(at(i))?;
         records.push(Record::key(key).with(value));
+    }
+    let mut folded = Vec::new();
+    if grammar.case == Case::Folded {
+        folded.extend(records.iter().map(|record| record.key.to_ascii_lowercase()));
+        records.iter_mut().zip(&folded).for_each(|(record, key)| record.key = key);
     }
     let mut integers = Vec::new();
     if grammar.key == KeyType::U64 {

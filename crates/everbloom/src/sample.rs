@@ -80,7 +80,15 @@ pub fn build(
     };
     let known = known.records();
     let mut known = known.as_slice();
-    variant.build(goal, &mut Inputs { records: &mut records, negatives: Some(&mut known) })
+    let built =
+        variant.build(goal, &mut Inputs { records: &mut records, negatives: Some(&mut known) });
+    match built {
+        // Some forms of such a variant make no use of them, and say so.
+        Err(_) if variant.input.negatives == Negatives::Optional => {
+            variant.build_from(goal, records)
+        }
+        built => built,
+    }
 }
 
 impl OwnedValue {

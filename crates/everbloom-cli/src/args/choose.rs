@@ -22,6 +22,18 @@ pub struct Plan {
     /// filters can.
     #[arg(long, value_name = "NEEDS", value_delimiter = ',')]
     pub need: Vec<String>,
+    /// One variant, by its slug: a calculator for its size and rate.
+    #[arg(long, value_name = "SLUG")]
+    pub kind: Option<String>,
+    /// With --kind: cells, such as the bits of a bloom filter.
+    #[arg(short = 'm', long, value_name = "COUNT", value_parser = quantity::count)]
+    pub cells: Option<u64>,
+    /// With --kind: probes per key.
+    #[arg(short = 'k', long, value_name = "COUNT")]
+    pub probes: Option<u32>,
+    /// Show every candidate, and why the others do not fit.
+    #[arg(long)]
+    pub all: bool,
     /// Draw the rate over bits per key in the terminal (not with --json).
     #[arg(long)]
     pub plot: bool,
@@ -45,6 +57,30 @@ pub struct Catalog {
 }
 
 #[derive(clap::Args)]
+pub struct Sample {
+    /// The variant, by its slug.
+    pub slug: String,
+    /// How many lines.
+    #[arg(short = 'n', long, value_parser = quantity::count, default_value = "10")]
+    pub items: u64,
+    /// Queries instead of records: of the members that the same -n and --seed give, or of others.
+    #[arg(long, value_name = "WHICH")]
+    pub queries: Option<SampleQueries>,
+    /// Another seed gives other records, in hex.
+    #[arg(long, value_name = "HEX", value_parser = quantity::seed, default_value = "0")]
+    pub seed: u64,
+}
+
+/// Whom queries are for.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SampleQueries {
+    /// Keys that the sample has.
+    Members,
+    /// Keys that it has not.
+    Others,
+}
+
+#[derive(clap::Args)]
 pub struct Demo {
     /// Show every variant of the list, not only the everyday ones.
     #[arg(long)]
@@ -59,7 +95,7 @@ pub struct Bench {
     #[arg(required_unless_present = "kind", conflicts_with_all = ["kind", "fpr", "settings"])]
     pub filter: Option<PathBuf>,
     /// The variant, by its slug: how fast one is built and asked.
-    #[arg(short, long, value_name = "SLUG")]
+    #[arg(long, value_name = "SLUG")]
     pub kind: Option<String>,
     /// Keys to build from, or to ask a filter file for.
     #[arg(short = 'n', long, value_parser = quantity::count, default_value = "1M")]

@@ -20,7 +20,7 @@ pub struct Build {
     pub output: PathBuf,
     /// The variant, by its slug (see `everbloom catalog`). Default: bloom; on a pipe without -n one
     /// that grows, scalable.
-    #[arg(short, long, value_name = "SLUG")]
+    #[arg(long, value_name = "SLUG")]
     pub kind: Option<String>,
     /// Items to plan for, such as 10M. Default: as many as there are.
     #[arg(short = 'n', long, value_parser = quantity::count)]
@@ -43,6 +43,9 @@ pub struct Build {
     /// names, an empty string for every prefix.
     #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
     pub ancestors: Option<Hierarchy>,
+    /// Ignore the case of ASCII letters, here and whenever the filter is asked.
+    #[arg(short = 'i', long)]
+    pub ignore_case: bool,
     /// A parameter of the variant (see `everbloom catalog SLUG`); may be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub settings: Vec<(String, Setting)>,
@@ -64,6 +67,19 @@ pub struct Check {
     /// Print absent, present or undecided for every query, with what else the filter knows.
     #[arg(long)]
     pub answers: bool,
+    /// Print the queries that are not members: for these the answer is certain.
+    #[arg(short = 'v', long, conflicts_with = "answers")]
+    pub invert_match: bool,
+    /// Print how many lines would be printed, instead of them.
+    #[arg(short = 'c', long, conflicts_with_all = ["answers", "json"])]
+    pub count: bool,
+    /// Ignore the case of ASCII letters. The filter must have been built with the option, and remembers it.
+    #[arg(short = 'i', long)]
+    pub ignore_case: bool,
+    /// Another filter to look in; may be repeated. Queries that may be in any of them are printed, each with
+    /// the names of the filters behind a TAB.
+    #[arg(long = "in", value_name = "FILTER", conflicts_with_all = ["answers", "ancestors", "prior", "invert_match"])]
+    pub others: Vec<PathBuf>,
     /// Keys are nodes of a tree: their ancestors are looked up too, and one that is absent
     /// proves the key absent. A filter that was built with the option remembers it. `/` for paths, `.` for
     /// domain names, an empty string for every prefix.

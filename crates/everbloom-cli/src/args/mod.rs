@@ -11,7 +11,7 @@ mod stream;
 use clap::{Parser, Subcommand};
 
 pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
-pub use choose::{Bench, Catalog, Demo, Plan};
+pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use filter::{Ask, Build, Check, Explain, Info};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
 pub use shared::{Machine, Text};
@@ -25,7 +25,7 @@ use crate::{examples, quantity};
 /// stdout, messages go to stderr. Exit code 0: some keys may be members, or the work is done; 1: none are;
 /// 2: an error.
 #[derive(Parser)]
-#[command(name = "everbloom", version, max_term_width = 100, after_help = examples::ALL)]
+#[command(name = "everbloom", version, max_term_width = 100, after_help = examples::ALL, subcommand_required = false)]
 pub struct Args {
     /// Say nothing on stderr but errors and refused keys; show no progress.
     #[arg(short, long, global = true, display_order = 991)]
@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long, global = true, value_name = "SIZE", display_order = 992, value_parser = quantity::memory_bits)]
     pub limit: Option<u64>,
     #[command(subcommand)]
-    pub verb: Verb,
+    pub verb: Option<Verb>,
 }
 
 #[derive(Subcommand)]
@@ -89,6 +89,12 @@ pub enum Verb {
     /// ones, too, but never write: a second flip of the same word before it is scrubbed goes unseen.
     #[command(after_help = examples::SCRUB)]
     Scrub(Scrub),
+    /// Print records that a variant takes, to try it.
+    ///
+    /// The same -n and --seed print the same lines. `--queries members` prints what such a filter is asked for its
+    /// members, `--queries others` what it most likely denies.
+    #[command(after_help = examples::SAMPLE)]
+    Sample(Sample),
     /// Unite filters of the same shape, hash and seed.
     ///
     /// The result answers as if all the keys had gone into one filter.

@@ -24,7 +24,7 @@ pub struct Keyed {
     pub text: Text,
 }
 
-/// How lines are cut into keys. Input packed by gzip or zstd is unpacked.
+/// How lines are cut into keys. Input packed by gzip, zstd, xz or bzip2 is unpacked.
 #[derive(clap::Args, Clone)]
 pub struct Text {
     /// What a key is: its bytes, or a decimal integer. Default: what the filter was built from, else its
@@ -34,6 +34,9 @@ pub struct Text {
     /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
     #[arg(short = '0', long = "null")]
     pub null: bool,
+    /// Lines end in CR LF, as on Windows: the CR is cut off. Without the option it belongs to the key.
+    #[arg(long)]
+    pub crlf: bool,
     /// The key is this column, counted from 1, instead of the whole line.
     #[arg(short = 'f', long, value_name = "COLUMN", value_parser = clap::value_parser!(u32).range(1..))]
     pub field: Option<u32>,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use everbloom::choose::{self, Why};
 use everbloom::internals::file as codec;
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
@@ -10,6 +11,7 @@ use everbloom::internals::variant::Variant;
 use everbloom::internals::variant::{Inputs, Source};
 use everbloom::membership::ancestors::Nodes;
 use everbloom::{Error, Kind};
+use everbloom_records::{Case, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::catalog;
@@ -30,6 +32,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
     writable(&args.output)?;
 
     let grammar = input::grammar(&args.keyed.text).with_input(&variant.input);
+    let grammar = Grammar { case: case(args), ..grammar };
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
     let once = variant.build == everbloom::internals::filter::Build::Streaming && !count_first;
     let mut lines =
@@ -45,6 +48,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
     if count_first {
         goal.items = Some(count(records)?);
     }
+    useful(variant, &goal)?;
     let mut negatives = match &args.negatives {
         Some(path) => Some(input::lines(path, grammar, Passes::Several)?),
         None => None,
@@ -85,9 +89,32 @@ fn goal(args: &Build) -> Result<Goal> {
         fpr: args.fpr,
         bits: args.memory,
         hasher,
-        reading: reading::remembered(&args.keyed.text, args.ancestors),
+        reading: reading::remembered(&args.keyed.text, args.ancestors, case(args)),
         settings: args.settings.clone(),
     })
+}
+
+fn case(args: &Build) -> Case {
+    if args.ignore_case { Case::Folded } else { Case::Kept }
+}
+
+/// Refuses a size at which the filter would let nearly everything pass.
+fn useful(variant: &'static Variant, goal: &Goal) -> Result<()> {
+    let Some(items) = goal.items.filter(|_| goal.fpr.is_none()) else { return Ok(()) };
+    let ranking = choose::rank_of(goal, &[], Some(variant.slug))?;
+    match ranking.refused.first().map(|refused| &refused.why) {
+        Some(Why::Useless { fpr, enough }) => {
+            let enough = enough.map(|bits| bytes_text(bits.div_ceil(8)));
+            let enough =
+                enough.map_or(String::new(), |size| format!("; 1 % takes --memory {size}"));
+            Err(Stop::Error(format!(
+                "{} of the non-members would pass with {} items in so little memory{enough}",
+                rate_text(*fpr),
+                integer_text(items)
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses an output that can't be written before the keys are read, which may take long.
@@ -148,6 +175,9 @@ fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
     }
     if let Some(fpr) = now.fpr {
         line += &format!(", false positives now {}", rate_text(fpr));
+    }
+    if let Some(fnr) = now.fnr.filter(|fnr| *fnr > 0.0) {
+        line += &format!(", members missed {}", rate_text(fnr));
     }
     say!("{line}");
     if let Some(planned) = args.items.filter(|n| head.items > *n && head.fpr < now.fpr) {

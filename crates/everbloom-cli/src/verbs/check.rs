@@ -1,40 +1,53 @@
 //! `everbloom check`: which queries may be members?
 
 use std::io::{self, Write};
+use std::path::Path;
 
+use everbloom::Kind;
 use everbloom::internals::file::Access;
 use everbloom::internals::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
 use everbloom::internals::hash::Hasher;
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::weighted::Paradox;
 use everbloom_records::{Hashed, KeyType, Lines, Order};
+use everbloom_report::json::bytes;
 
 use crate::args::Check;
 use crate::input::{self, Passes};
-use crate::output::{Output, output_error};
+use crate::output::{Output, output_error, print};
 use crate::report::json;
-use crate::{Outcome, Result, reading};
+use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
     let access = if args.copy { Access::Copy } else { Access::Map };
     let opener = input::opener(&args.keyed.key_file)?.access(access);
-    let filter = opener.open(&args.filter)?;
+    let filter = opener.open(&args.filter).map_err(|e| hint(args, e))?;
+    if args.ignore_case && !filter.head().reading.fold_case {
+        return Err(Stop::Error(
+            "-i: the filter was built without it, so its keys keep their case; build it again with -i".to_owned(),
+        ));
+    }
+    if !args.others.is_empty() {
+        let others = args.others.iter().map(|path| Ok(opener.open(path)?));
+        let others = others.collect::<Result<Vec<_>>>()?;
+        return in_which(args, &*filter, &others);
+    }
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
     let plain = !args.answers && !args.machine.json && args.prior.is_none() && ancestors.is_none();
     if let Some(bulk) = filter.as_bulk().filter(|_| plain) {
-        return print_members(&filter.head().hasher, bulk, &mut lines);
+        return print_members(args, &filter.head().hasher, bulk, &mut lines);
     }
     let mut out = Output::new();
-    let mut some = false;
+    let mut found = 0u64;
     let paradox = args.prior.map(|_| Paradox::of(&*filter, args.cost)).transpose()?;
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
             let answer = ask(&*filter, args, paradox.as_ref(), ancestors, *record)?;
-            let member = answer.verdict != Verdict::Absent;
-            some |= member;
-            if !(member || args.answers) {
+            let wanted = (answer.verdict != Verdict::Absent) != args.invert_match;
+            found += u64::from(wanted);
+            if args.count || !(wanted || args.answers) {
                 continue;
             }
             // Integers are repeated as they were typed.
@@ -48,19 +61,85 @@ pub fn run(args: &Check) -> Result<Outcome> {
         Ok(())
     });
     out.end(done, None)?;
-    Ok(if some { Outcome::Some } else { Outcome::None })
+    finish(args, found)
+}
+
+/// The number of lines, where that is all that was asked for, and whether there were any.
+fn finish(args: &Check, found: u64) -> Result<Outcome> {
+    if args.count {
+        print(&format!("{found}\n"))?;
+    }
+    Ok(if found > 0 { Outcome::Some } else { Outcome::None })
+}
+
+/// Somebody who types `check words.evb apple` means the key, not a file.
+fn hint(args: &Check, e: everbloom::Error) -> Stop {
+    let typed = args.queries.display();
+    if e.kind() == Kind::NotOurs && args.filter.exists() && !args.queries.exists() {
+        return Stop::Error(format!("{e}; the filter comes first: everbloom check FILTER {typed}"));
+    }
+    e.into()
+}
+
+/// Which of several filters each query may be in.
+fn in_which(args: &Check, first: &dyn Filter, others: &[Box<dyn Filter>]) -> Result<Outcome> {
+    let grammar = reading::grammar(first, &args.keyed.text)?;
+    let label =
+        |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let labels: Vec<String> =
+        std::iter::once(&args.filter).chain(&args.others).map(|p| label(p)).collect();
+    let filters: Vec<&dyn Filter> =
+        std::iter::once(first).chain(others.iter().map(|f| &**f)).collect();
+    for (filter, label) in filters.iter().zip(&labels) {
+        if filter.head().reading != first.head().reading {
+            return Err(Stop::Error(format!(
+                "{label}: its keys were read in another way than those of {}: ask them one by one",
+                labels[0]
+            )));
+        }
+    }
+    let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
+    let (mut out, mut found) = (Output::new(), 0u64);
+    let done = lines.each(|lines, records| {
+        for (line, record) in lines.iter().zip(records) {
+            let mut holding: Vec<&str> = Vec::new();
+            for (filter, label) in filters.iter().zip(&labels) {
+                if filter.query(*record)?.verdict != Verdict::Absent {
+                    holding.push(label);
+                }
+            }
+            found += u64::from(!holding.is_empty());
+            if holding.is_empty() || args.count {
+                continue;
+            }
+            if args.machine.json {
+                out.json(&serde_json::json!({ "query": bytes(line), "in": holding }))?;
+            } else {
+                out.write(|out| {
+                    out.write_all(line)?;
+                    write!(out, "\t{}", holding.join(","))?;
+                    out.write_all(&[grammar.end])
+                })?;
+            }
+        }
+        Ok(())
+    });
+    out.end(done, None)?;
+    finish(args, found)
 }
 
 /// What was found in a block of queries.
 #[derive(Default)]
 struct Found {
     flags: Vec<bool>,
+    count: u64,
     /// The lines that may be members, with their ends.
     lines: Vec<u8>,
 }
 
 /// The lines that may be members, found on all cores and printed in their order.
 fn print_members(
+    args: &Check,
     hasher: &Hasher,
     filter: &(dyn Bulk + Sync),
     queries: &mut Lines,
@@ -68,17 +147,24 @@ fn print_members(
     let find = |queries: &mut Hashed<'_>, found: &mut Found| {
         found.flags.resize(queries.digests().len(), false);
         filter.contains_digests(queries.digests(), &mut found.flags);
+        if args.invert_match {
+            found.flags.iter_mut().for_each(|flag| *flag = !*flag);
+        }
+        found.count = found.flags.iter().filter(|flag| **flag).count() as u64;
         found.lines.clear();
-        queries.copy_lines(&found.flags, &mut found.lines);
+        if !args.count {
+            queries.copy_lines(&found.flags, &mut found.lines);
+        }
     };
     let mut out = io::stdout().lock();
-    let mut some = false;
+    let mut all = 0;
     queries.each_hashed(hasher, Order::Kept, find, |found: &mut Found| {
-        some |= !found.lines.is_empty();
+        all += found.count;
         out.write_all(&found.lines).map_err(output_error)
     })?;
     out.flush().map_err(output_error)?;
-    Ok(if some { Outcome::Some } else { Outcome::None })
+    drop(out);
+    finish(args, all)
 }
 
 /// Asks the filter, wearing the policies that were asked for.

@@ -15,6 +15,7 @@ mod info;
 mod join;
 mod lab;
 mod plan;
+mod sample;
 mod shell;
 
 use std::path::{Path, PathBuf};
@@ -22,12 +23,17 @@ use std::path::{Path, PathBuf};
 use everbloom::internals::filter::Filter;
 
 use crate::args::{Args, Verb};
-use crate::input;
+use crate::output::print;
 use crate::{Outcome, Result};
+use crate::{examples, input};
 
 /// Does what was asked.
 pub fn run(args: Args) -> Result<Outcome> {
-    match args.verb {
+    let Some(verb) = args.verb else {
+        print(&format!("{}\n", examples::ALL))?;
+        return Ok(Outcome::Some);
+    };
+    match verb {
         Verb::Plan(args) => plan::run(&args),
         Verb::Build(args) => build::run(&args),
         Verb::Check(args) => check::run(&args),
@@ -38,6 +44,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Get(args) => ask::get(&args),
         Verb::Age(args) => change::age(&args),
         Verb::Scrub(args) => change::scrub(&args),
+        Verb::Sample(args) => sample::run(&args),
         Verb::Merge(args) => combine::merge(&args),
         Verb::Intersect(args) => combine::intersect(&args),
         Verb::Fold(args) => combine::fold(&args),

@@ -1,7 +1,7 @@
 //! `everbloom plan`: which filter, how big, how good?
 
 use everbloom::choose;
-use everbloom::choose::{Aim, Candidate, Lead, Ranking, Reason, Refusal, Why};
+use everbloom::choose::{Aim, Candidate, Lead, Ranking, Refusal, Why};
 use everbloom::internals::filter::{FalseNegatives, NEEDS};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::bound;
@@ -14,39 +14,91 @@ use crate::args::Plan;
 use crate::output::{print, print_json};
 use crate::report::json as json_report;
 use crate::talk::say;
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, quantity};
 
 pub fn run(args: &Plan) -> Result<Outcome> {
     let needs = needs(args)?;
-    match (args.items, args.memory, args.fpr) {
-        (None, None, None) => return list(args, &choose::serving(&needs)?),
-        (None, None, Some(_)) => {
+    match (args.items, args.memory, args.cells, args.fpr) {
+        (None, None, None, None) => return list(args, &choose::serving(&needs)?),
+        (None, None, None, Some(_)) => {
             return Err(Stop::Error("how many items? give -n or --memory".to_owned()));
         }
         _ => {}
     }
-    let goal = Goal { items: args.items, fpr: args.fpr, bits: args.memory, ..Goal::default() };
-    let ranking = choose::rank(&goal, &needs)?;
+    let ranking = choose::rank_of(&goal(args)?, &needs, args.kind.as_deref())?;
+    let reason = reason_text(&ranking)?;
     let refusals: Vec<String> = ranking.refused.iter().map(refusal).collect();
-    let Some(reason) = ranking.reason(0) else {
-        let reason =
-            refusals.first().cloned().unwrap_or_else(|| "no variant has all the needs".into());
-        return Err(Stop::Error(format!("nothing fits; {reason}")));
-    };
-    let reason = reason_text(&ranking, &reason);
     let drawn = args.plot || args.svg.is_some();
     let curves = if drawn { curves(&ranking.candidates, args) } else { Vec::new() };
     draw(args, &curves)?;
     if args.machine.json {
         let rows: Vec<Value> = ranking.candidates.iter().map(entry).collect();
-        print_json(&json!({ "candidates": rows, "reason": reason, "refused": refusals }))?;
+        let open_ended: Vec<&str> = ranking.open_ended.iter().map(|v| v.slug).collect();
+        print_json(&json!({
+            "candidates": rows,
+            "reason": reason,
+            "command": command(&ranking, args, &needs),
+            "sized_when_built": open_ended,
+            "refused": refusals,
+        }))?;
     } else {
-        print(&show(&ranking.candidates, &reason, &refusals))?;
+        print(&show(&ranking, args, &reason, &command(&ranking, args, &needs), &refusals))?;
         if args.plot {
             print(&plot(&curves))?;
         }
     }
     Ok(Outcome::Some)
+}
+
+/// What was typed, as a goal. Cells and probes are parameters of the variant, which not every one has.
+fn goal(args: &Plan) -> Result<Goal> {
+    let mut goal = Goal { items: args.items, fpr: args.fpr, bits: args.memory, ..Goal::default() };
+    if (args.cells.is_some() || args.probes.is_some()) && args.kind.is_none() {
+        return Err(Stop::Error(
+            "-m and -k are parameters of one variant: name it with --kind, such as --kind bloom"
+                .to_owned(),
+        ));
+    }
+    if let Some(cells) = args.cells {
+        goal = goal.set("m", cells);
+    }
+    if let Some(probes) = args.probes {
+        goal = goal.set("k", probes);
+    }
+    Ok(goal)
+}
+
+/// The command that builds the filter recommended.
+fn command(ranking: &Ranking, args: &Plan, needs: &[&str]) -> String {
+    let best = ranking.candidates.first();
+    let Some(variant) = best.map(|c| c.variant).or(ranking.open_ended.first().copied()) else {
+        return String::new();
+    };
+    let mut out = format!("everbloom build KEYS -o FILTER.evb --kind {}", variant.slug);
+    if let Some(items) = args.items.or(best.map(|c| c.items)) {
+        out += &format!(" -n {}", quantity::short(items));
+    }
+    if let Some(rate) = args.fpr {
+        out += &format!(" -p {rate}");
+    }
+    if let (Some(bits), None) = (args.memory, args.fpr) {
+        out += &format!(" --memory {}B", bits / 8);
+    }
+    if let Some(c) = best {
+        if c.form.name != variant.forms[0].name {
+            out += &format!(" --set form={}", c.form.name);
+        }
+        let typed = [("m", args.cells.is_some()), ("k", args.probes.is_some())];
+        for (name, _) in typed.iter().filter(|(_, typed)| *typed) {
+            let value = c.goal.settings.iter().find(|(n, _)| n == name);
+            out += &value.map_or(String::new(), |(n, v)| format!(" --set {n}={v}"));
+        }
+    }
+    // Whoever does not know the key cannot choose keys that collide.
+    if needs.contains(&"hostile") && variant.slug != "generalized" {
+        out += " --key-file SECRET.hex";
+    }
+    out
 }
 
 /// The needs that were typed, if the list has them all.
@@ -67,6 +119,12 @@ fn refusal(refused: &Refusal) -> String {
         Why::TooFewBits { least } => {
             let least = bytes_text(least.div_ceil(8));
             format!("{slug}: one item alone takes {least}: give more --memory")
+        }
+        Why::Useless { fpr, enough } => {
+            let enough = enough.map(|bits| bytes_text(bits.div_ceil(8)));
+            let enough =
+                enough.map_or(String::new(), |size| format!("; 1 % takes --memory {size}"));
+            format!("{slug}: {} of non-members would pass{enough}", rate_text(*fpr))
         }
         why => format!("{slug}: {why}"),
     }
@@ -98,58 +156,116 @@ fn draw(args: &Plan, curves: &[Series]) -> Result<()> {
     Ok(())
 }
 
-fn show(candidates: &[Candidate], reason: &str, refusals: &[String]) -> String {
-    let rows = candidates.iter().map(|c| {
-        [
-            name(c),
-            abilities(c).join(" "),
-            integer_text(c.items),
-            format!("{:.2}", c.bits_per_item()),
-            bytes_text(c.expect.bits.div_ceil(8)),
-            c.probes.map_or("–".to_owned(), |k| k.to_string()),
-            rate_text(c.expect.fpr),
-            if c.misses() { rate_text(c.expect.fnr) } else { "0".to_owned() },
-            c.times_bound().map_or("–".to_owned(), |times| format!("{times:.2}")),
-        ]
+/// Rows that are shown unless all are asked for: a screen, with what stands around them.
+const SHOWN: usize = 10;
+
+/// Within 80 columns: the recommendation, then what it was chosen from.
+fn show(
+    ranking: &Ranking,
+    args: &Plan,
+    reason: &str,
+    command: &str,
+    refusals: &[String],
+) -> String {
+    let candidates = &ranking.candidates;
+    let mut out = format!("{}\n\n  {command}\n\n", wrapped(reason));
+    let shown = if args.all { candidates.len() } else { candidates.len().min(SHOWN) };
+    let misses = candidates[..shown].iter().any(Candidate::misses);
+    // Whatever the goal leaves open is what differs.
+    let by_items = ranking.aim == Aim::MostItems;
+    let rows = candidates[..shown].iter().map(|c| {
+        let mut row = vec![name(c)];
+        row.push(if by_items {
+            integer_text(c.items)
+        } else {
+            bytes_text(c.expect.bits.div_ceil(8))
+        });
+        row.push(format!("{:.2}", c.bits_per_item()));
+        row.push(c.probes.map_or("–".to_owned(), |k| k.to_string()));
+        row.push(rate_text(c.expect.fpr));
+        if misses {
+            row.push(if c.misses() { rate_text(c.expect.fnr) } else { "0".to_owned() });
+        } else {
+            row.push(c.times_bound().map_or("–".to_owned(), |times| format!("{times:.2}")));
+        }
+        row
     });
-    let header =
-        ["variant", "can", "items", "bits/item", "size", "probes", "rate", "misses", "× bound"];
-    let mut out = Table::new(2, header).rows(rows).terminal();
-    let best = candidates[0].variant;
-    out += &format!("\n{reason}\n{}: {}.\n", best.name, best.meaning);
-    for refusal in refusals {
-        out += &format!("not {refusal}\n");
+    let size = if by_items { "items" } else { "size" };
+    let last = if misses { "misses" } else { "× bound" };
+    if shown > 0 {
+        out +=
+            &Table::new(1, ["variant", size, "bits", "probes", "rate", last]).rows(rows).terminal();
+        out += "bits are per item; bound is the fewest that any filter of that rate could have\n";
+    }
+    if candidates.len() > shown {
+        out += &format!("{} more: --all\n", candidates.len() - shown);
+    }
+    if !ranking.open_ended.is_empty() {
+        let slugs: Vec<&str> = ranking.open_ended.iter().map(|v| v.slug).collect();
+        out += &format!("{}\n", wrapped(&format!("sized when built: {}", slugs.join(", "))));
+    }
+    if args.all {
+        out.extend(refusals.iter().map(|refusal| format!("not {refusal}\n")));
+    } else if !refusals.is_empty() {
+        out += &format!("{} do not fit: --all tells why\n", refusals.len());
     }
     out
 }
 
-/// Why the first is first.
-fn reason_text(ranking: &Ranking, reason: &Reason) -> String {
-    let best = &ranking.candidates[0];
+/// Broken into lines of at most 80 columns.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut column = 0;
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > 80 {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += width;
+    }
+    out
+}
+
+/// Which one, and why.
+fn reason_text(ranking: &Ranking) -> Result<String> {
+    let Some((best, reason)) = ranking.candidates.first().zip(ranking.reason(0)) else {
+        if let Some(variant) = ranking.open_ended.first() {
+            return Ok(format!(
+                "{}: {}. How large it gets depends on the records, so it is sized when it is built.",
+                variant.slug, variant.meaning
+            ));
+        }
+        let why = ranking.refused.first().map(refusal);
+        let why = why.unwrap_or_else(|| "no variant has all the needs".to_owned());
+        return Err(Stop::Error(format!("nothing fits; {why}")));
+    };
     let promise = match reason.false_negatives {
-        FalseNegatives::Never => "has no false negatives",
-        FalseNegatives::NeverWhile(_) => "has no false negatives while its condition holds",
-        FalseNegatives::Possible(_) => "does the job, though it may miss members,",
+        FalseNegatives::Never => "No member is ever missed".to_owned(),
+        FalseNegatives::NeverWhile(condition) => format!("No member is missed while {condition}"),
+        FalseNegatives::Possible(_) => "It may miss members".to_owned(),
     };
     let merit = match reason.aim {
-        Aim::FewestBits => "in the fewest bits".to_owned(),
-        Aim::LowestRate => format!("at the lowest rate, {}", rate_text(best.expect.fpr)),
-        Aim::MostItems => format!("with room for the most items, {}", integer_text(best.items)),
+        Aim::FewestBits => "the fewest bits".to_owned(),
+        Aim::LowestRate => format!("the lowest rate, {}", rate_text(best.expect.fpr)),
+        Aim::MostItems => format!("room for the most items, {}", integer_text(best.items)),
     };
-    let bound = reason
-        .times_bound
-        .map_or(String::new(), |times| format!(", {times:.2} times the lower bound"));
     let ahead = reason.lead.zip(ranking.candidates.get(1)).map_or(String::new(), |(lead, next)| {
         let behind = match lead {
             Lead::NoFalseNegatives => "may miss members".to_owned(),
             Lead::Bits(share) if share < 0.005 => "takes about as many".to_owned(),
-            Lead::Bits(share) => format!("takes {:.0} % more bits", share * 100.0),
+            Lead::Bits(share) => format!("takes {:.0} % more", share * 100.0),
             Lead::Rate(fpr) => format!("errs at {}", rate_text(fpr)),
             Lead::Items(items) => format!("holds {}", integer_text(items)),
         };
         format!("; the next, {}, {behind}", name(next))
     });
-    format!("{}: of those that can do it, it {promise} {merit}{bound}{ahead}.", name(best))
+    let meaning = best.variant.meaning;
+    Ok(format!("{}: {merit}{ahead}. {promise}. Here {meaning}.", name(best)))
 }
 
 fn entry(c: &Candidate) -> Value {

@@ -64,8 +64,17 @@ pub(super) fn plan(
 ) -> Result<Candidate, Why> {
     let (form, named) = form_for(variant, goal, needs);
     let mut goal = if named { goal.clone() } else { goal.clone().set("form", form.name) };
+    let sized = goal.settings.iter().any(|(name, _)| name == "m");
     let items = match (goal.items, goal.bits) {
         (Some(items), _) => items,
+        (None, None) if sized => {
+            let wanted = goal.fpr.take().unwrap_or(DEFAULT_FPR);
+            let fpr = |n: u64| {
+                goal.items = Some(n);
+                expect(variant, &goal, n).map(|expect| expect.fpr)
+            };
+            most_items_at(wanted, fpr)?
+        }
         (None, room) => {
             goal.fpr = goal.fpr.or(Some(DEFAULT_FPR));
             goal.bits = None;
@@ -78,8 +87,22 @@ pub(super) fn plan(
     };
     goal.items = Some(items);
     let expect = expect(variant, &goal, items)?;
+    if expect.fpr + expect.undecided > USELESS && !form.abilities.contains(&Ability::Reconcile) {
+        let roomy = Goal { bits: None, fpr: Some(DEFAULT_FPR), ..goal.clone() };
+        let enough = self::expect(variant, &roomy, items).ok().map(|expect| expect.bits);
+        return Err(Why::Useless { fpr: expect.fpr, enough });
+    }
     let probes = probes(variant, &goal, items);
     Ok(Candidate { variant, form, goal, items, expect, probes })
+}
+
+/// From this share of non-members on that pass, a filter is not worth its name.
+const USELESS: f64 = 0.5;
+
+/// The largest number of items at which the rate stays within `wanted`.
+fn most_items_at(wanted: f64, mut fpr: impl FnMut(u64) -> Result<f64, Why>) -> Result<u64, Why> {
+    fpr(1)?;
+    most_items((wanted * 1e18) as u64, |n| fpr(n).map(|fpr| (fpr * 1e18) as u64))
 }
 
 fn expect(variant: &'static Variant, goal: &Goal, items: u64) -> Result<Expect, Why> {

@@ -64,7 +64,9 @@ pub struct Ranking {
     pub aim: Aim,
     /// Those that fit, best first; all without false negatives come before those with some.
     pub candidates: Vec<Candidate>,
-    /// Those that do not, in the order of the list.
+    /// Those that serve the needs and are sized when they are built, since their size depends on the records.
+    pub open_ended: Vec<&'static Variant>,
+    /// Those that do not fit, in the order of the list.
     pub refused: Vec<Refusal>,
 }
 
@@ -82,6 +84,13 @@ pub struct Refusal {
 pub enum Why {
     /// There is no formula for its size.
     NoFormula,
+    /// So many of the non-members would pass that the answer is worth nothing.
+    Useless {
+        /// What share of them.
+        fpr: f64,
+        /// The bits that 1 % takes, where that is known.
+        enough: Option<u64>,
+    },
     /// The goal's bits are too few for a single item.
     TooFewBits {
         /// What one item takes.
@@ -101,6 +110,12 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Why::NoFormula => f.write_str("no formula for its size"),
+            Why::Useless { fpr, enough: None } => {
+                write!(f, "{:.0} % of non-members would pass", 100.0 * fpr)
+            }
+            Why::Useless { fpr, enough: Some(bits) } => {
+                write!(f, "{:.0} % of non-members would pass; 1 % takes {bits} bits", 100.0 * fpr)
+            }
             Why::TooFewBits { least } => write!(f, "one item alone takes {least} bits"),
             Why::Refused(e) => e.fmt(f),
         }
@@ -169,21 +184,37 @@ pub fn serving(needs: &[&str]) -> Result<Vec<&'static Variant>> {
 /// Plans every variant that serves `needs` for `goal`, which names items, bits or both, and ranks those
 /// that fit. Settings of the goal are taken by variants that have them; the others refuse.
 pub fn rank(goal: &Goal, needs: &[&str]) -> Result<Ranking> {
-    let variants = serving(needs)?;
-    if goal.items.is_none() && goal.bits.is_none() {
+    rank_of(goal, needs, None)
+}
+
+/// [`rank`] for one variant alone, if one is named by its slug.
+pub fn rank_of(goal: &Goal, needs: &[&str], kind: Option<&str>) -> Result<Ranking> {
+    let mut variants = serving(needs)?;
+    if let Some(slug) = kind {
+        let all = VARIANTS.iter().copied().filter(|v| v.kind == EntryKind::Filter);
+        let named: Vec<_> = all.filter(|v| v.slug == slug).collect();
+        if named.is_empty() {
+            return Err(Error::parameter(format!("there is no filter called {slug:?}")));
+        }
+        variants = if needs.is_empty() { named } else { variants };
+        variants.retain(|v| v.slug == slug);
+    }
+    let sized = goal.settings.iter().any(|(name, _)| name == "m");
+    if goal.items.is_none() && goal.bits.is_none() && !sized {
         return Err(Error::parameter("how many items? the goal names neither items nor bits"));
     }
-    let aim = Aim::of(goal);
-    let (mut candidates, mut refused) = (Vec::new(), Vec::new());
+    let aim = if sized && goal.items.is_none() { Aim::MostItems } else { Aim::of(goal) };
+    let (mut candidates, mut open_ended, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for variant in variants {
         match candidate::plan(variant, goal, needs) {
             Ok(candidate) => candidates.push(candidate),
+            Err(Why::NoFormula) => open_ended.push(variant),
             Err(why) => refused.push(Refusal { variant, why }),
         }
     }
     let by_cost = |a: &Candidate, b: &Candidate| aim.cost(a).total_cmp(&aim.cost(b));
     candidates.sort_by(|a, b| a.misses().cmp(&b.misses()).then(by_cost(a, b)));
-    Ok(Ranking { aim, candidates, refused })
+    Ok(Ranking { aim, candidates, open_ended, refused })
 }
 
 #[cfg(test)]

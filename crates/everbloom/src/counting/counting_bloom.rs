@@ -116,7 +116,7 @@ pub static VARIANT: Variant = Variant {
         name: "Counting Bloom filter",
         paper: "L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache, SIGCOMM 1998 and IEEE/ACM ToN 8(3), 2000",
         family: "counting",
-        needs: &["membership", "delete", "count", "merge"],
+        needs: &["membership", "delete", "count", "merge", "hostile"],
         forms: &[Form::COUNTING],
         params: &[
             PARAM_M,

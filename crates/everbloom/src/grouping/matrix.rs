@@ -314,7 +314,7 @@ pub static VARIANT: Variant = Variant {
         paper: "S. Geravand, M. Ahmadi, A novel adjustable matrix Bloom filter-based copy detection system \
                 for digital libraries, CIT 2011",
         family: "grouping",
-        needs: &["groups", "similar", "merge", "grow"],
+        needs: &["groups", "similar", "merge"],
         input: Input::valued(ValueKind::Label),
         meaning: "items are the chunks of the longest document, the label of each is its document; the rate is \
                   that of false positives in such a document, and memory is that of all documents planned",

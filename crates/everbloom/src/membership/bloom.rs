@@ -263,7 +263,7 @@ pub static VARIANT: Variant = Variant {
         name: "Standard Bloom filter",
         paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
         family: "membership",
-        needs: &["membership", "merge", "estimate", "fold", "concurrent"],
+        needs: &["membership", "merge", "estimate", "fold", "concurrent", "hostile"],
         forms: &[Form::exact(FORM, Ability::OF_SETS)],
         params: &[
             PARAM_M,

@@ -101,6 +101,21 @@ fn i15_a_rush_of_members_makes_it_a_standard_filter_and_rest_unmakes_it() {
 }
 
 #[test]
+fn i15_functions_change_stages_above_the_high_mark_and_not_before() {
+    for high in [0usize, 2, 5, 10] {
+        let filter = filter(Policy { high: high as u64, ..Policy::new(2) });
+        let mut pipeline = filter.pipeline();
+        let mut longest = 0;
+        // Members wait, each for six more functions, while another one comes every tick.
+        while pipeline.active() == 2 {
+            pipeline.tick(Some(&(longest as u64)));
+            longest = pipeline.waiting();
+        }
+        assert_eq!(longest, high + 1, "the queue when the first function moves");
+    }
+}
+
+#[test]
 fn i15_answers_are_those_of_the_standard_filter_in_every_state() {
     let hasher = Hasher::with_id(HashId::Xxh3_128, 1).unwrap();
     let mut standard = Bloom::with_shape(11_541, 8, hasher).unwrap();

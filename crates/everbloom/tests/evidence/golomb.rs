@@ -5,7 +5,7 @@ use everbloom::compact::golomb::{
     Golomb, VARIANT, best_parameter, bits_per_entry, bits_per_gap, fpr,
 };
 use everbloom::internals::file::{Opener, to_bytes};
-use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::filter::{Face, Filter, Record};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::{bloom, bound};
@@ -174,11 +174,14 @@ fn i18_ranges_fit_their_numbers() {
 fn i18_rice_takes_the_better_power() {
     for (p, power) in [(1.0 / 1024.0, 9u32), (1.0 / 900.0, 9), (1.0 / 1480.0, 10), (0.01, 6)] {
         let goal = Goal::new(50_000, p).set("form", "rice");
-        let built = VARIANT.build_from(&goal, &[]).unwrap();
+        let keys: Vec<[u8; 8]> = (0..50_000u64).map(u64::to_le_bytes).collect();
+        let records: Vec<Record<'_>> = keys.iter().map(|key| Record::key(key)).collect();
+        let built = VARIANT.build_from(&goal, &records).unwrap();
         let expect = VARIANT.expect(&goal, &Load::items(50_000)).unwrap().unwrap();
         let bits = |power: u32| bits_per_entry(1 << power, p);
         assert!(bits(power) <= bits(power - 1).min(bits(power + 1)), "{p}");
         assert!((expect.bits as f64 / 50_000.0 - bits(power)).abs() < 0.4, "{p}: {expect:?}");
-        drop(built);
+        let b = built.describe().into_iter().find(|fact| fact.name == "b").expect("its parameter");
+        assert_eq!(b.value.to_string(), (1u64 << power).to_string(), "{p}");
     }
 }

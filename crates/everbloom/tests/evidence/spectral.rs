@@ -12,8 +12,10 @@ use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::bloom;
 
 const KEYS: u64 = 1000;
-/// Sixty runs agree with the catalogue within its 10 %; twenty do so within what chance allows them.
-const RUNS: u64 = 20;
+/// Sixty, as the catalogue asks for, where there is time; one run has some twenty wrong keys.
+fn runs() -> u64 {
+    if std::env::var_os("EVERBLOOM_THOROUGH").is_some() { 60 } else { 20 }
+}
 
 /// The catalogue's filter: k = 5 and m = 7143, γ = nk/m = 0.7 for 1000 distinct keys.
 fn goal(form: &str, seed: u64) -> Goal {
@@ -51,7 +53,7 @@ fn frequencies(stream: &[u64]) -> BTreeMap<u64, u64> {
 /// The shares of keys counted wrong and too low, over all runs.
 fn errors(zipf: bool, filled: impl Fn(u64, &[u64]) -> Spectral) -> (f64, f64) {
     let (mut wrong, mut low, mut all) = (0u64, 0u64, 0u64);
-    for seed in 0..RUNS {
+    for seed in 0..runs() {
         let stream = stream(zipf, seed);
         let filter = filled(seed, &stream);
         for (key, truth) in frequencies(&stream) {
@@ -72,12 +74,16 @@ fn one_by_one(goal: &Goal, stream: &[u64]) -> Spectral {
     filter
 }
 
-/// Within four standard deviations of a rare event among all keys of all runs, doubled in variance because
-/// keys that share cells err together.
+/// Within 10 % of the catalogue's values; over a third of the runs, within what chance allows them besides (keys that
+/// share cells err together, which doubles the variance).
 #[track_caller]
 fn near(value: f64, low: f64, high: f64) {
-    let slack = 4.0 * (2.0 * high / (RUNS * KEYS) as f64).sqrt();
-    assert!(value > low - slack && value < high + slack, "{value}, not {low} to {high} ± {slack}");
+    let chance = if runs() < 60 { (2.0 / (high * (runs() * KEYS) as f64)).sqrt() } else { 0.0 };
+    let slack = 0.1 + chance;
+    assert!(
+        value > (1.0 - slack) * low && value < (1.0 + slack) * high,
+        "{value}, not {low} to {high} ± {slack}"
+    );
 }
 
 #[test]

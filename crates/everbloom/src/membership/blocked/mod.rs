@@ -212,7 +212,7 @@ pub static VARIANT: Variant = Variant {
         paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
                 WEA 2007 and ACM JEA 14, 2009",
         family: "membership",
-        needs: &["membership", "merge", "fold", "fast", "estimate", "concurrent"],
+        needs: &["membership", "merge", "fold", "fast", "estimate", "concurrent", "hostile"],
         forms: &[
             Form::exact(LANES, Ability::OF_SETS),
             Form::exact(MIXED, Ability::OF_SETS),
