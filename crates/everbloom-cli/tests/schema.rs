@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Verbs that print a file of another kind.
-const EXEMPT: [&str; 3] = ["completions", "man", "help"];
+const EXEMPT: [&str; 4] = ["completions", "man", "help", "sample"];
 
 /// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
 const SLOW: [&str; 2] = ["lab run", "lab report"];
@@ -47,6 +47,7 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("count", "count counting.evb", b"2\nnobody\n\xff\n"),
     ("get", "get values.evb", b"oak\nraw\n"),
     ("age", "age stable.evb 3", b""),
+    ("scrub", "scrub soft.evb", b""),
     ("estimate", "estimate a.evb b.evb", b""),
     ("dedupe", "dedupe", b"x\n\xff\nx\n"),
     ("dedupe", "dedupe --window 10", b"x\ny\nx\n"),
@@ -97,6 +98,7 @@ impl Place {
             "build keys -o stable.evb --kind stable",
             "build keys -o fuse.evb --kind binary-fuse",
             "build keys -o ternary.evb --kind ternary",
+            "build keys -o soft.evb --kind soft-error",
             "build values -o values.evb --kind bloomier --set form=mutable -p 1e-9",
             "build groups -o groups.evb --kind combinatorial",
             "build vectors -o near.evb --kind distance-sensitive",

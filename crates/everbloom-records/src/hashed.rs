@@ -23,30 +23,69 @@ impl Hashed<'_> {
 
     /// Copies the wanted lines with their ends, in order.
     pub fn copy_lines(&self, wanted: &[bool], out: &mut Vec<u8>) {
-        let mut copy = |from: usize, to: usize| {
-            out.extend_from_slice(&self.text[from..to.min(self.text.len())]);
-            // The last line of an input may lack its end.
-            if to > self.text.len() {
-                out.push(self.end);
-            }
-        };
-        // Lines that follow each other are copied at once: from here to where the last one ended.
-        let (mut run, mut last) = (None, 0);
-        let mut wanted = wanted.iter();
-        each_line(self.text, self.end, |start, end| {
-            match (wanted.next() == Some(&true), run) {
-                (true, None) => run = Some(start),
-                (false, Some(from)) => {
-                    copy(from, start);
-                    run = None;
-                }
-                _ => {}
-            }
-            last = end + 1;
-        });
-        if let Some(from) = run {
-            copy(from, last);
+        copy_lines(self.text, self.end, wanted, out);
+    }
+
+    /// Keeps lines and digests for later.
+    pub fn keep(&mut self, kept: &mut Kept) {
+        kept.end = self.end;
+        kept.text.clear();
+        kept.text.extend_from_slice(self.text);
+        std::mem::swap(&mut self.digests, &mut kept.digests);
+    }
+}
+
+/// Whole lines and the digests of their keys, kept.
+#[derive(Default)]
+pub struct Kept {
+    text: Vec<u8>,
+    end: u8,
+    digests: Vec<Digest>,
+}
+
+impl Kept {
+    /// A digest for each line.
+    pub fn digests(&self) -> &[Digest] {
+        &self.digests
+    }
+
+    /// Copies the wanted lines with their ends, in order.
+    pub fn copy_lines(&self, wanted: &[bool], out: &mut Vec<u8>) {
+        copy_lines(&self.text, self.end, wanted, out);
+    }
+
+    /// The lines, without their ends.
+    pub fn lines(&self) -> Vec<&[u8]> {
+        let mut lines = Vec::with_capacity(self.digests.len());
+        each_line(&self.text, self.end, |start, end| lines.push(&self.text[start..end]));
+        lines
+    }
+}
+
+fn copy_lines(text: &[u8], line_end: u8, wanted: &[bool], out: &mut Vec<u8>) {
+    let mut copy = |from: usize, to: usize| {
+        out.extend_from_slice(&text[from..to.min(text.len())]);
+        // The last line of an input may lack its end.
+        if to > text.len() {
+            out.push(line_end);
         }
+    };
+    // Lines that follow each other are copied at once: from here to where the last one ended.
+    let (mut run, mut last) = (None, 0);
+    let mut wanted = wanted.iter();
+    each_line(text, line_end, |start, end| {
+        match (wanted.next() == Some(&true), run) {
+            (true, None) => run = Some(start),
+            (false, Some(from)) => {
+                copy(from, start);
+                run = None;
+            }
+            _ => {}
+        }
+        last = end + 1;
+    });
+    if let Some(from) = run {
+        copy(from, last);
     }
 }
 

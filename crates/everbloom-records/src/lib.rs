@@ -23,7 +23,7 @@ mod unpack;
 pub use cores::Order;
 pub use error::{Error, Fault, Result};
 pub use grammar::{Case, Cr, Field, Grammar};
-pub use hashed::Hashed;
+pub use hashed::{Hashed, Kept};
 pub use key::KeyType;
 pub use lines::{Lines, Noticed, Watch};
 pub use unpack::{Input, Notice};

@@ -8,12 +8,18 @@ use crate::quantity;
 
 #[derive(clap::Args)]
 pub struct Dedupe {
+    /// Files of lines, one after the other; none or `-` for stdin.
+    pub files: Vec<PathBuf>,
     /// Share of new lines that may wrongly be dropped.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
     pub fpr: f64,
-    /// Remember about this many of the latest lines, in fixed memory.
+    /// Remember this many of the latest lines, in fixed memory: every repetition of one of them is dropped.
     #[arg(long, value_name = "LINES", value_parser = quantity::count, conflicts_with = "exact_check")]
     pub window: Option<u64>,
+    /// Remember all lines in no more memory than this, such as 100MB; too little of it drops new lines, which is
+    /// said.
+    #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits, conflicts_with_all = ["window", "exact_check"])]
+    pub memory: Option<u64>,
     /// Drop no new line: lines that the filter takes for seen are looked up in the set of all digests
     /// (16 bytes and a hash table's overhead for each distinct line).
     #[arg(long)]

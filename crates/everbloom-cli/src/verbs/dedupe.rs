@@ -1,30 +1,32 @@
 //! `everbloom dedupe`: first sights of a stream.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use everbloom::dedupe::{Dedupe as Stream, Remember};
+use everbloom_records::{Hashed, Kept, Lines, Order};
 use everbloom_report::json::bytes;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use serde_json::json;
 
 use crate::args::Dedupe;
 use crate::input::{self, Passes};
-use crate::output::Output;
+use crate::output::{output_error, print};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
 /// What is remembered, with a word for programs and one for people.
 fn meant(args: &Dedupe) -> Result<(Remember, &'static str, &'static str)> {
-    match (args.window, args.exact_check) {
-        (Some(0), _) => {
+    match (args.window, args.memory, args.exact_check) {
+        (Some(0), _, _) => {
             Err(Stop::Error("--window 0: at least 1 line must be remembered".to_owned()))
         }
-        (Some(lines), _) => {
-            let words = "the latest lines, in fixed memory (stable)";
-            Ok((Remember::Window(lines), "window", words))
+        (Some(lines), _, _) => {
+            Ok((Remember::Window(lines), "window", "the latest lines, in fixed memory"))
         }
-        (None, true) => Ok((Remember::Exact, "exact", "all lines, checked by their digests")),
-        (None, false) => Ok((Remember::All, "all", "all lines, in a growing filter (scalable)")),
+        (None, Some(bits), _) => Ok((Remember::Within(bits), "all", "all lines, in fixed memory")),
+        (None, None, true) => Ok((Remember::Exact, "exact", "all lines, checked by their digests")),
+        (None, None, false) => Ok((Remember::All, "all", "all lines, in filters of growing size")),
     }
 }
 
@@ -32,37 +34,56 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
     let (remember, word, words) = meant(args)?;
     let mut stream = Stream::new(remember, args.fpr)?;
     let grammar = input::grammar(&args.text);
-    let mut input = input::lines("-".as_ref(), grammar, Passes::Once)?;
-    let mut out = Output::new();
-    let done = input.each(|batch, records| {
-        for (line, record) in batch.iter().zip(records) {
-            if !stream.first_sight(record.key)? {
-                continue;
-            } else if args.machine.json {
-                out.json(&json!({ "line": bytes(line) }))?;
-            } else {
-                out.write(|out| out.write_all(line).and_then(|()| out.write_all(&[grammar.end])))?;
-            }
-        }
-        // Whoever reads a live stream gets its lines as they come.
-        out.write(|out| out.flush())
-    });
+    let stdin = [PathBuf::from("-")];
+    let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
+    for path in files {
+        first_sights(args, input::lines(path, grammar, Passes::Once)?, &mut stream)?;
+    }
     let wrong = stream.wrongly_dropped();
-    let summary = args.machine.json.then(|| {
-        json!({
+    if args.machine.json {
+        let summary = json!({
             "lines": stream.keys(),
             "duplicates": stream.duplicates(),
             "wrongly_dropped": wrong,
             "remembers": word,
             "bytes": stream.bytes(),
-        })
-    });
-    out.end(done, summary)?;
+        });
+        print(&format!("{}\n", json!({ "summary": summary })))?;
+    }
     say!(
         "{} lines, {} duplicates dropped, about {wrong:.1} of them wrongly; remembers {words}; {}",
         integer_text(stream.keys()),
         integer_text(stream.duplicates()),
         bytes_text(stream.bytes()),
     );
+    if stream.rate() > 1.5 * args.fpr {
+        say!(
+            "everbloom: warning: now {} of new lines are dropped: give more --memory",
+            rate_text(stream.rate())
+        );
+    }
     Ok(if stream.keys() > 0 { Outcome::Some } else { Outcome::None })
+}
+
+/// Prints the first sights of one input. Its keys are hashed on all cores and looked up here, in their order.
+fn first_sights(args: &Dedupe, mut lines: Lines, stream: &mut Stream) -> Result<()> {
+    let mut out = io::stdout().lock();
+    let hasher = stream.hasher().clone();
+    let (mut new, mut text) = (Vec::new(), Vec::new());
+    let keep = |hashed: &mut Hashed<'_>, kept: &mut Kept| hashed.keep(kept);
+    lines.each_hashed(&hasher, Order::Kept, keep, |kept: &mut Kept| -> Result<()> {
+        new.clear();
+        new.resize(kept.digests().len(), false);
+        stream.first_sights(kept.digests(), &mut new)?;
+        text.clear();
+        if args.machine.json {
+            for (line, _) in kept.lines().iter().zip(&new).filter(|(_, new)| **new) {
+                text.extend_from_slice(format!("{}\n", json!({ "line": bytes(line) })).as_bytes());
+            }
+        } else {
+            kept.copy_lines(&new, &mut text);
+        }
+        // Whoever reads a live stream gets its lines as they come.
+        out.write_all(&text).and_then(|()| out.flush()).map_err(output_error)
+    })
 }
