@@ -37,6 +37,8 @@ pub struct Diff {
     /// Another; duplicates and order do not matter.
     pub b: PathBuf,
     #[command(flatten)]
+    pub text: Text,
+    #[command(flatten)]
     pub machine: Machine,
 }
 

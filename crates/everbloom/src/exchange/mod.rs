@@ -10,7 +10,8 @@
 //!
 //! | exchange | one party | the other |
 //! |---|---|---|
-//! | [`reconcile`]: what do two sets not share? | [`reconcile::Seeker`] | [`reconcile::Holder`] |
+//! | [`rateless`]: what do two sets not share? One side learns it, at the least cost | [`rateless::Seeker`] | [`rateless::Holder`] |
+//! | [`reconcile`]: the same for both sides | [`reconcile::Seeker`] | [`reconcile::Holder`] |
 //! | [`join`]: which rows of two tables have the same key? | [`join::Left`] | [`join::Right`] |
 //!
 //! Peers are not trusted. Frames are bounded ([`Limits`]), filters travel as `.evb` bytes through the one
@@ -36,6 +37,7 @@ mod frame;
 pub mod join;
 mod list;
 mod party;
+pub mod rateless;
 pub mod reconcile;
 
 pub use frame::{Frame, HEADER, Reader};

@@ -1,5 +1,6 @@
 //! What do two sets not share? Filters that are subtracted and read back.
 
 pub mod invertible;
+pub mod rateless;
 
 pub use invertible::Invertible;

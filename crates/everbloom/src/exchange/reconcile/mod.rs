@@ -69,7 +69,7 @@ pub struct Found {
 }
 
 impl Found {
-    fn new(mut ours: Vec<Vec<u8>>, mut theirs: Vec<Vec<u8>>) -> Self {
+    pub(super) fn new(mut ours: Vec<Vec<u8>>, mut theirs: Vec<Vec<u8>>) -> Self {
         ours.sort_unstable();
         theirs.sort_unstable();
         Self { ours, theirs }
@@ -136,12 +136,39 @@ impl Set {
         self.by_id.values().chain(&self.collided).map(Vec::as_slice)
     }
 
-    fn id(&self, key: &[u8]) -> u64 {
+    /// The bytes that sending all keys takes, a line each.
+    pub fn bytes(&self) -> u64 {
+        self.keys().map(|key| key.len() as u64 + 1).sum()
+    }
+
+    /// The ids of all keys, in any order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = u64> {
+        self.by_id.keys().copied()
+    }
+
+    /// The key with this id.
+    pub(super) fn key(&self, id: u64) -> Option<&[u8]> {
+        self.by_id.get(&id).map(Vec::as_slice)
+    }
+
+    /// The least `count` ids, in order: as good as random keys of the set, and the same ones in every set that has
+    /// them.
+    pub(super) fn least_ids(&self, count: usize) -> Vec<u64> {
+        let mut ids: Vec<u64> = self.ids().collect();
+        if ids.len() > count {
+            ids.select_nth_unstable(count);
+            ids.truncate(count);
+        }
+        ids.sort_unstable();
+        ids
+    }
+
+    pub(super) fn id(&self, key: &[u8]) -> u64 {
         Invertible::id_under(&self.hasher, key)
     }
 
     /// Names all keys anew; whether no two have one id.
-    fn reseed(&mut self, seed: u64) -> bool {
+    pub(super) fn reseed(&mut self, seed: u64) -> bool {
         let hasher = Hasher::seeded(seed);
         if hasher != self.hasher {
             let keys = self.by_id.drain().map(|(_, key)| key).chain(self.collided.drain(..));

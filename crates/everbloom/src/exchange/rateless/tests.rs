@@ -1,0 +1,146 @@
+//! Exact between honest parties, at the cost promised; an error with others.
+
+use super::super::{Frame, Limits, Party, Session, Traffic, run};
+use super::*;
+use crate::error::Kind;
+
+fn key(i: u32) -> Vec<u8> {
+    format!("key-{i}").into_bytes()
+}
+
+fn set(keys: impl IntoIterator<Item = u32>) -> Set {
+    keys.into_iter().fold(Set::new(), |set, i| set.with(&key(i)))
+}
+
+fn parties(a: Set, b: Set) -> (Party<Seeker>, Party<Holder>) {
+    (Party::new(Seeker::new(a), Limits::NETWORK), Party::new(Holder::new(b), Limits::NETWORK))
+}
+
+fn difference(a: Set, b: Set) -> (Found, Traffic) {
+    let (mut a, mut b) = parties(a, b);
+    let traffic = run(&mut a, &mut b).unwrap_or_else(|e| panic!("{e}"));
+    (a.role.found().expect("done").clone(), traffic)
+}
+
+fn sorted(keys: impl IntoIterator<Item = u32>) -> Vec<Vec<u8>> {
+    let mut keys: Vec<Vec<u8>> = keys.into_iter().map(key).collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn differences_of_any_size_are_exact_and_never_cost_more_than_the_keys() {
+    for (a, b) in [
+        (0..0, 0..0),
+        (0..1, 0..0),
+        (0..5, 0..6),
+        (0..300, 290..400),
+        (0..5000, 3..5001),
+        (0..5000, 2000..6000),
+        (0..60_000, 60_000..120_000),
+        (0..50_000, 10..50_010),
+        (0..50_000, 5000..55_000),
+        (0..50_000, 20_000..70_000),
+    ] {
+        let (found, traffic) = difference(set(a.clone()), set(b.clone()));
+        assert_eq!(found.ours, sorted(a.clone().filter(|i| !b.contains(i))));
+        assert_eq!(found.theirs, sorted(b.clone().filter(|i| !a.contains(i))));
+        let whole = set(a.clone()).bytes().min(set(b.clone()).bytes());
+        let most = whole as f64 * 1.1 + 256.0;
+        assert!((traffic.total() as f64) <= most, "{a:?} {b:?}: {} of {most}", traffic.total());
+    }
+}
+
+#[test]
+fn bytes_follow_the_difference() {
+    for (n, d) in [(20_000u32, 0), (20_000, 1), (20_000, 10), (20_000, 100), (20_000, 500)] {
+        let (_, traffic) = difference(set(0..n), set((0..n - d).chain(n..n + d)));
+        // 2d keys differ, of which d are asked for and sent; 2 kB are the sketch.
+        let most = 2.0 * 1.9 * f64::from(d) * 17.0 + f64::from(d) * 20.0 + 2600.0;
+        assert!((traffic.total() as f64) < most, "d = {d}: {}", traffic.total());
+    }
+    let (_, traffic) = difference(set(0..3000), set(0..3000));
+    assert!(traffic.total() < 700, "equal sets: {}", traffic.total());
+}
+
+fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    Frame::write(&mut out, kind, body, &Limits::NETWORK).expect("small");
+    out
+}
+
+fn fails(session: &mut dyn Session, bytes: &[u8]) -> Kind {
+    session.receive(bytes).expect_err("no honest peer says so").kind()
+}
+
+#[test]
+fn a_holder_does_not_do_whatever_it_is_asked() {
+    let opened = || {
+        let (_, mut b) = parties(set(0..1), set(0..500));
+        b.receive(&frame(OPEN, &wire::body_of([0, 1, 6]))).expect("sizes");
+        b
+    };
+    let corrupt = |kind: Kind| matches!(kind, Kind::Corrupt { .. });
+    assert!(corrupt(fails(&mut opened(), &frame(WANT, &wire::body_of([1])))));
+    let id = set(0..500).id(&key(7));
+    assert!(corrupt(fails(&mut opened(), &frame(WANT, &wire::body_of([id, id])))));
+    assert!(corrupt(fails(&mut opened(), &frame(WANT, &[1, 2, 3]))));
+    assert!(corrupt(fails(&mut opened(), &frame(ALL, &[1]))));
+    let many = (1u64 << 40).to_le_bytes();
+    assert_eq!(fails(&mut opened(), &frame(GRANT, &many)), Kind::LimitExceeded { what: "cells" });
+    let (_, mut b) = parties(set(0..1), set(0..5));
+    assert!(corrupt(fails(&mut b, &frame(GRANT, &many))));
+    let (_, mut b) = parties(set(0..1), set(0..5));
+    assert!(corrupt(fails(&mut b, &frame(OPEN, &wire::body_of([SEEDS, 1, 1])))));
+    assert_eq!(fails(&mut opened(), &frame(0x10, &[])), Kind::UnsupportedFeature);
+}
+
+#[test]
+fn a_seeker_believes_nothing_that_it_can_check() {
+    let opened = || {
+        let (mut a, _) = parties(set(0..3000), set(0..1));
+        a.receive(&[]).expect("an opening");
+        a
+    };
+    let decoding = || {
+        let mut a = opened();
+        a.receive(&frame(SIZES, &wire::body_of([3000, 30_000]))).expect("a grant");
+        a
+    };
+    let corrupt = |kind: Kind| matches!(kind, Kind::Corrupt { .. } | Kind::Undecodable);
+    assert!(corrupt(fails(&mut opened(), &frame(SIZES, &[0; 9]))));
+    assert!(corrupt(fails(&mut opened(), &frame(SIZES, &wire::body_of([1, 2, 9, 3])))));
+    assert!(corrupt(fails(&mut opened(), &frame(CELLS, &[0; 17]))));
+    assert!(corrupt(fails(&mut decoding(), &frame(CELLS, &[]))));
+    assert!(corrupt(fails(&mut decoding(), &frame(CELLS, &[0; 16]))));
+    assert!(corrupt(fails(&mut decoding(), &frame(KEYS, b"\x01a"))));
+    assert!(corrupt(fails(&mut decoding(), &frame(END, &[]))));
+    // Garbage cells never decode: after as many as it risks it asks for the keys, and those are checked.
+    let mut a = decoding();
+    let mut random = crate::hash::Generator::new(1);
+    for _ in 0..10_000 {
+        let mut body = Vec::new();
+        (0..8).for_each(|_| {
+            body.push(0);
+            body.extend(random.next_u64().to_le_bytes());
+            body.extend(random.next_u64().to_le_bytes());
+        });
+        let Ok(step) = a.receive(&frame(CELLS, &body)) else { return };
+        if step.send.first() == Some(&ALL) {
+            assert!(corrupt(fails(&mut a, &frame(KEYS, b"\x01a\x01a"))));
+            return;
+        }
+    }
+    panic!("it waits for ever");
+}
+
+#[test]
+fn colliding_ids_lead_to_another_seed() {
+    let (mut a, _) = parties(set(0..9), set(0..9));
+    a.receive(&[]).expect("an opening");
+    for _ in 1..SEEDS {
+        let step = a.receive(&frame(AGAIN, &[])).expect("another seed");
+        assert_eq!(step.send[0], OPEN);
+    }
+    assert_eq!(fails(&mut a, &frame(AGAIN, &[])), Kind::Ambiguous);
+}

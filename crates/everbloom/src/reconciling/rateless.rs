@@ -1,0 +1,341 @@
+//! Coded symbols without end (Yang, Gilad, Alizadeh 2024): the cells of an invertible filter in an order in which any
+//! long enough beginning decodes.
+//!
+//! Nobody has to know how large the difference of two sets is. One side sends cells of its set until the other, which
+//! subtracts its own, can peel them; about 1.35 cells for each key of the difference:
+//!
+//! ```text
+//!   cell       0     1     2     3     4     5   …
+//!   of a key   ●     ●           ●                 in cell i with probability 1/(1 + i/2)
+//!   another    ●           ●                 ●     cell 0 has all of them: it is zero when all are found
+//! ```
+//!
+//! The gap to a key's next cell is drawn from a generator that its hash seeds. From index i it exceeds g with
+//! probability (i+1)(i+2)/((i+g+1)(i+g+2)), since the product of 1 − 1/(1 + j/2) = j/(j+2) telescopes; that is
+//! inverted exactly, in the arithmetic of doubles, whose square root and division are rounded alike everywhere.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::Difference;
+use crate::hash::mix64;
+
+/// The step of SplitMix64, which [`mix64`] adds by itself.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The cells that an item is in, one after the other, without end.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    at: u64,
+    state: u64,
+}
+
+impl Places {
+    /// Those of an item with this hash: the first is cell 0.
+    fn new(hash: u64) -> Self {
+        Self { at: 0, state: hash }
+    }
+
+    /// Goes on to the next cell.
+    fn advance(&mut self) {
+        let random = mix64(self.state.wrapping_sub(STEP));
+        self.state = self.state.wrapping_add(STEP);
+        // In (0, 1].
+        let u = ((random >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        let middle = self.at as f64 + 1.5;
+        let beyond = ((middle * middle - 0.25) / u + 0.25).sqrt() - middle;
+        self.at = self.at.saturating_add((beyond.ceil() as u64).max(1));
+    }
+}
+
+/// One cell: how many ids are in it, their exclusive or, and that of their hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Symbol {
+    /// Ids added minus ids taken away.
+    pub count: i64,
+    /// Exclusive or of the ids.
+    pub sum: u64,
+    /// Exclusive or of their hashes.
+    pub check: u64,
+}
+
+impl Symbol {
+    fn add(&mut self, id: u64, hash: u64, sign: i64) {
+        self.count = self.count.wrapping_add(sign);
+        self.sum ^= id;
+        self.check ^= hash;
+    }
+
+    fn is_zero(&self) -> bool {
+        *self == Symbol::default()
+    }
+}
+
+/// An id with its hash, the side it is on, and the cells it is still to come to.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    id: u64,
+    hash: u64,
+    sign: i64,
+    places: Places,
+}
+
+/// The cells of a set of ids, one after the other.
+#[derive(Clone, Debug)]
+pub struct Coded {
+    key: u64,
+    items: Vec<Item>,
+    /// Which item comes next into which cell.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
+    index: u64,
+}
+
+impl Coded {
+    /// No ids yet; hashes are under a key that both sides know and nobody else should.
+    pub fn new(key: u64) -> Self {
+        Self { key: mix64(key), items: Vec::new(), next: BinaryHeap::new(), index: 0 }
+    }
+
+    /// The hash of an id: not linear in its bits, so that no sum of ids has the sum of their hashes by chance.
+    fn hash(&self, id: u64) -> u64 {
+        mix64(mix64(id ^ self.key).wrapping_add(self.key))
+    }
+
+    /// Puts an id in, before the first cell is asked for.
+    pub fn insert(&mut self, id: u64) {
+        let hash = self.hash(id);
+        self.push(Item { id, hash, sign: 1, places: Places::new(hash) });
+    }
+
+    fn push(&mut self, item: Item) {
+        self.next.push(Reverse((item.places.at, self.items.len())));
+        self.items.push(item);
+    }
+
+    /// The next cell.
+    pub fn symbol(&mut self) -> Symbol {
+        let mut symbol = Symbol::default();
+        while let Some(&Reverse((at, number))) = self.next.peek()
+            && at == self.index
+        {
+            let item = &mut self.items[number];
+            symbol.add(item.id, item.hash, item.sign);
+            item.places.advance();
+            self.next.pop();
+            self.next.push(Reverse((item.places.at, number)));
+        }
+        self.index += 1;
+        symbol
+    }
+}
+
+/// Finds what a set and a stream of cells of another do not share.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    ours: Coded,
+    /// What was found so far, to be taken out of cells to come.
+    found: Coded,
+    sides: HashMap<u64, i64>,
+    /// The cells so far, without what was found.
+    symbols: Vec<Symbol>,
+    work: Vec<usize>,
+}
+
+impl Decoder {
+    /// A decoder with this side's ids.
+    pub fn new(ours: Coded) -> Self {
+        let found = Coded { items: Vec::new(), next: BinaryHeap::new(), ..ours };
+        Self { ours, found, sides: HashMap::new(), symbols: Vec::new(), work: Vec::new() }
+    }
+
+    /// Takes the next cell of the other side; whether all is found.
+    pub fn push(&mut self, theirs: Symbol) -> Result<bool> {
+        let (ours, found) = (self.ours.symbol(), self.found.symbol());
+        let count = theirs.count.wrapping_sub(ours.count).wrapping_sub(found.count);
+        let sum = theirs.sum ^ ours.sum ^ found.sum;
+        self.symbols.push(Symbol { count, sum, check: theirs.check ^ ours.check ^ found.check });
+        self.work.push(self.symbols.len() - 1);
+        while let Some(at) = self.work.pop() {
+            self.peel(at)?;
+        }
+        Ok(self.done())
+    }
+
+    /// Whether all is found: cell 0 holds everything.
+    pub fn done(&self) -> bool {
+        self.symbols.first().is_some_and(Symbol::is_zero)
+    }
+
+    /// Cells so far.
+    pub fn symbols(&self) -> u64 {
+        self.symbols.len() as u64
+    }
+
+    /// What only one side has, once all is found.
+    pub fn difference(&self) -> Difference {
+        let side = |wanted: i64| {
+            let ids = self.sides.iter().filter(move |(_, sign)| **sign == wanted);
+            let mut ids: Vec<u64> = ids.map(|(id, _)| *id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        Difference { ours: side(-1), theirs: side(1) }
+    }
+
+    /// Takes the id of a cell that holds just one out of all cells.
+    fn peel(&mut self, at: usize) -> Result<()> {
+        let Symbol { count, sum: id, check } = self.symbols[at];
+        if count.abs() != 1 || check != self.found.hash(id) {
+            return Ok(());
+        }
+        let mut item = Item { id, hash: check, sign: count, places: Places::new(check) };
+        let mut here = false;
+        while let Ok(place) = usize::try_from(item.places.at)
+            && place < self.symbols.len()
+        {
+            here |= place == at;
+            self.symbols[place].add(id, check, -count);
+            self.work.push(place);
+            item.places.advance();
+        }
+        // Without this a damaged stream can keep the work going for ever.
+        if !here || self.sides.insert(id, count).is_some() {
+            let message =
+                "the cells are damaged, or of another kind: an id was found in the wrong place";
+            return Err(Error::new(Kind::Undecodable, message));
+        }
+        self.found.push(item);
+        Ok(())
+    }
+}
+
+/// The usual count of a cell of a set of `items`, |A|/(1 + i/2) rounded: cells are sent with the difference to it.
+pub fn usual_count(items: u64, index: u64) -> i64 {
+    let (items, index) = (u128::from(items), u128::from(index));
+    ((4 * items + index + 2) / (2 * (index + 2))) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::Generator;
+
+    fn places(seed: u64, count: usize) -> Vec<u64> {
+        let mut places = Places::new(seed);
+        std::iter::repeat_with(|| {
+            let at = places.at;
+            places.advance();
+            at
+        })
+        .take(count)
+        .collect()
+    }
+
+    #[test]
+    fn places_are_those_pinned() {
+        assert_eq!(places(1, 10), [0, 1, 2, 3, 6, 10, 12, 13, 19, 37]);
+        assert_eq!(places(18, 9), [0, 4, 6, 10, 13, 41, 43, 44, 124]);
+    }
+
+    #[test]
+    fn cells_hold_items_as_often_as_the_formula_says() {
+        let items = 100_000u64;
+        let mut held = [0u64; 40];
+        let mut touched = 0u64;
+        for i in 0..items {
+            let mut places = Places::new(mix64(i));
+            while places.at < 1000 {
+                if let Some(held) = held.get_mut(places.at as usize) {
+                    *held += 1;
+                }
+                touched += 1;
+                places.advance();
+            }
+        }
+        for (i, held) in held.iter().enumerate() {
+            let share = *held as f64 / items as f64 * (1.0 + i as f64 / 2.0);
+            let slack = 5.0 * (i as f64 / 2.0 / items as f64).sqrt();
+            assert!((share - 1.0).abs() <= slack, "cell {i}: {share}");
+        }
+        // 2(H_{m+1} − 1) for m = 1000.
+        let mean = touched as f64 / items as f64;
+        assert!((mean - 12.97).abs() < 0.06, "{mean}");
+    }
+
+    /// Cells needed for a difference of d, with random sides; what was found is checked.
+    fn needed(d: u64, common: u64, seed: u64) -> u64 {
+        let mut random = Generator::new(seed);
+        let (mut a, mut b) = (Coded::new(seed), Coded::new(seed));
+        let (mut only_a, mut only_b) = (Vec::new(), Vec::new());
+        for _ in 0..common {
+            let id = random.next_u64();
+            a.insert(id);
+            b.insert(id);
+        }
+        for _ in 0..d {
+            let id = random.next_u64();
+            let (side, list) =
+                if id & 1 == 0 { (&mut a, &mut only_a) } else { (&mut b, &mut only_b) };
+            side.insert(id);
+            list.push(id);
+        }
+        let mut decoder = Decoder::new(b);
+        while !decoder.push(a.symbol()).expect("honest cells") {}
+        only_a.sort_unstable();
+        only_b.sort_unstable();
+        assert_eq!(decoder.difference(), Difference { ours: only_b, theirs: only_a });
+        decoder.symbols()
+    }
+
+    #[test]
+    fn s37_rateless_cells_per_difference() {
+        // The reference's values, each with the error of the mean of so many runs.
+        for (d, runs, cells, error) in [
+            (1, 200, 1.0, 1e-9),
+            (2, 2000, 1.6045, 0.08),
+            (5, 2000, 1.78, 0.07),
+            (100, 200, 1.455, 0.03),
+            (1000, 20, 1.377, 0.03),
+        ] {
+            let sum: u64 = (0..runs).map(|seed| needed(d, 0, seed)).sum();
+            let mean = sum as f64 / (runs * d) as f64;
+            assert!((mean - cells).abs() <= error, "d = {d}: {mean}, not {cells}");
+        }
+        (0..20).for_each(|seed| assert!(needed(50, 2000, seed) < 150));
+        assert_eq!(needed(0, 100, 1), 1, "equal sets take one cell");
+    }
+
+    #[test]
+    fn damaged_cells_are_an_error_or_never_done() {
+        for damage in 0..60u64 {
+            let (mut a, b) = (Coded::new(7), Coded::new(7));
+            (0..200).for_each(|i| a.insert(mix64(i)));
+            let mut decoder = Decoder::new(b);
+            for i in 0..2000u64 {
+                let mut symbol = a.symbol();
+                if i == damage {
+                    symbol = Symbol::default();
+                }
+                match decoder.push(symbol) {
+                    Ok(done) => assert!(!done || decoder.difference().theirs.len() == 200),
+                    Err(e) => {
+                        assert_eq!(e.kind(), Kind::Undecodable);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn counts_are_near_the_usual_one() {
+        let mut a = Coded::new(3);
+        (0..5000).for_each(|i| a.insert(mix64(i)));
+        let bytes = |difference: i64| if difference.unsigned_abs() < 64 { 1 } else { 2 };
+        let sum: u32 = (0..1000).map(|i| bytes(a.symbol().count - usual_count(5000, i))).sum();
+        assert!(f64::from(sum) / 1000.0 < 1.002, "{sum}");
+        assert_eq!(usual_count(5000, 0), 5000);
+        assert!(usual_count(u64::MAX, 0) != 1);
+    }
+}
