@@ -66,6 +66,7 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &counting::count_min::VARIANT,
 ];
 
 /// The entry with this id.

@@ -33,6 +33,7 @@
 //! | was it in this endless stream lately? | [`Stable`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
+//! | how much, in an endless stream with deletions, and which keys are heavy? | [`counting::CountMin`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`Bloomier`] |
 //! | what do two sets not share? | [`Invertible`] |

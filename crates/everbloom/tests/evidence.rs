@@ -16,6 +16,7 @@ mod evidence {
     mod complement;
     mod compressed;
     mod conservative;
+    mod count_min;
     mod counting;
     mod cross_checking;
     mod d_left;

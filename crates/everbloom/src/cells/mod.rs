@@ -13,6 +13,7 @@ mod marked;
 mod packed;
 mod pairing;
 mod rows;
+mod signed;
 mod stream;
 mod sums;
 
@@ -27,6 +28,7 @@ pub use packed::Packed;
 pub(crate) use packed::{Fields, View};
 pub use pairing::Pairing;
 pub use rows::{Row, Rows};
+pub use signed::Signed;
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};
 

@@ -1,6 +1,7 @@
 //! How often? Filters whose cells count, and that can therefore remove.
 
 pub mod conservative;
+pub mod count_min;
 pub mod counting_bloom;
 pub mod d_left;
 pub mod dynamic_count;
@@ -13,6 +14,7 @@ pub mod spectral;
 pub mod variable_increment;
 
 pub use conservative::Conservative;
+pub use count_min::CountMin;
 pub use counting_bloom::Counting;
 pub use d_left::DLeft;
 pub use dynamic_count::DynamicCount;

@@ -10,12 +10,14 @@
 //! | [`row`] | bits, probes elsewhere | filters that are matrices |
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
+//! | [`candidates`] | keys with the largest counts | sketches that list heavy hitters |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
 //! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
 //! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again.
 
+pub(crate) mod candidates;
 pub(crate) mod flat_bits;
 pub(crate) mod labels;
 pub(crate) mod marks;

@@ -140,7 +140,11 @@ pub fn capacity(m: f64, k: f64, p: f64) -> f64 {
 ///
 /// For large n that is n/−ln(1 − p^{1/k}), the slice of the standard filter's formula, plus one half.
 pub fn slice_for(n: f64, fpr: f64, k: u32) -> f64 {
-    let fill = libm::pow(fpr, 1.0 / f64::from(k));
+    slice_filled(n, libm::pow(fpr, 1.0 / f64::from(k)))
+}
+
+/// The least slice in which `n` keys leave at most a share `fill` of ones: 1/(1 − (1 − fill)^{1/n}).
+pub fn slice_filled(n: f64, fill: f64) -> f64 {
     (-1.0 / libm::expm1(libm::log1p(-fill) / n)).ceil().max(1.0)
 }
 

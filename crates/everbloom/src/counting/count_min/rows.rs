@@ -1,0 +1,117 @@
+//! d rows of w counters, one counter of every row per key.
+
+use super::MOST_ROWS;
+use crate::cells::Signed;
+use crate::error::{Error, Result};
+use crate::filter::{Touched, touched};
+use crate::hash::Digest;
+use crate::probe::{Coincide, Indices, Partitioned, Probe};
+use crate::state::state;
+
+/// The counters, row after row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rows {
+    pub(super) probe: Probe,
+    pub(super) cells: Signed,
+}
+
+state!(Rows { probe, cells });
+
+/// Shares of a row's counters below zero, at zero and above.
+pub(super) struct Shares {
+    pub(super) below: f64,
+    pub(super) zero: f64,
+}
+
+impl Rows {
+    pub(super) fn new(w: u64, d: u32) -> Result<Self> {
+        let probe = Probe::Partitioned(Partitioned::new(w, d));
+        Ok(Self { cells: Signed::try_new(probe.m())?, probe })
+    }
+
+    fn check(&self) -> Result<()> {
+        self.probe.check(self.cells.len())?;
+        if matches!(self.probe, Probe::Partitioned(_)) && self.d() <= MOST_ROWS {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: not the probes of a count-min sketch"))
+    }
+
+    /// Number of rows.
+    pub(super) fn d(&self) -> u32 {
+        self.probe.k()
+    }
+
+    /// Counters per row.
+    pub(super) fn w(&self) -> u64 {
+        self.probe.m() / u64::from(self.d())
+    }
+
+    /// Prefetches a key's counters.
+    #[inline]
+    pub(super) fn fetch(&self, digest: Digest) {
+        self.probe.each(digest, |i| self.cells.fetch(i));
+    }
+
+    /// Adds to a key's counters; true if one of them was zero.
+    #[inline]
+    pub(super) fn add(&mut self, digest: Digest, by: i64) -> bool {
+        let (cells, mut new) = (&mut self.cells, false);
+        self.probe.each(digest, |i| new |= cells.add(i, by) == 0);
+        new
+    }
+
+    /// The least of a key's counters.
+    #[inline]
+    pub(super) fn least(&self, digest: Digest) -> i64 {
+        let mut least = i64::MAX;
+        self.probe.each(digest, |i| least = least.min(self.cells.get(i)));
+        least
+    }
+
+    /// The middle one of a key's counters; of two, the lower one.
+    pub(super) fn median(&self, digest: Digest) -> i64 {
+        let mut values: Vec<i64> = Vec::with_capacity(self.d() as usize);
+        self.probe.each(digest, |i| values.push(self.cells.get(i)));
+        middle(&mut values).unwrap_or(0)
+    }
+
+    pub(super) fn trace(&self, digest: Digest) -> Vec<Touched> {
+        let indices: Indices = self.probe.collect(digest, Coincide::PerHash);
+        touched(&indices, |i| self.cells.get(i).unsigned_abs())
+    }
+
+    /// The counters of every row.
+    pub(super) fn each_row(&self) -> impl Iterator<Item = impl Iterator<Item = i64>> {
+        let w = self.w();
+        (0..u64::from(self.d())).map(move |row| (row * w..(row + 1) * w).map(|i| self.cells.get(i)))
+    }
+
+    /// For every row, which shares of its counters are below zero and at zero.
+    pub(super) fn shares(&self) -> Vec<Shares> {
+        let w = self.w() as f64;
+        let share = |row: Vec<i64>| {
+            let count = |wanted: fn(&i64) -> bool| row.iter().filter(|c| wanted(c)).count() as f64;
+            Shares { below: count(|c| *c < 0) / w, zero: count(|c| *c == 0) / w }
+        };
+        self.each_row().map(|row| share(row.collect())).collect()
+    }
+
+    /// The sum of a row: the total of all counts.
+    pub(super) fn total(&self) -> i128 {
+        self.each_row().next().map_or(0, |row| row.map(i128::from).sum())
+    }
+
+    /// Row by row, the sum of products of two sketches' counters.
+    pub(super) fn products(&self, other: &Rows) -> Vec<i128> {
+        let product = |(a, b): (i64, i64)| i128::from(a) * i128::from(b);
+        let rows = self.each_row().zip(other.each_row());
+        rows.map(|(a, b)| a.zip(b).map(product).fold(0, i128::saturating_add)).collect()
+    }
+}
+
+/// The middle one of some values; of two, the lower one.
+pub(super) fn middle<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
+    let at = values.len().checked_sub(1)? / 2;
+    Some(*values.select_nth_unstable(at).1)
+}
