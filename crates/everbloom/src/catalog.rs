@@ -66,6 +66,10 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &growing::dynamic::VARIANT,
+    &growing::dynamic_array::VARIANT,
+    &growing::par_bf::VARIANT,
+    &keyvalue::iblt::VARIANT,
 ];
 
 /// The entry with this id.

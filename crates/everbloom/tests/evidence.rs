@@ -22,12 +22,15 @@ mod evidence {
     mod deletable;
     mod distance_sensitive;
     mod double_hashing;
+    mod dynamic;
+    mod dynamic_array;
     mod dynamic_count;
     mod egh;
     mod fingerprint_counting;
     mod forest;
     mod generalized;
     mod golomb;
+    mod iblt;
     mod invertible;
     mod lfsr_counting;
     mod load_balanced;
@@ -42,6 +45,7 @@ mod evidence {
     mod omass;
     mod one_hash;
     mod optihash;
+    mod par_bf;
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;

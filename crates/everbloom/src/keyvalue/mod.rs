@@ -2,7 +2,9 @@
 
 pub mod bloomier;
 mod entries;
+pub mod iblt;
 mod labels;
 mod xor_cells;
 
 pub use bloomier::Bloomier;
+pub use iblt::{Got, Iblt, Listing};
