@@ -152,6 +152,13 @@ const MUTANTS: &[Mutant] = &[
     mutant!("par-bf: a list's budget is the whole rate", "growing/par_bf.rs", "fpr * libm::exp2(-(j as f64 + 1.0))" => "fpr * libm::exp2(-(j as f64))", "--test" "evidence" "s13_"),
     mutant!("par-bf: the salt of lists dropped", "growing/par_bf.rs", "self.lists[list].filters[filter].insert(digest.salted(list as u64));" => "self.lists[list].filters[filter].insert(digest.salted(0));", "--lib" "par_bf"),
     mutant!("par-bf: filters of any list are united", "growing/par_bf.rs", "layers::unite(&mut list.filters, self.shape.capacity(j).unwrap_or(0));" => "layers::unite(&mut list.filters, u64::MAX);", "--test" "evidence" "s13_"),
+    mutant!("weighted: probes without the mean", "theory/weights.rs", "base + score(class) - mean" => "base + score(class)", "--test" "evidence" "s14_"),
+    mutant!("weighted: queries without a weight check all probes", "weighted/classes.rs", "let default = held.min().unwrap_or(default).min(most);" => "let default = held.max().unwrap_or(default).min(most);", "--test" "evidence" "s14_"),
+    mutant!("weighted: one probe more than the class has", "weighted/classes.rs", "self.probe.all_of_first(self.probes(weight), digest" => "self.probe.all_of_first(self.probes(weight) + 1, digest", "--test" "evidence" "s14_"),
+    mutant!("weighted: probes of a file unchecked", "weighted/classes.rs", "sorted && known && kept && self.default <= most" => "sorted && known && self.default <= most", "--lib" "weighted"),
+    mutant!("popularity: gains one probe too late", "theory/weights.rs", "self.score(i) * libm::exp2(-f64::from(k + 1))" => "self.score(i) * libm::exp2(-f64::from(k / 2 + 1))", "--test" "evidence" "s15_"),
+    mutant!("popularity: the budget without its tolerance", "theory/weights.rs", "            if cost > self.budget + HAIR {" => "            if cost > self.budget - HAIR {", "--test" "evidence" "s15_"),
+    mutant!("popularity: the first point beyond the budget", "theory/weights.rs", "        probes(at(fits))" => "        probes(at(below))", "--test" "evidence" "s15_"),
 ];
 
 #[cfg(test)]

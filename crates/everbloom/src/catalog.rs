@@ -69,6 +69,8 @@ pub static VARIANTS: &[&Variant] = &[
     &growing::dynamic::VARIANT,
     &growing::dynamic_array::VARIANT,
     &growing::par_bf::VARIANT,
+    &weighted::weighted_bloom::VARIANT,
+    &weighted::popularity::VARIANT,
     &keyvalue::iblt::VARIANT,
 ];
 

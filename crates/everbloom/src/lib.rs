@@ -26,6 +26,7 @@
 //! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
+//! | … and some are queried more often than others | [`weighted::WeightedBloom`], in whole numbers of probes [`weighted::Popularity`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
 //! | … and nobody knows how many keys will come | [`Scalable`]; some are removed again [`growing::ParBf`], [`growing::Dynamic`]; an index is at hand [`growing::DynamicArray`] |

@@ -50,6 +50,7 @@ mod evidence {
     mod partitioned_hashing;
     mod perfect_hash;
     mod pipelined;
+    mod popularity;
     mod retouched;
     mod ribbon;
     mod scalable;
@@ -61,5 +62,6 @@ mod evidence {
     mod ternary;
     mod two_choices;
     mod variable_increment;
+    mod weighted;
     mod yes_no;
 }

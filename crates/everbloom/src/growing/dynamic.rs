@@ -71,8 +71,10 @@ impl Dynamic {
         let open = match self.filters.iter().position(|filter| filter.items < self.capacity) {
             Some(open) => open,
             None => {
+                // Of the scheme that the others have, which a file may keep from earlier days.
+                let probe = self.filters[0].part.probe;
                 let blank = self.shape().filter()?;
-                self.filters.push(blank);
+                self.filters.push(Layer { part: Tallies { probe, ..blank.part }, ..blank });
                 self.filters.len() - 1
             }
         };

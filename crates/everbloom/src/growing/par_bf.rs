@@ -86,12 +86,14 @@ impl ParBf {
                 return Ok((j, i));
             }
             if (list.filters.len() as u64) < self.shape.filters {
-                list.filters.push(self.shape.filter(j)?);
+                // Of the scheme that the list has, which a file may keep from earlier days.
+                let probe = list.filters.first().map(|filter| filter.part.probe);
+                list.filters.push(self.shape.filter(j, probe)?);
                 return Ok((j, list.filters.len() - 1));
             }
         }
         let next = self.lists.len();
-        self.lists.push(List { filters: vec![self.shape.filter(next)?] });
+        self.lists.push(List { filters: vec![self.shape.filter(next, None)?] });
         Ok((next, 0))
     }
 
@@ -170,9 +172,13 @@ impl ParBf {
             let (Ok(flat), Some(capacity)) = (self.shape.flat(j), self.shape.capacity(j)) else {
                 return false;
             };
-            let probe = Probe::over(flat.m, flat.k);
+            let Some(probe) = list.filters.first().map(|filter| filter.part.probe) else {
+                return false;
+            };
+            let planned = probe.is_planned() && (probe.m(), probe.k()) == (flat.m, flat.k);
             let number = 1..=self.shape.filters;
-            number.contains(&(list.filters.len() as u64))
+            planned
+                && number.contains(&(list.filters.len() as u64))
                 && list.filters.iter().all(|filter| {
                     let width = u64::from(filter.part.cells.width());
                     filter.part.probe == probe
@@ -238,10 +244,11 @@ impl Shape {
         Err(Error::new(Kind::CapacityExceeded, message))
     }
 
-    fn filter(&self, j: usize) -> Result<Counts> {
+    fn filter(&self, j: usize, probe: Option<Probe>) -> Result<Counts> {
         let Flat { m, k } = self.flat(j)?;
         let cells = Counters::try_new(m, self.width as u32)?;
-        Ok(Layer { part: Tallies { probe: Probe::over(m, k), cells }, items: 0 })
+        let probe = probe.unwrap_or_else(|| Probe::over(m, k));
+        Ok(Layer { part: Tallies { probe, cells }, items: 0 })
     }
 
     fn check(&self) -> Result<()> {
@@ -298,7 +305,7 @@ impl Stream for ParBf {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         // The target is that of all lists together, however the goal put it.
         let head = Head { fpr: Some(shape.fpr), ..head };
-        let lists = vec![List { filters: vec![shape.filter(0)?] }];
+        let lists = vec![List { filters: vec![shape.filter(0, None)?] }];
         Ok(Self { head, shape: *shape, lists })
     }
 }
