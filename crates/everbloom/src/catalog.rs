@@ -71,6 +71,7 @@ pub static VARIANTS: &[&Variant] = &[
     &growing::par_bf::VARIANT,
     &weighted::weighted_bloom::VARIANT,
     &weighted::popularity::VARIANT,
+    &keyvalue::kbf::VARIANT,
     &keyvalue::iblt::VARIANT,
 ];
 

@@ -3,8 +3,10 @@
 pub mod bloomier;
 mod entries;
 pub mod iblt;
+pub mod kbf;
 mod labels;
 mod xor_cells;
 
 pub use bloomier::Bloomier;
 pub use iblt::{Got, Iblt, Listing};
+pub use kbf::{Kbf, Known};
