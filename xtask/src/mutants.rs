@@ -159,6 +159,13 @@ const MUTANTS: &[Mutant] = &[
     mutant!("popularity: gains one probe too late", "theory/weights.rs", "self.score(i) * libm::exp2(-f64::from(k + 1))" => "self.score(i) * libm::exp2(-f64::from(k / 2 + 1))", "--test" "evidence" "s15_"),
     mutant!("popularity: the budget without its tolerance", "theory/weights.rs", "            if cost > self.budget + HAIR {" => "            if cost > self.budget - HAIR {", "--test" "evidence" "s15_"),
     mutant!("popularity: the first point beyond the budget", "theory/weights.rs", "        probes(at(fits))" => "        probes(at(below))", "--test" "evidence" "s15_"),
+    mutant!("kbf: codes without their cubes", "keyvalue/kbf/field.rs", "u64::from(value) << self.t | u64::from(self.cube(value))" => "u64::from(value) << self.t | u64::from(value)", "--lib" "kbf"),
+    mutant!("kbf: coinciding hashes count twice", "keyvalue/kbf/cells.rs", "self.probe.collect(digest, Coincide::Distinct)" => "self.probe.collect(digest, Coincide::PerHash)", "--test" "evidence" "s17_"),
+    mutant!("kbf: dead cells are read", "keyvalue/kbf/cells.rs", "_ if self.counters.stuck(i) => Says::Something," => "_ if self.counters.len() == 0 => Says::Something,", "--test" "evidence" "s17_"),
+    mutant!("kbf: nothing left is unknown", "keyvalue/kbf/cells.rs", "                    [false, false] => none = true," => "                    [false, false] => {}", "--test" "evidence" "s17_"),
+    mutant!("cascade: levels share their hashes", "keyvalue/cascade.rs", "digest.salted((level * values + value) as u64 + 1)" => "digest.salted(value as u64 + 1 + 0 * (level * values) as u64)", "--test" "evidence" "s19_"),
+    mutant!("cascade: what the last level claims twice has no value", "keyvalue/cascade.rs", "(found.map(|at| self.table[at].value as usize), self.levels.len())" => "(found.map(|at| self.table[at].value as usize).filter(|_| false), self.levels.len())", "--test" "evidence" "s19_"),
+    mutant!("cascade: filters of twice the rate", "keyvalue/cascade.rs", "(p / (v * (1.0 - p) + p)).min(0.5)" => "(2.0 * p / (v * (1.0 - p) + p)).min(0.5)", "--test" "evidence" "s19_"),
 ];
 
 #[cfg(test)]

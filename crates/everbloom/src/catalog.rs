@@ -73,6 +73,7 @@ pub static VARIANTS: &[&Variant] = &[
     &weighted::popularity::VARIANT,
     &keyvalue::kbf::VARIANT,
     &keyvalue::iblt::VARIANT,
+    &keyvalue::cascade::VARIANT,
 ];
 
 /// The entry with this id.

@@ -35,7 +35,7 @@
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
-//! | what value does it have? | [`Bloomier`], of keys that come and go [`keyvalue::Kbf`] |
+//! | what value does it have? | [`Bloomier`], one of a few [`keyvalue::Cascade`], of keys that come and go [`keyvalue::Kbf`] |
 //! | … and which pairs were added, changed or deleted? | [`keyvalue::Iblt`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |

@@ -11,6 +11,7 @@ mod evidence {
     mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
+    mod bloomier_cascade;
     mod combinatorial;
     mod compacted;
     mod complement;
@@ -32,6 +33,7 @@ mod evidence {
     mod golomb;
     mod iblt;
     mod invertible;
+    mod kbf;
     mod lfsr_counting;
     mod load_balanced;
     mod lower_bound;
