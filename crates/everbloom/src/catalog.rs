@@ -67,6 +67,14 @@ pub static VARIANTS: &[&Variant] = &[
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
     &counting::count_min::VARIANT,
+    &growing::dynamic::VARIANT,
+    &growing::dynamic_array::VARIANT,
+    &growing::par_bf::VARIANT,
+    &weighted::weighted_bloom::VARIANT,
+    &weighted::popularity::VARIANT,
+    &keyvalue::kbf::VARIANT,
+    &keyvalue::iblt::VARIANT,
+    &keyvalue::cascade::VARIANT,
 ];
 
 /// The entry with this id.

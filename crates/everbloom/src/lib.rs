@@ -26,16 +26,18 @@
 //! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
+//! | … and some are queried more often than others | [`weighted::WeightedBloom`], in whole numbers of probes [`weighted::Popularity`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
-//! | … and nobody knows how many keys will come | [`Scalable`] |
+//! | … and nobody knows how many keys will come | [`Scalable`]; some are removed again [`growing::ParBf`], [`growing::Dynamic`]; an index is at hand [`growing::DynamicArray`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | how much, in an endless stream with deletions, and which keys are heavy? | [`counting::CountMin`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
-//! | what value does it have? | [`Bloomier`] |
+//! | what value does it have? | [`Bloomier`], one of a few [`keyvalue::Cascade`], of keys that come and go [`keyvalue::Kbf`] |
+//! | … and which pairs were added, changed or deleted? | [`keyvalue::Iblt`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!

@@ -11,6 +11,7 @@ mod evidence {
     mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
+    mod bloomier_cascade;
     mod combinatorial;
     mod compacted;
     mod complement;
@@ -23,13 +24,17 @@ mod evidence {
     mod deletable;
     mod distance_sensitive;
     mod double_hashing;
+    mod dynamic;
+    mod dynamic_array;
     mod dynamic_count;
     mod egh;
     mod fingerprint_counting;
     mod forest;
     mod generalized;
     mod golomb;
+    mod iblt;
     mod invertible;
+    mod kbf;
     mod lfsr_counting;
     mod load_balanced;
     mod lower_bound;
@@ -43,10 +48,12 @@ mod evidence {
     mod omass;
     mod one_hash;
     mod optihash;
+    mod par_bf;
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;
     mod pipelined;
+    mod popularity;
     mod retouched;
     mod ribbon;
     mod scalable;
@@ -58,5 +65,6 @@ mod evidence {
     mod ternary;
     mod two_choices;
     mod variable_increment;
+    mod weighted;
     mod yes_no;
 }

@@ -188,6 +188,7 @@ fn exercise(facts: &Facts, filter: &mut Box<dyn Filter>) {
     let twin =
         Opener::new().decode(&codec::to_bytes(&**filter)).expect("what was read can be read");
     let _ = filter.as_merge().map(|m| m.merge(&*twin));
+    let _ = filter.as_list().map(|l| l.list(&mut |_, _| ()));
     let _ = filter.as_reconcile().map(|r| (r.decode(), r.estimate(), r.minus(&*twin).is_ok()));
     for record in records.iter().copied() {
         let _ = filter.as_insert().map(|i| i.insert(record));

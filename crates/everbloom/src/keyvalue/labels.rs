@@ -90,6 +90,16 @@ impl Dictionary {
         }
     }
 
+    /// From now on values stand for labels.
+    pub(super) fn name(&mut self) {
+        self.labels.get_or_insert_default();
+    }
+
+    /// Whether a label has a number already; where values are numbers, all that are numbers have.
+    pub(super) fn has(&self, label: &[u8]) -> bool {
+        self.labels.as_ref().is_none_or(|labels| labels.iter().any(|known| known == label))
+    }
+
     /// The value of a label; one that is new joins the others while its number fits `bits` bits.
     pub(super) fn number(&mut self, label: &[u8], bits: u32) -> Result<u64> {
         let Some(labels) = &mut self.labels else {

@@ -1,8 +1,14 @@
 //! What value does this key have? Filters that map keys to values.
 
 pub mod bloomier;
+pub mod cascade;
 mod entries;
+pub mod iblt;
+pub mod kbf;
 mod labels;
 mod xor_cells;
 
 pub use bloomier::Bloomier;
+pub use cascade::Cascade;
+pub use iblt::{Got, Iblt, Listing};
+pub use kbf::{Kbf, Known};

@@ -8,9 +8,11 @@
 //! | [`several`] | … several of those | filters that are checked by others, or have one for each stage |
 //! | [`slices`] | … one into each slice | partitioned filters |
 //! | [`row`] | bits, probes elsewhere | filters that are matrices |
+//! | [`sum_cells`] | sums, one cell into each segment | filters that are read back |
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`candidates`] | keys with the largest counts | sketches that list heavy hitters |
+//! | [`layers`] | cells of any make, one filter after another | filters that grow |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
@@ -20,6 +22,7 @@
 pub(crate) mod candidates;
 pub(crate) mod flat_bits;
 pub(crate) mod labels;
+pub(crate) mod layers;
 pub(crate) mod marks;
 mod multiset;
 mod own;
@@ -30,6 +33,7 @@ mod set;
 pub(crate) mod several;
 pub(crate) mod slices;
 pub(crate) mod static_set;
+pub(crate) mod sum_cells;
 pub(crate) mod tally;
 
 pub(crate) use multiset::multisets;

@@ -6,6 +6,7 @@ pub(crate) mod fingerprint;
 mod flat;
 mod goal;
 mod request;
+mod segments;
 mod slices;
 
 pub(crate) use blocks::{blocks_in_memory, even_blocks};
@@ -14,4 +15,5 @@ pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
 pub(crate) use flat::{k_for_m, lowest, m_alone, too_many_cells};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};
+pub(crate) use segments::{check_fit, segments};
 pub use slices::Slices;

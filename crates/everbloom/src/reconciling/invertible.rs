@@ -34,33 +34,27 @@
 //! secret key nobody without it can predict ids, cells or checks. Whoever may *write* the other side's
 //! cells can always make decoding fail, but a failure is reported, never passed off as a difference.
 
-mod layer;
 mod shape;
 
 pub use shape::Shape;
 
-use layer::Layer;
-
 use crate::error::agree;
 use crate::filter::Difference;
+use crate::parts::sum_cells::{CHECK, MAX_SEGMENTS, MIN_SEGMENTS, Place, SumCells};
 use crate::variant::prelude::*;
 
 /// What an estimate is multiplied by before a filter is sized from it (the paper's factor): with the
 /// default strata the product is below the true difference in about 1 case of 100.
 pub const MARGIN: f64 = 1.38;
 
-/// Salts of what derives from a key's digest (the id), and from the id's (check, stratum): all beyond the
-/// probes, which use the words 0..k.
+/// Salts of what derives from a key's digest (the id), and from the id's (the stratum), beyond those of probes and
+/// checks.
 const ID: u64 = 1;
-const CHECK: u64 = 1 << 32;
 const STRATUM: u64 = 2 << 32;
 
 /// Count, id and check.
 const CELL_BITS: u64 = 192;
 const MAX_STRATA: u64 = 48;
-/// The k that [`cells_for`](crate::theory::peeling::cells_for) knows.
-const MIN_K: u32 = 3;
-const MAX_K: u32 = 7;
 
 /// A set in cells that can be subtracted from another's and read back. It is planned for the ids in which two
 /// sets differ, and for the share of all cases in which they fail to decode.
@@ -82,7 +76,7 @@ const MAX_K: u32 = 7;
 pub struct Invertible {
     head: Head,
     /// One, or the strata from the densest to the sparsest.
-    layers: Vec<Layer>,
+    layers: Vec<SumCells>,
 }
 
 state!(Invertible { head, layers });
@@ -121,12 +115,27 @@ impl Invertible {
         hasher.digest(key).word(ID)
     }
 
-    /// The digest of an id, from which its cells, its check and its stratum derive, and its layer: all
-    /// that a decoder has of a key is the id.
-    fn locate(&self, id: u64) -> (Digest, usize) {
+    /// The place of an id and its layer, which derive from the id's own digest: all that a decoder has of a key is
+    /// the id.
+    fn locate(&self, id: u64) -> (Place, usize) {
+        let place = self.place(id);
+        let zeros = place.digest.word(STRATUM).trailing_zeros() as usize;
+        (place, zeros.min(self.layers.len() - 1))
+    }
+
+    fn place(&self, id: u64) -> Place {
         let digest = self.head.hasher.digest(&id);
-        let zeros = digest.word(STRATUM).trailing_zeros() as usize;
-        (digest, zeros.min(self.layers.len() - 1))
+        Place { digest, check: digest.word(CHECK) }
+    }
+
+    /// The ids in a layer, each with its sign; `None` if they cannot be told apart.
+    fn drained(&self, layer: &SumCells) -> Option<Vec<(u64, i64)>> {
+        let mut found = Vec::new();
+        let place = |content: &[u64]| Some(self.place(content[0]));
+        let whole = layer.clone().drain(place, |content, sign| found.push((content[0], sign)));
+        found.sort_unstable();
+        let twice = found.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        (whole && !twice).then_some(found)
     }
 
     /// Inserts a key.
@@ -148,32 +157,32 @@ impl Invertible {
     /// How often the key was inserted, at most: the least count in its cells. Exact if one of them is
     /// pure; an upper bound while nothing was removed that was not inserted.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        let (digest, layer) = self.locate(self.id(key));
+        let (place, layer) = self.locate(self.id(key));
         let mut least = i64::MAX;
-        let Layer { probe, cells } = &self.layers[layer];
-        probe.each(digest, |i| least = least.min(cells.get(i).count));
+        let SumCells { probe, cells } = &self.layers[layer];
+        probe.each(place.digest, |i| least = least.min(cells.get(i).count));
         least.max(0).cast_unsigned()
     }
 
     /// Inserts an id of the caller's own; 0 is one like any other.
     pub fn insert_id(&mut self, id: u64) -> Seen {
-        let (digest, layer) = self.locate(id);
+        let (place, layer) = self.locate(id);
         self.head.count(1);
-        Seen::new_if(self.layers[layer].add(digest, id, 1))
+        Seen::new_if(self.layers[layer].add(place, &[id], 1))
     }
 
     /// Removes an id; see [`Invertible::remove`].
     pub fn remove_id(&mut self, id: u64) {
-        let (digest, layer) = self.locate(id);
-        self.layers[layer].add(digest, id, -1);
+        let (place, layer) = self.locate(id);
+        self.layers[layer].add(place, &[id], -1);
         self.head.count_off();
     }
 
     /// Whether the id may be a member.
     pub fn contains_id(&self, id: u64) -> bool {
-        let (digest, layer) = self.locate(id);
-        let Layer { probe, cells } = &self.layers[layer];
-        probe.all(digest, |i| !cells.get(i).is_empty())
+        let (place, layer) = self.locate(id);
+        let SumCells { probe, cells } = &self.layers[layer];
+        probe.all(place.digest, |i| !cells.get(i).is_empty())
     }
 
     /// Subtracts the other side's cells. Items become those of this side minus those of the other, at
@@ -208,8 +217,7 @@ impl Invertible {
     pub fn decode(&self) -> Result<Difference> {
         let mut difference = Difference::default();
         for layer in &self.layers {
-            let found =
-                layer.clone().decode(&self.head.hasher).ok_or_else(|| self.undecodable())?;
+            let found = self.drained(layer).ok_or_else(|| self.undecodable())?;
             for (id, sign) in found {
                 let side = if sign > 0 { &mut difference.ours } else { &mut difference.theirs };
                 side.push(id);
@@ -225,7 +233,7 @@ impl Invertible {
     pub fn estimate(&self) -> Result<u64> {
         let mut count = 0u64;
         for (i, layer) in self.layers.iter().enumerate().rev() {
-            match layer.clone().decode(&self.head.hasher) {
+            match self.drained(layer) {
                 Some(found) => count += found.len() as u64,
                 // Zero times anything would report that the sets are equal.
                 None if count == 0 => return Err(self.undecodable()),
@@ -260,7 +268,8 @@ impl Invertible {
     fn check(&self) -> Result<()> {
         let layers = self.layers.len() as u64;
         let most = if self.head.form == STRATA { MAX_STRATA } else { 1 };
-        let alike = self.layers.windows(2).all(|pair| pair[0].probe == pair[1].probe);
+        let alike = self.layers.windows(2).all(|pair| pair[0].probe == pair[1].probe)
+            && self.layers.iter().all(|layer| layer.cells.width() == 1);
         if (1..=most).contains(&layers) && alike {
             Ok(())
         } else {
@@ -284,7 +293,7 @@ impl Plan for Invertible {
 
 impl Stream for Invertible {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let layers = (0..shape.layers).map(|_| Layer::new(shape.slice, shape.k));
+        let layers = (0..shape.layers).map(|_| SumCells::new(shape.slice, shape.k, 1));
         // The target is a rate of failed decodes, which only the plan knows.
         Ok(Self { head: Head { fpr: shape.rate, ..head }, layers: layers.collect::<Result<_>>()? })
     }
@@ -307,14 +316,15 @@ impl Filter for Invertible {
     }
 
     fn fill(&self) -> Option<f64> {
-        let used: u64 = self.layers.iter().map(|layer| layer.used(0..layer.cells.len())).sum();
+        let used: u64 = self.layers.iter().map(SumCells::used).sum();
         Some(used as f64 * CELL_BITS as f64 / self.shape().bits() as f64)
     }
 
     fn now(&self) -> Rates {
         let shape = self.shape();
         let layers = (0..).zip(&self.layers);
-        Rates::one_sided(layers.map(|(i, layer)| shape.share(i) * layer.fpr()).sum())
+        let passes = |layer: &SumCells| layer.in_all(|i| !layer.cells.get(i).is_empty());
+        Rates::one_sided(layers.map(|(i, layer)| shape.share(i) * passes(layer)).sum())
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -389,8 +399,8 @@ pub static VARIANT: Variant = Variant {
             PARAM_M,
             Param::integer(
                 "k",
-                MIN_K as u64,
-                MAX_K as u64,
+                MIN_SEGMENTS as u64,
+                MAX_SEGMENTS as u64,
                 "number of segments, one cell per key in each",
             )
             .or(Preset::Integer(4)),
@@ -398,7 +408,7 @@ pub static VARIANT: Variant = Variant {
                 .or(Preset::Integer(32)),
             Param::integer(
                 "stratum-cells",
-                MAX_K as u64,
+                MAX_SEGMENTS as u64,
                 1 << 20,
                 "number of cells per stratum, of the strata form",
             )

@@ -19,6 +19,7 @@
 //! | [`priors`] | R1 | how many probes a key gets whose prior is known |
 //! | [`ring`] | F3 | the floor under the rate of filters probed by two hash values |
 //! | [`prime`] | I1 | primes near a number, numbers without a common factor |
+//! | [`weights`] | §14, §15 | how many probes classes of keys get that are queried more or less often |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
 //!
 //! Logarithms, exponentials and powers come from `libm`, never from the platform, so that two
@@ -40,6 +41,7 @@ pub mod prime;
 pub mod priors;
 pub mod ring;
 pub mod tail;
+pub mod weights;
 
 mod gamma;
 mod occupancy;

@@ -29,9 +29,9 @@ use shape::{MAX_GROWTH, MAX_TIGHTENING, MIN_GROWTH, MIN_TIGHTENING};
 pub use shape::{Shape, layer_bits, layer_fpr, layer_k};
 
 use crate::parts::KeyPart;
+use crate::parts::layers::{self, Layer};
 use crate::parts::slices::EvenSlices;
 use crate::probe::Partitioned;
-use crate::state::{Decoder, Encoder, Inline, State};
 use crate::variant::prelude::*;
 
 /// Layers of partitioned filters, each larger and tighter than the one before.
@@ -49,38 +49,16 @@ use crate::variant::prelude::*;
 pub struct Scalable {
     head: Head,
     shape: Shape,
-    layers: Vec<Layer>,
+    layers: Vec<Slices>,
 }
 
 state!(Scalable { head, shape, layers });
 
-/// One layer: a partitioned filter and the number of its insertions.
-#[derive(Clone, Debug, PartialEq)]
-struct Layer {
-    slices: EvenSlices,
-    items: u64,
-}
+/// A partitioned filter and the number of its insertions.
+type Slices = Layer<EvenSlices>;
 
-/// The slices stand before the items here.
-impl State for Layer {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        out.group(name, |out| {
-            self.slices.save_fields(out);
-            self.items.save("items", out);
-        });
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        src.group(name, |src| {
-            Ok(Self { slices: EvenSlices::load_fields(src)?, items: u64::load("items", src)? })
-        })
-    }
-}
-
-impl Layer {
-    fn empty(slices: Partitioned) -> Result<Self> {
-        Ok(Self { slices: EvenSlices::probed(slices)?, items: 0 })
-    }
+fn blank(slices: Partitioned) -> Result<Slices> {
+    Ok(Layer { part: EvenSlices::probed(slices)?, items: 0 })
 }
 
 impl Scalable {
@@ -95,10 +73,10 @@ impl Scalable {
         let mut newest = self.layers.len() - 1;
         if self.shape.capacity(newest).is_none_or(|full| self.layers[newest].items >= full) {
             newest += 1;
-            self.layers.push(Layer::empty(self.shape.layer(newest)?)?);
+            self.layers.push(blank(self.shape.layer(newest)?)?);
         }
         let layer = &mut self.layers[newest];
-        layer.slices.insert(digest.salted(newest as u64));
+        layer.part.insert(digest.salted(newest as u64));
         layer.items += 1;
         self.head.count(1);
         Ok(Seen::New)
@@ -115,7 +93,7 @@ impl Scalable {
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
         let mut newest_first = self.layers.iter().enumerate().rev();
-        newest_first.any(|(i, layer)| layer.slices.contains(digest.salted(i as u64)))
+        newest_first.any(|(i, layer)| layer.part.contains(digest.salted(i as u64)))
     }
 
     /// Number of layers.
@@ -125,20 +103,20 @@ impl Scalable {
 
     /// Number of bits in all layers.
     pub fn m(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.slices.m()).sum()
+        self.layers.iter().map(|layer| layer.part.m()).sum()
     }
 
     /// Per layer, oldest first: bits, slices and insertions.
     pub fn layer_sizes(&self) -> impl Iterator<Item = (u64, u32, u64)> {
-        let sizes = |layer: &Layer| (layer.slices.m(), layer.slices.probe.k(), layer.items);
+        let sizes = |layer: &Slices| (layer.part.m(), layer.part.probe.k(), layer.items);
         self.layers.iter().map(sizes)
     }
 
     /// Layers are exactly those the shape makes: then the next one is not much larger than what is
     /// there, whoever wrote the file.
     fn check(&self) -> Result<()> {
-        let fits = |(i, layer): (usize, &Layer)| {
-            let planned = self.shape.layer(i).is_ok_and(|p| p == layer.slices.probe);
+        let fits = |(i, layer): (usize, &Slices)| {
+            let planned = self.shape.layer(i).is_ok_and(|p| p == layer.part.probe);
             planned && self.shape.capacity(i).is_some_and(|full| layer.items <= full)
         };
         if !self.layers.is_empty() && self.layers.iter().enumerate().all(fits) {
@@ -165,7 +143,7 @@ impl Stream for Scalable {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         // The target is that of all layers together, however the goal put it.
         let head = Head { fpr: Some(shape.fpr), ..head };
-        let layers = vec![Layer::empty(shape.layer(0)?)?];
+        let layers = vec![blank(shape.layer(0)?)?];
         Ok(Self { head, shape: *shape, layers })
     }
 }
@@ -179,14 +157,12 @@ impl Filter for Scalable {
     }
 
     fn fill(&self) -> Option<f64> {
-        let ones: u64 = self.layers.iter().map(|layer| layer.slices.bits.ones()).sum();
-        Some(ones as f64 / self.m() as f64)
+        Some(layers::fill(self.layers.iter()))
     }
 
     /// 1 − Π(1 − fᵢ) over the layers.
     fn now(&self) -> Rates {
-        let absent: f64 = self.layers.iter().map(|layer| libm::log1p(-layer.slices.fpr())).sum();
-        Rates::one_sided(-libm::expm1(absent))
+        Rates::one_sided(layers::fpr(self.layers.iter()))
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -254,7 +230,7 @@ mod tests {
         let mut filter = Scalable::with_rate(1, 1e-9).unwrap();
         for (i, key) in ["a", "b"].into_iter().enumerate() {
             filter.insert(key).unwrap();
-            let (digest, layer) = (filter.head.hasher.digest(key), &filter.layers[i].slices);
+            let (digest, layer) = (filter.head.hasher.digest(key), &filter.layers[i].part);
             let ones = (0..layer.m()).filter(|&bit| layer.bits.get(bit));
             let set = layer.probe.indices(digest.salted(i as u64));
             assert!(ones.eq(set), "slices are in order, and each holds the one bit of its key");
@@ -294,8 +270,8 @@ mod tests {
             |f| f.shape.growth = 1,
             |f| f.shape.fpr = f64::NAN,
             |f| f.shape.tightening = f64::INFINITY,
-            |f| f.layers[1].slices.probe = Partitioned::new(f.layers[1].slices.m() / 3, 3),
-            |f| f.layers[1].slices.bits = Bits::new(64),
+            |f| f.layers[1].part.probe = Partitioned::new(f.layers[1].part.m() / 3, 3),
+            |f| f.layers[1].part.bits = Bits::new(64),
         ];
         for (i, lie) in lies.into_iter().enumerate() {
             let mut liar = filter.clone();

@@ -1,10 +1,9 @@
 //! How many cells carry a difference, and what is expected of them: their rate and their fill.
 
 use super::{CELL_BITS, STRATA};
-use crate::error::{Error, Result};
-use crate::plan::{MAX_CELLS, PARAM_M, Request};
+use crate::error::Result;
+use crate::plan::{Request, check_fit, segments};
 use crate::theory::bloom as theory;
-use crate::theory::peeling::cells_for;
 
 /// Number of layers, cells per segment, segments, and the rate of failed decodes planned for.
 #[derive(Clone, Copy, Debug)]
@@ -23,34 +22,17 @@ impl Shape {
             let cells = request.integer("stratum-cells").unwrap_or(80);
             let layers = request.integer("strata").unwrap_or(32);
             Shape { layers, slice: (cells / u64::from(k)).max(1), k, rate: None }
-        } else if let Some(m) = request.integer(PARAM_M.name) {
-            Shape { layers: 1, slice: (m / u64::from(k)).max(1), k, rate: None }
         } else {
-            let slice = |d, p| (cells_for(d, p, k) / f64::from(k)).ceil();
-            let bits = |d, p| slice(d, p) * f64::from(k) * CELL_BITS as f64;
-            let (d, p) = request.items_and_rate(bits)?;
-            if bits(d, p) > MAX_CELLS as f64 {
-                return Err(Error::parameter(format!(
-                    "a difference of {d} at a rate of {p} needs {:e} bits, more than {MAX_CELLS}: \
-                     plan for the difference, not for the sets",
-                    bits(d, p)
-                )));
-            }
-            Shape { layers: 1, slice: slice(d, p) as u64, k, rate: Some(p) }
+            let (slice, rate) = segments(request, k, CELL_BITS)?;
+            Shape { layers: 1, slice, k, rate }
         };
-        // The cells planned from items and rate fit already; sizes set by hand may not.
-        let room = request.goal_bits().unwrap_or(MAX_CELLS).min(MAX_CELLS);
-        if shape.bits() > room {
-            let (needed, room) = (shape.bits().div_ceil(8), room / 8);
-            return Err(Error::parameter(format!(
-                "the cells asked for need {needed} bytes, more than {room}: set fewer cells"
-            )));
-        }
+        check_fit(request, shape.bits())?;
         Ok(shape)
     }
 
     pub(super) fn bits(&self) -> u64 {
-        self.layers * self.slice * u64::from(self.k) * CELL_BITS
+        let cells = self.slice.saturating_mul(u64::from(self.k));
+        cells.saturating_mul(self.layers).saturating_mul(CELL_BITS)
     }
 
     /// The share of ids that fall into layer i: 2^−(i+1), and into the last what is left.

@@ -1,0 +1,568 @@
+//! The dynamic Bloom filter array (Wei, Jiang, Zhou, Feng 2011; catalogue §12; S3 §VI-B).
+//!
+//! A set that grows, from which keys are deleted, whose filters are queried many at a time. The filters of a group
+//! are interleaved bit by bit: one read of position h tells the bits of all of them there, and the AND of a key's k
+//! reads is the mask of those that claim it:
+//!
+//! ```text
+//!   filter      0 1 2 3 …                     a key's k reads      0 1 1 0
+//!   position 0  1 0 0 1                                            1 1 1 0
+//!   position 1  0 1 1 0  ◀── one read                              0 1 0 1
+//!   position 2  1 1 1 0                       AND                  0 1 0 0   filter 1 claims it: ask its index
+//!      ⋮
+//! ```
+//!
+//! So a key that is not there costs k reads a group of g filters, not k reads a filter. Beside each filter stands
+//! an index of its live keys (their 128-bit digests). A deletion takes the key out of the index and counts one
+//! stale key; when a filter has too many of those it is rebuilt from its index in one go. No counters, and no member
+//! is ever lost.
+//!
+//! In the form `verified` the index has the last word: 1 − (1 − f)^r of all non-members make it look there, and
+//! none passes. In the form `filters` the filters answer alone, as for a data set that verifies by itself; there
+//! a deleted key still passes until its filter is rebuilt.
+//!
+//! **Use it** in front of a growing store whose index is at hand. **Don't** when 16 bytes a key for the index are
+//! too much (`dynamic`, `counting`), or when nothing is deleted (`scalable`).
+
+use crate::cells::Packed;
+use crate::memory::Words;
+use crate::parts::layers;
+use crate::parts::several::{check_parts, flat_for};
+use crate::plan::MAX_CELLS;
+use crate::probe::{Coincide, Probe};
+use crate::state::{Decoder, Encoder, Role, State};
+use crate::variant::prelude::*;
+
+/// Groups of interleaved filters, with the index they are rebuilt from.
+///
+/// ```
+/// let mut stored = everbloom::growing::DynamicArray::with_rate(1000, 0.01)?;
+/// for object in 0..3000u64 {
+///     stored.insert(&object)?;
+/// }
+/// assert!(stored.contains(&2999u64) && !stored.contains(&3000u64));
+/// assert_eq!(stored.claims(&2999u64), [(2, 15)]); // the last filter of the third group
+/// stored.remove(&2999u64)?;
+/// assert!(!stored.contains(&2999u64));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DynamicArray {
+    head: Head,
+    probe: Probe,
+    /// The keys that fill a filter, live and stale.
+    capacity: u64,
+    /// The filters of a group.
+    group: u32,
+    /// The stale keys at which a filter is rebuilt.
+    stale_limit: u64,
+    groups: Vec<Group>,
+}
+
+state!(DynamicArray { head, probe, capacity, group, stale_limit, groups });
+
+/// Filters side by side: a cell is one position of all of them.
+#[derive(Clone, Debug, PartialEq)]
+struct Group {
+    cells: Packed,
+    members: Vec<Member>,
+}
+
+state!(plain Group { cells, members });
+
+/// What stands beside a filter: its live keys, and how many others are still in its bits.
+#[derive(Clone, Debug, PartialEq)]
+struct Member {
+    live: u64,
+    stale: u64,
+    /// The digests of live keys, in order, two words each; zeros behind.
+    keys: Words,
+}
+
+impl State for Member {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            self.live.save("live", out);
+            self.stale.save("stale", out);
+            out.array("keys", Role::Auxiliary, self.keys.len() as u64, &self.keys);
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let (live, stale) = (u64::load("live", src)?, u64::load("stale", src)?);
+            let (len, keys) = src.array("keys")?;
+            if len == keys.len() as u64 {
+                return Ok(Self { live, stale, keys });
+            }
+            Err(src.corrupt("an index of another length than it says"))
+        })
+    }
+}
+
+impl Member {
+    fn blank(capacity: u64) -> Result<Self> {
+        let words = usize::try_from(capacity.saturating_mul(2)).unwrap_or(usize::MAX);
+        Ok(Self { live: 0, stale: 0, keys: Words::try_zeroed(words)? })
+    }
+
+    fn key(&self, i: usize) -> Digest {
+        Digest { h1: self.keys[2 * i], h2: self.keys[2 * i + 1] }
+    }
+
+    fn keys(&self) -> impl Iterator<Item = Digest> {
+        (0..self.live as usize).map(|i| self.key(i))
+    }
+
+    /// Where a digest is in the index, or where it would be.
+    fn find(&self, digest: Digest) -> std::result::Result<usize, usize> {
+        let wanted = (digest.h1, digest.h2);
+        let (mut low, mut high) = (0, self.live as usize);
+        while low < high {
+            let middle = (low + high) / 2;
+            let found = self.key(middle);
+            match (found.h1, found.h2).cmp(&wanted) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Ok(middle),
+            }
+        }
+        Err(low)
+    }
+
+    fn insert(&mut self, digest: Digest) {
+        let at = self.find(digest).unwrap_or_else(|at| at);
+        let end = 2 * self.live as usize;
+        let keys = self.keys.make_mut();
+        keys.copy_within(2 * at..end, 2 * at + 2);
+        keys[2 * at..2 * at + 2].copy_from_slice(&[digest.h1, digest.h2]);
+        self.live += 1;
+    }
+
+    fn remove(&mut self, at: usize) {
+        let end = 2 * self.live as usize;
+        let keys = self.keys.make_mut();
+        keys.copy_within(2 * at + 2..end, 2 * at);
+        keys[end - 2..end].fill(0);
+        self.live -= 1;
+        self.stale += 1;
+    }
+
+    fn fits(&self, capacity: u64) -> bool {
+        let used = self.live.checked_add(self.stale).is_some_and(|used| used <= capacity);
+        let room = Some(self.keys.len() as u64) == capacity.checked_mul(2);
+        let order = |d: Digest| (d.h1, d.h2);
+        used && room && {
+            let sorted = (1..self.live as usize)
+                .all(|i| order(self.key(i - 1)) <= order(self.key(i)));
+            sorted && self.keys[2 * self.live as usize..].iter().all(|word| *word == 0)
+        }
+    }
+}
+
+impl Group {
+    /// The filters that claim a key, as a mask.
+    fn claims(&self, probe: &Probe, digest: Digest) -> u64 {
+        let mut mask = u64::MAX;
+        probe.all(digest, |i| {
+            mask &= self.cells.get(i);
+            mask != 0
+        });
+        mask
+    }
+
+    fn set(&mut self, probe: &Probe, filter: usize, digest: Digest) {
+        probe.each(digest, |i| self.cells.set(i, self.cells.get(i) | 1 << filter));
+    }
+
+    /// Makes a filter anew from its live keys.
+    fn rebuild(&mut self, probe: &Probe, filter: usize) {
+        for i in 0..self.cells.len() {
+            self.cells.set(i, self.cells.get(i) & !(1 << filter));
+        }
+        let keys: Vec<Digest> = self.members[filter].keys().collect();
+        keys.into_iter().for_each(|digest| self.set(probe, filter, digest));
+        self.members[filter].stale = 0;
+    }
+
+    /// Share of ones of each filter.
+    fn fills(&self) -> Vec<f64> {
+        let mut ones = vec![0u64; self.members.len()];
+        for mask in self.cells.iter() {
+            ones.iter_mut().enumerate().for_each(|(j, ones)| *ones += mask >> j & 1);
+        }
+        ones.into_iter().map(|ones| ones as f64 / self.cells.len() as f64).collect()
+    }
+}
+
+/// The numbers of the filters in a mask.
+fn ones(mask: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |j| mask >> j & 1 != 0)
+}
+
+impl DynamicArray {
+    /// Inserts a key into the first filter with room for it; a new group is opened where there is none. Refused, with
+    /// nothing changed, where there is no memory for that.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        let digest = self.head.hasher.digest(key);
+        let seen = Seen::new_if(!self.has(digest));
+        let (group, filter) = self.open_filter()?;
+        let group = &mut self.groups[group];
+        group.set(&self.probe, filter, digest);
+        group.members[filter].insert(digest);
+        self.head.count(1);
+        Ok(seen)
+    }
+
+    fn open_filter(&mut self) -> Result<(usize, usize)> {
+        for (i, group) in self.groups.iter_mut().enumerate() {
+            let room = |member: &Member| member.live + member.stale < self.capacity;
+            if let Some(j) = group.members.iter().position(room) {
+                return Ok((i, j));
+            }
+            if group.members.len() < self.group as usize {
+                group.members.push(Member::blank(self.capacity)?);
+                return Ok((i, group.members.len() - 1));
+            }
+        }
+        self.groups.push(blank(&self.probe, self.group, self.capacity)?);
+        Ok((self.groups.len() - 1, 0))
+    }
+
+    /// Whether the key is a member: for certain in the form `verified`, else maybe.
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.has(self.head.hasher.digest(key))
+    }
+
+    fn has(&self, digest: Digest) -> bool {
+        self.groups.iter().any(|group| {
+            let mask = group.claims(&self.probe, digest);
+            mask != 0 && (self.head.form == FILTERS_ALONE || self.verified(group, mask, digest) != 0)
+        })
+    }
+
+    /// Those of the filters in a mask whose index has the key.
+    fn verified(&self, group: &Group, mask: u64, digest: Digest) -> u64 {
+        ones(mask)
+            .filter(|j| group.members.get(*j).is_some_and(|member| member.find(digest).is_ok()))
+            .fold(0, |verified, j| verified | 1 << j)
+    }
+
+    /// The filters that claim a key, by group and number; in the form `verified`, those whose index has it.
+    pub fn claims<K: Key + ?Sized>(&self, key: &K) -> Vec<(usize, usize)> {
+        let digest = self.head.hasher.digest(key);
+        let mut out = Vec::new();
+        for (i, group) in self.groups.iter().enumerate() {
+            let mask = group.claims(&self.probe, digest);
+            let mask = if self.head.form == FILTERS_ALONE {
+                mask
+            } else {
+                self.verified(group, mask, digest)
+            };
+            out.extend(ones(mask).map(|j| (i, j)));
+        }
+        out
+    }
+
+    /// Deletes a key that was inserted; refused, with nothing changed, if no index has it. Its bits stay until
+    /// enough keys of its filter are stale for a rebuild.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        let digest = self.head.hasher.digest(key);
+        for group in &mut self.groups {
+            for j in ones(group.claims(&self.probe, digest)) {
+                let Some(member) = group.members.get_mut(j) else { continue };
+                let Ok(at) = member.find(digest) else { continue };
+                member.remove(at);
+                if member.stale >= self.stale_limit {
+                    group.rebuild(&self.probe, j);
+                }
+                self.head.count_off();
+                return Ok(());
+            }
+        }
+        Err(Error::new(Kind::NotDeletable, "the key is not in the filter"))
+    }
+
+    /// Rebuilds every filter that has stale keys; says how many there were.
+    pub fn rebuild(&mut self) -> u64 {
+        let mut gone = 0;
+        for group in &mut self.groups {
+            for j in 0..group.members.len() {
+                gone += group.members[j].stale;
+                if group.members[j].stale > 0 {
+                    group.rebuild(&self.probe, j);
+                }
+            }
+        }
+        gone
+    }
+
+    /// The keys that fill a filter.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Number of filters in use.
+    pub fn filters(&self) -> usize {
+        self.groups.iter().map(|group| group.members.len()).sum()
+    }
+
+    /// Deleted keys that are still in the bits.
+    pub fn stale(&self) -> u64 {
+        self.groups.iter().flat_map(|group| &group.members).map(|member| member.stale).sum()
+    }
+
+    fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
+        if !(1..=MAX_GROUP).contains(&self.group.into())
+            || self.capacity == 0
+            || self.stale_limit == 0
+            || self.groups.is_empty()
+        {
+            return wrong("impossible groups");
+        }
+        for group in &self.groups {
+            self.probe.check_flat(group.cells.len())?;
+            let members = group.members.len();
+            if group.cells.width() != self.group || !(1..=self.group as usize).contains(&members) {
+                return wrong("a group of another width");
+            }
+            let extra = !(u64::MAX >> (64 - members));
+            if group.cells.iter().any(|mask| mask & extra != 0) {
+                return wrong("bits of filters that are not there");
+            }
+            if !group.members.iter().all(|member| member.fits(self.capacity)) {
+                return wrong("an index that is not sorted, or too full");
+            }
+        }
+        Ok(())
+    }
+}
+
+fn blank(probe: &Probe, group: u32, capacity: u64) -> Result<Group> {
+    let cells = Packed::try_new(probe.m(), group)?;
+    Ok(Group { cells, members: vec![Member::blank(capacity)?] })
+}
+
+/// The shape of each filter, the keys that fill it, filters per group, and the stale keys of a rebuild.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    flat: Flat,
+    capacity: u64,
+    group: u64,
+    stale_limit: u64,
+    verified: bool,
+}
+
+impl Plan for DynamicArray {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let filters = request.integer("filters").unwrap_or(FILTERS);
+        let group = request.integer("group").unwrap_or(GROUP);
+        let each = |p: f64| layers::each_passes(p, filters as f64);
+        let flat = |n: u64, p: f64| flat_for(n.div_ceil(filters), each(p));
+        // A group takes the memory of all its filters from the start.
+        let all = |n: u64| {
+            let used = n.div_ceil(n.div_ceil(filters).max(1));
+            (used.div_ceil(group) * group) as f64
+        };
+        let (n, p) = request.items_and_rate(|n, p| flat(n, p).m as f64 * all(n))?;
+        let flat = flat(n, p);
+        if flat.m as f64 * all(n) > MAX_CELLS as f64 {
+            return Err(crate::plan::too_many_cells(n, p, flat.m as f64 * all(n)));
+        }
+        check_parts([flat])?;
+        let capacity = n.div_ceil(filters);
+        let stale = request.real("stale").unwrap_or(STALE);
+        let stale_limit = ((stale * capacity as f64).ceil() as u64).max(1);
+        let verified = request.form() == VERIFIED;
+        Ok(Shape { flat, capacity, group, stale_limit, verified })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let Shape { flat, capacity, group, .. } = *shape;
+        let n = load.distinct;
+        let (full, rest) = (n / capacity, n % capacity);
+        let filters = full + u64::from(rest > 0);
+        let bits = flat.m.saturating_mul(filters.div_ceil(group).max(1).saturating_mul(group));
+        let (fill, sd) = flat.fill(capacity);
+        let (last, last_sd) = flat.fill(rest);
+        let share = flat.m as f64 / bits as f64;
+        let variance = full as f64 * sd * sd + last_sd * last_sd;
+        let fill = (share * (full as f64 * fill + last), share * variance.sqrt());
+        let fulls = fpr_of(full, flat.fpr(capacity));
+        let fpr = layers::any_passes([fulls, flat.fpr(rest)].into_iter());
+        let fpr = if shape.verified { 0.0 } else { fpr };
+        Some(Expect::one_sided(fpr, bits, Some(fill)))
+    }
+}
+
+impl Stream for DynamicArray {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat: Flat { m, k }, capacity, group, stale_limit, .. } = *shape;
+        let (probe, group) = (Probe::over(m, k), group as u32);
+        let groups = vec![blank(&probe, group, capacity)?];
+        Ok(Self { head, probe, capacity, group, stale_limit, groups })
+    }
+}
+
+face!(DynamicArray: Insert, Remove);
+planned!(DynamicArray);
+
+impl Filter for DynamicArray {
+    /// Present with the filters that claim the key, as GROUP.FILTER.
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        let claims = self.claims(record.key);
+        if claims.is_empty() {
+            return Ok(Answer::of(false));
+        }
+        let name = |(i, j): (usize, usize)| format!("{i}.{j}").into_bytes();
+        Ok(Answer::of(true).with(Detail::Labels(claims.into_iter().map(name).collect())))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        let masks = self.groups.iter().flat_map(|group| group.cells.iter());
+        let ones: u64 = masks.map(|mask| u64::from(mask.count_ones())).sum();
+        let all = self.probe.m() * u64::from(self.group) * self.groups.len() as u64;
+        Some(ones as f64 / all as f64)
+    }
+
+    fn now(&self) -> Rates {
+        if self.head.form == VERIFIED {
+            return Rates::one_sided(self.head.collisions());
+        }
+        let k = f64::from(self.probe.k());
+        let fills = self.groups.iter().flat_map(Group::fills);
+        let fpr = layers::any_passes(fills.map(|fill| libm::pow(fill, k)));
+        Rates::one_sided((fpr + self.head.collisions()).min(1.0))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("filters", self.filters() as u64),
+            fact("groups", self.groups.len() as u64),
+            fact("m", self.probe.m()),
+            fact("k", self.probe.k()),
+            fact("capacity", self.capacity),
+            fact("stale", self.stale()),
+        ]
+    }
+
+    /// The masks that the key reads in the group that claims it, or in the newest.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let claims = self.groups.iter().find(|group| group.claims(&self.probe, digest) != 0);
+        let indices = self.probe.collect(digest, Coincide::PerHash);
+        let group = claims.or(self.groups.last());
+        group.map_or_else(Vec::new, |group| touched(&indices, |i| group.cells.get(i)))
+    }
+}
+
+impl Insert for DynamicArray {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        DynamicArray::insert(self, record.key)
+    }
+}
+
+keyed!(DynamicArray: Remove);
+
+/// The rate of `r` filters of rate `f`, 1 − (1 − f)^r.
+pub fn fpr_of(r: u64, f: f64) -> f64 {
+    -libm::expm1(r as f64 * libm::log1p(-f))
+}
+
+const VERIFIED: &str = "verified";
+const FILTERS_ALONE: &str = "filters";
+const FILTERS: u64 = 16;
+const GROUP: u64 = 16;
+const MAX_GROUP: u64 = 64;
+const STALE: f64 = 0.25;
+
+const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove];
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 68,
+        slug: "dynamic-array",
+        entry: "§12",
+        name: "Dynamic Bloom filter array",
+        paper: "J. Wei, H. Jiang, K. Zhou, D. Feng, DBA: a dynamic Bloom filter array for scalable membership \
+                representation of variable large data sets, MASCOTS 2011",
+        family: "growing",
+        needs: &["membership", "grow", "delete", "accurate"],
+        meaning: "items are the keys planned for, in all filters together; the rate is that at which the filters send \
+                  non-members to the index",
+        forms: &[Form::exact(VERIFIED, ABILITIES), Form::exact(FILTERS_ALONE, ABILITIES)],
+        params: &[
+            Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
+                .or(Preset::Integer(FILTERS)),
+            Param::integer("group", 1, MAX_GROUP, "filters that are interleaved")
+                .or(Preset::Integer(GROUP)),
+            Param::real("stale", 0.0, 1.0, "share of a filter's keys whose deletion makes it anew")
+                .or(Preset::Real(STALE)),
+        ],
+        ..Facts::MULTISET
+    },
+    ops: Ops::of::<DynamicArray>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    fn filled(n: u64) -> DynamicArray {
+        let mut filter = DynamicArray::with_rate(160, 0.01).unwrap();
+        (0..n).for_each(|key| _ = filter.insert(&key).unwrap());
+        filter
+    }
+
+    #[test]
+    fn files_with_groups_that_cannot_be_are_refused() {
+        let filter = filled(250);
+        let back: DynamicArray = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        let lies: [fn(&mut DynamicArray); 9] = [
+            |f| f.groups.clear(),
+            |f| f.group = 17,
+            |f| f.capacity = 11,
+            |f| f.stale_limit = 0,
+            |f| f.groups[0].members[3].stale = 1,
+            |f| f.groups[0].members[3].keys.make_mut().swap(0, 2),
+            |f| f.groups[0].members[3].live = 9,
+            |f| f.groups[1].members.truncate(1),
+            |f| f.groups[1].cells = Packed::new(7, 16),
+        ];
+        for (i, lie) in lies.into_iter().enumerate() {
+            let mut liar = filter.clone();
+            lie(&mut liar);
+            assert!(Opener::new().decode(&to_bytes(&liar)).is_err(), "lie {i}");
+        }
+    }
+
+    /// A filter that was rebuilt is the one that never had the deleted keys.
+    #[test]
+    fn rebuilding_leaves_no_trace() {
+        let mut filter = filled(100);
+        let kept: Vec<u64> = (0..100).filter(|key| key % 10 != 0).collect();
+        for key in (0..100u64).step_by(10) {
+            filter.remove(&key).unwrap();
+        }
+        assert_eq!((filter.stale(), filter.rebuild(), filter.stale()), (10, 10, 0));
+        let mut fresh = DynamicArray { head: Head::new(Hasher::default(), VERIFIED), ..filled(0) };
+        for (i, keys) in kept.chunks(9).enumerate() {
+            let group = &mut fresh.groups[0];
+            if i > 0 {
+                group.members.push(Member::blank(fresh.capacity).unwrap());
+            }
+            for key in keys {
+                let digest = fresh.head.hasher.digest(key);
+                group.set(&fresh.probe, i, digest);
+                group.members[i].insert(digest);
+            }
+        }
+        assert_eq!(filter.groups, fresh.groups);
+    }
+}

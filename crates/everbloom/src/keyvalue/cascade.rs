@@ -1,0 +1,471 @@
+//! The Bloomier filter as a cascade (Chazelle, Kilian, Rubinfeld, Tal 2004, §1; catalogue §19; S0 §III-G, S3 §VII-D).
+//!
+//! A value for each key of a fixed set, out of a few. Each value has a filter of its keys. A key that only its own
+//! filter claims is told; those that another filter claims, too, go on to the next level, where there are far fewer:
+//!
+//! ```text
+//!   level 0   A: 4000 keys   B: 4000 keys    exactly one says yes: its value
+//!   level 1   A:  250        B:  250         none says yes: not a member, at any level
+//!   level 2   A:   16        B:   16         several say yes: next level
+//!   table     the last few, exactly
+//! ```
+//!
+//! Each filter has hashes of its own: under common ones, keys that met once would meet again on every level. When few
+//! keys are left, or no fewer than before, they go into an exact table; a key that several filters of the last
+//! level claim is looked for there, and is not a member if it is not found.
+//!
+//! Members always get their value. With filters of rate f a level sends n·(v − 1)·f of n keys on, and a non-member
+//! gets a value with probability vf/(1 − f + vf): 2f/(1 + f) for two values, about v·f for v.
+//!
+//! **Use it** for two or a few values where most keys are not members: most non-members are told by the first
+//! level. **Don't** for many values, since every filter of a level is asked (`bloomier` takes one look, and
+//! fewer bits), or if keys or values change (`kbf`).
+
+use std::collections::BTreeMap;
+
+use super::entries::{self, Entry};
+use super::labels::Dictionary;
+use crate::parts::KeyPart;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::layers::Layer;
+use crate::parts::several::{check_parts, fill, flat_for};
+use crate::plan::MAX_CELLS;
+use crate::variant::prelude::*;
+
+/// A value out of a few per key of a fixed set.
+///
+/// ```
+/// use everbloom::keyvalue::Cascade;
+///
+/// let sides = [("alder", 0), ("birch", 1), ("cedar", 0)];
+/// let filter = Cascade::from_values(sides, 0.01, Default::default())?;
+/// assert_eq!(filter.get("birch"), Some(1));
+/// assert_eq!(filter.get("gingko"), None);
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cascade {
+    head: Head,
+    /// The values that keys have, in order.
+    values: Vec<u64>,
+    levels: Vec<Level>,
+    /// The keys that no level tells apart, in order of their digests.
+    table: Vec<Rest>,
+    names: Dictionary,
+}
+
+state!(Cascade { head, values, levels, table, ..names });
+
+/// A filter for each value, where any of its keys are left.
+#[derive(Clone, Debug, PartialEq)]
+struct Level {
+    filters: Vec<Option<Layer<FlatBits>>>,
+}
+
+state!(plain Level { filters });
+
+/// A key of the exact table.
+#[derive(Clone, Debug, PartialEq)]
+struct Rest {
+    h1: u64,
+    h2: u64,
+    /// Which of the values.
+    value: u64,
+}
+
+state!(plain Rest { h1, h2, value });
+
+/// So few keys go into the table rather than into filters of their own.
+const FEW: usize = 8;
+const MAX_LEVELS: usize = 64;
+const MAX_VALUES: usize = 4096;
+
+/// P(a non-member gets a value) with `v` values in filters of rate `f`, vf/(1 − f + vf).
+pub fn false_positives(v: f64, f: f64) -> f64 {
+    v * f / (1.0 - f + v * f)
+}
+
+/// The rate of filters with which [`false_positives`] of `v` values is `p`.
+pub fn filter_rate(v: f64, p: f64) -> f64 {
+    (p / (v * (1.0 - p) + p)).min(0.5)
+}
+
+/// Bits of all levels for the sizes of the values' sets, with filters of rate `f`, on average.
+fn bits_for(sizes: &[f64], f: f64) -> f64 {
+    // Of a value's keys, those go on that another filter claims.
+    let on = -libm::expm1((sizes.len().max(1) - 1) as f64 * libm::log1p(-f));
+    let (mut left, mut bits) = (1.0, 0.0);
+    for _ in 0..MAX_LEVELS {
+        let all: f64 = sizes.iter().map(|n| n * left).sum();
+        if all < FEW as f64 && left < 1.0 {
+            break;
+        }
+        let filters = sizes.iter().filter(|n| **n * left >= 0.5);
+        bits += filters.map(|n| crate::theory::bloom::bits(n * left, f) + 1.0).sum::<f64>();
+        left *= on;
+    }
+    bits
+}
+
+impl Cascade {
+    /// The filter of key–value pairs of which non-members get a value at a rate of `fpr`.
+    pub fn from_values<K: Key>(
+        pairs: impl IntoIterator<Item = (K, u64)>,
+        fpr: f64,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        let goal = Goal { fpr: Some(fpr), ..Goal::of(hasher) };
+        let (shape, head) = crate::variant::settle::<Self>(&goal)?;
+        let entry = |(record, (key, value)): (u64, (K, u64))| {
+            Entry { digest: head.hasher.digest(&key), value, record }
+        };
+        let mut entries: Vec<Entry> = (1..).zip(pairs).map(entry).collect();
+        entries::collapse(&mut entries).map_err(|(first, second)| {
+            Error::record(format!("pairs {first} and {second} give one key two values"))
+        })?;
+        Self::build(&shape, head, entries, Dictionary::default())
+    }
+
+    fn build(shape: &Shape, head: Head, entries: Vec<Entry>, names: Dictionary) -> Result<Self> {
+        let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
+        entries.iter().for_each(|entry| *sizes.entry(entry.value).or_default() += 1.0);
+        if sizes.len() > MAX_VALUES {
+            return Err(Error::parameter(format!(
+                "{} different values, and a cascade asks a filter for each: {MAX_VALUES} are the most; \
+                 bloomier takes any number",
+                sizes.len()
+            )));
+        }
+        let (values, sizes): (Vec<u64>, Vec<f64>) = sizes.into_iter().unzip();
+        let sets: Vec<Vec<Digest>> = values
+            .iter()
+            .map(|value| {
+                let own = entries.iter().filter(|entry| entry.value == *value);
+                own.map(|entry| entry.digest).collect()
+            })
+            .collect();
+        let mut f = shape.rate_for(&sizes)?;
+        loop {
+            let (levels, table) = cascade(sets.clone(), f)?;
+            let bits = all_filters(&levels).map(|filter| filter.part.m()).sum::<u64>();
+            if bits <= shape.room {
+                let rate = shape.rate.unwrap_or_else(|| false_positives(values.len() as f64, f));
+                let items = entries.len() as u64;
+                let head = Head { items, fpr: Some(rate).filter(|p| *p < 1.0), ..head };
+                return Ok(Self { head, values, levels, table, names });
+            }
+            // The room decides where no rate was asked for: levels may turn out larger than on average.
+            if shape.rate.is_some() || f >= 0.5 {
+                return Err(too_small(shape.room, bits as f64));
+            }
+            f = (f * 1.1).min(0.5);
+        }
+    }
+
+    /// The key's value: a member's for certain.
+    pub fn get<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
+        self.find(self.head.hasher.digest(key)).0.map(|i| self.values[i])
+    }
+
+    /// Which of the values a key has, and the level that told; one beyond the last for the table.
+    fn find(&self, digest: Digest) -> (Option<usize>, usize) {
+        for (i, level) in self.levels.iter().enumerate() {
+            match level.claims(i, digest) {
+                Claims::None => return (None, i),
+                Claims::One(value) => return (Some(value), i),
+                Claims::Several => {}
+            }
+        }
+        let wanted = (digest.h1, digest.h2);
+        let found = self.table.binary_search_by_key(&wanted, |rest| (rest.h1, rest.h2)).ok();
+        (found.map(|at| self.table[at].value as usize), self.levels.len())
+    }
+
+    /// The label that a value stands for: a number stands for itself.
+    pub fn label(&self, value: u64) -> Option<Vec<u8>> {
+        self.names.label(value)
+    }
+
+    /// The number of keys of each value, level by level.
+    pub fn level_sizes(&self) -> Vec<Vec<u64>> {
+        let size = |filter: &Option<Layer<FlatBits>>| filter.as_ref().map_or(0, |f| f.items);
+        self.levels.iter().map(|level| level.filters.iter().map(size).collect()).collect()
+    }
+
+    /// The number of keys in the exact table.
+    pub fn table_len(&self) -> usize {
+        self.table.len()
+    }
+
+    fn check(&self) -> Result<()> {
+        let wrong = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
+        let v = self.values.len();
+        if v > MAX_VALUES || !self.values.windows(2).all(|pair| pair[0] < pair[1]) {
+            return wrong("values out of order");
+        }
+        if !self.values.iter().all(|value| self.names.means(*value)) {
+            return wrong("a value without a label");
+        }
+        if self.levels.len() > MAX_LEVELS || self.levels.iter().any(|level| level.filters.len() != v) {
+            return wrong("levels of other values");
+        }
+        let order = |rest: &Rest| (rest.h1, rest.h2);
+        let sorted = self.table.windows(2).all(|pair| order(&pair[0]) < order(&pair[1]));
+        if !sorted || self.table.iter().any(|rest| rest.value >= v as u64) {
+            return wrong("a table out of order, or of other values");
+        }
+        Ok(())
+    }
+}
+
+/// How many filters of a level claim a key.
+enum Claims {
+    None,
+    One(usize),
+    Several,
+}
+
+impl Level {
+    fn claims(&self, level: usize, digest: Digest) -> Claims {
+        let mut claims = Claims::None;
+        for (j, filter) in self.filters.iter().enumerate() {
+            let Some(filter) = filter else { continue };
+            if filter.part.contains(salted(digest, level, j, self.filters.len())) {
+                match claims {
+                    Claims::None => claims = Claims::One(j),
+                    _ => return Claims::Several,
+                }
+            }
+        }
+        claims
+    }
+}
+
+/// Every filter has hashes of its own.
+fn salted(digest: Digest, level: usize, value: usize, values: usize) -> Digest {
+    digest.salted((level * values + value) as u64 + 1)
+}
+
+fn all_filters(levels: &[Level]) -> impl Iterator<Item = &Layer<FlatBits>> {
+    levels.iter().flat_map(|level| level.filters.iter().flatten())
+}
+
+/// Level after level for what is left of the sets, until few keys are, or no fewer than before; those for the table.
+fn cascade(mut sets: Vec<Vec<Digest>>, f: f64) -> Result<(Vec<Level>, Vec<Rest>)> {
+    let v = sets.len();
+    let mut levels: Vec<Level> = Vec::new();
+    let left = |sets: &[Vec<Digest>]| sets.iter().map(Vec::len).sum::<usize>();
+    let mut before = usize::MAX;
+    // The first level is there for non-members, however few the keys are.
+    while left(&sets) > 0
+        && (levels.is_empty() || left(&sets) > FEW)
+        && left(&sets) < before
+        && levels.len() < MAX_LEVELS
+    {
+        let number = levels.len();
+        let shape = |set: &Vec<Digest>| flat_for(set.len() as u64, f);
+        check_parts(sets.iter().filter(|set| !set.is_empty()).map(shape))?;
+        let mut filters = Vec::with_capacity(v);
+        for (j, set) in sets.iter().enumerate() {
+            if set.is_empty() {
+                filters.push(None);
+                continue;
+            }
+            let mut part = FlatBits::new(shape(set))?;
+            set.iter().for_each(|digest| _ = part.insert(salted(*digest, number, j, v)));
+            filters.push(Some(Layer { part, items: set.len() as u64 }));
+        }
+        let level = Level { filters };
+        before = left(&sets);
+        for set in &mut sets {
+            set.retain(|digest| matches!(level.claims(number, *digest), Claims::Several));
+        }
+        levels.push(level);
+    }
+    let rests = sets.into_iter().zip(0..).flat_map(|(set, value)| {
+        set.into_iter().map(move |digest| Rest { h1: digest.h1, h2: digest.h2, value })
+    });
+    let mut table: Vec<Rest> = rests.collect();
+    table.sort_unstable_by_key(|rest| (rest.h1, rest.h2));
+    Ok((levels, table))
+}
+
+fn too_small(room: u64, bits: f64) -> Error {
+    Error::parameter(format!(
+        "the filters of all levels need {:.0} bytes, more than {}: give more {{memory}} or a higher {{rate}}",
+        (bits / 8.0).ceil(),
+        room / 8
+    ))
+}
+
+/// What the goal says of the filters; how many there are comes with the records.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    rate: Option<f64>,
+    room: u64,
+}
+
+impl Shape {
+    /// The rate of filters for sets of these sizes: as asked for, or the least there is room for.
+    fn rate_for(&self, sizes: &[f64]) -> Result<f64> {
+        let v = sizes.len() as f64;
+        if let Some(p) = self.rate {
+            return Ok(filter_rate(v.max(1.0), p));
+        }
+        // Bisect on ln f: rates span hundreds of orders of magnitude.
+        let (mut low, mut high) = (-690.0f64, libm::log(0.5));
+        if bits_for(sizes, 0.5) > self.room as f64 {
+            return Err(too_small(self.room, bits_for(sizes, 0.5)));
+        }
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            let fits = bits_for(sizes, libm::exp(middle)) <= 0.97 * self.room as f64;
+            if fits { high = middle } else { low = middle }
+        }
+        Ok(libm::exp(high))
+    }
+}
+
+impl Plan for Cascade {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let room = request.goal_bits();
+        // What cannot fit two values does not wait for the records to be refused.
+        if room.is_some() && request.goal_items().is_some() {
+            request.items_and_rate(|n, p| bits_for(&[n as f64 / 2.0; 2], filter_rate(2.0, p)))?;
+        }
+        // Memory without a rate buys the best rate; nothing at all, the default one.
+        let rate = request.goal_fpr().or(room.is_none().then(|| request.fpr()));
+        Ok(Shape { rate, room: room.unwrap_or(MAX_CELLS).min(MAX_CELLS) })
+    }
+
+    /// Known where the load tells the number of values, which come with the records; all alike.
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let v = load.classes;
+        if v == 0 || v > MAX_VALUES as u64 {
+            return None;
+        }
+        let sizes = vec![load.distinct as f64 / v as f64; v as usize];
+        let f = shape.rate_for(&sizes).ok()?;
+        let fpr = if load.distinct == 0 { 0.0 } else { false_positives(v as f64, f) };
+        Some(Expect::one_sided(fpr, bits_for(&sizes, f).ceil() as u64, None))
+    }
+}
+
+impl Create for Cascade {
+    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+        let (entries, names) = entries::read(&head.hasher, inputs)?;
+        Self::build(shape, head, entries, names)
+    }
+}
+
+face!(Cascade: Lookup);
+
+impl Filter for Cascade {
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        let value = self.get(record.key).and_then(|value| self.label(value));
+        Ok(value.map_or(Answer::of(false), |v| Answer::of(true).with(Detail::Value(v))))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        fill(all_filters(&self.levels).map(|filter| &filter.part))
+    }
+
+    /// Level by level: exactly one filter of a level claims the key, after several did on those before.
+    fn now(&self) -> Rates {
+        let (mut reach, mut fpr) = (1.0, 0.0);
+        for level in &self.levels {
+            let (mut none, mut one) = (1.0, 0.0);
+            for filter in level.filters.iter().flatten() {
+                let f = filter.part.fpr();
+                one = one * (1.0 - f) + none * f;
+                none *= 1.0 - f;
+            }
+            fpr += reach * one;
+            reach *= (1.0 - none - one).max(0.0);
+        }
+        Rates::one_sided((fpr + self.head.collisions()).min(1.0))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let sizes: Vec<String> =
+            self.level_sizes().iter().map(|level| level.iter().sum::<u64>().to_string()).collect();
+        let labels = self.names.len().map(|labels| labels.to_string());
+        vec![
+            fact("values", self.values.len() as u64),
+            text("labels", labels.unwrap_or_else(|| "numbers".to_owned())),
+            fact("levels", self.levels.len() as u64),
+            text("keys by level", sizes.join(", ")),
+            fact("exact", self.table.len() as u64),
+            fact("m", all_filters(&self.levels).map(|filter| filter.part.m()).sum::<u64>()),
+        ]
+    }
+
+    /// The cells of every filter of the level that tells the key, or of the last; filters stand one after another.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let number = self.find(digest).1.min(self.levels.len().saturating_sub(1));
+        let Some(level) = self.levels.get(number) else { return Vec::new() };
+        let (mut out, mut start) = (Vec::new(), 0);
+        for (j, filter) in level.filters.iter().enumerate() {
+            let Some(filter) = filter else { continue };
+            let cells = filter.part.trace(salted(digest, number, j, level.filters.len()));
+            out.extend(cells.into_iter().map(|cell| Touched { index: start + cell.index, ..cell }));
+            start += filter.part.m();
+        }
+        out
+    }
+}
+
+impl Lookup for Cascade {
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        Cascade::get(self, key).and_then(|value| self.label(value))
+    }
+}
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 75,
+        slug: "bloomier-cascade",
+        entry: "§19",
+        name: "Bloomier filter, cascade form",
+        paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004",
+        family: "keyvalue",
+        needs: &["values", "groups", "static"],
+        input: Input::valued(ValueKind::Label),
+        meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get a value",
+        forms: &[Form::exact("standard", &[Ability::Lookup])],
+        build: Build::Collected,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Cascade>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    #[test]
+    fn files_with_levels_that_cannot_be_are_refused() {
+        let pairs = (0..300u64).map(|key| (key, key % 3));
+        let filter = Cascade::from_values(pairs, 0.5, Hasher::default()).unwrap();
+        let back: Cascade = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        assert!(filter.levels.len() > 2 && filter.table.len() > 1);
+        let lies: [fn(&mut Cascade); 5] = [
+            |f| f.values.swap(0, 1),
+            |f| _ = f.values.pop(),
+            |f| _ = f.levels[1].filters.pop(),
+            |f| f.table.reverse(),
+            |f| f.table[0].value = 3,
+        ];
+        for (i, lie) in lies.into_iter().enumerate() {
+            let mut liar = filter.clone();
+            lie(&mut liar);
+            assert!(Opener::new().decode(&to_bytes(&liar)).is_err(), "lie {i}");
+        }
+    }
+}
