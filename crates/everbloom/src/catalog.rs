@@ -66,6 +66,12 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &decaying::temporal_counting::VARIANT,
+    &decaying::decaying_bloom::VARIANT,
+    &decaying::time_decaying::VARIANT,
+    &decaying::double_buffer::VARIANT,
+    &decaying::active_active::VARIANT,
+    &decaying::forgetful::VARIANT,
 ];
 
 /// The entry with this id.

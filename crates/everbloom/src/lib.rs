@@ -31,6 +31,11 @@
 //! | … and nobody knows how many keys will come | [`Scalable`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
+//! | … among the last W arrivals, without a miss | [`decaying::Decaying`] |
+//! | … among the last distinct keys | [`decaying::ActiveActive`], with one query [`decaying::DoubleBuffer`] |
+//! | … in the last few epochs | [`decaying::Forgetful`] |
+//! | … and every key has a life of its own | [`decaying::TemporalCounting`] |
+//! | how often did it come lately? | [`decaying::TimeDecaying`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |

@@ -1,6 +1,7 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
 mod evidence {
+    mod active_active;
     mod adaptive;
     mod ancestors;
     mod banked;
@@ -19,13 +20,16 @@ mod evidence {
     mod counting;
     mod cross_checking;
     mod d_left;
+    mod decaying;
     mod deletable;
     mod distance_sensitive;
+    mod double_buffer;
     mod double_hashing;
     mod dynamic_count;
     mod egh;
     mod fingerprint_counting;
     mod forest;
+    mod forgetful;
     mod generalized;
     mod golomb;
     mod invertible;
@@ -54,7 +58,9 @@ mod evidence {
     mod split;
     mod split_block;
     mod stable;
+    mod temporal_counting;
     mod ternary;
+    mod time_decaying;
     mod two_choices;
     mod variable_increment;
     mod yes_no;

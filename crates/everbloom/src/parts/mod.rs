@@ -6,6 +6,7 @@
 //! | [`probed_bits`] | bits, probes of any kind | filters of bits |
 //! | [`flat_bits`] | … that range over all of them | the standard filter and filters inside others |
 //! | [`several`] | … several of those | filters that are checked by others, or have one for each stage |
+//! | [`generations`] | … several that grow old together | filters that forget |
 //! | [`slices`] | … one into each slice | partitioned filters |
 //! | [`row`] | bits, probes elsewhere | filters that are matrices |
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
@@ -17,6 +18,7 @@
 //! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again.
 
 pub(crate) mod flat_bits;
+pub(crate) mod generations;
 pub(crate) mod labels;
 pub(crate) mod marks;
 mod multiset;
