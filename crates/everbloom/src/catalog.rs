@@ -75,6 +75,12 @@ pub static VARIANTS: &[&Variant] = &[
     &keyvalue::kbf::VARIANT,
     &keyvalue::iblt::VARIANT,
     &keyvalue::cascade::VARIANT,
+    &decaying::temporal_counting::VARIANT,
+    &decaying::decaying_bloom::VARIANT,
+    &decaying::time_decaying::VARIANT,
+    &decaying::double_buffer::VARIANT,
+    &decaying::active_active::VARIANT,
+    &decaying::forgetful::VARIANT,
 ];
 
 /// The entry with this id.

@@ -32,6 +32,11 @@
 //! | … and nobody knows how many keys will come | [`Scalable`]; some are removed again [`growing::ParBf`], [`growing::Dynamic`]; an index is at hand [`growing::DynamicArray`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
+//! | … among the last W arrivals, without a miss | [`decaying::Decaying`] |
+//! | … among the last distinct keys | [`decaying::ActiveActive`], with one query [`decaying::DoubleBuffer`] |
+//! | … in the last few epochs | [`decaying::Forgetful`] |
+//! | … and every key has a life of its own | [`decaying::TemporalCounting`] |
+//! | how often did it come lately? | [`decaying::TimeDecaying`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | how much, in an endless stream with deletions, and which keys are heavy? | [`counting::CountMin`] |

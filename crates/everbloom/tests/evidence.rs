@@ -1,6 +1,7 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
 mod evidence {
+    mod active_active;
     mod adaptive;
     mod ancestors;
     mod banked;
@@ -21,8 +22,10 @@ mod evidence {
     mod counting;
     mod cross_checking;
     mod d_left;
+    mod decaying;
     mod deletable;
     mod distance_sensitive;
+    mod double_buffer;
     mod double_hashing;
     mod dynamic;
     mod dynamic_array;
@@ -30,6 +33,7 @@ mod evidence {
     mod egh;
     mod fingerprint_counting;
     mod forest;
+    mod forgetful;
     mod generalized;
     mod golomb;
     mod iblt;
@@ -62,7 +66,9 @@ mod evidence {
     mod split;
     mod split_block;
     mod stable;
+    mod temporal_counting;
     mod ternary;
+    mod time_decaying;
     mod two_choices;
     mod variable_increment;
     mod weighted;

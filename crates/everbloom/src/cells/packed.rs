@@ -63,6 +63,20 @@ impl Packed {
         set(self.words.make_mut(), self.width, i, value);
     }
 
+    /// Takes `by` from every field of a range, none below zero; returns how many became zero.
+    #[inline]
+    pub(crate) fn fade(&mut self, range: std::ops::Range<u64>, by: u64) -> u64 {
+        let mut emptied = 0;
+        for i in range {
+            let field = self.get(i);
+            if field > 0 {
+                self.set(i, field.saturating_sub(by));
+                emptied += u64::from(field <= by);
+            }
+        }
+        emptied
+    }
+
     /// Every field, in order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.len).map(|i| self.get(i))

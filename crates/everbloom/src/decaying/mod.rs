@@ -1,5 +1,24 @@
 //! Streams without end: filters that forget.
 
+pub mod active_active;
+pub mod decaying_bloom;
+pub mod double_buffer;
+pub mod forgetful;
 pub mod stable;
+pub mod temporal_counting;
+pub mod time_decaying;
 
+pub use active_active::ActiveActive;
+pub use decaying_bloom::Decaying;
+pub use double_buffer::DoubleBuffer;
+pub use forgetful::Forgetful;
 pub use stable::Stable;
+pub use temporal_counting::TemporalCounting;
+pub use time_decaying::TimeDecaying;
+
+use crate::error::Error;
+
+/// The keys to remember decide when filters take turns.
+fn no_items() -> Error {
+    Error::parameter("how many recent keys are to be found? give {items}")
+}

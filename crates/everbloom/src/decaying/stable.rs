@@ -104,18 +104,9 @@ impl Stable {
     #[inline]
     fn decrement(&mut self) -> u64 {
         let cells = &mut self.levels.cells;
-        let m = cells.len();
-        let mut i = self.generator.below(m);
-        let mut emptied = 0;
-        for _ in 0..self.decrements {
-            let level = cells.get(i);
-            if level > 0 {
-                cells.set(i, level - 1);
-                emptied += u64::from(level == 1);
-            }
-            i = if i + 1 == m { 0 } else { i + 1 };
-        }
-        emptied
+        let (m, start) = (cells.len(), self.generator.below(cells.len()));
+        let end = start + self.decrements;
+        cells.fade(start..end.min(m), 1) + cells.fade(0..end.saturating_sub(m), 1)
     }
 
     /// Whether the key seems to have arrived lately.

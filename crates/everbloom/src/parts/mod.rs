@@ -6,6 +6,7 @@
 //! | [`probed_bits`] | bits, probes of any kind | filters of bits |
 //! | [`flat_bits`] | … that range over all of them | the standard filter and filters inside others |
 //! | [`several`] | … several of those | filters that are checked by others, or have one for each stage |
+//! | [`generations`] | … several that grow old together | filters that forget |
 //! | [`slices`] | … one into each slice | partitioned filters |
 //! | [`row`] | bits, probes elsewhere | filters that are matrices |
 //! | [`sum_cells`] | sums, one cell into each segment | filters that are read back |
@@ -21,6 +22,7 @@
 
 pub(crate) mod candidates;
 pub(crate) mod flat_bits;
+pub(crate) mod generations;
 pub(crate) mod labels;
 pub(crate) mod layers;
 pub(crate) mod marks;

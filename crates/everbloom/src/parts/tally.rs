@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use crate::cells::{Counters, Packed};
+use crate::cells::{Counters, Fading, Packed};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Detail, Fact, Part, Rates, Touched, fact, touched};
 use crate::hash::Digest;
@@ -322,6 +322,44 @@ impl Cells for Packed {
 
     fn iter(&self) -> impl Iterator<Item = u64> {
         Packed::iter(self)
+    }
+}
+
+/// A number is the life that the cell has left.
+impl Cells for Fading {
+    const NAME: &'static str = "lives";
+
+    fn len(&self) -> u64 {
+        Fading::len(self)
+    }
+
+    #[inline]
+    fn get(&self, i: u64) -> u64 {
+        self.left(i)
+    }
+}
+
+impl Part for Tallies<Fading> {
+    fn answer(&self, digest: Digest) -> Answer {
+        Answer::of(self.contains(digest))
+    }
+
+    fn fill(&self) -> f64 {
+        self.used()
+    }
+
+    fn rates(&self) -> Rates {
+        Rates::one_sided(self.fpr())
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let mut facts = self.sizes();
+        facts.push(fact("width", self.cells.width()));
+        facts
+    }
+
+    fn trace(&self, digest: Digest) -> Vec<Touched> {
+        self.touched(digest)
     }
 }
 

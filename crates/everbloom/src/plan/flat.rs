@@ -72,11 +72,23 @@ impl Flat {
     /// [`Flat::plan`] for cells whose size depends on what is in them: `bits(m, n, k)` is that of all m
     /// together.
     pub fn plan_sized(request: &Request<'_>, bits: impl Fn(f64, u64, u32) -> f64) -> Result<Self> {
-        let cells = |n: u64, p: f64, k: Option<u32>| match k {
-            None => bloom::bits_for(n, p) as f64,
-            Some(k) => f64::from(k) * n as f64 / -libm::log1p(-libm::pow(p, 1.0 / f64::from(k))),
+        Ok(Self::settle(request, bits, cells_for, bloom::best_k)?.0)
+    }
+
+    /// m and k of one of several filters, or of cells of several bits, that hold other keys at another rate than the
+    /// goal names: `held(n, p)` says how many at which, `bits(m, n)` what all of it takes. Also the items, where
+    /// they are known.
+    pub(crate) fn plan_held(
+        request: &Request<'_>,
+        held: impl Fn(u64, f64) -> (u64, f64),
+        bits: impl Fn(f64, u64) -> f64,
+    ) -> Result<(Self, Option<u64>)> {
+        let cells = |n: u64, p: f64, k: Option<u32>| {
+            let (n, p) = held(n, p);
+            cells_for(n, p, k)
         };
-        Self::settle(request, bits, cells, bloom::best_k)
+        let best_k = |m: u64, n: u64| bloom::best_k(m, held(n, request.fpr()).0);
+        Self::settle(request, |m, n, _| bits(m, n), cells, best_k)
     }
 
     /// m and k for cells that pass more rarely than a bit does.
@@ -110,21 +122,22 @@ impl Flat {
             let rate = |k: f64| libm::pow(pass(k * ratio), k);
             if rate(floor + 1.0) < rate(floor) { floor as u32 + 1 } else { floor as u32 }
         };
-        Self::settle(request, |m, _, _| m * cell_bits as f64, cells, best_k)
+        Ok(Self::settle(request, |m, _, _| m * cell_bits as f64, cells, best_k)?.0)
     }
 
-    /// The cells that `cells` asks for, unless m or k is set by hand.
+    /// The cells that `cells` asks for, unless m or k is set by hand; and the items, where they are known.
     fn settle(
         request: &Request<'_>,
         bits: impl Fn(f64, u64, u32) -> f64,
         cells: impl Fn(u64, f64, Option<u32>) -> f64,
         best_k: impl Fn(u64, u64) -> u32,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Option<u64>)> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         // A filter far too large for its items would like more probes than anybody has time for.
         let best_k = |m: u64, n: u64| best_k(m, n).min(MAX_K);
         if let Some(m) = request.integer(PARAM_M.name) {
-            return Ok(Self { m, k: k_for_m(request, |n| best_k(m, n))? });
+            let k = k_for_m(request, |n| best_k(m, n))?;
+            return Ok((Self { m, k }, request.goal_items()));
         }
         let k_for = |m: u64, n: u64| k_set.unwrap_or_else(|| best_k(m, n));
         let (n, p) = request.items_and_rate(|n, p| {
@@ -140,7 +153,7 @@ impl Flat {
         if m > 2 && request.goal_bits().is_some_and(too_many) {
             m -= 2;
         }
-        Ok(Self { m, k: k_for(m, n) })
+        Ok((Self { m, k: k_for(m, n) }, Some(n)))
     }
 
     /// m and k of bit filters with a rate of their own: the k that needs the fewest cells. Also the
@@ -206,6 +219,14 @@ impl Flat {
     pub(crate) fn expect(&self, load: &Load, bits: u64) -> Expect {
         let n = load.distinct;
         Expect::one_sided(self.fpr(n), bits, Some(self.fill(n)))
+    }
+}
+
+/// The cells of a standard filter for n keys at rate p, with the best k or a given one.
+fn cells_for(n: u64, p: f64, k: Option<u32>) -> f64 {
+    match k {
+        None => bloom::bits_for(n, p) as f64,
+        Some(k) => f64::from(k) * n as f64 / -libm::log1p(-libm::pow(p, 1.0 / f64::from(k))),
     }
 }
 

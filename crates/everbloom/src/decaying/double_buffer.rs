@@ -1,0 +1,248 @@
+//! Double buffering (Chang, Feng, Li 2004; catalogue §31; S3 ref. 137 §VII-B, S0 §III-L).
+//!
+//! A cache of the recent keys of a stream that never runs full: while the active filter is in its second half, new arrivals also go
+//! into a second one that warms up. When the active one is full, the warm one takes its place, and knows the recent half:
+//!
+//! ```text
+//!              queried                          full: swap
+//!   active     ░░░░░░░░▒▒▒▒▒▒▒▒ ──┐         ┌─▶ ▒▒▒▒▒▒▒▒           half full from the start
+//!   warm-up            ▒▒▒▒▒▒▒▒ ──┼─────────┘
+//!                                 └───────────▶                    cleared, the next to warm up
+//! ```
+//!
+//! Keys of the active filter are counted when they are new to it; it swaps after c of them. So it holds between c/2 and c
+//! of the most recent distinct keys, at a rate of at most f(m/2, c, k): the plan takes c = 2n, so that the last n distinct
+//! keys are always found. Only the active filter is queried, with k probes (S3's table says 2k).
+//!
+//! S0 swaps when the *inactive* filter is half full. Where all keys are new that is the same; where old keys come again
+//! it swaps earlier. This is S3's rule.
+//!
+//! **Use it** where a cache of recent keys must cost no more than one query. **Don't** where memory counts: `active-active` remembers
+//! twice as many keys in the same bits, for up to twice the probes.
+
+use super::no_items;
+use crate::parts::generations::Generations;
+use crate::parts::several::expected_fill;
+use crate::variant::prelude::*;
+
+/// The recent keys of a stream, in an active filter and one that warms up.
+///
+/// ```
+/// use everbloom::{Seen, decaying::DoubleBuffer};
+///
+/// let mut recent = DoubleBuffer::with_rate(1000, 0.01)?;
+/// for packet in 0..100_000u64 {
+///     recent.insert(&packet);
+/// }
+/// assert!((99_000..100_000u64).all(|packet| recent.contains(&packet)));
+/// assert!(!recent.contains(&1u64));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DoubleBuffer {
+    head: Head,
+    /// The filter that warms up is the newer one.
+    buffers: Generations,
+    /// c, the keys that the active filter takes.
+    capacity: u64,
+}
+
+state!(DoubleBuffer { head, buffers, capacity });
+
+const WARM: usize = 0;
+const ACTIVE: usize = 1;
+
+impl DoubleBuffer {
+    /// Two filters of `m` bits and `k` probes each that swap after `capacity` keys, at least 2.
+    pub fn with_shape(m: u64, k: u32, capacity: u64, hasher: Hasher) -> Result<Self> {
+        Flat::new(m, k)?;
+        if !(2..=1 << 48).contains(&capacity) {
+            let message = format!("{capacity} keys per filter: at least 2, at most 2^48");
+            return Err(Error::parameter(message));
+        }
+        let shape = Shape { flat: Flat { m, k }, capacity };
+        Self::empty(&shape, Head::new(hasher, FORM))
+    }
+
+    /// Processes an arrival: queries, then remembers the key. `Maybe` flags a repetition.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest(key);
+        let seen = self.buffers.contains(ACTIVE, digest);
+        if !seen {
+            self.buffers.insert(ACTIVE, digest);
+        }
+        if self.buffers.items(ACTIVE) > self.capacity / 2 {
+            self.buffers.insert(WARM, digest);
+        }
+        if self.buffers.items(ACTIVE) >= self.capacity {
+            self.buffers.shift();
+        }
+        self.head.count(1);
+        Seen::new_if(!seen)
+    }
+
+    /// Whether the key seems to have arrived lately.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.buffers.contains(ACTIVE, self.head.hasher.digest(key))
+    }
+
+    /// The distinct keys that the active filter and the other one have counted.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.buffers.items(ACTIVE), self.buffers.items(WARM))
+    }
+
+    fn check(&self) -> Result<()> {
+        self.buffers.check_len(|len| len == 2)?;
+        if self.capacity >= 2 && self.counts().0 < self.capacity {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: an active filter that should have been swapped"))
+    }
+}
+
+/// One filter's bits and probes, and the keys it takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    flat: Flat,
+    capacity: u64,
+}
+
+impl Shape {
+    /// What both filters hold after `n` keys that are all new: the active one, and the one that warms up.
+    fn held(&self, n: u64) -> (u64, u64) {
+        let half = self.capacity / 2;
+        match n.checked_sub(self.capacity) {
+            None => (n, n.saturating_sub(half)),
+            // The one that warmed up has taken the other half, rounded up.
+            Some(more) => {
+                let warm = more % half.max(1);
+                (self.capacity - half + warm, warm)
+            }
+        }
+    }
+}
+
+impl Plan for DoubleBuffer {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let capacity = |n: u64| n.saturating_mul(2);
+        let plan = Flat::plan_held(request, |n, p| (capacity(n), p), |m, _| 2.0 * m)?;
+        let (flat, n) = (plan.0.checked()?, plan.1.ok_or_else(no_items)?);
+        Ok(Shape { flat, capacity: capacity(n) })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let (flat, n) = (shape.flat, load.distinct);
+        let (active, warm) = shape.held(n);
+        let fill = expected_fill([(flat.m, flat.fill(active)), (flat.m, flat.fill(warm))]);
+        let fnr = 1.0 - active.min(n) as f64 / n.max(1) as f64;
+        let fnr = if n == 0 { 0.0 } else { fnr };
+        Some(Expect { fnr, ..Expect::one_sided(flat.fpr(active), 2 * flat.m, fill) })
+    }
+}
+
+impl Stream for DoubleBuffer {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, buffers: Generations::new(shape.flat, 2)?, capacity: shape.capacity })
+    }
+}
+
+face!(DoubleBuffer: Insert);
+planned!(
+    DoubleBuffer:
+    "A filter that finds the last `items` distinct keys, and at most a share of `fpr` of those that never came."
+);
+keyed!(DoubleBuffer: Insert);
+
+impl Filter for DoubleBuffer {
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(Answer::of(self.contains(record.key)))
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.buffers.fill())
+    }
+
+    /// Members are the last c/2 distinct keys.
+    fn now(&self) -> Rates {
+        Rates::one_sided(self.buffers.fpr(ACTIVE))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let (active, warm) = self.counts();
+        let mut facts = self.buffers.describe();
+        facts.extend([
+            fact("capacity", self.capacity),
+            fact("active", active),
+            fact("warm-up", warm),
+        ]);
+        facts
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        self.buffers.trace([ACTIVE], self.head.hasher.digest(key))
+    }
+}
+
+const FORM: &str = "standard";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 83,
+        slug: "double-buffer",
+        entry: "§31",
+        name: "Double buffering",
+        paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004",
+        family: "decaying",
+        needs: &["decay"],
+        meaning: "items are the recent distinct keys that are always found, the rate is that of false positives for ever",
+        forms: &[Form::lossy(FORM, &[Ability::Insert], "keys are forgotten when the filters swap")],
+        params: &[Param { help: "bits of each of the two filters", ..PARAM_M }, PARAM_K],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<DoubleBuffer>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    /// A key that the active filter knows is renewed in the one that warms up, and counted once.
+    #[test]
+    fn a_hit_warms_up_too() {
+        let mut f = DoubleBuffer::with_shape(10_000, 7, 4, Hasher::default()).unwrap();
+        f.extend(["a", "b"]);
+        assert_eq!(f.counts(), (2, 0), "half full");
+        f.insert("c");
+        assert_eq!(f.counts(), (3, 1));
+        assert_eq!((f.insert("a"), f.insert("a")), (Seen::Maybe, Seen::Maybe));
+        assert_eq!(f.counts(), (3, 2), "the active filter had it, and the other one takes it once");
+        f.insert("d");
+        assert_eq!(f.counts(), (3, 0), "swapped");
+        assert!(["a", "c", "d"].iter().all(|key| f.contains(*key)) && !f.contains("b"));
+    }
+
+    #[test]
+    fn files_that_should_have_swapped_are_refused() {
+        let mut f = DoubleBuffer::with_shape(100, 3, 4, Hasher::default()).unwrap();
+        f.extend(["a", "b", "c"]);
+        let back: DoubleBuffer = Opener::new().decode_as(&to_bytes(&f)).unwrap();
+        assert_eq!(back, f);
+        let lies: [fn(&mut DoubleBuffer); 4] = [
+            |f| f.capacity = 3,
+            |f| f.capacity = 0,
+            |f| f.buffers.resize(1).unwrap(),
+            |f| f.buffers.resize(3).unwrap(),
+        ];
+        for (i, lie) in lies.into_iter().enumerate() {
+            let mut liar = f.clone();
+            lie(&mut liar);
+            assert!(Opener::new().decode(&to_bytes(&liar)).is_err(), "lie {i}");
+        }
+    }
+}
