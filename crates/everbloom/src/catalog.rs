@@ -3,7 +3,7 @@
 use crate::variant::Variant;
 use crate::{
     compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
-    membership, reconciling, similarity, weighted,
+    membership, reconciling, sequence, similarity, spatial, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -66,6 +66,10 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &sequence::k_mer::VARIANT,
+    &spatial::areas::VARIANT,
+    &sequence::hierarchical::VARIANT,
+    &spatial::ranges::VARIANT,
 ];
 
 /// The entry with this id.

@@ -36,6 +36,10 @@
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`Bloomier`] |
 //! | what do two sets not share? | [`Invertible`] |
+//! | is it a piece of these sequences of letters? | [`sequence::KMer`] |
+//! | who sent a payload with these bytes in it? | [`sequence::Hierarchical`] |
+//! | in which area is this point? | [`spatial::Areas`] |
+//! | does this id have a value in this range? | [`spatial::Ranges`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all

@@ -3,6 +3,7 @@
 mod evidence {
     mod adaptive;
     mod ancestors;
+    mod areas;
     mod banked;
     mod best_of_n;
     mod binary_fuse;
@@ -28,7 +29,9 @@ mod evidence {
     mod forest;
     mod generalized;
     mod golomb;
+    mod hierarchical;
     mod invertible;
+    mod k_mer;
     mod lfsr_counting;
     mod load_balanced;
     mod lower_bound;
@@ -46,6 +49,7 @@ mod evidence {
     mod partitioned_hashing;
     mod perfect_hash;
     mod pipelined;
+    mod ranges;
     mod retouched;
     mod ribbon;
     mod scalable;

@@ -87,6 +87,21 @@ impl<C: Cells> Inline for Tallies<C> {
     }
 }
 
+/// Inside another filter they are a group of their own, with probes over all cells.
+impl<C: Cells> State for Tallies<C> {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| self.save_fields(out));
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let part = Self::load_fields(src)?;
+            part.check_flat()?;
+            Ok(part)
+        })
+    }
+}
+
 impl<C: Cells> Tallies<C> {
     /// Refuses, in a file, probes that do not range over all cells.
     pub(crate) fn check_flat(&self) -> Result<()> {
