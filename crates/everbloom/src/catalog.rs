@@ -70,6 +70,10 @@ pub static VARIANTS: &[&Variant] = &[
     &spatial::areas::VARIANT,
     &sequence::hierarchical::VARIANT,
     &spatial::ranges::VARIANT,
+    &similarity::locality_sensitive::VARIANT,
+    &similarity::multi_granularity::VARIANT,
+    &counting::parallel_attributes::VARIANT,
+    &similarity::clk::VARIANT,
 ];
 
 /// The entry with this id.

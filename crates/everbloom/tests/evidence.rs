@@ -12,6 +12,7 @@ mod evidence {
     mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
+    mod clk;
     mod combinatorial;
     mod compacted;
     mod complement;
@@ -34,10 +35,12 @@ mod evidence {
     mod k_mer;
     mod lfsr_counting;
     mod load_balanced;
+    mod locality_sensitive;
     mod lower_bound;
     mod matrix;
     mod memory_optimized;
     mod multi_class;
+    mod multi_granularity;
     mod multi_partitioned;
     mod multilayer_counting;
     mod multiple_choice;
@@ -45,6 +48,7 @@ mod evidence {
     mod omass;
     mod one_hash;
     mod optihash;
+    mod parallel_attributes;
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;

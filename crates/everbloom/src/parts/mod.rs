@@ -11,6 +11,7 @@
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
+//! | [`projections`] | none: where a vector lies on random lines | filters of near vectors |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
 //! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
@@ -23,6 +24,7 @@ mod multiset;
 mod own;
 pub(crate) mod parallel;
 pub(crate) mod probed_bits;
+pub(crate) mod projections;
 pub(crate) mod row;
 mod set;
 pub(crate) mod several;

@@ -87,18 +87,14 @@ impl<C: Cells> Inline for Tallies<C> {
     }
 }
 
-/// Inside another filter they are a group of their own, with probes over all cells.
+/// Inside another filter they are a group of their own; what probes they may have, their owner checks.
 impl<C: Cells> State for Tallies<C> {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
         out.group(name, |out| self.save_fields(out));
     }
 
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        src.group(name, |src| {
-            let part = Self::load_fields(src)?;
-            part.check_flat()?;
-            Ok(part)
-        })
+        src.group(name, Self::load_fields)
     }
 }
 

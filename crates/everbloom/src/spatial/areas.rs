@@ -148,7 +148,7 @@ impl Areas {
         let fits = known && tallies.cells.width() == width(areas);
         let held = || tallies.cells.iter().max().unwrap_or(0);
         if fits && held() <= areas && (self.dimensions > 0 || held() == 0) {
-            return Ok(());
+            return tallies.check_flat();
         }
         Err(Error::corrupt(0, "corrupt filter: numbers of areas that it does not have"))
     }

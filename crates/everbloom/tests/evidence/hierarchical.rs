@@ -108,7 +108,7 @@ fn s23_payloads_are_attributed_to_their_senders() {
         Detail::Labels(labels) => labels,
         other => panic!("{other:?}"),
     };
-    assert_eq!(labels("cture of"), [b"ann".to_vec()]);
+    assert_eq!(labels("ture of a wor"), [b"ann".to_vec()]);
     assert_eq!(labels("re this in"), [b"bob".to_vec()]);
     assert!(labels("nothing here").is_empty());
     let by = |sender: &'static [u8]| {

@@ -149,7 +149,7 @@ impl Segments {
         let counted = self.held.len() == segments
             && self.held.iter().all(|held| *held <= crate::state::MAX_ITEMS);
         if ordered && whole && counted {
-            return Ok(());
+            return self.counters.iter().try_for_each(Tallies::check_flat);
         }
         Err(Error::corrupt(0, "corrupt filter: segments and bounds do not fit"))
     }
