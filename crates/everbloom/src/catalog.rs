@@ -3,7 +3,7 @@
 use crate::variant::Variant;
 use crate::{
     compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
-    membership, reconciling, similarity, weighted,
+    membership, reconciling, sequence, similarity, spatial, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -81,6 +81,14 @@ pub static VARIANTS: &[&Variant] = &[
     &decaying::double_buffer::VARIANT,
     &decaying::active_active::VARIANT,
     &decaying::forgetful::VARIANT,
+    &sequence::k_mer::VARIANT,
+    &spatial::areas::VARIANT,
+    &sequence::hierarchical::VARIANT,
+    &spatial::ranges::VARIANT,
+    &similarity::locality_sensitive::VARIANT,
+    &similarity::multi_granularity::VARIANT,
+    &counting::parallel_attributes::VARIANT,
+    &similarity::clk::VARIANT,
 ];
 
 /// The entry with this id.

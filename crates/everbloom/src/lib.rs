@@ -44,7 +44,14 @@
 //! | what value does it have? | [`Bloomier`], one of a few [`keyvalue::Cascade`], of keys that come and go [`keyvalue::Kbf`] |
 //! | … and which pairs were added, changed or deleted? | [`keyvalue::Iblt`] |
 //! | what do two sets not share? | [`Invertible`] |
-//! | is there anything like it? | [`similarity::DistanceSensitive`] |
+//! | is it a piece of these sequences of letters? | [`sequence::KMer`] |
+//! | who sent a payload with these bytes in it? | [`sequence::Hierarchical`] |
+//! | in which area is this point? | [`spatial::Areas`] |
+//! | does this id have a value in this range? | [`spatial::Ranges`] |
+//! | is there anything like it? | [`similarity::DistanceSensitive`], among vectors [`similarity::LocalitySensitive`] |
+//! | … and how near is it? | [`similarity::MultiGranularity`] |
+//! | … among records with typing errors | [`similarity::Clk`] |
+//! | is there an item with these attributes, or some of them? | [`counting::ParallelAttributes`] |
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all
 //! its keys at once has `from_keys(keys, rate)`. `insert` and `contains` take any [`Key`]. Every type is a

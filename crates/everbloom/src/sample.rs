@@ -47,7 +47,10 @@ impl Sample {
     pub fn new(input: &Input, style: Style, range: Range<u64>) -> Self {
         let mut sample = Self { bytes: Vec::new(), ends: Vec::new(), values: Vec::new() };
         for i in range {
-            push_key(&mut sample.bytes, input.key, style, i);
+            match input.sample {
+                Some(example) => sample.bytes.extend((example.0)(i)),
+                None => push_key(&mut sample.bytes, input.key, style, i),
+            }
             sample.ends.push(sample.bytes.len());
             sample.values.push(value(input.value, i));
         }

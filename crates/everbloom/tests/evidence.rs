@@ -4,6 +4,7 @@ mod evidence {
     mod active_active;
     mod adaptive;
     mod ancestors;
+    mod areas;
     mod banked;
     mod best_of_n;
     mod binary_fuse;
@@ -13,6 +14,7 @@ mod evidence {
     mod bloom_paradox;
     mod bloomier;
     mod bloomier_cascade;
+    mod clk;
     mod combinatorial;
     mod compacted;
     mod complement;
@@ -39,12 +41,17 @@ mod evidence {
     mod iblt;
     mod invertible;
     mod kbf;
+    mod hierarchical;
+    mod invertible;
+    mod k_mer;
     mod lfsr_counting;
     mod load_balanced;
+    mod locality_sensitive;
     mod lower_bound;
     mod matrix;
     mod memory_optimized;
     mod multi_class;
+    mod multi_granularity;
     mod multi_partitioned;
     mod multilayer_counting;
     mod multiple_choice;
@@ -53,11 +60,13 @@ mod evidence {
     mod one_hash;
     mod optihash;
     mod par_bf;
+    mod parallel_attributes;
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;
     mod pipelined;
     mod popularity;
+    mod ranges;
     mod retouched;
     mod ribbon;
     mod scalable;

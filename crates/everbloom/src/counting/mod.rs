@@ -10,6 +10,7 @@ pub mod lfsr_counting;
 pub mod multi_partitioned;
 pub mod multilayer_counting;
 pub mod multiple_choice;
+pub mod parallel_attributes;
 pub mod spectral;
 pub mod variable_increment;
 
@@ -23,6 +24,7 @@ pub use lfsr_counting::LfsrCounting;
 pub use multi_partitioned::MultiPartitioned;
 pub use multilayer_counting::MultilayerCounting;
 pub use multiple_choice::ChoiceTable;
+pub use parallel_attributes::ParallelAttributes;
 pub use spectral::Spectral;
 pub use variable_increment::VariableIncrement;
 

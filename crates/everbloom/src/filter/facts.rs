@@ -87,6 +87,9 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("groups", "which of several sets is a key in?"),
     ("reconcile", "what do two sets not share?"),
     ("similar", "is there anything like it?"),
+    ("pieces", "is it a piece of a longer sequence?"),
+    ("places", "is it in an area, or its value in a range?"),
+    ("attributes", "keys have several attributes, some of which a query may leave open"),
     ("static", "the set is known beforehand and never changes"),
     ("compact", "as few bits as possible"),
     ("accurate", "fewer false positives at equal bits"),
@@ -142,7 +145,21 @@ pub struct Input {
     pub time: Time,
     /// Whether known non-members are used in the build.
     pub negatives: Negatives,
+    /// What keys look like in samples, where the kind alone does not tell.
+    pub sample: Option<Example>,
 }
+
+/// Key number i of a variant's own sample; different i have different keys.
+#[derive(Clone, Copy, Debug)]
+pub struct Example(pub fn(u64) -> Vec<u8>);
+
+impl PartialEq for Example {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Example {}
 
 impl Input {
     /// Plain keys.
@@ -151,6 +168,7 @@ impl Input {
         value: ValueKind::None,
         time: Time::No,
         negatives: Negatives::No,
+        sample: None,
     };
 
     /// Plain keys with a value of this kind beside them.

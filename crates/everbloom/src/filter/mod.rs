@@ -26,8 +26,8 @@ pub use answer::{
 pub use face::Face;
 pub(crate) use face::can;
 pub use facts::{
-    Ability, Build, EntryKind, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS, Negatives,
-    Param, Preset, Range, Setting, Time, ValueKind,
+    Ability, Build, EntryKind, Example, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS,
+    Negatives, Param, Preset, Range, Setting, Time, ValueKind,
 };
 pub use head::Child;
 pub use head::Head;
@@ -35,6 +35,7 @@ pub(crate) use head::{Loader, Lock, Origin};
 pub use part::Part;
 pub use reading::Reading;
 pub use record::{Parts, Record, Value};
+pub(crate) use record::{number, range};
 
 use std::any::Any;
 use std::fmt;

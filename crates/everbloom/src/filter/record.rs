@@ -1,4 +1,11 @@
 //! What builds and queries are given.
+//!
+//! A key that has parts comes with them, or as text that is taken apart here: a point is its decimal coordinates
+//! with commas, attributes are separated by TABs, a range is `LOW..HIGH`, half open.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
 
 /// One record: a key, and beside it whatever the variant takes. Builds and queries share the grammar.
 ///
@@ -45,6 +52,83 @@ impl<'a> Record<'a> {
     pub fn of(self, parts: Parts<'a>) -> Self {
         Self { parts, ..self }
     }
+
+    /// The coordinates of a key that is a point or a vector: at least one, all of them finite.
+    ///
+    /// ```
+    /// use everbloom::{Parts, Record};
+    ///
+    /// assert_eq!(*Record::key(b"1.5,-2").point()?, [1.5, -2.0]);
+    /// assert_eq!(*Record::key(b"").of(Parts::Point(&[3.0])).point()?, [3.0]);
+    /// assert!(Record::key(b"1.5;2").point().is_err());
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn point(&self) -> Result<Cow<'a, [f64]>> {
+        let point = match self.parts {
+            Parts::Point(point) => Cow::Borrowed(point),
+            Parts::Whole => {
+                let fields = self.key.split(|byte| *byte == b',');
+                Cow::Owned(fields.map(number).collect::<Result<Vec<f64>>>()?)
+            }
+            _ => {
+                return Err(Error::record("the key must be a point: its coordinates, with commas"));
+            }
+        };
+        if point.is_empty() || !point.iter().all(|x| x.is_finite()) {
+            return Err(Error::record("a point has at least one coordinate, all of them finite"));
+        }
+        Ok(point)
+    }
+
+    /// The attributes of a key; an empty one in a query stands for any.
+    ///
+    /// ```
+    /// use everbloom::Record;
+    ///
+    /// assert_eq!(*Record::key(b"Ann\tRome").attributes()?, [&b"Ann"[..], b"Rome"]);
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn attributes(&self) -> Result<Cow<'a, [&'a [u8]]>> {
+        match self.parts {
+            Parts::Attributes(attributes) => Ok(Cow::Borrowed(attributes)),
+            Parts::Whole => Ok(Cow::Owned(self.key.split(|byte| *byte == b'\t').collect())),
+            _ => Err(Error::record("the key must be attributes, separated by TABs")),
+        }
+    }
+
+    /// The range that a key is: from the first value inside to the first beyond.
+    ///
+    /// ```
+    /// use everbloom::Record;
+    ///
+    /// assert_eq!(Record::key(b"250..450").range()?, 250.0..450.0);
+    /// assert!(Record::key(b"250").range().is_err());
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn range(&self) -> Result<std::ops::Range<f64>> {
+        match self.parts {
+            Parts::Range { low, high } => Ok(low as f64..high as f64),
+            Parts::Whole => range(self.key)?
+                .ok_or_else(|| Error::record("the key must be a range, written LOW..HIGH")),
+            _ => Err(Error::record("the key must be a range, written LOW..HIGH")),
+        }
+    }
+}
+
+/// A finite decimal number.
+pub(crate) fn number(text: &[u8]) -> Result<f64> {
+    let parsed = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    parsed.filter(|x| x.is_finite()).ok_or_else(|| {
+        let text = String::from_utf8_lossy(text);
+        let short: String = text.chars().take(40).collect();
+        Error::record(format!("{short:?} is not a decimal number"))
+    })
+}
+
+/// The range `LOW..HIGH`; `None` where there are no two dots.
+pub(crate) fn range(text: &[u8]) -> Result<Option<std::ops::Range<f64>>> {
+    let Some(dots) = text.windows(2).position(|pair| pair == b"..") else { return Ok(None) };
+    Ok(Some(number(&text[..dots])?..number(&text[dots + 2..])?))
 }
 
 /// What may stand beside a key.
@@ -78,4 +162,34 @@ pub enum Parts<'a> {
     },
     /// Coordinates.
     Point(&'a [f64]),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_are_given_count_and_text_is_taken_apart_without_them() {
+        let fields: [&[u8]; 2] = [b"x", b""];
+        let given = Record::key(b"unread").of(Parts::Attributes(&fields));
+        assert_eq!(*given.attributes().unwrap(), fields);
+        assert_eq!(*Record::key(b"x\t").attributes().unwrap(), fields);
+        assert!(given.point().is_err() && given.range().is_err());
+        let range = Record::key(b"").of(Parts::Range { low: -1, high: 4 });
+        assert_eq!(range.range().unwrap(), -1.0..4.0);
+        assert!(range.attributes().is_err());
+        assert_eq!(Record::key(b"-1e3..0.5").range().unwrap(), -1000.0..0.5);
+        for bad in [&b"..5"[..], b"1..", b"1..x", b"1.5"] {
+            assert!(Record::key(bad).range().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn coordinates_are_finite_numbers() {
+        for bad in [&b""[..], b"1,,2", b"NaN", b"1,inf", b"1 2", b"\xFF"] {
+            assert!(Record::key(bad).point().is_err(), "{bad:?}");
+        }
+        assert!(Record::key(b"").of(Parts::Point(&[])).point().is_err());
+        assert!(Record::key(b"").of(Parts::Point(&[f64::NAN])).point().is_err());
+    }
 }

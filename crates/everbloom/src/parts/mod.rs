@@ -15,6 +15,7 @@
 //! | [`candidates`] | keys with the largest counts | sketches that list heavy hitters |
 //! | [`layers`] | cells of any make, one filter after another | filters that grow |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
+//! | [`projections`] | none: where a vector lies on random lines | filters of near vectors |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
 //! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
@@ -30,6 +31,7 @@ mod multiset;
 mod own;
 pub(crate) mod parallel;
 pub(crate) mod probed_bits;
+pub(crate) mod projections;
 pub(crate) mod row;
 mod set;
 pub(crate) mod several;

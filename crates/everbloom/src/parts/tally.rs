@@ -90,6 +90,17 @@ impl<C: Cells> Inline for Tallies<C> {
     }
 }
 
+/// Inside another filter they are a group of their own; what probes they may have, their owner checks.
+impl<C: Cells> State for Tallies<C> {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| self.save_fields(out));
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, Self::load_fields)
+    }
+}
+
 impl<C: Cells> Tallies<C> {
     /// Refuses, in a file, probes that do not range over all cells.
     pub(crate) fn check_flat(&self) -> Result<()> {

@@ -13,6 +13,7 @@
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`fingerprint`] | F6, B4 | rate and bits of filters that tell members by fingerprints |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
+//! | [`lsh`] | §35, §36 | how often near vectors share buckets |
 //! | [`omass`] | I7 | rate and fill of words in which every key has a bit per sub-block |
 //! | [`overwriting`] | R10 | those of the generalized filter as it runs, and the spread of its fill |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
@@ -34,6 +35,7 @@ pub mod choice;
 pub mod counting;
 pub mod fingerprint;
 pub mod generalized;
+pub mod lsh;
 pub mod omass;
 pub mod overwriting;
 pub mod peeling;

@@ -1,0 +1,406 @@
+//! The k-mer Bloom filter (Pellow, Filippova, Kingsford 2016; catalogue §21; S3 ref. 131 §VI-E).
+//!
+//! All pieces of K letters of some sequences, as sequencing works with them. Pieces overlap: whoever is there has
+//! a neighbor to its left and one to its right, unless it begins or ends a sequence. So a piece that is a false
+//! positive by itself mostly gives itself away by its missing neighbors:
+//!
+//! ```text
+//!   TAAGCCA, K = 4      TAAG ─ AAGC ─ AGCC ─ GCCA        AAGC?  itself, a left and a right neighbor are there: yes
+//!                       first                last        AGCT?  itself by mistake; none of GCTA GCTC GCTG GCTT: no
+//! ```
+//!
+//! The bits are a standard filter of all K-mers, with the rate f; first and last K-mers are held exactly, since
+//! without them each would be missed. A random K-mer passes
+//!
+//! | form | asks for | rate |
+//! |---|---|---|
+//! | `one-sided` | a neighbor on either side, or an end | f·(1 − (1−f)⁸) |
+//! | `two-sided` | one on each side, or that end | f·(1 − (1−f)⁴)² |
+//! | `plain` | nothing | f |
+//!
+//! One that differs from a stored K-mer in its last letter has true neighbors on its left: `two-sided` then keeps
+//! one factor, and `one-sided` stays at f. All four letters are tried on each side (S3's example tries one), and
+//! a query of a longer sequence looks every K-mer up once: what it has found of one serves its neighbors.
+//!
+//! Letters other than ACGT split a sequence; what is shorter than K has no K-mers, and a query for it is
+//! undecided. K-mers are packed in integers and roll along the sequence. With `strands=both` a K-mer and its
+//! reverse complement are one.
+//!
+//! **Use it** for reads and genomes, at a third of the bits of a standard filter of equal rate. **Don't** for
+//! sequences little longer than K: then most K-mers are ends, which take 24 bytes each.
+
+mod letters;
+
+use letters::Letters;
+
+use crate::cells::Exact;
+use crate::error::agree;
+use crate::parts::flat_bits::FlatBits;
+use crate::parts::{KeyPart, SetPart, union};
+use crate::theory::search::least_real;
+use crate::variant::prelude::*;
+
+/// The K-mers of sequences, in a Bloom filter that asks for their neighbors, too.
+///
+/// ```
+/// let mut genome = everbloom::sequence::KMer::builder().items(1000).set("length", 4).build()?;
+/// genome.insert("TAAGCCA");
+/// assert!(genome.contains("AAGC") && genome.contains("AAGCCA"));
+/// assert!(!genome.contains("TTTT"));
+/// assert_eq!(genome.found("AAGCNNAA"), (1, 1));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct KMer {
+    head: Head,
+    /// Letters per K-mer.
+    length: u32,
+    /// 1 if a K-mer and its reverse complement are one.
+    both_strands: u32,
+    flat: FlatBits,
+    /// First and last K-mers, with [`FIRST`] and [`LAST`] beside them; as they are held, not as they were read.
+    ends: Exact,
+}
+
+state!(KMer { head, length, both_strands, flat, ends });
+
+const FIRST: u64 = 1;
+const LAST: u64 = 2;
+
+impl KMer {
+    fn letters(&self) -> Letters {
+        Letters { length: self.length, canonical: self.both_strands == 1 }
+    }
+
+    fn digest(&self, held: u128) -> Digest {
+        self.head.hasher.digest(&held)
+    }
+
+    /// Inserts all K-mers of a sequence.
+    pub fn insert<K: Key + ?Sized>(&mut self, sequence: &K) -> Seen {
+        let letters = self.letters();
+        let (mut new, mut digests) = (false, Vec::new());
+        sequence.with_bytes(|sequence| {
+            letters.each_run(sequence, |run| {
+                digests.clear();
+                digests.extend(run.iter().map(|kmer| self.digest(letters.held(*kmer).0)));
+                new |= digests.iter().any(|digest| !self.flat.contains(*digest));
+                self.flat.insert_all(&digests);
+                self.head.count(run.len() as u64);
+                if self.head.form != PLAIN {
+                    self.mark(run[0], FIRST);
+                    self.mark(run[run.len() - 1], LAST);
+                }
+            });
+        });
+        Seen::new_if(new)
+    }
+
+    /// Notes an end of a run. Read from the other strand, its first K-mer is its last; a palindrome is both.
+    fn mark(&mut self, kmer: u128, end: u64) {
+        let (held, turned) = self.letters().held(kmer);
+        let palindrome = self.both_strands == 1 && self.letters().reverse_complement(kmer) == kmer;
+        let flags = if palindrome { FIRST | LAST } else { turn(end, turned) };
+        self.ends.change(held, |old| old | flags);
+    }
+
+    /// How many K-mers of a sequence pass, and how many it has.
+    pub fn found<K: Key + ?Sized>(&self, sequence: &K) -> (u64, u64) {
+        let letters = self.letters();
+        let (mut found, mut all) = (0, 0);
+        let (mut digests, mut there) = (Vec::new(), Vec::new());
+        sequence.with_bytes(|sequence| {
+            letters.each_run(sequence, |run| {
+                digests.clear();
+                digests.extend(run.iter().map(|kmer| self.digest(letters.held(*kmer).0)));
+                there.clear();
+                there.resize(run.len(), false);
+                self.flat.contains_all(&digests, &mut there);
+                let passes = |i: &usize| there[*i] && self.confirmed(run[*i], &there, *i);
+                found += (0..run.len()).filter(passes).count() as u64;
+                all += run.len() as u64;
+            });
+        });
+        (found, all)
+    }
+
+    /// Whether the neighbors of a K-mer speak for it, at place `i` of a run of which `there` says what was found.
+    fn confirmed(&self, kmer: u128, there: &[bool], i: usize) -> bool {
+        let letters = self.letters();
+        let any = |near: [u128; 4]| {
+            near.iter().any(|kmer| self.flat.contains(self.digest(letters.held(*kmer).0)))
+        };
+        let left = || (i > 0 && there[i - 1]) || any(letters.left(kmer));
+        let right = || there.get(i + 1).is_some_and(|there| *there) || any(letters.right(kmer));
+        let ends = || {
+            let (held, turned) = letters.held(kmer);
+            turn(self.ends.get(held), turned)
+        };
+        match self.head.form {
+            ONE_SIDED => left() || right() || ends() != 0,
+            TWO_SIDED => (left() || ends() & FIRST != 0) && (right() || ends() & LAST != 0),
+            _ => true,
+        }
+    }
+
+    /// Whether all K-mers of a sequence may be there, and it has some.
+    pub fn contains<K: Key + ?Sized>(&self, sequence: &K) -> bool {
+        let (found, all) = self.found(sequence);
+        all > 0 && found == all
+    }
+
+    /// K, the letters per K-mer.
+    pub fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// The share of single K-mers that the bits let pass, before neighbors are asked for.
+    pub fn base_rate(&self) -> f64 {
+        self.flat.fpr()
+    }
+
+    /// Makes this the filter of the sequences of both.
+    pub fn union(&mut self, other: &Self) -> Result<()> {
+        agree("length", self.length, other.length)?;
+        agree("strands", self.both_strands, other.both_strands)?;
+        union((&mut self.head, &mut self.flat), (&other.head, &other.flat))?;
+        other.ends.iter().for_each(|(kmer, flags)| self.ends.change(kmer, |old| old | flags));
+        Ok(())
+    }
+
+    /// The number of distinct K-mers, estimated from the bits; `None` if there are no zeros left.
+    pub fn cardinality(&self) -> Option<f64> {
+        self.flat.cardinality()
+    }
+
+    fn check(&self) -> Result<()> {
+        let bad = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
+        if !(MIN_LENGTH..=MAX_LENGTH).contains(&u64::from(self.length)) || self.both_strands > 1 {
+            return bad("K-mers of no such length or strands");
+        }
+        let letters = self.letters();
+        let whole = |(kmer, flags): (u128, u64)| {
+            kmer >> (2 * self.length) == 0 && !letters.held(kmer).1 && flags <= (FIRST | LAST)
+        };
+        if !self.ends.iter().all(whole) || (self.head.form == PLAIN && self.ends.len() > 0) {
+            return bad("an end that is no K-mer");
+        }
+        Ok(())
+    }
+}
+
+/// Flags of ends as they are on the strand that was read.
+fn turn(flags: u64, turned: bool) -> u64 {
+    if turned { (flags & FIRST) << 1 | (flags & LAST) >> 1 } else { flags }
+}
+
+/// P(a random K-mer passes) where one lookup passes with `f`.
+pub fn random_rate(form: &str, f: f64) -> f64 {
+    let some_of = |n: f64| -libm::expm1(n * libm::log1p(-f));
+    match form {
+        ONE_SIDED => f * some_of(8.0),
+        TWO_SIDED => f * some_of(4.0) * some_of(4.0),
+        _ => f,
+    }
+}
+
+/// [`random_rate`] of a K-mer that differs from a stored one in its last letter alone.
+pub fn last_letter_rate(form: &str, f: f64) -> f64 {
+    if form == TWO_SIDED { f * -libm::expm1(4.0 * libm::log1p(-f)) } else { f }
+}
+
+/// The rate of one lookup at which a random K-mer passes with `p`.
+fn base_for(form: &str, p: f64) -> f64 {
+    if form == PLAIN {
+        p
+    } else {
+        libm::exp(-least_real(0.0, 700.0, |x| random_rate(form, libm::exp(-x)) <= p))
+    }
+}
+
+/// The bits, and what a K-mer is.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    flat: Flat,
+    length: u32,
+    both_strands: u32,
+    form: &'static str,
+}
+
+impl Plan for KMer {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let form = request.form();
+        let cells = |n: u64, p: f64, k: u32| {
+            let (k, f) = (f64::from(k), base_for(form, p));
+            k * n as f64 / -libm::log1p(-libm::pow(f, 1.0 / k))
+        };
+        let rate = |flat: Flat, n: u64| random_rate(form, flat.fpr(n));
+        let (flat, _) = Flat::search(request, |_| 0, cells, rate)?;
+        let length = request.integer("length").unwrap_or(LENGTH) as u32;
+        let both_strands = u32::from(request.choice("strands") == Some(BOTH));
+        Ok(Shape { flat, length, both_strands, form })
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let Shape { flat, form, .. } = *shape;
+        let n = load.distinct;
+        Some(Expect::one_sided(random_rate(form, flat.fpr(n)), flat.m, Some(flat.fill(n))))
+    }
+}
+
+impl Stream for KMer {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let Shape { flat, length, both_strands, .. } = *shape;
+        let (flat, ends) = (FlatBits::new(flat)?, Exact::default());
+        Ok(Self { head, length, both_strands, flat, ends })
+    }
+}
+
+face!(KMer: Insert, Merge, Estimate);
+planned!(KMer: "A filter for `items` K-mers of 31 letters that lets a share of `fpr` of random ones pass.");
+keyed!(KMer: Insert, Union, Estimate);
+
+impl Filter for KMer {
+    /// Present if all K-mers of the sequence pass, with the share of those that do; undecided without any.
+    fn query(&self, record: Record<'_>) -> Result<Answer> {
+        Ok(match self.found(record.key) {
+            (_, 0) => Answer { verdict: Verdict::Undecided, detail: Detail::None },
+            (found, all) => Answer::of(found == all).with(Detail::Score(found as f64 / all as f64)),
+        })
+    }
+
+    fn fill(&self) -> Option<f64> {
+        Some(self.flat.fill())
+    }
+
+    /// Of random K-mers.
+    fn now(&self) -> Rates {
+        let base = (self.base_rate() + self.head.collisions()).min(1.0);
+        Rates::one_sided(random_rate(self.head.form, base))
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let mut facts = self.flat.describe();
+        facts.extend([
+            fact("length", self.length),
+            text("strands", if self.both_strands == 1 { BOTH } else { ONE }),
+            fact("ends", self.ends.len()),
+        ]);
+        facts
+    }
+
+    /// The bits of the sequence's first K-mer.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let letters = self.letters();
+        let mut cells = Vec::new();
+        letters.each_run(key, |run| {
+            if cells.is_empty() {
+                cells = self.flat.trace(self.digest(letters.held(run[0]).0));
+            }
+        });
+        cells
+    }
+}
+
+const ONE_SIDED: &str = "one-sided";
+const TWO_SIDED: &str = "two-sided";
+const PLAIN: &str = "plain";
+const ONE: &str = "one";
+const BOTH: &str = "both";
+const LENGTH: u64 = 31;
+const MIN_LENGTH: u64 = 2;
+const MAX_LENGTH: u64 = 63;
+
+const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge, Ability::Estimate];
+
+/// Sequences of one K-mer each.
+fn example(i: u64) -> Vec<u8> {
+    let letters = crate::hash::mix64(i) >> 2;
+    (0..LENGTH).map(|at| b"ACGT"[(letters >> (2 * at) & 3) as usize]).collect()
+}
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 76,
+        slug: "k-mer",
+        entry: "§21",
+        name: "k-mer Bloom filter",
+        paper: "D. Pellow, D. Filippova, C. Kingsford, Improving Bloom filter performance on sequence data using \
+                k-mer Bloom filters, RECOMB 2016",
+        family: "sequence",
+        needs: &["pieces", "merge", "estimate"],
+        input: Input { key: KeyKind::Sequence, sample: Some(Example(example)), ..Input::KEYS },
+        meaning: "items are K-mers, of which a sequence has as many as letters, less K − 1; the rate is that of \
+                  random K-mers that pass",
+        forms: &[
+            Form::exact(ONE_SIDED, ABILITIES),
+            Form::exact(TWO_SIDED, ABILITIES),
+            Form::exact(PLAIN, ABILITIES),
+        ],
+        params: &[
+            PARAM_M,
+            PARAM_K,
+            Param::integer("length", MIN_LENGTH, MAX_LENGTH, "letters per K-mer")
+                .or(Preset::Integer(LENGTH)),
+            Param::choice(
+                "strands",
+                &[ONE, BOTH],
+                "whether a K-mer and its reverse complement are one",
+            )
+            .or(Preset::Choice(ONE)),
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<KMer>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    const PIECES: [&str; 4] = ["TAAG", "AAGC", "AGCC", "GCCA"];
+
+    fn of(form: &str, strands: &str) -> KMer {
+        let built = KMer::builder().items(1000).rate(1e-6).set("length", 4).form(form);
+        let mut filter = built.set("strands", strands).build().unwrap();
+        filter.insert("TAAGCCA");
+        filter
+    }
+
+    #[test]
+    fn without_its_ends_the_two_sided_form_loses_exactly_those() {
+        for strands in [ONE, BOTH] {
+            let mut filter = of(TWO_SIDED, strands);
+            assert!(PIECES.iter().all(|piece| filter.contains(*piece)));
+            filter.ends.clear();
+            let lost: Vec<&str> =
+                PIECES.into_iter().filter(|piece| !filter.contains(*piece)).collect();
+            assert_eq!(lost, ["TAAG", "GCCA"]);
+            // One neighbor is enough for the other form.
+            let mut filter = of(ONE_SIDED, strands);
+            filter.ends.clear();
+            assert!(PIECES.iter().all(|piece| filter.contains(*piece)));
+        }
+    }
+
+    #[test]
+    fn files_with_ends_that_are_none_are_refused() {
+        let good = of(TWO_SIDED, BOTH);
+        assert_eq!(Opener::new().decode_as::<KMer>(&to_bytes(&good)).unwrap(), good);
+        let refused = |change: &dyn Fn(&mut KMer)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
+        };
+        refused(&|f| f.length = 64);
+        refused(&|f| f.both_strands = 2);
+        refused(&|f| f.ends.change(1 << 8, |_| FIRST));
+        refused(&|f| f.ends.change(255, |_| FIRST));
+        refused(&|f| f.ends.change(0, |_| 4));
+        refused(&|f| f.head.form = PLAIN);
+    }
+}
