@@ -1,4 +1,4 @@
-//! What the indices point at: bits, counters, packed fields, sums.
+//! What the indices point at: bits, counters, packed fields, buckets of slots, sums.
 //!
 //! Every array is built on [`Words`](crate::memory::Words), is checked when it is loaded, and is stored word for word, so
 //! that a file can be used in place.
@@ -13,6 +13,7 @@ mod marked;
 mod packed;
 mod pairing;
 mod rows;
+mod slots;
 mod stream;
 mod sums;
 
@@ -27,6 +28,7 @@ pub use packed::Packed;
 pub(crate) use packed::{Fields, View};
 pub use pairing::Pairing;
 pub use rows::{Row, Rows};
+pub use slots::{Layout, Slots};
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};
 
