@@ -2,8 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
-    membership, reconciling, similarity, weighted,
+    alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
+    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -66,6 +66,10 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &alternates::cuckoo::VARIANT,
+    &alternates::simplified_cuckoo::VARIANT,
+    &alternates::adaptive_cuckoo::VARIANT,
+    &alternates::dynamic_cuckoo::VARIANT,
 ];
 
 /// The entry with this id.

@@ -2,6 +2,7 @@
 
 mod evidence {
     mod adaptive;
+    mod adaptive_cuckoo;
     mod ancestors;
     mod banked;
     mod best_of_n;
@@ -18,11 +19,13 @@ mod evidence {
     mod conservative;
     mod counting;
     mod cross_checking;
+    mod cuckoo;
     mod d_left;
     mod deletable;
     mod distance_sensitive;
     mod double_hashing;
     mod dynamic_count;
+    mod dynamic_cuckoo;
     mod egh;
     mod fingerprint_counting;
     mod forest;
@@ -49,6 +52,7 @@ mod evidence {
     mod retouched;
     mod ribbon;
     mod scalable;
+    mod simplified_cuckoo;
     mod soft_error;
     mod spectral;
     mod split;
