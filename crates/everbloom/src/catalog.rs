@@ -4,6 +4,8 @@ use crate::variant::Variant;
 use crate::{
     compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
     membership, reconciling, sequence, similarity, spatial, weighted,
+    alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
+    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -89,6 +91,10 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::multi_granularity::VARIANT,
     &counting::parallel_attributes::VARIANT,
     &similarity::clk::VARIANT,
+    &alternates::cuckoo::VARIANT,
+    &alternates::simplified_cuckoo::VARIANT,
+    &alternates::adaptive_cuckoo::VARIANT,
+    &alternates::dynamic_cuckoo::VARIANT,
 ];
 
 /// The entry with this id.

@@ -30,6 +30,9 @@
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
 //! | … and nobody knows how many keys will come | [`Scalable`]; some are removed again [`growing::ParBf`], [`growing::Dynamic`]; an index is at hand [`growing::DynamicArray`] |
+//! | … in a quarter of the space, at a rate below 3 % | [`alternates::Cuckoo`], without hashing fingerprints [`alternates::SimplifiedCuckoo`] |
+//! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`alternates::DynamicCuckoo`] |
+//! | … in front of a table, and the same absent keys are asked for again | [`alternates::AdaptiveCuckoo`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
 //! | … among the last W arrivals, without a miss | [`decaying::Decaying`] |

@@ -3,6 +3,7 @@
 mod evidence {
     mod active_active;
     mod adaptive;
+    mod adaptive_cuckoo;
     mod ancestors;
     mod areas;
     mod banked;
@@ -23,6 +24,7 @@ mod evidence {
     mod count_min;
     mod counting;
     mod cross_checking;
+    mod cuckoo;
     mod d_left;
     mod decaying;
     mod deletable;
@@ -32,6 +34,7 @@ mod evidence {
     mod dynamic;
     mod dynamic_array;
     mod dynamic_count;
+    mod dynamic_cuckoo;
     mod egh;
     mod fingerprint_counting;
     mod forest;
@@ -70,6 +73,7 @@ mod evidence {
     mod retouched;
     mod ribbon;
     mod scalable;
+    mod simplified_cuckoo;
     mod soft_error;
     mod spectral;
     mod split;

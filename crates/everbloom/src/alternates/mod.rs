@@ -1,1 +1,11 @@
 //! What a Bloom filter is compared with: tables of fingerprints, learned filters, sketches.
+
+pub mod adaptive_cuckoo;
+pub mod cuckoo;
+pub mod dynamic_cuckoo;
+pub mod simplified_cuckoo;
+
+pub use adaptive_cuckoo::AdaptiveCuckoo;
+pub use cuckoo::Cuckoo;
+pub use dynamic_cuckoo::DynamicCuckoo;
+pub use simplified_cuckoo::SimplifiedCuckoo;

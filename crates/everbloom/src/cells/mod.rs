@@ -1,4 +1,4 @@
-//! What the indices point at: bits, counters, packed fields, sums.
+//! What the indices point at: bits, counters, packed fields, buckets of slots, sums.
 //!
 //! Every array is built on [`Words`](crate::memory::Words), is checked when it is loaded, and is stored word for word, so
 //! that a file can be used in place.
@@ -16,6 +16,7 @@ mod packed;
 mod pairing;
 mod rows;
 mod signed;
+mod slots;
 mod stream;
 mod sums;
 
@@ -34,6 +35,7 @@ pub(crate) use packed::{Fields, View};
 pub use pairing::Pairing;
 pub use rows::{Row, Rows};
 pub use signed::Signed;
+pub use slots::{Layout, Slots};
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};
 

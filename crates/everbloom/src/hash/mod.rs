@@ -10,6 +10,7 @@ mod fold;
 mod generator;
 mod key;
 mod many;
+mod murmur;
 mod secret;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vector;
@@ -50,11 +51,14 @@ pub enum HashId {
     /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: as `quick-64`, for
     /// schemes that take the high bits of H1 and the low half of H2. Only where n·2⁻⁶⁴ ≤ p/100.
     Lane64 = 7,
+    /// MurmurHash64A with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere. Only where
+    /// n·2⁻⁶⁴ ≤ p/100.
+    Murmur64A = 8,
 }
 
 impl HashId {
     /// Every id, in order.
-    pub const ALL: [HashId; 7] = [
+    pub const ALL: [HashId; 8] = [
         HashId::Xxh3_128,
         HashId::Xxh3_64,
         HashId::Xxh64,
@@ -62,6 +66,7 @@ impl HashId {
         HashId::Fold64,
         HashId::Quick64,
         HashId::Lane64,
+        HashId::Murmur64A,
     ];
 
     /// Whether digests have 64 bits of their own: two keys then have the same one with probability 2⁻⁶⁴.
@@ -91,6 +96,7 @@ impl HashId {
             HashId::Fold64 => "fold-64",
             HashId::Quick64 => "quick-64",
             HashId::Lane64 => "lane-64",
+            HashId::Murmur64A => "murmur-64a",
         }
     }
 }
@@ -340,6 +346,7 @@ fn digest_bytes(
         }
         (HashId::Xxh3_64, _) => widen(xxh3::of(bytes, seed)),
         (HashId::Xxh64, _) => widen(xxhash_rust::xxh64::xxh64(bytes, seed)),
+        (HashId::Murmur64A, _) => widen(murmur::of(bytes, seed)),
         (HashId::SipHash24_128, _) => key.map_or(LOCKED, |key| key.digest(bytes)),
     }
 }

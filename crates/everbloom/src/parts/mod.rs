@@ -16,16 +16,26 @@
 //! | [`layers`] | cells of any make, one filter after another | filters that grow |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`projections`] | none: where a vector lies on random lines | filters of near vectors |
+//! | [`cuckoo_table`] | fingerprints in buckets, two per key | cuckoo filters |
+//! | [`kicks`] | entries of any make that move to make room | … and tables of whole keys |
+//! | [`labels`] | values beside keys | filters of groups, stages and values |
+//! | [`ledger`] | whole keys, by place | filters in front of a table that knows better |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
 //! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
-//! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again.
+//! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again;
+//! [`fingerprints!`] is the latter for tables that refuse what they have no room for.
 
 pub(crate) mod candidates;
 pub(crate) mod flat_bits;
 pub(crate) mod generations;
 pub(crate) mod labels;
 pub(crate) mod layers;
+pub(crate) mod cuckoo_table;
+pub(crate) mod flat_bits;
+pub(crate) mod kicks;
+pub(crate) mod labels;
+pub(crate) mod ledger;
 pub(crate) mod marks;
 mod multiset;
 mod own;
@@ -40,6 +50,7 @@ pub(crate) mod static_set;
 pub(crate) mod sum_cells;
 pub(crate) mod tally;
 
+pub(crate) use cuckoo_table::fingerprints;
 pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};

@@ -1,6 +1,7 @@
 //! From what the caller wants to what a variant needs: goals, requests, expectations.
 
 mod blocks;
+pub(crate) mod cuckoo;
 mod expect;
 pub(crate) mod fingerprint;
 mod flat;

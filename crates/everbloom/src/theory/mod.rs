@@ -11,6 +11,7 @@
 //! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
 //! | [`choice`] | F5, R11, R12, R13 | how full a filter gets that chooses among hash functions, and buckets among which items choose |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
+//! | [`cuckoo`] | B7, B8 | rate, bits and load of tables of fingerprints |
 //! | [`fingerprint`] | F6, B4 | rate and bits of filters that tell members by fingerprints |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
 //! | [`lsh`] | §35, §36 | how often near vectors share buckets |
@@ -33,6 +34,7 @@ pub mod bloom;
 pub mod bound;
 pub mod choice;
 pub mod counting;
+pub mod cuckoo;
 pub mod fingerprint;
 pub mod generalized;
 pub mod lsh;

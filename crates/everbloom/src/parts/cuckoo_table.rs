@@ -1,0 +1,477 @@
+//! A table of fingerprints of which each may be in two buckets, either found from the other (catalogue B7).
+//!
+//! A key has a fingerprint φ and a first bucket; the second is the first xored with a distance that depends on φ
+//! alone. So an entry can be moved without its key, and entries that answer for a key carry the same
+//! information: removing any of them is as good as removing the key's own.
+
+use std::marker::PhantomData;
+
+use super::kicks::{self, Nests};
+use crate::cells::Slots;
+use crate::error::{Error, Kind, Result};
+use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
+use crate::hash::{Digest, Generator, mix64, multiply_shift};
+use crate::plan::cuckoo::{Buckets, MAX_FINGERPRINT, MAX_KICKS};
+use crate::probe::bulk::FETCH_FROM;
+use crate::state::{Decoder, Encoder, Inline, State};
+use crate::theory::cuckoo as theory;
+
+/// How a key is found in a table.
+pub(crate) trait Addressing {
+    /// The first bucket of a key and its fingerprint, 1 to `most`.
+    #[inline]
+    fn home(digest: Digest, buckets: u64, most: u64) -> (u64, u64) {
+        (multiply_shift(digest.h1, buckets), 1 + multiply_shift(digest.h2, most))
+    }
+
+    /// What the two buckets of a fingerprint differ by, modulo their number.
+    fn distance(fingerprint: u64) -> u64;
+
+    /// Which slot throws its fingerprint out: of the bucket that one was just moved to, or of both of a key's
+    /// buckets at first.
+    fn victim(random: &mut Generator, at: Turn) -> (u64, u32) {
+        let bucket = if at.kick == 0 && random.below(2) == 1 { at.other } else { at.bucket };
+        (bucket, random.below(at.room.into()) as u32)
+    }
+}
+
+/// What is known when a slot is chosen.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    pub(crate) bucket: u64,
+    /// At first, the other bucket of the key.
+    pub(crate) other: u64,
+    pub(crate) room: u32,
+    pub(crate) kick: u32,
+}
+
+/// The distance is a hash of the fingerprint (Fan, Andersen, Kaminsky, Mitzenmacher).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Mixed;
+
+impl Addressing for Mixed {
+    #[inline]
+    fn distance(fingerprint: u64) -> u64 {
+        mix64(fingerprint)
+    }
+}
+
+/// A fingerprint and its two buckets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places {
+    pub(crate) first: u64,
+    pub(crate) second: u64,
+    pub(crate) fingerprint: u64,
+}
+
+/// Fingerprints in buckets, a power of two of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CuckooTable<A> {
+    /// Kicks after which an insertion is refused.
+    kicks: u32,
+    pub(crate) slots: Slots,
+    addressing: PhantomData<A>,
+}
+
+impl<A: Addressing> CuckooTable<A> {
+    pub(crate) fn new(shape: &Buckets) -> Result<Self> {
+        let Buckets { buckets, slots, fingerprint, kicks, layout } = *shape;
+        Ok(Self::of(kicks, Slots::try_new(buckets, slots, fingerprint, layout)?))
+    }
+
+    pub(crate) fn of(kicks: u32, slots: Slots) -> Self {
+        Self { kicks, slots, addressing: PhantomData }
+    }
+
+    /// An empty table of the same shape.
+    pub(crate) fn empty(&self) -> Result<Self> {
+        let slots = &self.slots;
+        let (room, width) = (slots.room(), slots.width());
+        Ok(Self::of(self.kicks, Slots::try_new(slots.buckets(), room, width, slots.layout())?))
+    }
+
+    pub(crate) fn kicks(&self) -> u32 {
+        self.kicks
+    }
+
+    /// The other bucket of a fingerprint.
+    #[inline]
+    fn other(&self, bucket: u64, fingerprint: u64) -> u64 {
+        bucket ^ A::distance(fingerprint) & (self.slots.buckets() - 1)
+    }
+
+    #[inline]
+    pub(crate) fn places(&self, digest: Digest) -> Places {
+        let (first, fingerprint) = A::home(digest, self.slots.buckets(), self.slots.max());
+        Places { first, second: self.other(first, fingerprint), fingerprint }
+    }
+
+    /// Where an entry of a bucket may be, there or in a table of as many or fewer buckets.
+    pub(crate) fn places_of(&self, bucket: u64, fingerprint: u64) -> Places {
+        let first = bucket & (self.slots.buckets() - 1);
+        Places { first, second: self.other(first, fingerprint), fingerprint }
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, digest: Digest) -> bool {
+        let Places { first, second, fingerprint } = self.places(digest);
+        self.slots.either(first, second, fingerprint)
+    }
+
+    /// Puts a fingerprint into a free slot of its buckets, if there is one.
+    pub(crate) fn settle(&mut self, places: Places) -> bool {
+        [places.first, places.second].into_iter().any(|bucket| {
+            let free = self.slots.find(bucket, 0);
+            free.map(|slot| self.slots.set(bucket, slot, places.fingerprint)).is_some()
+        })
+    }
+
+    /// Puts a fingerprint into one of its buckets, moving others if it must; false, with nothing changed, if no
+    /// room was found.
+    pub(crate) fn place(&mut self, places: Places) -> bool {
+        let seed = mix64(places.first ^ mix64(places.fingerprint));
+        let most = self.kicks;
+        let mut walk = Walk { table: self, places, random: Generator::new(seed) };
+        kicks::insert(&mut walk, places.fingerprint, most).is_none()
+    }
+
+    /// Inserts a key, once more if it is there; true if it was not.
+    pub(crate) fn insert(&mut self, digest: Digest) -> Result<bool> {
+        let places = self.places(digest);
+        let new = !self.slots.either(places.first, places.second, places.fingerprint);
+        if self.place(places) { Ok(new) } else { Err(self.full(places)) }
+    }
+
+    /// Why a fingerprint found no room.
+    fn full(&self, places: Places) -> Error {
+        let copies = self.copies(places);
+        let buckets = if places.first == places.second { 1 } else { 2 };
+        let message = if copies >= buckets * u64::from(self.slots.room()) {
+            format!(
+                "the key, or others with its fingerprint, are there {copies} times already, and more do not fit its two buckets: count repetitions in a counting filter"
+            )
+        } else {
+            format!(
+                "no room was found for the key in {} kicks: build the filter for more {{items}}",
+                self.kicks
+            )
+        };
+        Error::new(Kind::CapacityExceeded, message)
+    }
+
+    /// Removes a key; refused if its fingerprint is in neither of its buckets.
+    pub(crate) fn remove(&mut self, digest: Digest) -> Result<()> {
+        if self.take(self.places(digest)) { Ok(()) } else { Err(missing()) }
+    }
+
+    /// Takes one fingerprint out of its buckets; false if none is there.
+    pub(crate) fn take(&mut self, places: Places) -> bool {
+        [places.first, places.second].into_iter().any(|bucket| {
+            let found = self.slots.find(bucket, places.fingerprint);
+            found.map(|slot| self.slots.set(bucket, slot, 0)).is_some()
+        })
+    }
+
+    /// How often a fingerprint is in its buckets.
+    pub(crate) fn copies(&self, places: Places) -> u64 {
+        let Places { first, second, fingerprint } = places;
+        let second = if first == second { 0 } else { self.slots.count(second, fingerprint) };
+        self.slots.count(first, fingerprint) + second
+    }
+
+    /// How often the key was inserted; too high by the keys that share its fingerprint and buckets.
+    pub(crate) fn count(&self, digest: Digest) -> Counted {
+        Counted::about(self.copies(self.places(digest)))
+    }
+
+    /// Writes for each digest whether its key may be a member: a large table is prefetched.
+    pub(crate) fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
+        if self.slots.bits() < FETCH_FROM {
+            let pairs = digests.iter().zip(found);
+            return pairs.for_each(|(digest, found)| *found = self.contains(*digest));
+        }
+        for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
+            let mut places = [NOWHERE; AHEAD];
+            for (places, digest) in places.iter_mut().zip(digests) {
+                *places = self.places(*digest);
+                self.slots.prefetch(places.first);
+                self.slots.prefetch(places.second);
+            }
+            for (Places { first, second, fingerprint }, found) in places.iter().zip(found) {
+                *found = self.slots.either(*first, *second, *fingerprint);
+            }
+        }
+    }
+
+    /// Inserts keys up to the first that is refused, and says which one that was: a large table is prefetched.
+    pub(crate) fn insert_all(
+        &mut self,
+        digests: &[Digest],
+    ) -> std::result::Result<(), (usize, Error)> {
+        let large = self.slots.bits() >= FETCH_FROM;
+        for (start, digests) in digests.chunks(AHEAD).enumerate() {
+            for digest in digests.iter().filter(|_| large) {
+                let Places { first, second, .. } = self.places(*digest);
+                self.slots.prefetch_to_write(first);
+                self.slots.prefetch_to_write(second);
+            }
+            for (i, digest) in digests.iter().enumerate() {
+                self.insert(*digest).map_err(|e| (start * AHEAD + i, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fpr(&self) -> f64 {
+        theory::fpr_of_table(self.slots.width(), self.slots.room(), self.fill())
+    }
+}
+
+/// Keys whose buckets are prefetched before the first is looked at.
+const AHEAD: usize = 64;
+
+const NOWHERE: Places = Places { first: 0, second: 0, fingerprint: 0 };
+
+/// The refusal of a removal that can be seen to be wrong.
+pub(crate) fn missing() -> Error {
+    Error::new(
+        Kind::NotDeletable,
+        "the key is not in the filter: none of its buckets holds its fingerprint",
+    )
+}
+
+/// One insertion.
+struct Walk<'a, A> {
+    table: &'a mut CuckooTable<A>,
+    places: Places,
+    random: Generator,
+}
+
+impl<A: Addressing> Nests for Walk<'_, A> {
+    type Entry = u64;
+    type Slot = (u64, u32);
+
+    fn settle(&mut self, fingerprint: u64, from: Option<(u64, u32)>) -> Option<u64> {
+        let places = match from {
+            None => self.places,
+            Some((bucket, _)) => {
+                let other = self.table.other(bucket, fingerprint);
+                Places { first: other, second: other, fingerprint }
+            }
+        };
+        if self.table.settle(places) { None } else { Some(fingerprint) }
+    }
+
+    fn victim(&mut self, &fingerprint: &u64, from: Option<(u64, u32)>, kick: u32) -> (u64, u32) {
+        let room = self.table.slots.room();
+        let Places { first, second, .. } = self.places;
+        let bucket = from.map_or(first, |(bucket, _)| self.table.other(bucket, fingerprint));
+        A::victim(&mut self.random, Turn { bucket, other: second, room, kick })
+    }
+
+    fn swap(&mut self, (bucket, slot): (u64, u32), fingerprint: u64) -> ((u64, u32), u64) {
+        let out = self.table.slots.get(bucket, slot);
+        ((bucket, self.table.slots.set(bucket, slot, fingerprint)), out)
+    }
+}
+
+impl<A> CuckooTable<A> {
+    fn check(&self) -> Result<()> {
+        let sound = self.slots.buckets().is_power_of_two()
+            && self.slots.width() <= MAX_FINGERPRINT
+            && (2..=64).contains(&self.slots.width())
+            && (1..=MAX_KICKS).contains(&self.kicks);
+        let wrong = || Error::corrupt(0, "corrupt filter: an impossible table of fingerprints");
+        sound.then_some(()).ok_or_else(wrong)
+    }
+}
+
+impl<A> Inline for CuckooTable<A> {
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.kicks.save("kicks", out);
+        self.slots.save("slots", out);
+    }
+
+    fn load_fields(src: &mut Decoder<'_>) -> Result<Self> {
+        let (kicks, slots) = (u32::load("kicks", src)?, Slots::load("slots", src)?);
+        let table = Self { kicks, slots, addressing: PhantomData };
+        table.check()?;
+        Ok(table)
+    }
+}
+
+impl<A> State for CuckooTable<A> {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| self.save_fields(out));
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, Self::load_fields)
+    }
+}
+
+impl<A: Addressing> Part for CuckooTable<A> {
+    fn answer(&self, digest: Digest) -> Answer {
+        Answer::counted(self.count(digest))
+    }
+
+    fn fill(&self) -> f64 {
+        self.slots.used() as f64 / self.slots.len() as f64
+    }
+
+    /// A non-member is compared with 2bα fingerprints (catalogue B7).
+    fn rates(&self) -> Rates {
+        Rates::one_sided(self.fpr())
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("buckets", self.slots.buckets()),
+            fact("slots", self.slots.room()),
+            fact("fingerprint", self.slots.width()),
+            fact("kicks", self.kicks),
+            real("load", self.fill()),
+        ]
+    }
+
+    fn trace(&self, digest: Digest) -> Vec<Touched> {
+        self.trace_of(self.places(digest))
+    }
+}
+
+impl<A: Addressing> CuckooTable<A> {
+    /// The two buckets, what their slots hold, and whether it is the fingerprint.
+    pub(crate) fn trace_of(&self, places: Places) -> Vec<Touched> {
+        let Places { first, second, fingerprint } = places;
+        let room = u64::from(self.slots.room());
+        let slots =
+            [first, second].into_iter().flat_map(|b| (0..self.slots.room()).map(move |s| (b, s)));
+        let touched = |(bucket, slot): (u64, u32)| {
+            let value = self.slots.get(bucket, slot);
+            Touched { index: bucket * room + u64::from(slot), value, agrees: value == fingerprint }
+        };
+        slots.map(touched).collect()
+    }
+}
+
+/// `fingerprints!(Cuckoo: table);`: insertion, queries, removal and counts of a type with a field `head`, by the
+/// part's methods of the same names, which take digests and refuse what they have no room for. The type's own
+/// hash is inlined for keys of eight bytes.
+macro_rules! fingerprints {
+    ($type:ident: $part:ident) => {
+        impl $type {
+            /// Whether the key may be a member.
+            #[inline]
+            pub fn contains<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> bool {
+                use $crate::variant::Plan;
+                self.$part.contains(self.head.hasher.digest_usually(Self::HASH, key))
+            }
+
+            /// Inserts a key, once more if it is there. Refused, with nothing changed, if there is no room
+            /// for it.
+            pub fn insert<K: $crate::hash::Key + ?Sized>(
+                &mut self,
+                key: &K,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                use $crate::variant::Plan;
+                let digest = self.head.hasher.digest_usually(Self::HASH, key);
+                let new = self.$part.insert(digest)?;
+                self.head.count(1);
+                Ok($crate::filter::Seen::new_if(new))
+            }
+
+            /// Inserts a key unless it seems to be there: true if it was inserted. A key that passes already is
+            /// covered, but must not be removed later: what would be removed is another's.
+            pub fn insert_if_absent<K: $crate::hash::Key + ?Sized>(
+                &mut self,
+                key: &K,
+            ) -> $crate::error::Result<bool> {
+                let absent = !self.contains(key);
+                if absent {
+                    self.insert(key)?;
+                }
+                Ok(absent)
+            }
+
+            /// Inserts a slice of keys, in order, up to the first that is refused: faster than one by one where
+            /// the filter is larger than the cache.
+            pub fn insert_many<K: $crate::hash::Key>(
+                &mut self,
+                keys: &[K],
+            ) -> $crate::error::Result<()> {
+                use $crate::variant::Plan;
+                let mut done = 0;
+                for keys in keys.chunks($crate::hash::CHUNK) {
+                    let digest = |key| self.head.hasher.digest_usually(Self::HASH, key);
+                    let digests: Vec<$crate::hash::Digest> = keys.iter().map(digest).collect();
+                    self.insert_some(&digests).map_err(|(i, e)| {
+                        e.context(format!("key {}", done + i + 1))
+                    })?;
+                    done += keys.len();
+                }
+                Ok(())
+            }
+
+            fn insert_some(
+                &mut self,
+                digests: &[$crate::hash::Digest],
+            ) -> std::result::Result<(), (usize, $crate::error::Error)> {
+                let outcome = self.$part.insert_all(digests);
+                let taken = outcome.as_ref().map_or_else(|(taken, _)| *taken, |()| digests.len());
+                self.head.count(taken as u64);
+                outcome
+            }
+
+            /// Removes a key that was inserted. Refused, with nothing changed, if its fingerprint is not there.
+            /// An absent key that passes cannot be told from a member: its removal takes a member away, with
+            /// the probability of a false positive.
+            pub fn remove<K: $crate::hash::Key + ?Sized>(
+                &mut self,
+                key: &K,
+            ) -> $crate::error::Result<()> {
+                self.$part.remove(self.head.hasher.digest(key))?;
+                self.head.count_off();
+                Ok(())
+            }
+
+            /// How often the key was inserted: never too low while only members are removed.
+            pub fn count<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> u64 {
+                self.$part.count(self.head.hasher.digest(key)).whole()
+            }
+        }
+
+        $crate::parts::keys!(@queries $type);
+        $crate::variant::keyed!($type: Remove);
+
+        impl $crate::filter::Insert for $type {
+            fn insert(
+                &mut self,
+                record: $crate::filter::Record<'_>,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                $type::insert(self, record.key)
+            }
+
+            fn insert_all(
+                &mut self,
+                records: &[$crate::filter::Record<'_>],
+            ) -> std::result::Result<(), (usize, $crate::error::Error)> {
+                let digest = |r: &$crate::filter::Record<'_>| self.head.hasher.digest(r.key);
+                let digests: Vec<$crate::hash::Digest> = records.iter().map(digest).collect();
+                self.insert_some(&digests)
+            }
+        }
+
+        impl $crate::filter::Count for $type {
+            fn count(&self, key: &[u8]) -> $crate::filter::Counted {
+                self.$part.count(self.head.hasher.digest(key))
+            }
+        }
+
+        impl $crate::filter::Bulk for $type {
+            fn contains_digests(&self, digests: &[$crate::hash::Digest], found: &mut [bool]) {
+                self.$part.contains_all(digests, found);
+            }
+        }
+    };
+}
+pub(crate) use fingerprints;
