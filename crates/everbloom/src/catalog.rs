@@ -1,5 +1,7 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
+#[cfg(feature = "secure")]
+use crate::secure;
 use crate::variant::Variant;
 use crate::{
     compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
@@ -66,6 +68,12 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    #[cfg(feature = "secure")]
+    &secure::index::VARIANT,
+    #[cfg(feature = "secure")]
+    &secure::private_query::VARIANT,
+    #[cfg(feature = "secure")]
+    &secure::keyed::VARIANT,
 ];
 
 /// The entry with this id.

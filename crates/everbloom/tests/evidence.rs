@@ -29,6 +29,8 @@ mod evidence {
     mod generalized;
     mod golomb;
     mod invertible;
+    #[cfg(feature = "secure")]
+    mod keyed;
     mod lfsr_counting;
     mod load_balanced;
     mod lower_bound;
@@ -46,9 +48,13 @@ mod evidence {
     mod partitioned_hashing;
     mod perfect_hash;
     mod pipelined;
+    #[cfg(feature = "secure")]
+    mod private_query;
     mod retouched;
     mod ribbon;
     mod scalable;
+    #[cfg(feature = "secure")]
+    mod secure_index;
     mod soft_error;
     mod spectral;
     mod split;
