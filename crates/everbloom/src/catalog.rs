@@ -1,5 +1,7 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
+#[cfg(feature = "secure")]
+use crate::secure;
 use crate::variant::Variant;
 use crate::{
     compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
@@ -95,6 +97,12 @@ pub static VARIANTS: &[&Variant] = &[
     &alternates::simplified_cuckoo::VARIANT,
     &alternates::adaptive_cuckoo::VARIANT,
     &alternates::dynamic_cuckoo::VARIANT,
+    #[cfg(feature = "secure")]
+    &secure::index::VARIANT,
+    #[cfg(feature = "secure")]
+    &secure::private_query::VARIANT,
+    #[cfg(feature = "secure")]
+    &secure::keyed::VARIANT,
 ];
 
 /// The entry with this id.

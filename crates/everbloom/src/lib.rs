@@ -78,6 +78,7 @@
 //! |---|---|---|
 //! | `mmap` | yes | files opened in place, and huge pages for large arrays |
 //! | `parallel` | yes | bulk insertion and static builds on all cores |
+//! | `secure` | no | secure indexes, private queries, encrypted filters: what does not show its keys |
 //! | `serde` | no | filters as bytes inside serde formats |
 #![deny(unsafe_code)]
 
@@ -113,6 +114,7 @@ pub mod keyvalue;
 pub mod known;
 pub mod membership;
 pub mod reconciling;
+#[cfg(feature = "secure")]
 pub mod secure;
 pub mod sequence;
 pub mod similarity;

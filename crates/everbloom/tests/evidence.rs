@@ -47,6 +47,8 @@ mod evidence {
     mod hierarchical;
     mod invertible;
     mod k_mer;
+    #[cfg(feature = "secure")]
+    mod keyed;
     mod lfsr_counting;
     mod load_balanced;
     mod locality_sensitive;
@@ -74,6 +76,13 @@ mod evidence {
     mod ribbon;
     mod scalable;
     mod simplified_cuckoo;
+    #[cfg(feature = "secure")]
+    mod private_query;
+    mod retouched;
+    mod ribbon;
+    mod scalable;
+    #[cfg(feature = "secure")]
+    mod secure_index;
     mod soft_error;
     mod spectral;
     mod split;

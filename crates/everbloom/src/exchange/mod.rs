@@ -13,6 +13,10 @@
 //! | [`rateless`]: what do two sets not share? One side learns it, at the least cost | [`rateless::Seeker`] | [`rateless::Holder`] |
 //! | [`reconcile`]: the same for both sides | [`reconcile::Seeker`] | [`reconcile::Holder`] |
 //! | [`join`]: which rows of two tables have the same key? | [`join::Left`] | [`join::Right`] |
+//! | `search`: which documents have a word, unseen by who keeps them? | `search::Searcher` | `search::Keeper` |
+//! | `private`: is my key in the set, neither shown? | `private::Asker` | `private::Owner` |
+//!
+//! The last two come with the feature `secure`.
 //!
 //! Peers are not trusted. Frames are bounded ([`Limits`]), filters travel as `.evb` bytes through the one
 //! decoder, and what a peer says is compared with what is known. Bytes that no honest peer sends are an
@@ -38,7 +42,11 @@ pub mod join;
 mod list;
 mod party;
 pub mod rateless;
+#[cfg(feature = "secure")]
+pub mod private;
 pub mod reconcile;
+#[cfg(feature = "secure")]
+pub mod search;
 
 pub use frame::{Frame, HEADER, Reader};
 pub use list::{List, items};

@@ -22,6 +22,8 @@ pub use generator::Generator;
 pub use key::Key;
 pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};
 pub use secret::SecretKey;
+#[cfg(feature = "secure")]
+pub(crate) use secret::from_hex;
 
 use std::fmt;
 

@@ -24,19 +24,11 @@ impl SecretKey {
 
     /// A key from 32 hex digits, as `--key-file` holds them.
     pub fn from_hex(text: &str) -> Result<Self> {
-        let text = text.trim();
-        let mut bytes = [0u8; 16];
-        let valid = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        if !valid {
-            return Err(Error::parameter(
+        from_hex(text).map(Self::new).ok_or_else(|| {
+            Error::parameter(
                 "a key is 32 hex digits (128 bits), for example from `openssl rand -hex 16`",
-            ));
-        }
-        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            let digit = |d: u8| (d as char).to_digit(16).unwrap_or(0) as u8;
-            *byte = digit(digits[0]) << 4 | digit(digits[1]);
-        }
-        Ok(Self::new(bytes))
+            )
+        })
     }
 
     /// The public id of the key, which files store in place of a seed.
@@ -47,6 +39,25 @@ impl SecretKey {
     #[inline]
     pub(super) fn digest(&self, message: &[u8]) -> Digest {
         sip(&self.bytes, message)
+    }
+}
+
+/// The bytes that a text of hex digits spells, if it is one of this length; space around it is left out.
+pub(crate) fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let text = text.trim();
+    let valid = text.len() == 2 * N && text.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut bytes = [0u8; N];
+    for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        let digit = |d: u8| (d as char).to_digit(16).unwrap_or(0) as u8;
+        *byte = digits.iter().fold(0, |byte, d| byte << 4 | digit(*d));
+    }
+    valid.then_some(bytes)
+}
+
+#[cfg(feature = "secure")]
+impl Drop for SecretKey {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.bytes);
     }
 }
 

@@ -29,23 +29,23 @@ pub use holder::Holder;
 pub use seeker::Seeker;
 
 /// Seed, keys and bytes of the seeker.
-const OPEN: u8 = 0x30;
+const OPEN: u8 = 0x60;
 /// Keys and bytes of the holder, then its least ids.
-const SIZES: u8 = 0x31;
+const SIZES: u8 = 0x61;
 /// Nothing: the seed does not do.
-const AGAIN: u8 = 0x32;
+const AGAIN: u8 = 0x62;
 /// A number of cells.
-const GRANT: u8 = 0x33;
+const GRANT: u8 = 0x63;
 /// Cells.
-const CELLS: u8 = 0x34;
+const CELLS: u8 = 0x64;
 /// Ids.
-const WANT: u8 = 0x35;
+const WANT: u8 = 0x65;
 /// Nothing: all keys are wanted.
-const ALL: u8 = 0x36;
+const ALL: u8 = 0x66;
 /// A list of keys.
-const KEYS: u8 = 0x37;
+const KEYS: u8 = 0x67;
 /// Nothing.
-const END: u8 = 0x38;
+const END: u8 = 0x68;
 
 /// Seeds that are tried, from 0. Honest keys need a second one about never.
 const SEEDS: u64 = 8;
