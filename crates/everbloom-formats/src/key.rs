@@ -68,6 +68,8 @@ impl From<i64> for Key<'_> {
 pub enum KeyAs {
     /// The bytes of the line.
     String,
+    /// The characters of the line in UTF-16, big-endian behind a byte order mark, as some Java software has it.
+    Utf16,
     /// Bytes, written as hex digits.
     Hex,
     /// A 32-bit decimal integer.
@@ -82,13 +84,21 @@ pub enum KeyAs {
 
 impl KeyAs {
     /// Every one, in the order of the documentation.
-    pub const ALL: [KeyAs; 6] =
-        [KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long, KeyAs::Float, KeyAs::Double];
+    pub const ALL: [KeyAs; 7] = [
+        KeyAs::String,
+        KeyAs::Utf16,
+        KeyAs::Hex,
+        KeyAs::Int,
+        KeyAs::Long,
+        KeyAs::Float,
+        KeyAs::Double,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             KeyAs::String => "string",
+            KeyAs::Utf16 => "utf16",
             KeyAs::Hex => "hex",
             KeyAs::Int => "int",
             KeyAs::Long => "long",
@@ -101,6 +111,7 @@ impl KeyAs {
     pub fn meaning(self) -> &'static str {
         match self {
             KeyAs::String => "the bytes of the line",
+            KeyAs::Utf16 => "the characters of the line in UTF-16",
             KeyAs::Hex => "bytes, written as hex digits",
             KeyAs::Int => "a 32-bit decimal integer",
             KeyAs::Long => "a 64-bit decimal integer",
@@ -113,6 +124,7 @@ impl KeyAs {
     pub fn parse(self, line: &[u8]) -> Result<Key<'_>> {
         let key = match self {
             KeyAs::String => Some(Key::Bytes(line.into())),
+            KeyAs::Utf16 => wide(line).map(|bytes| Key::Bytes(bytes.into())),
             KeyAs::Hex => unhex(line).map(|bytes| Key::Bytes(bytes.into())),
             KeyAs::Int => number(line).map(Key::Int),
             KeyAs::Long => number(line).map(Key::Long),
@@ -128,6 +140,12 @@ impl KeyAs {
 
 fn number<T: std::str::FromStr>(line: &[u8]) -> Option<T> {
     std::str::from_utf8(line).ok()?.trim().parse().ok()
+}
+
+fn wide(line: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mark = "\u{feff}".encode_utf16();
+    Some(mark.chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect())
 }
 
 fn unhex(line: &[u8]) -> Option<Vec<u8>> {

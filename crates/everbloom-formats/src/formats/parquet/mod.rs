@@ -29,14 +29,7 @@ pub static FORMAT: Format = Format {
     writer: "Apache Parquet: pyarrow, DuckDB, parquet-mr, arrow-rs and others",
     versions: "split-block filters, uncompressed, in files, behind a header, or bare",
     recognized: "PAR1 at both ends; a header whose length agrees; a bare bitset is whole blocks of 32 bytes",
-    keys: &[
-        KeyAs::String,
-        KeyAs::Hex,
-        KeyAs::Int,
-        KeyAs::Long,
-        KeyAs::Float,
-        KeyAs::Double,
-    ],
+    keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long, KeyAs::Float, KeyAs::Double],
     hash: "xxh64, seed 0",
     limits: "filters of whole files are read, not written; encrypted footers are refused",
     fit,
@@ -277,7 +270,9 @@ fn create(items: u64, fpr: f64) -> Result<Foreign> {
 fn adopt(filter: &dyn Filter) -> Result<Foreign> {
     let split: &SplitBlock = filter.as_same().map_err(|_| {
         let slug = filter.facts().slug;
-        FORMAT.cannot(&format!("hold the bits of a {slug} filter: build one of the variant split-block"))
+        FORMAT.cannot(&format!(
+            "hold the bits of a {slug} filter: build one of the variant split-block"
+        ))
     })?;
     let reading = &filter.head().reading;
     if !reading.key_type.is_empty() || !reading.ancestors.is_empty() {

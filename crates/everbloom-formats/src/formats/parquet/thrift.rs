@@ -116,10 +116,7 @@ impl<'a> Thrift<'a> {
     }
 
     /// [`Thrift::fields`] of the structure that the bytes begin with.
-    pub(super) fn root(
-        &mut self,
-        f: impl FnMut(&mut Self, i64, Type) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn root(&mut self, f: impl FnMut(&mut Self, i64, Type) -> Result<()>) -> Result<()> {
         self.fields(Type(STRUCT), f)
     }
 

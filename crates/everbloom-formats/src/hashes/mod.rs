@@ -3,6 +3,10 @@
 //! XXH64, SipHash, MD5 and SHA come from crates. The functions here are of a few lines each; crates have the plain
 //! ones at most, and not the variants that this software froze: tails hashed byte by byte, signed bytes, previews.
 
+mod xxh3_preview;
+
+pub(crate) use xxh3_preview::xxh3_preview;
+
 /// MurmurHash3 x86 32.
 pub(crate) fn murmur3_x86_32(bytes: &[u8], seed: u32) -> u32 {
     let (words, tail) = bytes.as_chunks::<4>();
@@ -143,6 +147,70 @@ pub(crate) fn murmur2_64a(bytes: &[u8], seed: u64) -> u64 {
     h ^ h >> 47
 }
 
+/// Hadoop's (and stream-lib's) MurmurHash2, 32 bits: bytes after the last whole word are sign-extended, and enter in
+/// the reverse order.
+pub(crate) fn murmur2_hadoop(bytes: &[u8], seed: u32) -> u32 {
+    const M: u32 = 0x5bd1_e995;
+    let (words, tail) = bytes.as_chunks::<4>();
+    let mut h = seed ^ bytes.len() as u32;
+    for word in words {
+        let k = u32::from_le_bytes(*word).wrapping_mul(M);
+        h = h.wrapping_mul(M) ^ (k ^ k >> 24).wrapping_mul(M);
+    }
+    if !tail.is_empty() {
+        for (i, byte) in tail.iter().rev().enumerate() {
+            h ^= (*byte as i8 as u32) << (8 * i);
+        }
+        h = h.wrapping_mul(M);
+    }
+    h = (h ^ h >> 13).wrapping_mul(M);
+    h ^ h >> 15
+}
+
+/// Bob Jenkins's lookup3, `hashlittle`.
+pub(crate) fn jenkins_lookup3(bytes: &[u8], seed: u32) -> u32 {
+    let start = 0xdead_beef_u32.wrapping_add(bytes.len() as u32).wrapping_add(seed);
+    let [mut a, mut b, mut c] = [start; 3];
+    // The last one to twelve bytes are mixed in another way.
+    let whole = bytes.len().saturating_sub(1) / 12 * 12;
+    let word = |part: &[u8], i: usize| {
+        let mut word = [0; 4];
+        let from = part.get(4 * i..).unwrap_or_default();
+        let len = from.len().min(4);
+        word[..len].copy_from_slice(&from[..len]);
+        u32::from_le_bytes(word)
+    };
+    for part in bytes[..whole].chunks_exact(12) {
+        a = a.wrapping_add(word(part, 0));
+        b = b.wrapping_add(word(part, 1));
+        c = c.wrapping_add(word(part, 2));
+        for (x, y, z, by) in
+            [(0, 2, 1, 4), (1, 0, 2, 6), (2, 1, 0, 8), (0, 2, 1, 16), (1, 0, 2, 19), (2, 1, 0, 4)]
+        {
+            // x −= y; x ^= y rotated; y += z
+            let mut v = [a, b, c];
+            v[x] = v[x].wrapping_sub(v[y]) ^ v[y].rotate_left(by);
+            v[y] = v[y].wrapping_add(v[z]);
+            [a, b, c] = v;
+        }
+    }
+    let last = &bytes[whole..];
+    if last.is_empty() {
+        return c;
+    }
+    let mut v = [
+        a.wrapping_add(word(last, 0)),
+        b.wrapping_add(word(last, 1)),
+        c.wrapping_add(word(last, 2)),
+    ];
+    for (x, y, by) in
+        [(2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)]
+    {
+        v[x] = (v[x] ^ v[y]).wrapping_sub(v[y].rotate_left(by));
+    }
+    v[2]
+}
+
 /// FNV-1, 64 bits.
 pub(crate) fn fnv1_64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(FNV_BASIS, |h, byte| h.wrapping_mul(FNV_PRIME) ^ u64::from(*byte))
@@ -197,8 +265,7 @@ mod tests {
     /// SMHasher's own check of a 32-bit function: keys of 0 to 255 bytes under seeds 256 − length, hashed once more.
     fn verification(hash: impl Fn(&[u8], u32) -> Vec<u8>) -> u32 {
         let key: Vec<u8> = (0..=255).collect();
-        let all: Vec<u8> =
-            (0..256u32).flat_map(|i| hash(&key[..i as usize], 256 - i)).collect();
+        let all: Vec<u8> = (0..256u32).flat_map(|i| hash(&key[..i as usize], 256 - i)).collect();
         u32::from_le_bytes(hash(&all, 0)[..4].try_into().unwrap())
     }
 
@@ -212,6 +279,14 @@ mod tests {
         assert_eq!(verification(wide), 0x6384_BA69);
         let older = |k: &[u8], s: u32| murmur2_64a(k, s.into()).to_le_bytes().to_vec();
         assert_eq!(verification(older), 0x1F0D_3804);
+    }
+
+    #[test]
+    fn lookup3_agrees_with_its_author() {
+        let text = b"Four score and seven years ago";
+        assert_eq!(jenkins_lookup3(text, 0), 0x1777_0551);
+        assert_eq!(jenkins_lookup3(text, 1), 0xcd62_8161);
+        assert_eq!(jenkins_lookup3(b"", 0), 0xdead_beef);
     }
 
     #[test]
