@@ -129,6 +129,11 @@ pub(crate) trait Scheme: Send + Sync {
         Vec::new()
     }
 
+    /// Bits of the blocks that hold all bits of a key each, where there are blocks.
+    fn block(&self) -> Option<u64> {
+        None
+    }
+
     /// Notes that a key was inserted, and whether a bit was new.
     fn inserted(&mut self, _new: bool) {}
 }
@@ -155,6 +160,14 @@ pub(crate) fn checked_k(k: u64) -> Result<u32> {
 impl<S: Scheme> Flat<S> {
     pub(crate) fn new(scheme: S, k: u64, bits: Bits) -> Result<Self> {
         Ok(Self { scheme, k: checked_k(k)?, bits })
+    }
+
+    /// Bits and ones of each block, or of the whole filter.
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let m = self.scheme.block().unwrap_or(self.bits.m());
+        let bytes = self.scheme.block().map_or(self.bits.bytes().len(), |bits| bits as usize / 8);
+        let ones = |block: &[u8]| block.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        self.bits.bytes().chunks(bytes).map(move |block| (m, ones(block)))
     }
 
     pub(crate) fn has(&self, key: &Key<'_>) -> bool {
@@ -191,12 +204,14 @@ impl<S: Scheme> Layout for Flat<S> {
         self.bits.fill()
     }
 
+    /// The mean over the blocks.
     fn fpr(&self) -> f64 {
-        self.fill().powi(self.k as i32)
+        let rate = |(m, ones): (u64, u64)| (ones as f64 / m as f64).min(1.0).powi(self.k as i32);
+        self.blocks().map(rate).sum::<f64>() / self.blocks().count() as f64
     }
 
     fn cardinality(&self) -> Option<f64> {
-        cardinality(self.bits.m(), self.k, self.bits.ones())
+        self.blocks().map(|(m, ones)| cardinality(m, self.k, ones)).sum()
     }
 
     fn bits(&self) -> u64 {

@@ -43,6 +43,19 @@ impl<'a> Reader<'a> {
         self.array().map(|[byte]| byte)
     }
 
+    /// A number of 7 bits a byte, the lowest first.
+    pub(crate) fn varint(&mut self) -> Result<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(self.corrupt("a number of more than 64 bits"))
+    }
+
     /// A count that is stored as a signed 32-bit number, and is not below zero.
     pub(crate) fn count_be(&mut self) -> Result<u64> {
         let value = self.u32_be()?;
@@ -106,4 +119,13 @@ pub(crate) fn corrupt(message: impl Into<String>) -> Error {
 /// What this format can hold, and this crate cannot read.
 pub(crate) fn unsupported(message: impl Into<String>) -> Error {
     Error::new(Kind::UnsupportedFeature, message)
+}
+
+/// Writes a number as [`Reader::varint`] reads it.
+pub(crate) fn push_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
 }

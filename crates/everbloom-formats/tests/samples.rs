@@ -103,6 +103,8 @@ const FILES: &[(&str, &str, Keys)] = &[
     ("hadoop", "hadoop_DynamicBloomFilter_murmur.bin", Keys::Items),
     ("hadoop", "hadoop_RetouchedBloomFilter_jenkins.bin", Keys::Items),
     ("hadoop", "hadoop_RetouchedBloomFilter_murmur.bin", Keys::Items),
+    ("rocksdb", "rocksdb_bloom10.sst", Keys::Items),
+    ("rocksdb", "rocksdict_bloom10.sst", Keys::Items),
     ("hive", "hive_bloomk_strings.bin", Keys::Items),
     ("stream-lib", "streamlib_strings.bin", Keys::Utf16),
     ("fastbloom-rs", "fastbloom_rs_raw.bin", Keys::Items),
@@ -124,9 +126,10 @@ fn files_of_one_filter_are_written_back_byte_for_byte() {
     for (format, name, _) in FILES {
         let bytes = sample(name);
         let filter = opened(format, &bytes).unwrap();
-        if filter.format().can_write() {
-            assert!(filter.write().unwrap() == bytes, "{name}");
-        }
+        let written = filter.write().unwrap();
+        // Of a table, the filter is written, not the whole file.
+        let part = name.ends_with(".sst") && bytes.windows(written.len()).any(|w| w == written);
+        assert!(written == bytes || part, "{name}");
     }
 }
 

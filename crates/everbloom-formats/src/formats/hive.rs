@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format {
     recognized: "no magic: whole blocks of eight words, as many as the length says",
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Long, KeyAs::Double],
     hash: "murmur3-64 as Hive has it; integers by Thomas Wang's mix",
-    limits: "the predicted rate is that of a filter without blocks, and a little too low",
+    limits: "none known",
     fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
     writes: true,
@@ -47,6 +47,10 @@ impl Scheme for Blocks {
             let combined = u64::from(halves.nth(i + 1));
             probe(block + (combined & 7) * 64 + (combined >> 3 & 63))
         })
+    }
+
+    fn block(&self) -> Option<u64> {
+        Some(BLOCK)
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {

@@ -18,6 +18,7 @@ mod pybloomfiltermmap3;
 mod pyprobables;
 mod rbloom;
 mod redis;
+mod rocksdb;
 mod spark;
 mod squid;
 mod stream_lib;
@@ -42,6 +43,7 @@ pub static FORMATS: &[&Format] = &[
     &squid::FORMAT,
     &cassandra::FORMAT,
     &hadoop::FORMAT,
+    &rocksdb::FORMAT,
     &hive::FORMAT,
     &stream_lib::FORMAT,
     &fastbloom_rs::FORMAT,

@@ -129,3 +129,41 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 fn half(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rocksdb_pins_the_short_ones() {
+        for (key, hash) in [
+            (&b""[..], 5_999_572_062_939_766_020),
+            (b"\x08", 583_283_813_901_344_696),
+            (b"\x4d\x76", 6_859_542_833_406_258_115),
+            (b"\x30\x46\x0b", 11_404_699_285_340_020_889),
+            (b"\x67\x53\x81\x1c", 9_010_661_983_527_562_386),
+            (b"\x31\x1b\x98\x75\x96\x22\xd3\x9a", 9_844_314_944_338_447_628),
+            (b"\x1a\xb5\xd0\xfe\xab\xc3\x61\xb2\x99", 13_253_403_748_084_181_481),
+            (b"\xbd\x2c\x63\x38\xbf\xe9\x78\xb7\xbf\x15", 10_551_812_464_348_219_044),
+        ] {
+            assert_eq!(xxh3_preview(key), hash, "{key:x?}");
+        }
+    }
+
+    /// RocksDB's own check of all lengths up to 430, a character for each.
+    #[test]
+    fn rocksdb_pins_the_long_ones() {
+        let digits = b"abcdefghijklmnopqrstuvwxyz123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        let input = "foo".repeat(144);
+        let found: Vec<u8> = (0..430)
+            .map(|len| digits[(xxh3_preview(&input.as_bytes()[..len]) % 61) as usize])
+            .collect();
+        let expected = "cRhyWsY67B6klRA1udmOuiYuX7IthyGBKqbeosz2hzVglWCmQx8nEdnpkvPfYX56Up2OWOTV\
+            lTzfAoYwvtqKzjD8E9xttR2unelbXbIV67NUe6bOO23BxaSFRcA3njGu5cUWfgwOqNoTsszp\
+            uPvKRP6qaUR5VdoBkJUCFIefd7edlNK5mv6JYWaGdwxehg65hTkTmjZoPKxTZo4PLyzbL9U4\
+            xt12ITSfeP2MfBHuLI2z2pDlBb44UQKVMx27LEoAHsdLp3WfWfgH3sdRBRCHm33UxCM4QmE2\
+            xJ7gqSvNwTeH7v9GlC8zWbGroyD3UVNeShMLx29O7tH1biemLULwAHyIw8zdtLMDpEJ8m2ic\
+            l6Lb4fDuuFNAs1GCVUthjK8CV8SWI8Rsz5THSwn5CGhpqUwSZcFknjwWIl5rNCvDxXJqYr";
+        assert_eq!(String::from_utf8(found).unwrap(), expected);
+    }
+}

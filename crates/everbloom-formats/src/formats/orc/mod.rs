@@ -19,9 +19,9 @@ use flate2::read::DeflateDecoder;
 use crate::bits::{Bits, Order};
 use crate::foreign::{Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
-use crate::read::{Reader, corrupt, corrupt_at, unsupported};
+use crate::read::{Reader, corrupt, corrupt_at, push_varint, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
-use protobuf::{fields, numbers, push_varint};
+use protobuf::{fields, numbers};
 
 /// The list entry.
 pub static FORMAT: Format = Format {

@@ -28,12 +28,12 @@ pub(super) fn fields<'a>(
 ) -> Result<()> {
     let mut src = Reader::new(message);
     while src.len() > 0 {
-        let key = varint(&mut src)?;
+        let key = src.varint()?;
         let value = match key & 7 {
-            0 => Value::Number(varint(&mut src)?),
+            0 => Value::Number(src.varint()?),
             1 => Value::Number(src.u64_le()?),
             2 => {
-                let len = varint(&mut src)?;
+                let len = src.varint()?;
                 Value::Bytes(src.take(len)?)
             }
             5 => Value::Number(src.u32_le()?.into()),
@@ -53,28 +53,7 @@ pub(super) fn numbers(value: Value<'_>) -> Result<Vec<u64>> {
     let mut src = Reader::new(bytes);
     let mut out = Vec::new();
     while src.len() > 0 {
-        out.push(varint(&mut src)?);
+        out.push(src.varint()?);
     }
     Ok(out)
-}
-
-fn varint(src: &mut Reader<'_>) -> Result<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let byte = src.u8()?;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Ok(value);
-        }
-    }
-    Err(src.corrupt("a number of more than 64 bits"))
-}
-
-/// Writes a number as [`varint`] reads it.
-pub(super) fn push_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

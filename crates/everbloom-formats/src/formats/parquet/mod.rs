@@ -19,7 +19,7 @@ use everbloom::{Error, Fact, Filter, Kind, Result, SplitBlock};
 
 use crate::foreign::Layout;
 use crate::format::{Hints, Part};
-use crate::read::{corrupt, corrupt_at, unsupported};
+use crate::read::{corrupt, corrupt_at, push_varint, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs};
 use thrift::{Thrift, Type};
 
@@ -203,12 +203,7 @@ impl Split {
     fn with_header(filter: SplitBlock) -> Self {
         let mut header = vec![0x15];
         // The length, as a zigzag number of 7 bits a byte; then three unions whose first choice is an empty structure.
-        let mut zigzag = filter.blocks() * 64;
-        while zigzag >= 0x80 {
-            header.push(zigzag as u8 | 0x80);
-            zigzag >>= 7;
-        }
-        header.push(zigzag as u8);
+        push_varint(filter.blocks() * 64, &mut header);
         header.extend_from_slice(&[0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0]);
         Self { header, filter }
     }

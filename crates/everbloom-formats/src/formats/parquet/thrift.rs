@@ -33,20 +33,8 @@ impl<'a> Thrift<'a> {
         Self { src: Reader::new(bytes), depth: 0 }
     }
 
-    fn varint(&mut self) -> Result<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.src.u8()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(self.src.corrupt("a number of more than 64 bits"))
-    }
-
     fn zigzag(&mut self) -> Result<i64> {
-        let value = self.varint()?;
+        let value = self.src.varint()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
@@ -63,7 +51,7 @@ impl<'a> Thrift<'a> {
         if of.0 != BINARY {
             return Err(self.src.corrupt("a field that should be a string is not"));
         }
-        let len = self.varint()?;
+        let len = self.src.varint()?;
         self.src.take(len)
     }
 
@@ -77,7 +65,7 @@ impl<'a> Thrift<'a> {
             return Err(self.src.corrupt("a field that should be a list is not"));
         }
         let head = self.src.u8()?;
-        let len = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+        let len = if head >> 4 == 15 { self.src.varint()? } else { u64::from(head >> 4) };
         for _ in 0..len {
             // An element has a byte at least, so that a long list of nothing ends here.
             if self.src.len() == 0 {
@@ -126,7 +114,7 @@ impl<'a> Thrift<'a> {
             // In a structure the type is the value; in a list it is a byte.
             kind if BOOLEANS.contains(&kind) => Ok(()),
             BYTE => self.src.u8().map(drop),
-            kind if INTEGERS.contains(&kind) => self.varint().map(drop),
+            kind if INTEGERS.contains(&kind) => self.src.varint().map(drop),
             DOUBLE => self.src.take(8).map(drop),
             BINARY => self.binary(of).map(drop),
             kind if LISTS.contains(&kind) => self.skip_list(of),
