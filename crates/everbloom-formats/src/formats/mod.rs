@@ -32,6 +32,7 @@ pub static FORMATS: &[&Format] = &[
     &spark::FORMAT,
     &redis::bloom::FORMAT,
     &redis::cuckoo::FORMAT,
+    &redis::valkey::FORMAT,
     &go_bloom::FORMAT,
     &dcso::FORMAT,
     &datasketches::FORMAT,

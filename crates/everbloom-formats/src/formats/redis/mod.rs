@@ -3,3 +3,4 @@
 pub(super) mod bloom;
 pub(super) mod cuckoo;
 mod dump;
+pub(super) mod valkey;
