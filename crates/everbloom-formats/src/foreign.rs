@@ -1,0 +1,242 @@
+//! A filter of another software's, opened.
+
+use std::fmt;
+
+use everbloom::internals::filter::{fact, real};
+use everbloom::{Error, Fact, Filter, Kind, Result};
+
+use crate::bits::Bits;
+use crate::read::corrupt;
+use crate::{Format, Key};
+
+/// A filter of a foreign format: its bits as they were read, and the other software's way to find a key's.
+pub struct Foreign {
+    format: &'static Format,
+    layout: Box<dyn Layout>,
+}
+
+impl Foreign {
+    pub(crate) fn new(format: &'static Format, layout: impl Layout + 'static) -> Self {
+        Self { format, layout: Box::new(layout) }
+    }
+
+    /// Its format.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// Whether the key may be a member. A key that the format does not take is an error.
+    pub fn contains<'a>(&self, key: impl Into<Key<'a>>) -> Result<bool> {
+        self.layout.contains(&key.into())
+    }
+
+    /// Inserts a key; true if it was certainly not there before.
+    pub fn insert<'a>(&mut self, key: impl Into<Key<'a>>) -> Result<bool> {
+        self.layout.insert(&key.into()).unwrap_or_else(|| {
+            let message = format!("filters of the format {} are only read here", self.format.name);
+            Err(Error::new(Kind::Unsupported, message))
+        })
+    }
+
+    /// The file's bytes.
+    pub fn write(&self) -> Result<Vec<u8>> {
+        self.layout.write().ok_or_else(|| self.format.cannot("be written"))
+    }
+
+    /// Its shape, in a few facts.
+    pub fn describe(&self) -> Vec<Fact> {
+        self.layout.describe()
+    }
+
+    /// Share of ones among its bits, or of cells in use.
+    pub fn fill(&self) -> f64 {
+        self.layout.fill()
+    }
+
+    /// P(a non-member passes), predicted from the fill.
+    pub fn fpr(&self) -> f64 {
+        self.layout.fpr()
+    }
+
+    /// How many different keys are inside, estimated from the fill, where that can be told.
+    pub fn cardinality(&self) -> Option<f64> {
+        self.layout.cardinality()
+    }
+
+    /// Bits of its cells.
+    pub fn bits(&self) -> u64 {
+        self.layout.bits()
+    }
+
+    /// The same bits as a filter of the library, where they fit a variant.
+    pub fn to_filter(&self) -> Result<Box<dyn Filter>> {
+        self.layout.to_filter().unwrap_or_else(|| {
+            let message = format!(
+                "no variant of this library finds keys as the format {} does; query the file as it is",
+                self.format.name
+            );
+            Err(Error::new(Kind::Unsupported, message))
+        })
+    }
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} filter of {} bits", self.format.name, self.bits())
+    }
+}
+
+/// What a format's file does for its filters.
+pub(crate) trait Layout: Send + Sync {
+    fn contains(&self, key: &Key<'_>) -> Result<bool>;
+
+    /// Inserts a key; `None` where the format is only read.
+    fn insert(&mut self, _key: &Key<'_>) -> Option<Result<bool>> {
+        None
+    }
+
+    /// The file's bytes; `None` where the format is only read.
+    fn write(&self) -> Option<Vec<u8>>;
+
+    fn describe(&self) -> Vec<Fact>;
+
+    fn fill(&self) -> f64;
+
+    fn fpr(&self) -> f64;
+
+    fn cardinality(&self) -> Option<f64> {
+        None
+    }
+
+    fn bits(&self) -> u64;
+
+    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+        None
+    }
+}
+
+/// Where the keys of one flat filter are, and what its file says around the bits.
+pub(crate) trait Scheme: Send + Sync {
+    /// Whether `probe` holds for each of the `k` indices below `m` of a key; stops at the first for which it does
+    /// not.
+    fn all(&self, key: &Key<'_>, m: u64, k: u32, probe: impl FnMut(u64) -> bool) -> bool;
+
+    /// The whole file.
+    fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>>;
+
+    /// What the file says beyond m and k.
+    fn describe(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    /// Bits of the blocks that hold all bits of a key each, where there are blocks.
+    fn block(&self) -> Option<u64> {
+        None
+    }
+
+    /// Notes that a key was inserted, and whether a bit was new.
+    fn inserted(&mut self, _new: bool) {}
+}
+
+/// Bits with k probes per key into all of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Flat<S> {
+    pub(crate) scheme: S,
+    pub(crate) k: u32,
+    pub(crate) bits: Bits,
+}
+
+/// More probes than any filter has; a file that claims more would only keep its reader busy.
+const MAX_K: u32 = 1024;
+
+/// A number of probes that can be worked with.
+pub(crate) fn checked_k(k: u64) -> Result<u32> {
+    match u32::try_from(k) {
+        Ok(k) if (1..=MAX_K).contains(&k) => Ok(k),
+        _ => Err(corrupt(format!("{k} probes per key"))),
+    }
+}
+
+impl<S: Scheme> Flat<S> {
+    pub(crate) fn new(scheme: S, k: u64, bits: Bits) -> Result<Self> {
+        Ok(Self { scheme, k: checked_k(k)?, bits })
+    }
+
+    /// Bits and ones of each block, or of the whole filter.
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let m = self.scheme.block().unwrap_or(self.bits.m());
+        let bytes = self.scheme.block().map_or(self.bits.bytes().len(), |bits| bits as usize / 8);
+        let ones = |block: &[u8]| block.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        self.bits.bytes().chunks(bytes).map(move |block| (m, ones(block)))
+    }
+
+    pub(crate) fn has(&self, key: &Key<'_>) -> bool {
+        self.scheme.all(key, self.bits.m(), self.k, |i| self.bits.get(i))
+    }
+}
+
+impl<S: Scheme> Layout for Flat<S> {
+    fn contains(&self, key: &Key<'_>) -> Result<bool> {
+        Ok(self.has(key))
+    }
+
+    fn insert(&mut self, key: &Key<'_>) -> Option<Result<bool>> {
+        let mut new = false;
+        self.scheme.all(key, self.bits.m(), self.k, |i| {
+            new |= self.bits.set(i);
+            true
+        });
+        self.scheme.inserted(new);
+        Some(Ok(new))
+    }
+
+    fn write(&self) -> Option<Vec<u8>> {
+        self.scheme.write(self.k, &self.bits)
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let mut facts = vec![fact("m", self.bits.m()), fact("k", self.k)];
+        facts.extend(self.scheme.describe());
+        facts
+    }
+
+    fn fill(&self) -> f64 {
+        self.bits.fill()
+    }
+
+    /// The mean over the blocks.
+    fn fpr(&self) -> f64 {
+        let rate = |(m, ones): (u64, u64)| (ones as f64 / m as f64).min(1.0).powi(self.k as i32);
+        self.blocks().map(rate).sum::<f64>() / self.blocks().count() as f64
+    }
+
+    fn cardinality(&self) -> Option<f64> {
+        self.blocks().map(|(m, ones)| cardinality(m, self.k, ones)).sum()
+    }
+
+    fn bits(&self) -> u64 {
+        self.bits.m()
+    }
+}
+
+/// The number of keys that leave so many ones among m bits; `None` if there is no zero left.
+pub(crate) fn cardinality(m: u64, k: u32, ones: u64) -> Option<f64> {
+    let (m, k) = (m as f64, f64::from(k));
+    let zeros = m - ones as f64;
+    (zeros > 0.0).then(|| -(zeros / m).ln() * m / k)
+}
+
+/// The sizes that most software agrees on: m = n·ln(1/p)/ln²2, not yet rounded.
+pub(crate) fn best_bits(items: u64, fpr: f64) -> f64 {
+    -(items as f64) * fpr.ln() / (std::f64::consts::LN_2 * std::f64::consts::LN_2)
+}
+
+/// k = (m/n)·ln 2, not yet rounded.
+pub(crate) fn best_probes(m: u64, items: u64) -> f64 {
+    m as f64 / items as f64 * std::f64::consts::LN_2
+}
+
+/// A rate that the file states.
+pub(crate) fn rate(name: &'static str, value: f64) -> Fact {
+    real(name, value)
+}

@@ -1,0 +1,149 @@
+//! Bitcoin's compact block filters (BIP 158): a Golomb-coded set.
+//!
+//! ```text
+//!   compact size N · the differences of N sorted values, each ⌊d/2¹⁹⌋ ones, a zero, 19 bits; highest bit first
+//! ```
+//!
+//! A key's value is SipHash-2-4 under the first 16 bytes of the block's hash, mapped to 0 … N·M − 1 by the high half
+//! of a product, M = 784,931. The key is not in the file: it has to be given. A query goes through all values, since
+//! an index of them would need more memory than the file has bytes.
+
+use everbloom::internals::filter::fact;
+use everbloom::{Error, Fact, Kind, Result};
+use siphasher::sip::SipHasher24;
+
+use super::bip37::compact_size;
+use crate::foreign::Layout;
+use crate::format::Part;
+use crate::read::{Reader, corrupt};
+use crate::{Fit, Foreign, Format, Key, KeyAs};
+
+/// The list entry.
+pub static FORMAT: Format = Format {
+    name: "bip158",
+    writer: "Bitcoin Core and other nodes, basic block filters (BIP 158)",
+    versions: "basic filters: P = 19, M = 784931",
+    recognized: "no magic: N values that end in the last byte",
+    keys: &[KeyAs::Hex, KeyAs::String],
+    hash: "siphash-2-4 under the first 16 bytes of the block's hash",
+    limits: "the hash of the block has to be given; a query takes time in proportion to N",
+    fit: |bytes| Fit::Fields.when(bytes.len() > 1 && Set::new(bytes, None).is_ok()),
+    open: |bytes, hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Set::new(bytes, hints.key)?))]),
+    writes: true,
+    create: None,
+    adopt: None,
+};
+
+const P: u32 = 19;
+const M: u64 = 784_931;
+
+struct Set {
+    bytes: Vec<u8>,
+    /// Where the coded values start.
+    start: usize,
+    n: u64,
+    key: Option<[u8; 16]>,
+}
+
+impl Set {
+    /// The set in `bytes`, all of whose values were gone through once.
+    fn new(bytes: &[u8], key: Option<[u8; 16]>) -> Result<Self> {
+        let mut src = Reader::new(bytes);
+        let n = compact_size(&mut src)?;
+        let start = bytes.len() - src.len();
+        // Each value has 20 bits at least.
+        if n.saturating_mul(u64::from(P) + 1) > 8 * src.len() as u64 || n.checked_mul(M).is_none() {
+            return Err(src.corrupt(format!("{n} values in {} bytes", src.len())));
+        }
+        let set = Self { bytes: bytes.to_vec(), start, n, key };
+        let mut stream = Stream::new(&set.bytes[start..]);
+        for _ in 0..n {
+            stream.difference().ok_or_else(|| corrupt("the values end too early"))?;
+        }
+        if stream.at.div_ceil(8) != src.len() as u64 || stream.rest_is_set() {
+            return Err(corrupt("bits after the last value"));
+        }
+        Ok(set)
+    }
+}
+
+/// Bits, the highest of each byte first.
+struct Stream<'a> {
+    bytes: &'a [u8],
+    at: u64,
+}
+
+impl<'a> Stream<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    fn bit(&mut self) -> Option<u64> {
+        let byte = self.bytes.get((self.at / 8) as usize)?;
+        let bit = byte >> (7 - self.at % 8) & 1;
+        self.at += 1;
+        Some(bit.into())
+    }
+
+    fn difference(&mut self) -> Option<u64> {
+        let mut quotient = 0;
+        while self.bit()? == 1 {
+            quotient += 1;
+        }
+        let mut low = 0;
+        for _ in 0..P {
+            low = low << 1 | self.bit()?;
+        }
+        Some(quotient << P | low)
+    }
+
+    fn rest_is_set(&mut self) -> bool {
+        std::iter::from_fn(|| self.bit()).any(|bit| bit == 1)
+    }
+}
+
+impl Layout for Set {
+    fn contains(&self, key: &Key<'_>) -> Result<bool> {
+        let secret = self.key.ok_or_else(|| {
+            let message =
+                "a query needs the first 16 bytes of the block's hash: give them as {key}";
+            Error::new(Kind::KeyMissing, message)
+        })?;
+        let hash = key.little(|bytes| SipHasher24::new_with_key(&secret).hash(bytes));
+        let wanted = (u128::from(hash) * u128::from(self.n * M) >> 64) as u64;
+        let mut stream = Stream::new(&self.bytes[self.start..]);
+        let mut value = 0u64;
+        for _ in 0..self.n {
+            value = value.saturating_add(stream.difference().unwrap_or(0));
+            if value >= wanted {
+                break;
+            }
+        }
+        Ok(value == wanted && self.n > 0)
+    }
+
+    fn write(&self) -> Option<Vec<u8>> {
+        Some(self.bytes.clone())
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![fact("items", self.n), fact("P", P), fact("M", M)]
+    }
+
+    /// All of its bits are in use.
+    fn fill(&self) -> f64 {
+        1.0
+    }
+
+    fn fpr(&self) -> f64 {
+        if self.n == 0 { 0.0 } else { 1.0 / M as f64 }
+    }
+
+    fn cardinality(&self) -> Option<f64> {
+        Some(self.n as f64)
+    }
+
+    fn bits(&self) -> u64 {
+        8 * (self.bytes.len() - self.start) as u64
+    }
+}

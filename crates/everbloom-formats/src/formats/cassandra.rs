@@ -1,0 +1,70 @@
+//! Cassandra's `Filter.db`.
+//!
+//! ```text
+//!   i32 k · i32 words, big-endian · 8 bytes × words, the lowest bit of the first byte first
+//! ```
+//!
+//! MurmurHash3 x64 128 of the partition key, whose bytes after the last whole block are sign-extended: for ASCII it
+//! is the standard function. Index i is |(h2 + i·h1) mod m|, with Java's signs. Cassandra's own types give the bytes
+//! of a partition key; integers are big-endian.
+
+use everbloom::Result;
+
+use crate::bits::{Bits, Order};
+use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::format::{Hints, Part};
+use crate::read::Reader;
+use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+
+/// The list entry.
+pub static FORMAT: Format = Format {
+    name: "cassandra",
+    writer: "Apache Cassandra, Filter.db",
+    versions: "the bytes of 3.0 and later (SSTable versions ma, da and their followers)",
+    recognized: "no magic: as many words as the length says",
+    keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long, KeyAs::Float, KeyAs::Double],
+    hash: "murmur3-x64-128 with sign-extended bytes at the end",
+    limits: "files of older versions, whose words are big-endian, look the same and answer wrongly",
+    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
+    open,
+    writes: true,
+    create: Some(create),
+    adopt: None,
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Cassandra;
+
+impl Scheme for Cassandra {
+    #[inline]
+    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
+        let [step, mut base] = key.big(|bytes| hashes::murmur3_cassandra(bytes, 0));
+        (0..k).all(|_| {
+            let index = (base as i64 % m as i64).unsigned_abs();
+            base = base.wrapping_add(step);
+            probe(index)
+        })
+    }
+
+    fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {
+        let mut out = k.to_be_bytes().to_vec();
+        out.extend_from_slice(&((bits.m() / 64) as u32).to_be_bytes());
+        bits.push(Order::Little, &mut out);
+        Some(out)
+    }
+}
+
+fn open(bytes: &[u8], _: &Hints) -> Result<Vec<Part>> {
+    let mut src = Reader::new(bytes);
+    let (k, words) = (src.count_be()?, src.count_be()?);
+    let bits = Bits::words(&mut src, words, Order::Little)?;
+    src.finish()?;
+    Ok(vec![Foreign::new(&FORMAT, Flat::new(Cassandra, k, bits)?).into()])
+}
+
+fn create(items: u64, fpr: f64) -> Result<Foreign> {
+    let m = best_bits(items, fpr).ceil().max(1.0) as u64;
+    let k = best_probes(m, items).round().max(1.0);
+    let bits = Bits::zeros(m.next_multiple_of(64), 8)?;
+    Ok(Foreign::new(&FORMAT, Flat::new(Cassandra, k as u64, bits)?))
+}

@@ -1,0 +1,102 @@
+//! Guava's `BloomFilter.writeTo`: strategy, k, words, all big-endian.
+//!
+//! ```text
+//!   i8 strategy (0, 1) · u8 k · i32 words · u64 × words
+//! ```
+//!
+//! Keys go through MurmurHash3 x64 128, seed 0. Strategy 0 (`MURMUR128_MITZ_32`) takes the two 32-bit halves of the
+//! first word, strategy 1 (`MURMUR128_MITZ_64`) both words. How a key becomes bytes is the `Funnel`'s affair: the
+//! UTF-8 string funnel and the byte funnel give the bytes as they are, those of integers 4 or 8 little-endian bytes.
+
+use everbloom::internals::filter::text;
+use everbloom::{Fact, Result};
+
+use crate::bits::{Bits, Order};
+use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::format::{Hints, Part};
+use crate::read::{Reader, unsupported};
+use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+
+/// The list entry.
+pub static FORMAT: Format = Format {
+    name: "guava",
+    writer: "Google Guava, BloomFilter.writeTo",
+    versions: "both strategies, MURMUR128_MITZ_32 and MURMUR128_MITZ_64",
+    recognized: "no magic: a strategy of 0 or 1, and as many words as the length says",
+    keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long],
+    hash: "murmur3-x64-128, seed 0",
+    limits: "keys as the UTF-8, byte, integer and long funnels give them",
+    fit,
+    open,
+    writes: true,
+    create: Some(create),
+    adopt: None,
+};
+
+/// A value of the first byte.
+#[derive(Clone, Copy, Debug)]
+enum Strategy {
+    Mitz32,
+    Mitz64,
+}
+
+impl Scheme for Strategy {
+    #[inline]
+    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
+        let [h1, h2] = key.little(|bytes| hashes::murmur3_x64_128(bytes, 0));
+        match self {
+            Strategy::Mitz32 => hashes::halves(h1).all(m, k, probe),
+            Strategy::Mitz64 => {
+                let mut combined = h1;
+                (0..k).all(|_| {
+                    let index = (combined & i64::MAX as u64) % m;
+                    combined = combined.wrapping_add(h2);
+                    probe(index)
+                })
+            }
+        }
+    }
+
+    fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {
+        let mut out = vec![*self as u8, k as u8];
+        out.extend_from_slice(&((bits.m() / 64) as u32).to_be_bytes());
+        bits.push(Order::Big, &mut out);
+        Some(out)
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let name = match self {
+            Strategy::Mitz32 => "MURMUR128_MITZ_32",
+            Strategy::Mitz64 => "MURMUR128_MITZ_64",
+        };
+        vec![text("strategy", name)]
+    }
+}
+
+fn fit(bytes: &[u8]) -> Fit {
+    let Some((&[strategy, k, a, b, c, d], words)) = bytes.split_first_chunk() else {
+        return Fit::No;
+    };
+    let agrees = words.len() as u64 == 8 * u64::from(u32::from_be_bytes([a, b, c, d]));
+    Fit::Fields.when(strategy < 2 && k > 0 && agrees && !words.is_empty())
+}
+
+fn open(bytes: &[u8], _: &Hints) -> Result<Vec<Part>> {
+    let mut src = Reader::new(bytes);
+    let strategy = match src.u8()? {
+        0 => Strategy::Mitz32,
+        1 => Strategy::Mitz64,
+        other => return Err(unsupported(format!("strategy {other} is not known"))),
+    };
+    let (k, words) = (src.u8()?, src.count_be()?);
+    let bits = Bits::words(&mut src, words, Order::Big)?;
+    src.finish()?;
+    Ok(vec![Foreign::new(&FORMAT, Flat::new(strategy, k.into(), bits)?).into()])
+}
+
+fn create(items: u64, fpr: f64) -> Result<Foreign> {
+    let m = best_bits(items, fpr) as u64;
+    let k = best_probes(m, items).round().clamp(1.0, 255.0);
+    let bits = Bits::zeros(m.max(1).next_multiple_of(64), 8)?;
+    Ok(Foreign::new(&FORMAT, Flat::new(Strategy::Mitz64, k as u64, bits)?))
+}

@@ -1,0 +1,324 @@
+//! Filters that the other software wrote: no false negative among their keys, as many false positives as their fill
+//! predicts, and the same bytes when they are written back.
+
+use std::fs;
+use std::path::PathBuf;
+
+use everbloom::internals::theory::tail;
+use everbloom::{Limits, Result};
+use everbloom_formats::{Foreign, Format, Hints, Key, KeyAs, Part};
+
+fn sample(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name);
+    fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// A kind of keys: the member or the non-member number i.
+#[derive(Clone, Copy)]
+enum Keys {
+    Items,
+    Utf16,
+    Longs,
+    Ints,
+    Doubles,
+}
+
+impl Keys {
+    fn member(self, i: i64) -> Key<'static> {
+        match self {
+            Keys::Items => Key::Bytes(format!("item-{i}").into_bytes().into()),
+            Keys::Utf16 => KeyAs::Utf16.parse(format!("item-{i}").leak().as_bytes()).unwrap(),
+            Keys::Longs => Key::Long(i * 7919),
+            Keys::Ints => Key::Int(i as i32 * 31 - 500),
+            Keys::Doubles => Key::Double(i as f64 * 0.5),
+        }
+    }
+
+    fn absent(self, i: i64) -> Key<'static> {
+        match self {
+            Keys::Items => Key::Bytes(format!("absent-{i}").into_bytes().into()),
+            Keys::Utf16 => KeyAs::Utf16.parse(format!("absent-{i}").leak().as_bytes()).unwrap(),
+            Keys::Longs => Key::Long(i * 7919 + 1),
+            Keys::Ints => Key::Int(i as i32 * 31 - 499),
+            Keys::Doubles => Key::Double(i as f64 * 0.5 + 0.25),
+        }
+    }
+}
+
+const QUERIES: i64 = 20_000;
+
+/// No false negatives among the first `n` members, and as many false positives as predicted.
+fn answers(what: &str, filter: &Foreign, keys: Keys, n: i64) {
+    let found = (0..n).filter(|i| filter.contains(keys.member(*i)).unwrap()).count();
+    assert_eq!(found as i64, n, "{what}: members found");
+    let passed = (0..QUERIES).filter(|i| filter.contains(keys.absent(*i)).unwrap()).count();
+    let p = filter.fpr();
+    assert!(plausible(passed as u64, p), "{what}: {passed} of {QUERIES} pass at a rate of {p}");
+}
+
+/// Whether so many of the queries pass at rate `p`, but for a chance of 10⁻⁹ on either side.
+fn plausible(passed: u64, p: f64) -> bool {
+    let n = QUERIES as u64;
+    let sum = |range: std::ops::RangeInclusive<u64>| -> f64 {
+        range.map(|i| tail::binomial_pmf(n, p, i)).sum()
+    };
+    sum(0..=passed) > 1e-9 && sum(passed..=n) > 1e-9
+}
+
+fn opened(format: &str, bytes: &[u8]) -> Result<Foreign> {
+    let mut hints = Hints::new(Limits::NETWORK);
+    // What fastbloom-rs does not write: the probes of a filter for 1 %.
+    hints.k = Some(7);
+    let mut parts = Format::named(format)?.open_with(bytes, &hints)?;
+    assert_eq!(parts.len(), 1);
+    Ok(parts.remove(0).filter)
+}
+
+/// Filters that are one file.
+const FILES: &[(&str, &str, Keys)] = &[
+    ("parquet", "parquetmr_bitset_strings.bin", Keys::Items),
+    ("guava", "guava_MURMUR128_MITZ_32_utf8.bin", Keys::Items),
+    ("guava", "guava_MURMUR128_MITZ_32_long.bin", Keys::Longs),
+    ("guava", "guava_MURMUR128_MITZ_64_utf8.bin", Keys::Items),
+    ("guava", "guava_MURMUR128_MITZ_64_long.bin", Keys::Longs),
+    ("spark", "spark_V1_strings.bin", Keys::Items),
+    ("spark", "spark_V1_longs.bin", Keys::Longs),
+    ("spark", "spark_V2_strings.bin", Keys::Items),
+    ("spark", "spark_V2_longs.bin", Keys::Longs),
+    ("spark", "spark_df_stat_s.bin", Keys::Items),
+    ("go-bloom", "go_willf_bloom.bin", Keys::Items),
+    ("dcso", "dcso.bloom", Keys::Items),
+    ("datasketches", "datasketches_strings.bin", Keys::Items),
+    ("datasketches", "datasketches_longs.bin", Keys::Longs),
+    ("redisbloom", "redisbloom_fixed.dump", Keys::Items),
+    ("bip37", "bip37_bitcoinlib.bin", Keys::Items),
+    ("mlbf", "mlbf_v2_murmur3.bin", Keys::Items),
+    ("mlbf", "mlbf_v2_sha256.bin", Keys::Items),
+    ("rbloom", "rbloom_sha256.bloom", Keys::Items),
+    ("hadoop", "hadoop_BloomFilter_jenkins.bin", Keys::Items),
+    ("hadoop", "hadoop_BloomFilter_murmur.bin", Keys::Items),
+    ("hadoop", "hadoop_CountingBloomFilter_jenkins.bin", Keys::Items),
+    ("hadoop", "hadoop_CountingBloomFilter_murmur.bin", Keys::Items),
+    ("hadoop", "hadoop_DynamicBloomFilter_jenkins.bin", Keys::Items),
+    ("hadoop", "hadoop_DynamicBloomFilter_murmur.bin", Keys::Items),
+    ("hadoop", "hadoop_RetouchedBloomFilter_jenkins.bin", Keys::Items),
+    ("hadoop", "hadoop_RetouchedBloomFilter_murmur.bin", Keys::Items),
+    ("rocksdb", "rocksdb_bloom10.sst", Keys::Items),
+    ("rocksdb", "rocksdict_bloom10.sst", Keys::Items),
+    ("hive", "hive_bloomk_strings.bin", Keys::Items),
+    ("stream-lib", "streamlib_strings.bin", Keys::Utf16),
+    ("fastbloom-rs", "fastbloom_rs_raw.bin", Keys::Items),
+    ("pyprobables", "pyprobables.blm", Keys::Items),
+    ("pybloomfiltermmap3", "pybloomfiltermmap3.bloom", Keys::Items),
+    ("pybloom-live", "pybloom_live.bin", Keys::Items),
+];
+
+#[test]
+fn files_of_one_filter_answer_for_their_keys() {
+    for (format, name, keys) in FILES {
+        let filter = opened(format, &sample(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        answers(name, &filter, *keys, 1000);
+    }
+}
+
+#[test]
+fn files_of_one_filter_are_written_back_byte_for_byte() {
+    for (format, name, _) in FILES {
+        let bytes = sample(name);
+        let filter = opened(format, &bytes).unwrap();
+        let written = filter.write().unwrap();
+        // Of a table, the filter is written, not the whole file.
+        let part = name.ends_with(".sst") && bytes.windows(written.len()).any(|w| w == written);
+        assert!(written == bytes || part, "{name}");
+    }
+}
+
+#[test]
+fn files_of_one_filter_are_detected() {
+    for (format, name, _) in FILES {
+        let found = Format::detect(&sample(name));
+        assert!(found.iter().any(|f| f.name == *format), "{name}: {found:?}");
+    }
+}
+
+/// The filter of a column.
+fn column<'a>(parts: &'a [Part], name: &str) -> &'a Part {
+    parts.iter().find(|part| part.column == name).unwrap_or_else(|| panic!("no column {name}"))
+}
+
+#[test]
+fn parquet_files_show_their_filters() {
+    for name in ["pyarrow26.parquet", "duckdb2.parquet"] {
+        let bytes = sample(name);
+        let [format] = Format::detect(&bytes)[..] else { panic!("{name} is detected") };
+        let parts = format.open(&bytes, Limits::NETWORK).unwrap();
+        let all =
+            [("i64", Keys::Longs), ("s", Keys::Items), ("i32", Keys::Ints), ("f64", Keys::Doubles)];
+        assert!(parts.len() == 4 || name.starts_with("duckdb") && parts.len() == 2);
+        for (name, keys) in all.into_iter().take(parts.len()) {
+            let part = column(&parts, name);
+            answers(name, &part.filter, keys, 1000);
+            assert_eq!(part.rows, Some(1000));
+            let written = part.filter.write().unwrap();
+            assert!(bytes.windows(written.len()).any(|window| window == written), "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_datasketch_holds_nothing() {
+    let bytes = sample("datasketches_empty.bin");
+    let mut filter = opened("datasketches", &bytes).unwrap();
+    assert_eq!(filter.write().unwrap(), bytes);
+    assert!(!filter.contains("item-0").unwrap());
+    filter.insert("item-0").unwrap();
+    let again = opened("datasketches", &filter.write().unwrap()).unwrap();
+    assert!(again.contains("item-0").unwrap());
+}
+
+/// The chunks of a SCANDUMP, joined.
+fn chunks(name: &str) -> Vec<u8> {
+    let json: serde_json::Value = serde_json::from_slice(&sample(name)).unwrap();
+    let chunks = json["chunks"].as_array().unwrap().iter();
+    chunks.flat_map(|chunk| unhex(chunk[1].as_str().unwrap())).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let byte = |i: usize| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap();
+    (0..text.len() / 2).map(byte).collect()
+}
+
+#[test]
+fn redis_filters_answer_for_their_keys() {
+    for (format, name) in [
+        ("redisbloom", "redisbloom_scandump_fixed.json"),
+        ("redisbloom", "redisbloom_scandump_nonscaling.json"),
+        ("redisbloom", "redisbloom_scandump_scaling.json"),
+        ("redis-cuckoo", "redisbloom_cf_scandump.json"),
+    ] {
+        let bytes = chunks(name);
+        let filter = opened(format, &bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
+        answers(name, &filter, Keys::Items, 1000);
+        assert!(filter.write().unwrap() == bytes, "{name}");
+        assert_eq!(Format::detect(&bytes)[0].name, format);
+    }
+}
+
+#[test]
+fn squid_finds_its_urls() {
+    let bytes = sample("squid_digest.bin");
+    let filter = opened("squid", &bytes).unwrap();
+    for i in 0..50 {
+        assert!(filter.contains(&*format!("http://127.0.0.1:8971/f{i}.txt")).unwrap(), "{i}");
+    }
+    assert_eq!(filter.write().unwrap(), bytes);
+    answers("squid", &filter, Keys::Items, 0);
+}
+
+#[test]
+fn cassandra_finds_its_keys() {
+    let bytes = sample("cassandra/da-1-bti-Filter.db");
+    let filter = opened("cassandra", &bytes).unwrap();
+    for key in ["0", "1", "2", "3", "4"] {
+        assert!(filter.contains(key).unwrap(), "{key}");
+    }
+    assert_eq!(filter.write().unwrap(), bytes);
+    let older = sample("cassandra/la-1-big-Filter.db");
+    assert_eq!(opened("cassandra", &older).unwrap().write().unwrap(), older);
+}
+
+#[test]
+fn bitcoin_core_agrees() {
+    let bytes = sample("bip37_core_vector.bin");
+    let filter = opened("bip37", &bytes).unwrap();
+    assert_eq!(filter.write().unwrap(), bytes);
+    for (key, expected) in [
+        ("99108ad8ed9bb6274d3980bab5a85c048f0950c8", true),
+        ("19108ad8ed9bb6274d3980bab5a85c048f0950c8", false),
+        ("b5a2c786d9ef4658287ced5914b37a1b4aa32eee", true),
+        ("b9300670b4c5366e95b2699e8b18bc75e5f729c5", true),
+    ] {
+        assert_eq!(filter.contains(&unhex(key)[..]).unwrap(), expected, "{key}");
+    }
+}
+
+#[test]
+fn cascades_of_mozilla_agree_with_their_tests() {
+    for name in [
+        "murmur",
+        "murmur_inverted",
+        "sha256ctr_salt",
+        "sha256l32",
+        "sha256l32_inverted",
+        "sha256l32_salt",
+    ] {
+        let bytes = sample(&format!("rust_cascade/test_v2_{name}_mlbf"));
+        let filter = opened("mlbf", &bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
+        for (key, expected) in [("this", true), ("that", true), ("other", false)] {
+            assert_eq!(filter.contains(key).unwrap(), expected, "{name}: {key}");
+        }
+        assert!(filter.write().unwrap() == bytes, "{name}");
+    }
+    let bytes = sample("rust_cascade/test_v1_murmur_mlbf");
+    assert!(opened("mlbf", &bytes).unwrap().write().unwrap() == bytes);
+    assert!(opened("mlbf", &sample("rust_cascade/test_v1_murmur_short_mlbf")).is_err());
+}
+
+#[test]
+fn a_cascade_is_exact_for_what_it_was_built_from() {
+    for name in ["mlbf_v2_murmur3.bin", "mlbf_v2_sha256.bin"] {
+        let filter = opened("mlbf", &sample(name)).unwrap();
+        for i in 0..20_000 {
+            assert!(!filter.contains(&*format!("no-{i}")).unwrap(), "{name}: no-{i}");
+        }
+    }
+}
+
+#[test]
+fn orc_filters_answer_for_their_keys() {
+    for (name, keys) in [("orc_mem_utf8.bin", Keys::Items), ("orc_mem_longs.bin", Keys::Longs)] {
+        // The sample's own container: k and the words, big-endian. ORC's message has them little-endian.
+        let bytes = sample(name);
+        let mut message = vec![0x08, bytes[3], 0x1a, 0xb0, 0x09];
+        message.extend(bytes[8..].chunks_exact(8).flat_map(|word| word.iter().rev()));
+        let filter = opened("orc", &message).unwrap();
+        answers(name, &filter, keys, 1000);
+        assert!(filter.write().unwrap() == message, "{name}");
+    }
+}
+
+#[test]
+fn orc_files_show_their_filters() {
+    let bytes = sample("pyarrow.orc");
+    let [format] = Format::detect(&bytes)[..] else { panic!("detected") };
+    let parts = format.open(&bytes, Limits::NETWORK).unwrap();
+    println!("{parts:?}");
+    answers("s", &column(&parts, "s").filter, Keys::Items, 1000);
+    answers("i64", &column(&parts, "i64").filter, Keys::Longs, 1000);
+}
+
+#[test]
+fn block_filters_match_the_scripts_of_their_blocks() {
+    let vectors: serde_json::Value =
+        serde_json::from_slice(&sample("bip158/testnet-19.json")).unwrap();
+    let mut scripts = 0;
+    for vector in vectors.as_array().unwrap().iter().skip(1) {
+        let bytes = unhex(vector[5].as_str().unwrap());
+        let mut hints = Hints::new(Limits::NETWORK);
+        // A hash is shown with its last byte first.
+        let hash: Vec<u8> = unhex(vector[1].as_str().unwrap()).into_iter().rev().collect();
+        hints.key = hash[..16].try_into().ok();
+        let filter = Format::named("bip158").unwrap().open_with(&bytes, &hints).unwrap();
+        let filter = &filter[0].filter;
+        assert_eq!(filter.write().unwrap(), bytes);
+        for script in vector[3].as_array().unwrap() {
+            let script = unhex(script.as_str().unwrap());
+            if !script.is_empty() {
+                assert!(filter.contains(&script[..]).unwrap());
+                scripts += 1;
+            }
+        }
+        assert!(!filter.contains("no script").unwrap());
+    }
+    assert!(scripts > 10, "{scripts}");
+}
