@@ -4,10 +4,8 @@
 use crate::secure;
 use crate::variant::Variant;
 use crate::{
-    compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
-    membership, reconciling, sequence, similarity, spatial, weighted,
     alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
-    keyvalue, known, membership, reconciling, similarity, weighted,
+    keyvalue, known, membership, reconciling, sequence, similarity, spatial, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -79,30 +77,30 @@ pub static VARIANTS: &[&Variant] = &[
     &keyvalue::kbf::VARIANT,
     &keyvalue::iblt::VARIANT,
     &keyvalue::cascade::VARIANT,
+    &sequence::k_mer::VARIANT,
+    &spatial::areas::VARIANT,
+    &sequence::hierarchical::VARIANT,
+    &spatial::ranges::VARIANT,
     &decaying::temporal_counting::VARIANT,
     &decaying::decaying_bloom::VARIANT,
     &decaying::time_decaying::VARIANT,
     &decaying::double_buffer::VARIANT,
     &decaying::active_active::VARIANT,
     &decaying::forgetful::VARIANT,
-    &sequence::k_mer::VARIANT,
-    &spatial::areas::VARIANT,
-    &sequence::hierarchical::VARIANT,
-    &spatial::ranges::VARIANT,
     &similarity::locality_sensitive::VARIANT,
     &similarity::multi_granularity::VARIANT,
     &counting::parallel_attributes::VARIANT,
-    &similarity::clk::VARIANT,
-    &alternates::cuckoo::VARIANT,
-    &alternates::simplified_cuckoo::VARIANT,
-    &alternates::adaptive_cuckoo::VARIANT,
-    &alternates::dynamic_cuckoo::VARIANT,
     #[cfg(feature = "secure")]
     &secure::index::VARIANT,
     #[cfg(feature = "secure")]
     &secure::private_query::VARIANT,
     #[cfg(feature = "secure")]
     &secure::keyed::VARIANT,
+    &similarity::clk::VARIANT,
+    &alternates::cuckoo::VARIANT,
+    &alternates::simplified_cuckoo::VARIANT,
+    &alternates::adaptive_cuckoo::VARIANT,
+    &alternates::dynamic_cuckoo::VARIANT,
 ];
 
 /// The entry with this id.

@@ -41,12 +41,11 @@ mod evidence {
     mod forgetful;
     mod generalized;
     mod golomb;
+    mod hierarchical;
     mod iblt;
     mod invertible;
-    mod kbf;
-    mod hierarchical;
-    mod invertible;
     mod k_mer;
+    mod kbf;
     #[cfg(feature = "secure")]
     mod keyed;
     mod lfsr_counting;
@@ -71,18 +70,15 @@ mod evidence {
     mod perfect_hash;
     mod pipelined;
     mod popularity;
-    mod ranges;
-    mod retouched;
-    mod ribbon;
-    mod scalable;
-    mod simplified_cuckoo;
     #[cfg(feature = "secure")]
     mod private_query;
+    mod ranges;
     mod retouched;
     mod ribbon;
     mod scalable;
     #[cfg(feature = "secure")]
     mod secure_index;
+    mod simplified_cuckoo;
     mod soft_error;
     mod spectral;
     mod split;

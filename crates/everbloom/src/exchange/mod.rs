@@ -41,9 +41,9 @@ mod frame;
 pub mod join;
 mod list;
 mod party;
-pub mod rateless;
 #[cfg(feature = "secure")]
 pub mod private;
+pub mod rateless;
 pub mod reconcile;
 #[cfg(feature = "secure")]
 pub mod search;

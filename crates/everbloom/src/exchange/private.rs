@@ -37,9 +37,7 @@ use super::{Frame, HEADER, Outbox, Role};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Filter, Record, Verdict};
 use crate::membership::Bloom;
-use crate::secure::oprf::{
-    Blinded, Group, Mode, Proof, ServerKey, read_elements, write_elements,
-};
+use crate::secure::oprf::{Blinded, Group, Mode, Proof, ServerKey, read_elements, write_elements};
 use crate::secure::{Secret, random};
 
 /// Owner to asker: the public key.
@@ -244,7 +242,8 @@ impl<G: Group> Asker<G> {
         let evaluated = read_elements::<G>(elements)
             .ok_or_else(|| frame.wrong("an answer that is no element of the group"))?;
         let blinded: Vec<G::Element> = batch.iter().map(Blinded::element).collect();
-        let proven = Proof::<G>::read(proof).is_some_and(|p| p.verify(public, &blinded, &evaluated));
+        let proven =
+            Proof::<G>::read(proof).is_some_and(|p| p.verify(public, &blinded, &evaluated));
         if !proven {
             return Err(frame.wrong("answers that are not proven to be by the published key"));
         }
@@ -465,7 +464,9 @@ mod tests {
             other.receive(&setup).expect("other queries");
             assert!(other.receive(&answers).is_err());
         }
-        assert!(once_of(&asked[..20]).is_err() && once_of(&setup).is_err() && once_of(&[]).is_err());
+        assert!(
+            once_of(&asked[..20]).is_err() && once_of(&setup).is_err() && once_of(&[]).is_err()
+        );
     }
 
     #[test]

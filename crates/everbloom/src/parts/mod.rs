@@ -27,14 +27,14 @@
 //! [`fingerprints!`] is the latter for tables that refuse what they have no room for.
 
 pub(crate) mod candidates;
-pub(crate) mod flat_bits;
-pub(crate) mod generations;
-pub(crate) mod labels;
-pub(crate) mod layers;
 pub(crate) mod cuckoo_table;
 pub(crate) mod flat_bits;
+pub(crate) mod flat_bits;
+pub(crate) mod generations;
 pub(crate) mod kicks;
 pub(crate) mod labels;
+pub(crate) mod labels;
+pub(crate) mod layers;
 pub(crate) mod ledger;
 pub(crate) mod marks;
 mod multiset;

@@ -139,7 +139,8 @@ fn s46_bounds_whatever_the_bits_are() {
         let hashes = Hashes { k0, k1 };
         assert!((hashes.max_fpr() - bound).abs() < 5e-5, "({k0}, {k1})");
     }
-    for (k0, k1, bits, bound) in [(2, 2, 128.0, 0.0601), (2, 3, 256.0, 0.0456), (2, 3, 512.0, 0.0231)]
+    for (k0, k1, bits, bound) in
+        [(2, 2, 128.0, 0.0601), (2, 3, 256.0, 0.0456), (2, 3, 512.0, 0.0231)]
     {
         let fnr = Hashes { k0, k1 }.max_fnr(bits);
         assert!((fnr - bound).abs() < 5e-5, "({k0}, {k1}) at {bits}: {fnr}");
