@@ -18,7 +18,6 @@
 //! | [`projections`] | none: where a vector lies on random lines | filters of near vectors |
 //! | [`cuckoo_table`] | fingerprints in buckets, two per key | cuckoo filters |
 //! | [`kicks`] | entries of any make that move to make room | … and tables of whole keys |
-//! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`ledger`] | whole keys, by place | filters in front of a table that knows better |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
@@ -29,10 +28,8 @@
 pub(crate) mod candidates;
 pub(crate) mod cuckoo_table;
 pub(crate) mod flat_bits;
-pub(crate) mod flat_bits;
 pub(crate) mod generations;
 pub(crate) mod kicks;
-pub(crate) mod labels;
 pub(crate) mod labels;
 pub(crate) mod layers;
 pub(crate) mod ledger;

@@ -155,7 +155,7 @@ impl Seeker {
             Ok(())
         })?;
         if done {
-            return self.want(frame, &decoder, out);
+            return self.want(frame, &decoder, items, out);
         }
         let so_far = decoder.symbols();
         if so_far >= most {
@@ -168,8 +168,18 @@ impl Seeker {
         out.frame(GRANT, &grant.to_le_bytes())
     }
 
-    fn want(&mut self, frame: &Frame, decoder: &Decoder, out: &mut Outbox) -> Result<()> {
+    fn want(
+        &mut self,
+        frame: &Frame,
+        decoder: &Decoder,
+        items: u64,
+        out: &mut Outbox,
+    ) -> Result<()> {
         let difference = decoder.difference();
+        let (own, other) = (difference.ours.len(), difference.theirs.len());
+        if (self.set.len() + other) as u64 != items.saturating_add(own as u64) {
+            return Err(frame.wrong("the cells do not fit the sizes of the sets"));
+        }
         let own = |id: &u64| self.set.key(*id).map(<[u8]>::to_vec);
         let ours: Option<Vec<_>> = difference.ours.iter().map(own).collect();
         let ours = ours.ok_or_else(|| frame.wrong("it lists a key of ours that we don't have"))?;
