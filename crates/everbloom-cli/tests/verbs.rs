@@ -643,3 +643,14 @@ fn every_variant_is_tried_with_its_sample() {
     let run = place.run("", "");
     assert!(run.code == 0 && run.out.lines().count() <= 8, "{}", run.out);
 }
+
+#[test]
+fn filters_of_unequal_size_are_told_how_to_merge() {
+    let place = Place::new();
+    for kind in ["bloom", "blocked", "counting"] {
+        place.ok(&format!("build - -o a.evb --kind {kind} -n 100 -q"), &numbers(0..100));
+        place.ok(&format!("build - -o b.evb --kind {kind} -n 3k -q"), &numbers(0..3000));
+        let run = place.run("merge a.evb b.evb -o m.evb", "");
+        assert!(run.code == 2 && run.err.contains("build both with -n 3k"), "{kind}: {}", run.err);
+    }
+}

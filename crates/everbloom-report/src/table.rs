@@ -1,7 +1,7 @@
 //! Tables: one model for terminals, markdown and HTML.
 
-use comfy_table::CellAlignment;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ContentArrangement};
 
 use crate::markup::escape;
 
@@ -38,7 +38,12 @@ impl Table {
     /// With frames, for a terminal.
     pub fn terminal(&self) -> String {
         let mut table = comfy_table::Table::new();
-        table.load_style(UTF8_FULL_CONDENSED).set_header(&self.header).add_rows(&self.rows);
+        // On a terminal, no wider than that.
+        table
+            .load_style(UTF8_FULL_CONDENSED)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_header(&self.header)
+            .add_rows(&self.rows);
         for column in table.column_iter_mut().skip(self.words) {
             column.set_cell_alignment(CellAlignment::Right);
         }

@@ -16,7 +16,7 @@ use crate::args::{Estimate, Fold, Machine, Merge};
 use crate::output::{print, print_json};
 use crate::report::json as json_report;
 use crate::talk::say;
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, quantity};
 
 pub fn merge(args: &Merge) -> Result<Outcome> {
     combine(args, |filter, other| {
@@ -50,9 +50,28 @@ fn combine(
     let mut filter = opened(first, &args.key_file)?;
     for path in others {
         let other = opened(path, &args.key_file)?;
-        step(&mut *filter, &*other).map_err(|e| e.context(path.display()))?;
+        let items = filter.head().items.max(other.head().items);
+        step(&mut *filter, &*other).map_err(|e| unequal(e.context(path.display()), items))?;
     }
     save(&*filter, &args.output, &args.machine)
+}
+
+/// What to do about filters of different size: sizes stay exact, so both are planned for as many keys.
+fn unequal(e: Error, items: u64) -> Stop {
+    // Of those with other causes, the error says all there is to say.
+    let of_size = matches!(
+        e.kind(),
+        Kind::Incompatible {
+            what: "m" | "k" | "number of blocks" | "number of words" | "size" | "slice"
+        }
+    );
+    match Stop::from(e) {
+        Stop::Error(message) if of_size => Stop::Error(format!(
+            "{message}; filters of one size merge: build both with -n {} and the same -p",
+            quantity::short(items)
+        )),
+        stop => stop,
+    }
 }
 
 pub fn fold(args: &Fold) -> Result<Outcome> {

@@ -295,11 +295,9 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
     if args.machine.json {
         print_json(&variants.iter().map(|v| json_report::variant(v)).collect())?;
     } else {
-        let rows = variants.iter().map(|v| {
-            [v.slug.to_owned(), v.name.to_owned(), v.needs.join(", "), v.meaning.to_owned()]
-        });
-        let header = ["variant", "name", "serves", "items and rate"];
-        print(&Table::new(4, header).rows(rows).terminal())?;
+        let rows =
+            variants.iter().map(|v| [v.slug.to_owned(), v.name.to_owned(), v.needs.join(", ")]);
+        print(&Table::new(3, ["variant", "name", "serves"]).rows(rows).terminal())?;
     }
     Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })
 }
