@@ -2,8 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
-    membership, reconciling, similarity, weighted,
+    alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
+    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -66,7 +66,15 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &counting::space_code::VARIANT,
+    &reconciling::invertible_counting::VARIANT,
+    &counting::loglog::VARIANT,
+    &counting::adaptive_counting::VARIANT,
+    &grouping::shifting::VARIANT,
     &counting::count_min::VARIANT,
+    &counting::counter_braids::VARIANT,
+    &alternates::hyperloglog::VARIANT,
+    &alternates::top_k::VARIANT,
 ];
 
 /// The entry with this id.

@@ -32,11 +32,15 @@
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
+//! | … about, in bits that are only set, or over many orders of magnitude | [`counting::SpaceCode`], [`counting::AdaptiveCounting`], [`counting::LogLog`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | how much, in an endless stream with deletions, and which keys are heavy? | [`counting::CountMin`] |
-//! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
+//! | … exactly, when the keys are listed later | [`counting::CounterBraids`] |
+//! | how many different keys came? | [`alternates::HyperLogLog`] |
+//! | which keys come most often? | [`alternates::TopK`] |
+//! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`], of two or few sets [`grouping::Shifting`] |
 //! | what value does it have? | [`Bloomier`] |
-//! | what do two sets not share? | [`Invertible`] |
+//! | what do two sets not share? | [`Invertible`], two multisets [`reconciling::InvertibleCounting`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all

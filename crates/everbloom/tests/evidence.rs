@@ -2,6 +2,7 @@
 
 mod evidence {
     mod adaptive;
+    mod adaptive_counting;
     mod ancestors;
     mod banked;
     mod best_of_n;
@@ -17,6 +18,7 @@ mod evidence {
     mod compressed;
     mod conservative;
     mod count_min;
+    mod counter_braids;
     mod counting;
     mod cross_checking;
     mod d_left;
@@ -29,9 +31,12 @@ mod evidence {
     mod forest;
     mod generalized;
     mod golomb;
+    mod hyperloglog;
     mod invertible;
+    mod invertible_counting;
     mod lfsr_counting;
     mod load_balanced;
+    mod loglog;
     mod lower_bound;
     mod matrix;
     mod memory_optimized;
@@ -50,12 +55,15 @@ mod evidence {
     mod retouched;
     mod ribbon;
     mod scalable;
+    mod shifting;
     mod soft_error;
+    mod space_code;
     mod spectral;
     mod split;
     mod split_block;
     mod stable;
     mod ternary;
+    mod top_k;
     mod two_choices;
     mod variable_increment;
     mod yes_no;

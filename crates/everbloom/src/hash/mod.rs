@@ -10,6 +10,7 @@ mod fold;
 mod generator;
 mod key;
 mod many;
+mod murmur;
 mod secret;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vector;
@@ -20,6 +21,7 @@ pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
 pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};
+pub use murmur::{murmur_32, murmur_64a};
 pub use secret::SecretKey;
 
 use std::fmt;

@@ -11,6 +11,7 @@
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`candidates`] | keys with the largest counts | sketches that list heavy hitters |
+//! | [`exact`] | a number per key, beside cells | filters that must know what they change |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
@@ -18,6 +19,7 @@
 //! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again.
 
 pub(crate) mod candidates;
+pub(crate) mod exact;
 pub(crate) mod flat_bits;
 pub(crate) mod labels;
 pub(crate) mod marks;
@@ -31,11 +33,13 @@ pub(crate) mod several;
 pub(crate) mod slices;
 pub(crate) mod static_set;
 pub(crate) mod tally;
+mod times;
 
 pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
 pub(crate) use static_set::static_set;
+pub(crate) use times::times_of;
 
 use crate::hash::{Digest, Digests};
 
