@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use everbloom::internals::file::Access;
-use everbloom::internals::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
+use everbloom::internals::filter::{
+    Ability, Answer, Bulk, Detail, EntryKind, Filter, Record, Verdict,
+};
 use everbloom::internals::hash::Hasher;
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::weighted::Paradox;
@@ -13,12 +15,23 @@ use crate::args::Check;
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error};
 use crate::report::json;
-use crate::{Outcome, Result, reading};
+use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
     let access = if args.copy { Access::Copy } else { Access::Map };
     let opener = input::opener(&args.keyed.key_file)?.access(access);
     let filter = opener.open(&args.filter)?;
+    if filter.facts().kind == EntryKind::Sketch {
+        let asked = [Ability::Count, Ability::List, Ability::Estimate].into_iter();
+        let by = asked.filter(|ability| filter.can(*ability));
+        let by: Vec<_> = by.map(|ability| format!("`everbloom {}`", ability.name())).collect();
+        return Err(Stop::Error(format!(
+            "{}: a {} is a sketch, which has no members: ask it by {}",
+            args.filter.display(),
+            filter.facts().slug,
+            by.join(" or ")
+        )));
+    }
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;

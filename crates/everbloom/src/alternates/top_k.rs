@@ -187,10 +187,7 @@ impl Plan for TopK {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.integer("k").unwrap_or_else(|| request.goal_items().unwrap_or(K));
-        if !(1..=MOST).contains(&k) {
-            return Err(Error::setting("items", k, format!("a list has 1 to {MOST} keys")));
-        }
+        let k = request.integer("k").unwrap_or(K);
         let d = request.integer("d").unwrap_or(ROWS);
         let fits = request.goal_bits().map(|room| room / (CELL_BITS * d));
         let planned = if request.form() == REDIS { 8 } else { (4 * k).max(8) };
@@ -306,10 +303,10 @@ pub static VARIANT: Variant = Variant {
         family: "alternates",
         needs: &["count"],
         input: Input::valued(ValueKind::Count),
-        meaning: "items are keys to list, and the total of all counts when counted; there is no rate",
+        meaning: "items are the total of all counts; there is no rate to plan for",
         forms: &[form("standard"), form(REDIS)],
         params: &[
-            Param::integer("k", 1, MOST, "how many keys are listed"),
+            Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(K)),
             Param::integer("w", 1, 1 << 40, "cells per row: at least 4k are advised"),
             Param::integer("d", 1, MOST_ROWS, "number of rows").or(Preset::Integer(ROWS)),
             Param::real("decay", 1e-9, 1.0, "base of the probability that a count gives way")

@@ -14,14 +14,15 @@
 //! counts are told too high: 1.58 on average for one copy, 1.26 times the truth for two, 1.05 for ten.
 //!
 //! Two filters join by the larger of each two cells, and then speak of the *sum*, since their copies drew ranks of
-//! their own; a filter joined with itself stays what it is. Halving joins each two cells of one filter.
+//! their own; a filter joined with itself stays what it is. So every place has its own number, the parameter `stream`:
+//! under one number all would draw the same ranks. Halving joins each two cells of one filter.
 //!
 //! **Use it** for multiplicities over many orders of magnitude, gathered at many places. **Don't** for small counts, for
 //! deletion, or when an error of a third (d = 16) is too much.
 
 use crate::cells::Counters;
 use crate::error::agree;
-use crate::filter::{Bound, Number};
+use crate::filter::Bound;
 use crate::hash::{Generator, mix64};
 use crate::parts::several::flat_for;
 use crate::plan::{MAX_CELLS, k_for_m, too_many_cells};
@@ -155,12 +156,13 @@ impl LogLog {
     }
 }
 
-/// Cells, probes per rank, ranks, and bits per cell.
+/// Cells, probes per rank, ranks, bits per cell, and where ranks are drawn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     flat: Flat,
     d: u32,
     width: u32,
+    stream: u64,
 }
 
 impl Plan for LogLog {
@@ -170,10 +172,11 @@ impl Plan for LogLog {
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let d = request.integer("d").unwrap_or(RANKS) as u32;
         let width = request.integer("width").unwrap_or(WIDTH) as u32;
+        let stream = request.integer("stream").unwrap_or(0);
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
             let k = k_for_m(request, |n| theory::best_k(m, n.saturating_mul(d.into())))?;
-            return Ok(Shape { flat: Flat { m, k }, d, width });
+            return Ok(Shape { flat: Flat { m, k }, d, width, stream });
         }
         let cells = |n: u64, p: f64| {
             let (m, k) = match k_set {
@@ -194,7 +197,7 @@ impl Plan for LogLog {
         if m > MAX_CELLS as f64 {
             return Err(too_many_cells(n, p, m));
         }
-        Ok(Shape { flat: Flat { m: m as u64, k }, d, width })
+        Ok(Shape { flat: Flat { m: m as u64, k }, d, width, stream })
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -209,8 +212,8 @@ impl Plan for LogLog {
 
 impl Stream for LogLog {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { flat: Flat { m, k }, d, width } = *shape;
-        let generator = Generator::new(mix64(head.hasher.seed() ^ COINS));
+        let Shape { flat: Flat { m, k }, d, width, stream } = *shape;
+        let generator = Generator::new(mix64(mix64(head.hasher.seed() ^ COINS) ^ stream));
         Ok(Self {
             head,
             d,
@@ -229,7 +232,7 @@ impl Count for LogLog {
     fn count(&self, key: &[u8]) -> Counted {
         let (count, stuck) = self.estimate_of(self.digest(key));
         let bound = if stuck { Bound::Saturated } else { Bound::Estimate };
-        Counted { value: Number::Real(count), bound }
+        Counted { bound, ..Counted::about(count.round() as u64) }
     }
 }
 
@@ -304,6 +307,13 @@ pub static VARIANT: Variant = Variant {
             PARAM_K,
             Param::integer("d", 2, MOST_RANKS, "ranks per key: the relative error is 1.30/√d")
                 .or(Preset::Integer(RANKS)),
+            Param::integer(
+                "stream",
+                0,
+                u32::MAX as u64,
+                "number of this place: filters to be joined draw ranks of their own",
+            )
+            .or(Preset::Integer(0)),
             Param::integer("width", 1, 6, "bits per cell: five reach 2^31 copies")
                 .or(Preset::Integer(WIDTH)),
         ],

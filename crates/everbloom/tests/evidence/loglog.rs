@@ -78,14 +78,14 @@ fn s3_ranks_are_drawn_per_insertion() {
 
 #[test]
 fn s3_joining_adds_and_halving_keeps() {
-    let build = |seed: u64, copies: u64| {
-        // Filters at different places draw their own ranks: the stream before differs.
-        let mut filter = LogLog::builder().items(50).rate(0.01).set("d", 256).build().unwrap();
-        (0..seed).for_each(|i| _ = filter.insert(&(1 << 40 | i)));
+    let build = |place: u64, copies: u64| {
+        let builder = LogLog::builder().items(50).rate(0.01).set("d", 256).set("stream", place);
+        let mut filter = builder.build().unwrap();
         (0..copies).for_each(|_| _ = filter.insert("key"));
         filter
     };
-    let (left, right) = (build(3, 3000), build(11, 5000));
+    // Two places draw ranks of their own; from one stream the larger multiset would hide the other.
+    let (left, right) = (build(1, 3000), build(2, 5000));
     let mut joined = left.clone();
     joined.join(&right).unwrap();
     let count = joined.estimate("key");
@@ -98,6 +98,5 @@ fn s3_joining_adds_and_halving_keeps() {
     assert_eq!(half.memory().cells * 2, left.memory().cells);
     let ratio = half.estimate("key") / left.estimate("key");
     assert!((1.0..1.1).contains(&ratio), "{ratio}: an almost empty filter loses nothing");
-    assert!(half.estimate(&(1u64 << 40)) >= left.estimate(&(1u64 << 40)));
     assert!(left.clone().as_remove().is_none());
 }
