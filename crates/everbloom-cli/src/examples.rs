@@ -59,6 +59,12 @@ Examples:
   everbloom build words.txt -o counts.evb --kind spectral
   printf 'apple\\nquince\\n' | everbloom count counts.evb";
 
+pub const LIST: &str = "\
+Examples:
+  # the ten words that come most often
+  everbloom build words.txt -o top.evb --kind top-k --set k=10
+  everbloom list top.evb";
+
 pub const GET: &str = "\
 Examples:
   # values stand behind a TAB
@@ -104,7 +110,10 @@ Examples:
 pub const ESTIMATE: &str = "\
 Examples:
   # how many came on each day, on either, on both?
-  everbloom estimate monday.evb tuesday.evb";
+  everbloom estimate monday.evb tuesday.evb
+  # how many different lines, in 12 KiB
+  everbloom build words.txt -o visitors.evb --kind hyperloglog
+  everbloom estimate visitors.evb";
 
 pub const DEDUPE: &str = "\
 Examples:

@@ -125,6 +125,7 @@ fn closed_pipes_end_every_verb_quietly() {
         "build keys -o c.evb --kind counting -q",
         "build values -o v.evb --kind bloomier -q",
         "build keys -o s.evb --kind stable -q",
+        "build keys -o t.evb --kind top-k -q",
     ] {
         ok(place.path(), line);
     }
@@ -145,6 +146,7 @@ fn closed_pipes_end_every_verb_quietly() {
         "intersect a.evb b.evb -o new.evb --json -q",
         "fold a.evb -o new.evb --json -q",
         "estimate a.evb b.evb",
+        "list t.evb",
         "dedupe",
         "dedupe --json",
         "diff keys other",

@@ -6,6 +6,7 @@ use crate::variant::Variant;
 use crate::{
     alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
     keyvalue, known, membership, reconciling, sequence, similarity, spatial, weighted,
+    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -68,6 +69,11 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &counting::space_code::VARIANT,
+    &reconciling::invertible_counting::VARIANT,
+    &counting::loglog::VARIANT,
+    &counting::adaptive_counting::VARIANT,
+    &grouping::shifting::VARIANT,
     &counting::count_min::VARIANT,
     &growing::dynamic::VARIANT,
     &growing::dynamic_array::VARIANT,
@@ -101,6 +107,9 @@ pub static VARIANTS: &[&Variant] = &[
     &alternates::simplified_cuckoo::VARIANT,
     &alternates::adaptive_cuckoo::VARIANT,
     &alternates::dynamic_cuckoo::VARIANT,
+    &counting::counter_braids::VARIANT,
+    &alternates::hyperloglog::VARIANT,
+    &alternates::top_k::VARIANT,
 ];
 
 /// The entry with this id.

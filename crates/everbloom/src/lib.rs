@@ -41,6 +41,7 @@
 //! | … and every key has a life of its own | [`decaying::TemporalCounting`] |
 //! | how often did it come lately? | [`decaying::TimeDecaying`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
+//! | … about, in bits that are only set, or over many orders of magnitude | [`counting::SpaceCode`], [`counting::AdaptiveCounting`], [`counting::LogLog`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | how much, in an endless stream with deletions, and which keys are heavy? | [`counting::CountMin`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
@@ -55,6 +56,13 @@
 //! | … and how near is it? | [`similarity::MultiGranularity`] |
 //! | … among records with typing errors | [`similarity::Clk`] |
 //! | is there an item with these attributes, or some of them? | [`counting::ParallelAttributes`] |
+//! | … exactly, when the keys are listed later | [`counting::CounterBraids`] |
+//! | how many different keys came? | [`alternates::HyperLogLog`] |
+//! | which keys come most often? | [`alternates::TopK`] |
+//! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`], of two or few sets [`grouping::Shifting`] |
+//! | what value does it have? | [`Bloomier`] |
+//! | what do two sets not share? | [`Invertible`], two multisets [`reconciling::InvertibleCounting`] |
+//! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all
 //! its keys at once has `from_keys(keys, rate)`. `insert` and `contains` take any [`Key`]. Every type is a

@@ -4,6 +4,7 @@ mod evidence {
     mod active_active;
     mod adaptive;
     mod adaptive_cuckoo;
+    mod adaptive_counting;
     mod ancestors;
     mod areas;
     mod banked;
@@ -22,6 +23,7 @@ mod evidence {
     mod compressed;
     mod conservative;
     mod count_min;
+    mod counter_braids;
     mod counting;
     mod cross_checking;
     mod cuckoo;
@@ -51,6 +53,12 @@ mod evidence {
     mod lfsr_counting;
     mod load_balanced;
     mod locality_sensitive;
+    mod hyperloglog;
+    mod invertible;
+    mod invertible_counting;
+    mod lfsr_counting;
+    mod load_balanced;
+    mod loglog;
     mod lower_bound;
     mod matrix;
     mod memory_optimized;
@@ -79,7 +87,9 @@ mod evidence {
     #[cfg(feature = "secure")]
     mod secure_index;
     mod simplified_cuckoo;
+    mod shifting;
     mod soft_error;
+    mod space_code;
     mod spectral;
     mod split;
     mod split_block;
@@ -87,6 +97,7 @@ mod evidence {
     mod temporal_counting;
     mod ternary;
     mod time_decaying;
+    mod top_k;
     mod two_choices;
     mod variable_increment;
     mod weighted;

@@ -10,7 +10,7 @@ use everbloom::Kind;
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
-use everbloom::internals::filter::{EntryKind, Form};
+use everbloom::internals::filter::Form;
 use everbloom::internals::filter::{Filter, Verdict};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;
@@ -21,10 +21,14 @@ const SIZES: [(&str, u64); 4] = [("empty", 0), ("one", 1), ("boundary", 64), ("o
 const PLANNED: u64 = 64;
 
 fn build(variant: &'static Variant, form: &Form, n: u64) -> Box<dyn Filter> {
-    let goal = Goal::new(PLANNED, 0.05).seed(42).set("form", form.name);
+    let goal = Goal::new(PLANNED, 0.05).set("form", form.name);
     let members = Sample::new(&variant.input, Style::Short, 0..n);
-    let built = sample::build(variant, &goal, &members.records());
+    let built = sample::build(variant, &goal.clone().seed(42), &members.records());
     match built {
+        // One that hashes as another system does has a seed of its own.
+        Err(e) if e.field() == Some("seed") => {
+            sample::build(variant, &goal, &members.records()).expect(variant.slug)
+        }
         // A variant that refuses what it has no room for is overfull with as many as it takes.
         Err(e) if e.kind() == Kind::CapacityExceeded && n > PLANNED => build(variant, form, n - 1),
         built => built.expect(variant.slug),
@@ -53,7 +57,7 @@ fn pins(filter: &dyn Filter) -> String {
 #[test]
 fn files_and_first_false_positives_are_those_pinned() {
     let ci = std::env::var_os("CI").is_some_and(|ci| !ci.is_empty());
-    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
+    for variant in VARIANTS.iter().filter(|v| v.ops.is_some()) {
         for form in variant.forms {
             for (size, n) in SIZES {
                 let stem = format!("{}-{}-{size}", variant.slug, form.name);

@@ -57,7 +57,7 @@ fn file(variant: &'static Variant, form: &Form, n: u64) -> Vec<u8> {
 
 /// A small file of every form of every variant, empty and with a few members.
 fn files() -> impl Iterator<Item = (&'static Variant, String, Vec<u8>)> {
-    support::forms().flat_map(|(variant, form)| {
+    support::all_forms().flat_map(|(variant, form)| {
         [0, 8].map(|n| {
             let name = format!("{} ({}), {n} items", variant.slug, form.name);
             (variant, name, file(variant, form, n))
@@ -184,6 +184,8 @@ fn exercise(facts: &Facts, filter: &mut Box<dyn Filter>) {
         let _ = filter.as_lookup().map(|l| l.get(record.key));
         let _ = filter.as_assign().map(|a| a.set(record.key, b"1"));
     }
+    let _ = filter.as_list().map(|l| l.list(&mut |_, _| {}));
+    let _ = filter.as_estimate().map(|e| e.cardinality());
     let _ = (filter.fill(), filter.now(), filter.describe(), filter.memory(), filter.huge_pages());
     let twin =
         Opener::new().decode(&codec::to_bytes(&**filter)).expect("what was read can be read");

@@ -12,8 +12,8 @@ use everbloom::Kind;
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
-use everbloom::internals::filter::{EntryKind, Preset, Range};
 use everbloom::internals::filter::{Filter, Verdict};
+use everbloom::internals::filter::{Preset, Range};
 use everbloom::internals::hash::{HashId, Hasher, SecretKey};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;
@@ -97,7 +97,7 @@ fn pin(variant: &'static Variant, goal: &Goal, name: &str, pins: &mut Pins) {
 
 fn pins() -> Pins {
     let mut pins = Pins::new();
-    for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter) {
+    for variant in VARIANTS.iter().filter(|v| v.ops.is_some()) {
         for form in variant.forms {
             let plain = Goal::new(ITEMS, 0.01).set("form", form.name);
             for settings in settings(variant) {

@@ -101,8 +101,8 @@ pub struct Fold {
 pub struct Estimate {
     /// One filter file.
     pub a: PathBuf,
-    /// The other.
-    pub b: PathBuf,
+    /// The other, for union and intersection.
+    pub b: Option<PathBuf>,
     /// A file with 32 hex digits, the secret key of keyed filters.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,

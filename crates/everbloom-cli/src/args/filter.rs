@@ -108,6 +108,17 @@ pub struct Check {
 }
 
 #[derive(clap::Args)]
+pub struct List {
+    /// The filter file.
+    pub filter: PathBuf,
+    /// A file with 32 hex digits, the secret key of a keyed filter.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
 pub struct Ask {
     /// The filter file.
     pub filter: PathBuf,

@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 
 pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
-pub use filter::{Ask, Build, Check, Explain, Info};
+pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
 pub use shared::{Machine, Text};
 pub use stream::{Dedupe, Diff, Join};
@@ -75,6 +75,10 @@ pub enum Verb {
     /// Print how often keys were inserted, as key<TAB>estimate.
     #[command(after_help = examples::COUNT)]
     Count(Ask),
+    /// Print the keys that a filter can list with their counts, as key<TAB>count, the largest first: the heavy
+    /// keys of a stream.
+    #[command(after_help = examples::LIST)]
+    List(List),
     /// Print the values of keys, as key<TAB>value.
     ///
     /// A key without a value is not printed; exit code 1 if none has one.
@@ -109,7 +113,7 @@ pub enum Verb {
     /// Halve a filter: same keys, half the size, a higher rate.
     #[command(after_help = examples::FOLD)]
     Fold(Fold),
-    /// Estimate the sizes of two sets, their union and intersection, from their filters alone.
+    /// Estimate the size of a set, or of two with their union and intersection, from filters alone.
     #[command(after_help = examples::ESTIMATE)]
     Estimate(Estimate),
     /// Print the lines of stdin that were not seen before.

@@ -1,15 +1,15 @@
-//! `everbloom count`, `get`: what a filter knows of keys beyond membership.
+//! `everbloom count`, `list`, `get`: what a filter knows of keys beyond membership.
 
 use std::io::Write as _;
 
-use everbloom::internals::filter::Filter;
+use everbloom::internals::filter::{Detail, Filter};
 use everbloom::{Error, Kind};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
 use serde_json::json;
 
 use super::opened;
-use crate::args::Ask;
+use crate::args::{Ask, List};
 use crate::input::{self, Passes};
 use crate::output::Output;
 use crate::{Outcome, Result, reading};
@@ -23,6 +23,35 @@ pub fn count(args: &Ask) -> Result<Outcome> {
         Some(count) => Ok(Some(count.count(key).to_string().into_bytes())),
         None => Err(unable(filter, "count keys: `everbloom plan --need count`")),
     })
+}
+
+pub fn list(args: &List) -> Result<Outcome> {
+    let filter = opened(&args.filter, &args.key_file)?;
+    let list = filter.as_list().ok_or_else(|| unable(&*filter, "list keys"))?;
+    // Integers are printed as they are typed.
+    let integers = filter.head().reading.key_type == KeyType::U64.name();
+    let mut rows = Vec::new();
+    list.list(&mut |key, answer| {
+        let integer = <[u8; 8]>::try_from(key).ok().filter(|_| integers).map(u64::from_le_bytes);
+        let key = integer.map_or_else(|| key.to_vec(), |number| number.to_string().into_bytes());
+        rows.push((key, answer.detail));
+    })?;
+    let mut out = Output::new();
+    for (key, detail) in &rows {
+        let count = if let Detail::Count(count) = detail { Some(count) } else { None };
+        if args.machine.json {
+            let count = count.map(|count| count.whole());
+            out.json(&json!({ "key": bytes(key), "count": count }))?;
+        } else {
+            let count = count.map_or(String::new(), |count| count.whole().to_string());
+            out.write(|out| {
+                out.write_all(key)?;
+                writeln!(out, "\t{count}")
+            })?;
+        }
+    }
+    out.end(Ok(()), None)?;
+    Ok(if rows.is_empty() { Outcome::None } else { Outcome::Some })
 }
 
 pub fn get(args: &Ask) -> Result<Outcome> {
@@ -54,11 +83,10 @@ fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
             some |= value != b"0";
             let key = if grammar.key == KeyType::U64 { line } else { record.key };
             if args.machine.json {
-                let value =
-                    match std::str::from_utf8(&value).ok().and_then(|v| v.parse::<u64>().ok()) {
-                        Some(number) if name == "count" => json!(number),
-                        _ => bytes(&value),
-                    };
+                let text = std::str::from_utf8(&value).ok().filter(|_| name == "count");
+                let whole = text.and_then(|text| text.parse::<u64>().ok()).map(|v| json!(v));
+                let signed = text.and_then(|text| text.parse::<i64>().ok()).map(|v| json!(v));
+                let value = whole.or(signed).unwrap_or_else(|| bytes(&value));
                 out.json(&json!({ "key": bytes(key), name: value }))?;
             } else {
                 out.write(|out| {

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use everbloom::Kind;
 use everbloom::internals::file::Access;
-use everbloom::internals::filter::{Answer, Bulk, Detail, Filter, Record, Verdict};
+use everbloom::internals::filter::{
+    Ability, Answer, Bulk, Detail, EntryKind, Filter, Record, Verdict,
+};
 use everbloom::internals::hash::Hasher;
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::weighted::Paradox;
@@ -22,6 +24,17 @@ pub fn run(args: &Check) -> Result<Outcome> {
     let access = if args.copy { Access::Copy } else { Access::Map };
     let opener = input::opener(&args.keyed.key_file)?.access(access);
     let filter = opener.open(&args.filter).map_err(|e| hint(args, e))?;
+    if filter.facts().kind == EntryKind::Sketch {
+        let asked = [Ability::Count, Ability::List, Ability::Estimate].into_iter();
+        let by = asked.filter(|ability| filter.can(*ability));
+        let by: Vec<_> = by.map(|ability| format!("`everbloom {}`", ability.name())).collect();
+        return Err(Stop::Error(format!(
+            "{}: a {} is a sketch, which has no members: ask it by {}",
+            args.filter.display(),
+            filter.facts().slug,
+            by.join(" or ")
+        )));
+    }
     if args.ignore_case && !filter.head().reading.fold_case {
         return Err(Stop::Error(
             "-i: the filter was built without it, so its keys keep their case; build it again with -i".to_owned(),

@@ -96,7 +96,6 @@ fn save(filter: &dyn Filter, output: &Path, machine: &Machine) -> Result<Outcome
 
 pub fn estimate(args: &Estimate) -> Result<Outcome> {
     let mut a = opened(&args.a, &args.key_file)?;
-    let b = opened(&args.b, &args.key_file)?;
     let full = |path: &Path| {
         Stop::Error(format!(
             "{}: too full to tell how many keys are in it: build it for more with -n",
@@ -108,7 +107,20 @@ pub fn estimate(args: &Estimate) -> Result<Outcome> {
         let estimate = filter.as_estimate().ok_or_else(|| unable(facts, "measured", "estimate"))?;
         estimate.cardinality().ok_or_else(|| full(path))
     };
-    let (size_a, size_b) = (size(&*a, &args.a)?, size(&*b, &args.b)?);
+    let size_a = size(&*a, &args.a)?;
+    let Some(path) = &args.b else {
+        if args.machine.json {
+            let [b, union, intersection, jaccard] = [(); 4].map(|()| None::<f64>);
+            print_json(&json!({
+                "a": size_a, "b": b, "union": union, "intersection": intersection, "jaccard": jaccard,
+            }))?;
+        } else {
+            print(&format!("{}\n", integer_text(size_a.round() as u64)))?;
+        }
+        return Ok(Outcome::Some);
+    };
+    let b = opened(path, &args.key_file)?;
+    let size_b = size(&*b, path)?;
     let facts = a.facts();
     let ours = a.as_intersect().ok_or_else(|| unable(facts, "intersected", "estimate"))?;
     let shared = ours.intersection_size(&*b)?.ok_or_else(|| full(&args.a))?;

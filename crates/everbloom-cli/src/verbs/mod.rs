@@ -41,6 +41,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Add(args) => change::add(&args),
         Verb::Remove(args) => change::remove(&args),
         Verb::Count(args) => ask::count(&args),
+        Verb::List(args) => ask::list(&args),
         Verb::Get(args) => ask::get(&args),
         Verb::Age(args) => change::age(&args),
         Verb::Scrub(args) => change::scrub(&args),

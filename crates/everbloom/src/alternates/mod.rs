@@ -9,3 +9,8 @@ pub use adaptive_cuckoo::AdaptiveCuckoo;
 pub use cuckoo::Cuckoo;
 pub use dynamic_cuckoo::DynamicCuckoo;
 pub use simplified_cuckoo::SimplifiedCuckoo;
+pub mod hyperloglog;
+pub mod top_k;
+
+pub use hyperloglog::HyperLogLog;
+pub use top_k::TopK;

@@ -106,6 +106,19 @@ impl Counters {
         }
     }
 
+    /// Which of the `len` ≤ 64 counters from `at` on are above zero: one bit each, the first one lowest. Of
+    /// counters of one bit, one or two words are read.
+    #[inline]
+    pub fn window(&self, at: u64, len: u64) -> u64 {
+        if self.width() != 1 {
+            return (0..len).fold(0, |mask, j| mask | u64::from(self.get(at + j) != 0) << j);
+        }
+        let (words, word, shift) = (self.cells.words(), (at / 64) as usize, at % 64);
+        let high =
+            if shift == 0 { 0 } else { words.get(word + 1).map_or(0, |w| w << (64 - shift)) };
+        (words[word] >> shift | high) & (u64::MAX >> (64 - len))
+    }
+
     /// Every counter, in order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.cells.iter()
@@ -170,6 +183,22 @@ mod tests {
             assert_eq!((c.get(1), c.saturated()), (max, 1));
             c.decrement(1);
             assert_eq!(c.get(1), max, "a saturated counter sticks");
+        }
+    }
+
+    #[test]
+    fn windows_show_which_counters_are_in_use() {
+        for width in [1, 3] {
+            let mut c = Counters::new(150, width);
+            let used = [0, 5, 63, 64, 70, 127, 128, 149];
+            used.iter().for_each(|i| c.increment(*i));
+            for (at, len) in [(0, 64), (1, 57), (60, 64), (64, 6), (93, 57), (86, 64)] {
+                let mask = c.window(at, len);
+                for j in 0..64 {
+                    let wanted = j < len && used.contains(&(at + j));
+                    assert_eq!(mask >> j & 1 == 1, wanted, "{width} {at} {j}");
+                }
+            }
         }
     }
 

@@ -24,6 +24,7 @@
 
 use crate::cells::Counters;
 use crate::parts::tally::Tallies;
+use crate::parts::times_of;
 use crate::probe::{Partitioned, Probe, Scheme};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -179,15 +180,7 @@ impl Count for Conservative {
 
 impl Insert for Conservative {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        let times = match record.value {
-            None => 1,
-            Some(Value::Count(0)) => {
-                return Err(Error::record("a count of 0 adds nothing: leave the record out"));
-            }
-            Some(Value::Count(times)) => times,
-            Some(_) => return Err(Error::record("the value beside the key must be a count")),
-        };
-        Ok(self.insert_times(record.key, times))
+        Ok(self.insert_times(record.key, times_of(&record)?))
     }
 }
 

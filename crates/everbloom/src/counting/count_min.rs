@@ -45,6 +45,7 @@ use crate::cells::Signed;
 use crate::error::agree;
 use crate::filter::{Bound, Bulk, List, Number};
 use crate::parts::candidates::{Candidates, MOST};
+use crate::parts::times_of;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -412,28 +413,17 @@ impl Count for CountMin {
     }
 }
 
-/// The count that a record brings.
-fn times(record: &Record<'_>) -> Result<u64> {
-    match record.value {
-        None => Ok(1),
-        Some(Value::Count(0)) => {
-            Err(Error::record("a count of 0 adds nothing: leave the record out"))
-        }
-        Some(Value::Count(times)) => Ok(times),
-        Some(_) => Err(Error::record("the value beside the key must be a count")),
-    }
-}
-
 impl Insert for CountMin {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        self.insert_times(record.key, times(&record)?)
+        self.insert_times(record.key, times_of(&record)?)
     }
 
     fn insert_all(&mut self, records: &[Record<'_>]) -> std::result::Result<(), (usize, Error)> {
         for (chunk, records) in records.chunks(AHEAD).enumerate() {
             let digests = self.fetched(records.iter().map(|record| self.digest(record.key)));
             for (i, (record, digest)) in records.iter().zip(digests).enumerate() {
-                let taken = times(record).and_then(|times| self.raise(digest, record.key, times));
+                let taken =
+                    times_of(record).and_then(|times| self.raise(digest, record.key, times));
                 taken.map_err(|e| (chunk * AHEAD + i, e))?;
             }
         }
@@ -443,7 +433,7 @@ impl Insert for CountMin {
 
 impl Remove for CountMin {
     fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        self.remove_times(record.key, times(&record)?)
+        self.remove_times(record.key, times_of(&record)?)
     }
 }
 
@@ -503,8 +493,8 @@ const DYADIC: &str = "dyadic";
 
 /// Keys whose counters are prefetched before the first is used.
 const AHEAD: usize = 32;
-/// The most rows: a probability of e⁻⁶³.
-const MOST_ROWS: u32 = 63;
+/// The most rows: δ = 10⁻³⁰⁰ needs 691.
+const MOST_ROWS: u32 = 1023;
 const MOST_STEP: u32 = 8;
 const STEP: u64 = 8;
 const PHI: f64 = 0.01;
@@ -526,7 +516,7 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "delete", "count", "merge"],
         input: Input::valued(ValueKind::Count),
         meaning: "items are distinct keys to plan for, and the total of all counts when counted; the rate is that \
-                  of non-members with a count; {epsilon} and {delta} plan for the error of counts instead",
+                  of non-members with a count; the parameters `epsilon` and `delta` plan for the error of counts instead",
         forms: &[
             Form::removing(STRICT, TURNSTILE),
             Form::exact_while(SIGNED, TURNSTILE, "no total is below zero"),
@@ -543,7 +533,7 @@ pub static VARIANT: Variant = Variant {
                 1.0,
                 "error of a count as a share of the total; w = ⌈e/epsilon⌉",
             ),
-            Param::real("delta", 1e-27, 0.99, "probability of a larger error; d = ⌈ln(1/delta)⌉"),
+            Param::real("delta", 1e-300, 0.99, "probability of a larger error; d = ⌈ln(1/delta)⌉"),
             Param::integer("w", 1, 1 << 42, "counters per row"),
             Param::integer("d", 1, MOST_ROWS as u64, "number of rows; odd in the signed form"),
             Param::real(

@@ -64,6 +64,9 @@ impl Facts {
         ..Facts::FILTER
     };
 
+    /// What sketches share: they have no members.
+    pub const SKETCH: Facts = Facts { kind: EntryKind::Sketch, ..Facts::FILTER };
+
     /// What techniques share: they are part of filters and cannot be built.
     pub const TECHNIQUE: Facts =
         Facts { kind: EntryKind::Technique, reach: u64::MAX, ..Facts::FILTER };
@@ -297,12 +300,25 @@ pub struct Form {
     pub abilities: &'static [Ability],
     /// Whether members can be missed.
     pub false_negatives: FalseNegatives,
+    /// On which side counts err, where it counts.
+    pub counts: Counts,
+}
+
+/// On which side counts err.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Never too low; too high only for keys whose cells all are shared, as those of a false positive are.
+    Tight,
+    /// Never too low, and too high by an error of their own.
+    Above,
+    /// On both sides.
+    Around,
 }
 
 impl Form {
     /// A form without false negatives.
     pub const fn exact(name: &'static str, abilities: &'static [Ability]) -> Self {
-        Self { name, abilities, false_negatives: FalseNegatives::Never }
+        Self { name, abilities, false_negatives: FalseNegatives::Never, counts: Counts::Tight }
     }
 
     /// A form without false negatives while `condition` holds.
@@ -311,7 +327,12 @@ impl Form {
         abilities: &'static [Ability],
         condition: &'static str,
     ) -> Self {
-        Self { name, abilities, false_negatives: FalseNegatives::NeverWhile(condition) }
+        Self {
+            name,
+            abilities,
+            false_negatives: FalseNegatives::NeverWhile(condition),
+            counts: Counts::Tight,
+        }
     }
 
     /// A form from which keys are removed: without false negatives while those are members.
@@ -331,7 +352,18 @@ impl Form {
         abilities: &'static [Ability],
         reason: &'static str,
     ) -> Self {
-        Self { name, abilities, false_negatives: FalseNegatives::Possible(reason) }
+        Self {
+            name,
+            abilities,
+            false_negatives: FalseNegatives::Possible(reason),
+            counts: Counts::Tight,
+        }
+    }
+
+    /// The same form with counts that err like this.
+    #[must_use]
+    pub const fn counting(self, counts: Counts) -> Self {
+        Self { counts, ..self }
     }
 }
 

@@ -27,6 +27,7 @@ pub use face::Face;
 pub(crate) use face::can;
 pub use facts::{
     Ability, Build, EntryKind, Example, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS,
+    Ability, Build, Counts, EntryKind, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS,
     Negatives, Param, Preset, Range, Setting, Time, ValueKind,
 };
 pub use head::Child;
@@ -68,6 +69,12 @@ pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
         let digest = self.head().hasher.digest(record.key);
         if let Some(part) = self.part() {
             return Ok(part.answer(digest));
+        }
+        if self.facts().kind == EntryKind::Sketch {
+            let slug = self.facts().slug;
+            let message =
+                format!("{slug} is a sketch, which has no members: it estimates, counts or lists");
+            return Err(Error::unsupported(message));
         }
         let bulk = self.as_bulk();
         let bulk = bulk.ok_or_else(|| Error::unsupported("this filter answers no queries"))?;

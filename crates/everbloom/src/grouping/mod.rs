@@ -13,8 +13,10 @@ pub mod load_balanced;
 pub mod matrix;
 pub mod omass;
 mod sets;
+pub mod shifting;
 
 pub use combinatorial::Combinatorial;
 pub use load_balanced::LoadBalanced;
 pub use matrix::Matrix;
 pub use omass::Omass;
+pub use shifting::Shifting;

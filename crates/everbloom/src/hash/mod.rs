@@ -21,6 +21,7 @@ pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
 pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};
+pub use murmur::{murmur_32, murmur_64a};
 pub use secret::SecretKey;
 #[cfg(feature = "secure")]
 pub(crate) use secret::from_hex;
@@ -348,7 +349,7 @@ fn digest_bytes(
         }
         (HashId::Xxh3_64, _) => widen(xxh3::of(bytes, seed)),
         (HashId::Xxh64, _) => widen(xxhash_rust::xxh64::xxh64(bytes, seed)),
-        (HashId::Murmur64A, _) => widen(murmur::of(bytes, seed)),
+        (HashId::Murmur64A, _) => widen(murmur_64a(bytes, seed)),
         (HashId::SipHash24_128, _) => key.map_or(LOCKED, |key| key.digest(bytes)),
     }
 }

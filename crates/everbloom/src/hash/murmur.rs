@@ -1,34 +1,52 @@
-//! MurmurHash64A (Appleby 2008), for layouts defined elsewhere: what RedisBloom hashes keys with.
+//! MurmurHash2 in 32 bits and MurmurHash64A (Appleby 2008), as filters and sketches of the Redis family hash their keys.
 
-const M: u64 = 0xC6A4_A793_5BD1_E995;
-const R: u32 = 47;
+const M64: u64 = 0xc6a4_a793_5bd1_e995;
+const M32: u32 = 0x5bd1_e995;
 
-/// MurmurHash64A of `bytes` under `seed`, words read in little-endian order on every machine.
-pub(super) fn of(bytes: &[u8], seed: u64) -> u64 {
-    let mut h = seed ^ (bytes.len() as u64).wrapping_mul(M);
-    let mut words = bytes.chunks_exact(8);
-    for word in words.by_ref() {
-        let mut k = u64::from_le_bytes(word.try_into().unwrap_or_default()).wrapping_mul(M);
-        k = (k ^ k >> R).wrapping_mul(M);
-        h = (h ^ k).wrapping_mul(M);
+/// MurmurHash64A of some bytes, read little-endian.
+pub fn murmur_64a(bytes: &[u8], seed: u64) -> u64 {
+    let mut h = seed ^ (bytes.len() as u64).wrapping_mul(M64);
+    let mut chunks = bytes.chunks_exact(8);
+    for chunk in &mut chunks {
+        let k = u64::from_le_bytes(chunk.try_into().unwrap_or_default()).wrapping_mul(M64);
+        h = (h ^ (k ^ k >> 47).wrapping_mul(M64)).wrapping_mul(M64);
     }
-    let tail = words.remainder();
-    if !tail.is_empty() {
-        let last = tail.iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
-        h = (h ^ last).wrapping_mul(M);
+    let rest = chunks.remainder();
+    if !rest.is_empty() {
+        let tail = rest.iter().rev().fold(0, |tail, byte| tail << 8 | u64::from(*byte));
+        h = (h ^ tail).wrapping_mul(M64);
     }
-    h = (h ^ h >> R).wrapping_mul(M);
-    h ^ h >> R
+    h = (h ^ h >> 47).wrapping_mul(M64);
+    h ^ h >> 47
+}
+
+/// MurmurHash2 of some bytes, read little-endian.
+pub fn murmur_32(bytes: &[u8], seed: u32) -> u32 {
+    let mut h = seed ^ bytes.len() as u32;
+    let mut chunks = bytes.chunks_exact(4);
+    for chunk in &mut chunks {
+        let k = u32::from_le_bytes(chunk.try_into().unwrap_or_default()).wrapping_mul(M32);
+        h = h.wrapping_mul(M32) ^ (k ^ k >> 24).wrapping_mul(M32);
+    }
+    let rest = chunks.remainder();
+    if !rest.is_empty() {
+        let tail = rest.iter().rev().fold(0, |tail, byte| tail << 8 | u32::from(*byte));
+        h = (h ^ tail).wrapping_mul(M32);
+    }
+    h = (h ^ h >> 13).wrapping_mul(M32);
+    h ^ h >> 15
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What published implementations give.
     #[test]
     fn known_values() {
-        assert_eq!(of(b"", 0), 0);
-        assert_eq!(of(b"hello", 0), 0x1E68_D17C_457B_F117);
+        assert_eq!(murmur_64a(b"", 0), 0);
+        assert_eq!(murmur_64a(b"hello", 0), 0x1e68_d17c_457b_f117);
+        assert_eq!(murmur_64a(b"hello", 0xadc8_3b19), 0x0f65_6f01_eecf_e400);
+        assert_eq!(murmur_32(b"hello", 0), 0xe561_29cb);
+        assert_eq!(murmur_32(b"hello", 1919), 0x234d_ad03);
     }
 }

@@ -16,19 +16,26 @@ use crate::state::{Decoder, Encoder, State};
 /// The most candidates that a file may ask for.
 pub(crate) const MOST: u64 = 1 << 20;
 
-/// At most `room` keys, each with its count.
+/// At most `room` keys, each with its count, in slots: a key that drives another out takes its slot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Candidates {
     room: u64,
-    counts: BTreeMap<Arc<[u8]>, u64>,
-    /// The same, least count first; of equals, the least key.
-    order: BTreeSet<(u64, Arc<[u8]>)>,
+    /// The keys, by slot.
+    keys: Vec<Arc<[u8]>>,
+    /// Every key's slot.
+    slots: BTreeMap<Arc<[u8]>, usize>,
+    /// Every slot's count.
+    counts: Vec<u64>,
+    /// Counts with their slots, the least first. Of equals the first slot gives way, so that newcomers drive out
+    /// each other rather than all who have as little.
+    order: BTreeSet<(u64, usize)>,
 }
 
 impl Candidates {
     /// Room for `room` keys, 1 to [`MOST`].
     pub(crate) fn new(room: u64) -> Self {
-        Self { room, counts: BTreeMap::new(), order: BTreeSet::new() }
+        let (keys, slots, counts, order) = Default::default();
+        Self { room, keys, slots, counts, order }
     }
 
     /// How many keys there is room for.
@@ -36,41 +43,48 @@ impl Candidates {
         self.room
     }
 
+    fn is_full(&self) -> bool {
+        self.keys.len() as u64 >= self.room
+    }
+
     /// The least count; 0 while there is room left.
     pub(crate) fn least(&self) -> u64 {
-        let full = self.counts.len() as u64 >= self.room;
-        self.order.first().filter(|_| full).map_or(0, |(count, _)| *count)
+        self.order.first().filter(|_| self.is_full()).map_or(0, |(count, _)| *count)
     }
 
     /// The count that a key is held with.
     pub(crate) fn get(&self, key: &[u8]) -> Option<u64> {
-        self.counts.get(key).copied()
+        self.slots.get(key).map(|slot| self.counts[*slot])
     }
 
     /// Holds a key with a new count. Where there is no room for a new one it replaces the least, which is
     /// returned.
     pub(crate) fn put(&mut self, key: &[u8], count: u64) -> Option<Arc<[u8]>> {
-        let held = self.counts.get_key_value(key).map(|(key, count)| (*count, Arc::clone(key)));
-        if let Some(held) = held {
-            self.order.remove(&held);
-            self.counts.insert(Arc::clone(&held.1), count);
-            self.order.insert((count, held.1));
+        let held = self.slots.get(key).copied();
+        let least = self.order.first().filter(|_| self.is_full()).map(|(_, slot)| *slot);
+        let Some(slot) = held.or(least) else {
+            let (slot, key) = (self.keys.len(), Arc::from(key));
+            self.slots.insert(Arc::clone(&key), slot);
+            self.keys.push(key);
+            self.counts.push(count);
+            self.order.insert((count, slot));
+            return None;
+        };
+        let was = std::mem::replace(&mut self.counts[slot], count);
+        self.order.remove(&(was, slot));
+        self.order.insert((count, slot));
+        if held.is_some() {
             return None;
         }
-        let full = self.counts.len() as u64 >= self.room;
-        let last = if full { self.order.pop_first().map(|(_, key)| key) } else { None };
-        if let Some(last) = &last {
-            self.counts.remove(last);
-        }
-        let key: Arc<[u8]> = Arc::from(key);
-        self.counts.insert(Arc::clone(&key), count);
-        self.order.insert((count, key));
-        last
+        let last = std::mem::replace(&mut self.keys[slot], Arc::from(key));
+        self.slots.remove(&last);
+        self.slots.insert(Arc::clone(&self.keys[slot]), slot);
+        Some(last)
     }
 
     /// The keys with their counts, the largest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.order.iter().rev().map(|(count, key)| (&**key, *count))
+        self.order.iter().rev().map(|(count, slot)| (&*self.keys[*slot], *count))
     }
 }
 
@@ -78,8 +92,8 @@ impl State for Candidates {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
         out.group(name, |out| {
             out.u64("room", self.room);
-            out.u64("held", self.order.len() as u64);
-            for (count, key) in &self.order {
+            out.u64("held", self.keys.len() as u64);
+            for (key, count) in self.keys.iter().zip(&self.counts) {
                 out.u64("count", *count);
                 out.bytes("key", key);
             }
@@ -98,9 +112,8 @@ impl State for Candidates {
             }
             for _ in 0..held {
                 let (count, key) = (src.u64("count")?, src.bytes("key")?);
-                let rises = this.order.last().is_none_or(|(c, k)| (*c, &**k) < (count, key));
-                if !rises || this.get(key).is_some() {
-                    return Err(src.corrupt("candidates out of order"));
+                if this.get(key).is_some() {
+                    return Err(src.corrupt("a candidate twice"));
                 }
                 this.put(key, count);
             }
@@ -131,5 +144,11 @@ mod tests {
         assert_eq!(top.put(b"c", 1), None);
         assert_eq!(top.put(b"a", 5), None);
         assert_eq!((listed(&top), top.least()), (vec![("a", 5), ("d", 4), ("c", 1)], 1));
+        // Of equals the first slot gives way: a has it, then d has the second.
+        top.put(b"d", 5);
+        top.put(b"c", 5);
+        assert_eq!(top.put(b"e", 5).as_deref(), Some(&b"a"[..]));
+        assert_eq!(top.put(b"f", 6).as_deref(), Some(&b"e"[..]));
+        assert_eq!(top.put(b"g", 6).as_deref(), Some(&b"d"[..]));
     }
 }

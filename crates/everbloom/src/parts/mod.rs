@@ -14,6 +14,7 @@
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`candidates`] | keys with the largest counts | sketches that list heavy hitters |
 //! | [`layers`] | cells of any make, one filter after another | filters that grow |
+//! | [`exact`] | a number per key, beside cells | filters that must know what they change |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`projections`] | none: where a vector lies on random lines | filters of near vectors |
 //! | [`cuckoo_table`] | fingerprints in buckets, two per key | cuckoo filters |
@@ -27,6 +28,7 @@
 
 pub(crate) mod candidates;
 pub(crate) mod cuckoo_table;
+pub(crate) mod exact;
 pub(crate) mod flat_bits;
 pub(crate) mod generations;
 pub(crate) mod kicks;
@@ -46,12 +48,14 @@ pub(crate) mod slices;
 pub(crate) mod static_set;
 pub(crate) mod sum_cells;
 pub(crate) mod tally;
+mod times;
 
 pub(crate) use cuckoo_table::fingerprints;
 pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
 pub(crate) use static_set::static_set;
+pub(crate) use times::times_of;
 
 use crate::hash::{Digest, Digests};
 

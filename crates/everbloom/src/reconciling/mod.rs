@@ -2,5 +2,7 @@
 
 pub mod invertible;
 pub mod rateless;
+pub mod invertible_counting;
 
 pub use invertible::Invertible;
+pub use invertible_counting::InvertibleCounting;

@@ -1,6 +1,7 @@
 //! Solving for the cells: peeling, linear systems, placement.
 
 mod band;
+pub mod messages;
 mod mphf;
 mod peel;
 mod place;

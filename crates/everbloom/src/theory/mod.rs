@@ -9,17 +9,20 @@
 //! | [`bloom`] | F1, F2 | rate, size, probes, capacity and estimates of the standard filter |
 //! | [`bound`] | F7 | the fewest bits any filter can do with |
 //! | [`blocked`] | I6 | rate and size of a filter cut into blocks |
+//! | [`cardinality`] | B17 | distinct keys from the ranks of a HyperLogLog sketch |
 //! | [`choice`] | F5, R11, R12, R13 | how full a filter gets that chooses among hash functions, and buckets among which items choose |
 //! | [`counting`] | C1 | how full the counters of a counting filter get |
 //! | [`cuckoo`] | B7, B8 | rate, bits and load of tables of fingerprints |
 //! | [`fingerprint`] | F6, B4 | rate and bits of filters that tell members by fingerprints |
 //! | [`generalized`] | R10 | both error rates of the filter that sets and resets |
 //! | [`lsh`] | §35, §36 | how often near vectors share buckets |
+//! | [`loglog`] | §3 | counts from the largest of random ranks |
 //! | [`omass`] | I7 | rate and fill of words in which every key has a bit per sub-block |
 //! | [`overwriting`] | R10 | those of the generalized filter as it runs, and the spread of its fill |
 //! | [`peeling`] | §18, §37 | how many cells a set takes to be read back |
 //! | [`priors`] | R1 | how many probes a key gets whose prior is known |
 //! | [`ring`] | F3 | the floor under the rate of filters probed by two hash values |
+//! | [`shifting`] | §5 | rates of filters that keep a value as an offset |
 //! | [`prime`] | I1 | primes near a number, numbers without a common factor |
 //! | [`weights`] | §14, §15 | how many probes classes of keys get that are queried more or less often |
 //! | [`tail`] | – | Poisson and binomial probabilities, and test intervals built from them |
@@ -32,18 +35,21 @@
 pub mod blocked;
 pub mod bloom;
 pub mod bound;
+pub mod cardinality;
 pub mod choice;
 pub mod counting;
 pub mod cuckoo;
 pub mod fingerprint;
 pub mod generalized;
 pub mod lsh;
+pub mod loglog;
 pub mod omass;
 pub mod overwriting;
 pub mod peeling;
 pub mod prime;
 pub mod priors;
 pub mod ring;
+pub mod shifting;
 pub mod tail;
 pub mod weights;
 

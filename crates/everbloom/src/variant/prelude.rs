@@ -5,7 +5,7 @@ pub(crate) use super::{
 };
 pub(crate) use crate::error::{Error, Kind, Result};
 pub(crate) use crate::filter::{
-    Ability, Age, Answer, Assign, Build, Count, Counted, Detail, EntryKind, Example, Fact, Facts,
+    Ability, Age, Answer, Assign, Build, Count, Counted, Counts, Detail, EntryKind, Example, Fact, Facts,
     Filter, Form, Head, Input, Insert, KeyKind, Lookup, Merge, MergeLaw, Negatives, Param, Part,
     Preset, Rates, Reconcile, Record, Remove, Seen, Touched, Value, ValueKind, Verdict, fact, real,
     text, touched,

@@ -13,16 +13,35 @@ pub fn thorough() -> bool {
 }
 
 /// Every form of every filter. While working on a variant, `EVERBLOOM_ONLY=its-slug` leaves the others out.
+#[allow(dead_code, reason = "some loops are about other kinds")]
 pub fn forms() -> impl Iterator<Item = (&'static Variant, &'static Form)> {
+    forms_of(|kind| kind == EntryKind::Filter)
+}
+
+/// Every form of every sketch.
+#[allow(dead_code, reason = "sketches have a loop of their own")]
+pub fn sketches() -> impl Iterator<Item = (&'static Variant, &'static Form)> {
+    forms_of(|kind| kind == EntryKind::Sketch)
+}
+
+/// Every form of all that can be built.
+#[allow(dead_code, reason = "most loops are about filters")]
+pub fn all_forms() -> impl Iterator<Item = (&'static Variant, &'static Form)> {
+    forms_of(|kind| matches!(kind, EntryKind::Filter | EntryKind::Sketch))
+}
+
+fn forms_of(
+    kind: impl Fn(EntryKind) -> bool + Send,
+) -> impl Iterator<Item = (&'static Variant, &'static Form)> + Send {
     let only = std::env::var("EVERBLOOM_ONLY").ok();
     let wanted = move |v: &&&'static Variant| {
-        v.kind == EntryKind::Filter
-            && only.as_ref().is_none_or(|only| only.split(',').any(|o| o == v.slug))
+        kind(v.kind) && only.as_ref().is_none_or(|only| only.split(',').any(|o| o == v.slug))
     };
     VARIANTS.iter().filter(wanted).flat_map(|v| v.forms.iter().map(move |form| (*v, form)))
 }
 
 /// Does `work` on every item, on all cores: one slow form holds up no other.
+#[allow(dead_code, reason = "quick loops run on one")]
 pub fn on_all_cores<T: Send>(items: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
     let items = Mutex::new(items);
     let next = || items.lock().ok().and_then(|mut items| items.next());

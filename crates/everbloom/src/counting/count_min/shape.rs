@@ -96,15 +96,23 @@ impl Shape {
                 if self.signed { self.fill_for(d, p) } else { libm::pow(p, 1.0 / f64::from(d)) };
             theory::slice_filled(n as f64, fill) * f64::from(d)
         };
-        let step = if self.signed { 2 } else { 1 };
-        match d {
-            Some(d) => (cells(d), d),
-            None => (1..=MOST_ROWS)
-                .step_by(step)
-                .map(|d| (cells(d), d))
-                .min_by(|a, b| a.0.total_cmp(&b.0))
-                .unwrap_or((cells(1), 1)),
+        if let Some(d) = d {
+            return (cells(d), d);
         }
+        let step = if self.signed { 2 } else { 1 };
+        let (mut best, mut since) = ((cells(1), 1), 0);
+        for d in (1..=MOST_ROWS).step_by(step).skip(1) {
+            let found = cells(d);
+            since += 1;
+            if found < best.0 {
+                (best, since) = ((found, d), 0);
+            }
+            // One valley, but for rows of whole counters.
+            if since == 8 {
+                break;
+            }
+        }
+        best
     }
 
     /// The share of rows in use at which a share `p` of non-members passes, by bisection on its logarithm.

@@ -1,0 +1,251 @@
+//! HyperLogLog (Flajolet, Fusy, Gandouet, Meunier 2007; estimator: Ertl 2017; catalogue B17).
+//!
+//! How many *different* keys came, in 12 KiB however many they are? A hash picks one of m = 2^p registers; the rank of
+//! what is left of it, the number of its trailing zeros plus one, is kept there if it is the largest so far. Every
+//! other key has rank 1, every fourth 2: a register that holds r has seen about 2^r keys.
+//!
+//! ```text
+//!   hash  …0110 1000│01101    register 13, rank 4       0 3 1 0 2 … max(3, 4) … 1
+//!              └ rank └ p low bits                      six bits each
+//! ```
+//!
+//! The relative standard error is 1.04/√m: 0.8 % at p = 14. Two sketches merge by the larger of each two registers, and are
+//! then, register for register, the sketch of both streams: keys that are in both count once.
+//!
+//! It is a sketch: it has no members, and cannot tell whether a key came. The form `redis` hashes as the Redis server does
+//! and reads and writes its values; there seed and hash are fixed.
+//!
+//! **Use it** to count visitors, flows, words, at many places at once. **Don't** to ask for a key (`bloom`, which can
+//! also estimate its own size), nor to count repetitions (`count-min`).
+
+mod redis;
+
+use crate::cells::Packed;
+use crate::error::agree;
+use crate::hash::murmur_64a;
+use crate::theory::cardinality;
+use crate::variant::prelude::*;
+
+/// The number of different keys, about.
+///
+/// ```
+/// let mut visitors = everbloom::alternates::HyperLogLog::with_precision(14)?;
+/// for visit in 0..30_000u32 {
+///     visitors.insert(&(visit % 10_000));
+/// }
+/// assert!((9_700..10_300).contains(&visitors.count()));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct HyperLogLog {
+    head: Head,
+    registers: Packed,
+}
+
+state!(HyperLogLog { head, registers });
+
+impl HyperLogLog {
+    /// A sketch of 2^p registers under the default hash and seed.
+    pub fn with_precision(p: u32) -> Result<Self> {
+        Self::builder().set("p", p).build()
+    }
+
+    fn check(&self) -> Result<()> {
+        let (m, p) = (self.registers.len(), self.p());
+        let shaped = m.is_power_of_two() && (LEAST_P..=MOST_P).contains(&u64::from(p));
+        let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
+        if shaped && redis && self.registers.width() == WIDTH {
+            let most = u64::from(65 - p);
+            if self.registers.iter().all(|rank| rank <= most) {
+                return Ok(());
+            }
+        }
+        Err(Error::corrupt(0, "corrupt filter: registers that no keys leave"))
+    }
+
+    /// Number of index bits.
+    pub fn p(&self) -> u32 {
+        self.registers.len().trailing_zeros()
+    }
+
+    /// The relative standard error, 1.04/√m.
+    pub fn error(&self) -> f64 {
+        1.04 / (self.registers.len() as f64).sqrt()
+    }
+
+    /// The register of a hash, and its rank there.
+    pub fn place(&self, hash: u64) -> (u64, u64) {
+        let p = self.p();
+        // The guard ends a rank where the hash does.
+        let rest = hash >> p | 1 << (64 - p);
+        (hash & (self.registers.len() - 1), u64::from(rest.trailing_zeros()) + 1)
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        if self.head.form == REDIS {
+            return murmur_64a(key, SEED);
+        }
+        self.head.hasher.digest(key).word(0)
+    }
+
+    /// Inserts a key; [`Seen::New`] if a register changed, so that it was certainly not there.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let (register, rank) = self.place(key.with_bytes(|key| self.hash(key)));
+        let new = rank > self.registers.get(register);
+        if new {
+            self.registers.set(register, rank);
+        }
+        self.head.count(1);
+        Seen::new_if(new)
+    }
+
+    /// The number of different keys, to the nearest whole one.
+    pub fn count(&self) -> u64 {
+        self.estimate().round() as u64
+    }
+
+    /// The number of different keys, about.
+    pub fn estimate(&self) -> f64 {
+        let mut counts = vec![0u64; 66 - self.p() as usize];
+        self.registers.iter().for_each(|rank| counts[rank as usize] += 1);
+        cardinality::from_ranks(&counts)
+    }
+
+    /// The registers.
+    pub fn registers(&self) -> &Packed {
+        &self.registers
+    }
+
+    /// Takes the other sketch in: the larger of each two registers.
+    pub fn union(&mut self, other: &HyperLogLog) -> Result<()> {
+        self.head.agree(&other.head)?;
+        agree("p", self.p(), other.p())?;
+        for (i, rank) in (0..).zip(other.registers.iter()) {
+            if rank > self.registers.get(i) {
+                self.registers.set(i, rank);
+            }
+        }
+        self.head.count(other.head.items);
+        Ok(())
+    }
+}
+
+/// Number of index bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    p: u32,
+}
+
+impl Plan for HyperLogLog {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let fits = |p: u64| request.goal_bits().is_none_or(|room| u64::from(WIDTH) << p <= room);
+        let error = |p: u64| 1.04 / libm::exp2(p as f64 / 2.0);
+        let fine = |p: u64| request.goal_fpr().is_none_or(|rate| error(p) <= rate);
+        let range = LEAST_P..=MOST_P;
+        let p = match (request.integer("p"), request.goal_fpr(), request.goal_bits()) {
+            (Some(p), ..) => Some(p).filter(|p| fits(*p)),
+            (None, Some(_), _) => range.clone().find(|p| fine(*p)).filter(|p| fits(*p)),
+            (None, None, Some(_)) => range.rev().find(|p| fits(*p)),
+            (None, None, None) => Some(DEFAULT_P),
+        };
+        let p = p.ok_or_else(|| {
+            Error::parameter(format!(
+                "no sketch of 2^{LEAST_P} to 2^{MOST_P} registers has this error in this {{memory}}: \
+                 the least error is {:.4}, the least memory {} bytes",
+                error(MOST_P),
+                (WIDTH << LEAST_P) / 8
+            ))
+        })?;
+        Ok(Shape { p: p as u32 })
+    }
+
+    /// Its error is no rate of queries.
+    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
+        None
+    }
+}
+
+impl Stream for HyperLogLog {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
+            let message = "the redis form has a hash and a seed of its own";
+            return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
+        }
+        Ok(Self { head, registers: Packed::try_new(1 << shape.p, WIDTH)? })
+    }
+}
+
+face!(HyperLogLog: Insert, Merge, Estimate);
+planned!(HyperLogLog: "A sketch whose counts have a relative standard error of `fpr`; `items` do not matter.");
+keyed!(HyperLogLog: Insert, Union);
+
+impl crate::filter::Estimate for HyperLogLog {
+    fn cardinality(&self) -> Option<f64> {
+        Some(self.estimate())
+    }
+}
+
+impl Filter for HyperLogLog {
+    fn describe(&self) -> Vec<Fact> {
+        vec![fact("p", self.p()), fact("m", self.registers.len()), real("error", self.error())]
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let (index, rank) = self.place(self.hash(key));
+        let value = self.registers.get(index);
+        vec![Touched { index, value, agrees: value >= rank }]
+    }
+}
+
+const REDIS: &str = "redis";
+/// The seed of the Redis server.
+const SEED: u64 = 0xadc8_3b19;
+const WIDTH: u32 = 6;
+const LEAST_P: u64 = 4;
+const MOST_P: u64 = 18;
+const DEFAULT_P: u64 = 14;
+
+const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge, Ability::Estimate];
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 113,
+        slug: "hyperloglog",
+        entry: "B17",
+        name: "HyperLogLog",
+        paper: "P. Flajolet, É. Fusy, O. Gandouet, F. Meunier, HyperLogLog, AofA 2007; O. Ertl, New cardinality estimation \
+                algorithms for HyperLogLog sketches, 2017",
+        family: "alternates",
+        needs: &["estimate", "merge"],
+        meaning: "items are insertions, the rate is the relative standard error of the number of different keys",
+        forms: &[Form::exact("standard", ABILITIES), Form::exact(REDIS, ABILITIES)],
+        params: &[Param::integer("p", LEAST_P, MOST_P, "index bits: 2^p registers of six bits")],
+        ..Facts::SKETCH
+    },
+    ops: Ops::of::<HyperLogLog>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    #[test]
+    fn registers_that_no_keys_leave_are_refused() {
+        let mut sketch = HyperLogLog::with_precision(10).unwrap();
+        sketch.insert("key");
+        let back: HyperLogLog = Opener::new().decode_as(&to_bytes(&sketch)).unwrap();
+        assert_eq!(back, sketch);
+        let mut high = sketch.clone();
+        high.registers.set(3, 56);
+        for registers in
+            [high.registers, Packed::new(1000, 6), Packed::new(1024, 5), Packed::new(8, 6)]
+        {
+            let forged = HyperLogLog { registers, ..sketch.clone() };
+            assert!(Opener::new().decode(&to_bytes(&forged)).is_err());
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Top-k by HeavyKeeper (Yang, Gong, Zhang, Zou, Shi, Li 2018, as the RedisBloom server has it; catalogue B17).
+//!
+//! Which k keys come most often? d rows of w cells, each a fingerprint and a count. A key that finds its own fingerprint in
+//! its cell counts up; one that finds another's may push that count down, the less likely the larger it is. So large
+//! counts stay and small ones give way:
+//!
+//! ```text
+//!   x in row i:   │ x 41 │ ──▶ │ x 42 │      own: one more
+//!                 │ y  3 │ ──▶ │ y  2 │      another's: one less, with probability 0.9³
+//!                 │ y  1 │ ──▶ │ x  1 │      … and at 0 the cell is x's
+//!                 │ y 90 │     │ y 90 │      0.9⁹⁰ is hardly ever
+//! ```
+//!
+//! The largest of a key's own cells is its count, which is never above the truth unless fingerprints collide. The k keys
+//! with the largest counts so far stand beside the rows; a key whose count reaches the least of them takes its place.
+//!
+//! Randomness comes from a generator of the sketch's own, so that a stream has one outcome. It is a sketch: it has no
+//! members; it counts and lists. The form `redis` hashes as that server does.
+//!
+//! **Use it** for the heaviest keys of a skewed stream in little memory, with w of at least 4k. **Don't** for counts of all
+//! keys, for deletion, or when every heavy key must be found (`count-min`, form `heavy`).
+
+use std::sync::Arc;
+
+use crate::cells::Packed;
+use crate::filter::{Bound, List};
+use crate::hash::{Generator, mix64, multiply_shift, murmur_32};
+use crate::parts::candidates::{Candidates, MOST};
+use crate::parts::times_of;
+use crate::plan::MAX_CELLS;
+use crate::variant::prelude::*;
+
+/// The k keys that come most often.
+///
+/// ```
+/// let mut top = everbloom::alternates::TopK::builder().set("k", 2).build()?;
+/// for word in ["to", "be", "or", "not", "to", "be", "to"] {
+///     top.add(word, 1)?;
+/// }
+/// let list: Vec<_> = top.list().collect();
+/// assert_eq!(list[0], (&b"to"[..], 3));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopK {
+    head: Head,
+    /// Cells per row.
+    w: u64,
+    decay: f64,
+    generator: Generator,
+    fingerprints: Packed,
+    counts: Packed,
+    top: Candidates,
+}
+
+state!(TopK { head, w, decay, generator, fingerprints, counts, top });
+
+impl TopK {
+    fn check(&self) -> Result<()> {
+        let cells = self.counts.len();
+        let shaped = self.w > 0
+            && cells > 0
+            && cells.is_multiple_of(self.w)
+            && cells / self.w <= MOST_ROWS
+            && self.fingerprints.len() == cells
+            && (self.fingerprints.width(), self.counts.width()) == (32, 32);
+        // A NaN is in no range.
+        let decays = self.decay > 0.0 && self.decay <= 1.0;
+        let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
+        if shaped && decays && redis {
+            Ok(())
+        } else {
+            Err(Error::corrupt(0, "corrupt filter: not the rows of a top-k"))
+        }
+    }
+
+    /// Number of rows.
+    pub fn d(&self) -> u64 {
+        self.counts.len() / self.w
+    }
+
+    /// Cells per row.
+    pub fn w(&self) -> u64 {
+        self.w
+    }
+
+    /// A key's fingerprint, and its cell in every row.
+    fn places(&self, key: &[u8]) -> (u64, impl Iterator<Item = u64> + use<>) {
+        let (w, redis) = (self.w, self.head.form == REDIS);
+        let digest = self.head.hasher.digest(key);
+        let rows: Vec<u64> = (0..self.d())
+            .map(|row| {
+                let at = if redis {
+                    u64::from(murmur_32(key, row as u32)) % w
+                } else {
+                    multiply_shift(digest.word(row), w)
+                };
+                row * w + at
+            })
+            .collect();
+        let fingerprint = if redis {
+            murmur_32(key, FINGERPRINT as u32).into()
+        } else {
+            digest.word(FINGERPRINT) >> 32
+        };
+        (fingerprint, rows.into_iter())
+    }
+
+    /// Counts a key `times` more times (up to 100,000); returns the key that it drove out of the top, if it did.
+    pub fn add<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Option<Arc<[u8]>>> {
+        if times > MOST_TIMES {
+            let message = format!("a key is counted at most {MOST_TIMES} times at once");
+            return Err(Error::record(message));
+        }
+        Ok(key.with_bytes(|key| self.raise(key, times)))
+    }
+
+    fn raise(&mut self, key: &[u8], times: u64) -> Option<Arc<[u8]>> {
+        let (fingerprint, cells) = self.places(key);
+        let mut most = 0;
+        for cell in cells {
+            most = most.max(self.raise_cell(cell, fingerprint, times));
+        }
+        self.head.count(times);
+        // A count of 0 has no place in a list that is not full.
+        if most == 0 || most < self.top.least() {
+            return None;
+        }
+        self.top.put(key, most)
+    }
+
+    /// Counts a key in one cell; what the cell then says of it.
+    fn raise_cell(&mut self, cell: u64, fingerprint: u64, times: u64) -> u64 {
+        let mut count = self.counts.get(cell);
+        let own = self.fingerprints.get(cell) == fingerprint;
+        if count == 0 || own {
+            count = (count + times).min(self.counts.max());
+            self.fingerprints.set(cell, fingerprint);
+            self.counts.set(cell, count);
+            return count;
+        }
+        for left in (1..=times).rev() {
+            if self.generator.unit() < libm::pow(self.decay, count as f64) {
+                count -= 1;
+            }
+            if count == 0 {
+                self.fingerprints.set(cell, fingerprint);
+                self.counts.set(cell, left);
+                return left;
+            }
+        }
+        self.counts.set(cell, count);
+        0
+    }
+
+    /// Whether a key is among the k heaviest so far.
+    pub fn is_top<K: Key + ?Sized>(&self, key: &K) -> bool {
+        key.with_bytes(|key| self.top.get(key).is_some())
+    }
+
+    /// How often a key came, at least: its largest cell. Of a key in the list, only cells that reach its least count.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        key.with_bytes(|key| {
+            let least = self.top.get(key).map_or(0, |_| self.top.least());
+            let (fingerprint, cells) = self.places(key);
+            let own = cells.filter(|cell| self.fingerprints.get(*cell) == fingerprint);
+            own.map(|cell| self.counts.get(cell)).filter(|count| *count >= least).max().unwrap_or(0)
+        })
+    }
+
+    /// The heaviest keys with their counts, largest first.
+    pub fn list(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        self.top.iter()
+    }
+}
+
+/// k, w, d and decay.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    k: u64,
+    w: u64,
+    d: u64,
+    decay: f64,
+}
+
+impl Plan for TopK {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let k = request.integer("k").unwrap_or(K);
+        let d = request.integer("d").unwrap_or(ROWS);
+        let fits = request.goal_bits().map(|room| room / (CELL_BITS * d));
+        let planned = if request.form() == REDIS { 8 } else { (4 * k).max(8) };
+        let w = request.integer("w").or(fits).unwrap_or(planned);
+        let bits = w.checked_mul(d * CELL_BITS).filter(|bits| *bits <= MAX_CELLS);
+        let room = request.goal_bits().unwrap_or(u64::MAX);
+        if w == 0 || bits.is_none_or(|bits| bits > room) {
+            return Err(Error::parameter(format!(
+                "{d} rows of {w} cells of {CELL_BITS} bits do not fit the {{memory}}, or are none"
+            )));
+        }
+        Ok(Shape { k, w, d, decay: request.real("decay").unwrap_or(DECAY) })
+    }
+
+    /// Which keys are found depends on how skewed the stream is.
+    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
+        None
+    }
+}
+
+impl Stream for TopK {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
+            let message = "the redis form has a hash and a seed of its own";
+            return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
+        }
+        let &Shape { k, w, d, decay } = shape;
+        let generator = Generator::new(mix64(head.hasher.seed() ^ COINS));
+        let cells = || Packed::try_new(w * d, 32);
+        let (fingerprints, counts) = (cells()?, cells()?);
+        // The target is a length of list and no rate.
+        let head = Head { fpr: None, ..head };
+        Ok(Self { head, w, decay, generator, fingerprints, counts, top: Candidates::new(k) })
+    }
+}
+
+face!(TopK: Insert, Count, List);
+
+impl TopK {
+    /// Plans a sketch by memory, seed, key and settings.
+    pub fn builder() -> crate::variant::Builder<Self> {
+        crate::variant::Builder::new()
+    }
+}
+
+impl Insert for TopK {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        self.add(record.key, times_of(&record)?)?;
+        Ok(Seen::Maybe)
+    }
+}
+
+impl Count for TopK {
+    fn count(&self, key: &[u8]) -> Counted {
+        Counted { bound: Bound::AtLeast, ..Counted::about(TopK::count(self, key)) }
+    }
+}
+
+impl List for TopK {
+    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
+        for (key, count) in TopK::list(self) {
+            f(key, Answer::counted(Counted { bound: Bound::AtLeast, ..Counted::about(count) }));
+        }
+        Ok(())
+    }
+}
+
+impl Filter for TopK {
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("k", self.top.room()),
+            fact("w", self.w),
+            fact("d", self.d()),
+            real("decay", self.decay),
+        ]
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let (fingerprint, cells) = self.places(key);
+        let cell = |index: u64| {
+            let agrees = self.fingerprints.get(index) == fingerprint;
+            Touched { index, value: self.counts.get(index), agrees }
+        };
+        cells.map(cell).collect()
+    }
+}
+
+const REDIS: &str = "redis";
+/// The seed of fingerprints in the server's hash.
+const FINGERPRINT: u64 = 1919;
+const COINS: u64 = 0x70_9_0;
+const K: u64 = 10;
+const ROWS: u64 = 7;
+const MOST_ROWS: u64 = 64;
+const DECAY: f64 = 0.9;
+const MOST_TIMES: u64 = 100_000;
+const CELL_BITS: u64 = 64;
+
+const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count, Ability::List];
+const fn form(name: &'static str) -> Form {
+    Form::lossy(name, ABILITIES, "a heavy key may be driven out by chance").counting(Counts::Around)
+}
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 114,
+        slug: "top-k",
+        entry: "B17",
+        name: "Top-k by HeavyKeeper",
+        paper: "T. Yang, J. Gong, H. Zhang, L. Zou, L. Shi, X. Li, HeavyGuardian and HeavyKeeper, USENIX ATC 2018 and \
+                IEEE/ACM ToN 27(5), 2019",
+        family: "alternates",
+        needs: &["count"],
+        input: Input::valued(ValueKind::Count),
+        meaning: "items are the total of all counts; there is no rate to plan for",
+        forms: &[form("standard"), form(REDIS)],
+        params: &[
+            Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(K)),
+            Param::integer("w", 1, 1 << 40, "cells per row: at least 4k are advised"),
+            Param::integer("d", 1, MOST_ROWS, "number of rows").or(Preset::Integer(ROWS)),
+            Param::real("decay", 1e-9, 1.0, "base of the probability that a count gives way")
+                .or(Preset::Real(DECAY)),
+        ],
+        ..Facts::SKETCH
+    },
+    ops: Ops::of::<TopK>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    #[test]
+    fn rows_that_are_none_are_refused() {
+        let mut sketch = TopK::builder().set("k", 3).build().unwrap();
+        sketch.add("key", 7).unwrap();
+        let back: TopK = Opener::new().decode_as(&to_bytes(&sketch)).unwrap();
+        assert_eq!(back, sketch);
+        for forged in [
+            TopK { w: 5, ..sketch.clone() },
+            TopK { w: 0, ..sketch.clone() },
+            TopK { decay: f64::NAN, ..sketch.clone() },
+            TopK { counts: Packed::new(7, 32), ..sketch.clone() },
+        ] {
+            assert!(Opener::new().decode(&to_bytes(&forged)).is_err());
+        }
+    }
+}
