@@ -166,6 +166,10 @@ const MUTANTS: &[Mutant] = &[
     mutant!("cascade: levels share their hashes", "keyvalue/cascade.rs", "digest.salted((level * values + value) as u64 + 1)" => "digest.salted(value as u64 + 1 + 0 * (level * values) as u64)", "--test" "evidence" "s19_"),
     mutant!("cascade: what the last level claims twice has no value", "keyvalue/cascade.rs", "(found.map(|at| self.table[at].value as usize), self.levels.len())" => "(found.map(|at| self.table[at].value as usize).filter(|_| false), self.levels.len())", "--test" "evidence" "s19_"),
     mutant!("cascade: filters of twice the rate", "keyvalue/cascade.rs", "(p / (v * (1.0 - p) + p)).min(0.5)" => "(2.0 * p / (v * (1.0 - p) + p)).min(0.5)", "--test" "evidence" "s19_"),
+    mutant!("variable length: one position more is set", "deleting/variable_length.rs", "        self.set_first(digest, self.signature.t);\n        self.head.count(1);" => "        self.set_first(digest, self.signature.t + 1);\n        self.head.count(1);", "--test" "evidence" "s9_"),
+    mutant!("variable length: one more has to be there", "deleting/variable_length.rs", "            ones < q\n" => "            ones <= q\n", "--test" "evidence" "s9_"),
+    mutant!("variable length: a window stands still", "deleting/variable_length.rs", "self.cursor = if self.cursor + 1 < m { self.cursor + 1 } else { 0 };" => "self.cursor = if self.cursor + 1 < m { self.cursor } else { 0 };", "--test" "evidence" "s9_"),
+    mutant!("variable length: signatures of a file unchecked", "deleting/variable_length.rs", "if d < q && q <= t && t <= k && " => "if ", "--lib" "variable_length"),
 ];
 
 #[cfg(test)]

@@ -31,12 +31,13 @@
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
 //! | … and nobody knows how many keys will come | [`Scalable`]; some are removed again [`growing::ParBf`], [`growing::Dynamic`]; an index is at hand [`growing::DynamicArray`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
-//! | was it in this endless stream lately? | [`Stable`] |
+//! | was it in this endless stream lately? | [`Stable`]; flows that end unannounced [`deleting::VariableLength`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`Bloomier`], one of a few [`keyvalue::Cascade`], of keys that come and go [`keyvalue::Kbf`] |
-//! | … and which pairs were added, changed or deleted? | [`keyvalue::Iblt`] |
+//! | … in a store larger than memory | [`keyvalue::BloomStore`], its pages in memory [`keyvalue::BloomStoreImage`] |
+//! | … and which pairs came and went? | [`keyvalue::Iblt`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!

@@ -64,6 +64,7 @@ mod evidence {
     mod ternary;
     mod two_choices;
     mod variable_increment;
+    mod variable_length;
     mod weighted;
     mod yes_no;
 }

@@ -1,6 +1,6 @@
 //! §15, the popularity-conscious Bloom filter.
 
-use everbloom::internals::filter::{Face, Filter, Record, Value, Verdict};
+use everbloom::internals::filter::{Record, Value, Verdict};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::weights::Problem;

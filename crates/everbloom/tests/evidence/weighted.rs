@@ -1,6 +1,6 @@
 //! §14, the weighted Bloom filter.
 
-use everbloom::internals::filter::{Face, Filter, Record, Value};
+use everbloom::internals::filter::{Filter, Record, Value};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::bloom;
