@@ -10,6 +10,7 @@ mod evidence {
     mod bloom;
     mod bloom_g;
     mod bloom_paradox;
+    mod bloom_store;
     mod bloomier;
     mod bloomier_cascade;
     mod combinatorial;
