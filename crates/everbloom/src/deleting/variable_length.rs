@@ -213,7 +213,8 @@ impl VariableLength {
         let enough = 64 * m.div_ceil(window);
         for _ in 0..ticks.min(enough) {
             for _ in 0..window {
-                let i = if self.head.form == RANDOM { self.generator.below(m) } else { self.cursor };
+                let i =
+                    if self.head.form == RANDOM { self.generator.below(m) } else { self.cursor };
                 self.clear_bit(i);
                 self.cursor = if self.cursor + 1 < m { self.cursor + 1 } else { 0 };
             }
@@ -286,9 +287,8 @@ impl Plan for VariableLength {
             let signature = match (wanted.k, request.goal_items()) {
                 (Some(k), _) => wanted.with(k),
                 (None, Some(n)) => {
-                    let rate = |s: &Signature| {
-                        s.fpr(theory::fill(m as f64, n as f64 * f64::from(s.t)))
-                    };
+                    let rate =
+                        |s: &Signature| s.fpr(theory::fill(m as f64, n as f64 * f64::from(s.t)));
                     let standard = libm::exp2(-f64::from(theory::best_k(m, n).min(MAX_K - 12)));
                     wanted.near(standard).min_by(|a, b| rate(a).total_cmp(&rate(b)))
                 }

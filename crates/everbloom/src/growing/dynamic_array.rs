@@ -153,8 +153,8 @@ impl Member {
         let room = Some(self.keys.len() as u64) == capacity.checked_mul(2);
         let order = |d: Digest| (d.h1, d.h2);
         used && room && {
-            let sorted = (1..self.live as usize)
-                .all(|i| order(self.key(i - 1)) <= order(self.key(i)));
+            let sorted =
+                (1..self.live as usize).all(|i| order(self.key(i - 1)) <= order(self.key(i)));
             sorted && self.keys[2 * self.live as usize..].iter().all(|word| *word == 0)
         }
     }
@@ -237,7 +237,8 @@ impl DynamicArray {
     fn has(&self, digest: Digest) -> bool {
         self.groups.iter().any(|group| {
             let mask = group.claims(&self.probe, digest);
-            mask != 0 && (self.head.form == FILTERS_ALONE || self.verified(group, mask, digest) != 0)
+            mask != 0
+                && (self.head.form == FILTERS_ALONE || self.verified(group, mask, digest) != 0)
         })
     }
 

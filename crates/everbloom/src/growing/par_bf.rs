@@ -340,9 +340,11 @@ impl Filter for ParBf {
     /// The cells of the filter that claims the key, or of the newest.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let digest = self.head.hasher.digest(key);
-        let all = || (0..).zip(&self.lists).flat_map(|(j, list)| {
-            list.filters.iter().map(move |filter| (digest.salted(j), filter))
-        });
+        let all = || {
+            (0..).zip(&self.lists).flat_map(|(j, list)| {
+                list.filters.iter().map(move |filter| (digest.salted(j), filter))
+            })
+        };
         let claims = all().find(|(digest, filter)| filter.part.contains(*digest));
         let shown = claims.or_else(|| all().last());
         shown.map_or_else(Vec::new, |(digest, filter)| filter.part.trace(digest))

@@ -376,14 +376,16 @@ pub static VARIANT: Variant = Variant {
         input: Input::valued(ValueKind::Bytes),
         meaning: "items are keys with a value; the rate is that at which the filter of a page sends a lookup there in \
                   vain, answers are exact; memory is that of the filters",
-        forms: &[Form::exact(
-            "standard",
-            &[Ability::Insert, Ability::Remove, Ability::Lookup],
-        )],
+        forms: &[Form::exact("standard", &[Ability::Insert, Ability::Remove, Ability::Lookup])],
         params: &[
             Param::integer("page", 64, MAX_PAGE_BYTES, "bytes per page")
                 .or(Preset::Integer(PAGE_BYTES)),
-            Param::integer("pairs", 1, MAX_PAIRS, "most pairs of a page; by default one for 32 bytes"),
+            Param::integer(
+                "pairs",
+                1,
+                MAX_PAIRS,
+                "most pairs of a page; by default one for 32 bytes",
+            ),
             Param::integer(
                 "ranges",
                 1,

@@ -116,8 +116,10 @@ impl Cascade {
     ) -> Result<Self> {
         let goal = Goal { fpr: Some(fpr), ..Goal::of(hasher) };
         let (shape, head) = crate::variant::settle::<Self>(&goal)?;
-        let entry = |(record, (key, value)): (u64, (K, u64))| {
-            Entry { digest: head.hasher.digest(&key), value, record }
+        let entry = |(record, (key, value)): (u64, (K, u64))| Entry {
+            digest: head.hasher.digest(&key),
+            value,
+            record,
         };
         let mut entries: Vec<Entry> = (1..).zip(pairs).map(entry).collect();
         entries::collapse(&mut entries).map_err(|(first, second)| {
@@ -206,7 +208,9 @@ impl Cascade {
         if !self.values.iter().all(|value| self.names.means(*value)) {
             return wrong("a value without a label");
         }
-        if self.levels.len() > MAX_LEVELS || self.levels.iter().any(|level| level.filters.len() != v) {
+        if self.levels.len() > MAX_LEVELS
+            || self.levels.iter().any(|level| level.filters.len() != v)
+        {
             return wrong("levels of other values");
         }
         let order = |rest: &Rest| (rest.h1, rest.h2);

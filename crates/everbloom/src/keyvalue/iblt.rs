@@ -208,7 +208,8 @@ impl Iblt {
 
     /// Where a pair is: its cells by the key, its check by all of it. None for words that are no pair.
     fn place(&self, content: &[u64]) -> Option<Place> {
-        let bytes: SmallVec<[u8; 64]> = content.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: SmallVec<[u8; 64]> =
+            content.iter().flat_map(|word| word.to_le_bytes()).collect();
         let (key, _) = split(&bytes, self.key_bytes, self.value_bytes)?;
         let digest = self.head.hasher.digest(key);
         Some(Place { digest, check: self.head.hasher.digest(&bytes[..]).word(CHECK) })
@@ -366,9 +367,11 @@ impl Filter for Iblt {
         let mut out = Vec::new();
         self.sums.probe.each(self.head.hasher.digest(key), |index| {
             let cell = self.sums.cells.get(index);
-            let own = self.sums.pure(index, |content| self.place(content)).is_some_and(|(_, cell)| {
-                pair_of(cell.content, self.key_bytes, self.value_bytes).is_some_and(|p| p.0 == key)
-            });
+            let own =
+                self.sums.pure(index, |content| self.place(content)).is_some_and(|(_, cell)| {
+                    pair_of(cell.content, self.key_bytes, self.value_bytes)
+                        .is_some_and(|p| p.0 == key)
+                });
             out.push(Touched { index, value: cell.count.unsigned_abs(), agrees: own });
         });
         out

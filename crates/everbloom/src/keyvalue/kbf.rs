@@ -397,13 +397,7 @@ pub static VARIANT: Variant = Variant {
                   through",
         forms: &[Form::exact_while(
             FORM,
-            &[
-                Ability::Insert,
-                Ability::Remove,
-                Ability::Lookup,
-                Ability::Merge,
-                Ability::Fold,
-            ],
+            &[Ability::Insert, Ability::Remove, Ability::Lookup, Ability::Merge, Ability::Fold],
             "only pairs that were inserted are removed; members whose value others hide are undecided",
         )],
         params: &[

@@ -89,10 +89,7 @@ pub(crate) fn fill<'a, P: LayerPart + 'a>(layers: impl Iterator<Item = &'a Layer
 
 /// What is expected of several layers: for each, its rate, its cells, the share of them in use with its deviation, and
 /// bits per cell.
-pub(crate) fn expect(
-    layers: impl Iterator<Item = (f64, u64, (f64, f64))>,
-    width: u64,
-) -> Expect {
+pub(crate) fn expect(layers: impl Iterator<Item = (f64, u64, (f64, f64))>, width: u64) -> Expect {
     let (mut absent, mut cells, mut used, mut variance) = (0.0, 0u64, 0.0, 0.0);
     for (fpr, m, (fill, sd)) in layers {
         absent += libm::log1p(-fpr.min(1.0));

@@ -14,7 +14,8 @@ const HAIR: f64 = 1e-12;
 /// A class without members gets infinitely many, one without queries infinitely few; neither is part of the mean.
 pub fn best_probes(m: f64, classes: &[(f64, f64)]) -> Vec<f64> {
     let score = |(members, queries): (f64, f64)| libm::log2(queries / members);
-    let finite = || classes.iter().copied().filter(|(members, queries)| *members > 0.0 && *queries > 0.0);
+    let finite =
+        || classes.iter().copied().filter(|(members, queries)| *members > 0.0 && *queries > 0.0);
     let n: f64 = classes.iter().map(|(members, _)| members).sum();
     let counted: f64 = finite().map(|(members, _)| members).sum();
     let mean = finite().map(|class| class.0 * score(class)).sum::<f64>() / counted.max(1.0);
@@ -103,9 +104,8 @@ impl Problem<'_> {
             };
             (0..self.objects.len()).map(of).collect()
         };
-        let finite = || {
-            (0..self.objects.len()).map(|i| self.score(i)).filter(|s| *s > 0.0 && s.is_finite())
-        };
+        let finite =
+            || (0..self.objects.len()).map(|i| self.score(i)).filter(|s| *s > 0.0 && s.is_finite());
         let (low, high) = finite().fold((f64::INFINITY, 0.0f64), |(l, h), s| (l.min(s), h.max(s)));
         if high == 0.0 {
             // Nobody is queried, or whoever is, is never a member: any λ tells those apart.

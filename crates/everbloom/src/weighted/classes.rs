@@ -386,7 +386,8 @@ mod tests {
     /// A file whose default has more probes than a member set would lose that member.
     #[test]
     fn files_with_classes_that_cannot_be_are_refused() {
-        let class = |octave, members, probes| Class { octave, members, others: 3, weight: 1.0, probes };
+        let class =
+            |octave, members, probes| Class { octave, members, others: 3, weight: 1.0, probes };
         let classes = vec![class(7, 5, 4), class(9, 5, 8), class(11, 0, 1)];
         let good = ClassedBits::new(1000, 16, 9, classes).unwrap();
         assert_eq!((good.default, good.check().is_ok()), (4, true));

@@ -131,12 +131,22 @@ pub static VARIANT: Variant = Variant {
         params: &[
             PARAM_M,
             PARAM_K,
-            Param::integer("least", 0, 1, "fewest probes per key; 0 lets keys that nobody asks for pass")
-                .or(Preset::Integer(1)),
+            Param::integer(
+                "least",
+                0,
+                1,
+                "fewest probes per key; 0 lets keys that nobody asks for pass",
+            )
+            .or(Preset::Integer(1)),
             Param::integer("most", 1, MAX_K as u64, "most probes per key")
                 .or(Preset::Integer(MOST)),
-            Param::real("epsilon", 0.01, 10.0, "of the form grid: it is at most 2 + epsilon times the best")
-                .or(Preset::Real(0.5)),
+            Param::real(
+                "epsilon",
+                0.01,
+                10.0,
+                "of the form grid: it is at most 2 + epsilon times the best",
+            )
+            .or(Preset::Real(0.5)),
         ],
         build: Build::Collected,
         ..Facts::FILTER

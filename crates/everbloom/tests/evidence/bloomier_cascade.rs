@@ -56,7 +56,8 @@ fn s19_levels_shrink() {
 
 #[test]
 fn s19_members_get_exactly_their_values() {
-    for (n, v, f) in [(1, 1, 0.05), (2, 2, 0.5), (3000, 2, 0.0625), (4000, 7, 0.02), (500, 2, 0.5)] {
+    for (n, v, f) in [(1, 1, 0.05), (2, 2, 0.5), (3000, 2, 0.0625), (4000, 7, 0.02), (500, 2, 0.5)]
+    {
         for seed in 0..5 {
             let filter = cascade(n, v, f, seed);
             for (key, value) in pairs(n, v) {
@@ -118,7 +119,8 @@ fn s19_planned_by_rate_or_memory() {
     let records: Vec<Record<'_>> = keys.iter().enumerate().map(record).collect();
     let mut load = Load::items(4000);
     load.classes = 2;
-    for goal in [Goal::new(4000, 0.02), Goal { items: Some(4000), ..Goal::default() }.bits(40_000)] {
+    for goal in [Goal::new(4000, 0.02), Goal { items: Some(4000), ..Goal::default() }.bits(40_000)]
+    {
         let expect = VARIANT.expect(&goal, &load).expect("a shape").expect("a formula");
         let filter = VARIANT.build_from(&goal, &records).expect("a filter");
         let now = filter.now().fpr.expect("a rate");

@@ -136,7 +136,8 @@ fn s10_planned_rate() {
         let goal = Goal::new(n, 0.01);
         let expect = VARIANT.expect(&goal, &Load::items(n)).expect("a shape").expect("a formula");
         assert!(expect.fpr <= 0.01 * 1.01 && expect.fpr > 0.009, "{}", expect.fpr);
-        let twice = VARIANT.expect(&goal, &Load::items(2 * n)).expect("a shape").expect("a formula");
+        let twice =
+            VARIANT.expect(&goal, &Load::items(2 * n)).expect("a shape").expect("a formula");
         assert!((twice.fpr - 0.0199).abs() < 0.001, "{}", twice.fpr);
     }
 }

@@ -110,7 +110,10 @@ fn s18_undecided_lookups() {
         let all = (seeds * n) as f64;
         for (count, rate) in [(hidden, member), (unknown, other)] {
             let off = (f64::from(count) / all - rate).abs();
-            assert!(off < 5.0 * (rate * (1.0 - rate) / all).sqrt() + 0.02 * rate, "{count}: {rate}");
+            assert!(
+                off < 5.0 * (rate * (1.0 - rate) / all).sqrt() + 0.02 * rate,
+                "{count}: {rate}"
+            );
         }
     }
 }
@@ -204,7 +207,8 @@ fn s18_values_of_any_length() {
     let keys: Vec<Vec<u8>> = (0..40).map(|i| vec![b'k'; 2 * i + 1]).collect();
     let values: Vec<Vec<u8>> = (0..40).map(|i| vec![i as u8; 25 * i]).collect();
     let pairs = keys.iter().zip(&values);
-    let records: Vec<_> = pairs.clone().map(|(k, v)| Record::key(k).with(Value::Bytes(v))).collect();
+    let records: Vec<_> =
+        pairs.clone().map(|(k, v)| Record::key(k).with(Value::Bytes(v))).collect();
     let filter = VARIANT.build_from(&goal, &records).expect("a table");
     let mut listed = Vec::new();
     let push = &mut |key: &[u8], answer: Answer| listed.push((key.to_vec(), answer.detail));

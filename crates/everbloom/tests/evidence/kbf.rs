@@ -78,7 +78,8 @@ fn s17_non_members_are_seen_through() {
                     counters += u64::from(cells.iter().all(|cell| cell.value > 0));
                 }
             }
-            let (now, predicted) = (filter.now(), expected_rates(cells as f64, 1.0, k.into(), 255.0));
+            let (now, predicted) =
+                (filter.now(), expected_rates(cells as f64, 1.0, k.into(), 255.0));
             assert!((now.fpr.expect("a rate") / predicted.0 - 1.0).abs() < 0.5, "{now:?}");
             assert!((now.undecided.expect("a rate") / predicted.1 - 1.0).abs() < 0.5, "{now:?}");
         }
@@ -152,7 +153,10 @@ fn s17_update_and_removal() {
     // Another value than the key's is not removed, nor a key that is not there.
     let known = (0..N).find(|key| matches!(filter.get(key), Known::Value(_))).expect("most are");
     let before = filter.clone();
-    assert_eq!(filter.remove(&known, value(known)).expect_err("changed").kind(), Kind::NotDeletable);
+    assert_eq!(
+        filter.remove(&known, value(known)).expect_err("changed").kind(),
+        Kind::NotDeletable
+    );
     assert_eq!(filter.remove("nobody", 3).expect_err("absent").kind(), Kind::NotDeletable);
     assert_eq!(filter.insert("large", 255).expect_err("too large").kind(), Kind::BadRecord);
     assert_eq!(filter, before);
@@ -192,9 +196,8 @@ fn s17_join_and_halve() {
 fn s17_labels() {
     let keys: Vec<String> = (0..200).map(|i| format!("key {i}")).collect();
     let states = ["open", "closed", "waiting"];
-    let record = |i: usize| {
-        Record::key(keys[i].as_bytes()).with(Value::Label(states[i % 3].as_bytes()))
-    };
+    let record =
+        |i: usize| Record::key(keys[i].as_bytes()).with(Value::Label(states[i % 3].as_bytes()));
     let records: Vec<Record<'_>> = (0..200).map(record).collect();
     let mut filter = VARIANT.build_from(&Goal::new(200, 0.01), &records).expect("a filter");
     let mut known = 0;
@@ -214,7 +217,11 @@ fn s17_labels() {
     assert_eq!(filter.as_lookup().expect("an ability").get(b"late"), Some(b"new".to_vec()));
     filter.as_assign().expect("an ability").set(b"late", b"open").expect("a member");
     assert_eq!(filter.as_lookup().expect("an ability").get(b"late"), Some(b"open".to_vec()));
-    filter.as_remove().expect("an ability").remove(Record::key(b"late")).expect("its value is known");
+    filter
+        .as_remove()
+        .expect("an ability")
+        .remove(Record::key(b"late"))
+        .expect("its value is known");
     assert_eq!(filter.as_lookup().expect("an ability").get(b"late"), None);
     // More labels than two bits can tell apart.
     let goal = Goal::new(10, 0.01).set("value-bits", 2);

@@ -49,7 +49,8 @@ fn s9_false_positives() {
 fn s9_an_insertion_sets_t_positions() {
     let mut ones = 0.0;
     for key in 0..1000u64 {
-        let mut filter = VariableLength::with_shape(2000, SHORT, Hasher::default()).expect("a filter");
+        let mut filter =
+            VariableLength::with_shape(2000, SHORT, Hasher::default()).expect("a filter");
         filter.insert(&key);
         ones += filter.fill().expect("bits") * 2000.0;
         assert!(filter.length(&key) >= 6);
@@ -61,7 +62,8 @@ fn s9_an_insertion_sets_t_positions() {
 #[test]
 fn s9_false_negatives_by_aging() {
     let fill = 0.31271;
-    for (s, lost, alone, measured) in [(0.9, 0.0655, 0.11426, 0.065), (0.8, 0.2319, 0.34464, 0.225)] {
+    for (s, lost, alone, measured) in [(0.9, 0.0655, 0.11426, 0.065), (0.8, 0.2319, 0.34464, 0.225)]
+    {
         assert!((SHORT.fnr(s, fill) - lost).abs() < 0.5e-4, "{}", SHORT.fnr(s, fill));
         assert!((SHORT.fnr(s, 0.0) - alone).abs() < 0.5e-5, "{}", SHORT.fnr(s, 0.0));
         // At random, w positions leave a one alone with (1 − 1/m)^w; in turn, the share that is left is exact.
@@ -134,7 +136,8 @@ fn s9_recovery() {
 #[test]
 fn s9_length_is_a_hint() {
     let signature = Signature { k: 20, t: 6, q: 5, d: 0 };
-    let mut filter = VariableLength::with_shape(80_000, signature, Hasher::default()).expect("a filter");
+    let mut filter =
+        VariableLength::with_shape(80_000, signature, Hasher::default()).expect("a filter");
     (0..1000u64).for_each(|key| _ = filter.insert(&key));
     for key in 0..1000u64 {
         (0..key % 15).for_each(|_| _ = filter.lengthen(&key));
@@ -154,7 +157,8 @@ fn s9_length_is_a_hint() {
 fn s9_planned() {
     for p in [0.05, 0.01, 1e-6] {
         let goal = Goal::new(10_000, p);
-        let expect = VARIANT.expect(&goal, &Load::items(10_000)).expect("a shape").expect("a formula");
+        let expect =
+            VARIANT.expect(&goal, &Load::items(10_000)).expect("a shape").expect("a formula");
         assert!(expect.fpr <= 1.001 * p && expect.fpr > 0.98 * p, "{p}: {}", expect.fpr);
     }
     let refused = |goal: Goal| VARIANT.build_from(&goal, &[]).expect_err("out of order").kind();
@@ -164,6 +168,9 @@ fn s9_planned() {
     }
     let filter = VARIANT.build_from(&Goal::new(100, 0.01).set("t", 9), &[]).expect("a filter");
     let fact = |name| filter.describe().into_iter().find(|fact| fact.name == name).expect("a fact");
-    assert_eq!((fact("t").value.to_string(), fact("q").value.to_string()), ("9".into(), "8".into()));
+    assert_eq!(
+        (fact("t").value.to_string(), fact("q").value.to_string()),
+        ("9".into(), "8".into())
+    );
     assert_eq!(filter.head().items, 0);
 }

@@ -59,7 +59,8 @@ fn s14_the_degenerate_case() {
 #[test]
 fn s14_the_example_built() {
     let filter = example();
-    let classes: Vec<_> = filter.classes().iter().map(|c| (c.members, c.others, c.probes)).collect();
+    let classes: Vec<_> =
+        filter.classes().iter().map(|c| (c.members, c.others, c.probes)).collect();
     assert_eq!(classes, [(900, 8100, 6), (100, 900, 13)]);
     let fill = filter.fill().expect("bits");
     assert!((fill - 0.48829).abs() < 5.0 * bloom::fill_sd(10_000.0, 6700.0), "{fill}");

@@ -131,7 +131,13 @@ impl Chains {
     }
 
     /// The pages of a block that may hold a key, as a mask.
-    fn candidates(&self, store: &impl PageSet, block: u64, pages: u64, digest: Digest) -> Result<u64> {
+    fn candidates(
+        &self,
+        store: &impl PageSet,
+        block: u64,
+        pages: u64,
+        digest: Digest,
+    ) -> Result<u64> {
         let first = block * self.shape.stride() + BLOCK;
         let mut mask = u64::MAX >> (64 - pages.clamp(1, 64));
         let mut failed = None;
@@ -216,7 +222,8 @@ impl Chains {
                 let mut failed = Ok(());
                 probe.all(hasher.digest(&key[..]), |i| {
                     let page = block * stride + BLOCK + i / words;
-                    failed = store.change(page, |column| column[(i % words) as usize] |= 1 << place);
+                    failed =
+                        store.change(page, |column| column[(i % words) as usize] |= 1 << place);
                     failed.is_ok()
                 });
                 failed?;
@@ -358,6 +365,9 @@ impl Chains {
 
     /// A store that holds other blocks than these.
     pub(super) fn wrong_pages(&self) -> Error {
-        Error::new(Kind::Corrupt { offset: 0 }, "corrupt store: its pages are not those of its chains")
+        Error::new(
+            Kind::Corrupt { offset: 0 },
+            "corrupt store: its pages are not those of its chains",
+        )
     }
 }

@@ -14,8 +14,21 @@ pub(super) const MAX_T: u32 = 16;
 
 /// An irreducible polynomial of each degree from [`MIN_T`] to [`MAX_T`]. Files rely on them.
 const IRREDUCIBLE: [u32; 15] = [
-    0b111, 0b1011, 0b1_0011, 0b10_0101, 0b100_0011, 0b1000_0011, 0x11B, 0x211, 0x409, 0x805, 0x1009, 0x201B,
-    0x4021, 0x8003, 0x1_002B,
+    0b111,
+    0b1011,
+    0b1_0011,
+    0b10_0101,
+    0b100_0011,
+    0b1000_0011,
+    0x11B,
+    0x211,
+    0x409,
+    0x805,
+    0x1009,
+    0x201B,
+    0x4021,
+    0x8003,
+    0x1_002B,
 ];
 
 impl Field {
