@@ -3,7 +3,7 @@
 use everbloom::Kind;
 use everbloom::deleting::VariableLength;
 use everbloom::deleting::variable_length::{Signature, VARIANT};
-use everbloom::internals::filter::{Face, Filter};
+use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::tail::binomial_bounds;
