@@ -67,7 +67,7 @@ fn s15_probes_follow_the_scores() {
 }
 
 fn weight(key: u64) -> f64 {
-    if key % 10 == 0 { 81.0 } else { 1.0 }
+    if key.is_multiple_of(10) { 81.0 } else { 1.0 }
 }
 
 fn keys(members: bool) -> impl Iterator<Item = (u64, f64)> {
