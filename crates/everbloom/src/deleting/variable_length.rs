@@ -7,7 +7,7 @@
 //!   insert       ● ● ● ● ● ● ○ ○     t = 6 of k = 8 positions
 //!   query        ● ● ○ ● ● ● ○ ○     5 ones are enough: q = 5
 //!   lengthen     ● ● ● ● ● ● ● ○     one position more with every further packet, or so
-//!   remove       ○ ○ ○ ○ ○ ○ ○ ○     cleared until at most d < q are left
+//!   remove       ○ ○ ● ● ● ● ○ ○     cleared until at most d < q are left
 //!   age          a part of all bits is cleared, in turn or at random
 //!   recover      ● ● ● ● ● ● ○ ○     whoever is still found gets its bits back
 //! ```
@@ -251,22 +251,25 @@ struct Wanted {
     k: Option<u32>,
     t: Option<u32>,
     q: Option<u32>,
-    d: u32,
+    d: Option<u32>,
 }
 
 impl Wanted {
-    /// The signature with `k` positions: two that an insertion leaves out, and one that may be missing.
+    /// The signature with `k` positions: two that an insertion leaves out, and one that may be missing. A removal clears
+    /// as few as it can, since others lose those, too.
     fn with(&self, k: u32) -> Option<Signature> {
         let t = self.t.unwrap_or_else(|| k.saturating_sub(2).max(self.q.unwrap_or(1)));
         let q = self.q.unwrap_or_else(|| t.saturating_sub(1).max(1));
-        let signature = Signature { k, t, q, d: self.d };
+        let d = self.d.unwrap_or(q - 1);
+        let signature = Signature { k, t, q, d };
         signature.check().ok().map(|()| signature)
     }
 
     /// The signatures that may be the best for rate `p`.
     fn near(&self, p: f64) -> impl Iterator<Item = Signature> {
         let low = (-libm::log2(p)).floor().clamp(1.0, f64::from(MAX_K - 12)) as u32;
-        let low = low.max(self.t.unwrap_or(1)).max(self.q.unwrap_or(1)).max(self.d + 1);
+        let low =
+            low.max(self.t.unwrap_or(1)).max(self.q.unwrap_or(1)).max(self.d.map_or(1, |d| d + 1));
         let range = self.k.map_or(low..=(low + 12).min(MAX_K), |k| k..=k);
         range.filter_map(|k| self.with(k))
     }
@@ -278,8 +281,8 @@ impl Plan for VariableLength {
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let share = request.real("share").unwrap_or(SHARE);
         let integer = |name: &str| request.integer(name).map(|value| value as u32);
-        let d = integer("d").unwrap_or(0);
-        let wanted = Wanted { k: integer(PARAM_K.name), t: integer("t"), q: integer("q"), d };
+        let [t, q, d] = ["t", "q", "d"].map(integer);
+        let wanted = Wanted { k: integer(PARAM_K.name), t, q, d };
         let impossible = || {
             Error::parameter("signatures need {d} < {q} ≤ {t} ≤ {k}: set fewer of them, or others")
         };
@@ -410,8 +413,7 @@ pub static VARIANT: Variant = Variant {
             PARAM_K,
             Param::integer("t", 1, MAX_K as u64, "positions that an insertion sets, at most k"),
             Param::integer("q", 1, MAX_K as u64, "ones that make a member, at most t"),
-            Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal may leave, below q")
-                .or(Preset::Integer(0)),
+            Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal may leave, below q"),
             Param::real("share", 0.0, 1.0, "share of the bits that a tick clears")
                 .or(Preset::Real(SHARE)),
         ],
