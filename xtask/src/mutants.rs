@@ -171,7 +171,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("layers: counters are dropped, not added", "parts/layers.rs", "        layers[keep].part.add(&freed.part);\n" => "        drop(freed);\n", "--lib" "layers"),
     mutant!("dynamic array: the index is not asked", "growing/dynamic_array.rs", "member.find(digest).is_ok()" => "member.live > 0", "--test" "evidence" "s12_"),
     mutant!("dynamic array: a rebuild forgets the live keys", "growing/dynamic_array.rs", "        keys.into_iter().for_each(|digest| self.set(probe, filter, digest));\n" => "        drop(keys);\n", "--test" "evidence" "s12_"),
-    mutant!("dynamic array: never rebuilt", "growing/dynamic_array.rs", "if member.stale >= self.stale_limit {" => "if member.stale == u64::MAX {", "--test" "evidence" "s12_"),
+    mutant!("dynamic array: never rebuilt", "growing/dynamic_array.rs", "if member.stale >= self.stale_limit || member.live == 0 {" => "if member.live == 0 {", "--test" "evidence" "s12_"),
     mutant!("par-bf: a list's budget is the whole rate", "growing/par_bf.rs", "fpr * libm::exp2(-(j as f64 + 1.0))" => "fpr * libm::exp2(-(j as f64))", "--test" "evidence" "s13_"),
     mutant!("par-bf: the salt of lists dropped", "growing/par_bf.rs", "self.lists[list].filters[filter].insert(digest.salted(list as u64));" => "self.lists[list].filters[filter].insert(digest.salted(0));", "--lib" "par_bf"),
     mutant!("par-bf: filters of any list are united", "growing/par_bf.rs", "layers::unite(&mut list.filters, self.shape.capacity(j).unwrap_or(0));" => "layers::unite(&mut list.filters, u64::MAX);", "--test" "evidence" "s13_"),
@@ -237,6 +237,15 @@ const MUTANTS: &[Mutant] = &[
     mutant!("counter braids: bounds the wrong way round", "solve/messages.rs", "let odd = rounds % 2 == 1;" => "let odd = rounds % 2 == 0;", "--lib" "messages"),
     mutant!("counter braids: only one is carried", "counting/counter_braids.rs", "let carry = sum >> self.low.width();" => "let carry = (sum >> self.low.width()).min(1);", "--test" "evidence" "s8_overflow"),
     mutant!("counter braids: status bits are not merged", "counting/counter_braids.rs", "        self.status.union(&other.status);\n" => "", "--test" "evidence" "s8_sums"),
+    mutant!("variable length: one position more is set", "deleting/variable_length.rs", "        self.set_first(digest, self.signature.t);\n        self.head.count(1);" => "        self.set_first(digest, self.signature.t + 1);\n        self.head.count(1);", "--test" "evidence" "s9_"),
+    mutant!("variable length: one more has to be there", "deleting/variable_length.rs", "            ones < q\n" => "            ones <= q\n", "--test" "evidence" "s9_"),
+    mutant!("variable length: a window stands still", "deleting/variable_length.rs", "self.cursor = if self.cursor + 1 < m { self.cursor + 1 } else { 0 };" => "self.cursor = if self.cursor + 1 < m { self.cursor } else { 0 };", "--test" "evidence" "s9_"),
+    mutant!("variable length: signatures of a file unchecked", "deleting/variable_length.rs", "if d < q && q <= t && t <= k && " => "if ", "--lib" "variable_length"),
+    mutant!("bloom-store: oldest page first", "keyvalue/bloom_store/chains.rs", "let newest = 63 - u64::from(mask.leading_zeros());" => "let newest = u64::from(mask.trailing_zeros());", "--test" "evidence" "s16_"),
+    mutant!("bloom-store: a tombstone does not end the search", "keyvalue/bloom_store/chains.rs", "                    return Ok(Lookup { value, reads, page: Some(page) });\n" => "                    if value.is_some() {\n                        return Ok(Lookup { value, reads, page: Some(page) });\n                    }\n", "--test" "evidence" "s16_"),
+    mutant!("bloom-store: compaction keeps what is shadowed", "keyvalue/bloom_store/chains.rs", "if self.get(store, hasher, &key)?.page == Some(page) {" => "if self.get(store, hasher, &key)?.page.is_some() {", "--test" "evidence" "s16_"),
+    mutant!("bloom-store: columns of a reused block are not cleared", "keyvalue/bloom_store/chains.rs", "            store.change(block * stride + page, |words| words.fill(0))?;\n" => "            store.look(block * stride + page, |_| ())?;\n", "--test" "evidence" "s16_"),
+    mutant!("bloom-store: pages of a file unchecked", "keyvalue/bloom_store.rs", "            Pairs::decoded(&page::bytes_of(self.in_memory().page(page)?))?;\n" => "            page::bytes_of(self.in_memory().page(page)?);\n", "--lib" "bloom_store"),
 ];
 
 #[cfg(test)]

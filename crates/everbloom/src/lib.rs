@@ -40,13 +40,15 @@
 //! | … in the last few epochs | [`decaying::Forgetful`] |
 //! | … and every key has a life of its own | [`decaying::TemporalCounting`] |
 //! | how often did it come lately? | [`decaying::TimeDecaying`] |
+//! | was it in this endless stream lately? | [`Stable`]; flows that end unannounced [`deleting::VariableLength`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | … about, in bits that are only set, or over many orders of magnitude | [`counting::SpaceCode`], [`counting::AdaptiveCounting`], [`counting::LogLog`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | how much, in an endless stream with deletions, and which keys are heavy? | [`counting::CountMin`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`Bloomier`], one of a few [`keyvalue::Cascade`], of keys that come and go [`keyvalue::Kbf`] |
-//! | … and which pairs were added, changed or deleted? | [`keyvalue::Iblt`] |
+//! | … in a store larger than memory | [`keyvalue::BloomStore`], its pages in memory [`keyvalue::BloomStoreImage`] |
+//! | … and which pairs came and went? | [`keyvalue::Iblt`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is it a piece of these sequences of letters? | [`sequence::KMer`] |
 //! | who sent a payload with these bytes in it? | [`sequence::Hierarchical`] |

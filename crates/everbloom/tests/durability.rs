@@ -6,6 +6,7 @@ use std::path::Path;
 
 use everbloom::growing::{Forest, ForestStore};
 use everbloom::internals::disk::trial::{Left, Step, crashed, noted};
+use everbloom::keyvalue::{BloomStore, BloomStoreImage};
 use everbloom::{Bloom, Kind, Opener, Record, Wait, open, save, to_bytes};
 use tempfile::TempDir;
 
@@ -138,6 +139,40 @@ fn a_commit_of_pages_is_there_or_not() {
     tried += try_all(prepare, commit, keys_in);
     println!("{tried} crashes and failures of page stores");
     assert!(tried > 100);
+}
+
+/// The values of a key-value store in the range of keys that a test puts.
+fn values_in(folder: &Path) -> Option<Vec<Option<Vec<u8>>>> {
+    if !folder.join("manifest").exists() {
+        return None;
+    }
+    let store = BloomStore::open(folder, 4).expect("a whole store");
+    Some((0..150u64).map(|key| store.get(&key).expect("a whole page")).collect())
+}
+
+#[test]
+fn a_commit_of_pairs_is_there_or_not() {
+    let create = |folder: &Path| {
+        let builder = BloomStoreImage::builder().items(100).set("page", 128).set("pairs", 8);
+        let mut image = builder.set("ranges", 2).build()?;
+        (0..100u64).try_for_each(|key| image.put(&key, b"first").map(drop))?;
+        image.save_pages(folder)
+    };
+    let mut tried = try_all(|_| {}, create, values_in);
+    // New values, tombstones, and a compaction that rewrites them, in one commit.
+    let commit = |folder: &Path| {
+        let mut store = BloomStore::open(folder, 4)?;
+        (50..130u64).try_for_each(|key| store.put(&key, b"second"))?;
+        // Those that an earlier try has deleted are gone.
+        (0..30u64).for_each(|key| _ = store.delete(&key));
+        store.compact()?;
+        (130..150u64).try_for_each(|key| store.put(&key, b"third"))?;
+        store.commit()
+    };
+    let prepare = |folder: &Path| create(folder).expect("created");
+    tried += try_all(prepare, commit, values_in);
+    println!("{tried} crashes and failures of key-value stores");
+    assert!(tried > 200);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod evidence {
     mod bloom;
     mod bloom_g;
     mod bloom_paradox;
+    mod bloom_store;
     mod bloomier;
     mod bloomier_cascade;
     mod clk;
@@ -100,6 +101,7 @@ mod evidence {
     mod top_k;
     mod two_choices;
     mod variable_increment;
+    mod variable_length;
     mod weighted;
     mod yes_no;
 }

@@ -274,7 +274,8 @@ impl DynamicArray {
                 let Some(member) = group.members.get_mut(j) else { continue };
                 let Ok(at) = member.find(digest) else { continue };
                 member.remove(at);
-                if member.stale >= self.stale_limit {
+                // A filter without live keys is made anew in no time.
+                if member.stale >= self.stale_limit || member.live == 0 {
                     group.rebuild(&self.probe, j);
                 }
                 self.head.count_off();

@@ -213,6 +213,12 @@ impl Cascade {
         {
             return wrong("levels of other values");
         }
+        for level in &self.levels {
+            let keys = level.filters.iter().flatten().map(|filter| u128::from(filter.items));
+            if keys.sum::<u128>() > self.head.items.into() {
+                return wrong("a level of more keys than there are");
+            }
+        }
         let order = |rest: &Rest| (rest.h1, rest.h2);
         let sorted = self.table.windows(2).all(|pair| order(&pair[0]) < order(&pair[1]));
         if !sorted || self.table.iter().any(|rest| rest.value >= v as u64) {
@@ -459,7 +465,8 @@ mod tests {
         let back: Cascade = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
         assert_eq!(back, filter);
         assert!(filter.levels.len() > 2 && filter.table.len() > 1);
-        let lies: [fn(&mut Cascade); 5] = [
+        let lies: [fn(&mut Cascade); 6] = [
+            |f| f.head.items = 299,
             |f| f.values.swap(0, 1),
             |f| _ = f.values.pop(),
             |f| _ = f.levels[1].filters.pop(),

@@ -23,10 +23,12 @@
 //! would return garbage. The check is over key *and* value, so that deleting a key under another value is seen,
 //! too. A key that is inserted twice cancels in the xor: its cells stay unreadable until it is deleted once. And
 //! what was inserted at one place can be subtracted at another: what is listed is then the difference, with sides.
+//! A key that has different values on the two sides is in the same cells with both, and cannot be listed: make what
+//! changes part of the key (a version, a time).
 //!
 //! Keys and values have any length up to one that is fixed for the table: all cells have room for the longest.
 //!
-//! **Use it** to pass on what changed between two versions of a large map, or to hold a set that is
+//! **Use it** to pass on which pairs came and went between two versions of a large map, or to hold a set that is
 //! large at times and small whenever it is read. **Don't** for plain lookups (`bloomier`), for sets of ids
 //! (`invertible`), or where duplicates come in.
 
@@ -53,11 +55,12 @@ use crate::variant::prelude::*;
 /// assert_eq!(ours.get("http")?, Got::Value(b"80".to_vec()));
 /// assert_eq!(ours.get("gopher")?, Got::Nothing);
 ///
-/// theirs.insert("ssh", b"2222")?;
+/// theirs.insert("ssh", b"22")?;
+/// theirs.insert("gopher", b"70")?;
 /// ours.subtract(&theirs)?;
 /// let changes = ours.list()?;
-/// assert_eq!(changes.inserted.len(), 2);
-/// assert_eq!(changes.deleted, [(b"ssh".to_vec(), b"2222".to_vec())]);
+/// assert_eq!(changes.inserted, [(b"http".to_vec(), b"80".to_vec())]);
+/// assert_eq!(changes.deleted, [(b"gopher".to_vec(), b"70".to_vec())]);
 /// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -454,7 +457,7 @@ impl Reconcile for Iblt {
         Ok(Box::new(difference))
     }
 
-    /// The ids of the keys; a key whose value differs is on both sides.
+    /// The ids of the keys.
     fn decode(&self) -> Result<Difference> {
         let Listing { inserted, deleted } = self.list()?;
         let ids = |pairs: Vec<(Vec<u8>, Vec<u8>)>| {

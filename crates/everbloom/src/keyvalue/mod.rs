@@ -1,5 +1,6 @@
 //! What value does this key have? Filters that map keys to values.
 
+pub mod bloom_store;
 pub mod bloomier;
 pub mod cascade;
 mod entries;
@@ -8,6 +9,7 @@ pub mod kbf;
 mod labels;
 mod xor_cells;
 
+pub use bloom_store::{BloomStore, BloomStoreImage};
 pub use bloomier::Bloomier;
 pub use cascade::Cascade;
 pub use iblt::{Got, Iblt, Listing};

@@ -1,7 +1,7 @@
 //! §19, the Bloomier filter as a cascade.
 
 use everbloom::Kind;
-use everbloom::internals::filter::{Detail, Face, Filter, Record, Value};
+use everbloom::internals::filter::{Detail, Filter, Record, Value};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::tail::binomial_bounds;

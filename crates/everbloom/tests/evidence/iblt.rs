@@ -178,21 +178,24 @@ fn s18_duplicates_hide_themselves() {
 fn s18_subtraction_lists_the_changes() {
     let mut ours = table(200, 3, 3, 0..5000);
     let mut theirs = table(200, 3, 3, 40..5020);
-    theirs.remove(&100u64, &value(100)).expect("short");
-    theirs.insert(&100u64, b"changed").expect("short");
+    theirs.insert("of a text key", b"changed").expect("short");
     ours.subtract(&theirs).expect("alike");
-    let all = ours.list().expect("62 pairs");
-    assert_eq!((all.inserted.len(), all.deleted.len()), (41, 21));
-    let sides = [Got::Undecided, Got::Deleted(b"changed".to_vec()), Got::Value(value(100))];
-    assert!(sides.contains(&ours.get(&100u64).expect("short")));
+    let all = ours.list().expect("61 pairs");
+    assert_eq!((all.inserted.len(), all.deleted.len()), (40, 21));
     // The same through the abilities.
-    let difference = ours.as_reconcile().expect("an ability").decode().expect("62 pairs");
-    assert_eq!((difference.ours.len(), difference.theirs.len()), (41, 21));
+    let difference = ours.as_reconcile().expect("an ability").decode().expect("61 pairs");
+    assert_eq!((difference.ours.len(), difference.theirs.len()), (40, 21));
     let mut listed = Vec::new();
     let list = ours.as_list().expect("an ability");
-    list.list(&mut |key, answer| listed.push((key.to_vec(), answer))).expect("62 pairs");
+    list.list(&mut |key, answer| listed.push((key.to_vec(), answer))).expect("61 pairs");
     let changed = Answer::of(false).with(Detail::Value(b"changed".to_vec()));
-    assert!(listed.contains(&(100u64.to_le_bytes().to_vec(), changed)));
+    assert!(listed.contains(&(b"of a text key".to_vec(), changed)));
+    // A key with another value on each side is in the same cells with both: that is seen, and not listed.
+    theirs.remove(&100u64, &value(100)).expect("short");
+    theirs.insert(&100u64, b"changed").expect("short");
+    let mut ours = table(200, 3, 3, 0..5000);
+    ours.subtract(&theirs).expect("alike");
+    assert_eq!(ours.list().expect_err("one key, two values").kind(), Kind::Undecodable);
     let other = table(201, 3, 4, 0..0);
     assert!(matches!(ours.subtract(&other).expect_err("a seed").kind(), Kind::Incompatible { .. }));
 }

@@ -1,7 +1,7 @@
 //! §17, kBF.
 
 use everbloom::Kind;
-use everbloom::internals::filter::{Detail, Face, Filter, Record, Value, Verdict};
+use everbloom::internals::filter::{Detail, Filter, Record, Value, Verdict};
 use everbloom::internals::hash::{Hasher, mix64};
 use everbloom::internals::plan::Goal;
 use everbloom::keyvalue::kbf::{VARIANT, expected_rates};

@@ -1,6 +1,6 @@
 //! §15, the popularity-conscious Bloom filter.
 
-use everbloom::internals::filter::{Face, Filter, Record, Value, Verdict};
+use everbloom::internals::filter::{Record, Value, Verdict};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::weights::Problem;
@@ -67,7 +67,7 @@ fn s15_probes_follow_the_scores() {
 }
 
 fn weight(key: u64) -> f64 {
-    if key % 10 == 0 { 81.0 } else { 1.0 }
+    if key.is_multiple_of(10) { 81.0 } else { 1.0 }
 }
 
 fn keys(members: bool) -> impl Iterator<Item = (u64, f64)> {

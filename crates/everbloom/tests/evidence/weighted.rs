@@ -1,6 +1,6 @@
 //! §14, the weighted Bloom filter.
 
-use everbloom::internals::filter::{Face, Filter, Record, Value};
+use everbloom::internals::filter::{Filter, Record, Value};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::bloom;
@@ -13,7 +13,7 @@ use everbloom::weighted::weighted_bloom::VARIANT;
 
 /// The entry's example: 10,000 keys, each a member with x = 0.1; 1000 hot ones receive 90 % of the queries.
 fn weight(key: u64) -> f64 {
-    if key % 10 == 0 { 81.0 } else { 1.0 }
+    if key.is_multiple_of(10) { 81.0 } else { 1.0 }
 }
 
 fn keys(members: bool) -> impl Iterator<Item = (u64, f64)> {

@@ -84,7 +84,7 @@ impl Field {
                 rows[known] = (image, source);
                 known += 1;
                 // Largest leading bit first, so that a later row never brings back an earlier one's.
-                rows[..known].sort_unstable_by(|a, b| b.0.cmp(&a.0));
+                rows[..known].sort_unstable_by_key(|row| std::cmp::Reverse(row.0));
             }
         }
         for (row, from) in &rows[..known] {
