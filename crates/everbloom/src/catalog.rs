@@ -72,6 +72,11 @@ pub static VARIANTS: &[&Variant] = &[
     &decaying::double_buffer::VARIANT,
     &decaying::active_active::VARIANT,
     &decaying::forgetful::VARIANT,
+    &grouping::filter_bank::VARIANT,
+    &grouping::attenuated::VARIANT,
+    &grouping::exponential_decay::VARIANT,
+    &keyvalue::state_machines::VARIANT,
+    &decaying::windowed::VARIANT,
 ];
 
 /// The entry with this id.

@@ -34,12 +34,14 @@
 //! | … among the last W arrivals, without a miss | [`decaying::Decaying`] |
 //! | … among the last distinct keys | [`decaying::ActiveActive`], with one query [`decaying::DoubleBuffer`] |
 //! | … in the last few epochs | [`decaying::Forgetful`] |
-//! | … and every key has a life of its own | [`decaying::TemporalCounting`] |
+//! | … and every key has a life of its own | [`decaying::Windowed`], in ticks that fade [`decaying::TemporalCounting`] |
 //! | how often did it come lately? | [`decaying::TimeDecaying`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
-//! | what value does it have? | [`Bloomier`] |
+//! | … and keys are removed, one filter per set | [`grouping::FilterBank`] |
+//! | how many hops away is it, and through which neighbor? | [`grouping::Attenuated`], [`grouping::ExponentialDecay`] |
+//! | what value does it have? | [`Bloomier`], one that changes [`keyvalue::StateMachines`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!

@@ -4,6 +4,7 @@ mod evidence {
     mod active_active;
     mod adaptive;
     mod ancestors;
+    mod attenuated;
     mod banked;
     mod best_of_n;
     mod binary_fuse;
@@ -27,6 +28,8 @@ mod evidence {
     mod double_hashing;
     mod dynamic_count;
     mod egh;
+    mod exponential_decay;
+    mod filter_bank;
     mod fingerprint_counting;
     mod forest;
     mod forgetful;
@@ -58,10 +61,12 @@ mod evidence {
     mod split;
     mod split_block;
     mod stable;
+    mod state_machines;
     mod temporal_counting;
     mod ternary;
     mod time_decaying;
     mod two_choices;
     mod variable_increment;
+    mod windowed;
     mod yes_no;
 }

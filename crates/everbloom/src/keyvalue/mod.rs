@@ -3,6 +3,8 @@
 pub mod bloomier;
 mod entries;
 mod labels;
+pub mod state_machines;
 mod xor_cells;
 
 pub use bloomier::Bloomier;
+pub use state_machines::StateMachines;

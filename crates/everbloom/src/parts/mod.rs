@@ -12,6 +12,7 @@
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
+//! | [`groups`] | names of groups and states | filters that tell them apart |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
 //! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
@@ -19,6 +20,7 @@
 
 pub(crate) mod flat_bits;
 pub(crate) mod generations;
+pub(crate) mod groups;
 pub(crate) mod labels;
 pub(crate) mod marks;
 mod multiset;
