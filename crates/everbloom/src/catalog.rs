@@ -112,6 +112,11 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::counter_braids::VARIANT,
     &alternates::hyperloglog::VARIANT,
     &alternates::top_k::VARIANT,
+    &grouping::filter_bank::VARIANT,
+    &grouping::attenuated::VARIANT,
+    &grouping::exponential_decay::VARIANT,
+    &keyvalue::state_machines::VARIANT,
+    &decaying::windowed::VARIANT,
 ];
 
 /// The entry with this id.

@@ -38,7 +38,7 @@
 //! | … among the last W arrivals, without a miss | [`decaying::Decaying`] |
 //! | … among the last distinct keys | [`decaying::ActiveActive`], with one query [`decaying::DoubleBuffer`] |
 //! | … in the last few epochs | [`decaying::Forgetful`] |
-//! | … and every key has a life of its own | [`decaying::TemporalCounting`] |
+//! | … and every key has a life of its own | [`decaying::Windowed`], in ticks that fade [`decaying::TemporalCounting`] |
 //! | how often did it come lately? | [`decaying::TimeDecaying`] |
 //! | was it in this endless stream lately? | [`Stable`]; flows that end unannounced [`deleting::VariableLength`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
@@ -49,6 +49,9 @@
 //! | what value does it have? | [`Bloomier`], one of a few [`keyvalue::Cascade`], of keys that come and go [`keyvalue::Kbf`] |
 //! | … in a store larger than memory | [`keyvalue::BloomStore`], its pages in memory [`keyvalue::BloomStoreImage`] |
 //! | … and which pairs came and went? | [`keyvalue::Iblt`] |
+//! | … and keys are removed, one filter per set | [`grouping::FilterBank`] |
+//! | how many hops away is it, and through which neighbor? | [`grouping::Attenuated`], [`grouping::ExponentialDecay`] |
+//! | what value does it have? | [`Bloomier`], one that changes [`keyvalue::StateMachines`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is it a piece of these sequences of letters? | [`sequence::KMer`] |
 //! | who sent a payload with these bytes in it? | [`sequence::Hierarchical`] |

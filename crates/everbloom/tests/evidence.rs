@@ -7,6 +7,7 @@ mod evidence {
     mod adaptive_counting;
     mod ancestors;
     mod areas;
+    mod attenuated;
     mod banked;
     mod best_of_n;
     mod binary_fuse;
@@ -39,6 +40,8 @@ mod evidence {
     mod dynamic_count;
     mod dynamic_cuckoo;
     mod egh;
+    mod exponential_decay;
+    mod filter_bank;
     mod fingerprint_counting;
     mod forest;
     mod forgetful;
@@ -95,6 +98,7 @@ mod evidence {
     mod split;
     mod split_block;
     mod stable;
+    mod state_machines;
     mod temporal_counting;
     mod ternary;
     mod time_decaying;
@@ -103,5 +107,6 @@ mod evidence {
     mod variable_increment;
     mod variable_length;
     mod weighted;
+    mod windowed;
     mod yes_no;
 }

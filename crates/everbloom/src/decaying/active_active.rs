@@ -1,6 +1,7 @@
 //! A² buffering, aging with two active buffers (Yoon 2010; catalogue §32; S3 ref. 138 §VII-B).
 //!
-//! Both filters answer, and only the younger one takes keys. When it is full, the older one is cleared and takes its place:
+//! Both filters answer, and only the younger one takes keys. When it is full, the older one is cleared and takes
+//! its place:
 //!
 //! ```text
 //!   active 1   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ full ─┐     ┌─▶                  cleared, takes the next keys
@@ -8,13 +9,15 @@
 //!                                     └───────▶ ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ still answers
 //! ```
 //!
-//! A key that only the older filter knows is copied into the younger one, so that what keeps coming stays. Together they hold
-//! between c and 2c of the most recent distinct keys, where `double-buffer` holds between c/2 and c in the same memory. A
-//! non-member passes if one of the filters says so, 1 − (1−f)²; for an overall rate of p each is planned at 1 − √(1−p).
+//! A key that only the older filter knows is copied into the younger one, so that what keeps coming stays. Together
+//! they hold between c and 2c of the most recent distinct keys, where `double-buffer` holds between c/2 and c in
+//! the same memory. A non-member passes if one of the filters says so, 1 − (1−f)²; for an overall rate of p each is
+//! planned at 1 − √(1−p).
 //!
 //! A false positive of the older filter is copied like any other key: it may keep itself alive while it is asked for.
 //!
-//! **Use it** to remember at least the last n distinct keys of a stream. **Don't** where the end of the window must be sharp (`decaying`).
+//! **Use it** to remember at least the last n distinct keys of a stream. **Don't** where the end of the window must
+//! be sharp (`decaying`).
 
 use super::no_items;
 use crate::parts::generations::Generations;
@@ -195,11 +198,12 @@ pub static VARIANT: Variant = Variant {
         slug: "active-active",
         entry: "§32",
         name: "A² buffering",
-        paper: "M. Yoon, Aging Bloom filter with two active buffers for dynamic sets, IEEE Transactions on Knowledge and \
-                Data Engineering 22(1), 2010",
+        paper: "M. Yoon, Aging Bloom filter with two active buffers for dynamic sets, IEEE Transactions on \
+                Knowledge and Data Engineering 22(1), 2010",
         family: "decaying",
         needs: &["decay"],
-        meaning: "items are the recent distinct keys that are always found, the rate is that of false positives for ever",
+        meaning: "items are the recent distinct keys that are always found, the rate is that of false \
+                positives for ever",
         forms: &[Form::lossy(
             FORM,
             &[Ability::Insert, Ability::Age],

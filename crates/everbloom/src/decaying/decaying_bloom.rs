@@ -1,8 +1,8 @@
 //! The decaying and the block-decaying Bloom filter (Shen, Zhang 2008; catalogue §29; S0 §III-H, §IV-C3).
 //!
-//! Is this click a repetition of one of the last W? Cells count down to zero: an arrival takes one off all of
-//! them, then sets its own k cells to W. A key is found for the next W arrivals and then no longer, without a single false
-//! negative inside the window:
+//! Is this click a repetition of one of the last W? Cells count down to zero: an arrival takes one off all of them,
+//! then sets its own k cells to W. A key is found for the next W arrivals and then no longer, without a single
+//! false negative inside the window:
 //!
 //! ```text
 //!   W = 3      arrival x       y           z           (another)
@@ -264,11 +264,12 @@ pub static VARIANT: Variant = Variant {
         slug: "decaying",
         entry: "§29",
         name: "Decaying and block-decaying Bloom filter",
-        paper: "H. Shen, Y. Zhang, Improved approximate detection of duplicates for data streams over sliding windows, \
-                Journal of Computer Science and Technology 23(6), 2008",
+        paper: "H. Shen, Y. Zhang, Improved approximate detection of duplicates for data streams over \
+                sliding windows, Journal of Computer Science and Technology 23(6), 2008",
         family: "decaying",
         needs: &["decay"],
-        meaning: "items are the last arrivals, all of which are found; the rate is that of false positives for ever",
+        meaning: "items are the last arrivals, all of which are found; the rate is that of false positives \
+                for ever",
         forms: &[form(BLOCK), form(WHOLE)],
         params: &[
             PARAM_M,

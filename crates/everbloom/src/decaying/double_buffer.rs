@@ -1,7 +1,8 @@
 //! Double buffering (Chang, Feng, Li 2004; catalogue §31; S3 ref. 137 §VII-B, S0 §III-L).
 //!
-//! A cache of the recent keys of a stream that never runs full: while the active filter is in its second half, new arrivals also go
-//! into a second one that warms up. When the active one is full, the warm one takes its place, and knows the recent half:
+//! A cache of the recent keys of a stream that never runs full: while the active filter is in its second half, new
+//! arrivals also go into a second one that warms up. When the active one is full, the warm one takes its place, and
+//! knows the recent half:
 //!
 //! ```text
 //!              queried                          full: swap
@@ -10,15 +11,15 @@
 //!                                 └───────────▶                    cleared, the next to warm up
 //! ```
 //!
-//! Keys of the active filter are counted when they are new to it; it swaps after c of them. So it holds between c/2 and c
-//! of the most recent distinct keys, at a rate of at most f(m/2, c, k): the plan takes c = 2n, so that the last n distinct
-//! keys are always found. Only the active filter is queried, with k probes (S3's table says 2k).
+//! Keys of the active filter are counted when they are new to it; it swaps after c of them. So it holds between c/2
+//! and c of the most recent distinct keys, at a rate of at most f(m/2, c, k): the plan takes c = 2n, so that the
+//! last n distinct keys are always found. Only the active filter is queried, with k probes (S3's table says 2k).
 //!
 //! S0 swaps when the *inactive* filter is half full. Where all keys are new that is the same; where old keys come again
 //! it swaps earlier. This is S3's rule.
 //!
-//! **Use it** where a cache of recent keys must cost no more than one query. **Don't** where memory counts: `active-active` remembers
-//! twice as many keys in the same bits, for up to twice the probes.
+//! **Use it** where a cache of recent keys must cost no more than one query. **Don't** where memory counts:
+//! `active-active` remembers twice as many keys in the same bits, for up to twice the probes.
 
 use super::no_items;
 use crate::parts::generations::Generations;
@@ -199,7 +200,8 @@ pub static VARIANT: Variant = Variant {
         paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004",
         family: "decaying",
         needs: &["decay"],
-        meaning: "items are the recent distinct keys that are always found, the rate is that of false positives for ever",
+        meaning: "items are the recent distinct keys that are always found, the rate is that of false \
+                positives for ever",
         forms: &[Form::lossy(FORM, &[Ability::Insert], "keys are forgotten when the filters swap")],
         params: &[Param { help: "bits of each of the two filters", ..PARAM_M }, PARAM_K],
         ..Facts::FILTER

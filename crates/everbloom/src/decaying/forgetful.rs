@@ -1,7 +1,8 @@
 //! The forgetful Bloom filter (Subramanyam, Gupta, Leslie, Wang 2015; catalogue §33; S3 ref. 139 §VII-B).
 //!
-//! Time is cut into epochs, with a filter for each: the future one F₀, the present one F₁ and p past ones. A key goes into the future and
-//! the present filter at once; at the end of an epoch all move on by one, and the oldest is dropped:
+//! Time is cut into epochs, with a filter for each: the future one F₀, the present one F₁ and p past ones. A key
+//! goes into the future and the present filter at once; at the end of an epoch all move on by one, and the oldest
+//! is dropped:
 //!
 //! ```text
 //!            future   present   past …                           a key is found where two neighbors have it
@@ -11,16 +12,16 @@
 //!   refresh  F₀       F₁        F₂       F₃ x     F₄ x           p = 3: found after 0 … 3 refreshes, then gone
 //! ```
 //!
-//! A non-member passes only if two neighbors let it pass: 1 − Π(1 − fᵢ·fᵢ₊₁), 4·10⁻⁴ where each filter alone has 1 %.
-//! That needs hash functions of its own for each filter, which it keeps while it grows old. S3 does not say so; but all keys of
-//! F₀ are in F₁, too, and under the same hash functions F₁ would have every bit of F₀, so that asking both would be
-//! asking one.
+//! A non-member passes only if two neighbors let it pass: 1 − Π(1 − fᵢ·fᵢ₊₁), 4·10⁻⁴ where each filter alone has 1
+//! %. That needs hash functions of its own for each filter, which it keeps while it grows old. S3 does not say so;
+//! but all keys of F₀ are in F₁, too, and under the same hash functions F₁ would have every bit of F₀, so that
+//! asking both would be asking one.
 //!
-//! An epoch ends with a tick, or after as many keys as the filter is planned for. F₀ then holds n keys and the others 2n.
-//! [`Forgetful::adapt`] drops the oldest filters where the rate is too high, as S3 advises.
+//! An epoch ends with a tick, or after as many keys as the filter is planned for. F₀ then holds n keys and the
+//! others 2n. [`Forgetful::adapt`] drops the oldest filters where the rate is too high, as S3 advises.
 //!
-//! **Use it** where keys are to be forgotten in steps, at a low rate from small filters. **Don't** where queries must be
-//! cheap: a non-member looks at up to p + 2 filters.
+//! **Use it** where keys are to be forgotten in steps, at a low rate from small filters. **Don't** where queries
+//! must be cheap: a non-member looks at up to p + 2 filters.
 
 use super::no_items;
 use crate::parts::generations::{Generations, MAX_GENERATIONS};
@@ -246,8 +247,8 @@ pub static VARIANT: Variant = Variant {
         slug: "forgetful",
         entry: "§33",
         name: "Forgetful Bloom filter",
-        paper: "R. Subramanyam, I. Gupta, L. M. Leslie, W. Wang, Idempotent distributed counters using a forgetful Bloom \
-                filter, ICCAC 2015",
+        paper: "R. Subramanyam, I. Gupta, L. M. Leslie, W. Wang, Idempotent distributed counters using a \
+                forgetful Bloom filter, ICCAC 2015",
         family: "decaying",
         needs: &["decay", "accurate"],
         meaning: "items are the keys of an epoch, the rate is that of false positives for ever",

@@ -7,6 +7,7 @@ pub mod forgetful;
 pub mod stable;
 pub mod temporal_counting;
 pub mod time_decaying;
+pub mod windowed;
 
 pub use active_active::ActiveActive;
 pub use decaying_bloom::Decaying;
@@ -15,6 +16,7 @@ pub use forgetful::Forgetful;
 pub use stable::Stable;
 pub use temporal_counting::TemporalCounting;
 pub use time_decaying::TimeDecaying;
+pub use windowed::Windowed;
 
 use crate::error::Error;
 

@@ -1,7 +1,7 @@
 //! The temporal counting Bloom filter, TCBF (Zhao, Wu 2010; catalogue §28; S3 ref. 136 §VII-B).
 //!
-//! What was somebody interested in lately? A key sets its k counters to an initial value (ICV), every tick takes the decay
-//! step (DF) off all counters, and a key whose counters are all above zero is still of interest:
+//! What was somebody interested in lately? A key sets its k counters to an initial value (ICV), every tick takes
+//! the decay step (DF) off all counters, and a key whose counters are all above zero is still of interest:
 //!
 //! ```text
 //!   ICV = 7, DF = 1          x        x         x          lives of the keys around it: 2
@@ -10,19 +10,20 @@
 //!   insert x, keep           7        2         7          x is lost after 2: a false negative
 //! ```
 //!
-//! S3 tells the rule `keep`: counters that are not zero stay as they are. Then a key that shares a counter with an older one is
-//! lost too early. The form `maximum`, the default, raises every counter to the initial value instead: a key lives exactly as
-//! long as it should, and keys that share its counters may seem to live longer.
+//! S3 tells the rule `keep`: counters that are not zero stay as they are. Then a key that shares a counter with an
+//! older one is lost too early. The form `maximum`, the default, raises every counter to the initial value instead:
+//! a key lives exactly as long as it should, and keys that share its counters may seem to live longer.
 //!
-//! Nobody takes DF off every counter: a cell holds when it dies ([`Fading`]), so that a tick costs next to nothing. Time passes
-//! by ticks, or with the records: a record at time t lets t − now ticks pass first, and a query at time t is answered as of then.
-//! A record may bring an initial value of its own, as its count.
+//! Nobody takes DF off every counter: a cell holds when it dies ([`Fading`]), so that a tick costs next to nothing.
+//! Time passes by ticks, or with the records: a record at time t lets t − now ticks pass first, and a query at time
+//! t is answered as of then. A record may bring an initial value of its own, as its count.
 //!
-//! Two filters are merged by the maximum: the lives of their keys stay as they are, and merging twice
-//! changes nothing. [`TemporalCounting::reinforce`] adds the counters instead, up to a cap: what both have met lives longer.
+//! Two filters are merged by the maximum: the lives of their keys stay as they are, and merging twice changes
+//! nothing. [`TemporalCounting::reinforce`] adds the counters instead, up to a cap: what both have met lives
+//! longer.
 //!
-//! **Use it** for interests, routes and contacts that fade unless they are renewed, each with a life of its own. **Don't** where a
-//! window is counted in arrivals (`decaying`), or where frequencies matter (`time-decaying`).
+//! **Use it** for interests, routes and contacts that fade unless they are renewed, each with a life of its own.
+//! **Don't** where a window is counted in arrivals (`decaying`), or where frequencies matter (`time-decaying`).
 
 use crate::cells::{Fading, width_of};
 use crate::error::agree;
@@ -128,7 +129,8 @@ impl TemporalCounting {
         &self.levels.cells
     }
 
-    /// Takes the other filter in by the larger of both counters: every key lives as long as in the filter where it lives longer.
+    /// Takes the other filter in by the larger of both counters: every key lives as long as in the filter where it
+    /// lives longer.
     pub fn union(&mut self, other: &Self) -> Result<()> {
         self.combine(other, u64::max)
     }
@@ -226,8 +228,8 @@ impl Filter for TemporalCounting {
         Some(&self.levels)
     }
 
-    /// As of the record's time, where it has one, with the ticks that the key has left. A value beside the key is its initial
-    /// value, as in a build, and does not matter here.
+    /// As of the record's time, where it has one, with the ticks that the key has left. A value beside the key is
+    /// its initial value, as in a build, and does not matter here.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let after = record.time.map_or(0, |time| time.saturating_sub(self.time));
         let left = self.life(record.key).saturating_sub(after);
@@ -282,16 +284,19 @@ pub static VARIANT: Variant = Variant {
         slug: "temporal-counting",
         entry: "§28",
         name: "Temporal counting Bloom filter",
-        paper: "Y. Zhao, J. Wu, B-SUB: a practical Bloom-filter-based publish-subscribe system for human networks, ICDCS 2010",
+        paper: "Y. Zhao, J. Wu, B-SUB: a practical Bloom-filter-based publish-subscribe system for human \
+                networks, ICDCS 2010",
         family: "decaying",
         needs: &["decay", "merge"],
         input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
-        meaning: "items are living keys, the count beside a key is its initial value, the rate is that of false positives",
+        meaning: "items are living keys, the count beside a key is its initial value, the rate is that of \
+                false positives",
         forms: &[
             Form::exact_while(MAXIMUM, ABILITIES, "keys are queried within their life"),
+            // Merging by the maximum would undo what the rule forgets.
             Form::lossy(
                 KEEP,
-                ABILITIES,
+                &[Ability::Insert, Ability::Age],
                 "a key that shares a counter with an older one is lost with it",
             ),
         ],

@@ -1,7 +1,8 @@
 //! The time-decaying Bloom filter (Cheng, Xiang, Iwaihara, Xu, Mohania 2005; catalogue §30; S0 §III-H).
 //!
-//! How often did this key come lately, where yesterday counts less than today? Cells are real numbers. A key of weight w
-//! adds w to its k cells, and everything loses half of its weight per half-life H, by λ = 2^{−1/H} per unit of time:
+//! How often did this key come lately, where yesterday counts less than today? Cells are real numbers. A key of
+//! weight w adds w to its k cells, and everything loses half of its weight per half-life H, by λ = 2^{−1/H} per
+//! unit of time:
 //!
 //! ```text
 //!   weight of a key        4 ┐
@@ -13,15 +14,15 @@
 //!                            0   H   2H  3H
 //! ```
 //!
-//! A decayed weight below `least` counts as zero: very old keys are forgotten by intention. (S0 only says that counters are
-//! decremented; by a constant that is `temporal-counting`. Decay by a factor is the paper's.)
+//! A decayed weight below `least` counts as zero: very old keys are forgotten by intention. (S0 only says that
+//! counters are decremented; by a constant that is `temporal-counting`. Decay by a factor is the paper's.)
 //!
-//! No clock touches all cells. The form `scaled` keeps one scale for all of them, S = λ^{−(t − t₀)}: it adds w·S, divides on
-//! reading, and multiplies all cells by 1/S before S would overflow. The form `lazy` keeps the time of its last change
-//! beside each cell, in twice the bits. Both answer alike.
+//! No clock touches all cells. The form `scaled` keeps one scale for all of them, S = λ^{−(t − t₀)}: it adds w·S,
+//! divides on reading, and multiplies all cells by 1/S before S would overflow. The form `lazy` keeps the time of
+//! its last change beside each cell, in twice the bits. Both answer alike.
 //!
-//! **Use it** for recent frequencies: hot items, trends, rates per key. **Don't** where all that matters is whether a key came within
-//! a window (`decaying`, `windowed`), or where counts do not age (`conservative-update`).
+//! **Use it** for recent frequencies: hot items, trends, rates per key. **Don't** where all that matters is whether
+//! a key came within a window (`decaying`, `windowed`), or where counts do not age (`conservative-update`).
 
 use crate::cells::Packed;
 use crate::error::agree;
@@ -67,7 +68,8 @@ const MOST_WEIGHT: f64 = 1e100;
 const RESCALE: f64 = 512.0;
 
 impl TimeDecaying {
-    /// Adds `weight`, above 0 and at most 10¹⁰⁰, to a key at `time`. A time before the last one is taken for the last one.
+    /// Adds `weight`, above 0 and at most 10¹⁰⁰, to a key at `time`. A time before the last one is taken for the
+    /// last one.
     pub fn add<K: Key + ?Sized>(&mut self, key: &K, weight: f64, time: u64) -> Result<Seen> {
         if !(weight > 0.0 && weight <= MOST_WEIGHT) {
             return Err(Error::record(format!(
@@ -94,8 +96,8 @@ impl TimeDecaying {
         self.add(key, 1.0, self.now).unwrap_or(Seen::Maybe)
     }
 
-    /// The key's decayed weight at `time`: never below the true one, unless that is below `least`. A time before the last one is
-    /// taken for the last one.
+    /// The key's decayed weight at `time`: never below the true one, unless that is below `least`. A time before
+    /// the last one is taken for the last one.
     pub fn weight<K: Key + ?Sized>(&self, key: &K, time: u64) -> f64 {
         let weight = self.estimate(&self.cells(self.head.hasher.digest(key)), time.max(self.now));
         if weight >= self.least { weight } else { 0.0 }
@@ -250,7 +252,8 @@ face!(TimeDecaying: Insert, Count, Age, Merge);
 planned!(TimeDecaying);
 
 impl Filter for TimeDecaying {
-    /// As of the record's time, where it has one. The value beside the key is its weight, as in a build, and does not matter here.
+    /// As of the record's time, where it has one. The value beside the key is its weight, as in a build, and does
+    /// not matter here.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         let weight = self.weight(record.key, record.time.unwrap_or(self.now));
         Ok(Answer::of(weight > 0.0).with(Detail::Count(counted(weight))))
@@ -345,13 +348,13 @@ pub static VARIANT: Variant = Variant {
         slug: "time-decaying",
         entry: "§30",
         name: "Time-decaying Bloom filter",
-        paper: "K. Cheng, L. Xiang, M. Iwaihara, H. Xu, M. M. Mohania, Time-decaying Bloom filters for data streams with \
-                skewed distributions, RIDE-SDMA 2005",
+        paper: "K. Cheng, L. Xiang, M. Iwaihara, H. Xu, M. M. Mohania, Time-decaying Bloom filters for data \
+                streams with skewed distributions, RIDE-SDMA 2005",
         family: "decaying",
         needs: &["decay", "count", "merge"],
         input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
-        meaning: "items are distinct keys, the count beside a key is its weight, the rate is that of non-members that \
-                  seem to have one",
+        meaning: "items are distinct keys, the count beside a key is its weight, the rate is that of \
+                non-members that seem to have one",
         forms: &[form(SCALED), form(LAZY)],
         params: &[
             PARAM_M,

@@ -79,6 +79,14 @@ impl CodeCells {
         there
     }
 
+    /// How often the key was written with group `g`, as its least cell tells.
+    pub(super) fn count(&self, digest: Digest, g: u64) -> u64 {
+        let mut cells = self.cells_of(digest, g);
+        cells.sort_unstable();
+        let share = |run: &[u64]| self.cells.get(run[0]) / run.len() as u64;
+        cells.chunk_by(|a, b| a == b).map(share).min().unwrap_or(0)
+    }
+
     /// The cells of a key of group `g`, once per hash.
     fn cells_of(&self, digest: Digest, g: u64) -> Vec<u64> {
         let mut cells = Vec::new();

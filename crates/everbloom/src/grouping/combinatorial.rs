@@ -201,7 +201,7 @@ impl Plan for Combinatorial {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request)
+        Shape::plan(request, request.form() == COUNTING)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {

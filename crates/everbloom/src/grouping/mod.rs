@@ -4,10 +4,12 @@
 //! that names none, with all the groups the key may be in. Rates are those of queries that
 //! name a group, unless a variant says otherwise.
 
+pub mod attenuated;
 mod code;
 mod code_cells;
 pub mod combinatorial;
-pub(crate) mod groups;
+pub mod exponential_decay;
+pub mod filter_bank;
 mod likeness;
 pub mod load_balanced;
 pub mod matrix;
@@ -15,7 +17,11 @@ pub mod omass;
 mod sets;
 pub mod shifting;
 
+pub(crate) use crate::parts::groups;
+pub use attenuated::Attenuated;
 pub use combinatorial::Combinatorial;
+pub use exponential_decay::ExponentialDecay;
+pub use filter_bank::FilterBank;
 pub use load_balanced::LoadBalanced;
 pub use matrix::Matrix;
 pub use omass::Omass;

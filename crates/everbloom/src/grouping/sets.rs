@@ -15,6 +15,7 @@ pub(super) const COUNTING: &str = "counting";
 pub(super) const PLAIN: &str = "plain";
 pub(super) const BANK: &str = "bank";
 pub(super) const CODE_BANK: &str = "code-bank";
+pub(super) const FIXED_BANK: &str = "fixed-bank";
 pub(super) const CHUNKED: &str = "chunked";
 
 /// P(a member is classified right), (1 − e)^{Ψ−θ}.
@@ -34,7 +35,7 @@ pub fn set_passes(m: f64, sets: f64, k: f64) -> f64 {
 
 /// Whether every code bit has an array of its own.
 pub(super) fn separate(form: &str) -> bool {
-    matches!(form, BANK | CODE_BANK)
+    matches!(form, BANK | CODE_BANK | FIXED_BANK)
 }
 
 /// Whether codes are the numbers of the groups, of any weight.
@@ -84,8 +85,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// All but the size, which the goal decides.
-    fn coded(request: &Request<'_>) -> Result<Self> {
+    /// All but the size, which the goal decides; the cells are counters, or bits.
+    fn coded(request: &Request<'_>, counters: bool) -> Result<Self> {
         let form = request.form();
         let groups = request.integer("groups").unwrap_or(16);
         let [bits, weight] =
@@ -122,7 +123,7 @@ impl Shape {
             code,
             chunked: request.choice("layout") == Some(CHUNKED),
             flat: Flat { m: 1, k: 1 },
-            width: if form == COUNTING { request.integer("width").unwrap_or(4) as u32 } else { 1 },
+            width: if counters { request.integer("width").unwrap_or(4) as u32 } else { 1 },
         })
     }
 
@@ -177,8 +178,8 @@ impl Shape {
 
     /// The rate bounds both errors: non-members accepted, and members not classified. Arrays are all sized
     /// for the one that most groups use, if groups are of equal size.
-    pub(super) fn plan(request: &Request<'_>) -> Result<Self> {
-        let mut shape = Self::coded(request)?;
+    pub(super) fn plan(request: &Request<'_>, counters: bool) -> Result<Self> {
+        let mut shape = Self::coded(request, counters)?;
         let most = shape.uses().into_iter().max().unwrap_or(0) as f64 / shape.groups as f64;
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         let (arrays, width) = (shape.arrays() as f64, f64::from(shape.width));

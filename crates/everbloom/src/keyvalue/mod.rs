@@ -7,6 +7,7 @@ mod entries;
 pub mod iblt;
 pub mod kbf;
 mod labels;
+pub mod state_machines;
 mod xor_cells;
 
 pub use bloom_store::{BloomStore, BloomStoreImage};
@@ -14,3 +15,4 @@ pub use bloomier::Bloomier;
 pub use cascade::Cascade;
 pub use iblt::{Got, Iblt, Listing};
 pub use kbf::{Kbf, Known};
+pub use state_machines::StateMachines;

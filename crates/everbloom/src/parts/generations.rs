@@ -10,9 +10,9 @@
 //! Every filter has hash functions of its own, by its turn, and keeps them while it grows old: filters that shared
 //! theirs would share their mistakes, and one that holds all keys of another would have all its bits.
 
-use super::KeyPart;
 use super::flat_bits::FlatBits;
-use crate::error::{Error, Result};
+use super::{KeyPart, SetPart};
+use crate::error::{Error, Result, agree};
 use crate::filter::{Fact, Part, Touched, fact};
 use crate::hash::Digest;
 use crate::memory::check_room;
@@ -37,6 +37,9 @@ pub(crate) struct Generations {
 }
 
 state!(Generations { turn, layers });
+
+/// Nobody counts that far, and further insertions do not overflow.
+const MOST_ITEMS: u64 = 1 << 62;
 
 /// Filters in one window.
 pub(crate) const MAX_GENERATIONS: usize = 1 << 12;
@@ -76,7 +79,8 @@ impl Generations {
     pub(crate) fn insert(&mut self, i: usize, digest: Digest) {
         let digest = self.salted(i, digest);
         let layer = &mut self.layers[i];
-        layer.items += u64::from(layer.flat.insert(digest));
+        let new = layer.flat.insert(digest);
+        layer.items = (layer.items + u64::from(new)).min(MOST_ITEMS);
     }
 
     /// The insertions that the filter at `i` has counted.
@@ -94,9 +98,31 @@ impl Generations {
         }
     }
 
-    /// As many shifts as there are ticks; no more than there are filters make a difference.
+    /// As many shifts as there are ticks. More than there are filters leave nothing but turns behind.
     pub(crate) fn age(&mut self, ticks: u64) {
-        (0..ticks.min(self.len() as u64)).for_each(|_| self.shift());
+        let shifts = ticks.min(self.len() as u64);
+        (0..shifts).for_each(|_| self.shift());
+        self.turn = self.turn.wrapping_add(ticks - shifts);
+    }
+
+    /// The turn of the newest filter.
+    pub(crate) fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// Refuses filters of another number or shape, and names the difference.
+    pub(crate) fn agree(&self, other: &Self) -> Result<()> {
+        agree("number of filters", self.len(), other.len())?;
+        let pairs = self.layers.iter().zip(&other.layers);
+        pairs.take(1).try_for_each(|(a, b)| SetPart::agree(&a.flat, &b.flat))
+    }
+
+    /// Takes in as many filters of the same turns.
+    pub(crate) fn union(&mut self, other: &Self) {
+        for (own, theirs) in self.layers.iter_mut().zip(&other.layers) {
+            own.flat.union(&theirs.flat);
+            own.items = (own.items + theirs.items).min(MOST_ITEMS);
+        }
     }
 
     /// Keeps the `count` newest filters, or adds empty ones as the oldest.
@@ -151,8 +177,7 @@ impl Generations {
     fn check(&self) -> Result<()> {
         let same = self.layers.windows(2).all(|w| w[0].flat.probe == w[1].flat.probe);
         let planned = self.layers.first().is_some_and(|layer| layer.flat.probe.is_planned());
-        // Nobody counts that far, and further insertions must not overflow.
-        let counted = self.layers.iter().all(|layer| layer.items < 1 << 62);
+        let counted = self.layers.iter().all(|layer| layer.items <= MOST_ITEMS);
         if same && planned && counted && self.len() <= MAX_GENERATIONS {
             return Ok(());
         }

@@ -20,6 +20,7 @@
 //! | [`cuckoo_table`] | fingerprints in buckets, two per key | cuckoo filters |
 //! | [`kicks`] | entries of any make that move to make room | … and tables of whole keys |
 //! | [`ledger`] | whole keys, by place | filters in front of a table that knows better |
+//! | [`groups`] | names of groups and states | filters that tell them apart |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
 //! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
@@ -32,6 +33,7 @@ pub(crate) mod exact;
 pub(crate) mod flat_bits;
 pub(crate) mod generations;
 pub(crate) mod kicks;
+pub(crate) mod groups;
 pub(crate) mod labels;
 pub(crate) mod layers;
 pub(crate) mod ledger;
