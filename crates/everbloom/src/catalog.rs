@@ -2,8 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
-    membership, reconciling, sequence, similarity, spatial, weighted,
+    alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
+    keyvalue, known, membership, reconciling, sequence, similarity, spatial, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -74,6 +74,8 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::multi_granularity::VARIANT,
     &counting::parallel_attributes::VARIANT,
     &similarity::clk::VARIANT,
+    &alternates::learned::VARIANT,
+    &keyvalue::relations::VARIANT,
 ];
 
 /// The entry with this id.

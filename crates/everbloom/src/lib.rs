@@ -23,6 +23,7 @@
 //! | … in a filter that someone else may have filled | [`hostile::Generalized`] |
 //! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
 //! | … and some non-members are known | [`known::YesNo`], [`known::Retouched`], [`known::Optihash`], [`known::Multistage`], [`known::Complement`], [`known::CrossChecking`] |
+//! | … and members look unlike what is asked for | [`alternates::Learned`] |
 //! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
@@ -35,6 +36,7 @@
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`Bloomier`] |
+//! | which of these nodes is its parent in the tree? | [`keyvalue::Relations`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is it a piece of these sequences of letters? | [`sequence::KMer`] |
 //! | who sent a payload with these bytes in it? | [`sequence::Hierarchical`] |

@@ -33,6 +33,7 @@ mod evidence {
     mod hierarchical;
     mod invertible;
     mod k_mer;
+    mod learned;
     mod lfsr_counting;
     mod load_balanced;
     mod locality_sensitive;
@@ -54,6 +55,7 @@ mod evidence {
     mod perfect_hash;
     mod pipelined;
     mod ranges;
+    mod relations;
     mod retouched;
     mod ribbon;
     mod scalable;

@@ -1,1 +1,5 @@
 //! What a Bloom filter is compared with: tables of fingerprints, learned filters, sketches.
+
+pub mod learned;
+
+pub use learned::Learned;

@@ -3,6 +3,8 @@
 pub mod bloomier;
 mod entries;
 mod labels;
+pub mod relations;
 mod xor_cells;
 
 pub use bloomier::Bloomier;
+pub use relations::Relations;
