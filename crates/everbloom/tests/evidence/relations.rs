@@ -104,7 +104,7 @@ fn b16_paths_to_the_root() {
         .collect();
     let (mut ways, mut wrong) = ([0; 2], [0; 2]);
     for (i, depth) in ["no", "yes"].into_iter().enumerate() {
-        let goal = Goal::new(300, 0.001).set("parent-bits", 7).set("depth", depth);
+        let goal = Goal::new(300, 0.001).set("parent-bits", 12).set("depth", depth);
         let filter = VARIANT.build_from(&goal, &records).unwrap();
         let filter: &Relations = filter.as_same().unwrap();
         for (child, parent) in tree.iter().take(150) {

@@ -56,8 +56,13 @@ fn at_rate(goal: &Goal, n: u64, shares: Shares, p: f64) -> Option<Sizes> {
         let backup = flat_for(n, p);
         return Some(Sizes { front: None, backup, rate: p, bits: backup.m as f64 });
     };
-    let best = best_backup(misses, mistakes);
-    let behind = rate_at(mistakes, best);
+    // A backup of no keys lets nothing pass; it has room for a few that come later.
+    let (best, behind) = if misses == 0.0 {
+        (0.01, mistakes)
+    } else {
+        let best = best_backup(misses, mistakes);
+        (best, rate_at(mistakes, best))
+    };
     // With bits for less than the best backup, all of them go there.
     let (front, backup) = if goal.sandwich && p < behind {
         (Some(p / behind), best)
