@@ -156,7 +156,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("locality-sensitive: shifts are not counted", "similarity/locality_sensitive.rs", "self.verified(buckets, near, line + 1, shifts - 1)" => "self.verified(buckets, near, line + 1, shifts)", "--test" "evidence" "s35_"),
     mutant!("locality-sensitive: no verification", "similarity/locality_sensitive.rs", "return self.tuples.contains(self.tuple(buckets));" => "return self.tuples.contains(self.tuple(buckets)) || true;", "--test" "evidence" "s35_"),
     mutant!("locality-sensitive: no neighbor above", "similarity/locality_sensitive.rs", "[(*below, -1), (*above, 1)]" => "[(*below, -1), (*above, -1)]", "--test" "evidence" "s35_"),
-    mutant!("multi-granularity: offsets are not multiples", "similarity/multi_granularity.rs", "% (m >> top) << top;" => "% m;", "--lib" "multi_granularity"),
+    mutant!("multi-granularity: offsets are not multiples", "similarity/multi_granularity.rs", "(self.offset(line) % (m >> top)) << top;" => "self.offset(line) % m;", "--lib" "multi_granularity"),
     mutant!("multi-granularity: one group less", "similarity/multi_granularity.rs", "(0..).zip(buckets.chunks_exact(self.k() as usize))" => "(0..).zip(buckets.chunks_exact(self.k() as usize)).skip(1)", "--test" "evidence" "s36_"),
     mutant!("multi-granularity: fine bits of the coarsest level", "similarity/multi_granularity.rs", "tuple.word(j ^ FINER) & 1" => "coarsest.word(j ^ FINER) & tuple.word(0) & 1", "--test" "evidence" "s36_"),
     mutant!("parallel attributes: no verification", "counting/parallel_attributes.rs", "Some(digests) if self.times(self.mark(&digests)).whole() > 0 => Found::Verified," => "Some(digests) if self.times(self.mark(&digests)).whole() < 9 => Found::Verified,", "--test" "evidence" "s38_"),

@@ -24,17 +24,18 @@
 //! **Use it** for trees whose nodes know their neighbors. **Don't** to walk through an unknown tree; a filter of edges
 //! alone takes 1.44·b bits an edge, and has neither nodes nor siblings.
 
-use std::collections::HashMap;
+mod planning;
+mod tree;
+
+pub use planning::Shape;
+use tree::{DEPTHS, depths};
 
 use crate::cells::Counters;
 use crate::keyvalue::entries::{Entry, collapse};
-use crate::keyvalue::xor_cells::{MAX_CHECK_BITS, XorCells, cells_for, false_positives};
+use crate::keyvalue::xor_cells::{MAX_CHECK_BITS, XorCells, false_positives};
 use crate::parts::labels::{label_of, shown};
-use crate::parts::several::{expected_fill, flat_for};
 use crate::parts::tally::Tallies;
-use crate::plan::{DEFAULT_FPR, MAX_CELLS};
 use crate::probe::Probe;
-use crate::theory::fingerprint::fingerprint_bits_for;
 use crate::variant::prelude::*;
 
 /// A tree that knows, of the nodes one asks for, which is whose parent.
@@ -66,8 +67,7 @@ pub struct Relations {
 
 state!(Relations { head, parent_bits, depths, cells, nodes, edges });
 
-/// The depth of a root, and of every third level below.
-const DEPTHS: u64 = 3;
+/// Bits of a depth modulo [`DEPTHS`].
 const DEPTH_BITS: u32 = 2;
 
 impl Relations {
@@ -300,130 +300,6 @@ fn edge(parent: Digest, child: Digest) -> Digest {
     child.salted(parent.word(EDGE))
 }
 
-/// The depth of every node modulo 3, from its parents; an error if they are no tree.
-fn depths(edges: &[(Digest, Digest)], root: Digest) -> Result<HashMap<Digest, u64>> {
-    let parents: HashMap<Digest, Digest> = edges.iter().copied().collect();
-    let mut known: HashMap<Digest, u64> = HashMap::new();
-    for (child, _) in edges {
-        let (mut way, mut at) = (Vec::new(), *child);
-        // Up to a node whose depth is known, or to the root; then down again.
-        while at != root && !known.contains_key(&at) {
-            way.push(at);
-            at = match parents.get(&at) {
-                Some(parent) if way.len() <= edges.len() => *parent,
-                Some(_) => {
-                    return Err(Error::record(
-                        "the nodes go round in a circle: depths need a tree",
-                    ));
-                }
-                None => {
-                    return Err(Error::record(
-                        "a parent that is no node itself: depths need the whole tree",
-                    ));
-                }
-            };
-        }
-        let mut depth = known.get(&at).map_or(0, |depth| depth + 1);
-        for node in way.into_iter().rev() {
-            known.insert(node, depth % DEPTHS);
-            depth += 1;
-        }
-    }
-    Ok(known)
-}
-
-/// What the goal says; how many cells there are comes with the nodes.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// Set by hand or from the rate; else as many as there is room for.
-    node_bits: Option<u32>,
-    parent_bits: u32,
-    depths: bool,
-    room: u64,
-    rate: Option<f64>,
-    /// Counting filters of nodes and edges, in the form `dynamic`.
-    counters: Option<(Flat, Flat)>,
-}
-
-impl Shape {
-    fn value_bits(&self) -> u32 {
-        self.parent_bits + if self.depths { DEPTH_BITS } else { 0 }
-    }
-
-    /// Bits of a node's own part, and bits in all, for `n` nodes.
-    fn settle(&self, n: u64) -> Result<(u32, u64)> {
-        let (cells, value) = (cells_for(n), self.value_bits());
-        let most = MAX_CHECK_BITS.min(64 - value);
-        let node = self.node_bits.unwrap_or_else(|| {
-            (self.room / cells).saturating_sub(value.into()).clamp(1, most.into()) as u32
-        });
-        let bits = cells.saturating_mul(u64::from(node + value));
-        if node > most || bits > self.room {
-            return Err(Error::parameter(format!(
-                "{n} nodes with {node} bits of their own and {value} of their parents need {} bytes, more than {}, or \
-                 more than 64 bits: give more {{memory}} or a higher {{rate}}",
-                bits.div_ceil(8),
-                self.room / 8
-            )));
-        }
-        Ok((node, bits))
-    }
-}
-
-impl Plan for Relations {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let parent_bits = request.integer("parent-bits").unwrap_or(PARENT_BITS) as u32;
-        let by_hand = request.integer("node-bits").map(|bits| bits as u32);
-        let depths = request.choice("depth") == Some("yes");
-        let (rate, room) = (request.goal_fpr(), request.goal_bits());
-        let rate = rate.or((room.is_none() && by_hand.is_none()).then_some(DEFAULT_FPR));
-        let mut shape = Shape {
-            node_bits: by_hand.or(rate.map(fingerprint_bits_for)),
-            parent_bits,
-            depths,
-            room: room.unwrap_or(MAX_CELLS).min(MAX_CELLS),
-            rate,
-            counters: None,
-        };
-        if request.form() != DYNAMIC {
-            // What does not fit does not wait for the nodes to be refused.
-            shape.settle(request.goal_items().unwrap_or(0))?;
-            return Ok(shape);
-        }
-        if depths || by_hand.is_some() {
-            let message = "depths and bits of nodes are those of static trees: leave out {depth} and {node-bits}";
-            return Err(Error::parameter(message));
-        }
-        let sized =
-            |n: u64, p: f64| (flat_for(n, p), flat_for(n, libm::exp2(-f64::from(parent_bits))));
-        let bits =
-            |(nodes, edges): (Flat, Flat)| (nodes.m as f64 + edges.m as f64) * f64::from(WIDTH);
-        let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
-        if bits(sized(n, p)) > MAX_CELLS as f64 {
-            return Err(crate::plan::too_many_cells(n, p, bits(sized(n, p))));
-        }
-        shape.counters = Some(sized(n, p));
-        Ok(shape)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let n = load.distinct;
-        if let Some((nodes, edges)) = shape.counters {
-            let fill = expected_fill([(nodes.m, nodes.fill(n)), (edges.m, edges.fill(n))]);
-            return Some(Expect::one_sided(
-                nodes.fpr(n),
-                (nodes.m + edges.m) * u64::from(WIDTH),
-                fill,
-            ));
-        }
-        let (node_bits, bits) = shape.settle(n).ok()?;
-        let fpr = if n == 0 { 0.0 } else { false_positives(false, node_bits) };
-        Some(Expect::one_sided(fpr, bits, None))
-    }
-}
-
 /// The parent beside a node; the empty one above a root.
 fn parent_of<'a>(record: &Record<'a>) -> Result<&'a [u8]> {
     record.value.map_or(Ok(b""), |_| label_of(record))
@@ -579,44 +455,4 @@ pub static VARIANT: Variant = Variant {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Opener, to_bytes};
-
-    #[test]
-    fn files_of_other_relations_are_refused() {
-        let good = Relations::from_parents([("r", ""), ("a", "r")], 8, 8).unwrap();
-        assert_eq!(Opener::new().decode_as::<Relations>(&to_bytes(&good)).unwrap(), good);
-        let refused = |change: &dyn Fn(&mut Relations)| {
-            let mut bad = good.clone();
-            change(&mut bad);
-            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-        };
-        refused(&|f| f.head.form = DYNAMIC);
-        refused(&|f| f.parent_bits = 7);
-        refused(&|f| f.depths = 1);
-        refused(&|f| f.depths = 2);
-        refused(&|f| f.cells = None);
-    }
-
-    #[test]
-    fn depths_need_a_tree() {
-        let build = |lines: &[&str]| {
-            let records: Vec<(&[u8], &[u8])> = lines
-                .iter()
-                .map(|line| line.split_once(' ').unwrap())
-                .map(|(child, parent)| (child.as_bytes(), parent.as_bytes()))
-                .collect();
-            let records: Vec<Record<'_>> = records
-                .iter()
-                .map(|(child, parent)| Record::key(child).with(Value::Label(parent)))
-                .collect();
-            VARIANT.build_from(&Goal::new(9, 0.01).set("depth", "yes"), &records).map(drop)
-        };
-        assert!(build(&["r ", "a r", "b a", "c b", "d c"]).is_ok());
-        assert!(build(&["a b", "b a"]).is_err(), "a circle");
-        assert!(build(&["a r"]).is_err(), "half a tree");
-        assert!(build(&["r ", "a r", "a b", "b r"]).is_err(), "two parents");
-        assert!(build(&[" r"]).is_err(), "no name");
-    }
-}
+mod tests;
