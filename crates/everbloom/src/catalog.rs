@@ -117,6 +117,8 @@ pub static VARIANTS: &[&Variant] = &[
     &grouping::exponential_decay::VARIANT,
     &keyvalue::state_machines::VARIANT,
     &decaying::windowed::VARIANT,
+    &alternates::learned::VARIANT,
+    &keyvalue::relations::VARIANT,
 ];
 
 /// The entry with this id.

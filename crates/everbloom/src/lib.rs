@@ -23,6 +23,7 @@
 //! | … in a filter that someone else may have filled | [`hostile::Generalized`] |
 //! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
 //! | … and some non-members are known | [`known::YesNo`], [`known::Retouched`], [`known::Optihash`], [`known::Multistage`], [`known::Complement`], [`known::CrossChecking`] |
+//! | … and members look unlike what is asked for | [`alternates::Learned`] |
 //! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
 //! | … exactly, in a known universe | [`membership::Egh`] |
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
@@ -52,6 +53,8 @@
 //! | … and keys are removed, one filter per set | [`grouping::FilterBank`] |
 //! | how many hops away is it, and through which neighbor? | [`grouping::Attenuated`], [`grouping::ExponentialDecay`] |
 //! | what value does it have? | [`Bloomier`], one that changes [`keyvalue::StateMachines`] |
+//! | what value does it have? | [`Bloomier`] |
+//! | which of these nodes is its parent in the tree? | [`keyvalue::Relations`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is it a piece of these sequences of letters? | [`sequence::KMer`] |
 //! | who sent a payload with these bytes in it? | [`sequence::Hierarchical`] |

@@ -172,6 +172,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn samples_of_a_variant_of_its_own_are_distinct_keys() {
+        let own = crate::catalog::VARIANTS.iter().filter(|v| v.input.sample.is_some());
+        for variant in own {
+            let sample = Sample::new(&variant.input, Style::Short, 0..20_000);
+            let keys: HashSet<_> = sample.records().iter().map(|r| r.key.to_vec()).collect();
+            assert_eq!(keys.len(), 20_000, "{}", variant.slug);
+        }
+    }
+
+    #[test]
     fn every_kind_and_style_gives_distinct_keys() {
         let kinds = [
             KeyKind::Bytes,

@@ -54,6 +54,7 @@ mod evidence {
     mod kbf;
     #[cfg(feature = "secure")]
     mod keyed;
+    mod learned;
     mod lfsr_counting;
     mod load_balanced;
     mod locality_sensitive;
@@ -85,6 +86,7 @@ mod evidence {
     #[cfg(feature = "secure")]
     mod private_query;
     mod ranges;
+    mod relations;
     mod retouched;
     mod ribbon;
     mod scalable;

@@ -14,3 +14,6 @@ pub mod top_k;
 
 pub use hyperloglog::HyperLogLog;
 pub use top_k::TopK;
+pub mod learned;
+
+pub use learned::Learned;

@@ -79,3 +79,22 @@ impl State for Exact {
         Ok(Self { map })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_zero_is_no_entry() {
+        let mut table = Exact::default();
+        table.change(7, |old| old + 2);
+        table.change(u128::MAX, |old| old | 4);
+        assert_eq!((table.len(), table.get(7), table.get(u128::MAX), table.get(8)), (2, 2, 4, 0));
+        table.change(7, |old| old - 2);
+        table.change(8, |old| old);
+        assert_eq!((table.len(), table.get(7)), (1, 0));
+        let mut other = Exact::default();
+        other.change(u128::MAX, |_| 4);
+        assert_eq!(table, other);
+    }
+}

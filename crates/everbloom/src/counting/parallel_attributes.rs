@@ -23,14 +23,15 @@
 //! **Use it** for records that are asked for by some of their attributes, and come and go. **Don't** where partial
 //! queries never happen: then the row as one key in `counting` takes a fraction of the space.
 
+mod planning;
+
+pub use planning::Shape;
+
 use crate::cells::{Counters, Exact};
 use crate::error::agree;
 use crate::hash::mix64;
-use crate::parts::several::{expected_fill, flat_for};
 use crate::parts::tally::Tallies;
-use crate::plan::{MAX_CELLS, Slices, too_many_cells};
 use crate::probe::{Probe, Scheme};
-use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
 /// Items of several attributes, counted attribute by attribute and as a whole.
@@ -203,74 +204,6 @@ fn spread(mark: u64) -> Digest {
     Digest { h1: mark, h2: mix64(mark) }
 }
 
-/// The attributes, the counters of each, and those of the verification.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    attributes: u64,
-    slices: Slices,
-    compact: Option<Flat>,
-    width: u32,
-}
-
-impl Shape {
-    fn bits(&self) -> f64 {
-        let verification = self.compact.map_or(0, |flat| flat.m) as f64;
-        (self.attributes as f64 * self.slices.m() as f64 + verification) * f64::from(self.width)
-    }
-}
-
-impl Plan for ParallelAttributes {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let attributes = request.integer("attributes").unwrap_or(ATTRIBUTES);
-        let width = request.integer("width").unwrap_or(WIDTH) as u32;
-        let compact = request.form() == COMPACT;
-        let shape = |slices: Slices, flat: Flat| Shape {
-            attributes,
-            slices,
-            compact: compact.then_some(flat),
-            width,
-        };
-        if request.integer(PARAM_M.name).is_some() {
-            let slices = Slices::plan(request)?;
-            return Ok(shape(slices, Flat { m: slices.m(), k: slices.k }));
-        }
-        let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
-        let sized = |n: u64, p: f64| {
-            let k = k_set.unwrap_or((-libm::log2(p)).round().clamp(1.0, 1000.0) as u32);
-            let slice = theory::slice_for(n as f64, p, k).ceil().max(1.0) as u64;
-            shape(Slices { slice: slice.min(MAX_CELLS), k }, flat_for(n, p))
-        };
-        let cells = |n: u64, p: f64| {
-            let Shape { slices: Slices { slice, k }, .. } = sized(n, p);
-            slice as f64 * f64::from(k)
-        };
-        let (n, p) = request.items_and_rate(|n, p| {
-            let all = attributes as f64 * cells(n, p);
-            let flat = if compact { flat_for(n, p).m as f64 } else { 0.0 };
-            (all + flat) * f64::from(width)
-        })?;
-        let all = attributes as f64 * cells(n, p) * f64::from(width);
-        if all > MAX_CELLS as f64 {
-            return Err(too_many_cells(n, p, all));
-        }
-        Ok(sized(n, p))
-    }
-
-    /// Of items all of whose values are foreign.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let one = shape.slices.expect(load);
-        let slices =
-            (0..shape.attributes).map(|_| (shape.slices.m(), one.fill.unwrap_or_default()));
-        let compact = shape.compact.map(|flat| (flat.m, flat.fill(load.distinct)));
-        let mark = shape.compact.map_or(0.0, |flat| flat.fpr(load.distinct));
-        let fpr = libm::pow(one.fpr, shape.attributes as f64) * mark;
-        let bits = shape.bits() as u64;
-        Some(Expect::one_sided(fpr, bits, expected_fill(slices.chain(compact))))
-    }
-}
-
 impl Stream for ParallelAttributes {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let tallies =
@@ -416,38 +349,4 @@ pub static VARIANT: Variant = Variant {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Opener, to_bytes};
-
-    #[test]
-    fn files_of_other_attributes_are_refused() {
-        for form in [EXACT, COMPACT] {
-            let built = ParallelAttributes::builder().items(20).form(form);
-            let mut good = built.build().unwrap();
-            good.insert(&[b"Ann", b"Rome"]).unwrap();
-            let back: ParallelAttributes = Opener::new().decode_as(&to_bytes(&good)).unwrap();
-            assert_eq!(back, good);
-            let refused = |change: &dyn Fn(&mut ParallelAttributes)| {
-                let mut bad = good.clone();
-                change(&mut bad);
-                assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-            };
-            refused(&|f| f.attributes.clear());
-            refused(&|f| f.head.form = if form == EXACT { COMPACT } else { EXACT });
-            refused(&|f| f.exact.change(1 << 64, |_| 1));
-            refused(&|f| f.attributes[0].probe = Probe::over(f.attributes[0].m(), 3));
-        }
-    }
-
-    /// F takes positions in order: the same values in other columns are another item.
-    #[test]
-    fn marks_depend_on_the_order() {
-        let filter = ParallelAttributes::with_rate(100, 0.01).unwrap();
-        let mark = |item: &[&[u8]]| filter.mark(&filter.whole(item).unwrap());
-        assert_ne!(mark(&[b"a", b"b"]), mark(&[b"b", b"a"]));
-        let digests = filter.whole(&[b"a", b"b"]).unwrap();
-        let turned = [digests[1], digests[0]];
-        assert_ne!(filter.mark(&digests), filter.mark(&turned));
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ pub mod iblt;
 pub mod kbf;
 mod labels;
 pub mod state_machines;
+pub mod relations;
 mod xor_cells;
 
 pub use bloom_store::{BloomStore, BloomStoreImage};
@@ -16,3 +17,4 @@ pub use cascade::Cascade;
 pub use iblt::{Got, Iblt, Listing};
 pub use kbf::{Kbf, Known};
 pub use state_machines::StateMachines;
+pub use relations::Relations;

@@ -8,7 +8,7 @@ use crate::hash::Digest;
 use crate::keyvalue::entries::Entry;
 use crate::probe::{Partitioned, Probe};
 use crate::solve::{Peeled, peel};
-use crate::state::state;
+use crate::state::{Decoder, Encoder, Inline, State, state};
 
 /// Every key has a cell in each of three segments.
 const SEGMENTS: u64 = 3;
@@ -35,6 +35,17 @@ pub(super) struct XorCells {
 }
 
 state!(inline XorCells { salt, probe, check_bits, value_bits, table, values });
+
+/// Where a filter may also do without such cells, they are a group of their own.
+impl State for XorCells {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| self.save_fields(out));
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, Self::load_fields)
+    }
+}
 
 /// Cells for `n` keys: ⌈1.23 n⌉ + 32, made a multiple of three (catalogue §20).
 pub fn cells_for(n: u64) -> u64 {

@@ -326,7 +326,6 @@ impl Filter for Clk {
             fact("k", self.rules[0].k),
             fact("letters", self.rules[0].letters),
             real("threshold", self.threshold),
-            fact("fields", self.fields),
         ]
     }
 

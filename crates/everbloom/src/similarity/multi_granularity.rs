@@ -24,11 +24,14 @@
 //! **Use it** when the distance that counts as near is only known at query time. **Don't** for one distance: then
 //! `locality-sensitive` needs a tenth of the bits.
 
+mod planning;
+
+pub use planning::Shape;
+
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::hash::{mix64, multiply_shift};
 use crate::parts::projections::{MAX_LEVELS, MAX_WIDTH, MIN_WIDTH, Projections};
-use crate::parts::several::{check_parts, expected_fill};
 use crate::theory::bloom;
 use crate::theory::lsh::{and_or, collision};
 use crate::variant::prelude::*;
@@ -65,11 +68,15 @@ impl MultiGranularity {
         self.lines.functions() / self.groups
     }
 
+    fn offset(&self, line: u64) -> u64 {
+        mix64(self.head.hasher.seed() ^ mix64(line ^ OFFSETS))
+    }
+
     /// The bit of a bucket of level 0. Offsets and the number of bits are multiples of what the coarsest level
     /// joins, so that shifts of a bucket's number and of its bit are one.
     fn bit(&self, line: u64, bucket: i64) -> u64 {
         let (m, top) = (self.bits.len(), self.levels - 1);
-        let offset = mix64(self.head.hasher.seed() ^ mix64(line ^ OFFSETS)) % (m >> top) << top;
+        let offset = (self.offset(line) % (m >> top)) << top;
         (bucket.rem_euclid(m as i64) as u64 + offset) % m
     }
 
@@ -201,72 +208,9 @@ impl MultiGranularity {
             return Err(bad());
         }
         let block = 1u64 << (self.levels - 1);
-        let sized = |bits: &Bits| bits.len() > 0 && bits.len().is_multiple_of(block);
+        let sized = |bits: &Bits| !bits.is_empty() && bits.len().is_multiple_of(block);
         let empty = self.lines.dimensions() == 0 && self.bits.ones() + self.verify.ones() > 0;
         if sized(&self.bits) && sized(&self.verify) && !empty { Ok(()) } else { Err(bad()) }
-    }
-}
-
-/// Groups, levels, places, and the bits of both arrays.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    k: u32,
-    groups: u32,
-    width: f64,
-    levels: u32,
-    checks: u32,
-    m: u64,
-    verify: u64,
-}
-
-impl Shape {
-    /// P(some of the groups passes) where bits are set to these shares.
-    fn rate(&self, bits: f64, verify: f64) -> f64 {
-        let one = libm::pow(bits, f64::from(self.k)) * libm::pow(verify, f64::from(self.checks));
-        -libm::expm1(f64::from(self.groups) * libm::log1p(-one.min(1.0 - 1e-16)))
-    }
-}
-
-impl Plan for MultiGranularity {
-    type Shape = Shape;
-
-    /// Half of the coarsest level set, in both arrays: then each of the k + k' places halves a group's rate.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let number = |name: &str, or: u64| request.integer(name).unwrap_or(or) as u32;
-        let (k, groups) = (number("lines", LINES), number("groups", GROUPS));
-        let (levels, width) = (number("levels", LEVELS), request.real("width").unwrap_or(WIDTH));
-        let sized = |n: u64, p: f64| {
-            let one = -libm::expm1(libm::log1p(-p) / f64::from(groups));
-            let checks = (-libm::log2(one)).ceil().max(f64::from(k) + 1.0) as u32 - k;
-            let array = |places: u32| {
-                let coarse =
-                    n as f64 * f64::from(groups) * f64::from(places) / core::f64::consts::LN_2;
-                ((coarse.ceil() as u64).max(2)).saturating_mul(1 << (levels - 1))
-            };
-            Shape { k, groups, width, levels, checks, m: array(k), verify: array(checks) }
-        };
-        let bits = |shape: Shape| shape.m as f64 + shape.verify as f64;
-        let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
-        let shape = sized(n, p);
-        if shape.checks > MAX_CHECKS {
-            let message = format!("so low a rate takes more than {MAX_CHECKS} places per group");
-            return Err(Error::setting("rate", p, message));
-        }
-        check_parts([Flat { m: shape.m, k: 1 }, Flat { m: shape.verify, k: 1 }])?;
-        Ok(shape)
-    }
-
-    /// Of vectors far from all members, which lie far from each other, too, at the coarsest level.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let throws =
-            |places: u32| load.distinct as f64 * f64::from(shape.groups) * f64::from(places);
-        let coarse = |m: u64, places| bloom::fill((m >> (shape.levels - 1)) as f64, throws(places));
-        let fpr = shape.rate(coarse(shape.m, shape.k), coarse(shape.verify, shape.checks));
-        let part = |m: u64, places| {
-            (m, (bloom::fill(m as f64, throws(places)), bloom::fill_sd(m as f64, throws(places))))
-        };
-        let fill = expected_fill([part(shape.m, shape.k), part(shape.verify, shape.checks)]);
-        Some(Expect::one_sided(fpr, shape.m + shape.verify, fill))
     }
 }
 
@@ -430,53 +374,4 @@ pub static VARIANT: Variant = Variant {
 };
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Opener, to_bytes};
-
-    /// The place at a coarse level is a prefix of that at every finer one, in both arrays; negative buckets, too.
-    #[test]
-    fn coarse_places_are_prefixes_of_fine_ones() {
-        let built = MultiGranularity::builder().items(50).set("levels", 5);
-        let filter = built.build().unwrap();
-        for bucket in [-1_000_003i64, -17, -16, -1, 0, 1, 5, 1 << 40] {
-            let buckets = [bucket, -bucket, 3, bucket ^ 99];
-            for level in 0..5 {
-                let places = |buckets: &[i64], level| {
-                    let mut out = Vec::new();
-                    filter.all_places(2, buckets, level, |place| {
-                        out.push(place);
-                        true
-                    });
-                    out
-                };
-                let fine = places(&buckets, 0);
-                assert!(fine.iter().all(|place| *place < filter.verify.len()));
-                let shifted: Vec<u64> = fine.iter().map(|place| place >> level).collect();
-                assert_eq!(places(&buckets, level), shifted);
-                // All buckets that one coarse bucket joins share its bit.
-                let first = bucket >> level << level;
-                let joined = (first..first + (1 << level)).map(|b| filter.bit(3, b) >> level);
-                assert!(joined.clone().all(|bit| Some(bit) == joined.clone().next()));
-            }
-        }
-    }
-
-    #[test]
-    fn files_that_no_vectors_make_are_refused() {
-        let mut good = MultiGranularity::with_rate(5, 0.05).unwrap();
-        good.insert(&[1.0, 2.0]).unwrap();
-        assert_eq!(Opener::new().decode_as::<MultiGranularity>(&to_bytes(&good)).unwrap(), good);
-        let refused = |change: &dyn Fn(&mut MultiGranularity)| {
-            let mut bad = good.clone();
-            change(&mut bad);
-            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-        };
-        refused(&|f| f.groups = 0);
-        refused(&|f| f.groups = 7);
-        refused(&|f| f.levels = 17);
-        refused(&|f| f.checks = 0);
-        refused(&|f| f.bits = Bits::new(f.bits.len() + 2));
-        refused(&|f| f.lines = Projections::new(32, 4.0, 3));
-    }
-}
+mod tests;

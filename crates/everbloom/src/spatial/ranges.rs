@@ -27,13 +27,14 @@
 //! **Use it** to find the few of many holders (peers, files, shards) that may have an id in a range. **Don't** to
 //! list ids: they have to be known to be asked for.
 
+mod planning;
 mod segments;
+
+pub use planning::Shape;
 
 use segments::{Segments, Span};
 
 use crate::filter::{number, range};
-use crate::parts::several::{expected_fill, flat_for};
-use crate::plan::MAX_CELLS;
 use crate::variant::prelude::*;
 
 /// Ids with the values of their attributes, in a filter for each segment.
@@ -85,11 +86,11 @@ impl Ranges {
             return Err(Error::unsupported("ids are removed from filters of the form counting"));
         }
         let digest = self.digest(id);
-        let places = (0..).zip(&self.attributes).zip(values);
+        let mut places = (0..).zip(&self.attributes).zip(values);
         let held = |((i, segments), value): ((u64, &Segments), &f64)| {
             segments.holds(digest.salted(i), segments.of(*value))
         };
-        if !places.map(held).fold(true, |all, held| all && held) {
+        if !places.all(held) {
             return Err(Error::new(
                 Kind::NotDeletable,
                 "the id was not inserted with these values",
@@ -163,102 +164,6 @@ fn values_of<'a>(record: &Record<'a>) -> Result<(&'a [u8], Vec<f64>)> {
     let (id, values) =
         fields.split_first().ok_or_else(|| Error::record("a record without an id"))?;
     Ok((id, values.iter().map(|value| number(value)).collect::<Result<_>>()?))
-}
-
-/// Segments for each attribute, and the filter of each.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    attributes: u64,
-    segments: u64,
-    counting: bool,
-    /// The rate of one segment's filter.
-    rate: f64,
-    /// Ids that a segment is planned for, and one at either end.
-    inner: u64,
-    outer: u64,
-    quantiles: bool,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl Shape {
-    /// The filter of a segment that `ids` ids are in, or as many as planned.
-    fn flat(&self, ids: u64, at_an_end: bool) -> Flat {
-        let planned = if at_an_end { self.outer } else { self.inner };
-        flat_for(ids.max(planned), self.rate)
-    }
-
-    fn cell_bits(&self) -> u64 {
-        if self.counting { u64::from(segments::WIDTH) } else { 1 }
-    }
-
-    /// The bounds of an attribute with these values.
-    fn bounds(&self, values: &mut [f64]) -> Vec<f64> {
-        values.sort_unstable_by(f64::total_cmp);
-        let least = values.first().copied().unwrap_or(0.0);
-        let beyond = values.last().map_or(1.0, |most| most.next_up());
-        let g = self.segments;
-        if self.quantiles && !values.is_empty() {
-            let at = |i: u64| values[(i as u128 * values.len() as u128 / u128::from(g)) as usize];
-            return (0..g).map(at).chain([beyond]).collect();
-        }
-        let low = self.low.unwrap_or(least);
-        let high = self.high.unwrap_or(beyond).max(low.next_up());
-        let cut = |i: u64| low + (high - low) * (i as f64 / g as f64);
-        (0..g).map(cut).chain([high]).collect()
-    }
-}
-
-impl Plan for Ranges {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let attributes = request.integer("attributes").unwrap_or(1);
-        let segments = request.integer("segments").unwrap_or(SEGMENTS);
-        let (low, high) = (request.real("low"), request.real("high"));
-        if let (Some(low), Some(high)) = (low, high)
-            && low >= high
-        {
-            return Err(Error::setting("low", low, format!("must be below {{high}}, {high}")));
-        }
-        let shape = |n: u64, p: f64| Shape {
-            attributes,
-            segments,
-            counting: request.form() == COUNTING,
-            rate: libm::pow(p, 1.0 / attributes as f64),
-            inner: n.div_ceil(segments),
-            outer: n.div_ceil(OUTER * segments),
-            quantiles: request.choice("bounds") != Some(EQUAL),
-            low,
-            high,
-        };
-        let (n, p) = request.items_and_rate(|n, p| total(&shape(n, p)))?;
-        let shape = shape(n, p);
-        if total(&shape) > MAX_CELLS as f64 {
-            return Err(crate::plan::too_many_cells(n, p, total(&shape)));
-        }
-        Ok(shape)
-    }
-
-    /// Of ids that are not there, in one segment of each attribute.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (inner, outer) = (shape.flat(0, false), shape.flat(0, true));
-        let fill = inner.fill(load.distinct.div_ceil(shape.segments));
-        let parts = [(inner.m * shape.segments, fill), (2 * outer.m, (0.0, 0.0))];
-        // The segments of all attributes fill independently.
-        let (mean, sd) = expected_fill(parts)?;
-        let sd = sd / ((shape.segments * shape.attributes) as f64).sqrt();
-        let one = inner.fpr(load.distinct.div_ceil(shape.segments));
-        let fpr = libm::pow(one, shape.attributes as f64);
-        Some(Expect::one_sided(fpr, total(shape) as u64, Some((mean, sd))))
-    }
-}
-
-/// Bits of all segments of all attributes.
-fn total(shape: &Shape) -> f64 {
-    let (inner, outer) = (shape.flat(0, false), shape.flat(0, true));
-    let cells = shape.segments as f64 * inner.m as f64 + 2.0 * outer.m as f64;
-    cells * shape.attributes as f64 * shape.cell_bits() as f64
 }
 
 impl Create for Ranges {

@@ -1,0 +1,33 @@
+use super::*;
+use crate::{Opener, to_bytes};
+
+#[test]
+fn files_of_other_attributes_are_refused() {
+    for form in [EXACT, COMPACT] {
+        let built = ParallelAttributes::builder().items(20).form(form);
+        let mut good = built.build().unwrap();
+        good.insert(&[b"Ann", b"Rome"]).unwrap();
+        let back: ParallelAttributes = Opener::new().decode_as(&to_bytes(&good)).unwrap();
+        assert_eq!(back, good);
+        let refused = |change: &dyn Fn(&mut ParallelAttributes)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
+        };
+        refused(&|f| f.attributes.clear());
+        refused(&|f| f.head.form = if form == EXACT { COMPACT } else { EXACT });
+        refused(&|f| f.exact.change(1 << 64, |_| 1));
+        refused(&|f| f.attributes[0].probe = Probe::over(f.attributes[0].m(), 3));
+    }
+}
+
+/// F takes positions in order: the same values in other columns are another item.
+#[test]
+fn marks_depend_on_the_order() {
+    let filter = ParallelAttributes::with_rate(100, 0.01).unwrap();
+    let mark = |item: &[&[u8]]| filter.mark(&filter.whole(item).unwrap());
+    assert_ne!(mark(&[b"a", b"b"]), mark(&[b"b", b"a"]));
+    let digests = filter.whole(&[b"a", b"b"]).unwrap();
+    let turned = [digests[1], digests[0]];
+    assert_ne!(filter.mark(&digests), filter.mark(&turned));
+}
