@@ -156,6 +156,12 @@ const MUTANTS: &[Mutant] = &[
     mutant!("dynamic cuckoo: compaction keeps what it moved", "alternates/dynamic_cuckoo.rs", "sparse.slots.set(bucket, slot, 0);" => "sparse.slots.set(bucket, slot, fingerprint);", "--test" "evidence" "b10_removal"),
     mutant!("dynamic cuckoo: only the newest is searched for removals", "alternates/dynamic_cuckoo.rs", "self.tables.iter_mut().rev().any(|table| table.take(places))" => "self.tables.iter_mut().rev().take(1).any(|table| table.take(places))", "--test" "evidence" "b10_removal"),
     mutant!("dynamic cuckoo: unequal filters in a file", "alternates/dynamic_cuckoo.rs", "if alike && first.3 == Layout::Plain" => "if first.3 == Layout::Plain", "--lib" "dynamic_cuckoo"),
+    mutant!("consistent cuckoo: the ring is not closed", "alternates/consistent_cuckoo/ring.rs", ".or(self.circle.first());" => ".or(self.circle.last());", "--lib" "consistent_cuckoo"),
+    mutant!("consistent cuckoo: a bucket that comes moves nobody", "alternates/consistent_cuckoo/mod.rs", "fingerprint != 0 && !grown.ring.candidates(fingerprint).contains(&bucket)" => "fingerprint == u64::MAX && !grown.ring.candidates(fingerprint).contains(&bucket)", "--test" "evidence" "b11_"),
+    mutant!("consistent cuckoo: misplaced fingerprints in a file", "alternates/consistent_cuckoo/mod.rs", "if sound && placed() {" => "if sound || placed() {", "--lib" "consistent_cuckoo"),
+    mutant!("fast hash table: home whatever the counters", "alternates/fast_hash_table.rs", "min_by_key(|b| (self.counters.get(*b), *b))" => "min_by_key(|b| (0, *b))", "--test" "evidence" "b6_the"),
+    mutant!("fast hash table: counters rise before items are taken out", "alternates/fast_hash_table.rs", "        buckets.iter().for_each(|bucket| self.counters.increment(*bucket));\n        self.bring_home(moving);" => "        self.bring_home(moving);\n        buckets.iter().for_each(|bucket| self.counters.increment(*bucket));", "--test" "evidence" "b6_"),
+    mutant!("fast hash table: never rebuilt", "alternates/fast_hash_table.rs", "if self.removed > self.head.items / 4 {" => "if self.removed > self.head.items {", "--test" "evidence" "b6_counters"),
 ];
 
 #[cfg(test)]

@@ -66,10 +66,12 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &alternates::fast_hash_table::VARIANT,
     &alternates::cuckoo::VARIANT,
     &alternates::simplified_cuckoo::VARIANT,
     &alternates::adaptive_cuckoo::VARIANT,
     &alternates::dynamic_cuckoo::VARIANT,
+    &alternates::consistent_cuckoo::VARIANT,
 ];
 
 /// The entry with this id.

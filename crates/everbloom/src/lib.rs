@@ -29,14 +29,14 @@
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
 //! | … in a quarter of the space, at a rate below 3 % | [`alternates::Cuckoo`], without hashing fingerprints [`alternates::SimplifiedCuckoo`] |
-//! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`alternates::DynamicCuckoo`] |
+//! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`alternates::DynamicCuckoo`], a bucket at a time [`alternates::ConsistentCuckoo`] |
 //! | … in front of a table, and the same absent keys are asked for again | [`alternates::AdaptiveCuckoo`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
-//! | what value does it have? | [`Bloomier`] |
+//! | what value does it have? | [`Bloomier`], exactly, for keys that come and go [`alternates::FastHashTable`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!

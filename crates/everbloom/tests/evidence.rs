@@ -17,6 +17,7 @@ mod evidence {
     mod complement;
     mod compressed;
     mod conservative;
+    mod consistent_cuckoo;
     mod counting;
     mod cross_checking;
     mod cuckoo;
@@ -27,6 +28,7 @@ mod evidence {
     mod dynamic_count;
     mod dynamic_cuckoo;
     mod egh;
+    mod fast_hash_table;
     mod fingerprint_counting;
     mod forest;
     mod generalized;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
-use everbloom::internals::filter::{FalseNegatives, Form};
+use everbloom::internals::filter::{Ability, FalseNegatives, Form};
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;
@@ -70,7 +70,9 @@ impl World {
                     if held > 0
                         && let Some(Ok(())) = filter.as_remove().map(|r| r.remove(record(key)))
                     {
-                        model.insert(*key, held - 1);
+                        // A table of values holds a key once, however often it was put there.
+                        let once = self.form.abilities.contains(&Ability::Lookup);
+                        model.insert(*key, if once { 0 } else { held - 1 });
                         self.compare(&*filter, &model, &records)?;
                     }
                 }

@@ -248,6 +248,15 @@ impl Slots {
         (0..self.buckets()).map(|bucket| u64::from(self.room) - self.count(bucket, 0)).sum()
     }
 
+    /// The same slots in another number of buckets: those beyond are dropped, and new ones are empty.
+    pub fn resized(&self, buckets: u64) -> Result<Self> {
+        let mut slots = Self::try_new(buckets, self.room, self.width, self.layout)?;
+        for bucket in 0..buckets.min(self.buckets()) {
+            (0..self.room).for_each(|slot| _ = slots.set(bucket, slot, self.get(bucket, slot)));
+        }
+        Ok(slots)
+    }
+
     /// Empties every slot.
     pub fn clear(&mut self) {
         self.cells.clear();
@@ -411,6 +420,11 @@ mod tests {
                 assert_eq!(held[landed as usize], value);
             }
             same(&slots, &plain, &values);
+            for buckets in [3, 11] {
+                let mut other = plain.clone();
+                other.resize(buckets as usize, vec![0; room as usize]);
+                same(&slots.resized(buckets).unwrap(), &other, &values);
+            }
             slots.clear();
             assert_eq!(slots.used(), 0);
         }
