@@ -66,6 +66,7 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &alternates::d_left_reassign::VARIANT,
     &alternates::fast_hash_table::VARIANT,
     &alternates::cuckoo::VARIANT,
     &alternates::simplified_cuckoo::VARIANT,

@@ -16,7 +16,7 @@
 //! | … at one cache miss per key | [`BlockedBloom`], shared between threads as [`membership::AtomicBlocked`] |
 //! | … with the bits of the Parquet specification | [`SplitBlock`] |
 //! | … with rows that fill independently | [`membership::Split`] |
-//! | … at one memory access, or a few | [`membership::BloomG`] |
+//! | … at one memory access, or a few | [`membership::BloomG`], fingerprints in d words read at once [`alternates::DLeftReassign`] |
 //! | … with one slice of memory per hash | [`membership::PartitionedBloom`], in banks [`hardware::Banked`], by one hash value [`membership::OneHash`] |
 //! | … in memory whose bits may flip | [`hardware::SoftError`] |
 //! | … in a set that never changes, fast or in the fewest bits | [`BinaryFuse`], [`Ribbon`], [`compact::PerfectHash`] |
@@ -28,7 +28,7 @@
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
-//! | … in a quarter of the space, at a rate below 3 % | [`alternates::Cuckoo`], without hashing fingerprints [`alternates::SimplifiedCuckoo`] |
+//! | … in a quarter to half of the space of counters | [`alternates::Cuckoo`], without hashing fingerprints [`alternates::SimplifiedCuckoo`] |
 //! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`alternates::DynamicCuckoo`], a bucket at a time [`alternates::ConsistentCuckoo`] |
 //! | … in front of a table, and the same absent keys are asked for again | [`alternates::AdaptiveCuckoo`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |

@@ -22,6 +22,7 @@ mod evidence {
     mod cross_checking;
     mod cuckoo;
     mod d_left;
+    mod d_left_reassign;
     mod deletable;
     mod distance_sensitive;
     mod double_hashing;

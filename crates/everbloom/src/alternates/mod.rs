@@ -3,6 +3,7 @@
 pub mod adaptive_cuckoo;
 pub mod consistent_cuckoo;
 pub mod cuckoo;
+pub mod d_left_reassign;
 pub mod dynamic_cuckoo;
 pub mod fast_hash_table;
 pub mod simplified_cuckoo;
@@ -10,6 +11,7 @@ pub mod simplified_cuckoo;
 pub use adaptive_cuckoo::AdaptiveCuckoo;
 pub use consistent_cuckoo::ConsistentCuckoo;
 pub use cuckoo::Cuckoo;
+pub use d_left_reassign::DLeftReassign;
 pub use dynamic_cuckoo::DynamicCuckoo;
 pub use fast_hash_table::FastHashTable;
 pub use simplified_cuckoo::SimplifiedCuckoo;

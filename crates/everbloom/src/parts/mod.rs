@@ -11,6 +11,7 @@
 //! | [`static_set`] | of any make, solved for once | filters built from all their keys at once |
 //! | [`tally`] | counters of any make | the counting family |
 //! | [`cuckoo_table`] | fingerprints in buckets, two per key | cuckoo filters |
+//! | [`d_left`] | buckets of any make, one in each of d tables | d-left tables |
 //! | [`kicks`] | entries of any make that move to make room | … and tables of whole keys |
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`ledger`] | whole keys, by place | filters in front of a table that knows better |
@@ -21,6 +22,7 @@
 //! [`fingerprints!`] is the latter for tables that refuse what they have no room for.
 
 pub(crate) mod cuckoo_table;
+pub(crate) mod d_left;
 pub(crate) mod flat_bits;
 pub(crate) mod kicks;
 pub(crate) mod labels;
