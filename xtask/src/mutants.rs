@@ -297,6 +297,16 @@ const MUTANTS: &[Mutant] = &[
     mutant!("relations: no parent part", "keyvalue/relations.rs", "value & low(self.parent_bits) == self.gamma(parent)" => "value & low(self.parent_bits - 1) == self.gamma(parent) & low(self.parent_bits - 1)", "--test" "evidence" "b16_"),
     mutant!("relations: depth does not fall", "keyvalue/relations.rs", "(above + 1) % DEPTHS == depth" => "(above + 2) % DEPTHS == depth", "--test" "evidence" "b16_"),
     mutant!("relations: edges without direction", "keyvalue/relations.rs", "child.salted(parent.word(EDGE))" => "Digest { h1: child.h1 ^ parent.h1, h2: child.h2 ^ parent.h2 }", "--test" "evidence" "b16_"),
+    mutant!("consistent cuckoo: the ring is not closed", "alternates/consistent_cuckoo/ring.rs", ".or(self.circle.first());" => ".or(self.circle.last());", "--lib" "consistent_cuckoo"),
+    mutant!("consistent cuckoo: a bucket that comes moves nobody", "alternates/consistent_cuckoo/mod.rs", "fingerprint != 0 && !grown.ring.candidates(fingerprint).contains(&bucket)" => "fingerprint == u64::MAX && !grown.ring.candidates(fingerprint).contains(&bucket)", "--test" "evidence" "b11_"),
+    mutant!("consistent cuckoo: misplaced fingerprints in a file", "alternates/consistent_cuckoo/mod.rs", "if sound && placed() {" => "if sound || placed() {", "--lib" "consistent_cuckoo"),
+    mutant!("fast hash table: home whatever the counters", "alternates/fast_hash_table.rs", "min_by_key(|b| (self.counters.get(*b), *b))" => "min_by_key(|b| (0, *b))", "--test" "evidence" "b6_the"),
+    mutant!("fast hash table: counters rise before items are taken out", "alternates/fast_hash_table.rs", "        buckets.iter().for_each(|bucket| self.counters.increment(*bucket));\n        self.bring_home(moving);" => "        self.bring_home(moving);\n        buckets.iter().for_each(|bucket| self.counters.increment(*bucket));", "--test" "evidence" "b6_"),
+    mutant!("fast hash table: never rebuilt", "alternates/fast_hash_table.rs", "if self.removed > self.head.items / 4 {" => "if self.removed > self.head.items {", "--test" "evidence" "b6_counters"),
+    mutant!("d-left: of equals the rightmost", "parts/d_left.rs", "least_loaded(loads.iter().copied())" => "least_loaded(loads.iter().copied().rev()).map(|i| loads.len() - 1 - i)", "--lib" "parts::d_left"),
+    mutant!("d-left reassign: low bits are kept", "alternates/d_left_reassign.rs", "entry >> (before - bits)" => "entry & (u64::MAX >> (64 - bits))", "--test" "evidence" "b2_"),
+    mutant!("d-left reassign: nine in a bucket", "alternates/d_left_reassign.rs", "const ROOM: u64 = 8;" => "const ROOM: u64 = 9;", "--test" "evidence" "b2_residents"),
+    mutant!("d-left reassign: tables share a word", "alternates/d_left_reassign.rs", "multiply_shift(digest.word(table), buckets)" => "multiply_shift(digest.word(table.min(0)), buckets)", "--test" "evidence" "b2_loads"),
 ];
 
 #[cfg(test)]

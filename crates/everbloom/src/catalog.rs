@@ -105,6 +105,8 @@ pub static VARIANTS: &[&Variant] = &[
     #[cfg(feature = "secure")]
     &secure::keyed::VARIANT,
     &similarity::clk::VARIANT,
+    &alternates::d_left_reassign::VARIANT,
+    &alternates::fast_hash_table::VARIANT,
     &alternates::cuckoo::VARIANT,
     &alternates::simplified_cuckoo::VARIANT,
     &alternates::adaptive_cuckoo::VARIANT,
@@ -119,6 +121,7 @@ pub static VARIANTS: &[&Variant] = &[
     &decaying::windowed::VARIANT,
     &alternates::learned::VARIANT,
     &keyvalue::relations::VARIANT,
+    &alternates::consistent_cuckoo::VARIANT,
 ];
 
 /// The entry with this id.

@@ -16,7 +16,7 @@
 //! | … at one cache miss per key | [`BlockedBloom`], shared between threads as [`membership::AtomicBlocked`] |
 //! | … with the bits of the Parquet specification | [`SplitBlock`] |
 //! | … with rows that fill independently | [`membership::Split`] |
-//! | … at one memory access, or a few | [`membership::BloomG`] |
+//! | … at one memory access, or a few | [`membership::BloomG`], fingerprints in d words read at once [`alternates::DLeftReassign`] |
 //! | … with one slice of memory per hash | [`membership::PartitionedBloom`], in banks [`hardware::Banked`], by one hash value [`membership::OneHash`] |
 //! | … in memory whose bits may flip | [`hardware::SoftError`] |
 //! | … in a set that never changes, fast or in the fewest bits | [`BinaryFuse`], [`Ribbon`], [`compact::PerfectHash`] |
@@ -33,6 +33,8 @@
 //! | … and nobody knows how many keys will come | [`Scalable`]; some are removed again [`growing::ParBf`], [`growing::Dynamic`]; an index is at hand [`growing::DynamicArray`] |
 //! | … in a quarter of the space, at a rate below 3 % | [`alternates::Cuckoo`], without hashing fingerprints [`alternates::SimplifiedCuckoo`] |
 //! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`alternates::DynamicCuckoo`] |
+//! | … in a quarter to half of the space of counters | [`alternates::Cuckoo`], without hashing fingerprints [`alternates::SimplifiedCuckoo`] |
+//! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`alternates::DynamicCuckoo`], a bucket at a time [`alternates::ConsistentCuckoo`] |
 //! | … in front of a table, and the same absent keys are asked for again | [`alternates::AdaptiveCuckoo`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
@@ -55,6 +57,7 @@
 //! | what value does it have? | [`Bloomier`], one that changes [`keyvalue::StateMachines`] |
 //! | what value does it have? | [`Bloomier`] |
 //! | which of these nodes is its parent in the tree? | [`keyvalue::Relations`] |
+//! | what value does it have? | [`Bloomier`], exactly, for keys that come and go [`alternates::FastHashTable`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is it a piece of these sequences of letters? | [`sequence::KMer`] |
 //! | who sent a payload with these bytes in it? | [`sequence::Hierarchical`] |

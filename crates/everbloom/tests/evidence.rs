@@ -26,11 +26,13 @@ mod evidence {
     mod conservative;
     mod count_min;
     mod counter_braids;
+    mod consistent_cuckoo;
     mod counting;
     mod cross_checking;
     mod cuckoo;
     mod d_left;
     mod decaying;
+    mod d_left_reassign;
     mod deletable;
     mod distance_sensitive;
     mod double_buffer;
@@ -42,6 +44,7 @@ mod evidence {
     mod egh;
     mod exponential_decay;
     mod filter_bank;
+    mod fast_hash_table;
     mod fingerprint_counting;
     mod forest;
     mod forgetful;

@@ -34,11 +34,15 @@ const SORTED_WIDTHS: std::ops::RangeInclusive<u32> = 5..=16;
 /// Buckets of `room` slots, each of `width` bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
+    /// Kept, because every look-up would have to divide for it.
+    buckets: u64,
     room: u32,
     width: u32,
     layout: Layout,
     cells: Packed,
-    /// A one at the bottom of every lane that a word holds.
+    /// Slots of a bucket that a word holds.
+    lanes: u32,
+    /// A one at the bottom of every lane.
     ones: u64,
 }
 
@@ -66,7 +70,11 @@ impl Slots {
     fn of(room: u32, width: u32, layout: Layout, cells: Packed) -> Self {
         let lanes = (64 / width).min(room);
         let ones = (0..lanes).fold(0, |ones, lane| ones | 1 << (lane * width));
-        Self { room, width, layout, cells, ones }
+        let buckets = match layout {
+            Layout::Plain => cells.len() / u64::from(room),
+            Layout::Sorted => cells.len(),
+        };
+        Self { buckets, room, width, layout, cells, lanes, ones }
     }
 
     fn possible(buckets: u64, room: u32, width: u32, layout: Layout) -> bool {
@@ -86,10 +94,7 @@ impl Slots {
     /// Number of buckets.
     #[inline]
     pub fn buckets(&self) -> u64 {
-        match self.layout {
-            Layout::Plain => self.cells.len() / u64::from(self.room),
-            Layout::Sorted => self.cells.len(),
-        }
+        self.buckets
     }
 
     /// Slots per bucket.
@@ -111,7 +116,7 @@ impl Slots {
 
     /// Number of slots.
     pub fn len(&self) -> u64 {
-        self.buckets() * u64::from(self.room)
+        self.buckets * u64::from(self.room)
     }
 
     /// Whether there are no slots at all.
@@ -138,7 +143,7 @@ impl Slots {
         words[word] >> shift | (next << 1) << (63 - shift)
     }
 
-    /// Lanes from slot `first` of a bucket on, as many as `self.ones` has; those beyond the bucket mean nothing.
+    /// Lanes from slot `first` of a bucket on, as many as a word holds; those beyond the bucket mean nothing.
     #[inline]
     fn lanes(&self, bucket: u64, first: u32) -> u64 {
         match self.layout {
@@ -162,10 +167,9 @@ impl Slots {
     /// For every word of a bucket, its first slot and the top bits of the lanes that hold `value`.
     #[inline]
     fn matches(&self, bucket: u64, value: u64) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let lanes = self.ones.count_ones();
-        (0..self.room).step_by(lanes as usize).map(move |first| {
+        (0..self.room).step_by(self.lanes as usize).map(move |first| {
             // The last word of a bucket may have fewer lanes.
-            let left = (self.room - first).min(lanes);
+            let left = (self.room - first).min(self.lanes);
             let ones = self.ones & (u64::MAX >> (64 - left * self.width));
             (first, self.equal(self.lanes(bucket, first), value, ones))
         })
@@ -174,7 +178,7 @@ impl Slots {
     /// Whether one of the two buckets holds `value`: without a branch where a bucket fits a word.
     #[inline]
     pub fn either(&self, a: u64, b: u64, value: u64) -> bool {
-        if self.ones.count_ones() == self.room {
+        if self.lanes == self.room {
             let found = |bucket| self.equal(self.lanes(bucket, 0), value, self.ones);
             return found(a) | found(b) != 0;
         }
@@ -246,6 +250,15 @@ impl Slots {
     /// Number of slots in use.
     pub fn used(&self) -> u64 {
         (0..self.buckets()).map(|bucket| u64::from(self.room) - self.count(bucket, 0)).sum()
+    }
+
+    /// The same slots in another number of buckets: those beyond are dropped, and new ones are empty.
+    pub fn resized(&self, buckets: u64) -> Result<Self> {
+        let mut slots = Self::try_new(buckets, self.room, self.width, self.layout)?;
+        for bucket in 0..buckets.min(self.buckets()) {
+            (0..self.room).for_each(|slot| _ = slots.set(bucket, slot, self.get(bucket, slot)));
+        }
+        Ok(slots)
     }
 
     /// Empties every slot.
@@ -411,6 +424,11 @@ mod tests {
                 assert_eq!(held[landed as usize], value);
             }
             same(&slots, &plain, &values);
+            for buckets in [3, 11] {
+                let mut other = plain.clone();
+                other.resize(buckets as usize, vec![0; room as usize]);
+                same(&slots.resized(buckets).unwrap(), &other, &values);
+            }
             slots.clear();
             assert_eq!(slots.used(), 0);
         }

@@ -84,6 +84,11 @@ impl Ledger {
         self.lists.iter().map(|(place, items)| (*place, items.len()))
     }
 
+    /// The first place from `from` on that has more than one item.
+    pub(crate) fn next_shared(&self, from: u64) -> Option<u64> {
+        self.lists.range(from..).find(|(_, items)| items.len() > 1).map(|(place, _)| *place)
+    }
+
     /// Number of items.
     pub(crate) fn len(&self) -> u64 {
         self.lists.values().map(|items| items.len() as u64).sum()
@@ -161,6 +166,7 @@ mod tests {
             ledger.push(place, item(key, "value"));
         }
         ledger.set(9, b"again", b"another");
+        assert_eq!((ledger.next_shared(0), ledger.next_shared(10)), (Some(9), None));
         assert_eq!(&*ledger.find(9, b"again").unwrap().value, b"another");
         assert_eq!((ledger.len(), ledger.at(9).len(), ledger.at(8).len()), (4, 2, 0));
         assert_eq!(ledger.take(7, b"seven"), Some(item("seven", "value")));

@@ -18,6 +18,7 @@
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`projections`] | none: where a vector lies on random lines | filters of near vectors |
 //! | [`cuckoo_table`] | fingerprints in buckets, two per key | cuckoo filters |
+//! | [`d_left`] | buckets of any make, one in each of d tables | d-left tables |
 //! | [`kicks`] | entries of any make that move to make room | … and tables of whole keys |
 //! | [`ledger`] | whole keys, by place | filters in front of a table that knows better |
 //! | [`groups`] | names of groups and states | filters that tell them apart |
@@ -30,6 +31,7 @@
 pub(crate) mod candidates;
 pub(crate) mod cuckoo_table;
 pub(crate) mod exact;
+pub(crate) mod d_left;
 pub(crate) mod flat_bits;
 pub(crate) mod generations;
 pub(crate) mod kicks;

@@ -13,13 +13,14 @@
 //!
 //! i₁ = i₂ ⊕ hash(φ), too: an entry is moved without its key, knowing where it is. So a table of four slots a
 //! bucket fills to 95 %, and a key takes log2(8·0.95/ε)/0.95 bits, fewer than a Bloom filter's below a rate of
-//! 3 %. Keys are removed again: any entry with φ in those buckets says the same as the key's own.
+//! 3 %. (Buckets are a power of two, though: up to half of a planned table may stay empty.) Keys are removed again:
+//! any entry with φ in those buckets says the same as the key's own.
 //!
 //! The form `semi-sorted` keeps the four entries of a bucket in order, which saves a bit each. `redisbloom` is the
 //! filter of the RedisBloom module, bit for bit, with its dumps: fingerprints of one byte, and a further
 //! sub-filter whenever the newest is full.
 //!
-//! **Use it** for sets that change, in place of a counting filter: a quarter of the space. A key is counted up to
+//! **Use it** for sets that change, in place of a counting filter: a quarter to half of the space. A key is counted up to
 //! twice the slots of a bucket. **Don't** when the number of keys is unknown (`dynamic-cuckoo`): a filter that is
 //! full refuses keys, and changes nothing. Don't remove what was not inserted: an absent key that passes
 //! takes a member with it, and it passes with the probability of a false positive.

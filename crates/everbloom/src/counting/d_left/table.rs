@@ -6,8 +6,8 @@ use crate::cells::Packed;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
 use crate::hash::Digest;
+use crate::parts::d_left;
 use crate::probe::multiply_shift;
-use crate::solve::least_loaded;
 use crate::state::state;
 
 pub(super) const MAX_D: u32 = 8;
@@ -170,18 +170,9 @@ impl Table {
             }
             return Ok(false);
         }
-        let chosen = least_loaded(places.iter().map(|&place| self.used_in(place)));
-        let place = places[chosen.unwrap_or(0)];
-        let free = self.bucket(place).find(|&i| self.cell(i).1 == 0).ok_or_else(|| {
-            Error::new(
-                Kind::CapacityExceeded,
-                format!(
-                    "all {} buckets that the key may go to are full: build the filter for more \
-                     {{items}}, or with a lower {{load}}",
-                    self.shape.d
-                ),
-            )
-        })?;
+        let loads: SmallVec<[u64; 4]> = places.iter().map(|&place| self.used_in(place)).collect();
+        let place = places[d_left::choose(&loads, self.shape.room.into())?];
+        let free = self.bucket(place).find(|&i| self.cell(i).1 == 0).unwrap_or(place.first);
         self.cells.set(free, place.remainder << self.shape.count | 1);
         Ok(true)
     }

@@ -1,0 +1,468 @@
+//! The consistent cuckoo filter (Luo, Guo, Rottenstreich, Ma, Luo, Ren 2019; catalogue B11; S3 §IX).
+//!
+//! A cuckoo filter that gets larger and smaller one bucket at a time. Buckets are on a ring, v points each, and
+//! k points of a fingerprint φ say in which buckets it may be: those of the next ring points.
+//!
+//! ```text
+//!   ring     ──●────────●───●──────────●────●───────●──   ● points of buckets A, B, C
+//!              A        C   B          A    C       B
+//!                   ×1 ──▶│     ×2 ────────▶│             × points of φ: it is in C, or in C again
+//! ```
+//!
+//! φ alone decides that, so that entries can be moved without their keys. A new bucket takes parts of some arcs:
+//! entries of those buckets that have no point there any more are inserted again, as are all entries of a
+//! bucket that is taken off the ring. Nothing else moves. If there is no room for one of them, nothing happens.
+//!
+//! The survey names the filter without its construction; this one is the catalogue's. Its price is that two keys with
+//! one fingerprint have the same buckets, too: every entry is a chance for a false positive, not only those of two
+//! buckets. So f = n·2^−F, and F = log2(n/f) bits, log2(n) − 3 more than `cuckoo` takes.
+//!
+//! **Use it** when capacity has to follow the number of keys closely. **Don't** when doubling will do (`cuckoo`), or
+//! whole filters (`dynamic-cuckoo`): both take fewer bits. An absent key that passes takes a member with it when
+//! it is removed, with the probability of a false positive.
+
+mod ring;
+
+use ring::{MAX_CHOICES, MAX_POINTS, Ring};
+
+use crate::cells::{Layout, Slots};
+use crate::hash::{Generator, mix64, multiply_shift};
+use crate::parts::cuckoo_table::missing;
+use crate::parts::fingerprints;
+use crate::parts::kicks::{self, Nests};
+use crate::plan::cuckoo::{
+    MAX_FINGERPRINT, MAX_KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
+};
+use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::theory::cuckoo as theory;
+use crate::variant::prelude::*;
+
+/// A multiset of fingerprints in buckets that come and go.
+///
+/// ```
+/// let mut nodes = everbloom::alternates::ConsistentCuckoo::with_rate(1000, 0.01)?;
+/// for key in 0..1000u64 {
+///     nodes.insert(&key)?;
+/// }
+/// let before = nodes.buckets();
+/// nodes.add_bucket()?;
+/// nodes.remove_bucket(7)?;
+/// assert_eq!(nodes.buckets(), before);
+/// assert!((0..1000u64).all(|key| nodes.contains(&key)));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConsistentCuckoo {
+    head: Head,
+    table: Table,
+}
+
+state!(plain ConsistentCuckoo { head, ..table });
+
+impl ConsistentCuckoo {
+    /// A filter of `buckets` buckets of four slots of `fingerprint` bits (2 to 56), each bucket with four points on
+    /// the ring, and each fingerprint with three.
+    pub fn with_shape(buckets: u64, fingerprint: u32, hasher: Hasher) -> Result<Self> {
+        empty(&Goal::of(hasher).set("buckets", buckets).set("fingerprint", fingerprint))
+    }
+
+    /// Number of buckets.
+    pub fn buckets(&self) -> u64 {
+        self.table.ring.len()
+    }
+
+    /// Number of fingerprints in the table, which is that of insertions less removals.
+    pub fn used(&self) -> u64 {
+        self.table.slots.used()
+    }
+
+    /// Adds a bucket. Refused, with nothing changed, if an entry that has to move for it finds no room.
+    pub fn add_bucket(&mut self) -> Result<()> {
+        self.table = self.table.with_another()?;
+        Ok(())
+    }
+
+    /// Takes a bucket away, whose number goes to the last. Refused, with nothing changed, if the others have no
+    /// room for its entries.
+    pub fn remove_bucket(&mut self, bucket: u64) -> Result<()> {
+        if bucket >= self.buckets() || self.buckets() == 1 {
+            let message = format!("there are buckets 0 to {}, and one stays", self.buckets() - 1);
+            return Err(Error::setting("bucket", bucket, message));
+        }
+        self.table = self.table.without(bucket)?;
+        Ok(())
+    }
+}
+
+/// Slots of the buckets on a ring.
+#[derive(Clone, Debug, PartialEq)]
+struct Table {
+    kicks: u32,
+    ring: Ring,
+    slots: Slots,
+}
+
+state!(inline Table { kicks, ring, slots });
+
+impl Table {
+    /// One of the 2^F − 1 fingerprints.
+    #[inline]
+    fn fingerprint(&self, digest: Digest) -> u64 {
+        1 + multiply_shift(digest.h1, self.slots.max())
+    }
+
+    /// How often a fingerprint is in its buckets.
+    fn copies(&self, fingerprint: u64) -> u64 {
+        let candidates = self.ring.candidates(fingerprint);
+        candidates.iter().map(|bucket| self.slots.count(*bucket, fingerprint)).sum()
+    }
+
+    fn contains(&self, digest: Digest) -> bool {
+        let fingerprint = self.fingerprint(digest);
+        self.ring.candidates(fingerprint).iter().any(|b| self.slots.has(*b, fingerprint))
+    }
+
+    fn count(&self, digest: Digest) -> Counted {
+        Counted::about(self.copies(self.fingerprint(digest)))
+    }
+
+    fn insert(&mut self, digest: Digest) -> Result<bool> {
+        let (new, fingerprint) = (!self.contains(digest), self.fingerprint(digest));
+        if self.place(fingerprint) { Ok(new) } else { Err(self.full()) }
+    }
+
+    /// Puts a fingerprint into one of its buckets, moving others if it must; false, with nothing changed, if no
+    /// room was found.
+    fn place(&mut self, fingerprint: u64) -> bool {
+        let (most, random) = (self.kicks, Generator::new(mix64(fingerprint)));
+        kicks::insert(&mut Walk { table: self, random }, fingerprint, most).is_none()
+    }
+
+    fn full(&self) -> Error {
+        let message = format!(
+            "no room was found for a fingerprint in {} kicks: add a bucket, or build the filter for more {{items}}",
+            self.kicks
+        );
+        Error::new(Kind::CapacityExceeded, message)
+    }
+
+    fn remove(&mut self, digest: Digest) -> Result<()> {
+        let fingerprint = self.fingerprint(digest);
+        let held = |bucket: &u64| Some((*bucket, self.slots.find(*bucket, fingerprint)?));
+        let (bucket, slot) =
+            self.ring.candidates(fingerprint).iter().find_map(held).ok_or_else(missing)?;
+        self.slots.set(bucket, slot, 0);
+        Ok(())
+    }
+
+    fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
+        for (digest, found) in digests.iter().zip(found) {
+            *found = self.contains(*digest);
+        }
+    }
+
+    fn insert_all(&mut self, digests: &[Digest]) -> std::result::Result<(), (usize, Error)> {
+        let mut insert =
+            |(i, digest): (usize, &Digest)| self.insert(*digest).map(drop).map_err(|e| (i, e));
+        digests.iter().enumerate().try_for_each(&mut insert)
+    }
+
+    /// The table with one more bucket.
+    fn with_another(&self) -> Result<Self> {
+        if self.ring.len() + 1 >= 1 << 32 {
+            return Err(Error::new(
+                Kind::CapacityExceeded,
+                "the ring has as many buckets as it can",
+            ));
+        }
+        let (ring, cut) = self.ring.with_another();
+        let slots = self.slots.resized(ring.len())?;
+        let mut grown = Self { ring, slots, ..*self };
+        let mut moving = Vec::new();
+        for bucket in cut {
+            for slot in 0..grown.slots.room() {
+                let fingerprint = grown.slots.get(bucket, slot);
+                if fingerprint != 0 && !grown.ring.candidates(fingerprint).contains(&bucket) {
+                    moving.push(fingerprint);
+                    grown.slots.set(bucket, slot, 0);
+                }
+            }
+        }
+        if moving.into_iter().all(|fingerprint| grown.place(fingerprint)) {
+            return Ok(grown);
+        }
+        Err(self.full())
+    }
+
+    /// The table without a bucket, whose number goes to the last.
+    fn without(&self, bucket: u64) -> Result<Self> {
+        let (ring, last) = (self.ring.without(bucket), self.ring.len() - 1);
+        let moving: Vec<u64> = self.slots.bucket(bucket).collect();
+        let mut slots = self.slots.clone();
+        for slot in 0..slots.room() {
+            slots.set(bucket, slot, slots.get(last, slot));
+        }
+        let mut smaller = Self { ring, slots: slots.resized(last)?, ..*self };
+        if moving.into_iter().all(|fingerprint| smaller.place(fingerprint)) {
+            return Ok(smaller);
+        }
+        Err(self.full())
+    }
+
+    /// Every fingerprint is in one of its buckets.
+    fn check(&self) -> Result<()> {
+        let sound = (1..=MAX_KICKS).contains(&self.kicks)
+            && self.slots.layout() == Layout::Plain
+            && (2..=MAX_FINGERPRINT).contains(&self.slots.width())
+            && self.slots.buckets() == self.ring.len();
+        let placed = || {
+            let home = |(bucket, fingerprint)| self.ring.candidates(fingerprint).contains(&bucket);
+            self.slots.entries().all(home)
+        };
+        if sound && placed() {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: buckets that are not those of the ring"))
+    }
+}
+
+/// One insertion.
+struct Walk<'a> {
+    table: &'a mut Table,
+    random: Generator,
+}
+
+impl Nests for Walk<'_> {
+    type Entry = u64;
+    type Slot = (u64, u32);
+
+    fn settle(&mut self, fingerprint: u64, from: Option<(u64, u32)>) -> Option<u64> {
+        for bucket in self.table.ring.candidates(fingerprint) {
+            if from.is_some_and(|(from, _)| from == bucket) {
+                continue;
+            }
+            if let Some(free) = self.table.slots.find(bucket, 0) {
+                self.table.slots.set(bucket, free, fingerprint);
+                return None;
+            }
+        }
+        Some(fingerprint)
+    }
+
+    fn victim(&mut self, fingerprint: &u64, from: Option<(u64, u32)>, _kick: u32) -> (u64, u32) {
+        let mut candidates = self.table.ring.candidates(*fingerprint);
+        if let Some((from, _)) = from
+            && candidates.len() > 1
+        {
+            candidates.retain(|bucket| *bucket != from);
+        }
+        let bucket = candidates[self.random.below(candidates.len() as u64) as usize];
+        (bucket, self.random.below(self.table.slots.room().into()) as u32)
+    }
+
+    fn swap(&mut self, (bucket, slot): (u64, u32), fingerprint: u64) -> ((u64, u32), u64) {
+        let out = self.table.slots.get(bucket, slot);
+        ((bucket, self.table.slots.set(bucket, slot, fingerprint)), out)
+    }
+}
+
+impl Part for Table {
+    fn answer(&self, digest: Digest) -> Answer {
+        Answer::counted(self.count(digest))
+    }
+
+    fn fill(&self) -> f64 {
+        self.slots.used() as f64 / self.slots.len() as f64
+    }
+
+    /// A non-member passes exactly if its fingerprint is one of those inside.
+    fn rates(&self) -> Rates {
+        let mut inside: Vec<u64> =
+            self.slots.entries().map(|(_, fingerprint)| fingerprint).collect();
+        inside.sort_unstable();
+        inside.dedup();
+        Rates::one_sided(inside.len() as f64 / self.slots.max() as f64)
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        vec![
+            fact("buckets", self.ring.len()),
+            fact("slots", self.slots.room()),
+            fact("fingerprint", self.slots.width()),
+            fact("points", self.ring.points),
+            fact("choices", self.ring.choices),
+            fact("kicks", self.kicks),
+            real("load", self.fill()),
+        ]
+    }
+
+    /// The slots of all buckets that the fingerprint may be in.
+    fn trace(&self, digest: Digest) -> Vec<Touched> {
+        let fingerprint = self.fingerprint(digest);
+        let room = self.slots.room();
+        let candidates = self.ring.candidates(fingerprint).into_iter();
+        let slots = candidates.flat_map(|bucket| (0..room).map(move |slot| (bucket, slot)));
+        let touched = |(bucket, slot): (u64, u32)| {
+            let value = self.slots.get(bucket, slot);
+            let index = bucket * u64::from(room) + u64::from(slot);
+            Touched { index, value, agrees: value == fingerprint }
+        };
+        slots.map(touched).collect()
+    }
+}
+
+/// Buckets, slots per bucket, bits per slot, points per bucket and per fingerprint, and kicks.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    buckets: u64,
+    slots: u32,
+    fingerprint: u32,
+    points: u32,
+    choices: u32,
+    kicks: u32,
+}
+
+/// The load at which the first key is refused with v points per bucket and k per fingerprint, in 1000 buckets of
+/// four (catalogue B11); that of the next smaller numbers that were measured.
+pub fn refusal(points: u32, choices: u32) -> f64 {
+    let row = match points {
+        0..=3 => [0.575, 0.738, 0.808],
+        4..=15 => [0.844, 0.949, 0.973],
+        _ => [0.936, 0.990, 0.997],
+    };
+    match choices {
+        // One bucket and no other: as soon as any bucket is full.
+        0 | 1 => 0.2 * row[0],
+        choices => row[(choices as usize - 2).min(2)],
+    }
+}
+
+/// F = ⌈log2(n/p)⌉ (catalogue B11).
+pub fn fingerprint_bits(n: u64, p: f64) -> f64 {
+    libm::log2(n as f64 / p).ceil().max(2.0)
+}
+
+impl Plan for ConsistentCuckoo {
+    type Shape = Shape;
+
+    const HASH: HashId = HashId::Quick64;
+
+    /// Buckets for nine tenths of the load at which keys are refused, then fingerprints for the rate.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let number = |name, default| request.integer(name).map_or(default, |v| v as u32);
+        let (slots, kicks) = (number("slots", 4), number("kicks", 500));
+        let (points, choices) = (number("points", 4), number("choices", 3));
+        let (set, bits) = (request.integer("buckets"), request.integer("fingerprint"));
+        let load = refusal(points, choices) * (f64::from(slots) / 4.0).min(1.0);
+        let shaped = |n: u64, p: f64| {
+            let least = |share: f64| (n as f64 / (share * load * f64::from(slots))).ceil().max(1.0);
+            // Few buckets have arcs of very different lengths.
+            let buckets = if least(0.9) < 128.0 { least(0.6) + 1.0 } else { least(0.9) };
+            let buckets = set.map_or(buckets, |buckets| buckets as f64);
+            (buckets, bits.map_or_else(|| fingerprint_bits(n, p), |bits| bits as f64))
+        };
+        let size = |(buckets, bits): (f64, f64)| {
+            let possible = bits <= f64::from(MAX_FINGERPRINT);
+            if possible { buckets * f64::from(slots) * bits } else { f64::INFINITY }
+        };
+        let (n, p) = match (set, bits) {
+            (Some(_), Some(_)) => (1, 0.5),
+            _ => request.items_and_rate(|n, p| size(shaped(n, p)))?,
+        };
+        let (buckets, bits) = shaped(n, p);
+        if bits > f64::from(MAX_FINGERPRINT) {
+            return Err(Error::parameter(format!(
+                "fingerprints of {bits} bits for {n} items at a rate of {p}: they have up to {MAX_FINGERPRINT}; \
+                 ask for fewer {{items}} or a higher {{rate}}"
+            )));
+        }
+        // Asked the negative way, so that NaN is refused too.
+        let fits = size((buckets, bits)) <= MAX_CELLS as f64 && buckets < libm::exp2(32.0);
+        if !fits {
+            return Err(too_many_cells(n, p, size((buckets, bits))));
+        }
+        let (buckets, fingerprint) = (buckets as u64, bits as u32);
+        Ok(Shape { buckets, slots, fingerprint, points, choices, kicks })
+    }
+
+    /// Every fingerprint inside is one that a non-member may have.
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let slots = shape.buckets.saturating_mul(shape.slots.into());
+        let share = (load.items as f64 / slots as f64).min(1.0);
+        let values = libm::exp2(f64::from(shape.fingerprint)) - 1.0;
+        let bits = slots.saturating_mul(shape.fingerprint.into());
+        Some(Expect::one_sided(theory::fpr(values, load.distinct as f64), bits, Some((share, 0.0))))
+    }
+}
+
+impl Stream for ConsistentCuckoo {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let &Shape { buckets, slots, fingerprint, points, choices, kicks } = shape;
+        let slots = Slots::try_new(buckets, slots, fingerprint, Layout::Plain)?;
+        Ok(Self { head, table: Table { kicks, ring: Ring::new(buckets, points, choices), slots } })
+    }
+}
+
+face!(ConsistentCuckoo: Insert, Remove, Count, Bulk);
+planned!(ConsistentCuckoo);
+fingerprints!(ConsistentCuckoo: table);
+
+impl Filter for ConsistentCuckoo {
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.table)
+    }
+}
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 107,
+        slug: "consistent-cuckoo",
+        entry: "B11",
+        name: "Consistent cuckoo filter",
+        paper: "L. Luo, D. Guo, O. Rottenstreich, R. T. B. Ma, X. Luo, B. Ren, The consistent cuckoo filter, \
+                INFOCOM 2019",
+        family: "alternates",
+        needs: &["membership", "delete", "count", "grow"],
+        forms: &[Form::removing("standard", &[Ability::Insert, Ability::Remove, Ability::Count])],
+        params: &[
+            Param::integer("buckets", 1, (1 << 32) - 1, "number of buckets to begin with"),
+            PARAM_SLOTS,
+            PARAM_FINGERPRINT,
+            Param::integer("points", 1, MAX_POINTS as u64, "points of a bucket on the ring")
+                .or(Preset::Integer(4)),
+            Param::integer("choices", 1, MAX_CHOICES as u64, "points of a fingerprint on the ring")
+                .or(Preset::Integer(3)),
+            PARAM_KICKS.or(Preset::Integer(500)),
+        ],
+        // Every query searches the ring, which is kept in memory beside the slots.
+        reach: 200_000,
+        ..Facts::MULTISET
+    },
+    ops: Ops::of::<ConsistentCuckoo>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    #[test]
+    fn files_with_misplaced_fingerprints_are_refused() {
+        let mut filter = ConsistentCuckoo::with_shape(20, 16, Hasher::default()).unwrap();
+        (0..50u64).for_each(|key| _ = filter.insert(&key).unwrap());
+        let back: ConsistentCuckoo = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+        // Any fingerprint but the bucket's own is somewhere else.
+        let mut other = filter.clone();
+        let wrong = (1..).find(|f| !other.table.ring.candidates(*f).contains(&3)).unwrap();
+        other.table.slots.set(3, 0, wrong);
+        assert!(Opener::new().decode(&to_bytes(&other)).is_err());
+        let mut other = filter.clone();
+        other.table.ring = Ring::new(21, 4, 3);
+        assert!(Opener::new().decode(&to_bytes(&other)).is_err());
+        let mut other = filter.clone();
+        other.table.kicks = 0;
+        assert!(Opener::new().decode(&to_bytes(&other)).is_err());
+    }
+}

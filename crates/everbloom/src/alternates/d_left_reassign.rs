@@ -1,0 +1,426 @@
+//! The d-left filter with dynamic bit reassignment (Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese 2006; catalogue
+//! B2; S0 §II-C4).
+//!
+//! Fingerprints in buckets of 64 bits, placed by d-left hashing: one bucket in each of d tables, and the key goes to
+//! the emptiest. A bucket says how many entries it has, and shares its bits out among them: the fewer there are, the
+//! longer they are.
+//!
+//! ```text
+//!   z = 2   │2│ 30 bits of x              │ 30 bits of y              │
+//!   z = 3   │3│ 20 of x          │ 20 of y          │ 20 of w         │   ◀── w: x and y lose their low bits
+//! ```
+//!
+//! An entry of a bucket with z of them has the top ⌊60/z⌋ bits of the key's fingerprint, or ⌊124/z⌋ in a bucket of 128
+//! bits. Almost all buckets hold five to seven keys at a load of six, where fixed widths would have to be made
+//! for eight: 0.032 of all non-members pass at 10.7 bits a key, not 0.19. The survey calls that comparable
+//! to a Bloom filter. It is six times as much at these bits (0.0059), twice at 16, and about the same at 21.
+//!
+//! Keys are not removed: an entry of one table may match a key whose own is in another, and for shortened
+//! fingerprints nobody can tell. The form `set` leaves a key out that passes already; `multiset` takes every one.
+//!
+//! **Use it** where a bucket is one memory word and d words are read at once. **Don't** elsewhere: `bloom` takes fewer
+//! bits, and `d-left` or `cuckoo` remove.
+
+use smallvec::SmallVec;
+
+use crate::cells::Packed;
+use crate::parts::d_left;
+use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::probe::multiply_shift;
+use crate::theory::choice::load_tails_to_the_left;
+use crate::variant::prelude::*;
+
+/// Fingerprints that are as long as their bucket allows.
+///
+/// ```
+/// let mut seen = everbloom::alternates::DLeftReassign::with_rate(1000, 0.01)?;
+/// seen.insert("apple")?;
+/// assert!(seen.contains("apple"));
+/// assert!(!seen.contains("pear"));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct DLeftReassign {
+    head: Head,
+    table: Table,
+}
+
+state!(plain DLeftReassign { head, ..table });
+
+/// The most entries of a bucket.
+const ROOM: u64 = 8;
+/// Bits that say how many entries there are.
+const HEADER: u32 = 4;
+const MAX_D: u32 = 8;
+/// Salts the digest for the fingerprint; buckets take the numbers from 0 on.
+const FINGERPRINT: u64 = 0xB2;
+/// The loads that the plan chooses among are multiples of 1/4, up to 6.
+const LOADS: u32 = 24;
+
+impl DLeftReassign {
+    /// `d` tables (1 to 8) of `buckets` buckets of `width` bits, 64 or 128, that take every key.
+    pub fn with_shape(d: u32, buckets: u64, width: u32, hasher: Hasher) -> Result<Self> {
+        let goal = Goal::of(hasher).set("form", MULTISET).set("d", d).set("buckets", buckets);
+        empty(&goal.set("width", width.to_string()))
+    }
+
+    /// Inserts a key; in a set, not if it passes already. Refused, with nothing changed, if all its buckets are full.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        let digest = self.head.hasher.digest(key);
+        let passes = self.table.contains(digest);
+        if !(passes && self.head.form == SET) {
+            self.table.insert(digest)?;
+            self.head.count(1);
+        }
+        Ok(Seen::new_if(!passes))
+    }
+
+    /// Whether the key may be a member.
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.table.contains(self.head.hasher.digest(key))
+    }
+
+    /// Entries of each bucket, table by table.
+    pub fn loads(&self) -> impl Iterator<Item = u64> + '_ {
+        self.table.loads()
+    }
+}
+
+/// Bits of an entry where `z` share `payload` bits, at most 64.
+pub fn entry_bits(payload: u32, z: u64) -> u32 {
+    payload.checked_div(z as u32).map_or(0, |bits| bits.min(64))
+}
+
+/// Tables, buckets of each, and words of a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    d: u32,
+    buckets: u64,
+    words: u32,
+    /// Whether keys that pass are left out.
+    set: bool,
+}
+
+/// P(no entry of a bucket with z of them matches).
+fn no_match(payload: u32, z: u64) -> f64 {
+    let one = libm::exp2(-f64::from(entry_bits(payload, z)));
+    libm::exp(z as f64 * libm::log1p(-one))
+}
+
+/// P(a non-member passes) at a load of `load` keys per bucket, 1 − Π over the d buckets, with buckets as full as
+/// d-left hashing makes them.
+pub fn fpr(d: u32, payload: u32, load: f64) -> f64 {
+    let tails = load_tails_to_the_left(load, d, ROOM as usize);
+    let at_least = |z: usize| if z == 0 { 1.0 } else { tails.get(z - 1).copied().unwrap_or(0.0) };
+    let share = |z: usize| at_least(z) - at_least(z + 1);
+    let passes = |z: usize| share(z).max(0.0) * (1.0 - no_match(payload, z as u64));
+    let one: f64 = (1..=ROOM as usize).map(passes).sum();
+    -libm::expm1(f64::from(d) * libm::log1p(-one.min(1.0)))
+}
+
+/// Buckets of all tables.
+#[derive(Clone, Debug, PartialEq)]
+struct Table {
+    d: u32,
+    /// Words of a bucket.
+    words: u32,
+    cells: Packed,
+}
+
+state!(inline Table { d, words, cells });
+
+impl Table {
+    fn payload(&self) -> u32 {
+        64 * self.words - HEADER
+    }
+
+    /// Buckets of one table.
+    fn buckets(&self) -> u64 {
+        self.cells.len() / u64::from(self.d * self.words)
+    }
+
+    /// The number of entries in a bucket, and the bits they share.
+    #[inline]
+    fn get(&self, bucket: u64) -> (u64, u128) {
+        let at = bucket * u64::from(self.words);
+        let high = if self.words == 2 { self.cells.get(at + 1) } else { 0 };
+        let all = u128::from(high) << 64 | u128::from(self.cells.get(at));
+        (all as u64 & ((1 << HEADER) - 1), all >> HEADER)
+    }
+
+    fn set(&mut self, bucket: u64, z: u64, entries: u128) {
+        let all = entries << HEADER | u128::from(z);
+        let at = bucket * u64::from(self.words);
+        self.cells.set(at, all as u64);
+        if self.words == 2 {
+            self.cells.set(at + 1, (all >> 64) as u64);
+        }
+    }
+
+    /// The key's buckets, one in each table.
+    fn places(&self, digest: Digest) -> SmallVec<[u64; 4]> {
+        let buckets = self.buckets();
+        let place = |table: u64| table * buckets + multiply_shift(digest.word(table), buckets);
+        (0..u64::from(self.d)).map(place).collect()
+    }
+
+    /// The entries of a bucket, and how many bits each has.
+    fn entries(&self, bucket: u64) -> (u32, impl Iterator<Item = u64>) {
+        let (z, entries) = self.get(bucket);
+        let bits = entry_bits(self.payload(), z);
+        let most = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
+        (bits, (0..z as u32).map(move |i| (entries >> (i * bits)) as u64 & most))
+    }
+
+    /// Whether an entry of a bucket is the beginning of the fingerprint.
+    fn matches(&self, bucket: u64, fingerprint: u64) -> bool {
+        let (bits, mut entries) = self.entries(bucket);
+        entries.any(|entry| entry == fingerprint >> (64 - bits))
+    }
+
+    fn contains(&self, digest: Digest) -> bool {
+        let fingerprint = digest.word(FINGERPRINT);
+        self.places(digest).iter().any(|bucket| self.matches(*bucket, fingerprint))
+    }
+
+    fn insert(&mut self, digest: Digest) -> Result<()> {
+        let places = self.places(digest);
+        let loads: SmallVec<[u64; 4]> = places.iter().map(|bucket| self.get(*bucket).0).collect();
+        let chosen = d_left::choose(&loads, ROOM)?;
+        let (bucket, z) = (places[chosen], loads[chosen] + 1);
+        let (before, entries) = self.entries(bucket);
+        let bits = entry_bits(self.payload(), z);
+        // Everybody keeps the top bits, as many as there is room for now.
+        let shortened = entries.map(|entry| entry >> (before - bits));
+        let all = shortened.chain([digest.word(FINGERPRINT) >> (64 - bits)]);
+        let entries =
+            (0..).zip(all).fold(0, |packed, (i, entry)| packed | u128::from(entry) << (i * bits));
+        self.set(bucket, z, entries);
+        Ok(())
+    }
+
+    /// Entries of each bucket, table by table.
+    fn loads(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.buckets() * u64::from(self.d)).map(|bucket| self.get(bucket).0)
+    }
+
+    fn check(&self) -> Result<()> {
+        let wrong = || Err(Error::corrupt(0, "corrupt filter: impossible buckets"));
+        let shaped = (1..=MAX_D).contains(&self.d)
+            && [1, 2].contains(&self.words)
+            && self.cells.width() == 64
+            && self.cells.len() > 0
+            && self.cells.len().is_multiple_of(u64::from(self.d * self.words));
+        if !shaped {
+            return wrong();
+        }
+        let sound = |bucket: u64| {
+            let (z, entries) = self.get(bucket);
+            let used = z as u32 * entry_bits(self.payload(), z);
+            z <= ROOM && entries.checked_shr(used).unwrap_or(0) == 0
+        };
+        if (0..self.buckets() * u64::from(self.d)).all(sound) { Ok(()) } else { wrong() }
+    }
+}
+
+impl Part for Table {
+    fn answer(&self, digest: Digest) -> Answer {
+        Answer::of(self.contains(digest))
+    }
+
+    fn fill(&self) -> f64 {
+        let buckets = self.buckets() as f64 * f64::from(self.d);
+        self.loads().sum::<u64>() as f64 / (buckets * ROOM as f64)
+    }
+
+    /// 1 − Π over the tables of P(no entry of one of its buckets matches).
+    fn rates(&self) -> Rates {
+        let (buckets, payload) = (self.buckets(), self.payload());
+        let absent = |table: u64| {
+            let all = table * buckets..(table + 1) * buckets;
+            let sum: f64 = all.map(|bucket| no_match(payload, self.get(bucket).0)).sum();
+            sum / buckets as f64
+        };
+        Rates::one_sided(1.0 - (0..u64::from(self.d)).map(absent).product::<f64>())
+    }
+
+    fn describe(&self) -> Vec<Fact> {
+        let all = self.buckets() as f64 * f64::from(self.d);
+        vec![
+            fact("d", self.d),
+            fact("buckets", self.buckets()),
+            fact("width", 64 * self.words),
+            fact("fullest", self.loads().max().unwrap_or(0)),
+            real("load", self.loads().sum::<u64>() as f64 / all),
+        ]
+    }
+
+    /// The d buckets, how many entries each has, and whether one of them matches.
+    fn trace(&self, digest: Digest) -> Vec<Touched> {
+        let fingerprint = digest.word(FINGERPRINT);
+        let touched = |bucket: u64| Touched {
+            index: bucket,
+            value: self.get(bucket).0,
+            agrees: self.matches(bucket, fingerprint),
+        };
+        self.places(digest).into_iter().map(touched).collect()
+    }
+}
+
+impl Shape {
+    fn payload(&self) -> u32 {
+        64 * self.words - HEADER
+    }
+
+    fn load(&self, n: f64) -> f64 {
+        n / (f64::from(self.d) * self.buckets as f64)
+    }
+}
+
+impl Plan for DLeftReassign {
+    type Shape = Shape;
+
+    /// The highest load up to six that keeps the rate, in buckets of the width that takes fewer bits then.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let d = request.integer("d").unwrap_or(4) as u32;
+        let set = request.form() == SET;
+        let width = request.choice("width").map(|width| if width == "128" { 2 } else { 1 });
+        if let Some(buckets) = request.integer("buckets") {
+            return Ok(Shape { d, buckets, words: width.unwrap_or(1), set });
+        }
+        // Rates by load, once: each is the solution of a differential equation.
+        let loads: Vec<f64> = (1..=LOADS).map(|i| f64::from(i) / 4.0).collect();
+        let widths = [1, 2].into_iter().filter(|words| width.is_none_or(|width| width == *words));
+        let rates: Vec<(u32, Vec<f64>)> = widths
+            .map(|words| {
+                (words, loads.iter().map(|load| fpr(d, 64 * words - HEADER, *load)).collect())
+            })
+            .collect();
+        let by_hand = request.real("load");
+        let best = |p: f64| {
+            let most = |(words, rates): &(u32, Vec<f64>)| {
+                let fitting = loads.iter().zip(rates).filter(|(_, rate)| **rate <= p);
+                let load = by_hand.or_else(|| fitting.map(|(load, _)| *load).last())?;
+                Some((*words, load))
+            };
+            let bits = |(words, load): &(u32, f64)| f64::from(64 * words) / load;
+            rates.iter().filter_map(most).min_by(|a, b| bits(a).total_cmp(&bits(b)))
+        };
+        let buckets = |n: u64, load: f64| (n as f64 / (f64::from(d) * load)).ceil().max(1.0);
+        let size = |n: u64, p: f64| {
+            let bits = |(words, load)| f64::from(64 * words * d) * buckets(n, load);
+            best(p).map_or(f64::INFINITY, bits)
+        };
+        let (n, p) = request.items_and_rate(size)?;
+        let (words, load) = best(p).ok_or_else(|| {
+            let message =
+                format!("a rate of {p} is out of reach of {d} buckets: ask for a higher {{rate}}");
+            Error::parameter(message)
+        })?;
+        // Asked the negative way, so that NaN is refused too.
+        let fits = size(n, p) <= MAX_CELLS as f64;
+        if !fits {
+            return Err(too_many_cells(n, p, size(n, p)));
+        }
+        Ok(Shape { d, buckets: buckets(n, load) as u64, words, set })
+    }
+
+    /// A set leaves those out that pass already: the sum of the rates as it fills.
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let (n, payload) = (load.distinct as f64, shape.payload());
+        let rate = |n: f64| fpr(shape.d, payload, shape.load(n).min(ROOM as f64));
+        let left_out = if shape.set {
+            // Simpson's rule; rates rise steeply at the end.
+            let at = |i: f64| rate(n * i / 16.0);
+            let odd: f64 = (0..8).map(|i| at(2.0 * f64::from(i) + 1.0)).sum();
+            let even: f64 = (1..8).map(|i| at(2.0 * f64::from(i))).sum();
+            n / 48.0 * (at(0.0) + 4.0 * odd + 2.0 * even + at(16.0))
+        } else {
+            0.0
+        };
+        let kept = if shape.set { n - left_out } else { load.items as f64 };
+        let slots = f64::from(shape.d) * shape.buckets as f64 * ROOM as f64;
+        let sd = if shape.set { (left_out + 1.0).sqrt() + 0.1 * left_out } else { 0.0 };
+        let bits = shape.buckets.saturating_mul(u64::from(64 * shape.words * shape.d));
+        let fill = ((kept / slots).min(1.0), sd / slots);
+        Some(Expect::one_sided(rate(kept), bits, Some(fill)))
+    }
+}
+
+impl Stream for DLeftReassign {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        let words = shape.buckets.saturating_mul(u64::from(shape.d * shape.words));
+        let cells = Packed::try_new(words, 64)?;
+        Ok(Self { head, table: Table { d: shape.d, words: shape.words, cells } })
+    }
+}
+
+face!(DLeftReassign: Insert);
+planned!(DLeftReassign);
+
+impl Insert for DLeftReassign {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        DLeftReassign::insert(self, record.key)
+    }
+}
+
+impl Filter for DLeftReassign {
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.table)
+    }
+}
+
+const SET: &str = "set";
+const MULTISET: &str = "multiset";
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 99,
+        slug: "d-left-reassign",
+        entry: "B2",
+        name: "Bloom filter via d-left hashing and dynamic bit reassignment",
+        paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, Bloom filters via d-left hashing and \
+                dynamic bit reassignment, Allerton 2006",
+        family: "alternates",
+        needs: &["membership", "parallel"],
+        forms: &[Form::exact(SET, &[Ability::Insert]), Form::exact(MULTISET, &[Ability::Insert])],
+        params: &[
+            Param::integer("d", 1, MAX_D as u64, "number of tables").or(Preset::Integer(4)),
+            Param::integer("buckets", 1, 1 << 40, "buckets per table"),
+            Param::choice("width", &["64", "128"], "bits per bucket"),
+            Param::real("load", 0.01, 6.0, "keys per bucket to plan for"),
+        ],
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<DLeftReassign>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    #[test]
+    fn files_with_impossible_buckets_are_refused() {
+        for width in [64, 128] {
+            let mut filter = DLeftReassign::with_shape(4, 5, width, Hasher::default()).unwrap();
+            (0..70u64).for_each(|key| _ = filter.insert(&key).unwrap());
+            let back: DLeftReassign = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+            assert_eq!(back, filter);
+            let refused = |change: fn(&mut Table)| {
+                let mut other = filter.clone();
+                change(&mut other.table);
+                assert!(Opener::new().decode(&to_bytes(&other)).is_err(), "{width}");
+            };
+            refused(|table| table.d = 0);
+            refused(|table| table.d = 9);
+            refused(|table| table.d = 3);
+            refused(|table| table.words = 3);
+            refused(|table| table.set(2, 9, 0));
+            refused(|table| table.set(2, 0, 1));
+            refused(|table| table.set(2, 7, 1 << (table.payload() - 1)));
+            refused(|table| table.cells = Packed::new(0, 64));
+        }
+    }
+}
