@@ -155,7 +155,8 @@ fn every_format_that_is_built_answers_for_its_keys() {
 #[test]
 fn what_is_no_filter_is_said_to_be_none() {
     let place = Place::new();
-    std::fs::write(place.folder.path().join("text"), "neither fish nor fowl, but a text\n").unwrap();
+    std::fs::write(place.folder.path().join("text"), "neither fish nor fowl, but a text\n")
+        .unwrap();
     let refused = place.bad("info text");
     assert!(refused.contains("not an everbloom filter"), "{refused}");
 }
@@ -165,5 +166,8 @@ fn the_page_has_the_table_that_is_printed() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMATS.md");
     let page = std::fs::read_to_string(page).expect("the page");
     let table = Place::new().good("formats --markdown", "");
-    assert!(page.contains(&table), "docs/FORMATS.md is stale: everbloom formats --markdown prints its table");
+    assert!(
+        page.contains(&table),
+        "docs/FORMATS.md is stale: everbloom formats --markdown prints its table"
+    );
 }

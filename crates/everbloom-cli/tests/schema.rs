@@ -93,9 +93,13 @@ impl Place {
         ] {
             std::fs::write(place.folder.path().join(name), text).expect("a file");
         }
-        let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../everbloom-formats/tests/samples");
-        std::fs::copy(samples.join("pyarrow26.parquet"), place.folder.path().join("orders.parquet"))
-            .expect("the sample");
+        let samples =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../everbloom-formats/tests/samples");
+        std::fs::copy(
+            samples.join("pyarrow26.parquet"),
+            place.folder.path().join("orders.parquet"),
+        )
+        .expect("the sample");
         for line in [
             "build keys -o a.evb -n 200",
             "build other -o b.evb -n 200",

@@ -1,7 +1,7 @@
 //! Filters of other software: `formats`, `import`, `export`, and what `build`, `check` and `info` do with them.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use everbloom::internals::disk;
@@ -53,11 +53,10 @@ pub fn recognized(
 
 /// Whether a file is left to the opener of our own files: a folder, a pipe, what is not there, what begins as ours.
 fn ours(path: &Path) -> bool {
-    use std::io::Read;
     let Ok(meta) = fs::metadata(path) else { return true };
     let mut start = [0; MAGIC.len()];
-    let read = || fs::File::open(path).and_then(|mut file| file.read(&mut start));
-    !meta.is_file() || meta.len() < 8 || read().map_or(true, |_| start == MAGIC)
+    let mut read = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    !meta.is_file() || read().is_err() || start == MAGIC
 }
 
 /// The one format that bytes look like.
