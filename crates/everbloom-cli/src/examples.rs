@@ -156,7 +156,8 @@ Examples:
   # a split-block filter as Parquet files hold it, and as a filter of one's own
   everbloom build words.txt -o words.sbbf --format parquet
   everbloom import words.sbbf -o split.evb
-  # of a whole Parquet file: everbloom import orders.parquet --column user --row-group 0 -o users.evb";
+  # of a Parquet file, --column and --row-group choose the filter
+  everbloom check split.evb queries.txt";
 
 pub const EXPORT: &str = "\
 Examples:

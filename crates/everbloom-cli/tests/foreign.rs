@@ -97,7 +97,7 @@ fn a_parquet_file_tells_which_row_groups_may_hold_a_key() {
     let place = Place::new();
     let file = sample("pyarrow26.parquet");
     let table = place.good(&format!("info {file}"), "");
-    for word in ["i64", "i32", "f64", "distinct values", "1,000"] {
+    for word in ["i64", "i32", "f64", "distinct values"] {
         assert!(table.contains(word), "{word}: {table}");
     }
     let answers = place.good(&format!("check {file} --column i64 --answers"), "7919\n7\n");

@@ -74,7 +74,7 @@ fn detected(bytes: &[u8]) -> everbloom::Result<&'static Format> {
             .to_owned(),
         _ => format!(
             "not an everbloom filter: the first bytes are not the .evb magic; its length could be that of a \
-             foreign filter of the formats {}: if it is one, name it by {{format}}",
+             foreign filter ({}): if it is one, name it by {{format}}",
             names.join(", ")
         ),
     };
@@ -236,7 +236,7 @@ fn describe(part: &Part, keys: KeyAs) -> String {
     rows.push(("size", size));
     let fill = filter.fill();
     rows.push(("fill", format!("▕{}▏ {:.1} %", terminal::bar(fill, 40), fill * 100.0)));
-    rows.push(("items", estimate_text(filter)));
+    rows.push(("distinct keys", estimate_text(filter)));
     rows.push(("false positives", format!("{} now", rate_text(filter.fpr()))));
     rows.push(("hash", format.hash.to_owned()));
     rows.push(("keys as", keys.name().to_owned()));
