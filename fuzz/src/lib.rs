@@ -1,10 +1,12 @@
-//! What is fuzzed, and how: three targets as plain functions, and a mutator that knows the file format.
+//! What is fuzzed, and how: four targets as plain functions, and a mutator that knows the file format.
 
 mod decode;
+mod formats;
 mod operations;
 mod stores;
 pub mod tree;
 
 pub use decode::{decode, sealed};
+pub use formats::formats;
 pub use operations::operations;
 pub use stores::stores;

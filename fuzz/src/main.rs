@@ -1,7 +1,8 @@
 //! The targets without libFuzzer: `cargo run --release --manifest-path fuzz/Cargo.toml --bin plain -- [SECONDS] [SEED]`.
 //!
-//! Every target gets a third of the time. The decoder meets files of every variant (the pinned ones) in which
-//! fields, arrays and ids were changed and checksums made right; the others meet random bytes. Prints how
+//! Every target gets a quarter of the time. The decoder meets files of every variant (the pinned ones) in which
+//! fields, arrays and ids were changed and checksums made right; the foreign readers meet samples in which bytes were
+//! changed, moved and cut off; the others meet random bytes. Prints how
 //! many executions each had; a finding is a panic, and the bytes that led to it are saved.
 
 use std::path::PathBuf;
@@ -9,17 +10,17 @@ use std::time::{Duration, Instant};
 use std::{env, fs, panic, process};
 
 use everbloom::internals::hash::Generator;
-use everbloom_fuzz::{decode, operations, stores, tree::File};
+use everbloom_fuzz::{decode, formats, operations, stores, tree::File};
 
 fn main() {
     let mut args = env::args().skip(1);
     let seconds: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(60);
     let seed: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(1);
-    let third = Duration::from_secs(seconds) / 3;
+    let quarter = Duration::from_secs(seconds) / 4;
     let seeds = seeds();
     println!("{} files to change, seed {seed}", seeds.len());
     let mut random = Generator::new(seed);
-    run("decode", third, decode, || {
+    run("decode", quarter, decode, || {
         let mut file = seeds[random.below(seeds.len() as u64) as usize].clone();
         for _ in 0..=random.below(4) {
             file.mutate(&mut random);
@@ -27,14 +28,68 @@ fn main() {
         file.bytes()
     });
     let mut random = Generator::new(seed + 1);
-    run("operations", third, operations, || noise(&mut random, 40));
+    run("operations", quarter, operations, || noise(&mut random, 40));
     let mut random = Generator::new(seed + 2);
-    run("stores", third, stores, || noise(&mut random, 24));
+    run("stores", quarter, stores, || noise(&mut random, 24));
+    let samples = samples();
+    println!("{} foreign samples to change", samples.len());
+    let mut random = Generator::new(seed + 3);
+    run("formats", quarter, formats, || {
+        let mut bytes = samples[random.below(samples.len() as u64) as usize].clone();
+        for _ in 0..=random.below(4) {
+            change(&mut bytes, &mut random);
+        }
+        bytes
+    });
 }
 
 fn noise(random: &mut Generator, longest: u64) -> Vec<u8> {
     let len = 1 + random.below(longest);
     (0..len).map(|_| random.next_u64() as u8).collect()
+}
+
+/// Foreign files, up to a few kilobytes.
+fn samples() -> Vec<Vec<u8>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../crates/everbloom-formats/tests/samples");
+    let mut paths: Vec<PathBuf> = ["", "cassandra", "rust_cascade"]
+        .iter()
+        .flat_map(|name| fs::read_dir(folder.join(name)).expect("the samples").flatten())
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
+    paths.sort();
+    let read = |path: &PathBuf| fs::read(path).ok().filter(|bytes| bytes.len() < 50_000);
+    paths.iter().filter_map(read).collect()
+}
+
+/// A bit, a number, a piece moved, a piece cut off: most often near the ends, where lengths are.
+fn change(bytes: &mut Vec<u8>, random: &mut Generator) {
+    if bytes.is_empty() {
+        return;
+    }
+    let span = if random.below(2) == 0 { bytes.len().min(64) } else { bytes.len() };
+    let mut at = random.below(span as u64) as usize;
+    if random.below(4) == 0 {
+        at = bytes.len() - 1 - at;
+    }
+    match random.below(6) {
+        0 | 1 => bytes[at] ^= 1 << random.below(8),
+        2 => bytes[at] = random.next_u64() as u8,
+        3 => {
+            let number = [0, 1, 0x7f, 0x8000_0000, u64::from(u32::MAX), u64::MAX]
+                [random.below(6) as usize];
+            let width = 1 << random.below(4);
+            let wide = number.to_be_bytes();
+            bytes[at..].iter_mut().zip(&wide[8 - width..]).for_each(|(to, from)| *to = *from);
+        }
+        4 => bytes.truncate(at),
+        _ => {
+            let piece = bytes[at..].iter().take(16).copied().collect::<Vec<_>>();
+            let to = random.below(bytes.len() as u64) as usize;
+            bytes.splice(to..to, piece);
+        }
+    }
 }
 
 /// The small pinned files. Those with a table of patterns take a millisecond each to open and are left out.

@@ -164,6 +164,28 @@ Examples:
   # what a counting filter is, and what `build --set` takes
   everbloom catalog counting";
 
+pub const FORMATS: &str = "\
+Examples:
+  # which formats are read, queried, written?
+  everbloom formats
+  # a filter that Java programs read with Guava, and that is queried here
+  everbloom build words.txt -o words.guava --format guava
+  everbloom check words.guava queries.txt --format guava";
+
+pub const IMPORT: &str = "\
+Examples:
+  # a split-block filter as Parquet files hold it, and as a filter of one's own
+  everbloom build words.txt -o words.sbbf --format parquet
+  everbloom import words.sbbf -o split.evb
+  # of a Parquet file, --column and --row-group choose the filter
+  everbloom check split.evb queries.txt";
+
+pub const EXPORT: &str = "\
+Examples:
+  # the bits of the variant split-block are those of the Parquet specification
+  everbloom build words.txt -o ours.evb --kind split-block
+  everbloom export ours.evb --format parquet -o ours.sbbf";
+
 pub const DEMO: &str = "\
 Examples:
   # a table and a picture, in a few seconds

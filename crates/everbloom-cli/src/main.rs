@@ -61,6 +61,8 @@ fn flag(field: &str, value: Option<&str>) -> String {
         "kind" => "--kind",
         "wait" => "--wait",
         "limit" => "--limit",
+        "format" => "--format",
+        "probes" => "--probes",
         parameter => match value {
             Some(value) => return format!("--set {parameter}={value}"),
             None => return format!("--set {parameter}"),

@@ -1,4 +1,4 @@
-//! README.md, GUIDE.md and docs/JSON.md do what they say: every command in a `console` block is run, in order,
+//! README.md, GUIDE.md, docs/JSON.md and docs/FORMATS.md do what they say: every command in a `console` block is run, in order,
 //! in one folder a page, and what it prints is compared with the lines beneath it. `…` alone on a line stands
 //! for any lines. A command with nothing beneath it must only succeed.
 //!
@@ -114,6 +114,11 @@ fn the_guide_does_what_it_says() {
 #[test]
 fn the_page_on_json_does_what_it_says() {
     check("docs/JSON.md");
+}
+
+#[test]
+fn the_page_on_formats_does_what_it_says() {
+    check("docs/FORMATS.md");
 }
 
 #[test]

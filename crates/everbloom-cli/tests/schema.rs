@@ -32,6 +32,12 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("info", "info fuse.evb", b""),
     ("info", "info ternary.evb", b""),
     ("info", "info full.evb", b""),
+    ("info --format", "info ids.guava", b""),
+    ("info --format", "info orders.parquet", b""),
+    ("build --format", "build keys -o new.guava --format guava --keys-as long", b""),
+    ("export", "export split.evb --format parquet -o new.sbbf", b""),
+    ("import", "import ids.sbbf -o new.evb", b""),
+    ("formats", "formats", b""),
     ("merge", "merge a.evb b.evb -o new.evb", b""),
     ("intersect", "intersect a.evb b.evb -o new.evb", b""),
     ("fold", "fold a.evb -o new.evb", b""),
@@ -91,6 +97,13 @@ impl Place {
         ] {
             std::fs::write(place.folder.path().join(name), text).expect("a file");
         }
+        let samples =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../everbloom-formats/tests/samples");
+        std::fs::copy(
+            samples.join("pyarrow26.parquet"),
+            place.folder.path().join("orders.parquet"),
+        )
+        .expect("the sample");
         for line in [
             "build keys -o a.evb -n 200",
             "build other -o b.evb -n 200",
@@ -99,6 +112,9 @@ impl Place {
             "build keys -o counting.evb --kind counting",
             "build keys -o stable.evb --kind stable",
             "build keys -o fuse.evb --kind binary-fuse",
+            "build keys -o split.evb --kind split-block",
+            "build keys -o ids.guava --format guava",
+            "build keys -o ids.sbbf --format parquet",
             "build keys -o ternary.evb --kind ternary",
             "build keys -o soft.evb --kind soft-error",
             "build keys -o top.evb --kind top-k --set k=5",

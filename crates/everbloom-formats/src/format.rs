@@ -96,10 +96,15 @@ impl From<Foreign> for Part {
 }
 
 impl Format {
-    /// The formats that some bytes may be of. One with a magic number is alone; several are named where nothing
-    /// but lengths tells them apart, and then the caller has to.
+    /// How well bytes look like this format.
+    pub fn fit(&self, bytes: &[u8]) -> Fit {
+        (self.fit)(bytes)
+    }
+
+    /// The formats that some bytes look like, equally well. Where nothing but their length speaks for them
+    /// ([`Fit::Length`]) the bytes may be anything, and the caller has to know.
     pub fn detect(bytes: &[u8]) -> Vec<&'static Format> {
-        let fits = || FORMATS.iter().map(|format| ((format.fit)(bytes), *format));
+        let fits = || FORMATS.iter().map(|format| (format.fit(bytes), *format));
         let best = fits().map(|(fit, _)| fit).max().unwrap_or(Fit::No);
         fits().filter(|(fit, _)| *fit == best && best > Fit::No).map(|(_, format)| format).collect()
     }

@@ -27,8 +27,9 @@
 //!
 //! # Hostile bytes
 //!
-//! A reader checks every length before it uses it, allocates no more than the bytes that are there, and neither
-//! panics nor loops on what a file claims. Bytes that contradict themselves are an error, never an empty filter.
+//! A reader checks every length before it uses it, allocates in proportion to the bytes that are there (their number,
+//! and a few hundred bytes for each filter of a file of many; what is packed, up to the limits), and neither panics nor
+//! loops on what a file claims. Bytes that contradict themselves are an error, never an empty filter.
 //! Most of these formats have no checksum, so a flipped bit among the cells goes unnoticed, as it does in the
 //! software they come from.
 //!

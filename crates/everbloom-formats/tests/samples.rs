@@ -322,3 +322,21 @@ fn block_filters_match_the_scripts_of_their_blocks() {
     }
     assert!(scripts > 10, "{scripts}");
 }
+
+#[test]
+fn clickhouse_indexes_answer_for_their_keys() {
+    let bytes = sample("clickhouse_skp_idx.packed");
+    let [format] = Format::detect(&bytes)[..] else { panic!("{:?}", Format::detect(&bytes)) };
+    assert!(format.open(&bytes, Limits::NETWORK).is_err(), "k has to be given");
+    let mut hints = Hints::new(Limits::NETWORK);
+    hints.k = Some(5);
+    let parts = format.open_with(&bytes, &hints).unwrap();
+    assert_eq!(parts.len(), 2, "the third is an index of tokens: {parts:?}");
+    for (name, keys) in [("bi", Keys::Longs), ("bs", Keys::Items)] {
+        let filter = &column(&parts, name).filter;
+        answers(name, filter, keys, 1000);
+        let granule = filter.write().unwrap();
+        let again = format.open_with(&granule, &hints).unwrap();
+        assert!(again[0].filter.write().unwrap() == granule);
+    }
+}

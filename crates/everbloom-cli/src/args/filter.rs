@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom_records::KeyType;
 
-use super::parsers::{hierarchy, key_type, setting};
+use everbloom_formats::{Format, KeyAs};
+
+use super::foreign::Foreign;
+use super::parsers::{format, hierarchy, key_type, keys_as, setting};
 use super::shared::{Keyed, Machine};
 use crate::quantity;
 
@@ -39,6 +42,13 @@ pub struct Build {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub keyed: Keyed,
+    /// Write a filter of a foreign format instead, which other software reads (see `everbloom formats`).
+    #[arg(long, value_name = "NAME", value_parser = format,
+        conflicts_with_all = ["kind", "memory", "negatives", "seed", "ancestors", "settings"])]
+    pub format: Option<&'static Format>,
+    /// With --format: what a line is to the other software. Default: what is usual in the format.
+    #[arg(long, value_name = "KIND", value_parser = keys_as(), requires = "format")]
+    pub keys_as: Option<KeyAs>,
     /// Keys are nodes of a tree: their ancestors are inserted too. `/` for paths, `.` for domain
     /// names, an empty string for every prefix.
     #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
@@ -102,6 +112,8 @@ pub struct Check {
     )]
     pub cost: f64,
     #[command(flatten)]
+    pub foreign: Foreign,
+    #[command(flatten)]
     pub keyed: Keyed,
     #[command(flatten)]
     pub machine: Machine,
@@ -135,6 +147,8 @@ pub struct Ask {
 pub struct Info {
     /// The filter file.
     pub filter: PathBuf,
+    #[command(flatten)]
+    pub foreign: Foreign,
     #[command(flatten)]
     pub machine: Machine,
 }

@@ -3,6 +3,7 @@
 mod change;
 mod choose;
 mod filter;
+mod foreign;
 mod lab;
 mod parsers;
 mod shared;
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand};
 pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
+pub use foreign::{Export, Foreign, Formats, Import};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
 pub use shared::{Machine, Text};
 pub use stream::{Dedupe, Diff, Join};
@@ -147,6 +149,19 @@ pub enum Verb {
     /// List the variants, or tell of one: its paper, abilities, parameters.
     #[command(after_help = examples::CATALOG)]
     Catalog(Catalog),
+    /// List the foreign formats: filters that other software writes.
+    #[command(after_help = examples::FORMATS)]
+    Formats(Formats),
+    /// Make a filter file of a foreign filter.
+    ///
+    /// The bits are taken over as they are, where a variant finds keys as the other software does.
+    #[command(after_help = examples::IMPORT)]
+    Import(Import),
+    /// Write a filter in a foreign format.
+    ///
+    /// The bits are taken over as they are, where the other software finds keys as the variant does.
+    #[command(after_help = examples::EXPORT)]
+    Export(Export),
     /// Build and ask a filter of every variant, and compare prediction with measurement.
     #[command(after_help = examples::DEMO)]
     Demo(Demo),

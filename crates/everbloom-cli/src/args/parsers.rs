@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use everbloom::membership::ancestors::Hierarchy;
+use everbloom_formats::{Format, KeyAs};
 use everbloom_records::KeyType;
 
 pub fn hierarchy(text: &str) -> Result<Hierarchy, String> {
@@ -22,6 +23,18 @@ pub fn key_type() -> impl TypedValueParser<Value = KeyType> {
         let found = KeyType::ALL.into_iter().find(|key| key.name() == name);
         found.ok_or_else(|| format!("{name:?} is no type of key"))
     })
+}
+
+pub fn keys_as() -> impl TypedValueParser<Value = KeyAs> {
+    let value = |key: KeyAs| PossibleValue::new(key.name()).help(key.meaning());
+    PossibleValuesParser::new(KeyAs::ALL.map(value)).try_map(|name| {
+        let found = KeyAs::ALL.into_iter().find(|key| key.name() == name);
+        found.ok_or_else(|| format!("{name:?} is no kind of key"))
+    })
+}
+
+pub fn format(name: &str) -> Result<&'static Format, String> {
+    Format::named(name).map_err(|e| e.to_string())
 }
 
 /// A byte of any value: columns need not be text.

@@ -6,7 +6,7 @@ use everbloom::internals::filter::{Answer, Detail, FactValue, Filter, Verdict};
 use everbloom::internals::filter::{FalseNegatives, Form, Param, Preset, Range};
 use everbloom::internals::state::{MAJOR, MINOR};
 use everbloom::internals::variant::Variant;
-use everbloom::{Counted, Number};
+use everbloom::{Counted, Fact, Number};
 use everbloom_report::json::bytes;
 use serde_json::{Map, Value, json};
 
@@ -73,7 +73,7 @@ pub fn info(filter: &dyn Filter) -> Value {
         "entry": variant.entry,
         "name": variant.name,
         "form": head.form,
-        "shape": shape(filter),
+        "shape": facts(filter.describe()),
         "items": head.items,
         "bits": memory.total(),
         "bits_cells": memory.cells,
@@ -101,8 +101,9 @@ fn read<'a>(name: &'a str, plain: &'a str) -> &'a str {
     if name.is_empty() { plain } else { name }
 }
 
-fn shape(filter: &dyn Filter) -> Value {
-    let facts = filter.describe().into_iter().map(|fact| {
+/// The figures of a shape.
+pub fn facts(facts: Vec<Fact>) -> Value {
+    let facts = facts.into_iter().map(|fact| {
         let value = match fact.value {
             FactValue::Integer(v) => v.into(),
             FactValue::Real(v) => json!(v),

@@ -14,7 +14,7 @@ use everbloom::{Error, Kind};
 use everbloom_records::{Case, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
-use super::catalog;
+use super::{catalog, foreign};
 use crate::args::{self, Build};
 use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
@@ -23,6 +23,9 @@ use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Build) -> Result<Outcome> {
+    if let Some(format) = args.format {
+        return foreign::build(format, args);
+    }
     let mut goal = goal(args)?;
     let variant = match &args.kind {
         Some(slug) => find(slug)?,
@@ -133,7 +136,7 @@ pub fn writable(output: &Path) -> Result<()> {
     Err(Stop::Error(format!("cannot write {}: {reason}", output.display())))
 }
 
-fn count(records: &mut dyn Source) -> Result<u64> {
+pub fn count(records: &mut dyn Source) -> Result<u64> {
     let mut n = 0;
     records.batches(&mut |batch| {
         n += batch.len() as u64;
@@ -148,7 +151,7 @@ fn count(records: &mut dyn Source) -> Result<u64> {
     ))
 }
 
-fn full_disk(e: Error) -> Stop {
+pub fn full_disk(e: Error) -> Stop {
     let remedy = match e.kind() {
         Kind::Io if e.to_string().contains("No space left") => {
             "; free some space, nothing was written"

@@ -14,6 +14,7 @@ use everbloom::weighted::Paradox;
 use everbloom_records::{Hashed, KeyType, Lines, Order};
 use everbloom_report::json::bytes;
 
+use super::foreign;
 use crate::args::Check;
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error, print};
@@ -21,6 +22,9 @@ use crate::report::json;
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
+    if let Some(file) = foreign::recognized(&args.filter, &args.foreign, &args.keyed.key_file)? {
+        return foreign::check(&file, args);
+    }
     let access = if args.copy { Access::Copy } else { Access::Map };
     let opener = input::opener(&args.keyed.key_file)?.access(access);
     let filter = opener.open(&args.filter).map_err(|e| hint(args, e))?;
@@ -199,7 +203,7 @@ fn ask(
     }
 }
 
-fn show(
+pub fn show(
     out: &mut impl Write,
     args: &Check,
     end: u8,

@@ -6,12 +6,16 @@ use everbloom::internals::state::{MAJOR, MINOR};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::terminal;
 
+use super::foreign;
 use crate::args::Info;
 use crate::output::{print, print_json};
 use crate::report::json;
 use crate::{Outcome, Result, input};
 
 pub fn run(args: &Info) -> Result<Outcome> {
+    if let Some(file) = foreign::recognized(&args.filter, &args.foreign, &None)? {
+        return foreign::info(&file, args);
+    }
     let inspection = input::opener(&None)?.inspect(&args.filter)?;
     inspection.with(|filter| match args.machine.json {
         true => print_json(&json::info(filter)),

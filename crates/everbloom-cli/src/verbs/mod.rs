@@ -11,6 +11,7 @@ mod dedupe;
 mod demo;
 mod diff;
 mod explain;
+mod foreign;
 mod info;
 mod join;
 mod lab;
@@ -57,6 +58,9 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Bench(args) => bench::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
         Verb::Catalog(args) => catalog::run(&args),
+        Verb::Formats(args) => foreign::formats(&args),
+        Verb::Import(args) => foreign::import(&args),
+        Verb::Export(args) => foreign::export(&args),
         Verb::Demo(args) => demo::run(&args),
         Verb::Completions { shell } => shell::completions(shell),
         Verb::Man => shell::man(),

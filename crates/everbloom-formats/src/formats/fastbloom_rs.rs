@@ -66,7 +66,7 @@ fn open(bytes: &[u8], hints: &Hints) -> Result<Vec<Part>> {
     let with_k = bytes.len() % 8 == 4;
     let k = if with_k { Some(src.u32_be()?) } else { hints.k };
     let k = k.ok_or_else(|| {
-        let message = "the file does not say how many probes a key has: give {k}";
+        let message = "the file does not say how many probes a key has: give {probes}";
         Error::new(Kind::BadParameter, message)
     })?;
     let words = (src.len() / 8) as u64;

@@ -4,6 +4,7 @@ mod bip158;
 mod bip37;
 mod cascade;
 mod cassandra;
+mod clickhouse;
 mod datasketches;
 mod dcso;
 mod fastbloom_rs;
@@ -45,6 +46,7 @@ pub static FORMATS: &[&Format] = &[
     &cassandra::FORMAT,
     &hadoop::FORMAT,
     &rocksdb::FORMAT,
+    &clickhouse::FORMAT,
     &hive::FORMAT,
     &stream_lib::FORMAT,
     &fastbloom_rs::FORMAT,

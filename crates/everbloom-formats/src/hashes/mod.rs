@@ -3,8 +3,10 @@
 //! XXH64, SipHash, MD5 and SHA come from crates. The functions here are of a few lines each; crates have the plain
 //! ones at most, and not the variants that this software froze: tails hashed byte by byte, signed bytes, previews.
 
+mod city;
 mod xxh3_preview;
 
+pub(crate) use city::{city_64, city_128_to_64};
 pub(crate) use xxh3_preview::xxh3_preview;
 
 /// MurmurHash3 x86 32.
@@ -95,7 +97,8 @@ fn murmur3_wide(bytes: &[u8], seed: u64, kind: Tail) -> [u64; 2] {
     [h1, h2.wrapping_add(h1)]
 }
 
-fn fmix64(mut h: u64) -> u64 {
+/// The last step of MurmurHash3 x64, which ClickHouse calls `intHash64`.
+pub(crate) fn fmix64(mut h: u64) -> u64 {
     h = (h ^ h >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     h = (h ^ h >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     h ^ h >> 33

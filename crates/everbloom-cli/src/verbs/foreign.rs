@@ -1,0 +1,432 @@
+//! Filters of other software: `formats`, `import`, `export`, and what `build`, `check` and `info` do with them.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use everbloom::internals::disk;
+use everbloom::internals::file::{self as codec, MAGIC};
+use everbloom::internals::filter::{Answer, Detail};
+use everbloom::{Error, Kind, Limits};
+use everbloom_formats::{FORMATS, Fit, Foreign, Format, Hints, KeyAs, Part};
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::{Table, terminal};
+use serde_json::json;
+
+use super::build::{count, full_disk, writable};
+use super::check::show;
+use crate::args::{self, Build, Check, Export, Formats, Import, Info};
+use crate::input::{self, Passes};
+use crate::output::{Output, print, print_json};
+use crate::report::json as report;
+use crate::talk::say;
+use crate::{Outcome, Result, Stop};
+
+/// A foreign file, opened.
+pub struct File {
+    name: String,
+    format: &'static Format,
+    parts: Vec<Part>,
+}
+
+/// The foreign file at `path`; `None` if it is one of ours, which has its own way in.
+pub fn recognized(
+    path: &Path,
+    typed: &args::Foreign,
+    key_file: &Option<PathBuf>,
+) -> Result<Option<File>> {
+    let place = |e: Error| e.context(path.display());
+    if typed.format.is_none() && ours(path) {
+        return Ok(None);
+    }
+    let bytes = fs::read(path).map_err(|e| place(e.into()))?;
+    let format = match typed.format {
+        Some(format) => format,
+        None => detected(&bytes).map_err(place)?,
+    };
+    let mut hints = Hints::new(Limits::LOCAL);
+    (hints.k, hints.key) = (typed.probes, key(key_file)?);
+    let parts = format.open_with(&bytes, &hints).map_err(place)?;
+    let parts = selected(parts, typed).map_err(place)?;
+    Ok(Some(File { name: path.display().to_string(), format, parts }))
+}
+
+/// Whether a file is left to the opener of our own files: a folder, a pipe, what is not there, what begins as ours.
+fn ours(path: &Path) -> bool {
+    let Ok(meta) = fs::metadata(path) else { return true };
+    let mut start = [0; MAGIC.len()];
+    let mut read = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    !meta.is_file() || read().is_err() || start == MAGIC
+}
+
+/// The one format that bytes look like.
+fn detected(bytes: &[u8]) -> everbloom::Result<&'static Format> {
+    let found = Format::detect(bytes);
+    if let [one] = found[..]
+        && one.fit(bytes) > Fit::Length
+    {
+        return Ok(one);
+    }
+    let names: Vec<&str> = found.iter().map(|format| format.name).collect();
+    let message = match names[..] {
+        [] => "not an everbloom filter: the first bytes are not the .evb magic, nor those of a foreign format; \
+               if it is one, name it by {format}"
+            .to_owned(),
+        _ => format!(
+            "not an everbloom filter: the first bytes are not the .evb magic; its length could be that of a \
+             foreign filter ({}): if it is one, name it by {{format}}",
+            names.join(", ")
+        ),
+    };
+    Err(Error::new(Kind::NotOurs, message))
+}
+
+/// The 16 bytes of `--key-file`, for formats whose hash is keyed.
+fn key(file: &Option<PathBuf>) -> Result<Option<[u8; 16]>> {
+    let Some(path) = file else { return Ok(None) };
+    let text = fs::read(path).map_err(|e| Error::from(e).context(path.display()))?;
+    let key = KeyAs::Hex.parse(text.trim_ascii()).ok().and_then(|key| match key {
+        everbloom_formats::Key::Bytes(bytes) => bytes[..].try_into().ok(),
+        _ => None,
+    });
+    let key = key.ok_or_else(|| Stop::Error(format!("{}: not 32 hex digits", path.display())))?;
+    Ok(Some(key))
+}
+
+/// The filters of the column and the row group that were typed.
+fn selected(parts: Vec<Part>, typed: &args::Foreign) -> everbloom::Result<Vec<Part>> {
+    let column = |part: &Part| typed.column.as_ref().is_none_or(|name| *name == part.column);
+    let group = |part: &Part| typed.row_group.is_none_or(|number| number == part.row_group);
+    if parts.iter().any(|part| column(part) && group(part)) {
+        return Ok(parts.into_iter().filter(|part| column(part) && group(part)).collect());
+    }
+    let message = match &columns(&parts)[..] {
+        [] => "the file holds no filter".to_owned(),
+        names => format!("no such filter; those there are of the columns {}", names.join(", ")),
+    };
+    Err(Error::new(Kind::BadParameter, message))
+}
+
+/// The names of the columns, each once.
+fn columns(parts: &[Part]) -> Vec<&str> {
+    let mut names: Vec<&str> = parts.iter().map(|part| part.column.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// What lines are to the filters of a format: as typed, as the file says, or as is usual.
+fn keys_as(format: &Format, typed: Option<KeyAs>, said: Option<KeyAs>) -> Result<KeyAs> {
+    let taken = |kind: &KeyAs| format.keys.contains(kind);
+    match typed.or(said.filter(taken)) {
+        Some(kind) if taken(&kind) => Ok(kind),
+        Some(kind) => {
+            let names: Vec<&str> = format.keys.iter().map(|kind| kind.name()).collect();
+            Err(Stop::Error(format!(
+                "--keys-as {}: keys of the format {} are {}",
+                kind.name(),
+                format.name,
+                names.join(", ")
+            )))
+        }
+        None => Ok(format.keys[0]),
+    }
+}
+
+/// Which lines may be members, and of which row groups.
+pub fn check(file: &File, args: &Check) -> Result<Outcome> {
+    if args.prior.is_some() || args.ancestors.is_some() || args.keyed.text.key_type.is_some() {
+        return Err(Stop::Error(format!(
+            "{} is of the format {}: --prior, --ancestors and --key-type are for our own files; --keys-as says \
+             what lines are",
+            file.name, file.format.name
+        )));
+    }
+    if let [one, other, ..] = columns(&file.parts)[..] {
+        return Err(Stop::Error(format!(
+            "{}: there are filters of several columns, {one} and {other} among them: name one by --column",
+            file.name
+        )));
+    }
+    let keys = keys_as(file.format, args.foreign.keys_as, file.parts.first().and_then(|p| p.keys))?;
+    let grammar = input::grammar(&args.keyed.text);
+    let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
+    let mut out = Output::new();
+    let mut some = false;
+    let done = lines.each(|lines, records| {
+        for (line, record) in lines.iter().zip(records) {
+            let answer = ask(&file.parts, &keys.parse(record.key)?)?;
+            let member = answer.verdict != everbloom::Verdict::Absent;
+            some |= member;
+            if !(member || args.answers) {
+                continue;
+            }
+            if args.machine.json {
+                out.json(&report::answer(line, &answer))?;
+            } else {
+                out.write(|out| show(out, args, grammar.end, (line, record.key), &answer))?;
+            }
+        }
+        Ok(())
+    });
+    out.end(done, None)?;
+    Ok(if some { Outcome::Some } else { Outcome::None })
+}
+
+/// Whether a filter has the key; the row groups that may, where a file has row groups.
+fn ask(parts: &[Part], key: &everbloom_formats::Key<'_>) -> everbloom::Result<Answer> {
+    let mut groups = Vec::new();
+    for part in parts {
+        if part.filter.contains(key.clone())? {
+            groups.push(part.row_group.to_string().into_bytes());
+        }
+    }
+    let answer = Answer::of(!groups.is_empty());
+    let grouped = parts.iter().any(|part| !part.column.is_empty());
+    Ok(if grouped { answer.with(Detail::List(groups)) } else { answer })
+}
+
+/// What a foreign file is.
+pub fn info(file: &File, args: &Info) -> Result<Outcome> {
+    let keys = |part: &Part| keys_as(file.format, args.foreign.keys_as, part.keys);
+    if args.machine.json {
+        print_json(&file_json(file.format, &file.parts, keys)?)?;
+    } else if let [part] = &file.parts[..] {
+        print(&describe(part, keys(part)?))?;
+    } else {
+        print(&table(file.format, &file.parts))?;
+    }
+    Ok(Outcome::Some)
+}
+
+fn file_json(
+    format: &Format,
+    parts: &[Part],
+    keys: impl Fn(&Part) -> Result<KeyAs>,
+) -> Result<serde_json::Value> {
+    let mut filters = Vec::new();
+    for part in parts {
+        let (filter, in_column) = (&part.filter, !part.column.is_empty());
+        filters.push(json!({
+            "column": in_column.then_some(&part.column),
+            "row_group": in_column.then_some(part.row_group),
+            "rows": part.rows,
+            "keys_as": keys(part)?.name(),
+            "shape": report::facts(filter.describe()),
+            "bits": filter.bits(),
+            "fill": filter.fill(),
+            "fpr_now": filter.fpr(),
+            "items_estimated": filter.cardinality(),
+        }));
+    }
+    let (name, writer, hash) = (format.name, format.writer, format.hash);
+    Ok(json!({ "format": name, "writer": writer, "hash": hash, "filters": filters }))
+}
+
+fn describe(part: &Part, keys: KeyAs) -> String {
+    let (filter, format) = (&part.filter, part.filter.format());
+    let mut rows = vec![("format", format!("{} ({})", format.name, format.writer))];
+    if !part.column.is_empty() {
+        rows.push(("column", format!("{}, row group {}", part.column, part.row_group)));
+    }
+    for fact in filter.describe() {
+        rows.push((fact.name, fact.value.to_string()));
+    }
+    let size = format!("{} bits ({})", integer_text(filter.bits()), size_text(filter));
+    rows.push(("size", size));
+    let fill = filter.fill();
+    rows.push(("fill", format!("▕{}▏ {:.1} %", terminal::bar(fill, 40), fill * 100.0)));
+    rows.push(("distinct keys", estimate_text(filter)));
+    rows.push(("false positives", format!("{} now", rate_text(filter.fpr()))));
+    rows.push(("hash", format.hash.to_owned()));
+    rows.push(("keys as", keys.name().to_owned()));
+    rows.iter().map(|(name, value)| format!("{name:>18}  {value}\n")).collect()
+}
+
+fn size_text(filter: &Foreign) -> String {
+    bytes_text(filter.bits().div_ceil(8))
+}
+
+fn estimate_text(filter: &Foreign) -> String {
+    filter
+        .cardinality()
+        .map_or("–".to_owned(), |n| format!("about {}", integer_text(n.round() as u64)))
+}
+
+/// All filters of a file, a line each.
+fn table(format: &Format, parts: &[Part]) -> String {
+    let header =
+        ["column", "row group", "rows", "size", "fill", "distinct values", "false positives"];
+    let rows = parts.iter().map(|part| {
+        let filter = &part.filter;
+        [
+            part.column.clone(),
+            part.row_group.to_string(),
+            part.rows.map_or("–".to_owned(), integer_text),
+            size_text(filter),
+            format!("{:.1} %", filter.fill() * 100.0),
+            estimate_text(filter),
+            rate_text(filter.fpr()),
+        ]
+    });
+    let table = Table::new(1, header).rows(rows).terminal();
+    format!("{} filters of the format {}\n{table}", parts.len(), format.name)
+}
+
+/// Builds a foreign filter from keys.
+pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
+    writable(&args.output)?;
+    let keys = keys_as(format, args.keys_as, None)?;
+    let grammar = input::grammar(&args.keyed.text);
+    let mut lines = input::lines(&args.keys, grammar, Passes::Several)?;
+    let items = match args.items {
+        Some(items) => items,
+        None => count(&mut lines)?,
+    };
+    let mut filter = format.create(items, args.fpr.unwrap_or(0.01))?;
+    let mut n = 0u64;
+    lines.each(|_, records| {
+        for record in records {
+            filter.insert(keys.parse(record.key)?)?;
+        }
+        n += records.len() as u64;
+        Ok(())
+    })?;
+    write(&filter, &args.output)?;
+    say!(
+        "{}: {} of {} items in {}, false positives now {}",
+        args.output.display(),
+        format.name,
+        integer_text(n),
+        size_text(&filter),
+        rate_text(filter.fpr()),
+    );
+    report(format, filter, Some(keys), args.machine.json)
+}
+
+fn report(format: &Format, filter: Foreign, keys: Option<KeyAs>, json: bool) -> Result<Outcome> {
+    if json {
+        print_json(&file_json(format, &[filter.into()], |_| keys_as(format, keys, None))?)?;
+    }
+    Ok(Outcome::Some)
+}
+
+/// Writes a foreign file, whole or not at all.
+fn write(filter: &Foreign, path: &Path) -> Result<()> {
+    let bytes = filter.write()?;
+    let done = disk::replace(path, |out| out.write_all(&bytes));
+    let place = |e| Error::from(e).context(format!("cannot write {}", path.display()));
+    done.map_err(|e| full_disk(place(e)))
+}
+
+/// Makes a filter of ours of a foreign one.
+pub fn import(args: &Import) -> Result<Outcome> {
+    writable(&args.output)?;
+    let ours = || {
+        let name = args.file.display();
+        Stop::Error(format!("{name}: already a filter of ours, or not there; name its --format"))
+    };
+    let file = recognized(&args.file, &args.foreign, &None)?.ok_or_else(ours)?;
+    let [part] = &file.parts[..] else {
+        return Err(Stop::Error(format!(
+            "{}: there are {} filters: choose one by --column and --row-group",
+            file.name,
+            file.parts.len()
+        )));
+    };
+    let filter = part.filter.to_filter()?;
+    codec::save(&*filter, &args.output).map_err(full_disk)?;
+    if args.machine.json {
+        print_json(&report::info(&*filter))?;
+    }
+    say!(
+        "{}: {} of about {} items",
+        args.output.display(),
+        filter.facts().slug,
+        integer_text(filter.len())
+    );
+    Ok(Outcome::Some)
+}
+
+/// Writes a filter of ours in a foreign format.
+pub fn export(args: &Export) -> Result<Outcome> {
+    writable(&args.output)?;
+    let filter = input::opener(&None)?.open(&args.filter)?;
+    let foreign = args.format.adopt(&*filter)?;
+    write(&foreign, &args.output)?;
+    say!("{}: {} of {}", args.output.display(), args.format.name, size_text(&foreign));
+    report(args.format, foreign, None, args.machine.json)
+}
+
+/// Lists the formats.
+pub fn formats(args: &Formats) -> Result<Outcome> {
+    if args.machine.json {
+        print_json(&FORMATS.iter().map(|format| entry(format)).collect())?;
+    } else if args.markdown {
+        print(&markdown())?;
+    } else {
+        print(&listing())?;
+    }
+    Ok(Outcome::Some)
+}
+
+fn keys_of(format: &Format) -> Vec<&'static str> {
+    format.keys.iter().map(|kind| kind.name()).collect()
+}
+
+fn entry(format: &Format) -> serde_json::Value {
+    json!({
+        "name": format.name,
+        "writer": format.writer,
+        "versions": format.versions,
+        "recognized": format.recognized,
+        "keys": keys_of(format),
+        "hash": format.hash,
+        "limits": format.limits,
+        "write": format.can_write(),
+        "build": format.can_create(),
+        "convert": format.can_convert(),
+    })
+}
+
+/// What can be done beyond reading and querying, which every format is good for.
+fn abilities(format: &Format) -> String {
+    let all = [
+        ("write", format.can_write()),
+        ("build", format.can_create()),
+        ("convert", format.can_convert()),
+    ];
+    let names = all.iter().filter(|(_, can)| *can).map(|(name, _)| *name);
+    ["read", "query"].into_iter().chain(names).collect::<Vec<_>>().join(" ")
+}
+
+fn listing() -> String {
+    let rows = FORMATS.iter().map(|format| {
+        [
+            format.name.to_owned(),
+            format.writer.to_owned(),
+            keys_of(format).join(" "),
+            abilities(format),
+        ]
+    });
+    Table::new(4, ["format", "writer", "keys", "abilities"]).rows(rows).terminal()
+}
+
+/// The table of docs/FORMATS.md.
+fn markdown() -> String {
+    let header =
+        ["format", "writer", "versions", "recognized by", "hash", "keys", "abilities", "limits"];
+    let rows = FORMATS.iter().map(|format| {
+        [
+            format!("`{}`", format.name),
+            format.writer.to_owned(),
+            format.versions.to_owned(),
+            format.recognized.to_owned(),
+            format.hash.to_owned(),
+            keys_of(format).join(", "),
+            abilities(format),
+            format.limits.to_owned(),
+        ]
+    });
+    Table::new(8, header).rows(rows).markdown()
+}

@@ -1,0 +1,173 @@
+//! Files of other software, from the command line.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    /// Runs a command line with `input` on stdin: exit code, stdout, stderr.
+    fn run(&self, line: &str, input: &str) -> (Option<i32>, String, String) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
+            .args(line.split_whitespace())
+            .current_dir(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        let output = child.wait_with_output().expect("the command ends");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Runs a command line that has to succeed; what it prints.
+    fn good(&self, line: &str, input: &str) -> String {
+        let (code, out, err) = self.run(line, input);
+        assert_eq!(code, Some(0), "{line}: {err}");
+        out
+    }
+
+    /// Runs a command line that has to fail; what it says.
+    fn bad(&self, line: &str) -> String {
+        let (code, out, err) = self.run(line, "");
+        assert_eq!(code, Some(2), "{line}: {out}{err}");
+        err
+    }
+}
+
+fn sample(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../everbloom-formats/tests/samples");
+    folder.join(name).display().to_string()
+}
+
+fn items() -> String {
+    (0..1000).map(|i| format!("item-{i}\n")).collect()
+}
+
+#[test]
+fn samples_are_recognized_and_answer_for_their_keys() {
+    let place = Place::new();
+    for name in [
+        "guava_MURMUR128_MITZ_64_utf8.bin",
+        "spark_V2_strings.bin",
+        "dcso.bloom",
+        "go_willf_bloom.bin",
+        "datasketches_strings.bin",
+        "redisbloom_fixed.dump",
+        "rocksdb_bloom10.sst",
+        "hadoop_DynamicBloomFilter_murmur.bin",
+        "mlbf_v2_sha256.bin",
+        "pybloomfiltermmap3.bloom",
+    ] {
+        let file = sample(name);
+        assert_eq!(place.good(&format!("check {file}"), &items()), items(), "{name}");
+        let (code, out, _) = place.run(&format!("check {file}"), "nobody\n");
+        assert_eq!((code, &*out), (Some(1), ""), "{name}");
+        assert!(place.good(&format!("info {file}"), "").contains("false positives"), "{name}");
+    }
+}
+
+#[test]
+fn numbers_are_what_the_other_software_hashes() {
+    let place = Place::new();
+    let file = sample("guava_MURMUR128_MITZ_64_long.bin");
+    let longs: String = (0..1000).map(|i| format!("{}\n", i * 7919)).collect();
+    assert_eq!(place.good(&format!("check {file} --keys-as long"), &longs), longs);
+    let found = place.run(&format!("check {file}"), &longs).1.lines().count();
+    assert!(found < 50, "as text they are other keys: {found}");
+    let refused = place.run(&format!("check {file} --keys-as long"), "apple\n");
+    assert!(refused.0 == Some(2) && refused.2.contains("64-bit decimal integer"), "{}", refused.2);
+    let refused = place.bad(&format!("check {file} --keys-as double"));
+    assert!(refused.contains("--keys-as double"), "{refused}");
+}
+
+#[test]
+fn a_parquet_file_tells_which_row_groups_may_hold_a_key() {
+    let place = Place::new();
+    let file = sample("pyarrow26.parquet");
+    let table = place.good(&format!("info {file}"), "");
+    for word in ["i64", "i32", "f64", "distinct values"] {
+        assert!(table.contains(word), "{word}: {table}");
+    }
+    let answers = place.good(&format!("check {file} --column i64 --answers"), "7919\n7\n");
+    assert_eq!(answers, "present\t7919\t0\nabsent\t7\t\n");
+    let refused = place.bad(&format!("check {file}"));
+    assert!(refused.contains("--column"), "{refused}");
+    let refused = place.bad(&format!("check {file} --column nobody"));
+    assert!(refused.contains("i32"), "{refused}");
+}
+
+#[test]
+fn parquet_bits_are_taken_over_and_given_back() {
+    let place = Place::new();
+    let file = sample("parquetmr_bitset_strings.bin");
+    let ambiguous = place.bad(&format!("import {file} -o a.evb"));
+    assert!(ambiguous.contains("parquet") && ambiguous.contains("--format"), "{ambiguous}");
+    place.good(&format!("import {file} --format parquet -o a.evb"), "");
+    assert_eq!(place.good("check a.evb", &items()), items());
+    place.good("export a.evb --format parquet -o b.sbbf", "");
+    let (given, written) = (std::fs::read(&file).unwrap(), read(&place, "b.sbbf"));
+    assert!(written.ends_with(&given) && written.len() < given.len() + 32);
+    assert_eq!(place.good("check b.sbbf", &items()), items());
+    let refused = place.bad(&format!("import {} -o c.evb", sample("dcso.bloom")));
+    assert!(refused.contains("no variant"), "{refused}");
+    let refused = place.bad("export a.evb --format guava -o c.guava");
+    assert!(refused.contains("cannot hold the bits of a split-block filter"), "{refused}");
+}
+
+fn read(place: &Place, name: &str) -> Vec<u8> {
+    std::fs::read(place.folder.path().join(name)).expect("a file")
+}
+
+#[test]
+fn every_format_that_is_built_answers_for_its_keys() {
+    let place = Place::new();
+    let list: serde_json::Value = serde_json::from_str(&place.good("formats --json", "")).unwrap();
+    let built: Vec<&str> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|format| format["build"] == true)
+        .map(|format| format["name"].as_str().unwrap())
+        .collect();
+    assert!(built.len() > 15, "{built:?}");
+    for name in built {
+        place.good(&format!("build - -o x --format {name} --keys-as string"), &items());
+        let check = format!("check x --format {name} --keys-as string");
+        assert_eq!(place.good(&check, &items()), items(), "{name}");
+        let others: String = (0..2000).map(|i| format!("absent-{i}\n")).collect();
+        let passed = place.run(&check, &others).1.lines().count();
+        assert!(passed < 100, "{name}: {passed} of 2000 pass at 1 %");
+    }
+}
+
+#[test]
+fn what_is_no_filter_is_said_to_be_none() {
+    let place = Place::new();
+    std::fs::write(place.folder.path().join("text"), "neither fish nor fowl, but a text\n")
+        .unwrap();
+    let refused = place.bad("info text");
+    assert!(refused.contains("not an everbloom filter"), "{refused}");
+}
+
+#[test]
+fn the_page_has_the_table_that_is_printed() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMATS.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let table = Place::new().good("formats --markdown", "");
+    assert!(
+        page.contains(&table),
+        "docs/FORMATS.md is stale: everbloom formats --markdown prints its table"
+    );
+}
