@@ -6,7 +6,6 @@ use crate::variant::Variant;
 use crate::{
     alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
     keyvalue, known, membership, reconciling, sequence, similarity, spatial, weighted,
-    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -75,6 +74,7 @@ pub static VARIANTS: &[&Variant] = &[
     &counting::adaptive_counting::VARIANT,
     &grouping::shifting::VARIANT,
     &counting::count_min::VARIANT,
+    &counting::counter_braids::VARIANT,
     &deleting::variable_length::VARIANT,
     &growing::dynamic::VARIANT,
     &growing::dynamic_array::VARIANT,
@@ -98,6 +98,10 @@ pub static VARIANTS: &[&Variant] = &[
     &similarity::locality_sensitive::VARIANT,
     &similarity::multi_granularity::VARIANT,
     &counting::parallel_attributes::VARIANT,
+    &grouping::filter_bank::VARIANT,
+    &grouping::attenuated::VARIANT,
+    &grouping::exponential_decay::VARIANT,
+    &keyvalue::state_machines::VARIANT,
     #[cfg(feature = "secure")]
     &secure::index::VARIANT,
     #[cfg(feature = "secure")]
@@ -111,17 +115,12 @@ pub static VARIANTS: &[&Variant] = &[
     &alternates::simplified_cuckoo::VARIANT,
     &alternates::adaptive_cuckoo::VARIANT,
     &alternates::dynamic_cuckoo::VARIANT,
-    &counting::counter_braids::VARIANT,
-    &alternates::hyperloglog::VARIANT,
-    &alternates::top_k::VARIANT,
-    &grouping::filter_bank::VARIANT,
-    &grouping::attenuated::VARIANT,
-    &grouping::exponential_decay::VARIANT,
-    &keyvalue::state_machines::VARIANT,
-    &decaying::windowed::VARIANT,
+    &alternates::consistent_cuckoo::VARIANT,
     &alternates::learned::VARIANT,
     &keyvalue::relations::VARIANT,
-    &alternates::consistent_cuckoo::VARIANT,
+    &alternates::hyperloglog::VARIANT,
+    &alternates::top_k::VARIANT,
+    &decaying::windowed::VARIANT,
 ];
 
 /// The entry with this id.

@@ -71,7 +71,6 @@
 //! | how many different keys came? | [`alternates::HyperLogLog`] |
 //! | which keys come most often? | [`alternates::TopK`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`], of two or few sets [`grouping::Shifting`] |
-//! | what value does it have? | [`Bloomier`] |
 //! | what do two sets not share? | [`Invertible`], two multisets [`reconciling::InvertibleCounting`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!

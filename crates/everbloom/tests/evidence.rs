@@ -3,8 +3,8 @@
 mod evidence {
     mod active_active;
     mod adaptive;
-    mod adaptive_cuckoo;
     mod adaptive_counting;
+    mod adaptive_cuckoo;
     mod ancestors;
     mod areas;
     mod attenuated;
@@ -24,15 +24,15 @@ mod evidence {
     mod complement;
     mod compressed;
     mod conservative;
+    mod consistent_cuckoo;
     mod count_min;
     mod counter_braids;
-    mod consistent_cuckoo;
     mod counting;
     mod cross_checking;
     mod cuckoo;
     mod d_left;
-    mod decaying;
     mod d_left_reassign;
+    mod decaying;
     mod deletable;
     mod distance_sensitive;
     mod double_buffer;
@@ -43,16 +43,18 @@ mod evidence {
     mod dynamic_cuckoo;
     mod egh;
     mod exponential_decay;
-    mod filter_bank;
     mod fast_hash_table;
+    mod filter_bank;
     mod fingerprint_counting;
     mod forest;
     mod forgetful;
     mod generalized;
     mod golomb;
     mod hierarchical;
+    mod hyperloglog;
     mod iblt;
     mod invertible;
+    mod invertible_counting;
     mod k_mer;
     mod kbf;
     #[cfg(feature = "secure")]
@@ -61,11 +63,6 @@ mod evidence {
     mod lfsr_counting;
     mod load_balanced;
     mod locality_sensitive;
-    mod hyperloglog;
-    mod invertible;
-    mod invertible_counting;
-    mod lfsr_counting;
-    mod load_balanced;
     mod loglog;
     mod lower_bound;
     mod matrix;
@@ -95,8 +92,8 @@ mod evidence {
     mod scalable;
     #[cfg(feature = "secure")]
     mod secure_index;
-    mod simplified_cuckoo;
     mod shifting;
+    mod simplified_cuckoo;
     mod soft_error;
     mod space_code;
     mod spectral;

@@ -26,8 +26,7 @@ pub use answer::{
 pub use face::Face;
 pub(crate) use face::can;
 pub use facts::{
-    Ability, Build, EntryKind, Example, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS,
-    Ability, Build, Counts, EntryKind, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS,
+    Ability, Build, Counts, EntryKind, Example, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS,
     Negatives, Param, Preset, Range, Setting, Time, ValueKind,
 };
 pub use head::Child;

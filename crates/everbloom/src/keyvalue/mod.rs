@@ -7,8 +7,8 @@ mod entries;
 pub mod iblt;
 pub mod kbf;
 mod labels;
-pub mod state_machines;
 pub mod relations;
+pub mod state_machines;
 mod xor_cells;
 
 pub use bloom_store::{BloomStore, BloomStoreImage};
@@ -16,5 +16,5 @@ pub use bloomier::Bloomier;
 pub use cascade::Cascade;
 pub use iblt::{Got, Iblt, Listing};
 pub use kbf::{Kbf, Known};
-pub use state_machines::StateMachines;
 pub use relations::Relations;
+pub use state_machines::StateMachines;

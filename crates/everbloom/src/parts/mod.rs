@@ -30,12 +30,12 @@
 
 pub(crate) mod candidates;
 pub(crate) mod cuckoo_table;
-pub(crate) mod exact;
 pub(crate) mod d_left;
+pub(crate) mod exact;
 pub(crate) mod flat_bits;
 pub(crate) mod generations;
-pub(crate) mod kicks;
 pub(crate) mod groups;
+pub(crate) mod kicks;
 pub(crate) mod labels;
 pub(crate) mod layers;
 pub(crate) mod ledger;
