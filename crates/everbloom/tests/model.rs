@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
-use everbloom::internals::filter::{Ability, FalseNegatives, Form};
+use everbloom::internals::filter::{FalseNegatives, Form};
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;

@@ -50,7 +50,7 @@ pub fn list(args: &List) -> Result<Outcome> {
             })?;
         }
     }
-    out.end(Ok(()), None)?;
+    out.end(Ok::<(), crate::Stop>(()), None)?;
     Ok(if rows.is_empty() { Outcome::None } else { Outcome::Some })
 }
 
