@@ -12,7 +12,7 @@ use super::opened;
 use crate::args::{Ask, List};
 use crate::input::{self, Passes};
 use crate::output::Output;
-use crate::{Outcome, Result, reading};
+use crate::{Outcome, Result, Stop, reading};
 
 /// What is printed behind a key; nothing for a key that has none.
 type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::Result<Option<Vec<u8>>>;
@@ -50,7 +50,7 @@ pub fn list(args: &List) -> Result<Outcome> {
             })?;
         }
     }
-    out.end(Ok::<(), crate::Stop>(()), None)?;
+    out.end(Ok::<(), Stop>(()), None)?;
     Ok(if rows.is_empty() { Outcome::None } else { Outcome::Some })
 }
 

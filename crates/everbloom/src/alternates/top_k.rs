@@ -278,7 +278,7 @@ impl Filter for TopK {
 const REDIS: &str = "redis";
 /// The seed of fingerprints in the server's hash.
 const FINGERPRINT: u64 = 1919;
-const COINS: u64 = 0x70_9_0;
+const COINS: u64 = 0x7090;
 const K: u64 = 10;
 const ROWS: u64 = 7;
 const MOST_ROWS: u64 = 64;

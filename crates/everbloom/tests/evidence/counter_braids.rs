@@ -101,7 +101,9 @@ fn s8_two_layers_are_exact() {
                 Err(e) => assert_eq!(e.kind(), Kind::Undecodable),
             }
             let bits = sketch.memory().cells as f64 / 2000.0;
-            assert!(bits < 11.0, "{bits} bits per flow");
+            // Six bits of layer 1, a status bit among them, and 32 for every carry counter.
+            let carries = 2.0 * overflowed as f64 + 3.0;
+            assert!(bits <= 6.01 + 32.0 * carries.max(63.0) / 2000.0, "{bits} bits per flow");
             assert!(flows.iter().zip(&sizes).all(|(f, s)| sketch.at_most(f) >= *s), "a bound");
         }
         // With a segment for each hash, two flows share all their counters in one run of 150.

@@ -20,9 +20,11 @@ fn zipf(s: f64, events: usize, seed: u64) -> Vec<u64> {
         sums.push(sum);
     }
     let mut random = Generator::new(seed);
-    (0..events)
-        .map(|_| sums.partition_point(|s| *s < random.unit() * sum).min(9999) as u64)
-        .collect()
+    let mut draw = || {
+        let at = random.unit() * sum;
+        sums.partition_point(|s| *s < at).min(9999) as u64
+    };
+    (0..events).map(|_| draw()).collect()
 }
 
 /// Recall of the list, and the mean relative error of the cells of the true top.
@@ -64,7 +66,7 @@ fn b17_recall_and_error_on_zipf_streams() {
     ] {
         let (found, off) = quality(50, w, d, decay, 1.0, 5);
         // One run of the smallest one scatters by 0.05.
-        let tolerance = if w == 8 { 0.1 } else { 0.03 };
+        let tolerance = if w == 8 { 0.08 } else { 0.03 };
         assert!((found - recall).abs() < tolerance, "{w}×{d}: recall {found}, {recall} expected");
         assert!((off - error).abs() < 0.03, "{w}×{d}: error {off}, {error} expected");
     }

@@ -39,7 +39,7 @@ impl Cells {
     }
 
     pub(super) fn sums(&self) -> bool {
-        self.checks.len() > 0
+        !self.checks.is_empty()
     }
 
     fn check(&self) -> Result<()> {
