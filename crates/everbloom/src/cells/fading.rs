@@ -155,8 +155,7 @@ impl Fading {
     /// Lets `ticks` ticks pass, one after the other or, where they are many, in one pass over all cells: sweeping
     /// after a leap would come too late for stamps that the leap carries around.
     pub fn age(&mut self, ticks: u64) {
-        if self.blocks > 0 {
-            let rounds = ticks / self.blocks;
+        if let Some(rounds) = ticks.checked_div(self.blocks) {
             if rounds > 0 {
                 self.cells.fade(0..self.len(), rounds);
             }

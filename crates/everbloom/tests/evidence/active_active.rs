@@ -58,14 +58,16 @@ fn s32_twice_double_buffering_at_best() {
     let mut a2 = ActiveActive::with_shape(20_000, 7, 1000, Hasher::default()).unwrap();
     let mut double =
         everbloom::decaying::DoubleBuffer::with_shape(20_000, 7, 1000, Hasher::default()).unwrap();
+    let mut best = 0.0f64;
     for key in 0..10_000u64 {
         a2.insert(&key);
         double.insert(&key);
         let (young, old) = a2.counts();
         // Hits of double buffering, each a false positive, move its swaps by a few keys.
-        assert!(key < 2000 || young + old + 10 >= 2 * double.counts().0 / 2 && young + old >= 1000);
+        assert!(key < 2000 || young + old + 10 >= double.counts().0, "equal at worst");
+        best = best.max((young + old) as f64 / double.counts().0 as f64);
     }
-    assert_eq!(VARIANT.build_from(&Goal::new(1000, 0.01), &[]).unwrap().memory().cells % 2, 0);
+    assert!(best > 1.9, "twice at best: {best}");
 }
 
 #[test]

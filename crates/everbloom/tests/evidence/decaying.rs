@@ -142,7 +142,7 @@ fn s29_ticks_are_arrivals_without_a_key() {
         };
         assert!(build(0) && build(49), "{form}");
         assert!(!build(80) && !build(u64::MAX), "{form}");
-        assert_eq!(build(50), form == "block" && build(50));
+        assert!(form == "block" || !build(50), "whole ends sharply");
     }
 }
 

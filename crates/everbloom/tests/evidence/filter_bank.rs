@@ -68,7 +68,6 @@ fn s39_fixed_weight_detects_errors() {
     for key in 0..600u64 {
         let (own, found) = ((key % 6).to_string(), f.classes_of(&key));
         assert!(found.contains(&own.as_bytes()));
-        assert!(found.len() == 1 || found.len() > 1, "own among them");
         ambiguous += u64::from(found.len() > 1);
         let verdict = f.contains(&key, own.as_bytes());
         assert_eq!(verdict == Verdict::Undecided, found.len() > 1);

@@ -157,10 +157,7 @@ fn b18_deletion_loses_nobody() {
         }
         assert!(live.iter().all(|(key, _)| f.contains(key)), "epoch {epoch}");
     }
-    assert!(
-        removed > 250 && f.remove("nobody's key, which might still match").is_err()
-            || removed > 250
-    );
+    assert!(removed > 250);
 }
 
 #[test]
