@@ -48,11 +48,14 @@ impl Sample {
         let mut sample = Self { bytes: Vec::new(), ends: Vec::new(), values: Vec::new() };
         for i in range {
             match input.sample {
-                Some(example) => sample.bytes.extend((example.0)(i)),
+                Some(example) => sample.bytes.extend((example.key)(i)),
                 None => push_key(&mut sample.bytes, input.key, style, i),
             }
             sample.ends.push(sample.bytes.len());
-            sample.values.push(value(input.value, i));
+            sample.values.push(match input.sample.and_then(|example| example.label) {
+                Some(label) => OwnedValue::Label(label(i)),
+                None => value(input.value, i),
+            });
         }
         sample
     }

@@ -340,7 +340,7 @@ pub static VARIANT: Variant = Variant {
         needs: &["membership", "known-queries", "compact"],
         input: Input {
             negatives: Negatives::Required,
-            sample: Some(Example(example)),
+            sample: Some(Example::keys(example)),
             ..Input::KEYS
         },
         meaning: "items are keys; the rate is that of false positives among queries like the known non-members, and \

@@ -148,17 +148,36 @@ pub struct Input {
     pub time: Time,
     /// Whether known non-members are used in the build.
     pub negatives: Negatives,
-    /// What keys look like in samples, where the kind alone does not tell.
+    /// What records look like in samples, where the kinds alone do not tell.
     pub sample: Option<Example>,
 }
 
-/// Key number i of a variant's own sample; different i have different keys.
+/// A record of a variant's own sample, by its number i; different i have different keys.
+type Numbered = fn(u64) -> Vec<u8>;
+
+/// What the records of a variant's own sample look like.
 #[derive(Clone, Copy, Debug)]
-pub struct Example(pub fn(u64) -> Vec<u8>);
+pub struct Example {
+    /// Key number i.
+    pub key: Numbered,
+    /// The label beside it, where any will not do.
+    pub label: Option<Numbered>,
+}
+
+impl Example {
+    /// Such keys, with any values.
+    pub const fn keys(key: Numbered) -> Self {
+        Self { key, label: None }
+    }
+}
 
 impl PartialEq for Example {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::fn_addr_eq(self.0, other.0)
+        let labels = match (self.label, other.label) {
+            (Some(ours), Some(theirs)) => std::ptr::fn_addr_eq(ours, theirs),
+            (ours, theirs) => ours.is_none() == theirs.is_none(),
+        };
+        labels && std::ptr::fn_addr_eq(self.key, other.key)
     }
 }
 

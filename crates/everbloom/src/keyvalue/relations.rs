@@ -409,6 +409,12 @@ const WIDTH: u32 = 4;
 const GAMMA: u64 = 0x6761_6D6D_6100_0001;
 const EDGE: u64 = 0x6564_6765_0000_0001;
 
+/// A binary tree: node i hangs below node i/2, and node 0 is the root.
+const EXAMPLE: Example = Example {
+    key: |i| i.to_string().into_bytes(),
+    label: Some(|i| if i == 0 { Vec::new() } else { (i / 2).to_string().into_bytes() }),
+};
+
 /// The list entry.
 pub static VARIANT: Variant = Variant {
     facts: Facts {
@@ -420,7 +426,7 @@ pub static VARIANT: Variant = Variant {
                 solutions, and comparisons, IEEE Communications Surveys & Tutorials 21(2), 2019, §IX",
         family: "keyvalue",
         needs: &["groups", "static"],
-        input: Input::valued(ValueKind::Label),
+        input: Input { sample: Some(EXAMPLE), ..Input::valued(ValueKind::Label) },
         meaning: "items are nodes, the label beside one its parent; the rate is that of foreign nodes taken for ones of \
                   the tree",
         forms: &[

@@ -397,7 +397,7 @@ pub static VARIANT: Variant = Variant {
         needs: &["pieces", "groups", "merge", "estimate"],
         input: Input {
             key: KeyKind::Sequence,
-            sample: Some(Example(example)),
+            sample: Some(Example::keys(example)),
             ..Input::valued(ValueKind::Label)
         },
         meaning: "items are blocks on all levels, up to two for each block of a payload; the rate is that of the \

@@ -332,7 +332,11 @@ pub static VARIANT: Variant = Variant {
                 k-mer Bloom filters, RECOMB 2016",
         family: "sequence",
         needs: &["pieces", "merge", "estimate"],
-        input: Input { key: KeyKind::Sequence, sample: Some(Example(example)), ..Input::KEYS },
+        input: Input {
+            key: KeyKind::Sequence,
+            sample: Some(Example::keys(example)),
+            ..Input::KEYS
+        },
         meaning: "items are K-mers, of which a sequence has as many as letters, less K − 1; the rate is that of \
                   random K-mers that pass",
         forms: &[

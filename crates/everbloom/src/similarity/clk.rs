@@ -407,7 +407,11 @@ pub static VARIANT: Variant = Variant {
                 Medical Informatics and Decision Making 9:41, 2009",
         family: "similarity",
         needs: &["similar", "attributes", "merge"],
-        input: Input { key: KeyKind::Attributes, sample: Some(Example(example)), ..Input::KEYS },
+        input: Input {
+            key: KeyKind::Attributes,
+            sample: Some(Example::keys(example)),
+            ..Input::KEYS
+        },
         meaning: "items are records; how many others pass depends on how alike they are, not on a rate",
         forms: &[Form::lossy(
             FORM,

@@ -311,7 +311,7 @@ pub static VARIANT: Variant = Variant {
                 query, IEEE Transactions on Computers 61(6), 2012",
         family: "similarity",
         needs: &["similar", "merge"],
-        input: Input { key: KeyKind::Point, sample: Some(Example(example)), ..Input::KEYS },
+        input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
         meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones",
         forms: &[
             Form::lossy(

@@ -334,7 +334,7 @@ pub static VARIANT: Variant = Variant {
                 Computers 64(12), 2015",
         family: "similarity",
         needs: &["similar", "merge"],
-        input: Input { key: KeyKind::Point, sample: Some(Example(example)), ..Input::KEYS },
+        input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
         meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones at the \
                   coarsest level",
         forms: &[Form::lossy(

@@ -282,7 +282,7 @@ pub static VARIANT: Variant = Variant {
         needs: &["places", "groups", "merge", "estimate"],
         input: Input {
             key: KeyKind::Point,
-            sample: Some(Example(example)),
+            sample: Some(Example::keys(example)),
             ..Input::valued(ValueKind::Label)
         },
         meaning: "items are points of different grid cells, the rate is that of points in no area that are put in \

@@ -291,7 +291,11 @@ pub static VARIANT: Variant = Variant {
                 distributed systems, IEEE Communications Surveys & Tutorials 14(1), 2012, §IV-F",
         family: "spatial",
         needs: &["places", "attributes"],
-        input: Input { key: KeyKind::Attributes, sample: Some(Example(example)), ..Input::KEYS },
+        input: Input {
+            key: KeyKind::Attributes,
+            sample: Some(Example::keys(example)),
+            ..Input::KEYS
+        },
         meaning: "items are ids; the rate is that of ids that are not there, asked for in one segment of every \
                   attribute",
         forms: &[
