@@ -138,6 +138,16 @@ const MUTANTS: &[Mutant] = &[
     mutant!("ternary: coinciding hashes count twice", "deleting/ternary.rs", "Coincide::Distinct)" => "Coincide::PerHash)", "--test" "evidence" "s26_"),
     mutant!("stable: one decrement fewer", "decaying/stable.rs", "for _ in 0..self.decrements {" => "for _ in 1..self.decrements {", "--test" "evidence" "s27_"),
     mutant!("distance-sensitive: threshold off by one", "similarity/distance_sensitive.rs", "Ok(self.hits(key)? >= self.threshold)" => "Ok(self.hits(key)? > self.threshold)", "--test" "evidence" "s34_"),
+    mutant!("rank: select one too far", "cells/rank.rs", "if rank >= ones {" => "if rank > ones {", "--lib" "cells::rank"),
+    mutant!("quotient: offsets end at a byte", "cells/quotient/ranked.rs", "if offset < FAR { offset } else { self.far_offset(block) }" => "if offset <= FAR { offset } else { self.far_offset(block) }", "--lib" "cells::quotient"),
+    mutant!("quotient: what comes around is forgotten", "cells/quotient/ranked.rs", " - u64::from(last == first + blocks)" => "", "--lib" "cells::quotient"),
+    mutant!("quotient: occupied moves with the value", "cells/quotient/status.rs", "moving = held & !OCCUPIED | SHIFTED;" => "moving = held | SHIFTED;", "--lib" "cells::quotient"),
+    mutant!("quotient: no slot stays empty", "cells/quotient/mod.rs", "self.slots() - 1 - self.used" => "self.slots() - self.used", "--test" "evidence" "b12_full"),
+    mutant!("quotient: removal without its check", "alternates/quotients.rs", "let count = held.checked_sub(times).ok_or_else(|| {" => "let count = Some(held.saturating_sub(times)).ok_or_else(|| {", "--test" "evidence" "b12_"),
+    mutant!("quotient: a remainder a bit short", "alternates/quotients.rs", "libm::log2(n as f64 / (shape.slots as f64 * p))" => "libm::log2(n as f64 / (shape.slots as f64 * p)) - 1.0", "--test" "evidence" "b12_"),
+    mutant!("counting quotient: digits hit the remainder", "alternates/counting_quotient.rs", "if x > 0 && digit >= x { digit + 1 }" => "if x > 0 && digit > x { digit + 1 }", "--test" "evidence" "b13_"),
+    mutant!("counting quotient: base one too large", "alternates/counting_quotient.rs", "(count - 3, (1 << width) - 2)" => "(count - 3, (1 << width) - 1)", "--test" "evidence" "b13_"),
+    mutant!("counting quotient: no zero in front", "alternates/counting_quotient.rs", "digits.last().is_some_and(|first| *first >= x)" => "digits.last().is_some_and(|first| *first > 1 << width)", "--test" "evidence" "b13_"),
 ];
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::variant::Variant;
 use crate::{
-    compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
+    alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
     membership, reconciling, similarity, weighted,
 };
 
@@ -66,6 +66,12 @@ pub static VARIANTS: &[&Variant] = &[
     &compact::ribbon::VARIANT,
     &deleting::deletable::VARIANT,
     &counting::conservative::VARIANT,
+    &alternates::blooming_tree::VARIANT,
+    &alternates::pagh_pagh_rao::VARIANT,
+    &alternates::reconciliation_tree::VARIANT,
+    &alternates::quotient::VARIANT,
+    &alternates::counting_quotient::VARIANT,
+    &alternates::elastic::VARIANT,
 ];
 
 /// The entry with this id.

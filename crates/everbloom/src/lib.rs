@@ -28,6 +28,7 @@
 //! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
+//! | … and filters are merged, doubled or listed without their keys | [`alternates::Quotient`], of keys that repeat [`alternates::CountingQuotient`] |
 //! | … and nobody knows how many keys will come | [`Scalable`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |

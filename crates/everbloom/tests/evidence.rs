@@ -11,12 +11,14 @@ mod evidence {
     mod bloom_g;
     mod bloom_paradox;
     mod bloomier;
+    mod blooming_tree;
     mod combinatorial;
     mod compacted;
     mod complement;
     mod compressed;
     mod conservative;
     mod counting;
+    mod counting_quotient;
     mod cross_checking;
     mod d_left;
     mod deletable;
@@ -24,6 +26,7 @@ mod evidence {
     mod double_hashing;
     mod dynamic_count;
     mod egh;
+    mod elastic;
     mod fingerprint_counting;
     mod forest;
     mod generalized;
@@ -42,10 +45,13 @@ mod evidence {
     mod omass;
     mod one_hash;
     mod optihash;
+    mod pagh_pagh_rao;
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;
     mod pipelined;
+    mod quotient;
+    mod reconciliation_tree;
     mod retouched;
     mod ribbon;
     mod scalable;

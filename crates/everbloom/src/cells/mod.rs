@@ -4,6 +4,7 @@
 //! that a file can be used in place.
 
 mod bits;
+mod buckets;
 mod coded;
 mod counters;
 mod elias;
@@ -12,12 +13,15 @@ mod levels;
 mod marked;
 mod packed;
 mod pairing;
+mod quotient;
+mod rank;
 mod rows;
 mod stream;
 mod sums;
 
 pub use bits::{AtomicBits, Bits};
 pub(crate) use bits::{has_mask, set_bit, set_mask};
+pub use buckets::Buckets;
 pub use counters::Counters;
 pub use elias::{Code, Elias};
 pub use layers::Layers;
@@ -26,6 +30,8 @@ pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
 pub(crate) use packed::{Fields, View};
 pub use pairing::Pairing;
+pub use quotient::{Marks, Run, Runs};
+pub(crate) use rank::Ranked;
 pub use rows::{Row, Rows};
 pub use stream::{BitReader, BitWriter, truncated};
 pub use sums::{Cell, Sums};

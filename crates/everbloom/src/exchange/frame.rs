@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Types are permanent and append-only, sixteen for each exchange: 0x10 to 0x1F reconciliation, 0x20 to
-//! 0x2F join. A changed body is a new type, so a peer of another version is noticed by its first frame.
+//! 0x2F join, 0x30 to 0x3F reconciliation trees. A changed body is a new type, so a peer of another version is noticed by its first frame.
 
 use super::Limits;
 use crate::error::{Error, Kind, Result};

@@ -11,6 +11,7 @@
 //! | exchange | one party | the other |
 //! |---|---|---|
 //! | [`reconcile`]: what do two sets not share? | [`reconcile::Seeker`] | [`reconcile::Holder`] |
+//! | [`tree`]: which of my keys have you not, roughly? | [`tree::Search`] | [`tree::Summary`] |
 //! | [`join`]: which rows of two tables have the same key? | [`join::Left`] | [`join::Right`] |
 //!
 //! Peers are not trusted. Frames are bounded ([`Limits`]), filters travel as `.evb` bytes through the one
@@ -37,6 +38,7 @@ pub mod join;
 mod list;
 mod party;
 pub mod reconcile;
+pub mod tree;
 
 pub use frame::{Frame, HEADER, Reader};
 pub use list::{List, items};
