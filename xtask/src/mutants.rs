@@ -148,6 +148,20 @@ const MUTANTS: &[Mutant] = &[
     mutant!("counting quotient: digits hit the remainder", "alternates/counting_quotient.rs", "if x > 0 && digit >= x { digit + 1 }" => "if x > 0 && digit > x { digit + 1 }", "--test" "evidence" "b13_"),
     mutant!("counting quotient: base one too large", "alternates/counting_quotient.rs", "(count - 3, (1 << width) - 2)" => "(count - 3, (1 << width) - 1)", "--test" "evidence" "b13_"),
     mutant!("counting quotient: no zero in front", "alternates/counting_quotient.rs", "digits.last().is_some_and(|first| *first >= x)" => "digits.last().is_some_and(|first| *first > 1 << width)", "--test" "evidence" "b13_"),
+    mutant!("buckets: one value too few before", "cells/buckets.rs", "let (load, first) = (run(view, ones), ones - number);" => "let (load, first) = (run(view, ones), (ones - number).saturating_sub(1));", "--lib" "cells::buckets"),
+    mutant!("elastic: the first match is removed", "alternates/elastic/table.rs", "matching.max_by_key(|(_, slot)| length(*slot));" => "matching.min_by_key(|(at, _)| *at);", "--test" "evidence" "b15_the_longest"),
+    mutant!("elastic: voids stay behind", "alternates/elastic/table.rs", "                    stay.push(slot);\n                    go.push(slot);" => "                    stay.push(slot);", "--test" "evidence" "b15_"),
+    mutant!("elastic: later fingerprints as long as the first", "alternates/elastic/table.rs", "self.length + more } else" => "self.length + 0 * more } else", "--test" "evidence" "b15_"),
+    mutant!("pagh-pagh-rao: remainders out of order", "alternates/pagh_pagh_rao.rs", "take_while(|other| *other <= x)" => "take_while(|other| *other < x.min(1))", "--test" "evidence" "b3_"),
+    mutant!("pagh-pagh-rao: a remainder a bit short", "alternates/pagh_pagh_rao.rs", "libm::log2(n as f64 / quotients as f64 / p)" => "libm::log2(n as f64 / quotients as f64 / p) - 1.0", "--test" "evidence" "b3_"),
+    mutant!("pagh-pagh-rao: order of files unchecked", "alternates/pagh_pagh_rao.rs", "std::mem::replace(&mut before, x) <= x" => "std::mem::replace(&mut before, x) <= u64::MAX", "--lib" "pagh_pagh_rao"),
+    mutant!("blooming tree: digits of the first level again", "alternates/blooming_tree.rs", "digest.word(DIGITS + t / 64) >> (t % 64) & 1" => "digest.word(DIGITS) >> (t % 3) & 1", "--test" "evidence" "b1_"),
+    mutant!("blooming tree: leaves above are not counted", "alternates/blooming_tree.rs", "Some(level.before + node - forks)" => "Some(level.before / 2 + node - forks)", "--test" "evidence" "b1_"),
+    mutant!("blooming tree: levels of files unchecked", "alternates/blooming_tree.rs", "&& forks.len() == ones" => "&& forks.len() <= u64::MAX - ones", "--lib" "blooming_tree"),
+    mutant!("reconciliation tree: rows of matches go on", "alternates/reconciliation_tree.rs", "if is_known { row + 1 } else { 0 }" => "row + u32::from(is_known)", "--test" "evidence" "b5_"),
+    mutant!("reconciliation tree: one probe too many", "alternates/reconciliation_tree.rs", ".round().max(1.0) as u32" => ".round().max(1.0) as u32 + 1", "--test" "evidence" "b5_"),
+    mutant!("exchange tree: seeds not compared", "exchange/tree/mod.rs", "here.seed() != there.seed() || there.is_keyed()" => "here.is_keyed() || there.is_keyed()", "--lib" "exchange::tree"),
+    mutant!("exchange tree: keys that are there are taken", "exchange/tree/mod.rs", "self.keys.contains(key) || !self.received" => "!self.received", "--lib" "exchange::tree"),
 ];
 
 #[cfg(test)]

@@ -29,14 +29,16 @@
 //! | … and keys have ancestors | [`membership::Ancestors`] |
 //! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
 //! | … and filters are merged, doubled or listed without their keys | [`alternates::Quotient`], of keys that repeat [`alternates::CountingQuotient`] |
-//! | … and nobody knows how many keys will come | [`Scalable`] |
+//! | … in the fewest bits that removal allows | [`alternates::PaghPaghRao`] |
+//! | … and nobody knows how many keys will come | [`Scalable`], and they go again [`alternates::Elastic`] |
+//! | which number from 0 to n − 1 does a key of a fixed set have? | [`alternates::BloomingTree`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
 //! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
 //! | how many bytes did it bring? | [`counting::Conservative`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
 //! | what value does it have? | [`Bloomier`] |
-//! | what do two sets not share? | [`Invertible`] |
+//! | what do two sets not share? | [`Invertible`], roughly and in one message [`exchange::tree`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all

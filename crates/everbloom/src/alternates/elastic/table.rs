@@ -121,7 +121,7 @@ impl Table {
 
     /// The longest length that a slot holds.
     fn longest(&self) -> u32 {
-        self.chunks.first().map_or(self.shape.length, |chunk| chunk.width() - 1)
+        self.chunks.first().map_or(self.shape.length, |chunk| chunk.width().saturating_sub(1))
     }
 
     /// The slots of a bucket.
