@@ -2,8 +2,8 @@
 
 use crate::variant::Variant;
 use crate::{
-    alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile, keyvalue, known,
-    membership, reconciling, similarity, weighted,
+    alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
+    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.

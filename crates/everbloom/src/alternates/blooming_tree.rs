@@ -167,7 +167,11 @@ impl BloomingTree {
 }
 
 /// One level of groups of keys that share a node, and the groups that are left.
-fn split(digests: &mut [Digest], groups: &[(usize, usize)], t: u64) -> (Bits, Bits, Vec<(usize, usize)>) {
+fn split(
+    digests: &mut [Digest],
+    groups: &[(usize, usize)],
+    t: u64,
+) -> (Bits, Bits, Vec<(usize, usize)>) {
     let mut nodes = Bits::new(2 * groups.len() as u64);
     let mut children = Vec::new();
     for (group, &(start, end)) in (0..).zip(groups) {
@@ -211,7 +215,8 @@ fn grow(mut digests: Vec<Digest>, m: u64) -> Result<Vec<Level>> {
     let (mut forks, mut left) = forked(&groups);
     let (mut levels, mut before) = (Vec::new(), 0);
     loop {
-        let level = Level { before, nodes: Ranked::try_new(nodes)?, forks: Ranked::try_new(forks)? };
+        let level =
+            Level { before, nodes: Ranked::try_new(nodes)?, forks: Ranked::try_new(forks)? };
         before += level.leaves();
         levels.push(level);
         if left.is_empty() {
@@ -219,7 +224,8 @@ fn grow(mut digests: Vec<Digest>, m: u64) -> Result<Vec<Level>> {
         }
         let t = levels.len() as u64 - 1;
         if t + 1 >= MAX_LEVELS {
-            let message = "keys that cannot be told apart: build with another seed, or under a secret key";
+            let message =
+                "keys that cannot be told apart: build with another seed, or under a secret key";
             return Err(Error::parameter(message));
         }
         (nodes, forks, left) = split(&mut digests, &left, t);
@@ -330,8 +336,10 @@ impl Plan for BloomingTree {
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let ratio = request.real(PARAM_RATIO.name).unwrap_or(1.0);
         let margin = reaching(1.0 / ratio);
-        let shape =
-            Shape { ratio, bits: Fingerprints::plan(request, &PARAM_BITS, MAX_FINGERPRINT, margin) };
+        let shape = Shape {
+            ratio,
+            bits: Fingerprints::plan(request, &PARAM_BITS, MAX_FINGERPRINT, margin),
+        };
         // What does not fit the keys that are announced is refused before they are read.
         shape.settle(request.goal_items().unwrap_or(0))?;
         Ok(shape)
@@ -385,11 +393,16 @@ const RATIOS: std::ops::RangeInclusive<f64> = 0.5..=3.0;
 
 /// m/n.
 const PARAM_RATIO: Param =
-    Param::real("ratio", 0.5, 3.0, "buckets per key; 1 to 1.5 take the fewest bits").or(Preset::Real(1.0));
+    Param::real("ratio", 0.5, 3.0, "buckets per key; 1 to 1.5 take the fewest bits")
+        .or(Preset::Real(1.0));
 
 /// j.
-const PARAM_BITS: Param =
-    Param::integer("fingerprint-bits", 1, MAX_FINGERPRINT as u64, "bits per fingerprint, j for 0.548·2^-j");
+const PARAM_BITS: Param = Param::integer(
+    "fingerprint-bits",
+    1,
+    MAX_FINGERPRINT as u64,
+    "bits per fingerprint, j for 0.548·2^-j",
+);
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {

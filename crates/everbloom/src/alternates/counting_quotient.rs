@@ -25,7 +25,8 @@
 //! [`quotient`]: super::quotient
 
 use super::quotients::{
-    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values, View,
+    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values,
+    View,
 };
 use crate::cells::{Marks, Runs};
 use crate::filter::{Face, List};
@@ -123,7 +124,8 @@ fn next_zero(run: &View<'_>, at: u64, second: Option<u64>) -> Option<(u64, u64, 
         let third = run.get(at + 2) == Some(0);
         return Some((0, 2 + u64::from(third), at + 2 + u64::from(third)));
     }
-    let pair = |i: &u64| run.get(*i + 1).is_none() || (run.get(*i), run.get(*i + 1)) == (Some(0), Some(0));
+    let pair =
+        |i: &u64| run.get(*i + 1).is_none() || (run.get(*i), run.get(*i + 1)) == (Some(0), Some(0));
     let end = (at + 1..).find(pair)?;
     if run.get(end + 1).is_none() {
         return Some((0, 1, at + 1));
@@ -276,7 +278,9 @@ multisets!(CountingQuotient: table; Count);
 fn times(record: Record<'_>) -> Result<u64> {
     match record.value {
         None => Ok(1),
-        Some(Value::Count(0)) => Err(Error::record("a count of 0 changes nothing: leave the record out")),
+        Some(Value::Count(0)) => {
+            Err(Error::record("a count of 0 changes nothing: leave the record out"))
+        }
         Some(Value::Count(times)) => Ok(times),
         Some(_) => Err(Error::record("the value beside the key must be a count")),
     }
@@ -316,7 +320,8 @@ impl Merge for CountingQuotient {
 impl List for CountingQuotient {
     /// Fingerprints as 8 little-endian bytes, with their counts.
     fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
-        let each = |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
+        let each =
+            |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
         self.fingerprints().for_each(each);
         Ok(())
     }
@@ -399,7 +404,8 @@ mod tests {
 
     #[test]
     fn counts_without_end_are_refused() {
-        let mut filter = CountingQuotient::with_shape(STATUS_BITS, 64, 8, Hasher::default()).unwrap();
+        let mut filter =
+            CountingQuotient::with_shape(STATUS_BITS, 64, 8, Hasher::default()).unwrap();
         filter.insert_times("x", MAX_ITEMS).unwrap();
         let before = filter.clone();
         assert_eq!(filter.insert("x").unwrap_err().kind(), Kind::CapacityExceeded);

@@ -187,13 +187,19 @@ impl Plan for Elastic {
             let level = libm::exp2(f64::from(first.ilog2()));
             let split = first as f64 / level - 1.0;
             let rate = |share: f64| {
-                -libm::expm1(-(load.distinct as f64) / level * share * libm::exp2(-f64::from(length)))
+                -libm::expm1(
+                    -(load.distinct as f64) / level * share * libm::exp2(-f64::from(length)),
+                )
             };
             split * rate(0.5) + (1.0 - split) * rate(1.0)
         } else {
             let doublings = libm::log2(buckets as f64 / first as f64);
             let rate = fixed_rate(each, length, doublings);
-            if widening { widening_rate(each, length, doublings as u32 + 1).min(rate) } else { rate }
+            if widening {
+                widening_rate(each, length, doublings as u32 + 1).min(rate)
+            } else {
+                rate
+            }
         };
         let width = shape.fresh(buckets).max(length) + 1;
         let fill = items as f64 / (buckets as f64 * each as f64);

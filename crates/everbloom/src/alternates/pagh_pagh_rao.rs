@@ -201,7 +201,10 @@ impl PaghPaghRao {
     pub fn doubled(&self) -> Result<Self> {
         let Shape { quotients, remainder } = self.lists.shape();
         let remainder = remainder.checked_sub(1).ok_or_else(|| {
-            Error::new(Kind::CapacityExceeded, "the remainders have no bit to give to further lists")
+            Error::new(
+                Kind::CapacityExceeded,
+                "the remainders have no bit to give to further lists",
+            )
         })?;
         let lists = self.lists.recut(Shape { quotients: 2 * quotients, remainder })?;
         Ok(Self { head: self.head.clone(), lists })
@@ -343,7 +346,12 @@ pub static VARIANT: Variant = Variant {
         )],
         params: &[
             Param::integer("quotients", 1, MAX_QUOTIENTS, "lists, by default as many as keys"),
-            Param::integer("remainder", 0, MAX_REMAINDER as u64, "bits of a fingerprint that are stored"),
+            Param::integer(
+                "remainder",
+                0,
+                MAX_REMAINDER as u64,
+                "bits of a fingerprint that are stored",
+            ),
         ],
         ..Facts::MULTISET
     },

@@ -28,7 +28,8 @@
 //! never change (`ribbon`, at 8.03 bits a key).
 
 use super::quotients::{
-    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values, View,
+    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values,
+    View,
 };
 use crate::filter::{Face, List};
 use crate::parts::multisets;
@@ -179,7 +180,8 @@ impl Merge for Quotient {
 impl List for Quotient {
     /// Fingerprints as 8 little-endian bytes, with their copies.
     fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
-        let each = |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
+        let each =
+            |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
         self.fingerprints().for_each(each);
         Ok(())
     }
@@ -259,7 +261,11 @@ mod tests {
             ("other", 100, 4),
         ] {
             let refused = Quotient::with_shape(form, slots, remainder, Hasher::default());
-            assert_eq!(refused.unwrap_err().kind(), Kind::BadParameter, "{form} {slots} {remainder}");
+            assert_eq!(
+                refused.unwrap_err().kind(),
+                Kind::BadParameter,
+                "{form} {slots} {remainder}"
+            );
         }
         let smallest = Quotient::with_shape(STATUS_BITS, 0, 61, Hasher::default()).unwrap();
         assert_eq!((smallest.slots(), smallest.remainder()), (2, 61));

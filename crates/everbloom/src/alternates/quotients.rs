@@ -35,8 +35,12 @@ pub(super) const PARAM_SLOTS: Param = Param::integer(
 );
 
 /// α.
-pub(super) const PARAM_LOAD: Param =
-    Param::real("load", 0.01, 0.99, "share of slots in use to plan for, 0.95 or 0.9 with status bits");
+pub(super) const PARAM_LOAD: Param = Param::real(
+    "load",
+    0.01,
+    0.99,
+    "share of slots in use to plan for, 0.95 or 0.9 with status bits",
+);
 
 /// How often a remainder is there, in slots.
 pub(super) trait Code {
@@ -270,7 +274,8 @@ impl<C: Code> Table<C> {
     /// Every fingerprint with its count, in order.
     pub(super) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let width = self.runs.width();
-        let all = self.runs.iter().flat_map(|(q, run)| self.pairs(run).map(move |(x, c)| (q, x, c)));
+        let all =
+            self.runs.iter().flat_map(|(q, run)| self.pairs(run).map(move |(x, c)| (q, x, c)));
         all.map(move |(quotient, x, count)| (quotient << width | x, count))
     }
 
@@ -410,9 +415,8 @@ impl<C: Code> Table<C> {
     pub(super) fn merged(&self, other: &Self) -> Result<Self> {
         let (mut slots, mut width) = (self.runs.slots(), self.runs.width());
         let both = || merge(self.fingerprints(), other.fingerprints());
-        let crowded = |slots: u64, width: u32| {
-            Self::needed(both(), width) as f64 > FULLEST * slots as f64
-        };
+        let crowded =
+            |slots: u64, width: u32| Self::needed(both(), width) as f64 > FULLEST * slots as f64;
         while crowded(slots, width) && width > C::LEAST && slots <= MAX_SLOTS / 2 {
             (slots, width) = (2 * slots, width - 1);
         }
@@ -458,7 +462,13 @@ fn merge<'a>(
             (a.next(), b.next());
             Some((x, c.saturating_add(d).min(MAX_ITEMS)))
         }
-        (one, _) => if one.is_some() { a.next() } else { b.next() },
+        (one, _) => {
+            if one.is_some() {
+                a.next()
+            } else {
+                b.next()
+            }
+        }
     })
 }
 

@@ -58,9 +58,8 @@ pub struct Search {
 impl Tree {
     /// The trie of keys by their digests; of equal ones the first counts.
     pub fn new(digests: impl IntoIterator<Item = Digest>) -> Self {
-        let leaf = |(number, digest): (usize, Digest)| {
-            (digest.word(POSITION), digest.word(VALUE), number)
-        };
+        let leaf =
+            |(number, digest): (usize, Digest)| (digest.word(POSITION), digest.word(VALUE), number);
         let mut leaves: Vec<_> = digests.into_iter().enumerate().map(leaf).collect();
         leaves.sort_unstable();
         // The XOR of a value with itself would be nothing.
@@ -109,7 +108,11 @@ impl Tree {
     /// Calls `leaf` with the value of every leaf and `inner` with that of every other node.
     pub fn each(&self, mut leaf: impl FnMut(u64), mut inner: impl FnMut(u64)) {
         self.walk(0, |value, is_leaf| {
-            if is_leaf { leaf(value) } else { inner(value) }
+            if is_leaf {
+                leaf(value)
+            } else {
+                inner(value)
+            }
             false
         });
     }

@@ -90,7 +90,8 @@ impl State for Ranked {
 
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
         src.group(name, |src| {
-            let loaded = Self { bits: Bits::load("bits", src)?, before: Packed::load("before", src)? };
+            let loaded =
+                Self { bits: Bits::load("bits", src)?, before: Packed::load("before", src)? };
             if loaded.is_counted() {
                 Ok(loaded)
             } else {

@@ -123,7 +123,10 @@ fn changed_bytes_are_never_taken_for_an_honest_exchange() {
             let mut session = party(e, side);
             let ended = feed(&mut *session, &[wrong]);
             // Whoever is sent keys that only the other side has can't know that one is another.
-            assert!(!matches!(ended, Ok(true)) || matches!((e, side), (0 | 2, 1)), "{e} {side}: byte {place}");
+            assert!(
+                !matches!(ended, Ok(true)) || matches!((e, side), (0 | 2, 1)),
+                "{e} {side}: byte {place}"
+            );
             if ended.is_err() {
                 assert!(session.receive(&[]).is_err() && session.closed().is_err(), "stays failed");
             }

@@ -43,8 +43,13 @@ fn b5_probes_and_ceilings() {
 
 #[test]
 fn b5_shares_found_at_four_bits_each() {
-    let printed =
-        [(0, 0.11, 500.0), (1, 0.68, 3020.0), (2, 0.835, 5420.0), (3, 0.86, 8200.0), (5, 0.86, 14_700.0)];
+    let printed = [
+        (0, 0.11, 500.0),
+        (1, 0.68, 3020.0),
+        (2, 0.835, 5420.0),
+        (3, 0.86, 8200.0),
+        (5, 0.86, 14_700.0),
+    ];
     for (correction, share, nodes) in printed {
         let (found, visited) = searched(4, 4, correction, 20);
         assert!((found - share).abs() < 0.03, "c = {correction}: {found}");

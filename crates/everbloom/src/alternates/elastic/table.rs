@@ -252,7 +252,9 @@ impl Table {
         let wider = |chunk: &Buckets| {
             let mut wider = Buckets::with_room(chunk.len(), CHUNK, longest + 1)?;
             for bucket in 0..chunk.len() {
-                (0..).zip(chunk.bucket(bucket)).for_each(|(at, slot)| wider.insert(bucket, at, slot));
+                (0..)
+                    .zip(chunk.bucket(bucket))
+                    .for_each(|(at, slot)| wider.insert(bucket, at, slot));
             }
             Ok(wider)
         };

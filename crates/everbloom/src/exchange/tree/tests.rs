@@ -33,7 +33,11 @@ fn both_sides_have_the_same_keys_and_none_wrongly() {
         let theirs: HashSet<Vec<u8>> = keys(b.clone()).into_iter().collect();
         assert!(sent.is_disjoint(&theirs));
         let missing = a.clone().filter(|i| !b.contains(i)).count();
-        assert!(sent.len() <= missing && sent.len() * 10 >= missing * 8, "{} of {missing}", sent.len());
+        assert!(
+            sent.len() <= missing && sent.len() * 10 >= missing * 8,
+            "{} of {missing}",
+            sent.len()
+        );
         assert!(traffic.b_to_a < 1000 + 3 * u64::from(b.end));
     }
     let seeded = Summary::new(keys(0..50)).seed(77).bits(4, 12);
