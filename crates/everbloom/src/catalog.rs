@@ -6,6 +6,7 @@ use crate::variant::Variant;
 use crate::{
     alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
     keyvalue, known, membership, reconciling, sequence, similarity, spatial, weighted,
+    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -121,6 +122,12 @@ pub static VARIANTS: &[&Variant] = &[
     &alternates::hyperloglog::VARIANT,
     &alternates::top_k::VARIANT,
     &decaying::windowed::VARIANT,
+    &alternates::blooming_tree::VARIANT,
+    &alternates::pagh_pagh_rao::VARIANT,
+    &alternates::reconciliation_tree::VARIANT,
+    &alternates::quotient::VARIANT,
+    &alternates::counting_quotient::VARIANT,
+    &alternates::elastic::VARIANT,
 ];
 
 /// The entry with this id.

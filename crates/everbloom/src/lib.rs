@@ -36,6 +36,10 @@
 //! | … in a quarter to half of the space of counters | [`alternates::Cuckoo`], without hashing fingerprints [`alternates::SimplifiedCuckoo`] |
 //! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`alternates::DynamicCuckoo`], a bucket at a time [`alternates::ConsistentCuckoo`] |
 //! | … in front of a table, and the same absent keys are asked for again | [`alternates::AdaptiveCuckoo`] |
+//! | … and filters are merged, doubled or listed without their keys | [`alternates::Quotient`], of keys that repeat [`alternates::CountingQuotient`] |
+//! | … in the fewest bits that removal allows | [`alternates::PaghPaghRao`] |
+//! | … and nobody knows how many keys will come | [`Scalable`], and they go again [`alternates::Elastic`] |
+//! | which number from 0 to n − 1 does a key of a fixed set have? | [`alternates::BloomingTree`] |
 //! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
 //! | was it in this endless stream lately? | [`Stable`] |
 //! | … among the last W arrivals, without a miss | [`decaying::Decaying`] |
@@ -72,6 +76,7 @@
 //! | which keys come most often? | [`alternates::TopK`] |
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`], of two or few sets [`grouping::Shifting`] |
 //! | what do two sets not share? | [`Invertible`], two multisets [`reconciling::InvertibleCounting`] |
+//! | what do two sets not share? | [`Invertible`], roughly and in one message [`exchange::tree`] |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all

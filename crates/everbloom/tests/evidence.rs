@@ -19,6 +19,7 @@ mod evidence {
     mod bloomier;
     mod bloomier_cascade;
     mod clk;
+    mod blooming_tree;
     mod combinatorial;
     mod compacted;
     mod complement;
@@ -28,6 +29,7 @@ mod evidence {
     mod count_min;
     mod counter_braids;
     mod counting;
+    mod counting_quotient;
     mod cross_checking;
     mod cuckoo;
     mod d_left;
@@ -45,6 +47,7 @@ mod evidence {
     mod exponential_decay;
     mod fast_hash_table;
     mod filter_bank;
+    mod elastic;
     mod fingerprint_counting;
     mod forest;
     mod forgetful;
@@ -78,6 +81,7 @@ mod evidence {
     mod optihash;
     mod par_bf;
     mod parallel_attributes;
+    mod pagh_pagh_rao;
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;
@@ -87,6 +91,8 @@ mod evidence {
     mod private_query;
     mod ranges;
     mod relations;
+    mod quotient;
+    mod reconciliation_tree;
     mod retouched;
     mod ribbon;
     mod scalable;

@@ -4,6 +4,7 @@
 //! that a file can be used in place.
 
 mod bits;
+mod buckets;
 mod coded;
 mod counters;
 mod elias;
@@ -14,6 +15,8 @@ mod levels;
 mod marked;
 mod packed;
 mod pairing;
+mod quotient;
+mod rank;
 mod rows;
 mod signed;
 mod slots;
@@ -22,6 +25,7 @@ mod sums;
 
 pub use bits::{AtomicBits, Bits};
 pub(crate) use bits::{has_mask, set_bit, set_mask};
+pub use buckets::Buckets;
 pub use counters::Counters;
 pub use elias::{Code, Elias};
 pub(crate) use exact::Exact;
@@ -33,6 +37,8 @@ pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
 pub(crate) use packed::{Fields, View};
 pub use pairing::Pairing;
+pub use quotient::{Marks, Run, Runs};
+pub(crate) use rank::Ranked;
 pub use rows::{Row, Rows};
 pub use signed::Signed;
 pub use slots::{Layout, Slots};

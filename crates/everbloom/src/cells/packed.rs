@@ -77,6 +77,18 @@ impl Packed {
         emptied
     }
 
+    /// Copies the fields `start..end` to where they stand one field higher.
+    pub(super) fn move_up(&mut self, start: u64, end: u64) {
+        let width = u64::from(self.width);
+        move_up(self.words.make_mut(), start * width, end * width, width);
+    }
+
+    /// Copies the fields `start..end` to where they stand one field lower.
+    pub(super) fn move_down(&mut self, start: u64, end: u64) {
+        let width = u64::from(self.width);
+        move_down(self.words.make_mut(), start * width, end * width, width);
+    }
+
     /// Every field, in order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.len).map(|i| self.get(i))
@@ -132,7 +144,18 @@ impl Packed {
 /// The field at `i` of an array of fields of `width` bits.
 #[inline]
 fn get(words: &[u64], width: u32, i: u64) -> u64 {
-    let bit = i * u64::from(width);
+    read(words, i * u64::from(width), width)
+}
+
+/// Writes the field at `i`; bits of `value` beyond the width are dropped.
+#[inline]
+fn set(words: &mut [u64], width: u32, i: u64, value: u64) {
+    write(words, i * u64::from(width), width, value);
+}
+
+/// The `width` bits from `bit` on, 1 to 64 of them.
+#[inline]
+pub(super) fn read(words: &[u64], bit: u64, width: u32) -> u64 {
     let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
     let mut value = words[word] >> shift;
     if shift + width > 64 {
@@ -141,10 +164,9 @@ fn get(words: &[u64], width: u32, i: u64) -> u64 {
     value & (u64::MAX >> (64 - width))
 }
 
-/// Writes the field at `i`; bits of `value` beyond the width are dropped.
+/// Writes the `width` bits from `bit` on, 1 to 64 of them; bits of `value` beyond the width are dropped.
 #[inline]
-fn set(words: &mut [u64], width: u32, i: u64, value: u64) {
-    let bit = i * u64::from(width);
+pub(super) fn write(words: &mut [u64], bit: u64, width: u32, value: u64) {
     let (word, shift) = ((bit / 64) as usize, (bit % 64) as u32);
     let mask = u64::MAX >> (64 - width);
     let value = value & mask;
@@ -152,6 +174,26 @@ fn set(words: &mut [u64], width: u32, i: u64, value: u64) {
     if shift + width > 64 {
         let spill = 64 - shift;
         words[word + 1] = words[word + 1] & !(mask >> spill) | value >> spill;
+    }
+}
+
+/// Copies the bits `start..end` to where they stand `by` bits higher.
+pub(super) fn move_up(words: &mut [u64], start: u64, end: u64, by: u64) {
+    let mut at = end;
+    while at > start {
+        let width = (at - start).min(64) as u32;
+        at -= u64::from(width);
+        write(words, at + by, width, read(words, at, width));
+    }
+}
+
+/// Copies the bits `start..end` to where they stand `by` bits lower.
+pub(super) fn move_down(words: &mut [u64], start: u64, end: u64, by: u64) {
+    let mut at = start;
+    while at < end {
+        let width = (end - at).min(64) as u32;
+        write(words, at - by, width, read(words, at, width));
+        at += u64::from(width);
     }
 }
 
@@ -266,6 +308,25 @@ mod tests {
             }
             let at = if i < split { low.at(i) } else { high.at(i - split) };
             assert_eq!(at, Some(v));
+        }
+    }
+
+    #[test]
+    fn fields_move_like_those_of_a_vector() {
+        for width in [1, 3, 8, 13, 63, 64] {
+            let mut packed = Packed::new(200, width);
+            let value = |i: u64| crate::hash::mix64(i) & packed.max();
+            let mut plain: Vec<u64> = (0..200).map(value).collect();
+            plain.iter().zip(0..).for_each(|(v, i)| packed.set(i, *v));
+            for (start, end) in [(0, 199), (1, 2), (5, 5), (63, 130), (1, 199), (190, 199)] {
+                packed.move_up(start, end);
+                plain.copy_within(start as usize..end as usize, start as usize + 1);
+                assert!(packed.iter().eq(plain.iter().copied()), "{width}: {start}..{end} up");
+                let start = start.max(1);
+                packed.move_down(start, end);
+                plain.copy_within(start as usize..end as usize, start as usize - 1);
+                assert!(packed.iter().eq(plain.iter().copied()), "{width}: {start}..{end} down");
+            }
         }
     }
 

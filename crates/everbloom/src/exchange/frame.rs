@@ -6,7 +6,7 @@
 //!
 //! Types are permanent and append-only, sixteen for each exchange: 0x10 to 0x1F reconciliation, 0x20 to
 //! 0x2F join, 0x30 to 0x3F search, 0x40 to 0x4F private queries, 0x50 to 0x5F encrypted filters, 0x60 to 0x6F rateless
-//! reconciliation. A changed body is a new type, so a peer of another version is noticed by its first frame.
+//! reconciliation, 0x70 to 0x7F reconciliation trees. A changed body is a new type, so a peer of another version is noticed by its first frame.
 
 use super::Limits;
 use crate::error::{Error, Kind, Result};

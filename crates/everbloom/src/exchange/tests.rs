@@ -3,6 +3,7 @@
 
 use super::join::{Left, Right};
 use super::reconcile::{Holder, Seeker, Set};
+use super::tree::{Search, Summary};
 use super::*;
 use crate::error::{Error, Kind};
 use crate::filter::{Filter, Record};
@@ -29,12 +30,22 @@ fn reconciling() -> (Party<Seeker>, Party<Holder>) {
     (seeker, Party::new(Holder::new(set(3..64)), Limits::NETWORK))
 }
 
+fn searching() -> (Party<Search>, Party<Summary>) {
+    let search = Party::new(Search::new((0..60).map(key)), Limits::NETWORK);
+    (search, Party::new(Summary::new((3..64).map(key)), Limits::NETWORK))
+}
+
 /// Both parties of every exchange, at its beginning.
 fn exchanges() -> Vec<[Box<dyn Session>; 2]> {
     let (seeker, holder) = reconciling();
     let (left, right) = joining();
-    let mut all: Vec<[Box<dyn Session>; 2]> =
-        vec![[Box::new(seeker), Box::new(holder)], [Box::new(left), Box::new(right)]];
+    let (search, summary) = searching();
+    #[allow(unused_mut, reason = "secure exchanges come with their feature")]
+    let mut all: Vec<[Box<dyn Session>; 2]> = vec![
+        [Box::new(seeker), Box::new(holder)],
+        [Box::new(left), Box::new(right)],
+        [Box::new(search), Box::new(summary)],
+    ];
     #[cfg(feature = "secure")]
     all.extend(secure());
     all
@@ -64,9 +75,9 @@ fn secure() -> [[Box<dyn Session>; 2]; 2] {
     ]
 }
 
-/// Sides that can't know what an honest peer would have said, by exchange: a holder, of a key that only the other
-/// side has; a searcher and a keeper, of names, filters and trapdoors; an owner, of random elements.
-const TRUSTING: [(usize, usize); 4] = [(0, 1), (2, 0), (2, 1), (3, 0)];
+/// Sides that can't know what an honest peer would have said, by exchange: a holder and a summary, of a key that only
+/// the other side has; a searcher and a keeper, of names, filters and trapdoors; an owner, of random elements.
+const TRUSTING: [(usize, usize); 5] = [(0, 1), (2, 1), (3, 0), (3, 1), (4, 0)];
 
 /// What each side hears in an honest exchange, piece by piece.
 fn heard(pair: &mut [Box<dyn Session>; 2]) -> [Vec<Vec<u8>>; 2] {

@@ -1,0 +1,420 @@
+//! The counting quotient filter (Pandey, Bender, Johnson, Patro 2017; catalogue B13; S3 §VIII, reference 156).
+//!
+//! The runs of a [`quotient`] filter, with counts in them. A remainder that is there twice stands twice; from
+//! the third time on it encloses a number, whose digits are slots:
+//!
+//! ```text
+//!   r = 8      5 once    5          5 seven times     5 0 6 5        C − 3 = 4 in base 2^r − 2, digits without
+//!              5 twice   5 5        5 1000 times      5 4 237 5      0 and 5, each moved up past those
+//!              5 thrice  5 0 5      0 1000 times      0 4 232 0 0    C − 4 in base 2^r − 1
+//! ```
+//!
+//! Remainders of a run rise, so one that is followed by a smaller slot has a count behind it. Where the first
+//! digit is not smaller, a 0 is put in front of it. 0 itself has nothing smaller: its count ends with two zeros,
+//! which nothing else has.
+//!
+//! So a key that comes C times takes about 2 + log C / r slots in place of C, and no counter ever overflows:
+//! counts are exact for the fingerprint, and too high only where two keys share one. Everything else is as in
+//! `quotient`: both layouts as forms, merging in one pass, doubling and halving without the keys, and fingerprints
+//! that can be listed.
+//!
+//! **Use it** for multisets of which some keys come very often, and where counts are merged, listed or removed
+//! again. **Don't** where counts may be estimates (`conservative-update` takes fewer bits). A load counts slots,
+//! not keys: plan for three slots a key on skewed streams.
+//!
+//! [`quotient`]: super::quotient
+
+use super::quotients::{
+    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values,
+    View,
+};
+use crate::cells::{Marks, Runs};
+use crate::filter::{Face, List};
+use crate::parts::multisets;
+use crate::state::MAX_ITEMS;
+use crate::variant::prelude::*;
+
+/// A multiset of fingerprints with exact counts, in the runs of their quotients.
+///
+/// ```
+/// let mut words = everbloom::alternates::CountingQuotient::with_rate(1000, 0.001)?;
+/// words.insert_times("the", 7_000_000)?;
+/// words.insert("aardvark")?;
+/// assert_eq!((words.count("the"), words.count("aardvark"), words.count("zebra")), (7_000_000, 1, 0));
+/// words.remove_times("the", 6_999_999)?;
+/// assert_eq!(words.count("the"), 1);
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountingQuotient {
+    head: Head,
+    table: Table<Digits>,
+}
+
+state!(CountingQuotient { head, ..table });
+
+/// Counts as digits between two copies of the remainder.
+#[derive(Debug)]
+struct Digits;
+
+impl Digits {
+    /// The number before the last of `count` copies, and the base of its digits.
+    fn number(width: u32, x: u64, count: u64) -> (u64, u64) {
+        if x == 0 { (count - 4, (1 << width) - 1) } else { (count - 3, (1 << width) - 2) }
+    }
+}
+
+impl Code for Digits {
+    /// Digits are below 2^r − 2, which must be two at least.
+    const LEAST: u32 = 2;
+
+    fn push(slots: &mut Values, width: u32, x: u64, count: u64) {
+        slots.push(x);
+        match count {
+            1 => return,
+            2 => {}
+            3 if x == 0 => slots.push(0),
+            3 => slots.push(0),
+            _ => {
+                let (mut number, base) = Self::number(width, x, count);
+                let mut digits = Values::new();
+                loop {
+                    let digit = number % base + 1;
+                    digits.push(if x > 0 && digit >= x { digit + 1 } else { digit });
+                    number /= base;
+                    if number == 0 {
+                        break;
+                    }
+                }
+                if x > 0 && digits.last().is_some_and(|first| *first >= x) {
+                    slots.push(0);
+                }
+                slots.extend(digits.into_iter().rev());
+                if x == 0 {
+                    slots.push(0);
+                }
+            }
+        }
+        slots.push(x);
+    }
+
+    fn next(run: &View<'_>, at: u64) -> Option<(u64, u64, u64)> {
+        let x = run.get(at)?;
+        let second = run.get(at + 1);
+        if x == 0 {
+            return next_zero(run, at, second);
+        }
+        match second {
+            Some(second) if second == x => Some((x, 2, at + 2)),
+            Some(second) if second < x => {
+                let first = at + 1 + u64::from(second == 0);
+                let end = (first..).find(|i| run.get(*i).is_none_or(|slot| slot == x))?;
+                run.get(end)?;
+                let number = read(run, first..end, (1 << run.width()) - 2, x)?;
+                Some((x, number.checked_add(3)?, end + 1))
+            }
+            _ => Some((x, 1, at + 1)),
+        }
+    }
+}
+
+/// The code of the remainder 0: its count, if it has one, is what comes before the only two zeros in a row.
+fn next_zero(run: &View<'_>, at: u64, second: Option<u64>) -> Option<(u64, u64, u64)> {
+    if second == Some(0) {
+        let third = run.get(at + 2) == Some(0);
+        return Some((0, 2 + u64::from(third), at + 2 + u64::from(third)));
+    }
+    let pair =
+        |i: &u64| run.get(*i + 1).is_none() || (run.get(*i), run.get(*i + 1)) == (Some(0), Some(0));
+    let end = (at + 1..).find(pair)?;
+    if run.get(end + 1).is_none() {
+        return Some((0, 1, at + 1));
+    }
+    let number = read(run, at + 1..end, (1 << run.width()) - 1, 0)?;
+    Some((0, number.checked_add(4)?, end + 2))
+}
+
+/// The number that digits make, the highest first; `None` where it is beyond all counts.
+fn read(run: &View<'_>, digits: std::ops::Range<u64>, base: u64, x: u64) -> Option<u64> {
+    let digit = |i: u64| {
+        let slot = run.get(i)?;
+        slot.checked_sub(1 + u64::from(x > 0 && slot > x))
+    };
+    digits.map(digit).try_fold(0u64, |number, digit| number.checked_mul(base)?.checked_add(digit?))
+}
+
+impl CountingQuotient {
+    /// A filter of `slots` slots, rounded up as its form `rank-select` or `status-bits` has it, with remainders of
+    /// `remainder` bits, 2 to 61.
+    pub fn with_shape(form: &str, slots: u64, remainder: u32, hasher: Hasher) -> Result<Self> {
+        let form = VARIANT.form(form).ok_or_else(|| {
+            Error::setting("form", form, format!("there are {RANK_SELECT} and {STATUS_BITS}"))
+        })?;
+        if remainder < Digits::LEAST {
+            return Err(Error::setting("remainder", remainder, "digits need two bits"));
+        }
+        let shape = Shape::new(form, slots, remainder)?;
+        Self::empty(&shape, Head::new(hasher.or(Self::HASH), form.name))
+    }
+
+    /// Counts a key once more. Refused, with nothing changed, if there is no room for it.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        self.insert_times(key, 1)
+    }
+
+    /// Counts a key `times` more times; none change nothing. Refused, with nothing changed, if there is no room
+    /// for the count.
+    pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Seen> {
+        let digest = self.head.hasher.digest(key);
+        if times == 0 {
+            return Ok(Seen::new_if(!self.table.contains(digest)));
+        }
+        if times > MAX_ITEMS - self.head.items.min(MAX_ITEMS) {
+            let message = format!("more than {MAX_ITEMS} items in all cannot be counted");
+            return Err(Error::new(Kind::CapacityExceeded, message));
+        }
+        let new = self.table.insert_times(digest, times)?;
+        self.head.count(times);
+        Ok(Seen::new_if(new))
+    }
+
+    /// Counts a key once less. Refused, with nothing changed, if it is not there.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.remove_times(key, 1)
+    }
+
+    /// Counts a key `times` less. Refused, with nothing changed, if it is not there so often.
+    pub fn remove_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<()> {
+        self.table.remove_times(self.head.hasher.digest(key), times)?;
+        self.head.items -= times;
+        Ok(())
+    }
+
+    /// The same filter in twice the slots, with remainders a bit shorter and therefore the same rate. Refused
+    /// where the remainders have two bits.
+    pub fn doubled(&self) -> Result<Self> {
+        Ok(Self { head: self.head.clone(), table: self.table.doubled()? })
+    }
+
+    /// The same filter in half the slots, with remainders a bit longer. Refused where they would be too few.
+    pub fn halved(&self) -> Result<Self> {
+        Ok(Self { head: self.head.clone(), table: self.table.halved()? })
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> u64 {
+        self.table.runs.slots()
+    }
+
+    /// Slots in use.
+    pub fn used(&self) -> u64 {
+        self.table.runs.used()
+    }
+
+    /// Bits of a remainder.
+    pub fn remainder(&self) -> u32 {
+        self.table.runs.width()
+    }
+
+    /// Every fingerprint in order, with its count.
+    pub fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.table.fingerprints()
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.table.form() == self.head.form && self.table.items() == self.head.items {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: other slots than its form and items say"))
+    }
+}
+
+/// The slots of a remainder `x` of `r` bits that is there `count` times (catalogue B13).
+pub fn coded(r: u32, x: u64, count: u64) -> Vec<u64> {
+    let mut slots = Values::new();
+    if count > 0 {
+        Digits::push(&mut slots, r, x, count);
+    }
+    slots.into_vec()
+}
+
+/// The remainders and counts that slots stand for; `None` where they are no code (catalogue B13).
+pub fn decoded(r: u32, slots: &[u64]) -> Option<Vec<(u64, u64)>> {
+    let mut runs = Runs::try_new(Marks::StatusBits, slots.len() as u64 + 2, r).ok()?;
+    runs.replace(0, slots);
+    let view = View::new(&runs, runs.run(0));
+    let (mut pairs, mut at) = (Vec::new(), 0);
+    while at < slots.len() as u64 {
+        let (x, count, after) = Digits::next(&view, at)?;
+        pairs.push((x, count));
+        at = after;
+    }
+    Some(pairs)
+}
+
+impl Plan for CountingQuotient {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        Shape::plan(request, PARAMS, SENSIBLE)
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        Some(shape.expect(load))
+    }
+}
+
+impl Stream for CountingQuotient {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, table: Table::new(shape)? })
+    }
+}
+
+face!(CountingQuotient: Insert, Remove, Count, Merge, List);
+planned!(CountingQuotient);
+multisets!(CountingQuotient: table; Count);
+
+/// The count that a record carries, 1 without one.
+fn times(record: Record<'_>) -> Result<u64> {
+    match record.value {
+        None => Ok(1),
+        Some(Value::Count(0)) => {
+            Err(Error::record("a count of 0 changes nothing: leave the record out"))
+        }
+        Some(Value::Count(times)) => Ok(times),
+        Some(_) => Err(Error::record("the value beside the key must be a count")),
+    }
+}
+
+impl Insert for CountingQuotient {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        self.insert_times(record.key, times(record)?)
+    }
+}
+
+impl Remove for CountingQuotient {
+    fn remove(&mut self, record: Record<'_>) -> Result<()> {
+        self.remove_times(record.key, times(record)?)
+    }
+}
+
+impl Merge for CountingQuotient {
+    fn law(&self) -> MergeLaw {
+        MergeLaw::Multiset
+    }
+
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        let other: &Self = other.as_same()?;
+        self.head.agree(&other.head)?;
+        self.table.agree(&other.table)?;
+        if other.head().items > MAX_ITEMS - self.head.items {
+            let message = format!("more than {MAX_ITEMS} items in all cannot be counted");
+            return Err(Error::new(Kind::CapacityExceeded, message));
+        }
+        self.table = self.table.merged(&other.table)?;
+        self.head.count(other.head().items);
+        Ok(())
+    }
+}
+
+impl List for CountingQuotient {
+    /// Fingerprints as 8 little-endian bytes, with their counts.
+    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
+        let each =
+            |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
+        self.fingerprints().for_each(each);
+        Ok(())
+    }
+}
+
+impl Filter for CountingQuotient {
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.table)
+    }
+}
+
+/// Digits of two bits work and make long numbers; filters are planned with three at least.
+const SENSIBLE: u32 = 3;
+
+const ABILITIES: &[Ability] =
+    &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List];
+
+const PARAMS: &[Param] = &[
+    PARAM_SLOTS,
+    PARAM_LOAD,
+    Param::integer(
+        "remainder",
+        Digits::LEAST as u64,
+        MAX_REMAINDER as u64,
+        "bits of a fingerprint that a slot stores",
+    ),
+];
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 109,
+        slug: "counting-quotient",
+        entry: "B13",
+        name: "Counting quotient filter",
+        paper: "P. Pandey, M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter: making every \
+                bit count, SIGMOD 2017",
+        family: "alternates",
+        needs: &["membership", "delete", "count", "merge", "compact"],
+        meaning: "items are slots to plan for, one for a key that comes once, and insertions minus removals \
+                  when counted; the rate is that of false positives",
+        forms: &[Form::removing(RANK_SELECT, ABILITIES), Form::removing(STATUS_BITS, ABILITIES)],
+        params: PARAMS,
+        ..Facts::MULTISET
+    },
+    ops: Ops::of::<CountingQuotient>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    /// Codes that stand for a count but are not the shortest, or for none, are refused.
+    #[test]
+    fn files_with_runs_that_are_no_code_are_refused() {
+        let mut good = CountingQuotient::with_shape(RANK_SELECT, 64, 4, Hasher::default()).unwrap();
+        good.table.runs.replace(7, &[3, 0, 5, 3, 9]);
+        good.head.items = 7 + 1;
+        assert_eq!(Opener::new().decode_as::<CountingQuotient>(&to_bytes(&good)).unwrap(), good);
+        assert_eq!(good.fingerprints().collect::<Vec<_>>(), [(7 << 4 | 3, 7), (7 << 4 | 9, 1)]);
+        let bad: [&[u64]; 8] = [
+            &[9, 3],
+            &[3, 2, 9],
+            &[3, 0, 2, 3, 9],
+            &[3, 1, 1, 3, 9],
+            &[3, 0, 0, 3, 9],
+            &[0, 1, 1, 0, 9],
+            &[0, 1, 2],
+            &[3, 3, 3],
+        ];
+        for (run, items) in bad.into_iter().flat_map(|run| (0..20).map(move |items| (run, items))) {
+            let mut liar = good.clone();
+            liar.table.runs.replace(7, run);
+            liar.head.items = items;
+            let honest = run == [0, 1, 2] && items == 3;
+            assert_eq!(Opener::new().decode(&to_bytes(&liar)).is_ok(), honest, "{run:?} {items}");
+        }
+    }
+
+    #[test]
+    fn counts_without_end_are_refused() {
+        let mut filter =
+            CountingQuotient::with_shape(STATUS_BITS, 64, 8, Hasher::default()).unwrap();
+        filter.insert_times("x", MAX_ITEMS).unwrap();
+        let before = filter.clone();
+        assert_eq!(filter.insert("x").unwrap_err().kind(), Kind::CapacityExceeded);
+        assert_eq!(filter.insert_times("y", 1).unwrap_err().kind(), Kind::CapacityExceeded);
+        assert_eq!(Merge::merge(&mut filter, &before).unwrap_err().kind(), Kind::CapacityExceeded);
+        assert_eq!(filter.remove_times("y", 1).unwrap_err().kind(), Kind::NotDeletable);
+        assert_eq!(filter, before);
+        assert_eq!(filter.count("x"), MAX_ITEMS);
+        let back: CountingQuotient = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+        assert_eq!(back, filter);
+    }
+}

@@ -1,0 +1,273 @@
+//! The quotient filter (Bender et al. 2012; Pandey et al. 2017; catalogue B12; S3 §VIII, reference 151).
+//!
+//! A multiset of fingerprints in one flat array. A fingerprint is a number below R = N·2^r. Its high part, the
+//! quotient, is one of N slots, so only the low r bits, the remainder, are stored; whose slot it is, is known
+//! from where it stands. Remainders of one quotient form a run, in order; runs that want the same slots follow
+//! each other by linear probing:
+//!
+//! ```text
+//!   h(x) = 3·2^r + c          slot       0 1 2 3 4 5 6 7
+//!   quotient 3, remainder c   remainder    a b c d e f 1       c, d and e have quotient 3: one run
+//!                             occupied   0 1 0 1 1 0 1 0       quotients that have a run
+//!                             run end    0 0 1 0 0 1 1 1       the second run ends at the second one: slot 5
+//! ```
+//!
+//! The form `rank-select` keeps these two bits a slot, and a byte per 64 slots, from which the run of a quotient
+//! is found by counting ones: 2.125 bits beside a remainder, quick up to a load of 0.95, so that a rate of 2⁻⁸
+//! costs 10.7 bits a key. `status-bits` is the first published layout: three bits a slot and a walk to where
+//! the cluster begins, in a power of two of slots. Clusters grow long as slots fill up, so that it is planned for
+//! a load of 0.9 at most.
+//!
+//! Fingerprints can be read back, in order. So two filters merge in one pass over both, and a filter is doubled
+//! ([`Quotient::doubled`]) or halved without its keys, by moving a bit between remainder and quotient. The
+//! rate is n/R all the while: it grows with the keys, and doubling does not mend it. When no bit of the
+//! remainder is left, doubling is refused.
+//!
+//! **Use it** where keys are removed, filters are merged, or nobody wants to keep the keys to grow a filter.
+//! **Don't** for keys that come many times each, since a copy is a slot (`counting-quotient`), nor for sets that
+//! never change (`ribbon`, at 8.03 bits a key).
+
+use super::quotients::{
+    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values,
+    View,
+};
+use crate::filter::{Face, List};
+use crate::parts::multisets;
+use crate::variant::prelude::*;
+
+/// A multiset of fingerprints, stored as remainders in the runs of their quotients.
+///
+/// ```
+/// let mut seen = everbloom::alternates::Quotient::with_rate(1000, 0.01)?;
+/// seen.insert("apple")?;
+/// let seen = seen.doubled()?;
+/// assert!(seen.contains("apple") && !seen.contains("pear"));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quotient {
+    head: Head,
+    table: Table<Copies>,
+}
+
+state!(Quotient { head, ..table });
+
+/// A slot for every copy.
+#[derive(Debug)]
+struct Copies;
+
+impl Code for Copies {
+    const LEAST: u32 = 1;
+
+    fn push(slots: &mut Values, _: u32, x: u64, count: u64) {
+        slots.extend((0..count).map(|_| x));
+    }
+
+    fn next(run: &View<'_>, at: u64) -> Option<(u64, u64, u64)> {
+        let x = run.get(at)?;
+        let after = (at + 1..).find(|i| run.get(*i) != Some(x))?;
+        Some((x, after - at, after))
+    }
+
+    /// Copies are counted as they stand, however many a file has.
+    fn is_written(_: &View<'_>, _: u64, _: (u64, u64), _: u64) -> bool {
+        true
+    }
+}
+
+impl Quotient {
+    /// A filter of `slots` slots, rounded up as its form `rank-select` or `status-bits` has it, with remainders of
+    /// `remainder` bits, 1 to 61.
+    pub fn with_shape(form: &str, slots: u64, remainder: u32, hasher: Hasher) -> Result<Self> {
+        let form = VARIANT.form(form).ok_or_else(|| {
+            Error::setting("form", form, format!("quotient has {RANK_SELECT} and {STATUS_BITS}"))
+        })?;
+        if remainder < Copies::LEAST {
+            return Err(Error::setting("remainder", remainder, "at least one bit is stored"));
+        }
+        let shape = Shape::new(form, slots, remainder)?;
+        Self::empty(&shape, Head::new(hasher.or(Self::HASH), form.name))
+    }
+
+    /// The same filter in twice the slots, with remainders a bit shorter and therefore the same rate. Refused
+    /// where the remainders have a single bit.
+    pub fn doubled(&self) -> Result<Self> {
+        Ok(Self { head: self.head.clone(), table: self.table.doubled()? })
+    }
+
+    /// The same filter in half the slots, with remainders a bit longer. Refused where they would be too few.
+    pub fn halved(&self) -> Result<Self> {
+        Ok(Self { head: self.head.clone(), table: self.table.halved()? })
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> u64 {
+        self.table.runs.slots()
+    }
+
+    /// Bits of a remainder.
+    pub fn remainder(&self) -> u32 {
+        self.table.runs.width()
+    }
+
+    /// Every run in order of the quotients: the quotient, the slot it begins at and its slots.
+    pub fn runs(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        self.table.runs.iter().map(|(quotient, run)| (quotient, run.start, run.len))
+    }
+
+    /// Every fingerprint in order, with its number of copies.
+    pub fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.table.fingerprints()
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.table.form() == self.head.form && self.table.items() == self.head.items {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: other slots than its form and items say"))
+    }
+}
+
+/// The mean length of a cluster at load `alpha`, which a query walks with status bits: a first run in its own slot
+/// and all that are shifted behind it, α/((1−α)(e^α−1)) (catalogue B12).
+pub fn cluster(alpha: f64) -> f64 {
+    alpha / ((1.0 - alpha) * libm::expm1(alpha))
+}
+
+/// The mean length of what lies between two empty slots at load `alpha`, the most that an insertion moves:
+/// α/((1−α)(1−e^{−α})) (catalogue B12).
+pub fn stretch(alpha: f64) -> f64 {
+    alpha / ((1.0 - alpha) * -libm::expm1(-alpha))
+}
+
+impl Plan for Quotient {
+    type Shape = Shape;
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        Shape::plan(request, PARAMS, Copies::LEAST)
+    }
+
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        Some(shape.expect(load))
+    }
+}
+
+impl Stream for Quotient {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, table: Table::new(shape)? })
+    }
+}
+
+face!(Quotient: Insert, Remove, Count, Merge, List);
+planned!(Quotient);
+multisets!(Quotient: table; TryInsert, Remove, Count);
+
+impl Merge for Quotient {
+    fn law(&self) -> MergeLaw {
+        MergeLaw::Multiset
+    }
+
+    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
+        let other: &Self = other.as_same()?;
+        self.head.agree(&other.head)?;
+        self.table.agree(&other.table)?;
+        self.table = self.table.merged(&other.table)?;
+        self.head.count(other.head().items);
+        Ok(())
+    }
+}
+
+impl List for Quotient {
+    /// Fingerprints as 8 little-endian bytes, with their copies.
+    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
+        let each =
+            |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
+        self.fingerprints().for_each(each);
+        Ok(())
+    }
+}
+
+impl Filter for Quotient {
+    fn part(&self) -> Option<&dyn Part> {
+        Some(&self.table)
+    }
+}
+
+const ABILITIES: &[Ability] =
+    &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List];
+
+const PARAMS: &[Param] = &[
+    PARAM_SLOTS,
+    PARAM_LOAD,
+    Param::integer(
+        "remainder",
+        Copies::LEAST as u64,
+        MAX_REMAINDER as u64,
+        "bits of a fingerprint that a slot stores",
+    ),
+];
+
+/// The list entry.
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 108,
+        slug: "quotient",
+        entry: "B12",
+        name: "Quotient filter",
+        paper: "M. A. Bender et al., Don't thrash: how to cache your hash on flash, VLDB 2012; P. Pandey, \
+                M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter, SIGMOD 2017",
+        family: "alternates",
+        needs: &["membership", "delete", "count", "merge", "compact"],
+        forms: &[Form::removing(RANK_SELECT, ABILITIES), Form::removing(STATUS_BITS, ABILITIES)],
+        params: PARAMS,
+        ..Facts::MULTISET
+    },
+    ops: Ops::of::<Quotient>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Opener, to_bytes};
+
+    #[test]
+    fn files_of_another_form_or_out_of_order_are_refused() {
+        for form in [RANK_SELECT, STATUS_BITS] {
+            let mut good = Quotient::with_shape(form, 64, 4, Hasher::default()).unwrap();
+            (0..40u64).for_each(|key| _ = good.insert(&key).unwrap());
+            assert_eq!(Opener::new().decode_as::<Quotient>(&to_bytes(&good)).unwrap(), good);
+            let refused = |liar: &Quotient| Opener::new().decode(&to_bytes(liar)).is_err();
+            let head = Head { items: 41, ..good.head.clone() };
+            assert!(refused(&Quotient { head, ..good.clone() }));
+            let other = if form == RANK_SELECT { STATUS_BITS } else { RANK_SELECT };
+            let head = Head { form: other, ..good.head.clone() };
+            assert!(refused(&Quotient { head, ..good.clone() }));
+            let (quotient, run) = good.table.runs.iter().find(|(_, run)| run.len > 1).unwrap();
+            let mut values: Vec<u64> = good.table.runs.values(run).collect();
+            let sorted = values.clone();
+            values.reverse();
+            good.table.runs.replace(quotient, &values);
+            assert_eq!(refused(&good), values != sorted, "remainders out of order");
+        }
+    }
+
+    #[test]
+    fn shapes_that_cannot_be_are_refused() {
+        for (form, slots, remainder) in [
+            (RANK_SELECT, 100, 0),
+            (RANK_SELECT, 100, 62),
+            (STATUS_BITS, 1 << 40, 30),
+            (STATUS_BITS, 1 << 50, 4),
+            ("other", 100, 4),
+        ] {
+            let refused = Quotient::with_shape(form, slots, remainder, Hasher::default());
+            assert_eq!(
+                refused.unwrap_err().kind(),
+                Kind::BadParameter,
+                "{form} {slots} {remainder}"
+            );
+        }
+        let smallest = Quotient::with_shape(STATUS_BITS, 0, 61, Hasher::default()).unwrap();
+        assert_eq!((smallest.slots(), smallest.remainder()), (2, 61));
+    }
+}

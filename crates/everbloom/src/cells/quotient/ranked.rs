@@ -1,0 +1,329 @@
+//! Runs by rank and select (Pandey, Bender, Johnson, Patro 2017): a quotient's run is as many run ends away as
+//! there are occupied quotients before it.
+//!
+//! ```text
+//!   block of 64 slots    occupied  0 1 0 1 1 0 …        the run of quotient 4 is the third of the block:
+//!                        run end   1 0 1 0 0 1 1 …      its end is the third one from place `offset` on
+//!                        offset    1                    the run of an earlier block's quotient reaches in
+//! ```
+//!
+//! Offsets are kept in a byte. One that is larger is stored as 255 and computed from the blocks before it, which
+//! only long runs or very full tables need.
+
+use super::{Run, wrapped};
+use crate::cells::rank::{rank_in_word, select_in_word};
+use crate::cells::{Bits, Packed, packed};
+use crate::error::{Error, Result};
+use crate::state::state;
+
+/// Slots with one offset.
+pub(super) const BLOCK: u64 = 64;
+/// What stands for an offset that a byte does not hold.
+const FAR: u64 = 255;
+
+/// Values, and two bits each.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RankSelect {
+    /// Quotients that have a run.
+    occupied: Bits,
+    /// Slots in which a run ends.
+    ends: Bits,
+    /// Slots of each block that runs of earlier blocks' quotients take.
+    offsets: Packed,
+    values: Packed,
+}
+
+state!(RankSelect { occupied, ends, offsets, values });
+
+/// Places are numbered on beyond the last slot, so that what wraps around is still in order.
+type Place = u64;
+
+impl RankSelect {
+    pub(super) fn try_new(slots: u64, width: u32) -> Result<Self> {
+        let slots = slots.next_multiple_of(BLOCK);
+        Ok(Self {
+            occupied: Bits::try_new(slots)?,
+            ends: Bits::try_new(slots)?,
+            offsets: Packed::try_new(slots / BLOCK, 8)?,
+            values: Packed::try_new(slots, width)?,
+        })
+    }
+
+    /// More is checked where the slots in use are counted.
+    fn check(&self) -> Result<()> {
+        let slots = self.values.len();
+        let whole = slots > 0 && slots.is_multiple_of(BLOCK) && self.offsets.width() == 8;
+        let arrays = [self.occupied.len(), self.ends.len(), self.offsets.len() * BLOCK];
+        if whole && arrays == [slots; 3] {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: not as many marks as slots"))
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> u64 {
+        self.values.len()
+    }
+
+    #[inline]
+    pub(super) fn width(&self) -> u32 {
+        self.values.width()
+    }
+
+    #[inline]
+    pub(super) fn occupied(&self, quotient: u64) -> bool {
+        self.occupied.get(quotient)
+    }
+
+    #[inline]
+    pub(super) fn value(&self, slot: u64) -> u64 {
+        self.values.get(slot)
+    }
+
+    pub(super) fn put(&mut self, slot: u64, value: u64) {
+        self.values.set(slot, value);
+    }
+
+    /// The place after the run end number `rank` from `place` on.
+    #[inline]
+    fn after_end(&self, place: Place, mut rank: u32) -> Place {
+        let (words, blocks) = (self.ends.words(), self.ends.words().len() as u64);
+        let mut block = place / BLOCK;
+        let mut word = words[wrapped(block, blocks) as usize] >> (place % BLOCK) << (place % BLOCK);
+        loop {
+            let ones = word.count_ones();
+            if rank < ones {
+                return block * BLOCK + u64::from(select_in_word(word, rank)) + 1;
+            }
+            // A sound table has the end that is looked for; no walk is longer than two rounds.
+            if block >= 2 * blocks {
+                return place;
+            }
+            rank -= ones;
+            block += 1;
+            word = words[(block % blocks) as usize];
+        }
+    }
+
+    /// The offset of a block.
+    #[inline]
+    fn offset(&self, block: u64) -> u64 {
+        let offset = self.offsets.get(block);
+        if offset < FAR { offset } else { self.far_offset(block) }
+    }
+
+    /// An offset that a byte does not hold, from the blocks before. One of them has a small one, since a slot
+    /// is empty somewhere.
+    #[cold]
+    fn far_offset(&self, block: u64) -> u64 {
+        let blocks = self.offsets.len();
+        let before = |by: u64| wrapped(block + blocks - by, blocks);
+        let near = (1..blocks).find(|by| self.offsets.get(before(*by)) < FAR).unwrap_or(0);
+        let start = self.offsets.get(before(near));
+        (1..=near).rev().fold(start, |offset, by| self.next_offset(before(by), offset))
+    }
+
+    /// The offset of the block after one with this offset.
+    fn next_offset(&self, block: u64, offset: u64) -> u64 {
+        let runs = self.occupied.words()[block as usize].count_ones();
+        self.limit(block, offset, runs).saturating_sub((block + 1) * BLOCK)
+    }
+
+    /// The place after the first `runs` runs of a block, and all runs before them.
+    #[inline]
+    fn limit(&self, block: u64, offset: u64, runs: u32) -> Place {
+        let start = block * BLOCK + offset;
+        if runs == 0 { start } else { self.after_end(start, runs - 1) }
+    }
+
+    /// The place after the runs of all quotients up to this one, which may be numbered on.
+    fn limit_at(&self, place: Place) -> Place {
+        let slots = self.len();
+        let (round, quotient) = (place / slots * slots, place % slots);
+        let block = quotient / BLOCK;
+        let word = self.occupied.words()[block as usize];
+        let runs = rank_in_word(word, (quotient % BLOCK) as u32 + 1);
+        round + self.limit(block, self.offset(block), runs)
+    }
+
+    /// Where the quotient's run begins and ends, not wrapped.
+    #[inline]
+    fn places(&self, quotient: u64) -> (Place, Place) {
+        let block = quotient / BLOCK;
+        let word = self.occupied.words()[block as usize];
+        let before = rank_in_word(word, (quotient % BLOCK) as u32);
+        let limit = self.limit(block, self.offset(block), before);
+        let start = limit.max(quotient);
+        (start, if self.occupied(quotient) { self.after_end(limit, 0) } else { start })
+    }
+
+    #[inline]
+    pub(super) fn run(&self, quotient: u64) -> Run {
+        if !self.occupied(quotient) {
+            return Run { start: quotient, len: 0 };
+        }
+        let (start, end) = self.places(quotient);
+        Run { start: wrapped(start, self.len()), len: end - start }
+    }
+
+    /// Adds a slot at the end of a quotient's run: what stands there moves on, up to the next empty slot.
+    pub(super) fn open(&mut self, quotient: u64) -> Run {
+        let slots = self.len();
+        let (start, end) = self.places(quotient);
+        let mut empty = end;
+        loop {
+            let limit = self.limit_at(empty);
+            if limit <= empty {
+                break;
+            }
+            empty = limit;
+        }
+        self.shift_up(end, empty);
+        if !self.occupied.set(quotient) {
+            self.ends.reset(wrapped(end - 1, slots));
+        }
+        self.ends.set(wrapped(end, slots));
+        for block in quotient / BLOCK + 1..=empty / BLOCK {
+            let block = block % self.offsets.len();
+            self.offsets.set(block, (self.offsets.get(block) + 1).min(FAR));
+        }
+        Run { start: wrapped(start, slots), len: end - start + 1 }
+    }
+
+    /// Drops the last slot of a quotient's run: what was shifted comes back, up to the first that was not.
+    pub(super) fn close(&mut self, quotient: u64) {
+        let slots = self.len();
+        let (start, end) = self.places(quotient);
+        let mut stop = end;
+        loop {
+            let limit = self.limit_at(stop - 1);
+            if limit <= stop {
+                break;
+            }
+            stop = limit;
+        }
+        self.shift_down(end, stop);
+        let emptied = wrapped(stop - 1, slots);
+        self.ends.reset(emptied);
+        self.put(emptied, 0);
+        if end - start == 1 {
+            self.occupied.reset(quotient);
+        } else {
+            self.ends.set(wrapped(end - 2, slots));
+        }
+        let (first, last, blocks) = (quotient / BLOCK, (stop - 1) / BLOCK, self.offsets.len());
+        // What moved may have reached around to where it began.
+        let mut offset = self.offset(first) - u64::from(last == first + blocks);
+        for block in first..last {
+            let (block, next) = (block % blocks, (block + 1) % blocks);
+            offset = self.next_offset(block, offset);
+            self.offsets.set(next, offset.min(FAR));
+        }
+    }
+
+    /// Moves what stands at `start..end` one slot up; both may be numbered on.
+    fn shift_up(&mut self, start: Place, end: Place) {
+        let slots = self.len();
+        if end >= slots {
+            if start < slots {
+                self.shift_up_within(0, end - slots);
+                self.carry(slots - 1, 0);
+                self.shift_up_within(start, slots - 1);
+            } else {
+                self.shift_up_within(start - slots, end - slots);
+            }
+        } else {
+            self.shift_up_within(start, end);
+        }
+    }
+
+    fn shift_up_within(&mut self, start: u64, end: u64) {
+        self.values.move_up(start, end);
+        packed::move_up(self.ends.words_mut(), start, end, 1);
+    }
+
+    /// Moves what stands at `start..end` one slot down; both may be numbered on.
+    fn shift_down(&mut self, start: Place, end: Place) {
+        let slots = self.len();
+        if end > slots {
+            if start < slots {
+                self.shift_down_within(start, slots);
+                self.carry(0, slots - 1);
+                self.shift_down_within(1, end - slots);
+            } else if start == slots {
+                self.carry(0, slots - 1);
+                self.shift_down_within(1, end - slots);
+            } else {
+                self.shift_down_within(start - slots, end - slots);
+            }
+        } else {
+            self.shift_down_within(start, end);
+        }
+    }
+
+    fn shift_down_within(&mut self, start: u64, end: u64) {
+        self.values.move_down(start, end);
+        packed::move_down(self.ends.words_mut(), start, end, 1);
+    }
+
+    /// Moves one value over the end of the slots.
+    fn carry(&mut self, from: u64, to: u64) {
+        self.put(to, self.value(from));
+        if self.ends.get(from) {
+            self.ends.set(to);
+        } else {
+            self.ends.reset(to);
+        }
+    }
+
+    /// Slots in use; `None` unless every run stands where it must, one slot is empty, empty slots are zero, and
+    /// offsets are right.
+    pub(super) fn used(&self) -> Option<u64> {
+        let (slots, blocks) = (self.len(), self.offsets.len());
+        if self.occupied.ones() != self.ends.ones() {
+            return None;
+        }
+        let first = (0..blocks).find(|&block| self.offsets.get(block) < BLOCK)?;
+        let begin = self.offsets.get(first);
+        // The place after all runs so far, and the slots they take.
+        let (mut limit, mut used) = (first * BLOCK + begin, begin);
+        for block in first..first + blocks {
+            let offset = limit.saturating_sub(block * BLOCK);
+            if self.offsets.get(wrapped(block, blocks)) != offset.min(FAR) {
+                return None;
+            }
+            let mut word = self.occupied.words()[wrapped(block, blocks) as usize];
+            while word != 0 {
+                let quotient = block * BLOCK + u64::from(word.trailing_zeros());
+                word &= word - 1;
+                let start = limit.max(quotient);
+                if (limit..start).any(|place| self.value(wrapped(place, slots)) != 0) {
+                    return None;
+                }
+                limit = self.after_end(start, 0);
+                used = used + limit - start;
+                // Runs that go on beyond where the round began would stand on themselves.
+                if limit <= start || limit > first * BLOCK + begin + slots {
+                    return None;
+                }
+            }
+        }
+        let end = first * BLOCK + slots;
+        let rest = limit.max(first * BLOCK)..end;
+        let zero = rest.into_iter().all(|place| self.value(wrapped(place, slots)) == 0);
+        // What reached into the first block was counted at both ends.
+        let whole = limit.saturating_sub(end) == begin && used - begin < slots;
+        (zero && whole).then(|| used - begin)
+    }
+}
+
+#[cfg(test)]
+impl RankSelect {
+    pub(super) fn flip_end(&mut self, slot: u64) {
+        self.ends.words_mut()[(slot / 64) as usize] ^= 1 << (slot % 64);
+    }
+
+    pub(super) fn flip_occupied(&mut self, slot: u64) {
+        self.occupied.words_mut()[(slot / 64) as usize] ^= 1 << (slot % 64);
+    }
+}

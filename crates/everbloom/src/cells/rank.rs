@@ -1,0 +1,163 @@
+//! Rank and select: how many ones come before a place, and where the j-th one is.
+//!
+//! ```text
+//!   place  0 1 2 3 4 5 6 7
+//!   bit    0 1 1 0 0 1 0 1      rank(5) = 2: ones before place 5       select(2) = 5: the one number 2
+//! ```
+//!
+//! Within a word both take a few instructions. Over an array that does not change, [`Ranked`] keeps the ones
+//! before each line of 512 bits, so that a rank costs one look-up and at most eight words.
+
+use super::{Bits, Packed};
+use crate::error::Result;
+use crate::state::{Decoder, Encoder, Role, State};
+
+/// Ones of a word below place `at`, 0 to 64.
+#[inline]
+pub(crate) fn rank_in_word(word: u64, at: u32) -> u32 {
+    if at >= 64 { word.count_ones() } else { (word & ((1 << at) - 1)).count_ones() }
+}
+
+/// The place of the one number `rank`, counted from 0, which the word must have.
+#[inline]
+pub(crate) fn select_in_word(word: u64, mut rank: u32) -> u32 {
+    debug_assert!(rank < word.count_ones());
+    let mut at = 0;
+    for half in [32, 16, 8] {
+        let ones = rank_in_word(word >> at, half);
+        if rank >= ones {
+            (rank, at) = (rank - ones, at + half);
+        }
+    }
+    let mut rest = word >> at;
+    (0..rank).for_each(|_| rest &= rest.wrapping_sub(1));
+    at + rest.trailing_zeros()
+}
+
+/// Bits between two counts: a cache line.
+const LINE: u64 = 512;
+
+/// Bits that no longer change, with the ones before each line of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ranked {
+    bits: Bits,
+    before: Packed,
+}
+
+impl Ranked {
+    /// The bits, counted; an error where there is no room for the counts.
+    pub(crate) fn try_new(bits: Bits) -> Result<Self> {
+        let mut before = Packed::try_new(bits.len().div_ceil(LINE), width_for(bits.len()))?;
+        let mut ones = 0;
+        for (line, words) in (0..).zip(bits.words().chunks((LINE / 64) as usize)) {
+            before.set(line, ones);
+            ones += words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
+        Ok(Self { bits, before })
+    }
+
+    /// The bits.
+    pub(crate) fn bits(&self) -> &Bits {
+        &self.bits
+    }
+
+    /// The bit at `i`.
+    #[inline]
+    pub(crate) fn get(&self, i: u64) -> bool {
+        self.bits.get(i)
+    }
+
+    /// Ones before place `i`, which is there.
+    #[inline]
+    pub(crate) fn rank(&self, i: u64) -> u64 {
+        let start = i / LINE * LINE;
+        self.before.get(i / LINE) + self.bits.ones_in(start, i - start)
+    }
+}
+
+/// Bits of a count up to `n`.
+fn width_for(n: u64) -> u32 {
+    (u64::BITS - n.leading_zeros()).max(1)
+}
+
+impl State for Ranked {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            self.bits.save("bits", out);
+            self.before.save_as("before", Role::Auxiliary, out);
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let loaded =
+                Self { bits: Bits::load("bits", src)?, before: Packed::load("before", src)? };
+            if loaded.is_counted() {
+                Ok(loaded)
+            } else {
+                Err(src.corrupt(format!("{name}: ones are counted wrongly")))
+            }
+        })
+    }
+}
+
+impl Ranked {
+    /// Whether the counts are those of the bits.
+    fn is_counted(&self) -> bool {
+        let (lines, width) = (self.bits.len().div_ceil(LINE), width_for(self.bits.len()));
+        let mut ones = 0;
+        (self.before.len(), self.before.width()) == (lines, width)
+            && self.bits.words().chunks((LINE / 64) as usize).zip(0..).all(|(words, line)| {
+                let before = ones;
+                ones += words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+                self.before.get(line) == before
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix64;
+
+    #[test]
+    fn select_in_a_word_is_the_inverse_of_rank() {
+        for i in 0..2000 {
+            // From few ones to nearly all.
+            let word = match i % 3 {
+                0 => mix64(i) & mix64(!i) & mix64(i << 20),
+                1 => mix64(i),
+                _ => mix64(i) | mix64(!i) | mix64(i << 20),
+            };
+            let places: Vec<u32> = (0..64).filter(|at| word >> at & 1 != 0).collect();
+            for (rank, at) in (0..).zip(&places) {
+                assert_eq!(select_in_word(word, rank), *at, "{word:x}");
+                assert_eq!(rank_in_word(word, *at), rank, "{word:x}");
+            }
+            assert_eq!(rank_in_word(word, 64), word.count_ones());
+        }
+        assert_eq!((select_in_word(u64::MAX, 63), select_in_word(1 << 63, 0)), (63, 63));
+    }
+
+    #[test]
+    fn ranks_are_those_of_counting() {
+        for len in [0u64, 1, 63, 64, 511, 512, 513, 5000] {
+            let mut bits = Bits::new(len);
+            (0..len).filter(|i| mix64(*i) % 3 == 0).for_each(|i| {
+                bits.set(i);
+            });
+            let ranked = Ranked::try_new(bits.clone()).unwrap();
+            let mut ones = 0;
+            for i in 0..len {
+                assert_eq!((ranked.rank(i), ranked.get(i)), (ones, bits.get(i)), "{len}: {i}");
+                ones += u64::from(bits.get(i));
+            }
+            assert!(ranked.is_counted() && *ranked.bits() == bits);
+            if len > 512 {
+                let mut wrong = ranked.clone();
+                wrong.before.set(1, wrong.before.get(1) + 1);
+                assert!(!wrong.is_counted());
+            }
+        }
+    }
+}
