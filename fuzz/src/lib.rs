@@ -1,10 +1,12 @@
-//! What is fuzzed, and how: three targets as plain functions, and a mutator that knows the file format.
+//! What is fuzzed, and how: four targets as plain functions, and a mutator that knows the file format.
 
 mod decode;
 mod operations;
+mod sessions;
 mod stores;
 pub mod tree;
 
 pub use decode::{decode, sealed};
 pub use operations::operations;
+pub use sessions::{real_sessions, sessions};
 pub use stores::stores;

@@ -138,6 +138,18 @@ const MUTANTS: &[Mutant] = &[
     mutant!("ternary: coinciding hashes count twice", "deleting/ternary.rs", "Coincide::Distinct)" => "Coincide::PerHash)", "--test" "evidence" "s26_"),
     mutant!("stable: one decrement fewer", "decaying/stable.rs", "for _ in 0..self.decrements {" => "for _ in 1..self.decrements {", "--test" "evidence" "s27_"),
     mutant!("distance-sensitive: threshold off by one", "similarity/distance_sensitive.rs", "Ok(self.hits(key)? >= self.threshold)" => "Ok(self.hits(key)? > self.threshold)", "--test" "evidence" "s34_"),
+    mutant!("keyed: an id for every key", "hash/secret.rs", "let id = sip(&bytes, b\"everbloom key id\").h1;" => "let id = 1;", "--features" "secure" "--test" "evidence" "s46_"),
+    mutant!("keyed: any fill is explained", "file/open.rs", "Some(Some(n)) if n <= most => Ok(())," => "Some(_) if most > 0.0 => Ok(()),", "--features" "secure" "--test" "evidence" "s46_"),
+    mutant!("keyed: half a key tried for each that is found", "secure/keyed.rs", "libm::pow(1.0 - fill, -f64::from(k))" => "libm::pow(1.0 - fill, 1.0 - f64::from(k))", "--features" "secure" "--test" "evidence" "s46_"),
+    mutant!("secure index: one cell fewer", "secure/index.rs", "(0..r.clamp(1, MOST_KEYS)).map(key)" => "(0..r.clamp(1, MOST_KEYS)).map(|i| key(i / 2))", "--features" "secure" "--test" "evidence" "s43_"),
+    mutant!("secure index: not blinded", "secure/index.rs", "for _ in 0..unused * u64::from(shape.r) {" => "for _ in 0..unused.min(0) {", "--features" "secure" "--test" "evidence" "s43_"),
+    mutant!("secure index: no second function", "secure/index.rs", "let output = prf(part, id);" => "let output = prf(part, &[0; ID][..id.len().min(1)]);", "--features" "secure" "--test" "evidence" "s43_"),
+    mutant!("secure index: ones behind the end", "secure/index.rs", "if cell >= shape.m {" => "if cell > 8 * shape.m {", "--features" "secure" "--lib" "secure::index"),
+    mutant!("private query: unproven answers are taken", "exchange/private.rs", "if !proven {" => "if !proven && evaluated.is_empty() {", "--features" "secure" "--lib" "exchange::private"),
+    mutant!("private query: answers of another exchange", "exchange/private.rs", "if once != self.once {" => "if once.len() != self.once.len() {", "--features" "secure" "--lib" "every_changed_byte"),
+    mutant!("private query: queries without a bound", "exchange/private.rs", "self.left.checked_sub(asked)" => "self.left.checked_sub(asked.min(self.left))", "--features" "secure" "--lib" "exchange::private"),
+    mutant!("oprf: the purpose of a hash dropped", "secure/oprf/mod.rs", "self.domain::<G>(\"HashToScalar-\")" => "self.domain::<G>(\"HashToGroup-\")", "--features" "secure" "--lib" "oprf"),
+    mutant!("search: names are not counted", "exchange/search.rs", "if frame.number()? != self.partial.len() as u64 {" => "if frame.number()? == u64::MAX {", "--features" "secure" "--lib" "exchange::search"),
 ];
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ mod evidence {
     mod double_hashing;
     mod dynamic_count;
     mod egh;
+    #[cfg(feature = "secure")]
+    mod encrypted;
     mod fingerprint_counting;
     mod forest;
     mod generalized;

@@ -15,6 +15,7 @@ mod info;
 mod join;
 mod lab;
 mod plan;
+mod secure;
 mod shell;
 
 use std::path::{Path, PathBuf};
@@ -44,6 +45,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
         Verb::Join(args) => join::run(&args),
+        Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),

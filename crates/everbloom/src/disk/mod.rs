@@ -21,10 +21,7 @@ const TEMPORARY: &str = ".evb-";
 
 /// Puts what `fill` writes in place of the file at `path`, whole or not at all: a temporary file beside it
 /// is synced, renamed over `path`, and made durable by syncing the folder.
-pub(crate) fn replace(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let path = target(path)?;
     let existing = fs::metadata(&path).ok();
     let folder = folder_of(&path);

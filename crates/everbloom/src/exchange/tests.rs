@@ -45,9 +45,9 @@ fn exchanges() -> Vec<[Box<dyn Session>; 2]> {
 fn secure() -> [[Box<dyn Session>; 2]; 2] {
     use super::private::{Asker, Owner, outputs};
     use super::search::{Keeper, Searcher, Shelf};
+    use crate::secure::Secret;
     use crate::secure::index::{IndexKey, Shape};
     use crate::secure::oprf::{Mode, ServerKey, Toy};
-    use crate::secure::Secret;
     let secret = Secret::new([1; 32]);
     let shape = Shape::for_rate(4, 1e-6).expect("a shape");
     let (index, mut shelf) = (IndexKey::new(&secret, shape.r()), Shelf::new(shape));

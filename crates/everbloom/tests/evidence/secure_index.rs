@@ -72,9 +72,8 @@ fn s43_one_word_has_other_cells_in_every_document() {
         let bytes = index.to_bytes();
         bytes[bytes.len() - 253..].to_vec()
     };
-    let common = |a: &[u8], b: &[u8]| -> u32 {
-        a.iter().zip(b).map(|(a, b)| (a & b).count_ones()).sum()
-    };
+    let common =
+        |a: &[u8], b: &[u8]| -> u32 { a.iter().zip(b).map(|(a, b)| (a & b).count_ones()).sum() };
     let all: Vec<Vec<u8>> = (0..200).map(|_| cells(b"same name")).collect();
     let pairs = all.iter().enumerate().flat_map(|(i, a)| all[..i].iter().map(move |b| (a, b)));
     let (mut total, mut count) = (0, 0);

@@ -213,7 +213,8 @@ fn blinds_differ_with_every_query_and_come_back_when_derived() {
     assert!(blind() != blind());
     let secret = Secret::new([5; 32]);
     let derived = |once, place| {
-        let blinded = Blinded::<Ristretto>::derived(Mode::Verified, b"fig", (&secret, &once), place);
+        let blinded =
+            Blinded::<Ristretto>::derived(Mode::Verified, b"fig", (&secret, &once), place);
         blinded.expect("short").element()
     };
     assert!(derived([1; 16], 0) == derived([1; 16], 0));
