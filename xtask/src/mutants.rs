@@ -149,6 +149,9 @@ const MUTANTS: &[Mutant] = &[
     mutant!("private query: answers of another exchange", "exchange/private.rs", "if once != self.once {" => "if once.len() != self.once.len() {", "--features" "secure" "--lib" "every_changed_byte"),
     mutant!("private query: queries without a bound", "exchange/private.rs", "self.left.checked_sub(asked)" => "self.left.checked_sub(asked.min(self.left))", "--features" "secure" "--lib" "exchange::private"),
     mutant!("oprf: the purpose of a hash dropped", "secure/oprf/mod.rs", "self.domain::<G>(\"HashToScalar-\")" => "self.domain::<G>(\"HashToGroup-\")", "--features" "secure" "--lib" "oprf"),
+    mutant!("encrypted: words are not squared", "secure/encrypted/field.rs", "let root = Self::uniform(uniform) % (Q - 3) + 2;\n        root * root % Q" => "Self::uniform(uniform) % (Q - 3) + 2", "--features" "secure" "--test" "evidence" "s44_"),
+    mutant!("encrypted: dummies count", "secure/encrypted/mod.rs", "all(|(bit, real)| *bit || !real)" => "all(|(bit, real)| *bit || (!real && bits.is_empty()))", "--features" "secure" "--test" "evidence" "s44_"),
+    mutant!("encrypted: cells beyond the end", "secure/encrypted/mod.rs", "cells.iter().all(|cell| *cell < self.bits.m())" => "cells.iter().all(|cell| *cell <= self.bits.m())", "--features" "secure" "--lib" "exchange::encrypted"),
     mutant!("search: names are not counted", "exchange/search.rs", "if frame.number()? != self.partial.len() as u64 {" => "if frame.number()? == u64::MAX {", "--features" "secure" "--lib" "exchange::search"),
 ];
 

@@ -37,6 +37,7 @@
 //! | what value does it have? | [`Bloomier`] |
 //! | what do two sets not share? | [`Invertible`] |
 //! | is it in somebody else's set, and neither shows its keys? | `exchange::private`, with the feature `secure` |
+//! | … asked through a third party who sees neither side's keys | `exchange::encrypted`, with the feature `secure` |
 //! | which documents have a word, found by who must not know it? | `secure::index`, with the feature `secure` |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
