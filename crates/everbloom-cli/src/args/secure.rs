@@ -73,7 +73,7 @@ pub struct IndexBuild {
     #[arg(short = 'n', long, value_parser = quantity::count)]
     pub words: Option<u64>,
     /// Share of documents that may match without having the word.
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
     pub message: Message,
@@ -84,7 +84,7 @@ pub struct IndexTrapdoor {
     /// Words to search for, one a line; `-` for stdin.
     pub words: PathBuf,
     /// The rate that the index was built with.
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
     pub message: Message,
@@ -108,7 +108,7 @@ pub struct QuerySetup {
     #[arg(short = 'n', long, value_parser = quantity::count)]
     pub items: Option<u64>,
     /// False-positive rate to stay below.
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
     pub message: Message,

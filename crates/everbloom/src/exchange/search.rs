@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Searcher: the owner's key               Keeper: no key
-//!        │ ── SHAPE, DOCUMENT … FILED ───────────▶ │   once: blinded filters, see [`index`](crate::secure::index)
+//!        │ ── SHAPE, DOCUMENT … FILED ───────────▶ │   once: blinded filters
 //!        │ ── TRAPDOOR … END ────────────────────▶ │   one for each word
 //!        │ ◀──── NAMES …, COUNT ────────────────── │   for each trapdoor, in order
 //! ```
