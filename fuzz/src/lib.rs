@@ -3,10 +3,12 @@
 mod decode;
 mod formats;
 mod operations;
+mod sessions;
 mod stores;
 pub mod tree;
 
 pub use decode::{decode, sealed};
 pub use formats::formats;
 pub use operations::operations;
+pub use sessions::{real_sessions, sessions};
 pub use stores::stores;

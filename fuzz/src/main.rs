@@ -1,8 +1,8 @@
 //! The targets without libFuzzer: `cargo run --release --manifest-path fuzz/Cargo.toml --bin plain -- [SECONDS] [SEED]`.
 //!
-//! Every target gets a quarter of the time. The decoder meets files of every variant (the pinned ones) in which
-//! fields, arrays and ids were changed and checksums made right; the foreign readers meet samples in which bytes were
-//! changed, moved and cut off; the others meet random bytes. Prints how
+//! Every target gets a sixth of the time, sessions twice: over the toy group and over the real one. The decoder meets
+//! files of every variant (the pinned ones) in which fields, arrays and ids were changed and checksums made right; the
+//! foreign readers meet samples in which bytes were changed, moved and cut off; the others meet random bytes. Prints how
 //! many executions each had; a finding is a panic, and the bytes that led to it are saved.
 
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 use std::{env, fs, panic, process};
 
 use everbloom::internals::hash::Generator;
-use everbloom_fuzz::{decode, formats, operations, stores, tree::File};
+use everbloom_fuzz::{decode, formats, operations, real_sessions, sessions, stores, tree::File};
 
 fn main() {
     let mut args = env::args().skip(1);
     let seconds: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(60);
     let seed: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(1);
-    let quarter = Duration::from_secs(seconds) / 4;
+    let share = Duration::from_secs(seconds) / 6;
     let seeds = seeds();
     println!("{} files to change, seed {seed}", seeds.len());
     let mut random = Generator::new(seed);
-    run("decode", quarter, decode, || {
+    run("decode", share, decode, || {
         let mut file = seeds[random.below(seeds.len() as u64) as usize].clone();
         for _ in 0..=random.below(4) {
             file.mutate(&mut random);
@@ -28,13 +28,17 @@ fn main() {
         file.bytes()
     });
     let mut random = Generator::new(seed + 1);
-    run("operations", quarter, operations, || noise(&mut random, 40));
+    run("operations", share, operations, || noise(&mut random, 40));
     let mut random = Generator::new(seed + 2);
-    run("stores", quarter, stores, || noise(&mut random, 24));
+    run("stores", share, stores, || noise(&mut random, 24));
+    let mut random = Generator::new(seed + 3);
+    run("sessions", share, sessions, || noise(&mut random, 60));
+    let mut random = Generator::new(seed + 4);
+    run("real sessions", share, real_sessions, || noise(&mut random, 60));
     let samples = samples();
     println!("{} foreign samples to change", samples.len());
-    let mut random = Generator::new(seed + 3);
-    run("formats", quarter, formats, || {
+    let mut random = Generator::new(seed + 5);
+    run("formats", share, formats, || {
         let mut bytes = samples[random.below(samples.len() as u64) as usize].clone();
         for _ in 0..=random.below(4) {
             change(&mut bytes, &mut random);
@@ -114,7 +118,7 @@ fn run(name: &str, time: Duration, target: fn(&[u8]), mut input: impl FnMut() ->
         for _ in 0..64 {
             let data = input();
             if panic::catch_unwind(|| target(&data)).is_err() {
-                let path = format!("finding-{name}-{executions}");
+                let path = format!("finding-{}-{executions}", name.replace(' ', "-"));
                 let _ = fs::write(&path, &data);
                 println!("{name}: a finding after {executions} executions, saved as {path}");
                 process::exit(1);

@@ -331,6 +331,21 @@ const MUTANTS: &[Mutant] = &[
     mutant!("reconciliation tree: one probe too many", "alternates/reconciliation_tree.rs", ".round().max(1.0) as u32" => ".round().max(1.0) as u32 + 1", "--test" "evidence" "b5_"),
     mutant!("exchange tree: seeds not compared", "exchange/tree/mod.rs", "here.seed() != there.seed() || there.is_keyed()" => "here.is_keyed() || there.is_keyed()", "--lib" "exchange::tree"),
     mutant!("exchange tree: keys that are there are taken", "exchange/tree/mod.rs", "self.keys.contains(key) || !self.received" => "!self.received", "--lib" "exchange::tree"),
+    mutant!("keyed: an id for every key", "hash/secret.rs", "let id = sip(&bytes, b\"everbloom key id\").h1;" => "let id = 1;", "--features" "secure" "--test" "evidence" "s46_"),
+    mutant!("keyed: any fill is explained", "file/open.rs", "Some(Some(n)) if n <= most => Ok(())," => "Some(_) if most > 0.0 => Ok(()),", "--features" "secure" "--test" "evidence" "s46_"),
+    mutant!("keyed: half a key tried for each that is found", "secure/keyed.rs", "libm::pow(1.0 - fill, -f64::from(k))" => "libm::pow(1.0 - fill, 1.0 - f64::from(k))", "--features" "secure" "--test" "evidence" "s46_"),
+    mutant!("secure index: one cell fewer", "secure/index.rs", "(0..r.clamp(1, MOST_KEYS)).map(key)" => "(0..r.clamp(1, MOST_KEYS)).map(|i| key(i / 2))", "--features" "secure" "--test" "evidence" "s43_"),
+    mutant!("secure index: not blinded", "secure/index.rs", "for _ in 0..unused * u64::from(shape.r) {" => "for _ in 0..unused.min(0) {", "--features" "secure" "--test" "evidence" "s43_"),
+    mutant!("secure index: no second function", "secure/index.rs", "let output = prf(part, id);" => "let output = prf(part, &[0; ID][..id.len().min(1)]);", "--features" "secure" "--test" "evidence" "s43_"),
+    mutant!("secure index: ones behind the end", "secure/index.rs", "if cell >= shape.m {" => "if cell > 8 * shape.m {", "--features" "secure" "--lib" "secure::index"),
+    mutant!("private query: unproven answers are taken", "exchange/private.rs", "if !proven {" => "if !proven && evaluated.is_empty() {", "--features" "secure" "--lib" "exchange::private"),
+    mutant!("private query: answers of another exchange", "exchange/private.rs", "if once != self.once {" => "if once.len() != self.once.len() {", "--features" "secure" "--lib" "every_changed_byte"),
+    mutant!("private query: queries without a bound", "exchange/private.rs", "self.left.checked_sub(asked)" => "self.left.checked_sub(asked.min(self.left))", "--features" "secure" "--lib" "exchange::private"),
+    mutant!("oprf: the purpose of a hash dropped", "secure/oprf/mod.rs", "self.domain::<G>(\"HashToScalar-\")" => "self.domain::<G>(\"HashToGroup-\")", "--features" "secure" "--lib" "oprf"),
+    mutant!("encrypted: words are not squared", "secure/encrypted/field.rs", "let root = Self::uniform(uniform) % (Q - 3) + 2;\n        root * root % Q" => "Self::uniform(uniform) % (Q - 3) + 2", "--features" "secure" "--test" "evidence" "s44_"),
+    mutant!("encrypted: dummies count", "secure/encrypted/mod.rs", "all(|(bit, real)| *bit || !real)" => "all(|(bit, real)| *bit || (!real && bits.is_empty()))", "--features" "secure" "--test" "evidence" "s44_"),
+    mutant!("encrypted: cells beyond the end", "secure/encrypted/mod.rs", "cells.iter().all(|cell| *cell < self.bits.m())" => "cells.iter().all(|cell| *cell <= self.bits.m())", "--features" "secure" "--lib" "exchange::encrypted"),
+    mutant!("search: names are not counted", "exchange/search.rs", "if frame.number()? != self.partial.len() as u64 {" => "if frame.number()? == u64::MAX {", "--features" "secure" "--lib" "exchange::search"),
 ];
 
 #[cfg(test)]

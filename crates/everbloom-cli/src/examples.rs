@@ -136,6 +136,21 @@ Examples:
   # column 1 of the left file is column 2 of the right one
   everbloom join people.csv orders.csv -f 1,2 -d ,";
 
+pub const SECURE: &str = "\
+Examples:
+  # two who do not show each other their keys: each makes a key of its own
+  openssl rand -hex 32 > server.key; openssl rand -hex 32 > client.key
+  # the server gives everyone this file, which tells nothing without it
+  everbloom secure query setup words.txt --key-file server.key -o words.set
+  # the client asks, the server answers, the client learns which of its lines are among the server's
+  everbloom secure query ask words.set queries.txt --key-file client.key -o asked
+  everbloom secure query answer asked --key-file server.key -o answered
+  everbloom secure query finish words.set asked answered queries.txt --key-file client.key
+  # documents kept by somebody who must not know their words
+  everbloom secure index build monday.txt tuesday.txt --key-file client.key -o days.index
+  echo zoe | everbloom secure index trapdoor - --key-file client.key -o zoe.trapdoor
+  everbloom secure index search days.index zoe.trapdoor";
+
 pub const EXPLAIN: &str = "\
 Examples:
   # digest, cells and verdict

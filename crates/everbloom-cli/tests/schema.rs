@@ -63,6 +63,17 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("diff", "diff keys other", b""),
     ("diff", "diff keys keys", b""),
     ("join", "join left right -d ,", b""),
+    ("secure index build", "secure index build left right --key-file key -o new.index", b""),
+    ("secure index trapdoor", "secure index trapdoor - --key-file key -o new", b"ann\n"),
+    ("secure index search", "secure index search docs.index word.trapdoor", b""),
+    ("secure query setup", "secure query setup keys --key-file key -o new.set", b""),
+    ("secure query ask", "secure query ask keys.set other --key-file key -o new", b""),
+    ("secure query answer", "secure query answer asked --key-file key -o new", b""),
+    (
+        "secure query finish",
+        "secure query finish keys.set asked answered other --key-file key",
+        b"",
+    ),
     ("explain", "explain a.evb 1", b""),
     ("explain", "explain counting.evb 2", b""),
     ("explain", "explain values.evb oak", b""),
@@ -94,6 +105,7 @@ impl Place {
             ("left", b"1,ann\n2,b\xff\n"),
             ("right", b"2,lima\n9,oslo\n1,\xff\n"),
             ("secret", b"000102030405060708090a0b0c0d0e0f\n"),
+            ("key", b"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"),
         ] {
             std::fs::write(place.folder.path().join(name), text).expect("a file");
         }
@@ -122,6 +134,11 @@ impl Place {
             "build values -o values.evb --kind bloomier --set form=mutable -p 1e-9",
             "build groups -o groups.evb --kind combinatorial",
             "build vectors -o near.evb --kind distance-sensitive",
+            "secure index build left right --key-file key -o docs.index",
+            "secure index trapdoor keys --key-file key -o word.trapdoor",
+            "secure query setup keys --key-file key -o keys.set",
+            "secure query ask keys.set other --key-file key -o asked",
+            "secure query answer asked --key-file key -o answered",
         ] {
             let (code, _, err) = place.run(line, b"");
             assert_eq!(code, Some(0), "{line}: {err}");
@@ -147,13 +164,15 @@ impl Place {
 
 /// The verbs, as the command itself lists them; of one that has verbs of its own, those.
 fn verbs() -> Vec<String> {
-    let verbs = listed("").into_iter().flat_map(|verb| {
-        let inner = if EXEMPT.contains(&verb.as_str()) { Vec::new() } else { listed(&verb) };
-        let inner = inner.into_iter().filter(|name| name != "help");
-        let inner: Vec<String> = inner.map(|name| format!("{verb} {name}")).collect();
-        if inner.is_empty() { vec![verb] } else { inner }
-    });
-    verbs.collect()
+    listed("").into_iter().flat_map(inner).collect()
+}
+
+/// The verbs of a verb, down to those that have none of their own.
+fn inner(verb: String) -> Vec<String> {
+    let names = if EXEMPT.contains(&verb.as_str()) { Vec::new() } else { listed(&verb) };
+    let names = names.into_iter().filter(|name| name != "help");
+    let inner: Vec<String> = names.flat_map(|name| inner(format!("{verb} {name}"))).collect();
+    if inner.is_empty() { vec![verb] } else { inner }
 }
 
 fn listed(verb: &str) -> Vec<String> {

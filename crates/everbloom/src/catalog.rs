@@ -106,6 +106,8 @@ pub static VARIANTS: &[&Variant] = &[
     #[cfg(feature = "secure")]
     &secure::index::VARIANT,
     #[cfg(feature = "secure")]
+    &secure::encrypted::VARIANT,
+    #[cfg(feature = "secure")]
     &secure::private_query::VARIANT,
     #[cfg(feature = "secure")]
     &secure::keyed::VARIANT,

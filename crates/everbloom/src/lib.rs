@@ -77,6 +77,9 @@
 //! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`], of two or few sets [`grouping::Shifting`] |
 //! | what do two sets not share? | [`Invertible`], two multisets [`reconciling::InvertibleCounting`] |
 //! | what do two sets not share? | [`Invertible`], roughly and in one message [`exchange::tree`] |
+//! | is it in somebody else's set, and neither shows its keys? | `exchange::private`, with the feature `secure` |
+//! | … asked through a third party who sees neither side's keys | `exchange::encrypted`, with the feature `secure` |
+//! | which documents have a word, found by who must not know it? | `secure::index`, with the feature `secure` |
 //! | is there anything like it? | [`similarity::DistanceSensitive`] |
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all

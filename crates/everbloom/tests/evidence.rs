@@ -48,6 +48,8 @@ mod evidence {
     mod fast_hash_table;
     mod filter_bank;
     mod elastic;
+    #[cfg(feature = "secure")]
+    mod encrypted;
     mod fingerprint_counting;
     mod forest;
     mod forgetful;

@@ -6,6 +6,7 @@ mod filter;
 mod foreign;
 mod lab;
 mod parsers;
+mod secure;
 mod shared;
 mod stream;
 
@@ -16,6 +17,10 @@ pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
+pub use secure::{
+    IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
+    QuerySetup, QueryVerb, Secure, SecureVerb,
+};
 pub use shared::{Machine, Text};
 pub use stream::{Dedupe, Diff, Join};
 
@@ -137,6 +142,12 @@ pub enum Verb {
     /// rows are exact; on stderr stands what a filter of the left keys saves.
     #[command(after_help = examples::JOIN)]
     Join(Join),
+    /// Look up keys, or search documents, without showing the keys.
+    ///
+    /// What one side writes is a message for the other, in a file or a pipe. SECURITY.md says what each side
+    /// learns. Keys are in files of 64 hex digits, such as `openssl rand -hex 32` prints; no message holds one.
+    #[command(after_help = examples::SECURE)]
+    Secure(Secure),
     /// Show how a filter comes to its answer for one key.
     #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),

@@ -17,6 +17,7 @@ mod join;
 mod lab;
 mod plan;
 mod sample;
+mod secure;
 mod shell;
 
 use std::path::{Path, PathBuf};
@@ -54,6 +55,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
         Verb::Join(args) => join::run(&args),
+        Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),

@@ -16,10 +16,16 @@ pub struct List {
 impl List {
     /// Appends an item; whether a body is full, and worth sending.
     pub fn push(&mut self, item: &[u8]) -> bool {
+        self.push_all(&[item])
+    }
+
+    /// Appends items that stay in one body.
+    pub fn push_all(&mut self, items: &[&[u8]]) -> bool {
         if self.bodies.last().is_none_or(|body| body.len() >= PIECE) {
             self.bodies.push(Vec::new());
         }
-        if let Some(body) = self.bodies.last_mut() {
+        let Some(body) = self.bodies.last_mut() else { return false };
+        for item in items {
             let mut length = item.len();
             while length >= 0x80 {
                 body.push(length as u8 | 0x80);

@@ -17,8 +17,9 @@
 //! | [`join`]: which rows of two tables have the same key? | [`join::Left`] | [`join::Right`] |
 //! | `search`: which documents have a word, unseen by who keeps them? | `search::Searcher` | `search::Keeper` |
 //! | `private`: is my key in the set, neither shown? | `private::Asker` | `private::Owner` |
+//! | `encrypted`: the same through a third party who sees neither | `encrypted::Reader`, `encrypted::Client` | `encrypted::Holder`, `encrypted::Mediator` |
 //!
-//! The last two come with the feature `secure`.
+//! The last three come with the feature `secure`.
 //!
 //! Peers are not trusted. Frames are bounded ([`Limits`]), filters travel as `.evb` bytes through the one
 //! decoder, and what a peer says is compared with what is known. Bytes that no honest peer sends are an
@@ -39,6 +40,8 @@
 //! # Ok::<(), everbloom::Error>(())
 //! ```
 
+#[cfg(feature = "secure")]
+pub mod encrypted;
 mod frame;
 pub mod join;
 mod list;

@@ -76,6 +76,7 @@ pub struct Owner<G: Group> {
     /// The filter, until it is told.
     set: Option<Bloom>,
     left: u64,
+    answered: u64,
     once: Option<[u8; ONCE]>,
     done: bool,
 }
@@ -83,7 +84,7 @@ pub struct Owner<G: Group> {
 impl<G: Group> Owner<G> {
     /// An owner who answers at most so many queries, and whose filter the asker has.
     pub fn new(key: ServerKey<G>, most: u64) -> Self {
-        Self { key, set: None, left: most, once: None, done: false }
+        Self { key, set: None, left: most, answered: 0, once: None, done: false }
     }
 
     /// Sends this filter, of [`outputs`], first.
@@ -91,6 +92,11 @@ impl<G: Group> Owner<G> {
     pub fn with_set(mut self, filter: Bloom) -> Self {
         self.set = Some(filter);
         self
+    }
+
+    /// Queries that were answered.
+    pub fn answered(&self) -> u64 {
+        self.answered
     }
 
     fn answer(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
@@ -109,7 +115,7 @@ impl<G: Group> Owner<G> {
         })?;
         let blinded = read_elements::<G>(elements)
             .ok_or_else(|| frame.wrong("a query that is no element of the group"))?;
-        self.once = Some(*once);
+        (self.once, self.answered) = (Some(*once), self.answered + asked);
         let evaluated = self.key.evaluate(&blinded);
         let mut body = once.to_vec();
         write_elements::<G>(&evaluated, &mut body);
@@ -415,10 +421,13 @@ mod tests {
     #[test]
     fn every_changed_byte_of_an_answer_is_noticed() {
         let mut random = Generator::new(3);
-        for _ in 0..20 {
+        // The exchange, the first element, the proof's two halves; then anywhere.
+        let fixed = [0, ONCE - 1, ONCE, ONCE + 96, ONCE + 96 + 63].map(Some);
+        for place in fixed.into_iter().chain([None; 15]) {
             let mut asker = asker::<Ristretto>(3);
             let [_, _, mut answers] = transcript(&mut asker, 1);
-            let place = HEADER + random.below((answers.len() - HEADER) as u64) as usize;
+            let body = (answers.len() - HEADER) as u64;
+            let place = HEADER + place.unwrap_or_else(|| random.below(body) as usize);
             answers[place] ^= 1 << random.below(8);
             assert!(asker.receive(&answers).is_err(), "byte {place}");
             assert!(asker.role.found().is_none());

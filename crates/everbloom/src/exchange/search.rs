@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Searcher: the owner's key               Keeper: no key
-//!        │ ── SHAPE, DOCUMENT … FILED ───────────▶ │   once: blinded filters, see [`index`](crate::secure::index)
+//!        │ ── SHAPE, DOCUMENT … FILED ───────────▶ │   once: blinded filters
 //!        │ ── TRAPDOOR … END ────────────────────▶ │   one for each word
 //!        │ ◀──── NAMES …, COUNT ────────────────── │   for each trapdoor, in order
 //! ```
@@ -57,9 +57,9 @@ impl Shelf {
         &self.indexes
     }
 
-    /// Names of the documents that may have the trapdoor's word.
-    pub fn search<'a>(&'a self, trapdoor: &'a Trapdoor) -> impl Iterator<Item = &'a [u8]> {
-        self.indexes.iter().filter(|index| index.matches(trapdoor)).map(Index::name)
+    /// Places of the documents that may have the trapdoor's word.
+    pub fn search(&self, trapdoor: &Trapdoor) -> impl Iterator<Item = usize> {
+        (0..self.indexes.len()).filter(|document| self.indexes[*document].matches(trapdoor))
     }
 }
 
@@ -144,6 +144,9 @@ impl Role for Searcher {
 pub struct Keeper {
     shelf: Option<Shelf>,
     filed: bool,
+    asked: u64,
+    /// Trapdoors, counted from 1, and the documents that match them.
+    matches: Vec<(u64, usize)>,
     done: bool,
 }
 
@@ -155,12 +158,18 @@ impl Keeper {
 
     /// A keeper of documents that were filed before.
     pub fn of(shelf: Shelf) -> Self {
-        Self { shelf: Some(shelf), filed: true, done: false }
+        Self { shelf: Some(shelf), filed: true, ..Self::default() }
     }
 
     /// The documents that are filed; none before they all have come.
     pub fn into_shelf(self) -> Option<Shelf> {
         self.shelf.filter(|_| self.filed)
+    }
+
+    /// What was found: the trapdoors, counted from 1, and the names of documents that match them.
+    pub fn matches(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let indexes = self.shelf.as_ref().map_or(&[][..], |shelf| &shelf.indexes);
+        self.matches.iter().map(|(query, document)| (*query, indexes[*document].name()))
     }
 
     fn file(&mut self, frame: &Frame) -> Result<()> {
@@ -198,10 +207,12 @@ impl Role for Keeper {
                 let r = shelf.shape.r();
                 let trapdoor =
                     Trapdoor::parse(r, &frame.body).map_err(|e| frame.wrong(&e.to_string()))?;
+                self.asked += 1;
                 let (mut names, mut count) = (List::default(), 0u64);
-                for name in shelf.search(&trapdoor) {
+                for document in shelf.search(&trapdoor) {
                     count += 1;
-                    names.push(name);
+                    names.push(shelf.indexes[document].name());
+                    self.matches.push((self.asked, document));
                 }
                 out.list(NAMES, &mut names)?;
                 out.frame(COUNT, &count.to_le_bytes())

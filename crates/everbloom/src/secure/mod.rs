@@ -10,7 +10,7 @@
 //! What each of them leaks all the same stands in its essay and in SECURITY.md.
 
 mod chance;
-// pub mod encrypted;
+pub mod encrypted;
 mod expand;
 pub mod index;
 pub mod keyed;

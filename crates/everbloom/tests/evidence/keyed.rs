@@ -3,12 +3,11 @@
 
 use everbloom::internals::probe::Probe;
 use everbloom::internals::theory::{bloom as theory, generalized::Hashes};
+use everbloom::prelude::Face as _;
 use everbloom::secure::keyed::{
     VARIANT, aimed_fill, aimed_fpr, keys_to_saturate, most_fill, trials_per_aimed_key,
 };
-use everbloom::{
-    Bloom, EntryKind, Filter, Flat, Hasher, Kind, Limits, Opener, SecretKey, to_bytes,
-};
+use everbloom::{Bloom, EntryKind, Flat, Hasher, Kind, Limits, Opener, SecretKey, to_bytes};
 
 const FLAT: Flat = Flat { m: 100_000, k: 7 };
 
@@ -135,12 +134,14 @@ fn s46_received_filters_are_held_against_their_items() {
 
 #[test]
 fn s46_bounds_whatever_the_bits_are() {
-    for (k0, k1, bound) in [(2, 2, 0.0625), (3, 3, 0.0156), (4, 4, 0.0039), (2, 3, 0.03456)] {
+    for (k0, k1, bound) in
+        [(2.0, 2.0, 0.0625), (3.0, 3.0, 0.0156), (4.0, 4.0, 0.0039), (2.0, 3.0, 0.03456)]
+    {
         let hashes = Hashes { k0, k1 };
         assert!((hashes.max_fpr() - bound).abs() < 5e-5, "({k0}, {k1})");
     }
     for (k0, k1, bits, bound) in
-        [(2, 2, 128.0, 0.0601), (2, 3, 256.0, 0.0456), (2, 3, 512.0, 0.0231)]
+        [(2.0, 2.0, 128.0, 0.0601), (2.0, 3.0, 256.0, 0.0456), (2.0, 3.0, 512.0, 0.0231)]
     {
         let fnr = Hashes { k0, k1 }.max_fnr(bits);
         assert!((fnr - bound).abs() < 5e-5, "({k0}, {k1}) at {bits}: {fnr}");
