@@ -110,7 +110,7 @@ impl Layout for Set {
             Error::new(Kind::KeyMissing, message)
         })?;
         let hash = key.little(|bytes| SipHasher24::new_with_key(&secret).hash(bytes));
-        let wanted = (u128::from(hash) * u128::from(self.n * M) >> 64) as u64;
+        let wanted = ((u128::from(hash) * u128::from(self.n * M)) >> 64) as u64;
         let mut stream = Stream::new(&self.bytes[self.start..]);
         let mut value = 0u64;
         for _ in 0..self.n {

@@ -9,7 +9,7 @@
 //!
 //! A string goes through CityHash64 1.0.2, an integer (and the bits of a floating-point number) through MurmurHash3's
 //! last step; index i is that hash and the seed number i as one word, mod m. Neither b nor k is in the file: b is the
-//! one number from 1 to 20 with which the granules end where the file does, and k has to be given. It is the least one
+//! number from 1 to 20 with which the granules end where the file does, and k has to be given. It is the least one
 //! that keeps the index's rate with b bits: 5 for 0.01, where b is 10.
 
 use everbloom::internals::filter::fact;
@@ -191,41 +191,34 @@ fn unpacked(bytes: &[u8], room: &mut u64) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The granules, with the only number of bits a row that ends where the bytes do.
+/// The granules, by the number of bits a row with which they end where the bytes do; where several numbers do, by the
+/// one with the fewest granules.
 fn split(bytes: &[u8]) -> Result<Vec<(u64, u64, Vec<u8>)>> {
-    let ends = |bits: &u64| {
-        let mut src = Reader::new(bytes);
-        let mut some = false;
+    let count = |bits: u64| {
+        let (mut src, mut count) = (Reader::new(bytes), 0usize);
         while src.len() > 0 {
-            let Some(len) = granule_len(&mut src, *bits) else { return false };
-            if src.take(len).is_err() {
-                return false;
-            }
-            some = true;
+            let (_, len) = granule(&mut src, bits)?;
+            src.take(len).ok()?;
+            count += 1;
         }
-        some
+        (count > 0).then_some((count, bits))
     };
-    let found: Vec<u64> = (1..=MOST_BITS).filter(ends).collect();
-    let [bits] = found[..] else {
-        return Err(corrupt("no granules of one number of bits a row"));
-    };
+    let found = (1..=MOST_BITS).filter_map(count).min();
+    let (count, bits) = found.ok_or_else(|| corrupt("no granules that end where the file does"))?;
+    // Each is a filter with its own few hundred bytes; those of ClickHouse are kilobytes long, but for the last.
+    if count > 16 + bytes.len() / 64 {
+        return Err(unsupported("more granules than an index has"));
+    }
     let mut src = Reader::new(bytes);
     let mut out = Vec::new();
-    while src.len() > 0 {
-        // Each is a filter with its own few hundred bytes; those of ClickHouse are kilobytes long, but for the last.
-        if out.len() > 16 + bytes.len() / 64 {
-            return Err(unsupported("more granules than an index has"));
-        }
-        let mut peek = src;
-        let rows = peek.varint()?;
-        let len = granule_len(&mut src, bits).ok_or_else(|| corrupt("a granule of no rows"))?;
+    while let Some((rows, len)) = granule(&mut src, bits) {
         out.push((out.len() as u64, rows, src.take(len)?.to_vec()));
     }
     Ok(out)
 }
 
-/// Bytes of the granule whose rows are next, if there are rows.
-fn granule_len(src: &mut Reader<'_>, bits: u64) -> Option<u64> {
+/// The next granule's rows, if there are any, and the length of its bits.
+fn granule(src: &mut Reader<'_>, bits: u64) -> Option<(u64, u64)> {
     let rows = src.varint().ok().filter(|rows| *rows > 0)?;
-    Some(rows.checked_mul(bits)?.div_ceil(8))
+    Some((rows, rows.checked_mul(bits)?.div_ceil(8)))
 }

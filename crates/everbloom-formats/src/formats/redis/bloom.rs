@@ -250,9 +250,9 @@ impl Layout for Chain {
 
 /// One layer, as `BF.RESERVE … NONSCALING` makes it.
 fn create(items: u64, error: f64) -> Result<Foreign> {
-    // Redis's own digits of ln² 2 and ln 2.
+    // Redis's own digits of ln² 2.
     let per_item = -(error.ln() / 0.480_453_013_918_201);
-    let k = checked_k((0.693_147_180_559_945 * per_item).ceil().max(1.0) as u64)?;
+    let k = checked_k((std::f64::consts::LN_2 * per_item).ceil().max(1.0) as u64)?;
     let m = ((items as f64 * per_item) as u64).max(1).next_multiple_of(64);
     let bits = Bits::zeros(m, 8)?;
     let layer = Layer { bits, items: 0, error, per_item, k, capacity: items, log2: 0 };
