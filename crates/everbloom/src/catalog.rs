@@ -6,7 +6,6 @@ use crate::variant::Variant;
 use crate::{
     alternates, compact, counting, decaying, deleting, grouping, growing, hardware, hostile,
     keyvalue, known, membership, reconciling, sequence, similarity, spatial, weighted,
-    keyvalue, known, membership, reconciling, similarity, weighted,
 };
 
 /// Every variant, in order of its id.
@@ -112,24 +111,24 @@ pub static VARIANTS: &[&Variant] = &[
     #[cfg(feature = "secure")]
     &secure::keyed::VARIANT,
     &similarity::clk::VARIANT,
+    &alternates::blooming_tree::VARIANT,
     &alternates::d_left_reassign::VARIANT,
+    &alternates::pagh_pagh_rao::VARIANT,
+    &alternates::reconciliation_tree::VARIANT,
     &alternates::fast_hash_table::VARIANT,
     &alternates::cuckoo::VARIANT,
     &alternates::simplified_cuckoo::VARIANT,
     &alternates::adaptive_cuckoo::VARIANT,
     &alternates::dynamic_cuckoo::VARIANT,
     &alternates::consistent_cuckoo::VARIANT,
+    &alternates::quotient::VARIANT,
+    &alternates::counting_quotient::VARIANT,
     &alternates::learned::VARIANT,
+    &alternates::elastic::VARIANT,
     &keyvalue::relations::VARIANT,
     &alternates::hyperloglog::VARIANT,
     &alternates::top_k::VARIANT,
     &decaying::windowed::VARIANT,
-    &alternates::blooming_tree::VARIANT,
-    &alternates::pagh_pagh_rao::VARIANT,
-    &alternates::reconciliation_tree::VARIANT,
-    &alternates::quotient::VARIANT,
-    &alternates::counting_quotient::VARIANT,
-    &alternates::elastic::VARIANT,
 ];
 
 /// The entry with this id.

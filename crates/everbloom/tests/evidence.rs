@@ -18,8 +18,8 @@ mod evidence {
     mod bloom_store;
     mod bloomier;
     mod bloomier_cascade;
-    mod clk;
     mod blooming_tree;
+    mod clk;
     mod combinatorial;
     mod compacted;
     mod complement;
@@ -44,12 +44,12 @@ mod evidence {
     mod dynamic_count;
     mod dynamic_cuckoo;
     mod egh;
-    mod exponential_decay;
-    mod fast_hash_table;
-    mod filter_bank;
     mod elastic;
     #[cfg(feature = "secure")]
     mod encrypted;
+    mod exponential_decay;
+    mod fast_hash_table;
+    mod filter_bank;
     mod fingerprint_counting;
     mod forest;
     mod forgetful;
@@ -81,9 +81,9 @@ mod evidence {
     mod omass;
     mod one_hash;
     mod optihash;
+    mod pagh_pagh_rao;
     mod par_bf;
     mod parallel_attributes;
-    mod pagh_pagh_rao;
     mod partitioned;
     mod partitioned_hashing;
     mod perfect_hash;
@@ -91,10 +91,10 @@ mod evidence {
     mod popularity;
     #[cfg(feature = "secure")]
     mod private_query;
-    mod ranges;
-    mod relations;
     mod quotient;
+    mod ranges;
     mod reconciliation_tree;
+    mod relations;
     mod retouched;
     mod ribbon;
     mod scalable;
