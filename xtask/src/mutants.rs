@@ -137,7 +137,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("bloomier: mask dropped", "keyvalue/xor_cells.rs", "let mask = digest.word(MASK) & self.table.max();" => "let mask = 0;", "--test" "evidence" "s20_"),
     mutant!("ternary: coinciding hashes count twice", "deleting/ternary.rs", "Coincide::Distinct)" => "Coincide::PerHash)", "--test" "evidence" "s26_"),
     mutant!("stable: one decrement fewer", "decaying/stable.rs", "let end = start + self.decrements;" => "let end = start + self.decrements - 1;", "--test" "evidence" "s27_"),
-    mutant!("fading: no sweep", "cells/fading.rs", "self.len().div_ceil(self.cells.max() - self.longest)" => "self.len().div_ceil(self.cells.max() - self.longest) / self.len()", "--lib" "cells::fading"),
+    mutant!("fading: no sweep", "cells/fading.rs", "if self.left(self.swept) == 0 {" => "if self.left(self.swept) == u64::MAX {", "--lib" "cells::fading"),
     mutant!("fading: a stamp one tick late", "cells/fading.rs", "(0, 1..) => 1 + (self.phase + life)" => "(0, 1..) => 2 + (self.phase + life)", "--lib" "cells::fading"),
     mutant!("fading: a leap clears too few", "cells/fading.rs", "if self.left(i) <= ticks {" => "if self.left(i) < ticks {", "--lib" "cells::fading"),
     mutant!("generations: salt dropped", "parts/generations.rs", "digest.salted(self.turn.wrapping_sub(i as u64))" => "digest.salted(self.turn.wrapping_sub(i as u64) / u64::MAX)", "--test" "evidence" "s33_filters_have"),

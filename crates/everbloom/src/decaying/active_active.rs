@@ -29,7 +29,7 @@ use crate::variant::prelude::*;
 /// ```
 /// use everbloom::decaying::ActiveActive;
 ///
-/// let mut recent = ActiveActive::with_rate(1000, 0.01)?;
+/// let mut recent = ActiveActive::with_rate(1000, 1e-6)?;
 /// for packet in 0..100_000u64 {
 ///     recent.insert(&packet);
 /// }

@@ -31,7 +31,7 @@ use crate::variant::prelude::*;
 /// ```
 /// use everbloom::{Seen, decaying::DoubleBuffer};
 ///
-/// let mut recent = DoubleBuffer::with_rate(1000, 0.01)?;
+/// let mut recent = DoubleBuffer::with_rate(1000, 1e-6)?;
 /// for packet in 0..100_000u64 {
 ///     recent.insert(&packet);
 /// }
