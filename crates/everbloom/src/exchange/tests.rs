@@ -30,49 +30,62 @@ fn reconciling() -> (Party<Seeker>, Party<Holder>) {
     (seeker, Party::new(Holder::new(set(3..64)), Limits::NETWORK))
 }
 
-fn searching() -> (Party<Search>, Party<Summary>) {
+fn treeing() -> (Party<Search>, Party<Summary>) {
     let search = Party::new(Search::new((0..60).map(key)), Limits::NETWORK);
     (search, Party::new(Summary::new((3..64).map(key)), Limits::NETWORK))
 }
 
-/// Both parties of every exchange, at its beginning.
-fn exchanges() -> Vec<[Box<dyn Session>; 2]> {
-    let (seeker, holder) = reconciling();
-    let (left, right) = joining();
-    let (search, summary) = searching();
-    #[allow(unused_mut, reason = "secure exchanges come with their feature")]
-    let mut all: Vec<[Box<dyn Session>; 2]> = vec![
-        [Box::new(seeker), Box::new(holder)],
-        [Box::new(left), Box::new(right)],
-        [Box::new(search), Box::new(summary)],
-    ];
-    #[cfg(feature = "secure")]
-    all.extend(secure());
-    all
+/// How many exchanges there are.
+const EXCHANGES: usize = if cfg!(feature = "secure") { 5 } else { 3 };
+
+/// Both parties of an exchange, at its beginning.
+fn exchange(number: usize) -> [Box<dyn Session>; 2] {
+    match number {
+        0 => {
+            let (seeker, holder) = reconciling();
+            [Box::new(seeker), Box::new(holder)]
+        }
+        1 => {
+            let (left, right) = joining();
+            [Box::new(left), Box::new(right)]
+        }
+        2 => {
+            let (search, summary) = treeing();
+            [Box::new(search), Box::new(summary)]
+        }
+        #[cfg(feature = "secure")]
+        3 => searching(),
+        #[cfg(feature = "secure")]
+        4 => asking(),
+        _ => unreachable!("there are {EXCHANGES}"),
+    }
 }
 
-/// Those that do not show their keys. Blinds follow from a secret, so that what one asker heard fits the next.
 #[cfg(feature = "secure")]
-fn secure() -> [[Box<dyn Session>; 2]; 2] {
-    use super::private::{Asker, Owner, outputs};
+fn searching() -> [Box<dyn Session>; 2] {
     use super::search::{Keeper, Searcher, Shelf};
     use crate::secure::Secret;
     use crate::secure::index::{IndexKey, Shape};
-    use crate::secure::oprf::{Mode, ServerKey, Toy};
-    let secret = Secret::new([1; 32]);
     let shape = Shape::for_rate(4, 1e-6).expect("a shape");
-    let (index, mut shelf) = (IndexKey::new(&secret, shape.r()), Shelf::new(shape));
+    let (index, mut shelf) = (IndexKey::new(&Secret::new([1; 32]), shape.r()), Shelf::new(shape));
     shelf.push(index.build(shape, b"name", [&b"oak"[..]]).expect("small"));
     let searcher = Searcher::new().filing(shelf).asking(index.trapdoor(b"oak"));
+    let keeper = Party::new(Keeper::new(), Limits::NETWORK);
+    [Box::new(Party::new(searcher, Limits::NETWORK)), Box::new(keeper)]
+}
+
+/// Blinds follow from a secret, so that what one asker heard fits the next.
+#[cfg(feature = "secure")]
+fn asking() -> [Box<dyn Session>; 2] {
+    use super::private::{Asker, Owner, outputs};
+    use crate::secure::Secret;
+    use crate::secure::oprf::{Mode, ServerKey, Toy};
+    let secret = Secret::new([1; 32]);
     let key = ServerKey::<Toy>::derive(Mode::Verified, &secret, b"test").expect("a key");
     let filter = outputs(&key, 2, 0.01, [&b"fig"[..], b"oak"]).expect("a filter");
-    let owner = Owner::new(key, 10).with_set(filter);
+    let owner = Party::new(Owner::new(key, 10).with_set(filter), Limits::NETWORK);
     let asker = Asker::<Toy>::resumed(vec![b"oak".to_vec()], secret, [2; 16]);
-    let limits = Limits::NETWORK;
-    [
-        [Box::new(Party::new(searcher, limits)), Box::new(Party::new(Keeper::new(), limits))],
-        [Box::new(Party::new(owner, limits)), Box::new(Party::new(asker, limits))],
-    ]
+    [Box::new(owner), Box::new(Party::new(asker, Limits::NETWORK))]
 }
 
 /// Sides that can't know what an honest peer would have said, by exchange: a holder and a summary, of a key that only
@@ -96,12 +109,12 @@ fn heard(pair: &mut [Box<dyn Session>; 2]) -> [Vec<Vec<u8>>; 2] {
 
 /// A fresh party, by exchange and side, and what it hears in an honest exchange.
 fn cases() -> Vec<(usize, usize, Vec<Vec<u8>>)> {
-    let transcripts = exchanges().into_iter().map(|mut pair| heard(&mut pair)).enumerate();
+    let transcripts = (0..EXCHANGES).map(|e| (e, heard(&mut exchange(e))));
     transcripts.flat_map(|(e, [a, b])| [(e, 0, a), (e, 1, b)]).collect()
 }
 
-fn party(exchange: usize, side: usize) -> Box<dyn Session> {
-    let [a, b] = exchanges().swap_remove(exchange);
+fn party(number: usize, side: usize) -> Box<dyn Session> {
+    let [a, b] = exchange(number);
     if side == 0 { a } else { b }
 }
 
