@@ -149,12 +149,13 @@ fn garbage_is_an_error() {
 }
 
 /// Frames that are in order after so many pieces of an honest exchange, by exchange and side.
-const IN_ORDER: [[&[&[u8]]; 2]; 2] = [
+const IN_ORDER: [[&[&[u8]]; 2]; 3] = [
     [
         &[&[0x11, 0x12], &[0x14], &[0x12, 0x17, 0x18], &[]],
         &[&[0x10], &[0x13], &[0x13, 0x15, 0x16], &[]],
     ],
     [&[&[0x21, 0x22], &[]], &[&[0x20], &[]]],
+    [&[&[0x30], &[]], &[&[0x33, 0x34], &[]]],
 ];
 
 #[test]
@@ -164,7 +165,7 @@ fn frames_out_of_order_are_errors() {
         let in_order = IN_ORDER[e][side];
         assert_eq!(pieces.len() + 1, in_order.len());
         for (point, in_order) in in_order.iter().enumerate() {
-            let out_of_order = (0x10..0x30).filter(|kind| !in_order.contains(kind));
+            let out_of_order = (0x10..0x40).filter(|kind| !in_order.contains(kind));
             for kind in out_of_order {
                 for body in [&[][..], &[0; 8], &[9; 16], &[1, 7]] {
                     let mut wrong = Vec::new();
