@@ -382,7 +382,7 @@ mod tests {
         assert!(Index::parse(shape(), &[&bytes[..], &[0]].concat()).is_err());
         let mut beyond = bytes.clone();
         *beyond.last_mut().expect("bits") |= 0x80;
-        assert!(shape().m % 8 != 0 && Index::parse(shape(), &beyond).is_err());
+        assert!(!shape().m.is_multiple_of(8) && Index::parse(shape(), &beyond).is_err());
         assert_eq!(Shape::parse(&shape().to_bytes()).expect("a shape"), shape());
         for wrong in [[0; 20], [0xFF; 20]] {
             assert!(Shape::parse(&wrong).is_err());

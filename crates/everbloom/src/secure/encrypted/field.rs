@@ -147,7 +147,7 @@ impl<const Q: u64> Field for Toy<Q> {
     }
 
     fn exponent(uniform: &[u8; 288]) -> u64 {
-        Self::uniform(uniform) % Self::ORDER | 1
+        (Self::uniform(uniform) % Self::ORDER) | 1
     }
 
     fn power(base: &u64, exponent: &u64) -> u64 {

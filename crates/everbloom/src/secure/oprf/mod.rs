@@ -110,7 +110,7 @@ impl<G: Group> ServerKey<G> {
         let dst = mode.domain::<G>("DeriveKeyPair");
         for counter in 0..=u8::MAX {
             let message: [&[u8]; 4] = [seed, &length.to_be_bytes(), purpose, &[counter]];
-            let scalar = Zeroizing::new(G::scalar(&*Zeroizing::new(expand(&message, &dst))));
+            let scalar = Zeroizing::new(G::scalar(&Zeroizing::new(expand(&message, &dst))));
             if !G::is_zero(&scalar) {
                 let public = G::mul(&G::generator(), &scalar);
                 return Ok(Self { mode, secret: scalar, public });
