@@ -255,8 +255,8 @@ impl Slots {
     /// The same slots in another number of buckets: those beyond are dropped, and new ones are empty.
     pub fn resized(&self, buckets: u64) -> Result<Self> {
         let mut slots = Self::try_new(buckets, self.room, self.width, self.layout)?;
-        for bucket in 0..buckets.min(self.buckets()) {
-            (0..self.room).for_each(|slot| _ = slots.set(bucket, slot, self.get(bucket, slot)));
+        for field in 0..self.cells.len().min(slots.cells.len()) {
+            slots.cells.set(field, self.cells.get(field));
         }
         Ok(slots)
     }
