@@ -268,8 +268,8 @@ fn plans_rank_what_fits() {
     }
     // What is not given is what they are ranked by, and why the first is first.
     let reason = |line: &str| place.json(line)["reason"].as_str().expect("a reason").to_owned();
-    assert!(reason("plan -n 1M -p 1% --json").contains("in the fewest bits"));
-    assert!(reason("plan -n 1M --memory 2MB --json").contains("at the lowest rate, "));
+    assert!(reason("plan -n 1M -p 1% --json").contains("the fewest bits"));
+    assert!(reason("plan -n 1M --memory 2MB --json").contains("the lowest rate, "));
     assert!(reason("plan -p 1% --memory 2MB --json").contains("the most items, "));
     assert!(reason("plan --memory 2MB --json").contains("the most items, "));
     let all = place.json("plan -n 1M -p 1% --memory 20MB --need delete --json");

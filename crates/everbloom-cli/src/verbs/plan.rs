@@ -157,7 +157,7 @@ fn draw(args: &Plan, curves: &[Series]) -> Result<()> {
 }
 
 /// Rows that are shown unless all are asked for: a screen, with what stands around them.
-const SHOWN: usize = 10;
+const SHOWN: usize = 8;
 
 /// Within 80 columns: the recommendation, then what it was chosen from.
 fn show(

@@ -69,7 +69,7 @@ impl Lists {
     #[inline]
     fn split(&self, digest: Digest) -> (u64, u64) {
         let range = self.shape().range();
-        self.cut((u128::from(digest.word(FINGERPRINT)) * range >> 64) as u64)
+        self.cut(((u128::from(digest.word(FINGERPRINT)) * range) >> 64) as u64)
     }
 
     fn cut(&self, h: u64) -> (u64, u64) {

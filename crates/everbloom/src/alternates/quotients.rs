@@ -242,7 +242,7 @@ impl<C: Code> Table<C> {
     /// The fingerprint of a key, as its quotient and its remainder.
     #[inline]
     fn split(&self, digest: Digest) -> (u64, u64) {
-        let h = (u128::from(digest.word(FINGERPRINT)) * self.range() >> 64) as u64;
+        let h = ((u128::from(digest.word(FINGERPRINT)) * self.range()) >> 64) as u64;
         self.cut(h)
     }
 
@@ -459,7 +459,8 @@ fn merge<'a>(
         (Some((x, _)), Some((y, _))) if x < y => a.next(),
         (Some((x, _)), Some((y, _))) if y < x => b.next(),
         (Some((x, c)), Some((_, d))) => {
-            (a.next(), b.next());
+            a.next();
+            b.next();
             Some((x, c.saturating_add(d).min(MAX_ITEMS)))
         }
         (one, _) => {

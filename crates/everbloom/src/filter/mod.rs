@@ -145,7 +145,7 @@ impl dyn Filter {
     pub fn past_capacity(&self) -> bool {
         // The rate planned for a reconciling filter is that of failed decoding.
         let target = self.head().fpr.filter(|_| self.as_reconcile().is_none());
-        let spread = 6.0 / (self.len().max(1) as f64).sqrt();
+        let spread = 8.0 / (self.len().max(1) as f64).sqrt();
         target.zip(self.now().fpr).is_some_and(|(target, now)| now > (1.1 + spread) * target)
     }
 
