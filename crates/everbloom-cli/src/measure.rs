@@ -39,9 +39,19 @@ pub fn measure(
 ) -> Result<Measured> {
     let items = items.min(variant.reach);
     let goal = Goal::new(items, RATE).set("form", form);
-    let members = Sample::new(&variant.input, Style::Words, 0..items);
-    let non_members = Sample::new(&variant.input, Style::Words, items..items + queries);
-    let filter = sample::build(variant, &goal, &members.records())?;
+    let keys = |style| Sample::new(&variant.input, style, 0..items);
+    let (members, style) = (keys(Style::Words), Style::Words);
+    let built = sample::build(variant, &goal, &members.records());
+    // Some forms take short keys alone.
+    let (members, style, filter) = match built {
+        Ok(filter) => (members, style, filter),
+        Err(_) => {
+            let members = keys(Style::Short);
+            let filter = sample::build(variant, &goal, &members.records())?;
+            (members, Style::Short, filter)
+        }
+    };
+    let non_members = Sample::new(&variant.input, style, items..items + queries);
     let predicted = variant.expect(&goal, &Load::items(items))?.map(|e| e.fpr);
     let share = |sample: &Sample, verdict: Verdict| -> Result<f64> {
         let records = sample.records();
