@@ -143,7 +143,7 @@ mod tests {
     fn ranks_are_those_of_counting() {
         for len in [0u64, 1, 63, 64, 511, 512, 513, 5000] {
             let mut bits = Bits::new(len);
-            (0..len).filter(|i| mix64(*i) % 3 == 0).for_each(|i| {
+            (0..len).filter(|i| mix64(*i).is_multiple_of(3)).for_each(|i| {
                 bits.set(i);
             });
             let ranked = Ranked::try_new(bits.clone()).unwrap();

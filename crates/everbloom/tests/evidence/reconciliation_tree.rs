@@ -59,7 +59,9 @@ fn b5_shares_found_at_four_bits_each() {
 
 #[test]
 fn b5_shares_found_at_other_bits() {
-    let printed: [(u32, u32, &[(u32, f64)]); 4] = [
+    /// Bits of inner nodes and of leaves, then shares found by correction level.
+    type Row = (u32, u32, &'static [(u32, f64)]);
+    let printed: [Row; 4] = [
         (3, 5, &[(0, 0.02), (1, 0.50), (2, 0.82), (3, 0.88), (5, 0.91)]),
         (2, 6, &[(0, 0.0), (1, 0.18), (2, 0.54), (3, 0.78), (5, 0.916)]),
         (5, 3, &[(0, 0.22), (1, 0.70), (2, 0.75), (3, 0.77), (5, 0.77)]),
