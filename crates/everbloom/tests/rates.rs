@@ -249,7 +249,7 @@ fn words_that_depend_on_each_other_are_seen() {
 /// The average over seeds of the rates that filters of `n` keys predict from their real fill, and its error.
 fn mean_rate(slug: &str, settings: &[(&str, &str)], n: u64, seeds: u64) -> (f64, f64, f64) {
     let variant = catalog::by_slug(slug).expect("in the list");
-    let settings = settings.iter().fold(Goal::default(), |goal, (k, v)| goal.set(*k, *v));
+    let settings = settings.iter().fold(Goal::default(), |goal, (k, v)| goal.set(k, *v));
     let expect = variant.expect(&settings, &Load::items(n)).expect("a goal").expect("a formula");
     let (mut sum, mut squares) = (0.0, 0.0);
     for seed in 0..seeds {

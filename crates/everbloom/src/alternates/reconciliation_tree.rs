@@ -209,7 +209,8 @@ mod tests {
             let (mut leaves, mut inner) = (0u64, 0u64);
             tree.each(|_| leaves += 1, |_| inner += 1);
             assert_eq!((leaves, inner), (n, n.saturating_sub(1)));
-            let mut stack = Vec::from([0..tree.len()]);
+            let mut stack = Vec::new();
+            stack.push(0..tree.len());
             while let Some(node) = stack.pop().filter(|node| node.len() > 1) {
                 let [left, right] = tree.children(&node);
                 assert!(!left.is_empty() && !right.is_empty() && left.end == right.start);
