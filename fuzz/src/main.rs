@@ -54,8 +54,8 @@ fn noise(random: &mut Generator, longest: u64) -> Vec<u8> {
 
 /// Foreign files, up to a few kilobytes.
 fn samples() -> Vec<Vec<u8>> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../crates/everbloom-formats/tests/samples");
+    let folder =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/everbloom-formats/tests/samples");
     let mut paths: Vec<PathBuf> = ["", "cassandra", "rust_cascade"]
         .iter()
         .flat_map(|name| fs::read_dir(folder.join(name)).expect("the samples").flatten())
@@ -81,8 +81,8 @@ fn change(bytes: &mut Vec<u8>, random: &mut Generator) {
         0 | 1 => bytes[at] ^= 1 << random.below(8),
         2 => bytes[at] = random.next_u64() as u8,
         3 => {
-            let number = [0, 1, 0x7f, 0x8000_0000, u64::from(u32::MAX), u64::MAX]
-                [random.below(6) as usize];
+            let number =
+                [0, 1, 0x7f, 0x8000_0000, u64::from(u32::MAX), u64::MAX][random.below(6) as usize];
             let width = 1 << random.below(4);
             let wide = number.to_be_bytes();
             bytes[at..].iter_mut().zip(&wide[8 - width..]).for_each(|(to, from)| *to = *from);

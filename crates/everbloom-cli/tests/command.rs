@@ -135,7 +135,8 @@ fn every_filter_of_the_list_is_built_asked_and_described() {
             for line in answers.out.lines() {
                 let fields: Vec<&str> = line.split('\t').collect();
                 assert!(["absent", "present", "undecided"].contains(&fields[0]), "{slug}: {line}");
-                assert_eq!(fields.len(), 3, "{slug}: {line}");
+                // Keys of several attributes have TABs of their own.
+                assert!(fields.len() >= 3, "{slug}: {line}");
             }
         }
     }

@@ -47,8 +47,9 @@ pub fn use_global_allocator(yes: bool) {
 }
 
 /// Whether an array of so many bytes gets pages of its own.
+#[cfg(feature = "mmap")]
 fn wants_pages(bytes: usize) -> bool {
-    cfg!(feature = "mmap") && bytes >= HUGE_FROM && !ALLOCATOR.load(Ordering::Relaxed)
+    bytes >= HUGE_FROM && !ALLOCATOR.load(Ordering::Relaxed)
 }
 
 /// Refuses an array of so many bits that the system would not give them, before anything is built.
