@@ -353,6 +353,7 @@ pub static VARIANT: Variant = Variant {
                 "bits of a fingerprint that are stored",
             ),
         ],
+        reach: 1_000_000,
         ..Facts::MULTISET
     },
     ops: Ops::of::<PaghPaghRao>(),

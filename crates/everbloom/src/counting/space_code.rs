@@ -331,6 +331,7 @@ pub static VARIANT: Variant = Variant {
             )
             .or(Preset::Integer(LARGEST)),
         ],
+        reach: 200_000,
         ..Facts::FILTER
     },
     ops: Ops::of::<SpaceCode>(),
