@@ -36,7 +36,8 @@ fn step(file: &str, name: &str) -> Result<(), String> {
     if !output.status.success() {
         return Err(format!("{said}{}", String::from_utf8_lossy(&output.stderr)));
     }
-    if said.contains(" 0 passed") {
+    // Another crate may have a file of that name, without the test.
+    if !said.lines().any(|line| line.contains(" passed") && !line.contains(" 0 passed")) {
         return Err(format!("no test of {file} is called {name}"));
     }
     Ok(())
