@@ -103,7 +103,9 @@ fn case(args: &Build) -> Case {
 
 /// Refuses a size at which the filter would let nearly everything pass.
 fn useful(variant: &'static Variant, goal: &Goal) -> Result<()> {
-    let rated = goal.fpr.is_none() && variant.kind == EntryKind::Filter;
+    // A size that follows from the rate is never too small.
+    let sized = goal.bits.is_some() || !goal.settings.is_empty();
+    let rated = goal.fpr.is_none() && sized && variant.kind == EntryKind::Filter;
     let Some(items) = goal.items.filter(|_| rated) else { return Ok(()) };
     let ranking = choose::rank_of(goal, &[], Some(variant.slug))?;
     match ranking.refused.first().map(|refused| &refused.why) {

@@ -67,7 +67,7 @@ impl Seeker {
     }
 
     fn open(&mut self, out: &mut Outbox) -> Result<()> {
-        while !self.set.reseed(self.seed) {
+        while self.seed < SEEDS && !self.set.reseed(self.seed) {
             self.seed += 1;
         }
         if self.seed >= SEEDS {
