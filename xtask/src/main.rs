@@ -1,5 +1,6 @@
 //! Chores of the repository, run as `cargo run -p xtask -- CHORE`.
 //!
+//! - `breaks`: breaks the applications in one line each, and shows that a verdict turns red.
 //! - `mutants`: breaks the code in named ways, one at a time, and shows that a test notices.
 //! - `operators`: breaks operators of the mechanisms at places drawn by a seed, and shows which nobody notices.
 //! - `kills`: kills the command in the middle of `add`, again and again; nothing acknowledged is lost.
@@ -12,6 +13,7 @@
 //! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
 //! - `words`: checks that pages and sources are written in plain English.
 
+mod breaks;
 mod instructions;
 mod kills;
 mod layers;
@@ -29,11 +31,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
+    mutants [NAME] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let outcome = match chore.as_str() {
+        "breaks" => breaks::run(std::env::args().nth(2).as_deref()),
         "mutants" => mutants::run(std::env::args().nth(2).as_deref()),
         "operators" => operators::run(number(2, 200) as usize, number(3, 1)),
         "kills" => kills::run(number(2, 1000)),

@@ -172,6 +172,15 @@ Examples:
   # one of them: data, pictures and verdicts in a folder
   everbloom lab run s0-fig3 --quick -o results";
 
+pub const APP: &str = "\
+Examples:
+  # what filters are used for
+  everbloom app list
+  # what one does, and what it is compared with
+  everbloom app show longest-prefix
+  # run it: data, pictures and verdicts in a folder
+  everbloom app run longest-prefix --quick -o results";
+
 pub const CATALOG: &str = "\
 Examples:
   # one line for each form of each variant

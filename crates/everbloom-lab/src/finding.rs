@@ -3,7 +3,6 @@
 use everbloom_report::{Report, Section};
 use serde::{Deserialize, Serialize};
 
-use crate::experiments::EXPERIMENTS;
 use crate::lab::{Effort, Experiment};
 
 /// What an experiment found, and how it was run.
@@ -30,9 +29,8 @@ impl Finding {
     }
 
     /// The section of a page, with title and explanation from the list; `command` runs it again.
-    pub fn section(&self, command: String) -> Section<'_> {
-        let listed = EXPERIMENTS.iter().find(|e| e.name == self.experiment);
-        let (title, shows) = listed.map_or((self.experiment.as_str(), ""), |e| (e.title, e.shows));
+    pub fn section<'a>(&'a self, listed: &'static Experiment, command: String) -> Section<'a> {
+        let Experiment { title, shows, .. } = listed;
         let (name, source, report) = (&self.experiment, &self.source, &self.report);
         Section { name, source, title, shows, command, report }
     }

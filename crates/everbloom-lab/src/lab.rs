@@ -1,5 +1,6 @@
 //! Where an experiment runs: effort, seed, all cores, and somebody who watches the progress.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,6 +50,7 @@ impl Effort {
 pub struct Lab<'a> {
     effort: Effort,
     seed: u64,
+    data: Option<&'a Path>,
     watcher: &'a (dyn Fn(u64, u64) + Sync),
     planned: AtomicU64,
     done: AtomicU64,
@@ -57,7 +59,26 @@ pub struct Lab<'a> {
 impl<'a> Lab<'a> {
     /// A lab whose `watcher` hears how many runs are done, of how many known so far.
     pub fn new(effort: Effort, seed: u64, watcher: &'a (dyn Fn(u64, u64) + Sync)) -> Self {
-        Self { effort, seed, watcher, planned: AtomicU64::new(0), done: AtomicU64::new(0) }
+        Self {
+            effort,
+            seed,
+            data: None,
+            watcher,
+            planned: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+        }
+    }
+
+    /// The same lab with data of the user's to run on.
+    #[must_use]
+    pub fn with_data(mut self, data: Option<&'a Path>) -> Self {
+        self.data = data;
+        self
+    }
+
+    /// The user's data; none where the experiment makes its own.
+    pub fn data(&self) -> Option<&Path> {
+        self.data
     }
 
     /// The effort asked for.

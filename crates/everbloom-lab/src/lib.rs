@@ -13,8 +13,8 @@ mod finding;
 mod lab;
 
 pub use everbloom_report::{
-    Axis, Bound, Cell, Chart, Curve, Erratum, Flag, Matrix, Panel, Point, Report, Row, Rows, Scale,
-    Series, Verdict,
+    Axis, Bound, Cell, Chart, Curve, Dot, Drawing, Erratum, Flag, Matrix, Panel, Point, Report,
+    Row, Rows, Scale, Series, Stroke, Verdict,
 };
 pub use experiments::EXPERIMENTS;
 pub use finding::{Finding, SOURCES};

@@ -1,5 +1,6 @@
 //! What may be typed: the verbs here, their options in a file for each kind of work.
 
+mod app;
 mod change;
 mod choose;
 mod filter;
@@ -12,6 +13,7 @@ mod stream;
 
 use clap::{Parser, Subcommand};
 
+pub use app::{App, AppRun, AppShow, AppVerb};
 pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
@@ -157,6 +159,9 @@ pub enum Verb {
     /// Try what the surveys say: their figures and tables, measured.
     #[command(after_help = examples::LAB)]
     Lab(Lab),
+    /// Try what filters are used for: tools, components and simulations, each beside its exact twin.
+    #[command(after_help = examples::APP)]
+    App(App),
     /// List the variants, or tell of one: its paper, abilities, parameters.
     #[command(after_help = examples::CATALOG)]
     Catalog(Catalog),

@@ -56,7 +56,7 @@ fn run_named(args: &LabRun) -> Result<Outcome> {
     prepare(&args.how)?;
     let mut findings = Vec::new();
     for experiment in chosen {
-        findings.push(perform(experiment, &args.how)?);
+        findings.push(perform(experiment, "lab run", None, &args.how)?);
     }
     conclude(&findings, &args.how)
 }
@@ -67,7 +67,7 @@ fn report(args: &LabReport) -> Result<Outcome> {
     for experiment in EXPERIMENTS {
         findings.push(match found(experiment, &args.how)? {
             Some(finding) => finding,
-            None => perform(experiment, &args.how)?,
+            None => perform(experiment, "lab run", None, &args.how)?,
         });
     }
     let page = page(&findings, &args.how);
@@ -97,12 +97,13 @@ fn page<'a>(findings: &'a [Finding], how: &LabHow) -> Page<'a> {
         ),
         command: format!("everbloom lab report{option} --seed {seed:x} -o DIR"),
         sources: &SOURCES,
-        sections: findings.iter().map(section).collect(),
+        sections: findings.iter().zip(EXPERIMENTS).map(|(f, e)| section(f, e, "lab run")).collect(),
     }
 }
 
-fn section(finding: &Finding) -> Section<'_> {
-    finding.section(format!("everbloom lab run {}", finding.experiment))
+/// A section of a page; `verb` runs it again.
+fn section<'a>(finding: &'a Finding, listed: &'static Experiment, verb: &str) -> Section<'a> {
+    finding.section(listed, format!("everbloom {verb} {}", finding.experiment))
 }
 
 fn effort(how: &LabHow) -> Effort {
@@ -113,7 +114,8 @@ fn effort(how: &LabHow) -> Effort {
     }
 }
 
-fn prepare(how: &LabHow) -> Result<()> {
+/// Says how hard it will be tried, and makes the folder.
+pub(super) fn prepare(how: &LabHow) -> Result<()> {
     say!("effort {}, seed {:x}", effort(how).name(), how.seed);
     fs::create_dir_all(&how.output)
         .map_err(|e| Stop::Error(format!("cannot make the folder {}: {e}", how.output.display())))
@@ -133,8 +135,13 @@ fn found(experiment: &Experiment, how: &LabHow) -> Result<Option<Finding>> {
     Ok((finding.effort == effort(how) && finding.seed == how.seed).then_some(finding))
 }
 
-/// Runs an experiment and writes its files.
-fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
+/// Runs an experiment, on the user's `data` where there is some, and writes its files; `verb` runs it again.
+pub(super) fn perform(
+    experiment: &'static Experiment,
+    verb: &str,
+    data: Option<&Path>,
+    how: &LabHow,
+) -> Result<Finding> {
     let started = Instant::now();
     let bar = progress::runs(experiment.name);
     let watch = |done: u64, planned: u64| {
@@ -143,13 +150,13 @@ fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
             bar.set_position(done);
         }
     };
-    let lab = Lab::new(effort(how), how.seed, &watch);
+    let lab = Lab::new(effort(how), how.seed, &watch).with_data(data);
     let report = (experiment.run)(&lab)?;
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
     let finding = Finding::new(experiment, effort(how), how.seed, report);
-    for (name, content) in files(&finding)? {
+    for (name, content) in files(&section(&finding, experiment, verb), &finding)? {
         write(&how.output.join(name), &content)?;
     }
     let (passed, verdicts) = finding.report.score();
@@ -162,14 +169,14 @@ fn perform(experiment: &'static Experiment, how: &LabHow) -> Result<Finding> {
 }
 
 /// The files of one experiment: names and contents.
-fn files(finding: &Finding) -> Result<Vec<(String, String)>> {
+fn files(section: &Section, finding: &Finding) -> Result<Vec<(String, String)>> {
     let json = serde_json::to_string_pretty(finding)
         .map_err(|e| Stop::Error(format!("cannot write the result as JSON: {e}")))?;
     let mut files = vec![
         (format!("{}.csv", finding.experiment), csv(&finding.report)),
         (format!("{}.json", finding.experiment), json + "\n"),
     ];
-    files.extend(section(finding).pictures().map(|(name, panel)| (name, svg::panel(panel))));
+    files.extend(section.pictures().map(|(name, panel)| (name, svg::panel(panel))));
     Ok(files)
 }
 
@@ -179,7 +186,7 @@ fn write(path: &Path, content: &str) -> Result<()> {
 }
 
 /// Prints the scores; exit code 1 if a verdict disagrees.
-fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
+pub(super) fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
     let scores: Vec<(usize, usize)> = findings.iter().map(|f| f.report.score()).collect();
     let all_agree = scores.iter().all(|(passed, verdicts)| passed == verdicts);
     if how.machine.json {

@@ -1,5 +1,6 @@
 //! The work, a file per verb or per group of verbs that are alike.
 
+mod app;
 mod ask;
 mod bench;
 mod build;
@@ -59,6 +60,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Lab(args) => lab::run(&args.verb),
+        Verb::App(args) => app::run(&args.verb),
         Verb::Catalog(args) => catalog::run(&args),
         Verb::Formats(args) => foreign::formats(&args),
         Verb::Import(args) => foreign::import(&args),

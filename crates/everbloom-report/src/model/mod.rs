@@ -1,12 +1,14 @@
 //! What is shown, before it is drawn: panels made of verdicts, and the errors that they prove.
 
 mod chart;
+mod drawing;
 mod matrix;
 mod report;
 mod rows;
 mod verdict;
 
 pub use chart::{Axis, Chart, Curve, Point, Scale, Series};
+pub use drawing::{Dot, Drawing, Stroke};
 pub use matrix::{Cell, Flag, Matrix};
 pub use report::{Erratum, Panel, Report};
 pub use rows::{Row, Rows};

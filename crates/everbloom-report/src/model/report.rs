@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::chart::Chart;
+use super::drawing::Drawing;
 use super::matrix::Matrix;
 use super::rows::Rows;
 use super::verdict::{Bound, Line, Verdict};
@@ -17,6 +18,8 @@ pub enum Panel {
     Rows(Rows),
     /// Capabilities.
     Matrix(Matrix),
+    /// A network.
+    Drawing(Drawing),
 }
 
 impl Panel {
@@ -26,6 +29,7 @@ impl Panel {
             Panel::Chart(chart) => &chart.id,
             Panel::Rows(rows) => &rows.id,
             Panel::Matrix(matrix) => &matrix.id,
+            Panel::Drawing(drawing) => &drawing.id,
         }
     }
 
@@ -35,6 +39,7 @@ impl Panel {
             Panel::Chart(chart) => &chart.title,
             Panel::Rows(rows) => &rows.title,
             Panel::Matrix(matrix) => &matrix.title,
+            Panel::Drawing(drawing) => &drawing.title,
         }
     }
 
@@ -43,6 +48,7 @@ impl Panel {
             Panel::Chart(chart) => chart.lines().collect(),
             Panel::Rows(rows) => rows.lines().collect(),
             Panel::Matrix(matrix) => matrix.lines().collect(),
+            Panel::Drawing(_) => Vec::new(),
         }
     }
 }
@@ -95,6 +101,13 @@ impl Report {
     #[must_use]
     pub fn matrix(mut self, matrix: Matrix) -> Self {
         self.panels.push(Panel::Matrix(matrix));
+        self
+    }
+
+    /// Adds a drawing of a network.
+    #[must_use]
+    pub fn drawing(mut self, drawing: Drawing) -> Self {
+        self.panels.push(Panel::Drawing(drawing));
         self
     }
 

@@ -1,7 +1,9 @@
-//! Pictures as SVG: charts over two axes, verdicts one below the other, tables of capabilities.
+//! Pictures as SVG: charts over two axes, verdicts one below the other, tables of capabilities,
+//! networks.
 
 mod canvas;
 mod chart;
+mod drawing;
 mod matrix;
 mod rows;
 mod ruler;
@@ -16,5 +18,6 @@ pub fn panel(panel: &Panel) -> String {
         Panel::Chart(data) => chart(data),
         Panel::Rows(data) => rows::rows(data),
         Panel::Matrix(data) => matrix::matrix(data),
+        Panel::Drawing(data) => drawing::drawing(data),
     }
 }

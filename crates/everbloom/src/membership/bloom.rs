@@ -50,6 +50,26 @@ impl Bloom {
         Self::empty(&shape, Head::new(hasher, FORM))
     }
 
+    /// The filter whose bits are these, such as those of a counting filter with the same `k` and `hasher`
+    /// ([`Counting::to_bits`](crate::counting::Counting::to_bits)): what a control plane that counts hands to the
+    /// data plane. `items` is how many keys are in it.
+    ///
+    /// ```
+    /// use everbloom::{Bloom, Counting, Hasher};
+    /// let mut control = Counting::with_shape(1000, 7, 4, Hasher::seeded(1))?;
+    /// control.insert("route");
+    /// let data = Bloom::from_bits(control.to_bits(), 7, Hasher::seeded(1), 1)?;
+    /// assert!(data.contains("route") && !data.contains("another"));
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn from_bits(bits: Bits, k: u32, hasher: Hasher, items: u64) -> Result<Self> {
+        let Flat { m, k } = Flat { m: bits.len(), k }.checked()?;
+        let hasher = hasher.or(HashId::Xxh3_128);
+        let mut head = Head::new(hasher, FORM);
+        head.items = items;
+        Ok(Self { head, flat: FlatBits { probe: Probe::over(m, k), bits } })
+    }
+
     /// Inserts a key.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {

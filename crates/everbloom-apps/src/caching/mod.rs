@@ -1,0 +1,1 @@
+//! What neighbors cache, and what is worth caching.

@@ -1,0 +1,3 @@
+//! Look-ups and forwarding in switches and routers.
+
+pub mod longest_prefix;

@@ -1,0 +1,1 @@
+//! Heavy flows, fair queues, checks of routes.

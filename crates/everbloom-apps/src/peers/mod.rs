@@ -1,0 +1,1 @@
+//! Search and exchange among peers.

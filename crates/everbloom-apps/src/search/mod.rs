@@ -1,0 +1,1 @@
+//! State spaces, services, sequences.

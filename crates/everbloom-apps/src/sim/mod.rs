@@ -1,0 +1,18 @@
+//! What simulations share: topologies, traffic, events and counters, all seeded and the same on every machine.
+//!
+//! Half of the simulations are plain walks on a [`Graph`]; those in which things happen at different speeds
+//! take them from a [`Queue`] in the order of time.
+
+mod draw;
+mod events;
+mod graph;
+mod meter;
+mod topology;
+mod traffic;
+
+pub use draw::drawing;
+pub use events::Queue;
+pub use graph::{Graph, Link, Node};
+pub use meter::Meter;
+pub use topology::Topology;
+pub use traffic::{Churn, Zipf, pareto, poisson_gap, shuffle};

@@ -1,0 +1,1 @@
+//! Duplicates and replays.

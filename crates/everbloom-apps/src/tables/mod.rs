@@ -1,0 +1,1 @@
+//! Joins, stores, flow tables, box queries.

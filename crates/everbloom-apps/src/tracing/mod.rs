@@ -1,0 +1,1 @@
+//! Loops, signatures, where a packet came from.

@@ -1,0 +1,1 @@
+//! Revocation, wallets, linkage, privacy.

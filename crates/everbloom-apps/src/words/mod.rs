@@ -1,0 +1,1 @@
+//! Spelling, passwords, copied passages.

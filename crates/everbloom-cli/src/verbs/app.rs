@@ -1,0 +1,97 @@
+//! `everbloom app`: what filters are used for, each beside its exact twin.
+
+use everbloom_apps::{APPLICATIONS, Application, Form, by_name};
+use everbloom_report::Table;
+use serde_json::{Value, json};
+
+use super::lab::{conclude, perform, prepare};
+use crate::args::{AppRun, AppShow, AppVerb, Machine};
+use crate::output::{print, print_json};
+use crate::{Outcome, Result, Stop};
+
+pub fn run(verb: &AppVerb) -> Result<Outcome> {
+    match verb {
+        AppVerb::List(machine) => list(machine),
+        AppVerb::Show(args) => show(args),
+        AppVerb::Run(args) => run_named(args),
+    }
+}
+
+fn list(machine: &Machine) -> Result<Outcome> {
+    if machine.json {
+        print_json(&Value::Array(APPLICATIONS.iter().map(|a| entry(a)).collect()))?;
+    } else {
+        let row = |a: &&Application| [a.entry, a.slug(), a.form.name(), a.experiment.title];
+        print(
+            &Table::new(4, ["entry", "name", "form", "what"])
+                .rows(APPLICATIONS.iter().map(row))
+                .terminal(),
+        )?;
+    }
+    Ok(Outcome::Some)
+}
+
+/// An application as JSON.
+fn entry(application: &Application) -> Value {
+    let Application { entry, form, uses, oracle, data, experiment } = application;
+    let verb = match form {
+        Form::Tool { verb } => Some(verb),
+        Form::Component | Form::Simulation => None,
+    };
+    json!({
+        "slug": application.slug(), "entry": entry, "form": form.name(), "verb": verb, "uses": uses,
+        "title": experiment.title, "source": experiment.source, "shows": experiment.shows,
+        "oracle": oracle, "data": data,
+    })
+}
+
+fn named(name: &str) -> Result<&'static Application> {
+    by_name(name).ok_or_else(|| {
+        Stop::Error(format!(
+            "{name}: there is no such application; `everbloom app list` names them all"
+        ))
+    })
+}
+
+fn show(args: &AppShow) -> Result<Outcome> {
+    let application = named(&args.name)?;
+    if args.machine.json {
+        print_json(&entry(application))?;
+        return Ok(Outcome::Some);
+    }
+    let used = match application.form {
+        Form::Tool { verb } => format!("the verb `everbloom {verb}`"),
+        Form::Component => "a type of the crate everbloom-apps".to_owned(),
+        Form::Simulation => format!("`everbloom app run {}`", application.slug()),
+    };
+    let lines = [
+        ("entry", application.entry.to_owned()),
+        ("source", application.experiment.source.to_owned()),
+        ("form", format!("{}: {used}", application.form.name())),
+        ("variants", application.uses.join(", ")),
+        ("compared with", application.oracle.to_owned()),
+        ("data", application.data.to_owned()),
+    ];
+    let facts = Table::new(2, ["", ""]).rows(lines.map(|(name, text)| [name.to_owned(), text]));
+    let (title, shows) = (application.experiment.title, application.experiment.shows);
+    print(&format!("{title}\n\n{shows}\n\n{}", facts.terminal()))?;
+    Ok(Outcome::Some)
+}
+
+fn run_named(args: &AppRun) -> Result<Outcome> {
+    let chosen: Vec<&'static Application> = match &args.name {
+        Some(name) => vec![named(name)?],
+        None => APPLICATIONS.to_vec(),
+    };
+    prepare(&args.how)?;
+    let mut findings = Vec::new();
+    for application in chosen {
+        findings.push(perform(
+            &application.experiment,
+            "app run",
+            args.data.as_deref(),
+            &args.how,
+        )?);
+    }
+    conclude(&findings, &args.how)
+}
