@@ -1,10 +1,12 @@
 //! The list of applications: nothing else.
 
 use crate::Application;
-use crate::forwarding;
 
 /// Every application, in the order of its entry.
-pub static APPLICATIONS: &[&Application] = &[&forwarding::longest_prefix::APPLICATION];
+#[rustfmt::skip]
+pub static APPLICATIONS: &[&Application] = &[
+    &crate::forwarding::longest_prefix::APPLICATION, // A13
+];
 
 /// The application of this name.
 pub fn by_name(name: &str) -> Option<&'static Application> {
