@@ -9,15 +9,15 @@ fn main() {
     let told = std::env::var("DEP_BOOST_BLOOM_ZANBIL_INCLUDE").unwrap_or_default();
     let decoded = base64::engine::general_purpose::URL_SAFE.decode(told).unwrap_or_default();
     let text = String::from_utf8_lossy(&decoded).into_owned();
-    let folders = text.split('"').skip(1).step_by(2);
-    let built = cc::Build::new()
-        .cpp(true)
-        .std("c++17")
-        .opt_level(3)
-        .flag("-march=native")
-        .includes(folders)
-        .file("shim/boost.cpp")
-        .try_compile("boost_shim");
+    let folders: Vec<&str> = text.split('"').skip(1).step_by(2).collect();
+    // Twice: as a plain build is, and for this processor.
+    let shim = |name: &str, machine: &str| {
+        let mut build = cc::Build::new();
+        build.cpp(true).std("c++17").opt_level(3).flag(format!("-march={machine}"));
+        build.define("TABLE", name).includes(folders.clone());
+        build.file("shim/boost.cpp").try_compile(name)
+    };
+    let built = shim("boost_plain", "x86-64").and_then(|()| shim("boost_native", "native"));
     match built {
         Ok(()) => println!("cargo:rustc-cfg=boost"),
         Err(e) => println!("cargo:warning=Boost.Bloom is left out: no C++ compiler, or {e}"),

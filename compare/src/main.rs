@@ -1,20 +1,21 @@
-//! Starts the benchmark, compiled for the processor it runs on: Boost.Bloom is, by `-march=native`, and so is
-//! everything else then. A flag of one package's profile cannot say that, hence the detour.
+//! Starts the benchmark, compiled as a plain build is: for any processor, with code that asks at run time what it
+//! can do. With `--native`, everything is compiled for the processor it runs on. A flag of one package's profile
+//! cannot say that, hence the detour.
 //!
-//! `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate] [SIZES] [--json FILE] [--svg FILE]`;
-//! with `--portable` for code that asks at run time what the processor can do, as a plain build has it.
+//! `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate] [SIZES] [--native] [--json FILE]`,
+//! or `-- draw PLAIN.json NATIVE.json FOLDER`.
 
 use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
-    let (portable, args): (Vec<String>, Vec<String>) =
-        std::env::args().skip(1).partition(|arg| arg == "--portable");
+    let (native, args): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|arg| arg == "--native");
     let folder = env!("CARGO_MANIFEST_DIR");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);
     command.args(["run", "--release", "--locked", "--package", "everbloom-benchmark"]);
     command.arg("--manifest-path").arg(format!("{folder}/Cargo.toml"));
-    if portable.is_empty() {
+    if !native.is_empty() {
         command.env("RUSTFLAGS", "-C target-cpu=native");
         command.env("CARGO_TARGET_DIR", format!("{folder}/target/native"));
     }

@@ -31,35 +31,53 @@ struct Of final : Subject {
 };
 
 using boost::bloom::fast_multiblock32;
-using boost::bloom::filter;
+
+// A type of this object alone: filters of the two objects that this file becomes are different types then, and the
+// linker does not take the code of one for both.
+struct Hash : boost::hash<std::uint64_t> {};
+
+template <std::size_t K, class Subfilter = boost::bloom::block<unsigned char, 1>, std::size_t Stride = 0>
+using filter = boost::bloom::filter<std::uint64_t, K, Subfilter, Stride, Hash>;
 
 }  // namespace
 
-extern "C" {
-
 // 8 bits in eight 32-bit lanes; stride 0 keeps blocks apart, stride 1 lets them start at any byte.
-void* boost_multiblock(std::uint64_t items, double rate, int stride) {
-  using Apart = filter<std::uint64_t, 1, fast_multiblock32<8>>;
-  using Dense = filter<std::uint64_t, 1, fast_multiblock32<8>, 1>;
+static void* multiblock(std::uint64_t items, double rate, int stride) {
+  using Apart = filter<1, fast_multiblock32<8>>;
+  using Dense = filter<1, fast_multiblock32<8>, 1>;
   if (stride == 0) return static_cast<Subject*>(new Of<Apart>(std::size_t(items), rate));
   return static_cast<Subject*>(new Of<Dense>(std::size_t(items), rate));
 }
 
-void* boost_classic(std::uint64_t bits, int k) {
-  if (k == 7) return static_cast<Subject*>(new Of<filter<std::uint64_t, 7>>(std::size_t(bits)));
-  if (k == 10) return static_cast<Subject*>(new Of<filter<std::uint64_t, 10>>(std::size_t(bits)));
+static void* classic(std::uint64_t bits, int k) {
+  if (k == 7) return static_cast<Subject*>(new Of<filter<7>>(std::size_t(bits)));
+  if (k == 10) return static_cast<Subject*>(new Of<filter<10>>(std::size_t(bits)));
   return nullptr;
 }
 
-void boost_insert(void* subject, const std::uint64_t* keys, std::size_t n) {
+static void insert(void* subject, const std::uint64_t* keys, std::size_t n) {
   static_cast<Subject*>(subject)->insert(keys, n);
 }
 
-std::uint64_t boost_count(const void* subject, const std::uint64_t* keys, std::size_t n) {
+static std::uint64_t count(const void* subject, const std::uint64_t* keys, std::size_t n) {
   return static_cast<const Subject*>(subject)->count(keys, n);
 }
 
-std::uint64_t boost_bits(const void* subject) { return static_cast<const Subject*>(subject)->bits(); }
+static std::uint64_t bits(const void* subject) { return static_cast<const Subject*>(subject)->bits(); }
 
-void boost_free(void* subject) { delete static_cast<Subject*>(subject); }
+static void release(void* subject) { delete static_cast<Subject*>(subject); }
+
+// This file is compiled twice: for any x86-64, and for the processor it is compiled on. TABLE is the name of what
+// comes of it.
+extern "C" {
+struct Table {
+  decltype(&multiblock) multiblock;
+  decltype(&classic) classic;
+  decltype(&insert) insert;
+  decltype(&count) count;
+  decltype(&bits) bits;
+  decltype(&release) release;
+};
+extern const Table TABLE;
+const Table TABLE = {&multiblock, &classic, &insert, &count, &bits, &release};
 }

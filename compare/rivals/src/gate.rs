@@ -89,12 +89,14 @@ pub fn rivals(items: u64) -> Vec<Rival> {
     let always = [
         "everbloom blocked",
         "everbloom blocked, batch",
+        "everbloom blocked, iterator",
         "everbloom bloom",
         "everbloom bloom, batch",
         "everbloom binary-fuse",
         "Boost fast_multiblock32<8>",
         "Boost fast_multiblock32<8>, stride 1",
         "Boost classic",
+        "Boost fast_multiblock32<8>, stride 1, native",
         "fastbloom + foldhash",
         "sbbf-rs-safe + foldhash",
         "xorf BinaryFuse8/16",
@@ -119,12 +121,19 @@ pub fn lines(results: &[Result], sizes: &[u64]) -> Vec<Line> {
     for case in cases(sizes) {
         let table = Table { results, case };
         against_boost(&table, &mut lines);
+        if NATIVE {
+            natively(&table, &mut lines);
+        } else {
+            plainly(&table, &mut lines);
+        }
         against_crates(&table, &mut lines);
+        against_itself(&table, &mut lines);
         budgets(&table, &mut lines);
     }
-    for &items in sizes.iter().filter(|n| **n == 1_000_000) {
-        strings_and_threads(items, &mut lines);
+    for &items in sizes.iter().filter(|n| **n <= 1_000_000) {
+        strings(items, &mut lines);
     }
+    lines.extend(sizes.iter().filter(|n| **n == 1_000_000).map(|&items| concurrent(items)));
     if let Some(&items) = sizes.iter().find(|n| **n >= 50_000_000) {
         memory_floor(items, results, &mut lines);
     }
@@ -164,6 +173,58 @@ impl Table<'_> {
     }
 }
 
+/// Whether this is compiled for the processor it runs on, rather than for any.
+pub const NATIVE: bool = cfg!(target_feature = "avx2");
+
+const SBBF: &str = "sbbf-rs-safe + foldhash";
+
+/// What a build for this processor promises for single calls.
+fn natively(table: &Table<'_>, lines: &mut Vec<Line>) {
+    let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
+        lines.extend(table.line(ours, op, &[peer], limit));
+    };
+    for op in [Op::Hit, Op::Miss] {
+        add("everbloom blocked", op, SBBF, 0.7);
+        add("everbloom split-block", op, "parquet Sbbf", 0.25);
+        add("everbloom split-block, batch", op, "parquet Sbbf", 0.25);
+    }
+    add("everbloom blocked", Op::Hit, "fastbloom + foldhash", 0.33);
+    add("everbloom blocked", Op::Miss, "fastbloom + foldhash", 0.22);
+    add("everbloom split-block", Op::Fill, "parquet Sbbf", 0.35);
+    add("everbloom split-block, batch", Op::Fill, "parquet Sbbf", 0.35);
+    if table.case.items >= 1_000_000 {
+        for op in [Op::Hit, Op::Miss] {
+            add("everbloom binary-fuse", op, "xorf BinaryFuse8/16", 0.8);
+        }
+    }
+}
+
+/// What a plain build promises, which asks at run time what the processor has.
+fn plainly(table: &Table<'_>, lines: &mut Vec<Line>) {
+    let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
+        lines.extend(table.line(ours, op, &[peer], limit));
+    };
+    for op in [Op::Hit, Op::Miss, Op::Fill] {
+        add("everbloom blocked", op, SBBF, 1.0);
+        add("everbloom blocked, batch", op, SBBF, 0.75);
+        add("everbloom blocked, iterator", op, SBBF, 0.75);
+        add("everbloom split-block", op, "parquet Sbbf", 0.5);
+        add("everbloom split-block, batch", op, "parquet Sbbf", 0.3);
+    }
+    for op in [Op::Hit, Op::Miss] {
+        add("everbloom binary-fuse", op, "xorf BinaryFuse8/16", 0.95);
+    }
+}
+
+/// No batch is slower than single calls.
+fn against_itself(table: &Table<'_>, lines: &mut Vec<Line>) {
+    for name in ["everbloom blocked", "everbloom bloom", "everbloom split-block"] {
+        for op in [Op::Hit, Op::Miss, Op::Fill] {
+            lines.extend(table.line(&format!("{name}, batch"), op, &[name], 1.0));
+        }
+    }
+}
+
 const BOOST: [&str; 2] = ["Boost fast_multiblock32<8>", "Boost fast_multiblock32<8>, stride 1"];
 
 fn against_boost(table: &Table<'_>, lines: &mut Vec<Line>) {
@@ -183,16 +244,11 @@ fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
     let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
         lines.extend(table.line(ours, op, &[peer], limit));
     };
-    for op in [Op::Hit, Op::Miss] {
-        add("everbloom blocked", op, "sbbf-rs-safe + foldhash", 0.7);
-    }
     match items {
-        1_000_000 => add("everbloom blocked, batch", Op::Fill, "sbbf-rs-safe + foldhash", 0.7),
-        50_000_000 => add("everbloom blocked, batch", Op::Fill, "sbbf-rs-safe + foldhash", 0.6),
+        1_000_000 => add("everbloom blocked, batch", Op::Fill, SBBF, 0.7),
+        50_000_000 => add("everbloom blocked, batch", Op::Fill, SBBF, 0.6),
         _ => {}
     }
-    add("everbloom blocked", Op::Hit, "fastbloom + foldhash", 0.33);
-    add("everbloom blocked", Op::Miss, "fastbloom + foldhash", 0.22);
     for op in [Op::Hit, Op::Miss, Op::Fill] {
         add("everbloom bloom", op, "fastbloom + foldhash", 1.0);
     }
@@ -202,19 +258,12 @@ fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
     }
     if items == 1_000_000 {
         for op in [Op::Hit, Op::Miss] {
-            add("everbloom split-block", op, "parquet Sbbf", 0.25);
-            add("everbloom split-block, batch", op, "parquet Sbbf", 0.25);
             add("everbloom ribbon", op, "ribbon-filter", 0.3);
         }
-        add("everbloom split-block", Op::Fill, "parquet Sbbf", 0.35);
-        add("everbloom split-block, batch", Op::Fill, "parquet Sbbf", 0.35);
         add("everbloom ribbon", Op::Fill, "ribbon-filter", 0.5);
         add("everbloom blocked, concurrent", Op::Fill, "fastbloom atomic + foldhash", 0.6);
     }
     if items >= 1_000_000 {
-        for op in [Op::Hit, Op::Miss] {
-            add("everbloom binary-fuse", op, "xorf BinaryFuse8/16", 0.8);
-        }
         add("everbloom binary-fuse", Op::Fill, "xorf BinaryFuse8/16", 0.85);
     }
 }
@@ -244,18 +293,25 @@ fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
     }
 }
 
-fn strings_and_threads(items: u64, lines: &mut Vec<Line>) {
+/// Strings of 20 bytes. Plain builds promise for sets that fit the cache; a million is shown.
+fn strings(items: u64, lines: &mut Vec<Line>) {
     let times = strings::run(items, 0.01);
+    let limits = match (NATIVE, items < 1_000_000) {
+        (true, _) => [0.9, 0.5, 0.85, 0.5],
+        (false, true) => [1.0, 0.7, 0.85, 0.55],
+        (false, false) => [f64::INFINITY; 4],
+    };
     for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
         let of = |rounds: &[[f64; 3]]| rounds.iter().map(|round| round[i]).collect::<Vec<_>>();
-        let mut line = |peer: &str, theirs: &[[f64; 3]], limit: f64| {
-            let what = format!("blocked {op}, 20-byte strings, {}", size(items));
-            lines.push(Line::of(what, peer, &of(&times.ours), &of(theirs), limit));
+        let mut line = |how: &str, ours: &[[f64; 3]], peer: &str, theirs: &[[f64; 3]], limit| {
+            let what = format!("blocked{how} {op}, 20-byte strings, {}", size(items));
+            lines.push(Line::of(what, peer, &of(ours), &of(theirs), limit));
         };
-        line("sbbf-rs-safe + xxh3", &times.sbbf, 0.9);
-        line("fastbloom + foldhash", &times.fastbloom, 0.5);
+        line("", &times.ours, "sbbf-rs-safe + xxh3", &times.sbbf, limits[0]);
+        line("", &times.ours, "fastbloom + foldhash", &times.fastbloom, limits[1]);
+        line(", batch", &times.batch, "sbbf-rs-safe + xxh3", &times.sbbf, limits[2]);
+        line(", batch", &times.batch, "fastbloom + foldhash", &times.fastbloom, limits[3]);
     }
-    lines.push(concurrent(items));
 }
 
 /// Two threads that insert half of the keys each, in bulk, against one that inserts all so, by the wall clock.

@@ -72,7 +72,7 @@ pub fn run(rivals: &[Rival], case: Case) -> Vec<Result> {
         for j in order {
             let (rival, rounds) = (&rivals[j], &mut all[j]);
             if let Some(subject) = (rival.make)(case.items, case.rate) {
-                rounds.push(round(subject, &members, &non_members));
+                rounds.push(round(subject, rival.refills(), &members, &non_members));
             }
         }
     }
@@ -86,9 +86,14 @@ pub fn run(rivals: &[Rival], case: Case) -> Vec<Result> {
     results.map(result).collect()
 }
 
-fn round(mut subject: Box<dyn Subject>, members: &[u64], non_members: &[u64]) -> Round {
+fn round(
+    mut subject: Box<dyn Subject>,
+    refills: bool,
+    members: &[u64],
+    non_members: &[u64],
+) -> Round {
     // Small sets are filled again and again into the same filter: the same work, long enough to measure.
-    let again = (QUERIES / 4 / members.len() as u64).max(1);
+    let again = if refills { (QUERIES / 4 / members.len() as u64).max(1) } else { 1 };
     // Keys have been read just before by everyone alike, whoever was there before and however long.
     black_box(members.iter().fold(0, |sum, key| sum ^ key));
     let start = ThreadTime::now();

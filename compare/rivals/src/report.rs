@@ -1,4 +1,4 @@
-//! What was measured, as text, JSON and a picture.
+//! What was measured, as text and JSON.
 
 use std::fmt::Write as _;
 
@@ -88,46 +88,4 @@ pub fn json(results: &[Result], lines: &[Line]) -> Value {
         })
         .collect();
     json!({ "results": results, "gate": lines })
-}
-
-/// Bars: time of a miss for every rival, one group a case.
-pub fn svg(results: &[Result]) -> String {
-    const LEFT: f64 = 290.0;
-    const WIDTH: f64 = 900.0;
-    let most = results.iter().map(|r| r.median.miss).fold(1.0, f64::max).log10();
-    let at = |ns: f64| ((ns.log10() + 1.0) / (most + 1.0)).max(0.0) * (WIDTH - LEFT - 70.0);
-    let mut body = String::new();
-    let (mut y, mut case) = (10.0, None);
-    for result in results {
-        if case != Some(result.case) {
-            case = Some(result.case);
-            y += 34.0;
-            let _ = writeln!(
-                body,
-                "<text x=\"10\" y=\"{y}\" font-weight=\"bold\">{} u64 keys at {} %: ns per miss, logarithmic</text>",
-                size(result.case.items),
-                result.case.rate * 100.0
-            );
-            y += 6.0;
-        }
-        y += 18.0;
-        let ns = result.median.miss;
-        let color = if result.name.starts_with("everbloom") { "#1b6ca8" } else { "#b9b9b9" };
-        let _ = writeln!(
-            body,
-            "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\">{}</text>\n\
-             <rect x=\"{LEFT}\" y=\"{}\" width=\"{:.1}\" height=\"13\" fill=\"{color}\"/>\n\
-             <text x=\"{:.1}\" y=\"{y}\">{ns:.2}</text>",
-            LEFT - 8.0,
-            result.name.replace('<', "&lt;").replace('>', "&gt;"),
-            y - 11.0,
-            at(ns),
-            LEFT + at(ns) + 6.0
-        );
-    }
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{body}</svg>\n",
-        y + 20.0
-    )
 }

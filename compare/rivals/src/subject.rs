@@ -88,6 +88,7 @@ pub struct Rival {
 pub const RIVALS: &[Rival] = &[
     Rival { name: "everbloom blocked", make: blocked },
     Rival { name: "everbloom blocked, batch", make: blocked_many },
+    Rival { name: "everbloom blocked, iterator", make: blocked_iter },
     Rival { name: "everbloom blocked, concurrent", make: blocked_atomic },
     Rival { name: "everbloom bloom", make: bloom },
     Rival { name: "everbloom bloom, batch", make: bloom_many },
@@ -98,6 +99,7 @@ pub const RIVALS: &[Rival] = &[
     Rival { name: "Boost fast_multiblock32<8>", make: boost_apart },
     Rival { name: "Boost fast_multiblock32<8>, stride 1", make: boost_dense },
     Rival { name: "Boost classic", make: boost_classic },
+    Rival { name: "Boost fast_multiblock32<8>, stride 1, native", make: boost_native },
     Rival { name: "fastbloom", make: fastbloom_default },
     Rival { name: "fastbloom + foldhash", make: fastbloom_fold },
     Rival { name: "fastbloom atomic + foldhash", make: fastbloom_atomic },
@@ -109,6 +111,13 @@ pub const RIVALS: &[Rival] = &[
     Rival { name: "qfilter", make: qfilter },
     Rival { name: "cuckoofilter", make: cuckoo },
 ];
+
+impl Rival {
+    /// Whether it takes the same keys again without becoming another: a table of fingerprints fills up.
+    pub fn refills(&self) -> bool {
+        !matches!(self.name, "qfilter" | "cuckoofilter")
+    }
+}
 
 /// The rival of that name.
 pub fn rival(name: &str) -> Rival {
@@ -132,6 +141,15 @@ fn blocked_many(n: u64, p: f64) -> Option<Box<dyn Subject>> {
         filter,
         |f, keys| f.insert_many(keys),
         |f, keys| in_batches(keys, |keys, answers| f.contains_many_into(keys, answers)),
+        |f| f.m(),
+    ))
+}
+
+fn blocked_iter(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(of(
+        BlockedBloom::with_rate(n, p).ok()?,
+        |f, keys| f.extend(keys),
+        |f, keys| f.contains_iter(keys).map(|(_, found)| u64::from(found)).sum(),
         |f| f.m(),
     ))
 }
@@ -230,70 +248,104 @@ fn ribbon(_: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
+use boost::{Boost, For};
+
 #[cfg(boost)]
 mod boost {
     use std::ffi::{c_int, c_void};
 
-    unsafe extern "C" {
-        fn boost_multiblock(items: u64, rate: f64, stride: c_int) -> *mut c_void;
-        fn boost_classic(bits: u64, k: c_int) -> *mut c_void;
-        fn boost_insert(subject: *mut c_void, keys: *const u64, n: usize);
-        fn boost_count(subject: *const c_void, keys: *const u64, n: usize) -> u64;
-        fn boost_bits(subject: *const c_void) -> u64;
-        fn boost_free(subject: *mut c_void);
+    /// What the shim hands out.
+    #[repr(C)]
+    struct Table {
+        multiblock: unsafe extern "C" fn(u64, f64, c_int) -> *mut c_void,
+        classic: unsafe extern "C" fn(u64, c_int) -> *mut c_void,
+        insert: unsafe extern "C" fn(*mut c_void, *const u64, usize),
+        count: unsafe extern "C" fn(*const c_void, *const u64, usize) -> u64,
+        bits: unsafe extern "C" fn(*const c_void) -> u64,
+        release: unsafe extern "C" fn(*mut c_void),
     }
 
-    pub struct Boost(*mut c_void);
+    unsafe extern "C" {
+        static boost_plain: Table;
+        static boost_native: Table;
+    }
+
+    /// For which processor a shim is compiled.
+    #[derive(Clone, Copy)]
+    pub enum For {
+        Any,
+        ThisOne,
+    }
+
+    pub struct Boost(*mut c_void, &'static Table);
 
     impl Boost {
-        pub fn multiblock(n: u64, p: f64, stride: i32) -> Option<Self> {
+        pub fn multiblock(n: u64, p: f64, stride: i32, machine: For) -> Option<Self> {
+            let table = table(machine);
             // SAFETY: makes a filter that `drop` frees.
-            Some(Self(unsafe { boost_multiblock(n, p, stride) }))
+            Some(Self(unsafe { (table.multiblock)(n, p, stride) }, table))
         }
 
-        pub fn classic(bits: u64, k: u32) -> Option<Self> {
+        pub fn classic(bits: u64, k: u32, machine: For) -> Option<Self> {
+            let table = table(machine);
             // SAFETY: makes a filter that `drop` frees, or nothing for a k it does not have.
-            let made = unsafe { boost_classic(bits, k as c_int) };
-            (!made.is_null()).then_some(Self(made))
+            let made = unsafe { (table.classic)(bits, k as c_int) };
+            (!made.is_null()).then_some(Self(made, table))
+        }
+    }
+
+    fn table(machine: For) -> &'static Table {
+        // SAFETY: constants of the shim.
+        unsafe {
+            match machine {
+                For::Any => &boost_plain,
+                For::ThisOne => &boost_native,
+            }
         }
     }
 
     impl super::Subject for Boost {
         fn fill(&mut self, keys: &[u64]) {
             // SAFETY: the filter is alive, and the keys are `len` readable words.
-            unsafe { boost_insert(self.0, keys.as_ptr(), keys.len()) }
+            unsafe { (self.1.insert)(self.0, keys.as_ptr(), keys.len()) }
         }
 
         fn count(&self, keys: &[u64]) -> u64 {
             // SAFETY: as above.
-            unsafe { boost_count(self.0, keys.as_ptr(), keys.len()) }
+            unsafe { (self.1.count)(self.0, keys.as_ptr(), keys.len()) }
         }
 
         fn bits(&self) -> u64 {
             // SAFETY: the filter is alive.
-            unsafe { boost_bits(self.0) }
+            unsafe { (self.1.bits)(self.0) }
         }
     }
 
     impl Drop for Boost {
         fn drop(&mut self) {
             // SAFETY: made by one of the makers above, and freed once.
-            unsafe { boost_free(self.0) }
+            unsafe { (self.1.release)(self.0) }
         }
     }
 }
 
 #[cfg(not(boost))]
 mod boost {
+    /// For which processor a shim would be compiled.
+    pub enum For {
+        Any,
+        ThisOne,
+    }
+
     /// Stands where Boost would, if there were a C++ compiler.
     pub enum Boost {}
 
     impl Boost {
-        pub fn multiblock(_: u64, _: f64, _: i32) -> Option<Self> {
+        pub fn multiblock(_: u64, _: f64, _: i32, _: For) -> Option<Self> {
             None
         }
 
-        pub fn classic(_: u64, _: u32) -> Option<Self> {
+        pub fn classic(_: u64, _: u32, _: For) -> Option<Self> {
             None
         }
     }
@@ -311,18 +363,25 @@ mod boost {
     }
 }
 
+/// Compiled as everything else here is.
+const LIKE_US: For = if cfg!(target_feature = "avx2") { For::ThisOne } else { For::Any };
+
 fn boost_apart(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    Some(Box::new(boost::Boost::multiblock(n, p, 0)?))
+    Some(Box::new(Boost::multiblock(n, p, 0, LIKE_US)?))
 }
 
 fn boost_dense(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    Some(Box::new(boost::Boost::multiblock(n, p, 1)?))
+    Some(Box::new(Boost::multiblock(n, p, 1, LIKE_US)?))
 }
 
 /// As many bits and probes as ours.
 fn boost_classic(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     let ours = Bloom::with_rate(n, p).ok()?;
-    Some(Box::new(boost::Boost::classic(ours.m(), ours.k())?))
+    Some(Box::new(Boost::classic(ours.m(), ours.k(), LIKE_US)?))
+}
+
+fn boost_native(n: u64, p: f64) -> Option<Box<dyn Subject>> {
+    Some(Box::new(Boost::multiblock(n, p, 1, For::ThisOne)?))
 }
 
 fn fastbloom_default(n: u64, p: f64) -> Option<Box<dyn Subject>> {

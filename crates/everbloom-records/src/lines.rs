@@ -12,6 +12,7 @@ use crate::blocks::{Block, Blocks};
 use crate::cores::{Order, on_all_cores};
 use crate::error::{Error, Fault, Result};
 use crate::grammar::{Cr, Grammar};
+use crate::hashed::Hashed;
 use crate::text;
 use crate::unpack::{Input, Notice, examined, unpacked};
 
@@ -170,6 +171,15 @@ impl Source for Lines {
 
     fn digests(&mut self, hasher: &Hasher, f: &mut dyn FnMut(&[Digest])) -> everbloom::Result<()> {
         Ok(self.each_digests(hasher, f)?)
+    }
+
+    fn digests_anywhere(
+        &mut self,
+        hasher: &Hasher,
+        f: &(dyn Fn(&[Digest]) + Sync),
+    ) -> everbloom::Result<()> {
+        let insert = |hashed: &mut Hashed<'_>, (): &mut ()| f(hashed.digests());
+        Ok(self.each_hashed(hasher, Order::Any, insert, |()| Ok::<_, Error>(()))?)
     }
 }
 

@@ -41,6 +41,7 @@ fn best() -> u8 {
     let avx512 = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512ifma");
     let avx2 = if is_x86_feature_detected!("avx2") { AVX2 } else { SCALAR };
     if avx512 { AVX512 } else { avx2 }
@@ -59,6 +60,7 @@ pub(crate) fn has_avx512() -> bool {
         target_feature = "avx512f",
         target_feature = "avx512bw",
         target_feature = "avx512dq",
+        target_feature = "avx512vl",
         target_feature = "avx512ifma"
     ));
     compiled_for || level() == AVX512

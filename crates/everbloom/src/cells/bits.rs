@@ -164,6 +164,11 @@ impl Bits {
         self.words.huge()
     }
 
+    /// The words for several threads, as long as they are lent.
+    pub(crate) fn lend(&mut self) -> &[AtomicU64] {
+        self.words.lend()
+    }
+
     /// The same bits, for many threads at once.
     pub fn into_atomic(self) -> AtomicBits {
         AtomicBits { len: self.len, words: AtomicWords::new(self.words) }
@@ -201,6 +206,14 @@ pub(crate) fn has_mask(words: &[u64], at: u64, mask: &[u64]) -> bool {
     pairs.fold(0, |missing, (word, mask)| missing | (mask & !word)) == 0
 }
 
+/// Sets a bit of words that others write to, too; true if it was zero.
+#[inline]
+pub(crate) fn set_shared_bit(words: &[AtomicU64], i: u64) -> bool {
+    let word = &words[(i / 64) as usize];
+    let bit = 1 << (i % 64);
+    word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+}
+
 /// A bit array set by many threads at once.
 #[derive(Debug)]
 pub struct AtomicBits {
@@ -225,12 +238,7 @@ impl AtomicBits {
     /// its cache line. Relaxed order is enough, since a bit publishes nothing but itself.
     #[inline]
     pub fn set(&self, i: u64) -> bool {
-        let word = &self.words.get()[(i / 64) as usize];
-        let bit = 1 << (i % 64);
-        if word.load(Ordering::Relaxed) & bit != 0 {
-            return false;
-        }
-        word.fetch_or(bit, Ordering::Relaxed) & bit == 0
+        set_shared_bit(self.words.get(), i)
     }
 
     /// The bits, for one owner again.

@@ -1,6 +1,8 @@
 //! One small trait per ability beyond answering queries.
 
-use super::{Answer, Counted, Filter, Record, Seen};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Answer, Counted, Filter, Head, Record, Seen};
 use crate::error::{Error, Result};
 use crate::hash::Digest;
 
@@ -37,6 +39,43 @@ pub trait Bulk: Sync {
 pub trait BulkInsert {
     /// Inserts keys by their digests.
     fn insert_digests(&mut self, digests: &[Digest]);
+
+    /// Lends the cells to several threads that insert at the same time; the filter becomes the same as if one
+    /// had inserted all. `None` where only one may.
+    fn lend(&mut self) -> Option<Lent<'_>> {
+        None
+    }
+}
+
+/// Cells that several threads insert into.
+pub trait LentCells: Sync {
+    /// Inserts keys by their digests: thousands at a time, since threads may wait for each other.
+    fn insert(&self, digests: &[Digest]);
+}
+
+/// A filter lent to several threads; its items are counted when it is given back.
+pub struct Lent<'a> {
+    cells: Box<dyn LentCells + 'a>,
+    inserted: AtomicU64,
+    head: &'a mut Head,
+}
+
+impl<'a> Lent<'a> {
+    pub(crate) fn new(cells: Box<dyn LentCells + 'a>, head: &'a mut Head) -> Self {
+        Self { cells, inserted: AtomicU64::new(0), head }
+    }
+
+    /// Inserts keys by their digests.
+    pub fn insert_digests(&self, digests: &[Digest]) {
+        self.cells.insert(digests);
+        self.inserted.fetch_add(digests.len() as u64, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.head.count(*self.inserted.get_mut());
+    }
 }
 
 /// Removes keys.

@@ -15,8 +15,8 @@ mod reading;
 mod record;
 
 pub use ability::{
-    Age, Assign, Bulk, BulkInsert, Count, Difference, Estimate, Fold, Insert, Intersect, List,
-    Lookup, Merge, MergeLaw, Reconcile, Remove,
+    Age, Assign, Bulk, BulkInsert, Count, Difference, Estimate, Fold, Insert, Intersect, Lent,
+    LentCells, List, Lookup, Merge, MergeLaw, Reconcile, Remove,
 };
 pub(crate) use answer::touched;
 pub use answer::{

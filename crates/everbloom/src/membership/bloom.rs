@@ -127,6 +127,24 @@ impl Bloom {
         }
     }
 
+    /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
+    /// [`Bloom::contains_many`], since keys are taken and asked 256 at a time.
+    ///
+    /// ```
+    /// let seen: everbloom::Bloom = everbloom::Bloom::from_keys(["fig", "plum"], 0.001)?;
+    /// let known = seen.contains_iter(["plum", "pear"]).filter(|(_, found)| *found);
+    /// assert_eq!(known.map(|(key, _)| key).collect::<Vec<_>>(), ["plum"]);
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn contains_iter<K: Key>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> impl Iterator<Item = (K, bool)> {
+        many::in_chunks(keys.into_iter(), |keys: &[K], found: &mut [bool]| {
+            self.contains_many_into(keys, found);
+        })
+    }
+
     /// Number of bits.
     pub fn m(&self) -> u64 {
         self.flat.m()

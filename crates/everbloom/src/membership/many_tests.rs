@@ -1,7 +1,8 @@
 //! Calls for many keys beside calls for one.
 
 use super::{BlockedBloom, Bloom, SplitBlock};
-use crate::hash::{Hasher, mix64};
+use crate::filter::{BulkInsert, Filter};
+use crate::hash::{Digest, Hasher, mix64};
 use crate::probe::bulk::{CHUNK, FETCH_FROM, SET_AHEAD};
 use crate::threads::WORTH_A_THREAD;
 
@@ -33,9 +34,9 @@ fn many_at_once_equal_one_by_one() {
 
 /// A filter of the type and what its two ways of inserting make of the same keys.
 macro_rules! all_cores_equal_one {
-    ($type:ident, $n:expr) => {
+    ($type:ident, $n:expr, $rate:expr) => {
         let keys: Vec<u64> = (0..$n as u64).collect();
-        let mut single = $type::with_rate($n.max(1) as u64, 0.01).unwrap();
+        let mut single = $type::with_rate($n.max(1) as u64, $rate).unwrap();
         single.insert(&u64::MAX);
         let mut parallel = single.clone();
         keys.iter().for_each(|key| {
@@ -70,15 +71,18 @@ macro_rules! slices_equal {
         assert!($asked.iter().map(|key| single.contains(key)).eq(found.iter().copied()));
         batch.contains_many_into(&$texts, &mut found);
         assert!(found[..$texts.len()].iter().all(|found| *found));
+        let pairs: Vec<(&u64, bool)> = batch.contains_iter(&$asked).collect();
+        assert!(pairs.into_iter().eq($asked.iter().map(|key| (key, single.contains(key)))));
     };
 }
 
 #[test]
 fn all_cores_together_equal_one() {
     for n in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD + 1, 5 * WORTH_A_THREAD] {
-        all_cores_equal_one!(Bloom, n);
-        all_cores_equal_one!(BlockedBloom, n);
-        all_cores_equal_one!(SplitBlock, n);
+        all_cores_equal_one!(Bloom, n, 0.01);
+        all_cores_equal_one!(BlockedBloom, n, 0.01);
+        all_cores_equal_one!(BlockedBloom, n, 1e-6);
+        all_cores_equal_one!(SplitBlock, n, 0.01);
     }
 }
 
@@ -116,5 +120,34 @@ fn slices_and_iterators_equal_one_by_one() {
         let texts: Vec<String> = keys.iter().map(u64::to_string).collect();
         slices_equal!(BlockedBloom, n, rate, keys, asked, texts);
         slices_equal!(SplitBlock, n, 0.01, keys, asked, texts);
+        slices_equal!(Bloom, n, rate, keys, asked, texts);
+    }
+}
+
+/// However many threads have a filter that is lent, and however they take turns.
+#[test]
+fn a_lent_filter_is_the_same_as_one_filled_alone() {
+    fn compare<F: Filter + BulkInsert + Clone + PartialEq>(mut alone: F) {
+        let hasher = alone.head().hasher.clone();
+        let digests: Vec<Digest> = (0..40_000u64).map(|key| hasher.digest(&key)).collect();
+        let mut lent = alone.clone();
+        alone.insert_digests(&digests);
+        let shared = lent.lend().expect("it is lent");
+        std::thread::scope(|scope| {
+            for part in digests.chunks(7_000) {
+                let shared = &shared;
+                scope.spawn(move || part.chunks(999).for_each(|d| shared.insert_digests(d)));
+            }
+        });
+        drop(shared);
+        assert!(alone == lent);
+        assert_eq!(lent.head().items, 40_000);
+    }
+    // Filters of fewer lines than regions, too.
+    for n in [10, 1000, 40_000] {
+        compare(Bloom::with_rate(n, 0.01).unwrap());
+        compare(BlockedBloom::with_rate(n, 0.01).unwrap());
+        compare(BlockedBloom::with_rate(n, 1e-6).unwrap());
+        compare(SplitBlock::with_rate(n, 0.01).unwrap());
     }
 }

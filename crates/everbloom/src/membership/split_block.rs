@@ -21,7 +21,9 @@
 
 use crate::cells::{Bits, Pairing};
 use crate::error::agree;
+use crate::filter::LentCells;
 use crate::hash::{DEFAULT_SEED, Digests, Given};
+use crate::parts::lent::Regions;
 use crate::parts::{Batched, KeyPart, SetPart, keys, recount, sets};
 use crate::plan::{blocks_in_memory, even_blocks};
 use crate::probe::{half, lanes};
@@ -121,11 +123,6 @@ impl Halves {
         self.bits.len() / BLOCK
     }
 
-    /// As many blocks with other bits.
-    fn with_bits(&self, bits: Bits) -> Self {
-        Self { bits }
-    }
-
     fn check(&self) -> Result<()> {
         let bits = self.bits.len();
         if bits.is_multiple_of(BLOCK) && (1..=MOST_BLOCKS).contains(&self.blocks()) {
@@ -152,6 +149,11 @@ impl KeyPart for Halves {
 
     fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
         self.have(Given(digests), found);
+    }
+
+    fn lend(&mut self) -> Option<Box<dyn LentCells + '_>> {
+        let place = |digest: Digest, n| (lanes::half_of(digest, n), digest.h1);
+        Some(Box::new(Regions::new(self.bits.blocks_mut(), place, lanes::halves_set_at)))
     }
 
     fn clear(&mut self) {

@@ -4,10 +4,11 @@
 //! checked, or the one that checks it. Parts of one filter are handed digests under different salts, so that
 //! no two look at the same places of a key: parts that shared their hash functions would share their mistakes.
 
+use super::lent::Scattered;
 use super::probed_bits::{ProbedBits, Probes};
 use crate::cells::{Bits, Pairing};
 use crate::error::Result;
-use crate::filter::{Fact, fact, text};
+use crate::filter::{Fact, LentCells, fact, text};
 use crate::hash::Digest;
 use crate::plan::Flat;
 use crate::probe::{Probe, bulk};
@@ -70,6 +71,10 @@ impl Probes for Probe {
 
     fn has_many(&self, bits: &Bits, digests: &[Digest], found: &mut [bool]) {
         bulk::test_all(bits, self, digests, found);
+    }
+
+    fn lend<'a>(&self, bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
+        Some(Box::new(Scattered { words: bits.lend(), probe: *self }))
     }
 
     fn fpr(&self, bits: &Bits) -> f64 {

@@ -39,6 +39,7 @@ pub(crate) mod kicks;
 pub(crate) mod labels;
 pub(crate) mod layers;
 pub(crate) mod ledger;
+pub(crate) mod lent;
 pub(crate) mod marks;
 mod multiset;
 mod own;
@@ -61,6 +62,7 @@ pub(crate) use set::{SetPart, intersect, recount, sets, union};
 pub(crate) use static_set::static_set;
 pub(crate) use times::times_of;
 
+use crate::filter::LentCells;
 use crate::hash::{Digest, Digests};
 
 /// A part that takes keys one by one.
@@ -83,6 +85,11 @@ pub(crate) trait KeyPart {
         for (digest, found) in digests.iter().zip(found) {
             *found = self.contains(*digest);
         }
+    }
+
+    /// Lends the cells to several threads; `None` where only one may insert.
+    fn lend(&mut self) -> Option<Box<dyn LentCells + '_>> {
+        None
     }
 
     /// Forgets every key.

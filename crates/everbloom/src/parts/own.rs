@@ -53,6 +53,17 @@ macro_rules! keys {
             pub fn contains_many_into<K: $crate::hash::Key>(&self, keys: &[K], found: &mut [bool]) {
                 $crate::variant::many::contains_into(self, keys.iter(), found);
             }
+
+            /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
+            /// [`Self::contains_many`], since keys are taken and asked 256 at a time.
+            pub fn contains_iter<K: $crate::hash::Key>(
+                &self,
+                keys: impl IntoIterator<Item = K>,
+            ) -> impl Iterator<Item = (K, bool)> {
+                $crate::variant::many::in_chunks(keys.into_iter(), |keys: &[K], found: &mut [bool]| {
+                    self.contains_many_into(keys, found);
+                })
+            }
         }
     };
     // Calls for many keys of a part that is `Batched`, and keys of an iterator.
@@ -82,6 +93,17 @@ macro_rules! keys {
                 let digests = $crate::hash::Batch::<_, HASH>::new(&self.head.hasher, keys);
                 $crate::parts::Batched::have(&self.$part, digests, found);
             }
+
+            /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
+            /// [`Self::contains_many`], since keys are taken and asked 256 at a time.
+            pub fn contains_iter<K: $crate::hash::Key>(
+                &self,
+                keys: impl IntoIterator<Item = K>,
+            ) -> impl Iterator<Item = (K, bool)> {
+                $crate::variant::many::in_chunks(keys.into_iter(), |keys: &[K], found: &mut [bool]| {
+                    self.contains_many_into(keys, found);
+                })
+            }
         }
 
         impl<K: $crate::hash::Key> Extend<K> for $type {
@@ -99,17 +121,13 @@ macro_rules! keys {
     // Insertion on all cores.
     (@parallel $type:ident: $part:ident) => {
         impl $type {
-            /// Inserts many keys on all cores: each fills a filter of its own, and their union is exact. Takes
-            /// the memory of as many filters as there are cores.
+            /// Inserts many keys on all cores, into the one filter: its bits are the same whatever their number.
             pub fn insert_many_parallel<K: $crate::hash::Key + Sync>(&mut self, keys: &[K]) {
-                // Every worker gets zeros, as many.
-                let (head, part) = (&self.head, self.$part.with_bits($crate::cells::Bits::new(0)));
-                $crate::parts::parallel::on_all_cores(&mut self.$part.bits, keys, |keys, bits| {
-                    let mut worker = Self { head: head.clone(), $part: part.with_bits(bits) };
-                    worker.insert_many(keys);
-                    worker.$part.bits
-                });
-                self.head.count(keys.len() as u64);
+                let hasher = self.head.hasher.clone();
+                if let Some(lent) = $crate::filter::BulkInsert::lend(self) {
+                    return $crate::parts::parallel::insert(&lent, &hasher, keys);
+                }
+                self.insert_many(keys);
             }
         }
     };
@@ -127,6 +145,11 @@ macro_rules! keys {
             fn insert_digests(&mut self, digests: &[$crate::hash::Digest]) {
                 $crate::parts::KeyPart::insert_all(&mut self.$part, digests);
                 self.head.count(digests.len() as u64);
+            }
+
+            fn lend(&mut self) -> Option<$crate::filter::Lent<'_>> {
+                let cells = $crate::parts::KeyPart::lend(&mut self.$part)?;
+                Some($crate::filter::Lent::new(cells, &mut self.head))
             }
         }
 

@@ -1,26 +1,25 @@
 //! Insertion on all cores.
 
-use std::panic::resume_unwind;
-
-use crate::cells::Bits;
+use crate::filter::Lent;
+use crate::hash::{Digest, Hasher, Key};
 use crate::threads::{WORTH_A_THREAD, available};
 
-/// Splits keys among all cores and unites what comes of it with `bits`, exactly. `fill` sets the cells of
-/// its part of the keys in an array of zeros as large.
-pub(crate) fn on_all_cores<K: Sync>(
-    bits: &mut Bits,
-    keys: &[K],
-    fill: impl Fn(&[K], Bits) -> Bits + Sync,
-) {
-    let cores = available();
-    let part = keys.len().div_ceil(cores).max(WORTH_A_THREAD);
-    let (len, fill) = (bits.len(), &fill);
+/// Keys that are hashed before they are inserted: their digests fit the L2 cache.
+const CHUNK: usize = 16 << 10;
+
+/// Splits keys among all cores, which insert into one filter.
+pub(crate) fn insert<K: Key + Sync>(filter: &Lent<'_>, hasher: &Hasher, keys: &[K]) {
+    let part = keys.len().div_ceil(available()).max(WORTH_A_THREAD);
     std::thread::scope(|scope| {
-        let start = |keys| scope.spawn(move || fill(keys, Bits::new(len)));
-        let workers: Vec<_> = keys.chunks(part).map(start).collect();
-        for worker in workers {
-            // A worker that panicked has told why; there is nothing to save.
-            bits.union(&worker.join().unwrap_or_else(|e| resume_unwind(e)));
+        for keys in keys.chunks(part) {
+            scope.spawn(move || {
+                let mut digests: Vec<Digest> = Vec::with_capacity(CHUNK);
+                for keys in keys.chunks(CHUNK) {
+                    digests.clear();
+                    digests.extend(keys.iter().map(|key| hasher.digest(key)));
+                    filter.insert_digests(&digests);
+                }
+            });
         }
     });
 }

@@ -6,7 +6,7 @@
 use super::{KeyPart, SetPart};
 use crate::cells::{Bits, Pairing};
 use crate::error::{Error, Result};
-use crate::filter::{Answer, Fact, Part, Rates, Touched, touched};
+use crate::filter::{Answer, Fact, LentCells, Part, Rates, Touched, touched};
 use crate::hash::Digest;
 use crate::probe::Indices;
 use crate::state::{Decoder, Encoder, Inline, State};
@@ -62,6 +62,12 @@ pub(crate) trait Probes: Clone + Inline {
         }
     }
 
+    /// Lends the bits to several threads; `None` where a key's bits depend on those that are set, or nobody has
+    /// needed it.
+    fn lend<'a>(&self, _bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
+        None
+    }
+
     /// Refuses probes that cannot be those of so many bits.
     fn check(&self, bits: u64) -> Result<()> {
         let m = self.m();
@@ -105,11 +111,6 @@ impl<P: Probes> ProbedBits<P> {
     /// Zero bits for these probes.
     pub(crate) fn probed(probe: P) -> Result<Self> {
         Ok(Self { bits: Bits::try_new(probe.m())?, probe })
-    }
-
-    /// The same probes into other bits, as many.
-    pub(crate) fn with_bits(&self, bits: Bits) -> Self {
-        Self { probe: self.probe.clone(), bits }
     }
 
     /// Number of bits.
@@ -177,6 +178,10 @@ impl<P: Probes> KeyPart for ProbedBits<P> {
 
     fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
         self.probe.has_many(&self.bits, digests, found);
+    }
+
+    fn lend(&mut self) -> Option<Box<dyn LentCells + '_>> {
+        self.probe.lend(&mut self.bits)
     }
 
     fn clear(&mut self) {

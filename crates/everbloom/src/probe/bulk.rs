@@ -3,7 +3,8 @@
 //! [`test_all`] goes through a chunk of digests in rounds. Round i prefetches the i-th cell of every key that is
 //! still in question, then looks at all of them and drops the keys that fail. Half of the non-members fall in
 //! every round, as one by one; but no branch depends on a bit, so none is mispredicted, and up to a chunk of
-//! cache misses is under way at once.
+//! cache misses is under way at once. After a few rounds what is left are members mostly, and their other cells
+//! are prefetched together.
 
 use super::{Probe, Ring, Walk, scattered};
 use crate::cells::Bits;
@@ -75,6 +76,10 @@ fn set_in_rounds(bits: &mut Bits, ring: &Ring, digests: &[Digest]) {
     }
 }
 
+/// Rounds in which keys fall, before all other cells of those that are left are prefetched at once: seven of eight
+/// non-members are gone by then, and members need all their cells anyway.
+const ROUNDS: u32 = 3;
+
 fn test_in_rounds(bits: &Bits, ring: &Ring, digests: &[Digest], found: &mut [bool]) {
     let words = bits.words();
     // Who is still in question, where their probes stand, and the cell each looks at next.
@@ -86,18 +91,33 @@ fn test_in_rounds(bits: &Bits, ring: &Ring, digests: &[Digest], found: &mut [boo
         (who[i], walks[i]) = (i as u32, ring.walk(*digest));
     }
     found.fill(false);
-    for _ in 0..ring.k() {
+    for _ in 0..ring.k().min(ROUNDS) {
         for (walk, cell) in walks[..left].iter_mut().zip(&mut cells) {
             *cell = ring.step(walk);
             prefetch(words.as_ptr().wrapping_add((*cell / 64) as usize).cast());
         }
         let mut kept = 0;
         for i in 0..left {
-            let set = words[(cells[i] / 64) as usize] >> (cells[i] % 64) & 1;
             (who[kept], walks[kept]) = (who[i], walks[i]);
-            kept += set as usize;
+            kept += is_set(words, cells[i]) as usize;
         }
         left = kept;
     }
-    who[..left].iter().for_each(|&i| found[i as usize] = true);
+    let rest = ring.k().saturating_sub(ROUNDS);
+    for &(mut walk) in &walks[..left] {
+        (0..rest).for_each(|_| {
+            let cell = ring.step(&mut walk);
+            prefetch(words.as_ptr().wrapping_add((cell / 64) as usize).cast());
+        });
+    }
+    for (&who, &(mut walk)) in who[..left].iter().zip(&walks) {
+        let all = (0..rest).fold(1, |all, _| all & is_set(words, ring.step(&mut walk)));
+        found[who as usize] = all != 0;
+    }
+}
+
+/// 1 if the cell is set, or 0.
+#[inline(always)]
+fn is_set(words: &[u64], cell: u64) -> u64 {
+    words[(cell / 64) as usize] >> (cell % 64) & 1
 }

@@ -64,3 +64,22 @@ where
         found = later;
     });
 }
+
+/// Keys of an iterator with what `ask` says of each; keys are taken and asked a chunk at a time.
+#[inline]
+pub(crate) fn in_chunks<K: Key>(
+    mut keys: impl Iterator<Item = K>,
+    ask: impl Fn(&[K], &mut [bool]),
+) -> impl Iterator<Item = (K, bool)> {
+    let mut found = [false; CHUNK];
+    let mut chunk = Vec::new().into_iter().zip(found);
+    std::iter::from_fn(move || {
+        if let Some(answered) = chunk.next() {
+            return Some(answered);
+        }
+        let next: Vec<K> = keys.by_ref().take(CHUNK).collect();
+        ask(&next, &mut found[..next.len()]);
+        chunk = next.into_iter().zip(found);
+        chunk.next()
+    })
+}

@@ -10,6 +10,7 @@ use crate::memory::check_room;
 use crate::pages::{Manifest, Pages};
 use crate::plan::{Expect, Goal, Load, Request};
 use crate::state::State;
+use crate::threads::available;
 
 /// A sequence of records that can be gone through again.
 pub trait Source {
@@ -26,6 +27,11 @@ pub trait Source {
             f(&digests);
             Ok(())
         })
+    }
+
+    /// [`Source::digests`], with `f` called on several threads at once where the source hashes on several.
+    fn digests_anywhere(&mut self, hasher: &Hasher, f: &(dyn Fn(&[Digest]) + Sync)) -> Result<()> {
+        self.digests(hasher, &mut |digests| f(digests))
     }
 }
 
@@ -93,7 +99,12 @@ impl<T: Stream> Create for T {
 fn stream<F: Filter>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
     let hasher = filter.head().hasher.clone();
     if let Some(bulk) = filter.as_bulk_mut() {
-        inputs.records.digests(&hasher, &mut |digests| bulk.insert_digests(digests))?;
+        if let Some(lent) = bulk.lend().filter(|_| available() > 1) {
+            let insert = |digests: &[Digest]| lent.insert_digests(digests);
+            inputs.records.digests_anywhere(&hasher, &insert)?;
+        } else {
+            inputs.records.digests(&hasher, &mut |digests| bulk.insert_digests(digests))?;
+        }
         return Ok(filter);
     }
     let Some(insert) = filter.as_insert() else {

@@ -4,9 +4,10 @@ use super::patterns::Patterns;
 use super::shape::{LANES, MIXED, PATTERNS, Shape};
 use crate::cells::{Bits, Pairing, has_mask, set_bit, set_mask};
 use crate::error::{Result, agree};
-use crate::filter::{Fact, fact};
+use crate::filter::{Fact, LentCells, fact};
 use crate::hash::{Digest, Digests, Given};
 use crate::parts::Batched;
+use crate::parts::lent::Regions;
 use crate::parts::probed_bits::{ProbedBits, Probes};
 use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, lanes, round_word};
 use crate::state::{Decoder, Encoder, Inline, State};
@@ -107,6 +108,17 @@ impl Probes for Blocks {
 
     fn has_many(&self, bits: &Bits, digests: &[Digest], found: &mut [bool]) {
         self.have(bits, Given(digests), found);
+    }
+
+    fn lend<'a>(&self, bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
+        let rounds = rounds(self.probe);
+        is_for_lanes(self.probe).then(|| -> Box<dyn LentCells> {
+            let set = move |lines: &mut [[u64; lanes::LINE]], placed: &[Digest]| {
+                lanes::lines_set_at(lines, rounds, placed);
+            };
+            let place = |digest: Digest, n| (lanes::line_of(digest, n), digest.h2);
+            Box::new(Regions::new(bits.blocks_mut(), place, set))
+        })
     }
 
     /// The mean over the blocks of (ones/B)^k: the mean fill would hide the crowded ones. Lanes count

@@ -30,6 +30,8 @@ pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
     _mm512_testn_epi64_mask(bits, line_mask(word))
 }
 
+// A program for any x86-64 has it where it is called (see `inlined`).
+#[cfg_attr(not(any(test, target_feature = "avx")), allow(dead_code))]
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
 pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {

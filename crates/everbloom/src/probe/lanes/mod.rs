@@ -21,6 +21,8 @@ mod scalar;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+mod inlined;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
@@ -79,10 +81,30 @@ macro_rules! fastest {
     }};
 }
 
+/// [`fastest!`] for one key: where the program is compiled for any x86-64, without a call.
+macro_rules! fastest_one {
+    ($name:ident($($arg:expr),*)) => {{
+        #[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+        {
+            if has_avx512() {
+                // SAFETY: the instruction set is there.
+                return unsafe { inlined::avx512::$name($($arg),*) };
+            }
+            if has_avx2() {
+                // SAFETY: the instruction set is there.
+                return unsafe { inlined::avx2::$name($($arg),*) };
+            }
+            scalar::$name($($arg),*)
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri))))]
+        fastest!($name($($arg),*))
+    }};
+}
+
 /// Whether the line has the eight bits that `word` names.
-#[inline]
+#[inline(always)]
 pub(crate) fn line_has(line: &[u64; LINE], word: u64) -> bool {
-    fastest!(line_has(line, word))
+    fastest_one!(line_has(line, word))
 }
 
 /// [`line_has`] of a line that other threads write to.
@@ -92,21 +114,21 @@ pub(crate) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
 }
 
 /// Sets the eight bits that `word` names; true if one was zero.
-#[inline]
+#[inline(always)]
 pub(crate) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
-    fastest!(line_set(line, word))
+    fastest_one!(line_set(line, word))
 }
 
 /// Whether the half line has the eight bits of the Parquet specification for `key`.
-#[inline]
+#[inline(always)]
 pub(crate) fn half_has(half: &[u64; HALF], key: u32) -> bool {
-    fastest!(half_has(half, key))
+    fastest_one!(half_has(half, key))
 }
 
 /// Sets the eight bits of the Parquet specification for `key`; true if one was zero.
-#[inline]
+#[inline(always)]
 pub(crate) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
-    fastest!(half_set(half, key))
+    fastest_one!(half_set(half, key))
 }
 
 /// For each digest whether its line has all bits, in `rounds` rounds of eight.
@@ -136,6 +158,18 @@ pub(crate) fn halves_have(halves: &[[u64; HALF]], digests: impl Digests, found: 
 #[inline]
 pub(crate) fn halves_set(halves: &mut [[u64; HALF]], digests: impl Digests) -> u64 {
     fastest!(halves_set(halves, digests))
+}
+
+/// [`lines_set`] for digests whose first word is the place of their line.
+#[inline]
+pub(crate) fn lines_set_at(lines: &mut [[u64; LINE]], rounds: u32, placed: &[Digest]) {
+    fastest!(lines_set_at(lines, rounds, placed))
+}
+
+/// [`halves_set`] for digests whose first word is the place of their half line, and whose second names the bits.
+#[inline]
+pub(crate) fn halves_set_at(halves: &mut [[u64; HALF]], placed: &[Digest]) {
+    fastest!(halves_set_at(halves, placed))
 }
 
 /// The place of a digest's line among `lines`.
@@ -193,6 +227,9 @@ pub(crate) const MOST_LINES: u64 = u32::MAX as u64;
 const MOST_HALVES: u64 = 1 << 32;
 const NO_LINE: &str = "a filter has 1 to 2^32 - 1 lines";
 const NO_HALF: &str = "a filter has 1 to 2^32 half lines";
+
+/// Placed digests whose blocks are prefetched: as many misses as a core has under way at once.
+const AHEAD: usize = 24;
 
 /// Arrays of fewer bytes live in the L1 cache, where prefetching costs more than it saves.
 const FETCH_FROM: usize = 32 << 10;
@@ -360,6 +397,32 @@ macro_rules! many {
                 },
                 |(), _| (),
             )
+        }
+
+        $(#[$feature])*
+        pub(super) fn lines_set_at(lines: &mut [[u64; LINE]], rounds: u32, placed: &[Digest]) {
+            let start = lines.as_ptr();
+            for (i, digest) in placed.iter().enumerate() {
+                if let Some(later) = placed.get(i + AHEAD) {
+                    prefetch_to_write(start.wrapping_add(later.h1 as usize).cast());
+                }
+                let line = &mut lines[digest.h1 as usize];
+                line_set(line, digest.h2);
+                if rounds > 1 {
+                    more_set(line, rounds, digest.h2);
+                }
+            }
+        }
+
+        $(#[$feature])*
+        pub(super) fn halves_set_at(halves: &mut [[u64; HALF]], placed: &[Digest]) {
+            let start = halves.as_ptr();
+            for (i, digest) in placed.iter().enumerate() {
+                if let Some(later) = placed.get(i + AHEAD) {
+                    prefetch_to_write(start.wrapping_add(later.h1 as usize).cast());
+                }
+                half_set(&mut halves[digest.h1 as usize], digest.h2 as u32);
+            }
         }
 
         $(#[$feature])*

@@ -1,4 +1,4 @@
-//! What the vector instructions compute, lane by lane.
+//! What the vector instructions compute, lane by lane. Single calls are not inlined, to keep loops over keys short.
 
 use super::*;
 
@@ -19,6 +19,7 @@ pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
     u8::from(line.iter().enumerate().fold(0, missing) != 0)
 }
 
+#[inline(never)]
 pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
     line_lacks(line, word) == 0
 }
@@ -27,6 +28,7 @@ pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
     line_has(&std::array::from_fn(|lane| line[lane].load(Ordering::Relaxed)), word)
 }
 
+#[inline(never)]
 pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
     let mut fresh = 0;
     for (lane, bits) in line.iter_mut().enumerate() {
@@ -37,11 +39,13 @@ pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
     fresh != 0
 }
 
+#[inline(never)]
 pub(super) fn half_has(half: &[u64; HALF], key: u32) -> bool {
     let missing = |sum, (word, bits): (usize, &u64)| sum | (half_bit(key, word) & !bits);
     half.iter().enumerate().fold(0, missing) == 0
 }
 
+#[inline(never)]
 pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
     let mut fresh = 0;
     for (word, bits) in half.iter_mut().enumerate() {

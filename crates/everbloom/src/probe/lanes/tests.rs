@@ -100,6 +100,46 @@ fn single_calls_equal_the_scalar_twin() {
     }
 }
 
+/// The instructions that stand where the call is, against the twin, too.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx")))]
+#[test]
+fn inlined_calls_equal_the_scalar_twin() {
+    macro_rules! compare {
+        ($set:ident) => {{
+            let (mut line, mut twin) = ([0; LINE], [0; LINE]);
+            let (mut half, mut half_twin) = ([0; HALF], [0; HALF]);
+            for d in digests(2000, 7) {
+                // SAFETY: the instruction set is there.
+                let ours = unsafe {
+                    let has = inlined::$set::line_has(&line, d.h2);
+                    (has, inlined::$set::half_has(&half, d.h1 as u32))
+                };
+                let has = scalar::line_has(&twin, d.h2);
+                assert_eq!(ours, (has, scalar::half_has(&half_twin, d.h1 as u32)));
+                if d.h1 % 5 == 0 {
+                    // SAFETY: the instruction set is there.
+                    let ours = unsafe {
+                        let new = inlined::$set::line_set(&mut line, d.h2);
+                        (new, inlined::$set::half_set(&mut half, d.h1 as u32))
+                    };
+                    let new = scalar::line_set(&mut twin, d.h2);
+                    assert_eq!(ours, (new, scalar::half_set(&mut half_twin, d.h1 as u32)));
+                    assert_eq!((line, half), (twin, half_twin));
+                }
+                if line.iter().all(|word| word.count_ones() > 40) {
+                    (line, twin, half, half_twin) = ([0; LINE], [0; LINE], [0; HALF], [0; HALF]);
+                }
+            }
+        }};
+    }
+    if has_avx512() {
+        compare!(avx512);
+    }
+    if has_avx2() {
+        compare!(avx2);
+    }
+}
+
 #[test]
 fn many_at_once_equal_one_by_one() {
     // Below and above the size from which lines are prefetched, and fewer keys than are in flight.

@@ -1,0 +1,201 @@
+//! Pictures of what was measured: a plain build and one for this processor side by side, ours in color.
+//!
+//! Dots on a logarithmic axis, not bars: a bar there has no honest length.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::gate::size;
+
+const OURS: &str = "#1b6ca8";
+const OTHERS: &str = "#8a8a8a";
+const LEFT: f64 = 300.0;
+const WIDTH: f64 = 560.0;
+const ROW: f64 = 19.0;
+
+/// One contestant in one case.
+struct Dot {
+    name: String,
+    items: u64,
+    target: f64,
+    bits: f64,
+    /// Nanoseconds of a hit and a miss together, halved.
+    ns: f64,
+}
+
+impl Dot {
+    fn color(&self) -> &'static str {
+        if self.name.starts_with("everbloom") { OURS } else { OTHERS }
+    }
+
+    fn name(&self) -> String {
+        self.name.replace('<', "&lt;").replace('>', "&gt;")
+    }
+}
+
+fn dots(json: &Value) -> Vec<Dot> {
+    let results = json["results"].as_array().cloned().unwrap_or_default();
+    let number = |result: &Value, field: &str| result[field].as_f64().unwrap_or(f64::NAN);
+    let dot = |result: &Value| Dot {
+        name: result["name"].as_str().unwrap_or_default().to_owned(),
+        items: result["items"].as_u64().unwrap_or(0),
+        target: number(result, "target"),
+        bits: number(result, "bits_per_key"),
+        ns: (number(result, "hit_ns") + number(result, "miss_ns")) / 2.0,
+    };
+    results.iter().map(dot).collect()
+}
+
+/// A logarithmic axis over `from..=to`.
+struct Log {
+    from: f64,
+    to: f64,
+}
+
+impl Log {
+    fn over(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let from = values.clone().fold(f64::INFINITY, f64::min) / 1.2;
+        Self { from, to: values.fold(0.0, f64::max) * 1.2 }
+    }
+
+    /// Where a value lies, from 0 to 1.
+    fn at(&self, value: f64) -> f64 {
+        (value / self.from).ln() / (self.to / self.from).ln()
+    }
+
+    fn ticks(&self) -> Vec<f64> {
+        let steps = (0..5).flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power)));
+        steps.filter(|tick| (self.from..self.to).contains(tick)).collect()
+    }
+}
+
+/// Time of a query for every contestant at a rate of 1 %, a panel for each number of keys, the fastest on top:
+/// filled dots as a plain build has them, rings as one for this processor.
+pub fn queries(plain: &Value, native: &Value) -> String {
+    let (plain, native) = (dots(plain), dots(native));
+    let mut sizes: Vec<u64> = plain.iter().map(|dot| dot.items).collect();
+    sizes.dedup();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let axis = Log::over(plain.iter().chain(&native).map(|dot| dot.ns));
+    let x = |ns: f64| LEFT + axis.at(ns) * WIDTH;
+    let (mut body, mut y) = (String::new(), 30.0);
+    for items in sizes {
+        let mut shown: Vec<&Dot> =
+            plain.iter().filter(|dot| dot.items == items && dot.target == 0.01).collect();
+        shown.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+        let _ = writeln!(
+            body,
+            "<text x=\"10\" y=\"{y}\" font-weight=\"bold\">{} keys at 1 %: ns per query, half of them members</text>",
+            size(items)
+        );
+        let bottom = y + 10.0 + ROW * shown.len() as f64;
+        for tick in axis.ticks() {
+            let at = x(tick);
+            let _ = writeln!(
+                body,
+                "<line x1=\"{at:.1}\" y1=\"{:.1}\" x2=\"{at:.1}\" y2=\"{bottom:.1}\" stroke=\"#e4e4e4\"/>\n\
+                 <text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{tick}</text>",
+                y + 8.0,
+                bottom + 14.0
+            );
+        }
+        for dot in shown {
+            y += ROW;
+            let (color, mid) = (dot.color(), y - 4.0);
+            let _ = writeln!(
+                body,
+                "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\" fill=\"{color}\">{}</text>",
+                LEFT - 12.0,
+                dot.name()
+            );
+            let same = |other: &&Dot| {
+                (&other.name, other.items, other.target) == (&dot.name, items, dot.target)
+            };
+            if let Some(native) = native.iter().find(same) {
+                let _ = writeln!(
+                    body,
+                    "<circle cx=\"{:.1}\" cy=\"{mid}\" r=\"4.5\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.5\"/>",
+                    x(native.ns)
+                );
+            }
+            let _ = writeln!(
+                body,
+                "<circle cx=\"{:.1}\" cy=\"{mid}\" r=\"4\" fill=\"{color}\"/>",
+                x(dot.ns)
+            );
+        }
+        y = bottom + 50.0;
+    }
+    let _ = writeln!(
+        body,
+        "<text x=\"10\" y=\"{y}\" fill=\"#555\">● plain build   ○ compiled for this processor   blue: everbloom</text>"
+    );
+    page(LEFT + WIDTH + 20.0, y + 20.0, &body)
+}
+
+/// Bits per key against time of a query at a million keys and 1 %: small and quick is at the bottom left.
+pub fn space_and_time(plain: &Value) -> String {
+    let all = dots(plain);
+    let largest = |dot: &&Dot| dot.items == 1_000_000 && dot.target == 0.01;
+    let shown: Vec<&Dot> = all.iter().filter(largest).collect();
+    let axis = Log::over(shown.iter().map(|dot| dot.ns));
+    let most = shown.iter().map(|dot| dot.bits).fold(12.0, f64::max) + 3.0;
+    let (left, top, width, height) = (60.0, 50.0, 760.0, 460.0);
+    let x = |bits: f64| left + (bits - 6.0) / (most - 6.0) * width;
+    let y = |ns: f64| top + (1.0 - axis.at(ns)) * height;
+    let mut body = String::from(
+        "<text x=\"10\" y=\"24\" font-weight=\"bold\">A million keys at 1 %: bits per key and ns per query, plain build</text>\n",
+    );
+    for tick in axis.ticks() {
+        let at = y(tick);
+        let _ = writeln!(
+            body,
+            "<line x1=\"{left}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\" stroke=\"#e4e4e4\"/>\n\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick}</text>",
+            left + width,
+            left - 8.0,
+            at + 4.0
+        );
+    }
+    for bits in 6..most as u32 {
+        let at = x(f64::from(bits));
+        let _ = writeln!(
+            body,
+            "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{bits}</text>",
+            top + height + 18.0
+        );
+    }
+    let bound = x(100f64.log2());
+    let _ = writeln!(
+        body,
+        "<line x1=\"{bound:.1}\" y1=\"{top}\" x2=\"{bound:.1}\" y2=\"{:.1}\" stroke=\"#c00000\" stroke-dasharray=\"5 4\"/>\n\
+         <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#c00000\">lower bound at 1 %</text>",
+        top + height,
+        bound + 6.0,
+        top + 12.0
+    );
+    for dot in shown {
+        let (at, color) = ((x(dot.bits), y(dot.ns)), dot.color());
+        let _ = writeln!(
+            body,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4.5\" fill=\"{color}\"/>\n\
+             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{color}\" font-size=\"11\">{}</text>",
+            at.0,
+            at.1,
+            at.0 + 8.0,
+            at.1 + 4.0,
+            dot.name()
+        );
+    }
+    page(left + width + 30.0, top + height + 34.0, &body)
+}
+
+fn page(width: f64, height: f64, body: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{body}</svg>\n"
+    )
+}
