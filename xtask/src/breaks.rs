@@ -49,5 +49,5 @@ pub fn run(only: Option<&str>) -> Result<(), String> {
 #[rustfmt::skip]
 const BREAKS: &[Break] = &[
     Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "for (&length, level) in self.levels.iter().rev() {", to: "for (&length, level) in self.levels.iter() {" },
-    Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "        self.control.remove(&key)?;\n", to: "        self.control.remove(&(key ^ 1)).ok();\n" },
+    Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "            self.filter.remove(&key)?;\n", to: "            self.filter.remove(&(key ^ 1)).ok();\n" },
 ];
