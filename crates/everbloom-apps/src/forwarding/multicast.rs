@@ -46,7 +46,7 @@ impl Router {
         let bank = FilterBank::builder()
             .set("groups", interfaces)
             .set("policy", "all")
-            .set("m", m)
+            .set("m", m * interfaces)
             .set("k", u64::from(bloom::best_k(m, groups.max(1))))
             .build()?;
         Ok(Self { bank, interfaces })

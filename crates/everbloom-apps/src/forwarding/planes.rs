@@ -82,9 +82,9 @@ impl Planes {
         self.data.m()
     }
 
-    /// Keys inside.
-    pub(super) fn items(&self) -> u64 {
-        self.items
+    /// The data plane.
+    pub(super) fn data(&self) -> &Bloom {
+        &self.data
     }
 }
 
@@ -104,6 +104,6 @@ mod tests {
         (0..100u64).for_each(|key| planes.take(&key).unwrap());
         planes.publish().unwrap();
         assert!((0..100u64).all(|key| !planes.contains(&key)));
-        assert_eq!(planes.items(), 0);
+        assert_eq!(planes.items, 0);
     }
 }
