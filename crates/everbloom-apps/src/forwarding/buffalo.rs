@@ -268,7 +268,8 @@ fn run(lab: &Lab) -> Result<Report> {
     let extra_of = |f: f64, hops: f64| 1.0 - libm::pow(1.0 - f, hops - 1.0);
     let m = (ADDRESSES as f64 * BITS / 2.0).ceil() as u64 * 2;
     let f = bloom::fpr_exact(m, ADDRESSES, bloom::best_k(m, ADDRESSES));
-    let mut series = Series::new("1 − (1−f)^(h−1)", (2..=40).map(f64::from), |h| extra_of(f, h));
+    let mut series =
+        Series::new("1 − (1−f)^(h−1)", (2..=40).map(f64::from), |h| extra_of(f, h));
     for hops in [10, 32] {
         let runs = lab.scaled(256 / hops as u64);
         let seen = lab.runs(runs, |seed| one_switch(seed, hops))?;
@@ -279,7 +280,9 @@ fn run(lab: &Lab) -> Result<Report> {
         // A filter's rate varies with its fill, and an address asks all the other filters.
         let k = f64::from(bloom::best_k(m, ADDRESSES));
         let fill = bloom::fill(m as f64, k * ADDRESSES as f64);
-        let sd = expected * k * bloom::fill_sd(m as f64, k * ADDRESSES as f64) / fill / (hops as f64).sqrt();
+        let sd = expected * k * bloom::fill_sd(m as f64, k * ADDRESSES as f64)
+            / fill
+            / (hops as f64).sqrt();
         series.point(hops as f64, expected, mean, bound::rate(expected, sd, runs, trials));
     }
     let chart = Chart {
@@ -289,7 +292,8 @@ fn run(lab: &Lab) -> Result<Report> {
         y: Axis::linear("share of addresses"),
         series: vec![series],
     };
-    let mut rows = Rows::new("network", "A network of 64 switches", Axis::linear("as the row says"));
+    let mut rows =
+        Rows::new("network", "A network of 64 switches", Axis::linear("as the row says"));
     for bits in [BITS, 6.0] {
         let network = Network::new(lab.seed(), bits)?;
         let seen = deliver(&network, lab.seed());
@@ -366,9 +370,8 @@ fn picture(lab: &Lab) -> Result<Drawing> {
     let mut longest: (usize, Vec<Node>, Vec<Node>) = (0, Vec::new(), Vec::new());
     for host in 0..200 {
         let from = ((host * 7) % network.graph.len() as u64) as Node;
-        let path = network.walk(from, host, MOST_HOPS, |switch, came| {
-            switch.next_hop(host, came, &mut random)
-        });
+        let path = network
+            .walk(from, host, MOST_HOPS, |switch, came| switch.next_hop(host, came, &mut random));
         let Some(short) = network.graph.path(from, network.home(host)) else { continue };
         // The most eventful one that the eye can follow.
         let detour = path.len() - short.len();
@@ -387,8 +390,10 @@ fn picture(lab: &Lab) -> Result<Drawing> {
         .into_iter()
         .filter_map(|(node, name)| Some((*node?, name)))
         .collect();
-    let names: Vec<(Node, String)> = ends.into_iter().map(|(n, name)| (n, name.to_owned())).collect();
-    let title = format!("A detour of {detour} hops at 6 bits an address; the shortest way beside it");
+    let names: Vec<(Node, String)> =
+        ends.into_iter().map(|(n, name)| (n, name.to_owned())).collect();
+    let title =
+        format!("A detour of {detour} hops at 6 bits an address; the shortest way beside it");
     Ok(drawing("detour", &title, &network.graph, [&wanted, &wrong], &names))
 }
 

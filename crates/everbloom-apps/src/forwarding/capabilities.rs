@@ -134,7 +134,13 @@ fn hops(path: &[Node]) -> impl Iterator<Item = (Node, Permit)> {
     path.windows(3).map(|w| (w[1], Permit::Capability { from: w[0] as u64, to: w[2] as u64 }))
 }
 
-fn header_of(routers: &[Router], path: &[Node], flow: u64, epoch: u64, credentials: bool) -> Header {
+fn header_of(
+    routers: &[Router],
+    path: &[Node],
+    flow: u64,
+    epoch: u64,
+    credentials: bool,
+) -> Header {
     let tags: Vec<Tag> = hops(path)
         .map(|(node, permit)| {
             let permit = if credentials { Permit::Credential } else { permit };
@@ -145,7 +151,14 @@ fn header_of(routers: &[Router], path: &[Node], flow: u64, epoch: u64, credentia
 }
 
 /// Hops that a packet passes before it is dropped, of those of its path.
-fn passed(routers: &[Router], path: &[Node], header: &Header, flow: u64, epoch: u64, credentials: bool) -> usize {
+fn passed(
+    routers: &[Router],
+    path: &[Node],
+    header: &Header,
+    flow: u64,
+    epoch: u64,
+    credentials: bool,
+) -> usize {
     let passes = |(node, permit): &(Node, Permit)| {
         let permit = if credentials { Permit::Credential } else { *permit };
         routers[*node].passes(header, permit, flow, epoch)
@@ -176,7 +189,8 @@ fn try_flows(seed: u64) -> Seen {
         for credentials in [false, true] {
             let header = header_of(&routers, &path, flow, EPOCH, credentials);
             let go = |flow, epoch| passed(&routers, &path, &header, flow, epoch, credentials);
-            seen.stopped += [EPOCH, EPOCH + 1].iter().filter(|e| go(flow, **e) < length).count() as u64;
+            seen.stopped +=
+                [EPOCH, EPOCH + 1].iter().filter(|e| go(flow, **e) < length).count() as u64;
             seen.expired += [EPOCH + 2, EPOCH + 9, EPOCH - 1]
                 .iter()
                 .filter(|e| go(flow, **e) == length)
@@ -214,17 +228,19 @@ const TRIALS: u64 = 20_000;
 fn run(lab: &Lab) -> Result<Report> {
     let mut oracle = Oracle::default();
     let seen = lab.runs(lab.scaled(6), |seed| Ok(try_flows(seed)))?;
-    oracle.none("permitted packets stopped in their epoch or the next", seen.iter().map(|s| s.stopped).sum());
-    oracle.none("packets of expired or future epochs that passed", seen.iter().map(|s| s.expired).sum());
+    oracle.none(
+        "permitted packets stopped in their epoch or the next",
+        seen.iter().map(|s| s.stopped).sum(),
+    );
+    oracle.none(
+        "packets of expired or future epochs that passed",
+        seen.iter().map(|s| s.expired).sum(),
+    );
     let chance = |ones: u64| plain().chance(ones);
     let mut series = Vec::new();
     for (fill, name) in [(0.5, "ρ = 0.5 (the limit)"), (0.375, "ρ = 0.375")] {
         let ones = (fill * HEADER_BITS as f64) as u64;
-        let mut line = Series::new(
-            name,
-            (1..=5).map(f64::from),
-            |h| libm::pow(chance(ones), h),
-        );
+        let mut line = Series::new(name, (1..=5).map(f64::from), |h| libm::pow(chance(ones), h));
         let trials = lab.scaled(TRIALS);
         let hops = [1, 2];
         let found = lab.over(&hops, |&h| Ok(guessed(lab.seed(), fill, h, trials)))?;
@@ -269,7 +285,8 @@ fn run(lab: &Lab) -> Result<Report> {
 /// A permitted path, and where a guessed header of fill one half gets from the same sender.
 fn picture(lab: &Lab) -> Drawing {
     let (graph, routers) = network(lab.seed());
-    let far = graph.ways_to(0).iter().enumerate().max_by_key(|(_, way)| way.map(|w| w.0)).map(|w| w.0);
+    let far =
+        graph.ways_to(0).iter().enumerate().max_by_key(|(_, way)| way.map(|w| w.0)).map(|w| w.0);
     let path = graph.path(0, far.unwrap_or(0)).unwrap_or_default();
     let header = header_of(&routers, &path, 1, EPOCH, false);
     let goes = |header: &Header, link: Link, before: Node| {

@@ -193,7 +193,8 @@ struct Seen {
 fn try_one(seed: u64, packets: u64) -> Seen {
     let center = DataCenter::new(PORTS, seed);
     let mut random = Generator::new(!seed);
-    let mut seen = Seen { hit: [[0; 2]; 2], after: 0, lost: 0, astray: 0, loads: vec![0; center.cores()] };
+    let mut seen =
+        Seen { hit: [[0; 2]; 2], after: 0, lost: 0, astray: 0, loads: vec![0; center.cores()] };
     let hosts = center.hosts() as u64;
     let mut sent = 0;
     while sent < packets {
@@ -251,7 +252,8 @@ fn run(lab: &Lab) -> Result<Report> {
     }
     let after: u64 = seen.iter().map(|s| s.after).sum();
     rows.row("3 elements, after the choice", 0.0, after as f64, Bound::exactly(0.0, 0.0));
-    let mut loads = Rows::new("loads", "Cores are loaded evenly", Axis::linear("χ² over 576 cores"));
+    let mut loads =
+        Rows::new("loads", "Cores are loaded evenly", Axis::linear("χ² over 576 cores"));
     let cores = seen[0].loads.len();
     let total: Vec<u64> = (0..cores).map(|i| seen.iter().map(|s| s.loads[i]).sum()).collect();
     let each = total.iter().sum::<u64>() as f64 / cores as f64;

@@ -212,7 +212,8 @@ fn run(lab: &Lab) -> Result<Report> {
         let at_sender = passing.mean * each;
         let rate = bound::rate(passing.mean, passing.sd, runs * packets, each as u64);
         let mut line = Series::new(name.clone(), (1..=40).map(f64::from), |n| {
-            (NODES as f64 - 1.0 - n) * Tags::thrown(m, k, Hasher::default()).passing(n as u64, 1).mean
+            (NODES as f64 - 1.0 - n)
+                * Tags::thrown(m, k, Hasher::default()).passing(n as u64, 1).mean
         });
         let scaled = Bound { low: rate.low.map(|l| l * each), high: rate.high.map(|h| h * each) };
         line.point(count as f64, at_sender, sum(&|s| s.tested.0) as f64 / all, scaled);
@@ -225,7 +226,12 @@ fn run(lab: &Lab) -> Result<Report> {
         let (links, tree) = (sum(&|s| s.links) as f64 / all, sum(&|s| s.tree) as f64 / all);
         // A wrong destination is at most as far away as the network is wide, 8 hops.
         let most = tree + 8.0 * high + 0.05;
-        rows.row(format!("transmissions, beside the tree's links: {name}"), tree, links, Bound::between(tree, most));
+        rows.row(
+            format!("transmissions, beside the tree's links: {name}"),
+            tree,
+            links,
+            Bound::between(tree, most),
+        );
         let again = sum(&|s| s.duplicates) as f64 / all;
         rows.row(format!("copies too many: {name}"), 0.0, again, Bound::between(0.0, high));
     }
@@ -233,10 +239,20 @@ fn run(lab: &Lab) -> Result<Report> {
     let copies = trap.iter().map(|s| s.duplicates).sum::<u64>() as f64 / trap.len() as f64;
     // Wherever copies are, one node in 25 is a receiver, and they are drawn towards receivers.
     let expected = (MOST_STEPS * CASES[0].0 / NODES) as f64;
-    rows.row("copies too many with the header unchanged (trap)", expected, copies, Bound::at_least(expected / 2.0));
+    rows.row(
+        "copies too many with the header unchanged (trap)",
+        expected,
+        copies,
+        Bound::at_least(expected / 2.0),
+    );
     let steps = trap.iter().map(|s| s.links).min().unwrap_or(0) as f64;
     let most = MOST_STEPS as f64;
-    rows.row("transmissions with the header unchanged, cut off (trap)", most, steps, Bound::at_least(most));
+    rows.row(
+        "transmissions with the header unchanged, cut off (trap)",
+        most,
+        steps,
+        Bound::at_least(most),
+    );
     let chart = Chart {
         id: "wrong".into(),
         title: "Wrong destinations that pass at the sender, of 200: |D|·f".into(),
@@ -260,7 +276,8 @@ fn picture(lab: &Lab) -> Drawing {
     names.extend(receivers.iter().map(|&node| (node, "●".to_owned())));
     let others = delivery.copies.keys().filter(|n| !receivers.contains(n) && **n != from);
     names.extend(others.map(|&node| (node, "wrong".to_owned())));
-    let title = format!("14 receivers in a header of 128 bits, {} links for wrong ones", wrong.len());
+    let title =
+        format!("14 receivers in a header of 128 bits, {} links for wrong ones", wrong.len());
     drawing("tree", &title, &network.graph, [&wanted, &wrong], &names)
 }
 

@@ -86,7 +86,8 @@ impl LabelSwitch {
     pub fn withdraw(&mut self, label: &Label) -> Result<u64> {
         let cell = self.table.cell_of(label);
         let owners = cell.and_then(|cell| self.control.get_mut(&cell));
-        let place = owners.as_ref().and_then(|all| all.iter().position(|(owner, _)| owner == label));
+        let place =
+            owners.as_ref().and_then(|all| all.iter().position(|(owner, _)| owner == label));
         let (Some(cell), Some(owners), Some(place)) = (cell, owners, place) else {
             return Err(Error::new(Kind::NotDeletable, "the label is not in the table"));
         };
@@ -183,11 +184,11 @@ fn bank(seed: u64, ports: u64, f: f64) -> Result<f64> {
     let mut random = Generator::new(seed);
     let each = 400;
     let m = bloom::bits_for(each, f);
-    let filters = (0..ports).map(|port| {
-        Bloom::with_shape(m, bloom::best_k(m, each), Hasher::seeded(seed ^ port))
-    });
+    let filters = (0..ports)
+        .map(|port| Bloom::with_shape(m, bloom::best_k(m, each), Hasher::seeded(seed ^ port)));
     let mut filters = filters.collect::<Result<Vec<Bloom>>>()?;
-    let known: Vec<(Label, u64)> = (0..each * ports).map(|i| (label(&mut random), i % ports)).collect();
+    let known: Vec<(Label, u64)> =
+        (0..each * ports).map(|i| (label(&mut random), i % ports)).collect();
     known.iter().for_each(|(label, port)| _ = filters[*port as usize].insert(label));
     let copies = known.iter().flat_map(|(label, _)| filters.iter().filter(|f| f.contains(label)));
     Ok(copies.count() as f64 / known.len() as f64 - 1.0)
@@ -222,11 +223,10 @@ fn run(lab: &Lab) -> Result<Report> {
         series: vec![unknown, surplus],
     };
     let f = rate(LOAD as f64);
-    let mut banks = Series::new(
-        "a filter for each port: (ports − 1)·f",
-        (2..=40).map(f64::from),
-        |ports| (ports - 1.0) * f,
-    );
+    let mut banks =
+        Series::new("a filter for each port: (ports − 1)·f", (2..=40).map(f64::from), |ports| {
+            (ports - 1.0) * f
+        });
     for ports in [8, 16, 32] {
         let means = lab.runs(runs, |seed| bank(seed, ports, f))?;
         let mean = means.iter().sum::<f64>() / runs as f64;
@@ -234,7 +234,8 @@ fn run(lab: &Lab) -> Result<Report> {
         // Filters of 400 labels differ in their fill, and so in their rates by a few percent.
         let share = bound::share(f, n).widened(f, 0.08);
         let scale = (ports - 1) as f64;
-        let bound = Bound { low: share.low.map(|l| l * scale), high: share.high.map(|h| h * scale) };
+        let bound =
+            Bound { low: share.low.map(|l| l * scale), high: share.high.map(|h| h * scale) };
         banks.point(ports as f64, expected, mean, bound);
     }
     let ours = Series::new("fingerprints with port masks", (2..=40).map(f64::from), |_| f);
@@ -280,7 +281,12 @@ fn changes(lab: &Lab) -> Result<Rows> {
         accepted.push(label);
     }
     let cells = 8.0 * 4.0 * 8.0;
-    rows.row("accepted before the first refusal, of 256 cells", cells, accepted.len() as f64, Bound::between(0.75 * cells, cells));
+    rows.row(
+        "accepted before the first refusal, of 256 cells",
+        cells,
+        accepted.len() as f64,
+        Bound::between(0.75 * cells, cells),
+    );
     let lost = accepted.iter().filter(|label| switch.ports(label) != 1).count();
     rows.row("of these, lost by the refusal", 0.0, lost as f64, Bound::exactly(0.0, 0.0));
     Ok(rows)

@@ -15,9 +15,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use everbloom::Result;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory;
-use everbloom::Result;
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 use super::planes::Planes;

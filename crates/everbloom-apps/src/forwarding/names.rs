@@ -81,14 +81,21 @@ pub struct NameFilter {
 impl NameFilter {
     /// Routes (prefix, port), of which the last one for a prefix counts, with so many bits for each in both stages.
     pub fn new<'a>(routes: impl IntoIterator<Item = (&'a str, Port)>, bits: f64) -> Result<Self> {
-        let table: HashMap<String, Port> =
-            routes.into_iter().map(|(name, port)| (Name::new(name).text.to_owned(), port)).collect();
-        let (mut by_length, mut by_port) = (BTreeMap::<_, Vec<&str>>::new(), BTreeMap::<_, Vec<&str>>::new());
+        let table: HashMap<String, Port> = routes
+            .into_iter()
+            .map(|(name, port)| (Name::new(name).text.to_owned(), port))
+            .collect();
+        let (mut by_length, mut by_port) =
+            (BTreeMap::<_, Vec<&str>>::new(), BTreeMap::<_, Vec<&str>>::new());
         for (prefix, port) in &table {
             by_length.entry(Name::new(prefix).len()).or_default().push(prefix);
             by_port.entry(*port).or_default().push(prefix);
         }
-        fn built<L: Ord>(sets: BTreeMap<L, Vec<&str>>, bits: f64, seed: u64) -> Result<BTreeMap<L, Bloom>> {
+        fn built<L: Ord>(
+            sets: BTreeMap<L, Vec<&str>>,
+            bits: f64,
+            seed: u64,
+        ) -> Result<BTreeMap<L, Bloom>> {
             let filters = sets.into_iter().map(|(label, prefixes)| {
                 let mut filter = filter(prefixes.len(), bits, seed)?;
                 prefixes.iter().for_each(|prefix| _ = filter.insert(prefix));
@@ -269,7 +276,8 @@ const REQUESTS: u64 = 5_000;
 fn routes(seed: u64) -> Vec<(String, Port)> {
     let mut random = Generator::new(seed);
     let name = |length: usize, i: u64| {
-        let tail: String = (1..length).map(|c| format!("/c{}", i.wrapping_mul(31 + c as u64) % 97)).collect();
+        let tail: String =
+            (1..length).map(|c| format!("/c{}", i.wrapping_mul(31 + c as u64) % 97)).collect();
         format!("/s{i}{tail}")
     };
     (1..=DEPTH)
@@ -293,13 +301,21 @@ fn try_one(seed: u64, first: usize) -> Result<Seen> {
     let routes = routes(seed);
     let pairs = || routes.iter().map(|(name, port)| (name.as_str(), *port));
     let (filters, tries) = (NameFilter::new(pairs(), BITS)?, NameTrie::new(pairs(), first, BITS)?);
-    let exact: HashMap<&str, Port> = pairs().map(|(name, port)| (Name::new(name).text, port)).collect();
+    let exact: HashMap<&str, Port> =
+        pairs().map(|(name, port)| (Name::new(name).text, port)).collect();
     let twin = |name: &str| {
         let name = Name::new(name);
         (1..=name.len()).rev().find_map(|length| exact.get(name.prefix(length)).copied())
     };
     let mut random = Generator::new(!seed);
-    let mut seen = Seen { exact: [Vec::new(), Vec::new()], passed: 0, wrong: 0, in_vain: 0, steps: 0.0, reads: 0.0 };
+    let mut seen = Seen {
+        exact: [Vec::new(), Vec::new()],
+        passed: 0,
+        wrong: 0,
+        in_vain: 0,
+        steps: 0.0,
+        reads: 0.0,
+    };
     let zipf = zipf();
     for i in 0..REQUESTS {
         let (route, _) = &routes[zipf.draw(&mut random)];
@@ -331,9 +347,18 @@ fn run(lab: &Lab) -> Result<Report> {
     let m = (EACH as f64 * BITS) as u64;
     let f = bloom::fpr_exact(m, EACH, bloom::best_k(m, EACH));
     let passes = |f: f64, lengths: f64| 1.0 - libm::pow(1.0 - f, lengths);
-    let mut stage = Series::new("NameFilter: 1 − (1−f)^6", (1..=6).map(f64::from), |_| passes(f, DEPTH as f64));
-    let mut tries = Series::new("first b components: 1 − (1−f)^b", (1..=6).map(f64::from), |b| passes(f, b));
-    let mut rows = Rows::new("forwards", "Absent names, and what requests cost", Axis::linear("as the row says"));
+    let mut stage = Series::new("NameFilter: 1 − (1−f)^6", (1..=6).map(f64::from), |_| {
+        passes(f, DEPTH as f64)
+    });
+    let mut tries =
+        Series::new("first b components: 1 − (1−f)^b", (1..=6).map(f64::from), |b| {
+            passes(f, b)
+        });
+    let mut rows = Rows::new(
+        "forwards",
+        "Absent names, and what requests cost",
+        Axis::linear("as the row says"),
+    );
     // Filters of 30,000 bits differ by 2 % in their rates.
     let bound_of = |p: f64| bound::share(p, runs * ABSENT).widened(p, 0.05);
     for first in FIRST {
@@ -352,13 +377,23 @@ fn run(lab: &Lab) -> Result<Report> {
             // Each of the six lengths gives another prefix to the ports.
             let wrong = passes(f * port, DEPTH as f64);
             let bound = bound::share(wrong, runs * ABSENT).widened(wrong, 0.1);
-            rows.row("wrong ports by NameFilter's filters alone (trap)", wrong, share(&|s| s.wrong), bound);
+            rows.row(
+                "wrong ports by NameFilter's filters alone (trap)",
+                wrong,
+                share(&|s| s.wrong),
+                bound,
+            );
             let mean = |f: &dyn Fn(&Seen) -> f64| seen.iter().map(f).sum::<f64>() / runs as f64;
             // Requests have two components more than their route: longer prefixes may pass, and are read in vain.
             let more = asked_mean(|length| (DEPTH - length).min(2) as f64);
             let (reads, sd) = (1.0 + f * more, (f * more).sqrt());
             let bound = bound::mean(reads, sd, runs * REQUESTS).widened(f * more, 0.05);
-            rows.row("table reads for a request, NameFilter confirmed", reads, mean(&|s| s.reads), bound);
+            rows.row(
+                "table reads for a request, NameFilter confirmed",
+                reads,
+                mean(&|s| s.reads),
+                bound,
+            );
             let steps = asked_mean(|length| length.saturating_sub(3) as f64);
             let squares = asked_mean(|length| (length.saturating_sub(3) as f64).powi(2));
             let bound = bound::mean(steps, (squares - steps * steps).sqrt(), runs * REQUESTS);

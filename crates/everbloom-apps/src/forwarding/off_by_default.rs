@@ -137,7 +137,8 @@ impl Network {
     fn new(seed: u64, arity: usize, depth: usize, bits: f64) -> Result<Self> {
         let graph = Topology::Tree { arity, depth }.build(seed);
         let mut random = Generator::new(seed);
-        let leaves: Vec<Node> = (0..graph.len()).filter(|&n| n * arity + 1 >= graph.len()).collect();
+        let leaves: Vec<Node> =
+            (0..graph.len()).filter(|&n| n * arity + 1 >= graph.len()).collect();
         let mut routes: BTreeMap<Node, Vec<(Ipv4Addr, u8, Node)>> = BTreeMap::new();
         let mut behind: BTreeMap<Node, Vec<Permit>> = BTreeMap::new();
         let mut permits = Vec::new();
@@ -230,7 +231,8 @@ fn chains(lab: &Lab) -> Result<Chart> {
     let (runs, trials) = (lab.scaled(20), 5_000);
     let mut series = Vec::new();
     for equal in [false, true] {
-        let name = if equal { "equal seeds and contents: f" } else { "a seed for each router: f^h" };
+        let name =
+            if equal { "equal seeds and contents: f" } else { "a seed for each router: f^h" };
         let expected = |h: f64| if equal { f } else { libm::pow(f, h) };
         let mut line = Series::new(name, (1..=5).map(f64::from), expected);
         for routers in 1..=3 {
@@ -240,7 +242,8 @@ fn chains(lab: &Lab) -> Result<Chart> {
             let mean = passed.iter().sum::<u64>() as f64 / (runs * trials) as f64;
             let h = routers as f64;
             let throws = f64::from(k) * CHAIN as f64;
-            let spread = f64::from(k) * bloom::fill_sd(m as f64, throws) / bloom::fill(m as f64, throws);
+            let spread =
+                f64::from(k) * bloom::fill_sd(m as f64, throws) / bloom::fill(m as f64, throws);
             let powers = if equal { 1.0 } else { h.sqrt() };
             let sd = expected(h) * spread * powers;
             line.point(h, expected(h), mean, bound::rate(expected(h), sd, runs, trials));
@@ -258,8 +261,11 @@ fn chains(lab: &Lab) -> Result<Chart> {
 
 fn run(lab: &Lab) -> Result<Report> {
     let mut oracle = Oracle::default();
-    let mut rows =
-        Rows::new("tree", "A tree of 121 routers, 4 prefix lengths in use", Axis::log("share that pass"));
+    let mut rows = Rows::new(
+        "tree",
+        "A tree of 121 routers, 4 prefix lengths in use",
+        Axis::log("share that pass"),
+    );
     let trials = lab.scaled(40_000);
     for bits in [4.0, 8.0] {
         let network = Network::new(lab.seed(), 3, 4, bits)?;
@@ -318,7 +324,11 @@ fn united(lab: &Lab) -> Result<f64> {
     for _ in 0..3 {
         let mut below = Gate::new(100, 30.0, lab.seed())?;
         for host in 0..30 {
-            permits.push(Permit { source: random_address(&mut random), length: 24, host: host.into() });
+            permits.push(Permit {
+                source: random_address(&mut random),
+                length: 24,
+                host: host.into(),
+            });
             below.announce(permits[permits.len() - 1]);
         }
         up.unite(&below)?;
@@ -343,7 +353,9 @@ fn delay(lab: &Lab) -> Result<Rows> {
     let permit = Permit { source: [200, 1, 2, 0].into(), length: 24, host: [10, 0, 0, 1].into() };
     let mut queue = Queue::default();
     queue.at(0.0, Event::Announced { router: ROUTERS - 1 });
-    (0..100).for_each(|i| queue.at(f64::from(i) / 10.0 + 0.05, Event::Packet { sent: f64::from(i) / 10.0 }));
+    (0..100).for_each(|i| {
+        queue.at(f64::from(i) / 10.0 + 0.05, Event::Packet { sent: f64::from(i) / 10.0 })
+    });
     let (mut early, mut late) = ([0.0; 2], [0.0; 2]);
     // An announcement takes one unit of time from router to router, so that the first one has it after four.
     let everywhere = (ROUTERS - 1) as f64;
@@ -356,7 +368,8 @@ fn delay(lab: &Lab) -> Result<Rows> {
                 }
             }
             Event::Packet { sent } => {
-                let delivered = gates.iter().all(|gate| gate.allows([200, 1, 2, 9].into(), permit.host));
+                let delivered =
+                    gates.iter().all(|gate| gate.allows([200, 1, 2, 9].into(), permit.host));
                 let seen = if time < everywhere { &mut early } else { &mut late };
                 seen[0] += 1.0;
                 seen[1] += f64::from(u8::from(delivered));
@@ -364,8 +377,14 @@ fn delay(lab: &Lab) -> Result<Rows> {
             }
         }
     }
-    let mut rows = Rows::new("delay", "Packets around a new permit", Axis::linear("share delivered"));
-    rows.row("before the announcement has reached every router", 0.0, early[1] / early[0], Bound::exactly(0.0, 0.0));
+    let mut rows =
+        Rows::new("delay", "Packets around a new permit", Axis::linear("share delivered"));
+    rows.row(
+        "before the announcement has reached every router",
+        0.0,
+        early[1] / early[0],
+        Bound::exactly(0.0, 0.0),
+    );
     rows.row("after it", 1.0, late[1] / late[0], Bound::exactly(1.0, 0.0));
     Ok(rows)
 }
@@ -384,7 +403,8 @@ fn picture(lab: &Lab) -> Result<Drawing> {
         let (source, host) = network.unwanted(&mut random);
         wrong.extend(links(&network.send(source, host).0));
     }
-    let title = format!("A wanted packet's way, and how far 40 unwanted ones get: {} links", wrong.len());
+    let title =
+        format!("A wanted packet's way, and how far 40 unwanted ones get: {} links", wrong.len());
     Ok(drawing("ways", &title, &network.graph, [&wanted, &wrong], &[(0, "outside".to_owned())]))
 }
 

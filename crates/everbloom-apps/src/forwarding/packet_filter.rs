@@ -280,8 +280,9 @@ fn try_one(seed: u64, masks: &[u8]) -> Result<Seen> {
 /// Different keys in the filter, as the rate depends on them.
 fn distinct(seed: u64, masks: &[u8]) -> u64 {
     let mut random = Generator::new(seed);
-    let rules: Vec<Rule> =
-        (0..RULES + RULES / 4).map(|i| rule(masks[i as usize % masks.len()], &mut random)).collect();
+    let rules: Vec<Rule> = (0..RULES + RULES / 4)
+        .map(|i| rule(masks[i as usize % masks.len()], &mut random))
+        .collect();
     let kept = |i: &usize| i % 5 != 0;
     (0..rules.len()).filter(kept).map(|i| rules[i].key()).collect::<BTreeSet<Key>>().len() as u64
 }
@@ -310,9 +311,17 @@ fn run(lab: &Lab) -> Result<Report> {
         series.point(w, expected, mean(0), bound(expected));
         if masks.len() == FEW.len() {
             let all = 1.0 - libm::pow(1.0 - f, 8.0);
-            rows.row("look-ups a side where all 8 masks are tested for the 3 in use (trap)", all, mean(1), bound(all).widened(all, 0.2));
+            rows.row(
+                "look-ups a side where all 8 masks are tested for the 3 in use (trap)",
+                all,
+                mean(1),
+                bound(all).widened(all, 0.2),
+            );
         }
-        oracle.equal(&format!("rules matched, {} masks", masks.len()), seen.into_iter().flat_map(|s| s.pairs));
+        oracle.equal(
+            &format!("rules matched, {} masks", masks.len()),
+            seen.into_iter().flat_map(|s| s.pairs),
+        );
     }
     let chart = Chart {
         id: "lookups".into(),
@@ -331,10 +340,16 @@ fn zero_is_a_value(rows: &mut Rows) -> Result<()> {
     let rule = Rule { protocol: Some(6), address: Some(host), port: Some(0) };
     let mut filter = PacketFilter::new(16, 16.0)?;
     filter.insert(rule)?;
-    let to = |port| Packet { protocol: 6, source: ([11, 0, 0, 1].into(), 9), destination: (host, port) };
+    let to =
+        |port| Packet { protocol: 6, source: ([11, 0, 0, 1].into(), 9), destination: (host, port) };
     let ports = || (1..1000).map(to);
     let wrong = ports().filter(|packet| !filter.matching(packet).is_empty()).count();
-    rows.row("packets to other ports matched by a rule for port 0", 0.0, wrong as f64 / 999.0, Bound::exactly(0.0, 0.0));
+    rows.row(
+        "packets to other ports matched by a rule for port 0",
+        0.0,
+        wrong as f64 / 999.0,
+        Bound::exactly(0.0, 0.0),
+    );
     let zero = f64::from(u8::from(filter.matching(&to(0)).len() == 1));
     rows.row("the packet to port 0 matched by it", 1.0, zero, Bound::exactly(1.0, 0.0));
     // Without the mask in the key, 0 in the rule is what a masked port is in the packet.
@@ -364,7 +379,8 @@ mod tests {
         let mut filter = PacketFilter::new(4, 16.0).unwrap();
         let any = Rule::default();
         let [a, b] = [filter.insert(any).unwrap(), filter.insert(any).unwrap()];
-        let packet = Packet { protocol: 0, source: ([0; 4].into(), 0), destination: ([0; 4].into(), 0) };
+        let packet =
+            Packet { protocol: 0, source: ([0; 4].into(), 0), destination: ([0; 4].into(), 0) };
         assert_eq!(filter.matching(&packet), [a, b]);
         filter.remove(a).unwrap();
         assert_eq!(filter.matching(&packet), [b]);

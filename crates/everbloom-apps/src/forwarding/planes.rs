@@ -22,8 +22,13 @@ impl Planes {
     /// A data plane of `m` bits, asked with `k` probes, whose control plane is 2^`folds` times as large.
     pub(super) fn new(m: u64, k: u32, folds: u32, hasher: Hasher) -> Result<Self> {
         let control = Counting::with_shape(m << folds, k, 4, hasher.clone())?;
-        let mut planes =
-            Self { data: Bloom::with_shape(m, k, hasher.clone())?, control, folds, items: 0, hasher };
+        let mut planes = Self {
+            data: Bloom::with_shape(m, k, hasher.clone())?,
+            control,
+            folds,
+            items: 0,
+            hasher,
+        };
         // The data plane hashes as the control plane does.
         planes.publish()?;
         Ok(planes)

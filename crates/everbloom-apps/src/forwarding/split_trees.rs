@@ -260,7 +260,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let share = |s: [f64; 2]| s[1] / s[0];
     let measured = share([sum(&|s| s.whole[0]), sum(&|s| s.whole[1])]);
     let tests = sum(&|s| s.whole[0]) as u64 / runs;
-    series.point(LINKS as f64, whole.mean, measured, bound::rate(whole.mean, whole.sd, runs, tests));
+    series.point(
+        LINKS as f64,
+        whole.mean,
+        measured,
+        bound::rate(whole.mean, whole.sd, runs, tests),
+    );
     let parts = share([sum(&|s| s.parts[0]), sum(&|s| s.parts[1])]);
     let expected = sum(&|s| s.expected) / sum(&|s| s.parts[0]);
     let largest = sum(&|s| s.largest) / runs as f64;
@@ -280,7 +285,12 @@ fn run(lab: &Lab) -> Result<Report> {
     rows.row("links of the larger part", 45.0, largest, Bound::between(LINKS as f64 / 2.0, 56.0));
     // The search stops at about ρ·log2 ζ where it has a few tries at every length; small stages need a bit each.
     let (bits, ideal) = (mean(&|s| s.bits), mean(&|s| s.ideal));
-    rows.row("bits of all stages, Σ ρ·log2 ζ", ideal, bits, Bound::between(0.6 * ideal, 1.4 * ideal));
+    rows.row(
+        "bits of all stages, Σ ρ·log2 ζ",
+        ideal,
+        bits,
+        Bound::between(0.6 * ideal, 1.4 * ideal),
+    );
     let shrinks = seen.iter().filter(|s| s.shrinks).count() as f64;
     let all = runs as f64;
     rows.row("headers that shrink with every hop", all, shrinks, Bound::exactly(all, 0.0));

@@ -110,7 +110,12 @@ struct Neighbor {
 impl Broker {
     /// A broker with filters of so many bits for each of so many subscriptions of a neighbor; numbers fall into
     /// segments of this width.
-    pub fn new(neighbors: usize, subscriptions: u64, bits: f64, segment_width: f64) -> Result<Self> {
+    pub fn new(
+        neighbors: usize,
+        subscriptions: u64,
+        bits: f64,
+        segment_width: f64,
+    ) -> Result<Self> {
         if segment_width.is_nan() || segment_width <= 0.0 {
             return Err(Error::new(Kind::BadParameter, "a segment must be wider than 0"));
         }
@@ -120,13 +125,20 @@ impl Broker {
             let filter = Planes::new(m, k, 0, Hasher::default())?;
             Ok(Neighbor { filter, keys: HashMap::new(), subscriptions: BTreeMap::new(), all: 0 })
         });
-        Ok(Self { neighbors: neighbors.collect::<Result<_>>()?, uses: HashMap::new(), width: segment_width })
+        Ok(Self {
+            neighbors: neighbors.collect::<Result<_>>()?,
+            uses: HashMap::new(),
+            width: segment_width,
+        })
     }
 
     fn neighbor(&mut self, neighbor: usize) -> Result<&mut Neighbor> {
         let count = self.neighbors.len();
         self.neighbors.get_mut(neighbor).ok_or_else(|| {
-            Error::new(Kind::BadRecord, format!("neighbor {neighbor}: there are {count}, counted from 0"))
+            Error::new(
+                Kind::BadRecord,
+                format!("neighbor {neighbor}: there are {count}, counted from 0"),
+            )
         })
     }
 
@@ -144,7 +156,9 @@ impl Broker {
                 if !(range.start < range.end) || last.saturating_sub(first) >= MOST_SEGMENTS {
                     return Err(Error::new(
                         Kind::BadRecord,
-                        format!("the range of {attribute} must not be empty, nor meet more than {MOST_SEGMENTS} segments"),
+                        format!(
+                            "the range of {attribute} must not be empty, nor meet more than {MOST_SEGMENTS} segments"
+                        ),
                     ));
                 }
                 Ok((first..=last).map(|number| segment(attribute, number)).collect())
@@ -173,11 +187,19 @@ impl Broker {
     }
 
     /// A neighbor subscribes, under a number of its own. Refused where the number is taken.
-    pub fn subscribe(&mut self, neighbor: usize, id: u64, subscription: Subscription) -> Result<()> {
+    pub fn subscribe(
+        &mut self,
+        neighbor: usize,
+        id: u64,
+        subscription: Subscription,
+    ) -> Result<()> {
         let keys = self.keys(&subscription)?;
         let to = self.neighbor(neighbor)?;
         if to.subscriptions.contains_key(&id) {
-            return Err(Error::new(Kind::BadRecord, format!("there is a subscription {id} already")));
+            return Err(Error::new(
+                Kind::BadRecord,
+                format!("there is a subscription {id} already"),
+            ));
         }
         if subscription.is_empty() {
             to.all += 1;
@@ -200,10 +222,9 @@ impl Broker {
     /// Takes a subscription back. Refused where there is none of this number.
     pub fn unsubscribe(&mut self, neighbor: usize, id: u64) -> Result<Subscription> {
         let to = self.neighbor(neighbor)?;
-        let (subscription, keys) = to
-            .subscriptions
-            .remove(&id)
-            .ok_or_else(|| Error::new(Kind::NotDeletable, format!("there is no subscription {id}")))?;
+        let (subscription, keys) = to.subscriptions.remove(&id).ok_or_else(|| {
+            Error::new(Kind::NotDeletable, format!("there is no subscription {id}"))
+        })?;
         if subscription.is_empty() {
             to.all -= 1;
             return Ok(subscription);
@@ -223,7 +244,8 @@ impl Broker {
     /// All subsets of up to three of an event's predicates, as keys.
     fn subsets(&self, event: &Event) -> Result<Vec<String>> {
         if event.len() > MOST_ATTRIBUTES {
-            let message = format!("{} attributes: an event has {MOST_ATTRIBUTES} at most", event.len());
+            let message =
+                format!("{} attributes: an event has {MOST_ATTRIBUTES} at most", event.len());
             return Err(Error::new(Kind::BadRecord, message));
         }
         let texts: Vec<String> = event
@@ -234,7 +256,11 @@ impl Broker {
             })
             .collect();
         let chosen = (1u32..1 << texts.len()).filter(|set| set.count_ones() as usize <= MOST);
-        let of = |set: u32| joined((0..texts.len()).filter(|i| set >> i & 1 == 1).map(|i| texts[i].as_str()).collect());
+        let of = |set: u32| {
+            joined(
+                (0..texts.len()).filter(|i| set >> i & 1 == 1).map(|i| texts[i].as_str()).collect(),
+            )
+        };
         Ok(chosen.map(of).collect())
     }
 
@@ -248,7 +274,9 @@ impl Broker {
     /// A neighbor's subscriptions that an event matches: the exact answer of the edge.
     pub fn matching(&self, neighbor: usize, event: &Event) -> Vec<u64> {
         let all = self.neighbors.get(neighbor).into_iter().flat_map(|n| &n.subscriptions);
-        all.filter(|(_, (subscription, _))| matches(subscription, event)).map(|(id, _)| *id).collect()
+        all.filter(|(_, (subscription, _))| matches(subscription, event))
+            .map(|(id, _)| *id)
+            .collect()
     }
 
     /// The filter of all neighbors' subscriptions, for brokers further away: the OR of theirs.
@@ -324,7 +352,9 @@ fn aimed(subscription: &Subscription, random: &mut Generator) -> Event {
     for (attribute, test) in subscription {
         let value = match test {
             Test::Is(value) => Value::Text(value.clone()),
-            Test::Within(range) => Value::Number(range.start + random.unit() * (range.end - range.start)),
+            Test::Within(range) => {
+                Value::Number(range.start + random.unit() * (range.end - range.start))
+            }
         };
         event.insert(attribute.clone(), value);
     }
@@ -336,7 +366,8 @@ fn exactness(seed: u64) -> Result<(u64, u64)> {
     let mut random = Generator::new(seed);
     let mut broker = Broker::new(NEIGHBORS, 2 * SUBSCRIPTIONS, 12.0, 10.0)?;
     for neighbor in 0..NEIGHBORS {
-        (0..SUBSCRIPTIONS).try_for_each(|id| broker.subscribe(neighbor, id, subscription(&mut random)))?;
+        (0..SUBSCRIPTIONS)
+            .try_for_each(|id| broker.subscribe(neighbor, id, subscription(&mut random)))?;
     }
     // A fifth is taken back.
     let mut back = Vec::new();
@@ -348,7 +379,9 @@ fn exactness(seed: u64) -> Result<(u64, u64)> {
     let kept: Vec<Subscription> = broker
         .neighbors
         .iter()
-        .flat_map(|n| n.subscriptions.values().step_by(9).map(|(subscription, _)| subscription.clone()))
+        .flat_map(|n| {
+            n.subscriptions.values().step_by(9).map(|(subscription, _)| subscription.clone())
+        })
         .collect();
     let (mut missed, mut tried) = (0, 0);
     for wanted in kept.iter().chain(back.iter().step_by(20)) {
@@ -372,7 +405,8 @@ fn in_vain(seed: u64, bits: f64) -> Result<f64> {
     for id in 0..SUBSCRIPTIONS {
         let value = |i: u64| Test::Is(format!("other{i}-{id}"));
         let attributes = 1 + id as usize % 3;
-        let predicates = ATTRIBUTES[..attributes].iter().zip(0..).map(|(a, i)| ((*a).to_owned(), value(i)));
+        let predicates =
+            ATTRIBUTES[..attributes].iter().zip(0..).map(|(a, i)| ((*a).to_owned(), value(i)));
         broker.subscribe(0, id, predicates.collect())?;
     }
     let mut sent = 0;
@@ -389,7 +423,8 @@ fn run(lab: &Lab) -> Result<Report> {
     oracle.none("neighbors with a match that are missed", seen.iter().map(|s| s.0).sum());
     let false_forward = |f: f64| 1.0 - libm::pow(1.0 - f, SUBSETS);
     let xs = (24..=96).map(|i| f64::from(i) / 4.0);
-    let mut series = Series::new("1 − (1−f)^41", xs, |bits| false_forward(bloom::fpr_best(bits)));
+    let mut series =
+        Series::new("1 − (1−f)^41", xs, |bits| false_forward(bloom::fpr_best(bits)));
     for bits in [10.0, 14.0, 17.3] {
         let shares = lab.runs(runs, |seed| in_vain(seed, bits))?;
         let mean = shares.iter().sum::<f64>() / runs as f64;
@@ -397,7 +432,8 @@ fn run(lab: &Lab) -> Result<Report> {
         let k = bloom::best_k(m, SUBSCRIPTIONS);
         let f = bloom::fpr_exact(m, SUBSCRIPTIONS, k);
         let throws = f64::from(k) * SUBSCRIPTIONS as f64;
-        let spread = f64::from(k) * bloom::fill_sd(m as f64, throws) / bloom::fill(m as f64, throws);
+        let spread =
+            f64::from(k) * bloom::fill_sd(m as f64, throws) / bloom::fill(m as f64, throws);
         let expected = false_forward(f);
         series.point(bits, expected, mean, bound::rate(expected, expected * spread, runs, EVENTS));
     }
@@ -411,7 +447,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut rows = Rows::new("summary", "What else holds", Axis::linear("as the row says"));
     let matched = seen.iter().map(|s| s.1).sum::<u64>() as f64;
     rows.row("matching neighbors tried", 500.0, matched, Bound::at_least(500.0));
-    rows.row("keys of neighbors missing in their united summary", 0.0, united(lab)?, Bound::exactly(0.0, 0.0));
+    rows.row(
+        "keys of neighbors missing in their united summary",
+        0.0,
+        united(lab)?,
+        Bound::exactly(0.0, 0.0),
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

@@ -196,7 +196,8 @@ fn generate(seed: u64) -> (Vec<Packet>, Vec<Rule>) {
     let mut random = Generator::new(seed);
     // Short prefixes would match by chance.
     let lengths = [14, 16, 18, 20, 22, 24, 26, 28];
-    let mut tuples: Vec<Tuple> = lengths.into_iter().flat_map(|a| lengths.map(|b| (a, b))).collect();
+    let mut tuples: Vec<Tuple> =
+        lengths.into_iter().flat_map(|a| lengths.map(|b| (a, b))).collect();
     shuffle(&mut tuples, &mut random);
     tuples.truncate(TUPLES);
     let (mut packets, mut rules) = (Vec::new(), Vec::new());
@@ -206,7 +207,11 @@ fn generate(seed: u64) -> (Vec<Packet>, Vec<Rule>) {
         shuffle(&mut tuples, &mut random);
         for tuple in &tuples[..MATCHING] {
             let priority = random.below(1 << 30) as u32;
-            rules.push(Rule { source: (source, tuple.0), destination: (destination, tuple.1), priority });
+            rules.push(Rule {
+                source: (source, tuple.0),
+                destination: (destination, tuple.1),
+                priority,
+            });
         }
     }
     (packets, rules)
@@ -223,7 +228,9 @@ fn try_one(seed: u64, bits: f64) -> Result<Seen> {
     let mut classifier = Classifier::new(rules.iter().copied(), bits)?;
     let mut random = Generator::new(!seed);
     let absent: Vec<Packet> = (0..PACKETS)
-        .map(|_| (Ipv4Addr::from(random.next_u64() as u32), Ipv4Addr::from(random.next_u64() as u32)))
+        .map(|_| {
+            (Ipv4Addr::from(random.next_u64() as u32), Ipv4Addr::from(random.next_u64() as u32))
+        })
         .collect();
     let probes = [&packets, &absent].map(|packets| {
         let sum: u32 = packets.iter().map(|p| classifier.probed(p.0, p.1).1).sum();
@@ -234,15 +241,19 @@ fn try_one(seed: u64, bits: f64) -> Result<Seen> {
     for (_, rule) in gone.iter().take(300) {
         classifier.remove(rule)?;
     }
-    let mut left: Vec<Rule> =
-        left.into_iter().map(|(_, rule)| *rule).chain(gone.iter().skip(300).map(|(_, rule)| **rule)).collect();
+    let mut left: Vec<Rule> = left
+        .into_iter()
+        .map(|(_, rule)| *rule)
+        .chain(gone.iter().skip(300).map(|(_, rule)| **rule))
+        .collect();
     for i in 0..20 {
         let (source, destination) = packets[i];
         let rule = Rule { source: (source, 9), destination: (destination, 9), priority: 1 << 31 };
         classifier.insert(rule)?;
         left.push(rule);
     }
-    let tried = packets.iter().step_by(20).chain(packets.iter().take(40)).chain(absent.iter().step_by(100));
+    let tried =
+        packets.iter().step_by(20).chain(packets.iter().take(40)).chain(absent.iter().step_by(100));
     let pairs = tried.map(|&(source, destination)| {
         let matching = left.iter().filter(|rule| rule.matches(source, destination));
         (classifier.classify(source, destination), matching.max_by_key(|r| r.priority).copied())
@@ -253,7 +264,8 @@ fn try_one(seed: u64, bits: f64) -> Result<Seen> {
 fn run(lab: &Lab) -> Result<Report> {
     let runs = lab.scaled(3);
     let mut oracle = Oracle::default();
-    let probes = |bits: f64, matching: f64| matching + (TUPLES as f64 - matching) * bloom::fpr_best(bits);
+    let probes =
+        |bits: f64, matching: f64| matching + (TUPLES as f64 - matching) * bloom::fpr_best(bits);
     let xs = || (16..=64).map(|i| f64::from(i) / 4.0);
     let mut series = [MATCHING, 0].map(|matching| {
         let name = format!("{matching} tuples match: {matching} + {}·f", TUPLES - matching);
@@ -276,7 +288,8 @@ fn run(lab: &Lab) -> Result<Report> {
             };
             series[i].point(bits, matching as f64 + others * f, mean, bound);
         }
-        oracle.equal(&format!("rules at {bits} bits a rule"), seen.into_iter().flat_map(|s| s.pairs));
+        oracle
+            .equal(&format!("rules at {bits} bits a rule"), seen.into_iter().flat_map(|s| s.pairs));
     }
     let chart = Chart {
         id: "probes".into(),
@@ -293,7 +306,11 @@ fn collisions(lab: &Lab) -> Result<Rows> {
     let (_, rules) = generate(lab.seed());
     let keys: Vec<(Tuple, (u32, u32))> = rules.iter().map(|r| (r.tuple(), r.key())).collect();
     let n = keys.len() as u64;
-    let mut rows = Rows::new("collisions", "Rules that share a bucket (2 buckets a rule)", Axis::linear("share"));
+    let mut rows = Rows::new(
+        "collisions",
+        "Rules that share a bucket (2 buckets a rule)",
+        Axis::linear("share"),
+    );
     let mut shares = Vec::new();
     for k in [1, 3] {
         let mut table = FastHashTable::with_shape(2 * n, k, Hasher::seeded(lab.seed()))?;
@@ -304,9 +321,19 @@ fn collisions(lab: &Lab) -> Result<Rows> {
     }
     // n − 1 others fall into a rule's bucket with 1/2n each.
     let plain = 1.0 - libm::exp(-0.5);
-    rows.row("hashed once: 1 − e^(−1/2)", plain, shares[0], bound::share(plain, n).widened(plain, 0.03));
+    rows.row(
+        "hashed once: 1 − e^(−1/2)",
+        plain,
+        shares[0],
+        bound::share(plain, n).widened(plain, 0.03),
+    );
     let fewer = 1.0 - shares[1] / shares[0];
-    rows.row("fewer by pruning (3 buckets to choose from); S0: 4 to 32 %", 0.32, fewer, Bound::at_least(0.04));
+    rows.row(
+        "fewer by pruning (3 buckets to choose from); S0: 4 to 32 %",
+        0.32,
+        fewer,
+        Bound::at_least(0.04),
+    );
     Ok(rows)
 }
 

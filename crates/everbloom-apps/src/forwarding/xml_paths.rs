@@ -69,13 +69,16 @@ impl Query {
     fn matches(&self, path: &[String]) -> bool {
         let Some(skipped) = path.len().checked_sub(self.steps.len()) else { return false };
         let steps = self.steps.iter().zip(&path[skipped..]);
-        (!self.absolute || skipped == 0) && steps.into_iter().all(|(s, name)| s.as_ref().is_none_or(|s| s == name))
+        (!self.absolute || skipped == 0)
+            && steps.into_iter().all(|(s, name)| s.as_ref().is_none_or(|s| s == name))
     }
 }
 
 /// The steps of a path with `*` where the mask says.
 fn masked(path: &[String], mask: u64) -> String {
-    let step = |(i, name): (usize, &String)| if mask >> i & 1 == 1 { "*".to_owned() } else { name.clone() };
+    let step = |(i, name): (usize, &String)| {
+        if mask >> i & 1 == 1 { "*".to_owned() } else { name.clone() }
+    };
     path.iter().enumerate().map(step).collect::<Vec<_>>().join("/")
 }
 
@@ -88,7 +91,11 @@ struct Queries {
 
 impl Queries {
     fn new(queries: u64, bits: f64) -> Result<Self> {
-        Ok(Self { filter: Planes::for_items(queries, bits)?, table: HashMap::new(), masks: BTreeMap::new() })
+        Ok(Self {
+            filter: Planes::for_items(queries, bits)?,
+            table: HashMap::new(),
+            masks: BTreeMap::new(),
+        })
     }
 
     fn insert(&mut self, key: String, length: usize, mask: u64, id: u64) {
@@ -184,7 +191,13 @@ impl PathFilter {
     pub fn new(queries: u64, bits: f64) -> Result<Self> {
         let [absolute, anywhere, prefixes] =
             [queries, queries, queries.saturating_mul(4)].map(|n| Queries::new(n, bits));
-        Ok(Self { absolute: absolute?, anywhere: anywhere?, prefixes: prefixes?, queries: BTreeMap::new(), next: 0 })
+        Ok(Self {
+            absolute: absolute?,
+            anywhere: anywhere?,
+            prefixes: prefixes?,
+            queries: BTreeMap::new(),
+            next: 0,
+        })
     }
 
     /// Adds a query and returns its number.
@@ -254,9 +267,11 @@ fn low_bits(mask: u64, bits: usize) -> u64 {
 fn each_path(document: &str, mut f: impl FnMut(&[String])) -> Result<()> {
     let mut reader = Reader::from_str(document);
     let mut path: Vec<String> = Vec::new();
-    let wrong = |at: u64, why: String| Error::new(Kind::BadRecord, format!("no XML at byte {at}: {why}"));
+    let wrong =
+        |at: u64, why: String| Error::new(Kind::BadRecord, format!("no XML at byte {at}: {why}"));
     loop {
-        let event = reader.read_event().map_err(|e| wrong(reader.error_position(), e.to_string()))?;
+        let event =
+            reader.read_event().map_err(|e| wrong(reader.error_position(), e.to_string()))?;
         match event {
             Event::Start(ref tag) | Event::Empty(ref tag) => {
                 if path.len() == MOST_DEPTH {
@@ -310,7 +325,8 @@ fn query(random: &mut Generator, absolute: bool, stars: bool) -> String {
     let steps = 2 + random.below(4) as usize;
     // A query of * alone would match everything.
     let star = |i: usize, random: &mut Generator| stars && i > 0 && random.below(6) == 0;
-    let step = |i: usize, random: &mut Generator| if star(i, random) { "*".into() } else { name(random) };
+    let step =
+        |i: usize, random: &mut Generator| if star(i, random) { "*".into() } else { name(random) };
     let steps: Vec<String> = (0..steps).map(|i| step(i, random)).collect();
     format!("{}{}", if absolute { "/" } else { "//" }, steps.join("/"))
 }
@@ -351,7 +367,8 @@ fn exactness(seed: u64) -> Result<(Pairs, [u64; 3])> {
         let document = document(&mut random, 120);
         let seen = filter.matching(&document)?;
         let without = filter.traced(&document, false)?;
-        visited = [visited[0] + seen.visited, visited[1] + without.visited, visited[2] + seen.elements];
+        visited =
+            [visited[0] + seen.visited, visited[1] + without.visited, visited[2] + seen.elements];
         let mut exact = BTreeSet::new();
         each_path(&document, |path| {
             exact.extend(filter.queries.iter().filter(|(_, q)| q.matches(path)).map(|(id, _)| *id));
@@ -402,8 +419,14 @@ fn run(lab: &Lab) -> Result<Report> {
         let mean = shares.iter().sum::<f64>() / runs as f64;
         let expected = vain(depth as f64);
         let throws = f64::from(k) * QUERIES as f64;
-        let spread = f64::from(k) * bloom::fill_sd(m as f64, throws) / bloom::fill(m as f64, throws);
-        series.point(depth as f64, expected, mean, bound::rate(expected, expected * spread, runs, PATHS));
+        let spread =
+            f64::from(k) * bloom::fill_sd(m as f64, throws) / bloom::fill(m as f64, throws);
+        series.point(
+            depth as f64,
+            expected,
+            mean,
+            bound::rate(expected, expected * spread, runs, PATHS),
+        );
     }
     let chart = Chart {
         id: "depth".into(),
@@ -412,10 +435,19 @@ fn run(lab: &Lab) -> Result<Report> {
         y: Axis::linear("share of elements"),
         series: vec![series],
     };
-    let mut rows = Rows::new("visited", "Elements tested against absolute queries", Axis::linear("share of all"));
+    let mut rows = Rows::new(
+        "visited",
+        "Elements tested against absolute queries",
+        Axis::linear("share of all"),
+    );
     let share = |count: u64| count as f64 / visited[2] as f64;
     rows.row("without the prefix filter", 1.0, share(visited[1]), Bound::exactly(1.0, 0.0));
-    rows.row("with it: most paths begin no query", 0.3, share(visited[0]), Bound::between(0.0, 0.6));
+    rows.row(
+        "with it: most paths begin no query",
+        0.3,
+        share(visited[0]),
+        Bound::between(0.0, 0.6),
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 
@@ -441,7 +473,13 @@ mod tests {
         }
         let deep = format!("{}{}", "<a>".repeat(64), "</a>".repeat(64));
         assert_eq!(filter.matching(&deep).unwrap().found, [id].into());
-        assert!(filter.matching("<?xml version=\"1.0\"?><!-- none --><b>a</b>").unwrap().found.is_empty());
+        assert!(
+            filter
+                .matching("<?xml version=\"1.0\"?><!-- none --><b>a</b>")
+                .unwrap()
+                .found
+                .is_empty()
+        );
         assert!(filter.remove(7).is_err());
     }
 }

@@ -132,8 +132,8 @@ fn run(lab: &Lab) -> Result<Report> {
                 &format!("receivers missed, {links} links, {}", way.name),
                 seen.iter().map(|s| s.missed).sum(),
             );
-            let [tested, admitted] =
-                [|s: &Seen| s.beside, |s: &Seen| s.admitted].map(|f| seen.iter().map(f).sum::<u64>());
+            let [tested, admitted] = [|s: &Seen| s.beside, |s: &Seen| s.admitted]
+                .map(|f| seen.iter().map(f).sum::<u64>());
             let measured = admitted as f64 / tested as f64;
             let passing = tags.passing(links as u64, way.tables);
             let headers = networks * trees;
@@ -213,7 +213,12 @@ fn limits(lab: &Lab) -> Result<Rows> {
         Axis::linear("links taken, or 1 where it is refused"),
     );
     let refused = strict.header(&graph, &tree.links, Choice::Emptiest).is_err();
-    rows.row("a tree of 119 links is refused", 1.0, f64::from(u8::from(refused)), Bound::exactly(1.0, 0.0));
+    rows.row(
+        "a tree of 119 links is refused",
+        1.0,
+        f64::from(u8::from(refused)),
+        Bound::exactly(1.0, 0.0),
+    );
     let taken = strict.forward(&graph, 0, &ones).len() as f64;
     rows.row("a header of ones, with the limit", 0.0, taken, Bound::exactly(0.0, 0.0));
     // Every link but those that would lead back.

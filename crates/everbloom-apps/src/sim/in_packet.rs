@@ -90,7 +90,8 @@ impl Tags {
     pub fn read(&self, table: u64, bytes: &[u8]) -> Option<Header> {
         let m = self.throws.m;
         let mut bits = Bits::new(m);
-        let ones = (0..bytes.len() as u64 * 8).filter(|i| bytes[(i / 8) as usize] >> (i % 8) & 1 == 1);
+        let ones =
+            (0..bytes.len() as u64 * 8).filter(|i| bytes[(i / 8) as usize] >> (i % 8) & 1 == 1);
         for i in ones {
             if i >= m {
                 return None;

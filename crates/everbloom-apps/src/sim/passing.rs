@@ -45,11 +45,7 @@ impl Throws {
         let fill = |i: u64| libm::pow(i as f64 / self.m as f64, self.k.into());
         let rate = mean(&|i| self.chance(i));
         let square = mean(&|i| self.chance(i) * self.chance(i));
-        Passing {
-            mean: rate,
-            sd: (square - rate * rate).max(0.0).sqrt(),
-            fill_to_k: mean(&fill),
-        }
+        Passing { mean: rate, sd: (square - rate * rate).max(0.0).sqrt(), fill_to_k: mean(&fill) }
     }
 
     /// The distribution of the number of ones after `n` tags, followed throw by throw: a throw that must differ
