@@ -273,7 +273,7 @@ fn picture(lab: &Lab) -> Drawing {
     let wanted = network.tree(from, &receivers);
     let wrong = false_links(&delivery.links, &wanted);
     let mut names = vec![(from, "sender".to_owned())];
-    names.extend(receivers.iter().map(|&node| (node, "●".to_owned())));
+    names.extend(receivers.iter().map(|&node| (node, " ".to_owned())));
     let others = delivery.copies.keys().filter(|n| !receivers.contains(n) && **n != from);
     names.extend(others.map(|&node| (node, "wrong".to_owned())));
     let title =

@@ -236,7 +236,7 @@ fn picture(lab: &Lab) -> Result<everbloom_lab::Drawing> {
     let used = ids.forward(&graph, 0, &header);
     let wrong = false_links(&used, &tree.links);
     let mut names = vec![(0, "sender".to_owned())];
-    names.extend(tree.receivers.iter().map(|&node| (node, "●".to_owned())));
+    names.extend(tree.receivers.iter().map(|&node| (node, " ".to_owned())));
     let title = format!(
         "A tree of 40 links to {} receivers, {} links taken wrongly",
         tree.receivers.len(),
