@@ -151,14 +151,13 @@ const HOSTS: u64 = 1_280;
 
 /// For each node the number of its interface towards every other node.
 fn interfaces(graph: &Graph) -> Vec<Vec<Option<usize>>> {
-    let mut table = vec![vec![None; graph.len()]; graph.len()];
-    for to in 0..graph.len() {
-        for (from, way) in graph.ways_to(to).into_iter().enumerate() {
-            let number = |next: Node| graph.neighbors(from).iter().position(|n| *n == next);
-            table[from][to] = way.filter(|(hops, _)| *hops > 0).and_then(|(_, next)| number(next));
-        }
-    }
-    table
+    let ways: Vec<_> = (0..graph.len()).map(|to| graph.ways_to(to)).collect();
+    let number = |from: Node, way: Option<(usize, Node)>| {
+        let (_, next) = way.filter(|(hops, _)| *hops > 0)?;
+        graph.neighbors(from).iter().position(|n| *n == next)
+    };
+    let towards = |from: Node| ways.iter().map(|ways| number(from, ways[from])).collect();
+    (0..graph.len()).map(towards).collect()
 }
 
 impl Network {

@@ -283,7 +283,7 @@ fn distinct(seed: u64, masks: &[u8]) -> u64 {
     let rules: Vec<Rule> = (0..RULES + RULES / 4)
         .map(|i| rule(masks[i as usize % masks.len()], &mut random))
         .collect();
-    let kept = |i: &usize| i % 5 != 0;
+    let kept = |i: &usize| !i.is_multiple_of(5);
     (0..rules.len()).filter(kept).map(|i| rules[i].key()).collect::<BTreeSet<Key>>().len() as u64
 }
 

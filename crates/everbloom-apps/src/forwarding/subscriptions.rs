@@ -152,8 +152,9 @@ impl Broker {
             Test::Is(value) => Ok(vec![equality(attribute, value)]),
             Test::Within(range) => {
                 let (first, end) = (self.segment_of(range.start), self.segment_of(range.end));
-                let last = if end as f64 * self.width < range.end { end } else { end - 1 };
-                if !(range.start < range.end) || last.saturating_sub(first) >= MOST_SEGMENTS {
+                let last =
+                    if end as f64 * self.width < range.end { end } else { end.saturating_sub(1) };
+                if range.is_empty() || last.saturating_sub(first) >= MOST_SEGMENTS {
                     return Err(Error::new(
                         Kind::BadRecord,
                         format!(
@@ -487,7 +488,14 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let mut broker = Broker::new(1, 10, 10.0, 1.0).unwrap();
         let range = |range| Subscription::from([("x".to_owned(), Test::Within(range))]);
-        for bad in [2.0..2.0, 2.0..1.0, 0.0..1e9, f64::NAN..1.0, 0.0..f64::INFINITY] {
+        for bad in [
+            2.0..2.0,
+            2.0..1.0,
+            0.0..1e9,
+            f64::NAN..1.0,
+            0.0..f64::NEG_INFINITY,
+            0.0..f64::INFINITY,
+        ] {
             assert!(broker.subscribe(0, 1, range(bad.clone())).is_err(), "{bad:?}");
         }
         assert!(broker.subscribe(1, 1, range(0.0..1.0)).is_err(), "no such neighbor");

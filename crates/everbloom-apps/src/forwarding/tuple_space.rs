@@ -246,8 +246,7 @@ fn try_one(seed: u64, bits: f64) -> Result<Seen> {
         .map(|(_, rule)| *rule)
         .chain(gone.iter().skip(300).map(|(_, rule)| **rule))
         .collect();
-    for i in 0..20 {
-        let (source, destination) = packets[i];
+    for &(source, destination) in &packets[..20] {
         let rule = Rule { source: (source, 9), destination: (destination, 9), priority: 1 << 31 };
         classifier.insert(rule)?;
         left.push(rule);
