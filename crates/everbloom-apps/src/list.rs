@@ -6,6 +6,20 @@ use crate::Application;
 #[rustfmt::skip]
 pub static APPLICATIONS: &[&Application] = &[
     &crate::forwarding::longest_prefix::APPLICATION, // A13
+    &crate::forwarding::multicast::APPLICATION, // A18
+    &crate::forwarding::zfilters::APPLICATION, // A19
+    &crate::forwarding::buffalo::APPLICATION, // A20
+    &crate::forwarding::tuple_space::APPLICATION, // A22
+    &crate::forwarding::names::APPLICATION, // A31
+    &crate::forwarding::capabilities::APPLICATION, // A36
+    &crate::forwarding::packet_filter::APPLICATION, // A39
+    &crate::forwarding::label_switch::APPLICATION, // A41
+    &crate::forwarding::data_center::APPLICATION, // A42
+    &crate::forwarding::destinations::APPLICATION, // A43
+    &crate::forwarding::split_trees::APPLICATION, // A44
+    &crate::forwarding::subscriptions::APPLICATION, // A45
+    &crate::forwarding::xml_paths::APPLICATION, // A46
+    &crate::forwarding::off_by_default::APPLICATION, // A55
 ];
 
 /// The application of this name.

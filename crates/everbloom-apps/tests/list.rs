@@ -38,14 +38,15 @@ fn the_variants_they_use_exist() {
     }
 }
 
-/// `EVERBLOOM_ONLY=slug,…` runs some of them.
+/// `EVERBLOOM_ONLY=slug,…` runs some of them, `EVERBLOOM_SEED=…` all of them with another seed.
 #[test]
 fn every_verdict_agrees_beside_the_exact_twin() {
     let only = std::env::var("EVERBLOOM_ONLY").ok();
     let chosen = |slug: &str| only.as_ref().is_none_or(|o| o.split(',').any(|s| s == slug));
+    let seed = std::env::var("EVERBLOOM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let mut wrong = Vec::new();
     for application in APPLICATIONS.iter().filter(|a| chosen(a.slug())) {
-        let lab = Lab::new(Effort::Quick, 1, &|_, _| ());
+        let lab = Lab::new(Effort::Quick, seed, &|_, _| ());
         let report = (application.experiment.run)(&lab)
             .unwrap_or_else(|e| panic!("{}: {e}", application.slug()));
         let ids: HashSet<&str> = report.panels.iter().map(Panel::id).collect();

@@ -10,16 +10,17 @@
 //! address then costs at most B·f + 1 probes of a table on average, for B lengths. The answer is exact, since a
 //! table decides. S0 prints the exponent as (M/N)/ln 2 and calls f itself the number of probes: both are wrong.
 //!
-//! The control plane counts ([`Counting`]), so that routes can be withdrawn; the data plane gets its bits.
+//! The control plane counts ([`Counting`](everbloom::Counting)), so that routes can be withdrawn; the data plane gets its bits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use everbloom::Result;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory;
-use everbloom::{Bloom, Counting, Hasher, Result};
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
+use super::planes::Planes;
 use crate::{Application, Form, Oracle};
 
 /// An address of a fixed number of bits.
@@ -73,36 +74,28 @@ pub struct LongestPrefix<A, H> {
 }
 
 struct Level<H> {
-    control: Counting,
-    data: Bloom,
+    filter: Planes,
     table: HashMap<u128, H>,
 }
 
 impl<H> Level<H> {
     /// Room for `items` prefixes at `bits_per_prefix`.
     fn new(items: u64, bits_per_prefix: f64) -> Result<Self> {
-        let m = ((items as f64 * bits_per_prefix).ceil() as u64).max(64);
-        let k = theory::bloom::best_k(m, items.max(1));
-        let hasher = Hasher::default();
-        let control = Counting::with_shape(m, k, 4, hasher.clone())?;
-        let data = Bloom::from_bits(control.to_bits(), k, hasher, 0)?;
-        Ok(Self { control, data, table: HashMap::new() })
+        Ok(Self { filter: Planes::for_items(items, bits_per_prefix)?, table: HashMap::new() })
     }
 
     fn insert(&mut self, key: u128, hop: H) {
         if self.table.insert(key, hop).is_none() {
-            self.control.insert(&key);
-            self.data.insert(&key);
+            self.filter.insert(&key);
         }
     }
 
-    /// Removes a prefix from both planes: the data plane's bits are those of the counters that are left.
     fn remove(&mut self, key: u128) -> Result<Option<H>> {
-        let Some(hop) = self.table.remove(&key) else { return Ok(None) };
-        self.control.remove(&key)?;
-        let (k, items) = (self.data.k(), self.table.len() as u64);
-        self.data = Bloom::from_bits(self.control.to_bits(), k, Hasher::default(), items)?;
-        Ok(Some(hop))
+        let hop = self.table.remove(&key);
+        if hop.is_some() {
+            self.filter.remove(&key)?;
+        }
+        Ok(hop)
     }
 }
 
@@ -165,7 +158,7 @@ impl<A: Address, H> LongestPrefix<A, H> {
         let mut probes = 0;
         for (&length, level) in self.levels.iter().rev() {
             let key = prefix(address, length);
-            if level.data.contains(&key) {
+            if level.filter.contains(&key) {
                 probes += 1;
                 if let Some(hop) = level.table.get(&key) {
                     return (Some(hop), probes);
@@ -177,7 +170,7 @@ impl<A: Address, H> LongestPrefix<A, H> {
 
     /// Bits of the data plane's filters.
     pub fn filter_bits(&self) -> u64 {
-        self.levels.values().map(|level| level.data.m()).sum()
+        self.levels.values().map(|level| level.filter.bits()).sum()
     }
 }
 
@@ -334,7 +327,7 @@ fn measured_rate(lab: &Lab) -> Result<f64> {
     }
     let first = u128::from(lab.seed()) << 64;
     let wrong =
-        (0..u128::from(RATE_TRIALS)).filter(|i| level.data.contains(&(first + (1 << 40) + i)));
+        (0..u128::from(RATE_TRIALS)).filter(|i| level.filter.contains(&(first + (1 << 40) + i)));
     Ok(wrong.count() as f64 / RATE_TRIALS as f64)
 }
 

@@ -2,6 +2,10 @@
 
 use std::collections::VecDeque;
 
+use everbloom::internals::hash::Generator;
+
+use super::traffic::shuffle;
+
 /// A node's number.
 pub type Node = usize;
 
@@ -12,6 +16,17 @@ pub struct Link {
     pub from: Node,
     /// Where it ends.
     pub to: Node,
+}
+
+/// A tree of shortest paths.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// Where packets come from.
+    pub root: Node,
+    /// Its links, directed away from the root, in order.
+    pub links: Vec<Link>,
+    /// Who wants the packets; the last link of each path is among these.
+    pub receivers: Vec<Node>,
 }
 
 /// An undirected graph; each node has a place in the unit square, where it is drawn.
@@ -109,6 +124,33 @@ impl Graph {
         links
     }
 
+    /// A tree of shortest paths from `root` with exactly so many links, to random receivers; with fewer where the
+    /// network has no more.
+    pub fn tree_of(&self, root: Node, links: usize, random: &mut Generator) -> Tree {
+        let ways = self.ways_to(root);
+        let mut order: Vec<Node> = (0..self.len()).filter(|&node| node != root).collect();
+        shuffle(&mut order, random);
+        let mut tree = Tree { root, links: Vec::new(), receivers: Vec::new() };
+        let mut inside = vec![false; self.len()];
+        inside[root] = true;
+        for receiver in order {
+            let mut path = Vec::new();
+            let mut to = receiver;
+            while let Some((_, from)) = ways[to].filter(|_| !inside[to]) {
+                path.push(Link { from, to });
+                to = from;
+            }
+            // The last path ends where the tree is large enough.
+            let kept = path.len().min(links - tree.links.len());
+            path.drain(..path.len() - kept);
+            tree.receivers.extend(path.first().map(|link| link.to));
+            path.iter().for_each(|link| inside[link.to] = true);
+            tree.links.extend(path);
+        }
+        tree.links.sort_unstable();
+        tree
+    }
+
     /// Whether there is a way between any two nodes.
     pub fn is_connected(&self) -> bool {
         self.is_empty() || self.ways_to(0).iter().all(Option::is_some)
@@ -117,7 +159,20 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::sim::Topology;
+
+    #[test]
+    fn trees_have_the_links_asked_for() {
+        let disk = Topology::UnitDisk { nodes: 80, radius: 0.22 }.build(1);
+        let mut random = Generator::new(1);
+        for links in [1, 20, 40, 79] {
+            let tree = disk.tree_of(3, links, &mut random);
+            assert_eq!(tree.links.len(), links);
+            assert_eq!(disk.tree(3, &tree.receivers), tree.links);
+        }
+        assert_eq!(disk.tree_of(3, 200, &mut random).links.len(), 79);
+    }
 
     #[test]
     fn paths_and_trees_on_a_grid() {

@@ -3,16 +3,20 @@
 //! Half of the simulations are plain walks on a [`Graph`]; those in which things happen at different speeds
 //! take them from a [`Queue`] in the order of time.
 
+pub mod in_packet;
+
 mod draw;
 mod events;
 mod graph;
 mod meter;
+mod passing;
 mod topology;
 mod traffic;
 
 pub use draw::drawing;
 pub use events::Queue;
-pub use graph::{Graph, Link, Node};
+pub use graph::{Graph, Link, Node, Tree};
 pub use meter::Meter;
+pub use passing::Passing;
 pub use topology::Topology;
 pub use traffic::{Churn, Zipf, pareto, poisson_gap, shuffle};

@@ -73,6 +73,28 @@ impl DLeft {
         self.table.used()
     }
 
+    /// The number of the cell that holds the key's fingerprint, below [`cells`](Self::cells). It stays the same
+    /// while the key is inside, so that a table of values beside the filter can be indexed by it.
+    ///
+    /// ```
+    /// let mut labels = everbloom::counting::DLeft::with_rate(1000, 0.001)?;
+    /// labels.insert("label")?;
+    /// let mut ports = vec![0u64; labels.cells() as usize];
+    /// if let Some(cell) = labels.cell_of("label") {
+    ///     ports[cell as usize] = 0b101;
+    /// }
+    /// assert_eq!(labels.cell_of("another"), None);
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn cell_of<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
+        self.table.cell_of(self.head.hasher.digest(key))
+    }
+
+    /// Number of cells, in use or not.
+    pub fn cells(&self) -> u64 {
+        self.table.len()
+    }
+
     /// Cells in use in each bucket, table by table.
     pub fn loads(&self) -> impl Iterator<Item = u64> + '_ {
         self.table.loads()

@@ -198,6 +198,16 @@ impl Table {
         self.find(&self.places(digest)).is_some()
     }
 
+    /// The cell that holds the key's fingerprint.
+    pub(super) fn cell_of(&self, digest: Digest) -> Option<u64> {
+        self.find(&self.places(digest)).map(|(i, _)| i)
+    }
+
+    /// Number of cells.
+    pub(super) fn len(&self) -> u64 {
+        self.cells.len()
+    }
+
     /// The count of a fingerprint: too high only if another key has the same one.
     pub(super) fn count(&self, digest: Digest) -> Counted {
         let count = self.find(&self.places(digest)).map_or(0, |(_, count)| count);
