@@ -11,8 +11,14 @@ pub static APPLICATIONS: &[&Application] = &[
     &crate::tracing::signatures::APPLICATION, // A21
     &crate::tracing::spie::APPLICATION, // A23
     &crate::tracing::traceback::APPLICATION, // A24
+    &crate::streams::replay::APPLICATION, // A27
     &crate::tracing::evasion::APPLICATION, // A28
+    &crate::wireless::wake_up::APPLICATION, // A48
+    &crate::streams::puzzles::APPLICATION, // A54
     &crate::measuring::route_check::APPLICATION, // A56
+    &crate::wireless::neighbors::APPLICATION, // A63
+    &crate::wireless::collection_tree::APPLICATION, // A64
+    &crate::wireless::path_gossip::APPLICATION, // A65
 ];
 
 /// The application of this name.

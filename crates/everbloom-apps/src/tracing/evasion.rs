@@ -104,9 +104,9 @@ impl Flow<'_> {
                 self.left -= 1;
             }
         }
-        let bytes = &bytes[bytes.len().saturating_sub(HISTORY)..];
-        self.history.push_back((offset, bytes.to_vec()));
-        self.kept += bytes.len();
+        let cut = bytes.len().saturating_sub(HISTORY);
+        self.history.push_back((offset.saturating_add(cut as u64), bytes[cut..].to_vec()));
+        self.kept += bytes.len() - cut;
         while self.kept > HISTORY {
             self.kept -= self.history.pop_front().map_or(0, |(_, old)| old.len());
         }
@@ -263,7 +263,7 @@ fn repetitions() -> Result<[f64; 2]> {
 fn run(lab: &Lab) -> Result<Report> {
     let mut oracle = Oracle::default();
     let mut rows = Rows::new("source", "The source's numbers", Axis::linear("share of flows"));
-    let (runs, count) = (lab.scaled(8), 40);
+    let (runs, count) = (lab.scaled(4), 40);
     let all = |attack, least, overlap| -> Result<Seen> {
         Ok(together(lab.runs(runs, |seed| flows(seed, count, attack, least, overlap))?))
     };
