@@ -13,9 +13,12 @@ pub static APPLICATIONS: &[&Application] = &[
     &crate::tracing::traceback::APPLICATION, // A24
     &crate::streams::replay::APPLICATION, // A27
     &crate::tracing::evasion::APPLICATION, // A28
+    &crate::caching::admission::APPLICATION, // A32
     &crate::wireless::wake_up::APPLICATION, // A48
     &crate::streams::puzzles::APPLICATION, // A54
     &crate::measuring::route_check::APPLICATION, // A56
+    &crate::caching::sleep_proxy::APPLICATION, // A57
+    &crate::caching::snoop::APPLICATION, // A62
     &crate::wireless::neighbors::APPLICATION, // A63
     &crate::wireless::collection_tree::APPLICATION, // A64
     &crate::wireless::path_gossip::APPLICATION, // A65

@@ -127,7 +127,13 @@ impl FairBlue {
     pub fn arrive(&mut self, flow: u64) -> Decision {
         let Setting { limit, step, .. } = self.setting;
         let change = |bin: &mut Bin| {
-            let by = if bin.queued > limit { step } else if bin.queued == 0 { -step } else { 0.0 };
+            let by = if bin.queued > limit {
+                step
+            } else if bin.queued == 0 {
+                -step
+            } else {
+                0.0
+            };
             bin.p = (bin.p + by).clamp(0.0, 1.0);
         };
         self.active.each(flow, change);
@@ -223,7 +229,8 @@ fn simulate(blue: &mut FairBlue, seed: u64, marking: bool) -> Seen {
     (0..60).for_each(|i| events.at(f64::from(i) * SECONDS / 60.0, Event::Sample));
     events.at(SECONDS / 2.0, Event::Rehash);
     let mut waiting = std::collections::VecDeque::new();
-    let mut seen = Seen { bad: Vec::new(), good: Vec::new(), most: HashMap::new(), carried: [0; 2] };
+    let mut seen =
+        Seen { bad: Vec::new(), good: Vec::new(), most: HashMap::new(), carried: [0; 2] };
     while let Some((now, event)) = events.next().filter(|(now, _)| *now < SECONDS) {
         match event {
             Event::Send(flow) => {
@@ -331,22 +338,51 @@ fn run(lab: &Lab) -> Result<Report> {
     let plain = simulate(&mut FairBlue::exact(SETTING, seed), seed, false);
     let limited = |seen: &Seen, flow: &u64| seen.most.get(flow).is_some_and(|p| *p >= 1.0);
     let mut oracle = Oracle::default();
-    oracle.equal("bad flows limited, and limited by the twin", BAD.map(|f| (limited(&seen, &f), limited(&exact, &f))));
-    oracle.none("good flows that the twin limits", (0..GOOD).filter(|f| limited(&exact, f)).count() as u64);
-    let mut rows = Rows::new("link", "Two flows of 0.8 of a link each, and 30 that slow down", Axis::linear("value"));
+    oracle.equal(
+        "bad flows limited, and limited by the twin",
+        BAD.map(|f| (limited(&seen, &f), limited(&exact, &f))),
+    );
+    oracle.none(
+        "good flows that the twin limits",
+        (0..GOOD).filter(|f| limited(&exact, f)).count() as u64,
+    );
+    let mut rows = Rows::new(
+        "link",
+        "Two flows of 0.8 of a link each, and 30 that slow down",
+        Axis::linear("value"),
+    );
     let most = BAD.iter().map(|f| seen.most.get(f).copied().unwrap_or(0.0)).fold(1.0, f64::min);
     rows.row("the probability that bad flows reach", 1.0, most, Bound::exactly(1.0, 0.0));
     let share = |seen: &Seen| seen.carried[0] as f64 / seen.carried[1] as f64;
     // In a plain queue packets are carried in proportion to what is sent: the good flows give way to almost nothing.
-    rows.row("what bad flows get of a plain queue: most of it", 0.8, share(&plain), Bound::at_least(0.65));
+    rows.row(
+        "what bad flows get of a plain queue: most of it",
+        0.8,
+        share(&plain),
+        Bound::at_least(0.65),
+    );
     // A limited bin keeps its limit in the queue, of the 200 or fewer that are there.
-    rows.row("what they get with fair BLUE: less than half of that", 0.5 * share(&plain), share(&seen), Bound::at_most(0.5 * share(&plain)));
+    rows.row(
+        "what they get with fair BLUE: less than half of that",
+        0.5 * share(&plain),
+        share(&seen),
+        Bound::at_most(0.5 * share(&plain)),
+    );
     let at_once = blue.warming.as_ref().map_or(0.0, |bins| bins.least(BAD[0]));
-    rows.row("p of a bad flow in the warming bins: the next hash finds it at once", 1.0, at_once, Bound::at_least(0.9));
+    rows.row(
+        "p of a bad flow in the warming bins: the next hash finds it at once",
+        1.0,
+        at_once,
+        Bound::at_least(0.9),
+    );
     let cold = Bins::hashed(SETTING.levels, SETTING.bins, 99).least(BAD[0]);
     rows.row("… in bins that did not warm up (the trap)", 0.0, cold, Bound::exactly(0.0, 0.0));
     let chart = sharing(lab, &mut rows)?;
-    let line = |name: &str, curve: Vec<(f64, f64)>| Series { name: name.into(), curve, points: Vec::new() };
+    let line = |name: &str, curve: Vec<(f64, f64)>| Series {
+        name: name.into(),
+        curve,
+        points: Vec::new(),
+    };
     let over_time = Chart {
         id: "time".into(),
         title: "The probability of marking; hashed anew after 6 seconds".into(),

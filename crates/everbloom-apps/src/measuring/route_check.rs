@@ -155,7 +155,8 @@ fn run(lab: &Lab) -> Result<Report> {
     let runs = lab.scaled(50);
     let mut oracle = Oracle::default();
     let mut chart = Series::new("lost − injected", [-20.0, 100.0], |x| x);
-    let mut rows = Rows::new("injected", "Runs in which a cell is below zero", Axis::linear("share of runs"));
+    let mut rows =
+        Rows::new("injected", "Runs in which a cell is below zero", Axis::linear("share of runs"));
     for (lost, injected) in [(0, 0), (37, 0), (37, 5), (0, 5), (100, 0), (20, 40), (5, 5)] {
         let seen = lab.runs(runs, |seed| epoch(seed, Fault { lost, injected }, 16))?;
         let exact = |[lost, injected]: [u64; 2]| lost as f64 - injected as f64;
@@ -193,24 +194,38 @@ fn traps(lab: &Lab) -> Result<Rows> {
     let predicted = (cells(1000.0) - cells(963.0)) / k;
     // Of the 148 increments that are missing, about a tenth met a counter that stuck.
     let sd = (148.0 * 0.1_f64).sqrt() / k;
-    rows.row("counters of 2 bits stick: too few", predicted, mean, bound::mean(predicted, sd, runs));
+    rows.row(
+        "counters of 2 bits stick: too few",
+        predicted,
+        mean,
+        bound::mean(predicted, sd, runs),
+    );
     let lost = 1000;
     let seen = lab.runs(runs, |seed| deduplicated(seed, lost))?;
     let mean = seen.iter().sum::<f64>() / runs as f64;
     let distinct = m * -libm::expm1(k * libm::log1p(-1.0 / m)) / k;
     let sd = (lost as f64 * (1.0 - distinct) / k).sqrt();
     let predicted = distinct * lost as f64;
-    rows.row("each distinct cell once: below the 1000 lost", predicted, mean, bound::mean(predicted, sd, runs));
-    rows.row("… by so much that the sum is not exact, share of runs", 1.0 - libm::exp(-6.0 * lost as f64 / m), {
-        seen.iter().filter(|&&sum| sum != lost as f64).count() as f64 / runs as f64
-    }, bound::share(1.0 - libm::exp(-6.0 * lost as f64 / m), runs).widened(1.0, 0.02));
+    rows.row(
+        "each distinct cell once: below the 1000 lost",
+        predicted,
+        mean,
+        bound::mean(predicted, sd, runs),
+    );
+    rows.row(
+        "… by so much that the sum is not exact, share of runs",
+        1.0 - libm::exp(-6.0 * lost as f64 / m),
+        { seen.iter().filter(|&&sum| sum != lost as f64).count() as f64 / runs as f64 },
+        bound::share(1.0 - libm::exp(-6.0 * lost as f64 / m), runs).widened(1.0, 0.02),
+    );
     Ok(rows)
 }
 
 /// A path on which every router keeps a tally: the fault lies where neighbors disagree.
 fn draw(lab: &Lab) -> Result<Drawing> {
     let graph = Topology::RandomRegular { nodes: 40, degree: 3 }.build(lab.seed());
-    let far = (0..graph.len()).max_by_key(|&n| graph.path(0, n).map_or(0, |p| p.len())).unwrap_or(0);
+    let far =
+        (0..graph.len()).max_by_key(|&n| graph.path(0, n).map_or(0, |p| p.len())).unwrap_or(0);
     let path = graph.path(0, far).unwrap_or_default();
     let found = segments(lab.seed(), path.len(), path.len() / 2, Fault { lost: 37, injected: 5 })?;
     let links: Vec<Link> = path.windows(2).map(|w| Link { from: w[0], to: w[1] }).collect();

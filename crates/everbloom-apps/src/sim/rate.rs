@@ -23,10 +23,8 @@ impl Rate {
     pub fn of(m: u64, n: u64, k: u32) -> Self {
         let (cells, probes) = (m as f64, f64::from(k));
         let mean = bloom::fpr_exact(m, n, k);
-        let (fill, sd) = (
-            bloom::fill(cells, n as f64 * probes),
-            bloom::fill_sd(cells, n as f64 * probes),
-        );
+        let (fill, sd) =
+            (bloom::fill(cells, n as f64 * probes), bloom::fill_sd(cells, n as f64 * probes));
         Self { mean, sd: if n == 0 { 0.0 } else { mean * probes * sd / fill } }
     }
 

@@ -207,7 +207,8 @@ fn chosen(seed: u64) -> Result<[f64; 2]> {
 fn run(lab: &Lab) -> Result<Report> {
     let n = 10_000;
     let mut oracle = Oracle::default();
-    let mut series = Series::new("(1/n)·Σ f(i)", (6..=20).map(f64::from), |bits| refused(n, bits as u64));
+    let mut series =
+        Series::new("(1/n)·Σ f(i)", (6..=20).map(f64::from), |bits| refused(n, bits as u64));
     let mut rows = Rows::new("source", "Attackers", Axis::linear("value"));
     let mut replayed = 0;
     for (bits, quick) in [(8, 4), (10, 4), (12, 8), (16, 24)] {
@@ -217,14 +218,35 @@ fn run(lab: &Lab) -> Result<Report> {
         let measured = seen.iter().map(|t| t.refused).sum::<u64>() as f64 / (runs * n) as f64;
         series.point(bits as f64, p, measured, bound::share(p, runs * n).widened(p, 0.03));
         replayed += 3 * runs * n;
-        oracle.none(&format!("solutions accepted twice at {bits} bits"), seen.iter().map(|t| t.replays_accepted).sum());
-        oracle.equal(&format!("all other decisions at {bits} bits"), seen.into_iter().flat_map(|t| t.pairs));
+        oracle.none(
+            &format!("solutions accepted twice at {bits} bits"),
+            seen.iter().map(|t| t.replays_accepted).sum(),
+        );
+        oracle.equal(
+            &format!("all other decisions at {bits} bits"),
+            seen.into_iter().flat_map(|t| t.pairs),
+        );
     }
-    rows.row("million solutions replayed: at least one", 1.0, replayed as f64 / 1e6, Bound::at_least(1.0));
+    rows.row(
+        "million solutions replayed: at least one",
+        1.0,
+        replayed as f64 / 1e6,
+        Bound::at_least(1.0),
+    );
     let [open, keyed] = chosen(lab.seed())?;
     let (all, ordinary) = (220.0 * 11.0 / 8192.0, theory::fill(8192.0, 2420.0));
-    rows.row("fill by solutions chosen against a known hash (the trap)", all, open, Bound::exactly(all, 1e-9));
-    rows.row("… in the filter under a key: as by any others", ordinary, keyed, bound::mean(ordinary, theory::fill_sd(8192.0, 2420.0), 1));
+    rows.row(
+        "fill by solutions chosen against a known hash (the trap)",
+        all,
+        open,
+        Bound::exactly(all, 1e-9),
+    );
+    rows.row(
+        "… in the filter under a key: as by any others",
+        ordinary,
+        keyed,
+        bound::mean(ordinary, theory::fill_sd(8192.0, 2420.0), 1),
+    );
     let chart = Chart {
         id: "refused".into(),
         title: "Honest solutions refused, on average over an epoch".into(),

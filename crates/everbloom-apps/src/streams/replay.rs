@@ -141,14 +141,22 @@ fn traffic(seed: u64, requests: u64) -> Result<Seen> {
     let bits = window.bits();
     let mut accepted = std::collections::HashSet::new();
     let mut sent: Vec<(u64, u64)> = Vec::new();
-    let mut seen =
-        Seen { replays_accepted: 0, replays: 0, refused: 0, fresh: 0, stamps: Vec::new(), grown: false };
+    let mut seen = Seen {
+        replays_accepted: 0,
+        replays: 0,
+        refused: 0,
+        fresh: 0,
+        stamps: Vec::new(),
+        grown: false,
+    };
     for i in 0..requests {
         // 4,000 requests a window, of which half are fresh.
         let now = 10 * WINDOW + i * WINDOW / (2 * ITEMS);
         let delay = random.below(WINDOW / 20);
         let (nonce, stamp) = match (random.below(2), sent.is_empty()) {
-            (0, false) => sent[sent.len() - 1 - random.below(sent.len().min(9_000) as u64) as usize],
+            (0, false) => {
+                sent[sent.len() - 1 - random.below(sent.len().min(9_000) as u64) as usize]
+            }
             _ => (random.next_u64(), (now + 20).saturating_sub(delay)),
         };
         let known = accepted.contains(&nonce);
@@ -186,7 +194,9 @@ fn refused_at(seed: u64, load: u64, queries: u64) -> Result<f64> {
     for (at, count) in [(10, ITEMS), (11, load)] {
         (0..count).for_each(|_| {
             // What seems to be replayed is remembered by being sent again.
-            while window.accept(&random.next_u64(), at * WINDOW, at * WINDOW) != Decision::Accepted {}
+            while window.accept(&random.next_u64(), at * WINDOW, at * WINDOW) != Decision::Accepted
+            {
+            }
         });
     }
     let refused = (0..queries).filter(|_| {
@@ -200,7 +210,8 @@ fn refused_at(seed: u64, load: u64, queries: u64) -> Result<f64> {
 fn by_count(seed: u64) -> Result<u64> {
     let mut random = Generator::new(seed);
     let planned = Bloom::with_rate(ITEMS, 0.005)?;
-    let mut buffers = ActiveActive::with_shape(planned.m(), planned.k(), ITEMS, Hasher::seeded(seed))?;
+    let mut buffers =
+        ActiveActive::with_shape(planned.m(), planned.k(), ITEMS, Hasher::seeded(seed))?;
     let burst: Vec<u64> = (0..3 * ITEMS).map(|_| random.next_u64()).collect();
     for nonce in &burst {
         buffers.insert(nonce);
@@ -212,7 +223,8 @@ fn run(lab: &Lab) -> Result<Report> {
     let seen = lab.runs(lab.scaled(4), |seed| traffic(seed, 30_000))?;
     let sum = |f: fn(&Seen) -> u64| seen.iter().map(f).sum::<u64>();
     let mut oracle = Oracle::default();
-    oracle.none(&format!("replays accepted, of {}", sum(|s| s.replays)), sum(|s| s.replays_accepted));
+    oracle
+        .none(&format!("replays accepted, of {}", sum(|s| s.replays)), sum(|s| s.replays_accepted));
     oracle.none("runs in which memory grew", sum(|s| u64::from(s.grown)));
     let mut rows = Rows::new("source", "The source's numbers", Axis::linear("share"));
     let planned = Bloom::with_rate(ITEMS, 0.005)?;
@@ -220,20 +232,33 @@ fn run(lab: &Lab) -> Result<Report> {
     let most = 1.0 - (1.0 - f.mean) * (1.0 - f.mean);
     let fresh = sum(|s| s.fresh);
     let high = bound::share(most, fresh).high.unwrap_or(1.0);
-    rows.row("fresh requests refused: at most", 0.009975, sum(|s| s.refused) as f64 / fresh as f64, Bound::at_most(high));
+    rows.row(
+        "fresh requests refused: at most",
+        0.009975,
+        sum(|s| s.refused) as f64 / fresh as f64,
+        Bound::at_most(high),
+    );
     oracle.equal("stale and early requests", seen.into_iter().flat_map(|s| s.stamps));
     let forgotten = by_count(lab.seed())?;
     // Of three windows' worth the first is gone, less the false positives.
     let fits = Bound::between(ITEMS as f64 * 0.9, ITEMS as f64 * 1.1);
-    rows.row("replays accepted in a burst if filters turn when full (the trap)", ITEMS as f64, forgotten as f64, fits);
+    rows.row(
+        "replays accepted in a burst if filters turn when full (the trap)",
+        ITEMS as f64,
+        forgotten as f64,
+        fits,
+    );
     let (runs, queries) = (lab.scaled(8), 10_000);
     let at = |load: f64| {
-        let young = theory::fpr_classic(planned.m() as f64, load * ITEMS as f64, planned.k().into());
+        let young =
+            theory::fpr_classic(planned.m() as f64, load * ITEMS as f64, planned.k().into());
         1.0 - (1.0 - f.mean) * (1.0 - young)
     };
-    let mut series = Series::new("1 − (1 − f)(1 − f(load))", (0..=20).map(|i| f64::from(i) / 20.0), at);
+    let mut series =
+        Series::new("1 − (1 − f)(1 − f(load))", (0..=20).map(|i| f64::from(i) / 20.0), at);
     for load in [0.0, 0.5, 0.8, 1.0] {
-        let refused = lab.runs(runs, |seed| refused_at(seed, (load * ITEMS as f64) as u64, queries))?;
+        let refused =
+            lab.runs(runs, |seed| refused_at(seed, (load * ITEMS as f64) as u64, queries))?;
         let (mean, _) = bound::mean_and_sd(&refused);
         // Nonces that seem replayed are not put in, so that the fill stays a little below.
         let fits = bound::rate(at(load), 1.5 * f.sd, runs, queries).widened(at(load), 0.02);

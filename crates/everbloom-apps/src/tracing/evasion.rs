@@ -72,7 +72,8 @@ impl Detector {
             return Err(Error::new(Kind::BadParameter, message));
         }
         let count = signature.len() + 1 - PIECE;
-        let mut pieces = Counting::with_shape(count as u64 * COUNTERS, PROBES, 8, Hasher::default())?;
+        let mut pieces =
+            Counting::with_shape(count as u64 * COUNTERS, PROBES, 8, Hasher::default())?;
         pieces.extend(signature.windows(PIECE));
         let limit = (count as f64 * limit) as usize;
         Ok(Self { signature: signature.to_vec(), pieces, limit })
@@ -267,9 +268,11 @@ fn run(lab: &Lab) -> Result<Report> {
     let all = |attack, least, overlap| -> Result<Seen> {
         Ok(together(lab.runs(runs, |seed| flows(seed, count, attack, least, overlap))?))
     };
-    let mut series = Series::new("most that fragments of s bytes show: (s − 2)/s > α", (3..=12).map(f64::from), |s| {
-        f64::from(u8::from((s - 2.0) / s >= ALPHA))
-    });
+    let mut series = Series::new(
+        "most that fragments of s bytes show: (s − 2)/s > α",
+        (3..=12).map(f64::from),
+        |s| f64::from(u8::from((s - 2.0) / s >= ALPHA)),
+    );
     for (least, overlap) in [(3, 0), (6, 0), (8, 0), (12, 0), (8, 3)] {
         let seen = all(true, least, overlap)?;
         let share = seen.suspected as f64 / seen.flows as f64;
@@ -281,20 +284,43 @@ fn run(lab: &Lab) -> Result<Report> {
             };
             series.point(least as f64, predicted, share, fits);
         } else {
-            rows.row("attacks suspected, fragments overlap and come twice", 1.0, share, Bound::at_least(0.99));
-            rows.row("attacks confirmed by the exact matcher", 1.0, seen.accused as f64 / seen.flows as f64, Bound::at_least(0.99));
+            rows.row(
+                "attacks suspected, fragments overlap and come twice",
+                1.0,
+                share,
+                Bound::at_least(0.99),
+            );
+            rows.row(
+                "attacks confirmed by the exact matcher",
+                1.0,
+                seen.accused as f64 / seen.flows as f64,
+                Bound::at_least(0.99),
+            );
         }
-        oracle.equal(&format!("attacks in fragments of {least}, overlap {overlap}: little is left"), seen.pairs);
+        oracle.equal(
+            &format!("attacks in fragments of {least}, overlap {overlap}: little is left"),
+            seen.pairs,
+        );
         if seen.suspected > 0 {
             oracle.equal(&format!("… accused, and there ({least}, {overlap})"), seen.there);
         }
     }
     let clean = all(false, 8, 3)?;
     let high = bound::share(0.01, clean.flows).high.unwrap_or(1.0);
-    rows.row("other flows suspected: at most 1 %", 0.01, clean.suspected as f64 / clean.flows as f64, Bound::at_most(high));
+    rows.row(
+        "other flows suspected: at most 1 %",
+        0.01,
+        clean.suspected as f64 / clean.flows as f64,
+        Bound::at_most(high),
+    );
     oracle.none("other flows accused", clean.accused);
     let [counted, set] = repetitions()?;
-    rows.row("a repetition in an innocent flow: suspected, with counts", 0.0, counted, Bound::exactly(0.0, 0.0));
+    rows.row(
+        "a repetition in an innocent flow: suspected, with counts",
+        0.0,
+        counted,
+        Bound::exactly(0.0, 0.0),
+    );
     rows.row("… and with a set of pieces (the trap)", 1.0, set, Bound::exactly(1.0, 0.0));
     let chart = Chart {
         id: "fragments".into(),

@@ -159,8 +159,7 @@ fn rates(lab: &Lab) -> Result<Chart> {
     let mut series = Vec::new();
     for (m, k) in HEADERS {
         let curve = |h: f64| theory::fpr_asymptotic(m as f64, h, f64::from(k));
-        let mut one =
-            Series::new(format!("{m} bits, k = {k}"), (2..=24).map(f64::from), curve);
+        let mut one = Series::new(format!("{m} bits, k = {k}"), (2..=24).map(f64::from), curve);
         for hops in [4, 8, 12, 16, 24] {
             let alarms = lab.runs(filters, |seed| false_alarms(seed, (m, k), hops, queries))?;
             let measured = alarms.iter().sum::<u64>() as f64 / (filters * queries) as f64;
@@ -180,7 +179,8 @@ fn rates(lab: &Lab) -> Result<Chart> {
 
 fn run(lab: &Lab) -> Result<Report> {
     let mut oracle = Oracle::default();
-    let mut rows = Rows::new("trips", "Packets on networks with broken routers", Axis::linear("value"));
+    let mut rows =
+        Rows::new("trips", "Packets on networks with broken routers", Axis::linear("value"));
     let mut shown = None;
     for header in HEADERS {
         let seen = lab.runs(lab.scaled(20), |seed| trips(seed, header, 50))?;
@@ -188,13 +188,19 @@ fn run(lab: &Lab) -> Result<Report> {
         let looping = || all.iter().filter(|t| t.repeat.is_some());
         let late = looping().filter(|t| t.alarm.is_none_or(|a| Some(a) > t.repeat)).count();
         oracle.none(&format!("loops found late or not, {} bits", header.0), late as u64);
-        let false_alarms = all.iter().filter(|t| t.alarm.is_some_and(|a| t.repeat.is_none_or(|r| a < r)));
+        let false_alarms =
+            all.iter().filter(|t| t.alarm.is_some_and(|a| t.repeat.is_none_or(|r| a < r)));
         let share = false_alarms.count() as f64 / all.len() as f64;
         // Up to its first repetition a packet passes at most 16 or so routers: at most this often it errs.
         let longest = all.iter().map(|t| t.repeat.unwrap_or(t.route.len())).max().unwrap_or(1);
         let most = Rate::of(header.0, longest as u64, header.1).mean * longest as f64;
         let high = bound::share(most.min(1.0), all.len() as u64).high.unwrap_or(1.0);
-        rows.row(format!("packets with a false alarm, {} bits: at most", header.0), most, share, Bound::at_most(high));
+        rows.row(
+            format!("packets with a false alarm, {} bits: at most", header.0),
+            most,
+            share,
+            Bound::at_most(high),
+        );
         let found: Vec<f64> = looping().filter_map(|t| t.repeat).map(|hop| hop as f64).collect();
         shown = all.into_iter().find(|t| t.repeat.is_some_and(|r| (5..12).contains(&r)));
         rows.row(
@@ -209,7 +215,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let alarms = lab.runs(runs, |seed| path_alarms(seed, (m, k), 16, paths))?;
     let any = 1.0 - (1..16).map(|h| 1.0 - Rate::of(m, h, k).mean).product::<f64>();
     let measured = alarms.iter().sum::<u64>() as f64 / (runs * paths) as f64;
-    rows.row("a false alarm anywhere on 16 hops, 256 bits", any, measured, bound::share(any, runs * paths));
+    rows.row(
+        "a false alarm anywhere on 16 hops, 256 bits",
+        any,
+        measured,
+        bound::share(any, runs * paths),
+    );
     let mut report = oracle.report().chart(rates(lab)?).rows(rows);
     if let Some(trip) = shown {
         report = report.drawing(draw(&trip));
@@ -218,7 +229,10 @@ fn run(lab: &Lab) -> Result<Report> {
     let circle = travel(&[1, 0, 2], &[10, 11, 12], 0, 2, HEADERS[1])?.route.len() as f64;
     Ok(report.erratum(
         "S0 §IV-C2 (time to live)",
-        ["incremented at every hop: an octet that starts at 64 lasts 191 hops", "decremented: 64 hops"],
+        [
+            "incremented at every hop: an octet that starts at 64 lasts 191 hops",
+            "decremented: 64 hops",
+        ],
         191.0,
         [TTL as f64, circle],
         Bound::exactly(TTL as f64, 0.0),

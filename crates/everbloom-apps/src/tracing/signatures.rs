@@ -66,7 +66,10 @@ pub struct Scanner {
 impl Scanner {
     /// Looks for these, with so many bits of filter for each. The same signature given twice is the first one.
     /// An empty signature is refused: it is everywhere.
-    pub fn new<S: AsRef<[u8]>>(signatures: impl IntoIterator<Item = S>, bits_each: f64) -> Result<Self> {
+    pub fn new<S: AsRef<[u8]>>(
+        signatures: impl IntoIterator<Item = S>,
+        bits_each: f64,
+    ) -> Result<Self> {
         Self::seeded(signatures, bits_each, 0)
     }
 
@@ -80,7 +83,8 @@ impl Scanner {
         for (number, signature) in signatures.into_iter().enumerate() {
             let bytes = signature.as_ref().to_vec();
             if bytes.is_empty() {
-                let message = format!("signature {number} is empty: leave it out, it would match everywhere");
+                let message =
+                    format!("signature {number} is empty: leave it out, it would match everywhere");
                 return Err(Error::new(Kind::BadRecord, message));
             }
             tables.entry(bytes.len()).or_default().entry(bytes).or_insert(number);
@@ -205,7 +209,9 @@ impl Trie {
             for byte in &text[offset..] {
                 let Some(child) = node.children.get(byte) else { break };
                 node = child;
-                here.extend(node.signature.map(|signature| Match { offset: offset as u64, signature }));
+                here.extend(
+                    node.signature.map(|signature| Match { offset: offset as u64, signature }),
+                );
             }
             found.extend(here.into_iter().rev());
         }
@@ -239,7 +245,10 @@ fn letters(count: usize, alphabet: u64, random: &mut Generator) -> Vec<u8> {
 }
 
 fn signatures(alphabet: u64, random: &mut Generator) -> Vec<Vec<u8>> {
-    LENGTHS.flat_map(|length| (0..EACH).map(move |_| length)).map(|l| letters(l, alphabet, random)).collect()
+    LENGTHS
+        .flat_map(|length| (0..EACH).map(move |_| length))
+        .map(|l| letters(l, alphabet, random))
+        .collect()
 }
 
 /// Matches of ours, of the pieces, and of the exact twin in one text.
@@ -291,10 +300,12 @@ fn run(lab: &Lab) -> Result<Report> {
         oracle.equal(&format!("matches in pieces over {alphabet} letters"), pieces);
     }
     let lengths = LENGTHS.count() as f64;
-    let best = |bits: f64| everbloom::internals::theory::bloom::best_k((EACH as f64 * bits) as u64, EACH);
+    let best =
+        |bits: f64| everbloom::internals::theory::bloom::best_k((EACH as f64 * bits) as u64, EACH);
     let rate = |bits: f64| Rate::of((EACH as f64 * bits) as u64, EACH, best(bits));
     let mut series = Series::new("25 lengths", (5..=20).map(f64::from), |bits| {
-        lengths * everbloom::internals::theory::bloom::fpr_asymptotic(bits, 1.0, f64::from(best(bits)))
+        lengths
+            * everbloom::internals::theory::bloom::fpr_asymptotic(bits, 1.0, f64::from(best(bits)))
     });
     let (runs, bytes) = (lab.scaled(8), 4_000);
     let mut rows = Rows::new("source", "The source's number", Axis::linear("looks for each byte"));
@@ -311,7 +322,12 @@ fn run(lab: &Lab) -> Result<Report> {
         }
     }
     let refused = Scanner::new(["a", ""], 8.0).is_err();
-    rows.row("an empty signature is refused", 1.0, f64::from(u8::from(refused)), Bound::exactly(1.0, 0.0));
+    rows.row(
+        "an empty signature is refused",
+        1.0,
+        f64::from(u8::from(refused)),
+        Bound::exactly(1.0, 0.0),
+    );
     let chart = Chart {
         id: "probes".into(),
         title: "Looks into tables for each byte of clean traffic".into(),

@@ -200,9 +200,10 @@ fn branches(lab: &Lab) -> Result<(Chart, Rows)> {
         HOPS as f64 * r / (1.0 - r)
     });
     for (degree, rates) in [(4, [0.001, 0.01, 0.05, 0.1]), (10, [0.001, 0.01, 0.03, 0.05])] {
-        let mut one = Series::new(format!("degree {degree}"), (1..=16).map(|i| f64::from(i) / 20.0), |r| {
-            expected(degree, r / (degree - 1) as f64).0
-        });
+        let mut one =
+            Series::new(format!("degree {degree}"), (1..=16).map(|i| f64::from(i) / 20.0), |r| {
+                expected(degree, r / (degree - 1) as f64).0
+            });
         for fpr in rates {
             let runs = lab.scaled(1);
             let seen = lab.runs(runs, |seed| {
@@ -226,7 +227,12 @@ fn branches(lab: &Lab) -> Result<(Chart, Rows)> {
                 let r = (degree - 1) as f64 * fpr;
                 let said = HOPS as f64 * r / (1.0 - r);
                 let most = fits.high.unwrap_or(said).max(said);
-                rows.row(format!("degree {degree}, f = {fpr}: about, and at most"), said, measured, Bound::at_most(most));
+                rows.row(
+                    format!("degree {degree}, f = {fpr}: about, and at most"),
+                    said,
+                    measured,
+                    Bound::at_most(most),
+                );
             }
         }
         series.push(one);
@@ -241,7 +247,12 @@ fn branches(lab: &Lab) -> Result<(Chart, Rows)> {
             routers.false_routers(10, packet, &mut random) >= ENOUGH
         })
         .count();
-    rows.row("searches without an end at r = 1.8, share", 1.0, endless as f64 / 100.0, Bound::at_least(0.99));
+    rows.row(
+        "searches without an end at r = 1.8, share",
+        1.0,
+        endless as f64 / 100.0,
+        Bound::at_least(0.99),
+    );
     let chart = Chart {
         id: "branches".into(),
         title: "False routers found around a path of 15".into(),
@@ -323,10 +334,13 @@ fn traps(lab: &Lab, network: &Network) -> Result<Rows> {
     let mut rows = Rows::new("traps", "Traps", Axis::linear("share"));
     let (mut random, runs, queries) = (Generator::new(lab.seed()), 50, 4_000);
     let f = Rate::of(LOAD * 5, LOAD, 3);
-    for (label, same, power) in [("two neighbors err together, a seed each", 0, 2), ("… with the same seed", 1, 1)] {
+    for (label, same, power) in
+        [("two neighbors err together, a seed each", 0, 2), ("… with the same seed", 1, 1)]
+    {
         let mut sum = 0.0;
         for run in 0..runs {
-            sum += both_err([run, if same == 1 { run } else { run + 1_000 }], queries, &mut random)?;
+            sum +=
+                both_err([run, if same == 1 { run } else { run + 1_000 }], queries, &mut random)?;
         }
         let p = libm::pow(f.mean, f64::from(power));
         let sd = p * f64::from(power) * f.sd / f.mean;
@@ -336,16 +350,30 @@ fn traps(lab: &Lab, network: &Network) -> Result<Rows> {
     let (packet, path) = &network.packets[0];
     let mut router = Recorder::new(LOAD, 1e-9, 1, 1)?;
     router.record(packet);
-    let other = Packet { payload: packet.payload.iter().map(|b| b ^ 1).collect(), ..packet.clone() };
-    let known = [router.forwarded(&Packet { time_to_live: 3, ..packet.clone() }, 0), router.forwarded(&other, 0)];
-    rows.row("the same packet with another time to live is known", 1.0, share(known[0]), Bound::exactly(1.0, 0.0));
+    let other =
+        Packet { payload: packet.payload.iter().map(|b| b ^ 1).collect(), ..packet.clone() };
+    let known = [
+        router.forwarded(&Packet { time_to_live: 3, ..packet.clone() }, 0),
+        router.forwarded(&other, 0),
+    ];
+    rows.row(
+        "the same packet with another time to live is known",
+        1.0,
+        share(known[0]),
+        Bound::exactly(1.0, 0.0),
+    );
     rows.row("another payload is not", 0.0, share(known[1]), Bound::exactly(0.0, 0.0));
     let mut with_ttl = Bloom::with_rate(LOAD, 1e-9)?;
     for (hop, _) in path.iter().enumerate() {
         with_ttl.insert(&(packet.invariant(), 64 - hop as u64));
     }
     let found = with_ttl.contains(&(packet.invariant(), 64 - path.len() as u64));
-    rows.row("with the time to live in the digest, the victim's copy is known", 0.0, share(Some(found)), Bound::exactly(0.0, 0.0));
+    rows.row(
+        "with the time to live in the digest, the victim's copy is known",
+        0.0,
+        share(Some(found)),
+        Bound::exactly(0.0, 0.0),
+    );
     Ok(rows)
 }
 
@@ -369,7 +397,12 @@ fn run(lab: &Lab) -> Result<Report> {
     oracle.none(&format!("true paths not wholly found ({} traced)", pairs.len()), missed);
     oracle.equal("paths by the exact sets", pairs);
     let (chart, mut rows) = branches(lab)?;
-    rows.row("queries about a window thrown away that are answered \"no\"", 0.0, unknown(lab)?, Bound::exactly(0.0, 0.0));
+    rows.row(
+        "queries about a window thrown away that are answered \"no\"",
+        0.0,
+        unknown(lab)?,
+        Bound::exactly(0.0, 0.0),
+    );
     let leaky = Network::new(lab.seed(), 0.12, 1_000)?;
     let report = oracle.report().chart(chart).rows(rows).rows(traps(lab, &networks[0])?);
     Ok(report.drawing(draw(&leaky)).note(
@@ -399,7 +432,13 @@ fn draw(network: &Network) -> Drawing {
     let wrong: Vec<Link> = network
         .graph
         .links()
-        .filter(|l| found.contains(&l.from) && found.contains(&l.to) && !way.iter().any(|w| (w.from, w.to) == (l.from, l.to) || (w.to, w.from) == (l.from, l.to)))
+        .filter(|l| {
+            found.contains(&l.from)
+                && found.contains(&l.to)
+                && !way
+                    .iter()
+                    .any(|w| (w.from, w.to) == (l.from, l.to) || (w.to, w.from) == (l.from, l.to))
+        })
         .collect();
     let names = [(path[0], "attacker".to_owned()), (path[path.len() - 1], "victim".to_owned())];
     let title = "A packet traced back through filters that err at 12 %: false branches in red";

@@ -92,7 +92,8 @@ const STANDARD: u32 = 4;
 
 /// A field in which each bit is zero with probability `zeros`.
 fn content(zeros: f64, bytes: usize, random: &mut Generator) -> Vec<u8> {
-    let byte = |random: &mut Generator| (0..8).fold(0, |b, i| b | u8::from(random.unit() >= zeros) << i);
+    let byte =
+        |random: &mut Generator| (0..8).fold(0, |b, i| b | u8::from(random.unit() >= zeros) << i);
     (0..bytes).map(|_| byte(random)).collect()
 }
 
@@ -125,20 +126,27 @@ fn contents(lab: &Lab) -> Result<(Chart, Rows)> {
     let (fields, queries) = (lab.scaled(200), 500);
     let shape = shape(BITS, HASHES);
     let (n, m) = (PATH as f64, BITS as f64);
-    let passes = |zeros: f64| {
-        generalized::fpr_at(m, shape.zeros_after(zeros, n), HASHES.0, HASHES.1)
-    };
+    let passes =
+        |zeros: f64| generalized::fpr_at(m, shape.zeros_after(zeros, n), HASHES.0, HASHES.1);
     let fill = |zeros: f64| 1.0 - zeros * libm::exp(-f64::from(STANDARD) * n / m);
     let xs = || (0..=40).map(|i| f64::from(i) / 40.0);
     let mut ours = Series::new("generalized, k0 = k1 = 2", xs(), passes);
     let mut standard = Series::new("standard, k = 4", xs(), |z| libm::pow(fill(z), 4.0));
     let most = generalized::max_fpr(m, HASHES.0, HASHES.1);
-    let mut rows = Rows::new("bound", "At most F_p, whatever the content", Axis::linear("share of foreign neighbors that pass"));
-    for (name, zeros) in [("all ones", 0.0), ("a quarter zeros", 0.25), ("half zeros (worst)", 0.5), ("all zeros", 1.0)] {
+    let mut rows = Rows::new(
+        "bound",
+        "At most F_p, whatever the content",
+        Axis::linear("share of foreign neighbors that pass"),
+    );
+    for (name, zeros) in [
+        ("all ones", 0.0),
+        ("a quarter zeros", 0.25),
+        ("half zeros (worst)", 0.5),
+        ("all zeros", 1.0),
+    ] {
         let seen = lab.runs(fields, |seed| false_branches(seed, zeros, queries))?;
-        let measured = |i: usize| {
-            seen.iter().map(|w| w[i]).sum::<u64>() as f64 / (fields * queries) as f64
-        };
+        let measured =
+            |i: usize| seen.iter().map(|w| w[i]).sum::<u64>() as f64 / (fields * queries) as f64;
         let p = passes(zeros);
         // The content is random too, so that the share of zeros varies as in m coins.
         let sd_zeros = (zeros * (1.0 - zeros) / m).sqrt() + generalized::fill_sd(&shape, zeros, n);
@@ -149,12 +157,18 @@ fn contents(lab: &Lab) -> Result<(Chart, Rows)> {
         let q = libm::pow(fill(zeros), 4.0);
         standard.point(zeros, q, measured(1), bound::rate(q, 8.0 * q * sd_zeros, fields, queries));
         if zeros == 0.0 {
-            rows.row("all ones in a standard filter: everybody passes", 1.0, measured(1), Bound::exactly(1.0, 0.0));
+            rows.row(
+                "all ones in a standard filter: everybody passes",
+                1.0,
+                measured(1),
+                Bound::exactly(1.0, 0.0),
+            );
         }
     }
     let chart = Chart {
         id: "content".into(),
-        title: "Foreign neighbors that seem to be on a path of 10, by what the attacker wrote".into(),
+        title: "Foreign neighbors that seem to be on a path of 10, by what the attacker wrote"
+            .into(),
         x: Axis::linear("zeros in the initial field"),
         y: Axis::log("share that passes"),
         series: vec![ours, standard],
@@ -180,7 +194,9 @@ fn lost(seed: u64, bits: usize, hashes: (u32, u32), later: usize, fields: u64) -
 fn misses(lab: &Lab) -> Result<Rows> {
     let (runs, fields) = (lab.scaled(20), 300);
     let mut rows = Rows::new("lost", "Routers lost, the first of n", Axis::linear("share"));
-    for (k0, k1, per_router, said) in [(2, 2, 128, 0.0601), (2, 3, 256, 0.0456), (2, 3, 512, 0.0231)] {
+    for (k0, k1, per_router, said) in
+        [(2, 2, 128, 0.0601), (2, 3, 256, 0.0456), (2, 3, 512, 0.0231)]
+    {
         let bits = per_router * PATH;
         let exact = shape(bits, (k0, k1)).fnr(PATH as f64);
         let seen = lab.runs(runs, |seed| lost(seed, bits, (k0, k1), PATH, fields))?;
@@ -212,7 +228,11 @@ fn random_path(graph: &Graph, random: &mut Generator) -> Vec<Node> {
 }
 
 /// The routers found from the last one backwards, and how many neighbors were tested.
-fn reconstruct(graph: &Graph, last: Node, passes: impl Fn(Node) -> bool) -> (BTreeSet<Node>, Vec<Node>) {
+fn reconstruct(
+    graph: &Graph,
+    last: Node,
+    passes: impl Fn(Node) -> bool,
+) -> (BTreeSet<Node>, Vec<Node>) {
     let (mut found, mut tested) = (BTreeSet::from([last]), Vec::new());
     let (mut waiting, mut seen) = (VecDeque::from([last]), BTreeSet::from([last]));
     while let Some(router) = waiting.pop_front() {
@@ -264,7 +284,11 @@ fn trace_paths(seed: u64, paths: u64) -> Result<Traced> {
 fn run(lab: &Lab) -> Result<Report> {
     let seen = lab.runs(lab.scaled(20), |seed| trace_paths(seed, 50))?;
     let sum = |f: fn(&Traced) -> u64| seen.iter().map(f).sum::<u64>();
-    let mut rows = Rows::new("paths", "Paths of 10 traced back; the field began all ones", Axis::linear("share"));
+    let mut rows = Rows::new(
+        "paths",
+        "Paths of 10 traced back; the field began all ones",
+        Axis::linear("share"),
+    );
     let shape = shape(BITS, HASHES);
     let whole: f64 = (0..PATH).map(|later| 1.0 - shape.fnr(later as f64)).product();
     let paths = sum(|t| t.paths);
@@ -275,7 +299,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let foreign = sum(|t| t.foreign);
     let high = bound::share(most, foreign).high.unwrap_or(1.0);
     let measured = sum(|t| t.wrong) as f64 / foreign as f64;
-    rows.row("false branches for each foreign neighbor: at most F_p", most, measured, Bound::at_most(high));
+    rows.row(
+        "false branches for each foreign neighbor: at most F_p",
+        most,
+        measured,
+        Bound::at_most(high),
+    );
     let mut oracle = Oracle::default();
     oracle.equal("paths by the exact lists", seen.into_iter().flat_map(|t| t.exact));
     oracle.none("last routers lost", {
@@ -285,11 +314,20 @@ fn run(lab: &Lab) -> Result<Report> {
     let (chart, bounds) = contents(lab)?;
     let zeros = steady_zeros(lab)?;
     let [generalized, standard] = draw(lab)?;
-    Ok(oracle.report().chart(chart).rows(bounds).rows(misses(lab)?).rows(rows)
-        .drawing(generalized).drawing(standard)
+    Ok(oracle
+        .report()
+        .chart(chart)
+        .rows(bounds)
+        .rows(misses(lab)?)
+        .rows(rows)
+        .drawing(generalized)
+        .drawing(standard)
         .erratum(
             "S0 §III-R (roles of g and h)",
-            ["g sets and h resets, with k0 = 2, k1 = 3: 3/5 of the bits end as zeros", "g resets and h sets: 2/5"],
+            [
+                "g sets and h resets, with k0 = 2, k1 = 3: 3/5 of the bits end as zeros",
+                "g resets and h sets: 2/5",
+            ],
             0.6,
             [0.4, zeros],
             Bound::exactly(0.4, 0.03),
@@ -315,7 +353,9 @@ fn draw(lab: &Lab) -> Result<[Drawing; 2]> {
     let way: Vec<Link> = path.windows(2).map(|w| Link { from: w[0], to: w[1] }).collect();
     let labels = [(path[0], "attacker".to_owned()), (last, "victim".to_owned())];
     let picture = |id: &str, title: &str, found: &BTreeSet<Node>| {
-        let on_way = |l: &Link| way.iter().any(|w| [(w.from, w.to), (w.to, w.from)].contains(&(l.from, l.to)));
+        let on_way = |l: &Link| {
+            way.iter().any(|w| [(w.from, w.to), (w.to, w.from)].contains(&(l.from, l.to)))
+        };
         let wrong: Vec<Link> = graph
             .links()
             .filter(|l| found.contains(&l.from) && found.contains(&l.to) && !on_way(l))
@@ -326,7 +366,11 @@ fn draw(lab: &Lab) -> Result<[Drawing; 2]> {
     // An all-one standard filter denies nobody.
     let (all, _) = reconstruct(&graph, last, |_| true);
     Ok([
-        picture("generalized", "The attacker wrote ones: the path by the generalized filter, false branches red", &found),
+        picture(
+            "generalized",
+            "The attacker wrote ones: the path by the generalized filter, false branches red",
+            &found,
+        ),
         picture("standard", "… and by the standard filter, in which everybody passes", &all),
     ])
 }
@@ -339,10 +383,14 @@ mod tests {
     #[test]
     fn a24_bounds() {
         let hashes = |k0: u32, k1: u32| Hashes { k0: k0.into(), k1: k1.into() };
-        for (k0, k1, bound) in [(2, 2, 0.0625), (3, 3, 0.015625), (4, 4, 0.00390625), (2, 3, 0.03456)] {
+        for (k0, k1, bound) in
+            [(2, 2, 0.0625), (3, 3, 0.015625), (4, 4, 0.00390625), (2, 3, 0.03456)]
+        {
             assert!((hashes(k0, k1).max_fpr() - bound).abs() < 1e-6);
         }
-        for (k0, k1, bits, lost) in [(2, 2, 128.0, 0.0601), (2, 3, 256.0, 0.0456), (2, 3, 512.0, 0.0231)] {
+        for (k0, k1, bits, lost) in
+            [(2, 2, 128.0, 0.0601), (2, 3, 256.0, 0.0456), (2, 3, 512.0, 0.0231)]
+        {
             assert!((hashes(k0, k1).max_fnr(bits) - lost).abs() < 5e-5);
         }
     }

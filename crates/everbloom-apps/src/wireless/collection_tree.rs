@@ -73,7 +73,8 @@ impl Tree {
         (1..nodes).for_each(|n| children[parents[n]].push(n));
         let form = if rule == Rule::Maximum { "maximum" } else { "keep" };
         let filter = |n: &u64| {
-            let builder = TemporalCounting::builder().form(form).set("m", n * cells).set("k", PROBES);
+            let builder =
+                TemporalCounting::builder().form(form).set("m", n * cells).set("k", PROBES);
             builder.set("initial", INITIAL).set("decay", DECAY).seed(seed).build()
         };
         Ok(Self {
@@ -198,7 +199,8 @@ fn try_tree(seed: u64, cells: u64) -> Result<Seen> {
         // Levels from the root: the way's last node is the root's child.
         for (level, on) in way.iter().rev().enumerate() {
             let siblings = &tree.children[tree.parents[*on]];
-            seen.off[level] += siblings.iter().filter(|s| *s != on && reached.contains(s)).count() as u64;
+            seen.off[level] +=
+                siblings.iter().filter(|s| *s != on && reached.contains(s)).count() as u64;
         }
     }
     moves(&mut tree, &leaves, &mut seen);
@@ -250,8 +252,11 @@ fn run(lab: &Lab) -> Result<Report> {
     // Nodes below a child, by level.
     let below = |level: usize| (0..DEPTH - level).map(|i| ARITY.pow(i as u32) as u64).sum::<u64>();
     let others = (ARITY - 1) as f64;
-    let total = |cells: u64| (0..DEPTH).map(|l| others * Rate::of(cells * below(l), below(l), PROBES).mean).sum::<f64>();
-    let curve = |cells: f64| DEPTH as f64 * others * theory::fpr_asymptotic(cells, 1.0, PROBES.into());
+    let total = |cells: u64| {
+        (0..DEPTH).map(|l| others * Rate::of(cells * below(l), below(l), PROBES).mean).sum::<f64>()
+    };
+    let curve =
+        |cells: f64| DEPTH as f64 * others * theory::fpr_asymptotic(cells, 1.0, PROBES.into());
     let mut series = Series::new("levels·(children − 1)·f", (6..=16).map(f64::from), curve);
     for cells in [8, 10, 14] {
         let seen = lab.runs(runs, |seed| try_tree(seed, cells))?;
@@ -270,19 +275,45 @@ fn run(lab: &Lab) -> Result<Report> {
         let per_run = targets as f64 / runs as f64;
         let fits = bound::mean(predicted, (shared + predicted / per_run).sqrt(), runs);
         series.point(cells as f64, predicted, mean, fits);
-        oracle.none(&format!("commands that did not arrive, {cells} cells a node"), sum(&|s| s.undelivered));
-        oracle.none(&format!("branches of the twin not taken, {cells} cells a node"), sum(&|s| s.missing));
+        oracle.none(
+            &format!("commands that did not arrive, {cells} cells a node"),
+            sum(&|s| s.undelivered),
+        );
+        oracle.none(
+            &format!("branches of the twin not taken, {cells} cells a node"),
+            sum(&|s| s.missing),
+        );
         if cells == 10 {
-            rows.row("branches off the way on 5 levels, 10 cells a node", 0.123, mean, Bound { low: fits.low.map(|l| l.min(0.123)), ..fits });
+            rows.row(
+                "branches off the way on 5 levels, 10 cells a node",
+                0.123,
+                mean,
+                Bound { low: fits.low.map(|l| l.min(0.123)), ..fits },
+            );
             let moved = sum(&|s| s.moved);
             let alive = |i: usize| sum(&|s| s.alive[i]) as f64 / moved as f64;
-            rows.row("old branches alive one tick before the end of their life", 1.0, alive(0), Bound::exactly(1.0, 0.0));
+            rows.row(
+                "old branches alive one tick before the end of their life",
+                1.0,
+                alive(0),
+                Bound::exactly(1.0, 0.0),
+            );
             let high = bound::share(0.05, moved).high.unwrap_or(1.0);
             rows.row("… at its end: none but false positives", 0.0, alive(1), Bound::at_most(high));
         }
     }
-    rows.row("heard every 5 ticks, life 7: reached, by the maximum", 1.0, heard_in_time(Rule::Maximum)?, Bound::exactly(1.0, 0.0));
-    rows.row("… if counters that are not zero stay (the trap)", 0.7, heard_in_time(Rule::Keep)?, Bound::exactly(0.7, 1e-9));
+    rows.row(
+        "heard every 5 ticks, life 7: reached, by the maximum",
+        1.0,
+        heard_in_time(Rule::Maximum)?,
+        Bound::exactly(1.0, 0.0),
+    );
+    rows.row(
+        "… if counters that are not zero stay (the trap)",
+        0.7,
+        heard_in_time(Rule::Keep)?,
+        Bound::exactly(0.7, 1e-9),
+    );
     let chart = Chart {
         id: "branches".into(),
         title: "Branches off the way of a command, 4 children, 5 levels".into(),

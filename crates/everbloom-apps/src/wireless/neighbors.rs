@@ -163,7 +163,8 @@ fn try_net(seed: u64) -> Result<Seen> {
         }
     }
     for source in (0..net.graph.len()).step_by(25) {
-        let by_filter = net.broadcast(source, |from, node| first[from].must_repeat(net.heard(node)));
+        let by_filter =
+            net.broadcast(source, |from, node| first[from].must_repeat(net.heard(node)));
         let by_list = net.broadcast(source, |from, node| {
             let near = net.graph.neighbors(from);
             net.graph.neighbors(node).iter().any(|n| *n != from && !near.contains(n))
@@ -243,8 +244,10 @@ fn requests(seed: u64, bits: u64) -> Result<Routed> {
             seen.wrong += wrong.len() as u64;
             if seen.picture.is_none() && wanted.len() > 1 && !wrong.is_empty() {
                 let names = [(source, "source".to_owned()), (target, "target".to_owned())];
-                let title = "A request for a node three hops away: asked rightly, and in vain (red)";
-                seen.picture = Some(drawing("request", title, &net.graph, [&wanted, &wrong], &names));
+                let title =
+                    "A request for a node three hops away: asked rightly, and in vain (red)";
+                seen.picture =
+                    Some(drawing("request", title, &net.graph, [&wanted, &wrong], &names));
             }
         }
     }
@@ -266,16 +269,43 @@ fn run(lab: &Lab) -> Result<Report> {
     // Every node at two hops is a query; the rates of beacons differ.
     let sd = (sum(&|s| s.spread) + far * p).sqrt() / far;
     let covered = |i: usize| sum(&|s| s.covered[i] as f64) / far;
-    let mut rows = Rows::new("covered", "Nodes at two hops that seem to be covered", Axis::linear("share"));
+    let mut rows =
+        Rows::new("covered", "Nodes at two hops that seem to be covered", Axis::linear("share"));
     rows.row("by a beacon", p, covered(0), bound::mean(p, sd, 1));
-    rows.row("by the next beacon too, same seed (the trap)", covered(0), covered(1), Bound::exactly(covered(0), 0.0));
-    rows.row("by the next beacon too, a new seed: p²", p * p, covered(2), Bound::at_most(bound::share(p * p, far as u64).high.unwrap_or(1.0) * 1.2));
+    rows.row(
+        "by the next beacon too, same seed (the trap)",
+        covered(0),
+        covered(1),
+        Bound::exactly(covered(0), 0.0),
+    );
+    rows.row(
+        "by the next beacon too, a new seed: p²",
+        p * p,
+        covered(2),
+        Bound::at_most(bound::share(p * p, far as u64).high.unwrap_or(1.0) * 1.2),
+    );
     let reached = sum(&|s| s.heard[0] as f64) / sum(&|s| s.heard[1] as f64);
     let mut table = Rows::new("source", "Beacons and broadcasts", Axis::linear("value"));
-    table.row("bytes of beacons for each byte of addresses", 62.5 / 300.0, sum(&|s| s.bytes[0]) / sum(&|s| s.bytes[1]), Bound::between(0.205, 0.225));
-    table.row("nodes reached, for each that lists reach", 1.0, reached, Bound::between(1.0 - p, 1.0));
-    table.row("ticks until a neighbor that is gone is forgotten", 2.0, ticks_until_forgotten()?, Bound::exactly(2.0, 0.0));
-    let mut series = Series { name: "requests in vain".into(), curve: Vec::new(), points: Vec::new() };
+    table.row(
+        "bytes of beacons for each byte of addresses",
+        62.5 / 300.0,
+        sum(&|s| s.bytes[0]) / sum(&|s| s.bytes[1]),
+        Bound::between(0.205, 0.225),
+    );
+    table.row(
+        "nodes reached, for each that lists reach",
+        1.0,
+        reached,
+        Bound::between(1.0 - p, 1.0),
+    );
+    table.row(
+        "ticks until a neighbor that is gone is forgotten",
+        2.0,
+        ticks_until_forgotten()?,
+        Bound::exactly(2.0, 0.0),
+    );
+    let mut series =
+        Series { name: "requests in vain".into(), curve: Vec::new(), points: Vec::new() };
     let mut picture = None;
     let mut lost = 0;
     for bits in [128, 256, 512] {

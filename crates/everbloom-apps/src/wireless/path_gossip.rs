@@ -76,7 +76,9 @@ fn network(seed: u64, broken: bool) -> Graph {
     let mut random = Generator::new(seed);
     let step = 0.9 * REACH;
     let mut places: Vec<(f64, f64)> = (0..PATH)
-        .map(|i| (0.05 + step * i as f64 + if broken && i >= PATH / 2 { 0.3 * REACH } else { 0.0 }, 0.5))
+        .map(|i| {
+            (0.05 + step * i as f64 + if broken && i >= PATH / 2 { 0.3 * REACH } else { 0.0 }, 0.5)
+        })
         .collect();
     while places.len() < PATH + LISTENERS {
         let (x, y) = places[random.below(PATH as u64) as usize];
@@ -170,22 +172,44 @@ fn run(lab: &Lab) -> Result<Report> {
         let extra = seen.iter().map(|s| s.extra).sum::<u64>() as f64 / packets as f64;
         let rate = Rate::of(bits, PATH as u64, K);
         let share = rate.bound(packets, LISTENERS as u64);
-        let fits = Bound { low: share.low.map(|l| l * listeners), high: share.high.map(|h| h * listeners) };
+        let fits = Bound {
+            low: share.low.map(|l| l * listeners),
+            high: share.high.map(|h| h * listeners),
+        };
         series.point(bits as f64, listeners * rate.mean, extra, fits);
-        oracle.none(&format!("packets that did not arrive, {bits} bits"), packets - seen.iter().map(|s| s.arrived).sum::<u64>());
-        if let Some(said) = [(128, 0.034), (96, 0.189)].into_iter().find(|(b, _)| *b == bits).map(|(_, said)| said) {
+        oracle.none(
+            &format!("packets that did not arrive, {bits} bits"),
+            packets - seen.iter().map(|s| s.arrived).sum::<u64>(),
+        );
+        if let Some(said) =
+            [(128, 0.034), (96, 0.189)].into_iter().find(|(b, _)| *b == bits).map(|(_, said)| said)
+        {
             // The formula of large filters; headers are small, and the true mean is above it.
             let low = fits.low.map(|l| l.min(said));
-            rows.row(format!("others that repeat, {bits} bits"), said, extra, Bound { low, ..fits });
+            rows.row(
+                format!("others that repeat, {bits} bits"),
+                said,
+                extra,
+                Bound { low, ..fits },
+            );
         }
-        picture = picture.or(seen.into_iter().filter_map(|s| s.picture).find(|(_, sent)| sent.len() > PATH + 2));
+        picture = picture
+            .or(seen.into_iter().filter_map(|s| s.picture).find(|(_, sent)| sent.len() > PATH + 2));
     }
     let broken = lab.runs(runs, |seed| packets(seed, 128, true, count))?;
-    oracle.equal("arrivals over a broken path, nobody else repeating", broken.iter().flat_map(|s| s.pairs.iter().copied()));
+    oracle.equal(
+        "arrivals over a broken path, nobody else repeating",
+        broken.iter().flat_map(|s| s.pairs.iter().copied()),
+    );
     let arrived = broken.iter().map(|s| s.arrived).sum::<u64>() as f64 / (runs * count) as f64;
     let bridged = listeners * Rate::of(128, PATH as u64, K).mean;
     let high = bound::share(bridged, runs * count).high.unwrap_or(1.0);
-    rows.row("arrivals over a broken path: only through a false positive", 0.0, arrived, Bound::at_most(high));
+    rows.row(
+        "arrivals over a broken path: only through a false positive",
+        0.0,
+        arrived,
+        Bound::at_most(high),
+    );
     let (all, _) = gossip(lab.seed(), 1.0, 1);
     rows.row("transmissions by flooding", 68.0, all, Bound::exactly(68.0, 0.0));
     let (sent, there) = gossip(lab.seed(), 0.5, 400);
@@ -197,7 +221,11 @@ fn run(lab: &Lab) -> Result<Report> {
         title: "Nodes off the path that transmit, of 60 that listen".into(),
         x: Axis::linear("bits of the header"),
         y: Axis::log("transmissions"),
-        series: vec![series, level("flooding", listeners), level("gossip with 0.5", (sent - 4.0).max(1.0))],
+        series: vec![
+            series,
+            level("flooding", listeners),
+            level("gossip with 0.5", (sent - 4.0).max(1.0)),
+        ],
     };
     let mut report = oracle.report().chart(chart).rows(rows);
     if let Some((graph, sent)) = picture {
@@ -214,7 +242,8 @@ fn draw(graph: &Graph, sent: &[Node]) -> Drawing {
         .flat_map(|&from| graph.neighbors(from).iter().map(move |&to| Link { from, to }))
         .collect();
     let names = [(0, "sender".to_owned()), (PATH - 1, "target".to_owned())];
-    let title = "A path of 8 in a short header: nodes off the path that repeat, and whom they reach (red)";
+    let title =
+        "A path of 8 in a short header: nodes off the path that repeat, and whom they reach (red)";
     drawing("gossip", title, graph, [&path, &wrong], &names)
 }
 

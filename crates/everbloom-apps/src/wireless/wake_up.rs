@@ -162,24 +162,37 @@ fn best_rate(wanted: usize, seeds: u64) -> Rate {
 fn run(lab: &Lab) -> Result<Report> {
     let (runs, count) = (lab.scaled(6), 40);
     let mut oracle = Oracle::default();
-    let mut rows = Rows::new("source", "The source's numbers", Axis::linear("false wake-ups a frame"));
+    let mut rows =
+        Rows::new("source", "The source's numbers", Axis::linear("false wake-ups a frame"));
     let mut series = Vec::new();
     for seeds in [1, 8] {
         let others = |wanted: f64| DEVICES as f64 - wanted;
-        let name = if seeds == 1 { "one seed".to_owned() } else { format!("best of {seeds} seeds") };
+        let name =
+            if seeds == 1 { "one seed".to_owned() } else { format!("best of {seeds} seeds") };
         let mut one = Series::new(name, (2..=30).map(f64::from), |wanted| {
             others(wanted) * best_rate(wanted as usize, seeds).mean
         });
         for wanted in [5, 10, 20, 30] {
             let seen = lab.runs(runs, |seed| frames(seed, wanted, seeds, count))?;
-            oracle.none(&format!("{wanted} wanted, {seeds} seeds: wanted but asleep"), seen.iter().map(|s| s.missed).sum());
-            oracle.none(&format!("{wanted} wanted, {seeds} seeds: honest frames ignored"), seen.iter().map(|s| s.refused).sum());
+            oracle.none(
+                &format!("{wanted} wanted, {seeds} seeds: wanted but asleep"),
+                seen.iter().map(|s| s.missed).sum(),
+            );
+            oracle.none(
+                &format!("{wanted} wanted, {seeds} seeds: honest frames ignored"),
+                seen.iter().map(|s| s.refused).sum(),
+            );
             let sleepers = DEVICES as f64 - wanted as f64;
             let frames = runs * count as u64;
             let mean = seen.iter().map(|s| s.wrong).sum::<u64>() as f64 / frames as f64;
             let rate = best_rate(wanted, seeds);
-            let share = rate.bound(frames, sleepers as u64).widened(rate.mean, if seeds == 1 { 0.0 } else { 0.05 });
-            let fits = Bound { low: share.low.map(|l| l * sleepers), high: share.high.map(|h| h * sleepers) };
+            let share = rate
+                .bound(frames, sleepers as u64)
+                .widened(rate.mean, if seeds == 1 { 0.0 } else { 0.05 });
+            let fits = Bound {
+                low: share.low.map(|l| l * sleepers),
+                high: share.high.map(|h| h * sleepers),
+            };
             one.point(wanted as f64, rate.mean * sleepers, mean, fits);
             if (wanted, seeds) == (10, 1) {
                 // The formula of large filters says 0.196; 128 bits are few.
@@ -195,7 +208,10 @@ fn run(lab: &Lab) -> Result<Report> {
         ones.bits.set(i);
     }
     let open = Radio { most_ones: M, ..radio };
-    for (label, radio, expected) in [("woken by a frame of ones", radio, 0.0), ("… without the limit on ones (the trap)", open, 100.0)] {
+    for (label, radio, expected) in [
+        ("woken by a frame of ones", radio, 0.0),
+        ("… without the limit on ones (the trap)", open, 100.0),
+    ] {
         let mut awake = 0.0;
         for id in 0..DEVICES as u64 {
             awake += f64::from(u8::from(radio.device(id)?.wakes(&ones)));
