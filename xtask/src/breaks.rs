@@ -48,6 +48,22 @@ pub fn run(only: Option<&str>) -> Result<(), String> {
 /// In the order of the applications' names.
 #[rustfmt::skip]
 const BREAKS: &[Break] = &[
+    Break { slug: "admission", file: "caching/admission.rs", from: "self.recent.insert(object) == Seen::Maybe", to: "self.recent.insert(object) != Seen::Maybe" },
+    Break { slug: "collection-tree", file: "wireless/collection_tree.rs", from: "filter.age(ticks)", to: "filter.age(ticks / 2)" },
+    Break { slug: "evasion", file: "tracing/evasion.rs", from: "if self.pieces.contains(piece) && self.pieces.remove(piece).is_ok() {", to: "if self.pieces.contains(piece) {" },
+    Break { slug: "fair-blue", file: "measuring/fair_blue.rs", from: "            self.active = warm;\n", to: "            drop(warm);\n" },
     Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "for (&length, level) in self.levels.iter().rev() {", to: "for (&length, level) in self.levels.iter() {" },
     Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "        self.control.remove(&key)?;\n", to: "        self.control.remove(&(key ^ 1)).ok();\n" },
+    Break { slug: "loops", file: "tracing/loops.rs", from: "if passed.visit(names[at]) {", to: "if passed.visit(names[at] ^ hop as u64) {" },
+    Break { slug: "neighbors", file: "wireless/neighbors.rs", from: "neighbors.into_iter().any(", to: "neighbors.into_iter().all(" },
+    Break { slug: "path-gossip", file: "wireless/path_gossip.rs", from: "filter.extend(path);", to: "filter.extend(&path[2..]);" },
+    Break { slug: "puzzles", file: "streams/puzzles.rs", from: "self.previous = std::mem::replace(&mut self.current, next);", to: "self.current = next;" },
+    Break { slug: "replay", file: "streams/replay.rs", from: "if age > 1 {", to: "if age > 2 {" },
+    Break { slug: "route-check", file: "measuring/route_check.rs", from: "sum += difference;", to: "sum += difference.abs();" },
+    Break { slug: "signatures", file: "tracing/signatures.rs", from: "if self.read > length as u64 {", to: "if self.read > length as u64 + 1 {" },
+    Break { slug: "sleep-proxy", file: "caching/sleep_proxy.rs", from: "if !stale {", to: "if stale {" },
+    Break { slug: "snoop", file: "caching/snoop.rs", from: "filter.insert(&line);", to: "filter.insert(&(line | 1));" },
+    Break { slug: "spie", file: "tracing/spie.rs", from: "(self.source, self.target, self.id, ", to: "(self.source, self.target, self.id ^ u16::from(self.time_to_live), " },
+    Break { slug: "traceback", file: "tracing/traceback.rs", from: "self.filter.insert(&router);", to: "self.filter.insert(&(router >> 1));" },
+    Break { slug: "wake-up", file: "wireless/wake_up.rs", from: "frame.bits.ones() <= self.most_ones", to: "frame.bits.ones() < u64::MAX" },
 ];

@@ -11,9 +11,10 @@
 //! missed, so that *every* fill and eviction counts. A counter that is full sticks, which is safe, but the filter fills
 //! up; now and then it is built anew from the tags.
 
+use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::bloom as theory;
-use everbloom::{Counting, Hasher, Result};
+use everbloom::{Bloom, Counting, Hasher, Result};
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 use super::lru::Lru;
@@ -28,7 +29,7 @@ use crate::{Application, Form, Oracle};
 /// filters.fill(2, 0xCAFE);
 /// assert_eq!(filters.ask(0, 0xCAFE), [2]);
 /// filters.evict(2, 0xCAFE);
-/// assert!(filters.ask(0, 0xCAFE).is_empty() && !filters.broadcast(0, 0xCAFE));
+/// assert!(filters.ask(0, 0xCAFE).is_empty() && !filters.bus(0)?.contains(&0xCAFE));
 /// # Ok::<(), everbloom::Error>(())
 /// ```
 pub struct Snoop {
@@ -58,14 +59,14 @@ impl Snoop {
         }
     }
 
-    /// Whether any other core may have the line: the OR of the filters, which the bus has.
-    pub fn broadcast(&self, core: usize, line: u64) -> bool {
-        // A cell of the bus filter is set if it is in one of the cores' filters.
-        let others = || self.cores.iter().enumerate().filter(|(other, _)| *other != core);
-        let mut bits = everbloom::internals::cells::Bits::new(self.shape.0);
-        others().for_each(|(_, filter)| bits.union(&filter.to_bits()));
-        everbloom::Bloom::from_bits(bits, self.shape.1, Hasher::default(), 0)
-            .map_or(true, |bus| bus.contains(&line))
+    /// What the bus knows when a core misses: the OR of the filters of all others. A line that is not in it is in no
+    /// other cache, and nobody is asked.
+    pub fn bus(&self, core: usize) -> Result<Bloom> {
+        let (m, k, _) = self.shape;
+        let mut bits = Bits::try_new(m)?;
+        let others = self.cores.iter().enumerate().filter(|(other, _)| *other != core);
+        others.for_each(|(_, filter)| bits.union(&filter.to_bits()));
+        Bloom::from_bits(bits, k, Hasher::default(), 0)
     }
 
     /// The other cores whose cache must be looked into.
@@ -126,9 +127,9 @@ fn misses(seed: u64, counters: u64) -> Result<Static> {
         (0..lines).filter(|_| random.unit() < SHARED).for_each(|line| snoop.fill(core, name(line)));
     }
     let asked: usize = (0..lines).map(|line| snoop.ask(0, name(line)).len()).sum();
-    // The bus filter is built for every call: a sample is enough.
-    let silent = (0..50).filter(|i| !snoop.broadcast(0, name(i * 199))).count();
-    Ok(Static { asked: asked as f64 / lines as f64, silent: silent as f64 / 50.0 })
+    let bus = snoop.bus(0)?;
+    let silent = (0..lines).filter(|&line| !bus.contains(&name(line))).count();
+    Ok(Static { asked: asked as f64 / lines as f64, silent: silent as f64 / lines as f64 })
 }
 
 /// Four cores at work.
@@ -227,17 +228,13 @@ fn run(lab: &Lab) -> Result<Report> {
         if counters == 8 {
             rows.row("caches asked for each miss, 8 counters a line", 0.365, mean, fits);
             let none = libm::pow(1.0 - SHARED, OTHERS);
-            let bus = Rate::of(LINES * counters, 3 * LINES, K).mean;
-            // Lines that two cores share count once in the OR.
-            let union = LINES as f64 * 10.0 * (1.0 - none);
-            let bus = theory::fpr_classic((LINES * counters) as f64, union, K.into()).min(bus);
+            // Lines that several cores have count once in the OR.
+            let union = (10.0 * LINES as f64 * (1.0 - none)) as u64;
+            let bus = Rate::of(LINES * counters, union, K);
+            let p = none * (1.0 - bus.mean);
             let silent = seen.iter().map(|s| s.silent).sum::<f64>() / runs as f64;
-            rows.row(
-                "misses without a broadcast: in no filter of the bus",
-                none * (1.0 - bus),
-                silent,
-                bound::share(none * (1.0 - bus), runs * 50).widened(0.5, 0.02),
-            );
+            let fits = bound::rate(p, bus.sd, runs, 10 * LINES).widened(p, 0.01);
+            rows.row("misses without a broadcast: not in the filter of the bus", p, silent, fits);
         }
     }
     let work = lab.runs(lab.scaled(2), |seed| Ok(Machine::new(seed, 4)?.run(40_000, 1.0)))?;

@@ -212,11 +212,14 @@ fn traps(lab: &Lab) -> Result<Rows> {
         mean,
         bound::mean(predicted, sd, runs),
     );
+    let (inexact, often) =
+        (seen.iter().filter(|&&sum| sum != lost as f64).count(), 6.0 * lost as f64 / m);
+    let p = -libm::expm1(-often);
     rows.row(
-        "… by so much that the sum is not exact, share of runs",
-        1.0 - libm::exp(-6.0 * lost as f64 / m),
-        { seen.iter().filter(|&&sum| sum != lost as f64).count() as f64 / runs as f64 },
-        bound::share(1.0 - libm::exp(-6.0 * lost as f64 / m), runs).widened(1.0, 0.02),
+        "… so that the sum is not exact, share of runs",
+        p,
+        inexact as f64 / runs as f64,
+        bound::share(p, runs).widened(1.0, 0.02),
     );
     Ok(rows)
 }
@@ -228,7 +231,7 @@ fn draw(lab: &Lab) -> Result<Drawing> {
         (0..graph.len()).max_by_key(|&n| graph.path(0, n).map_or(0, |p| p.len())).unwrap_or(0);
     let path = graph.path(0, far).unwrap_or_default();
     let found = segments(lab.seed(), path.len(), path.len() / 2, Fault { lost: 37, injected: 5 })?;
-    let links: Vec<Link> = path.windows(2).map(|w| Link { from: w[0], to: w[1] }).collect();
+    let links = Link::along(&path);
     let faulty = |balance: &Balance| balance.balance != 0.0 || balance.below_zero > 0;
     let pick = |bad: bool| -> Vec<Link> {
         links.iter().zip(&found).filter(|(_, b)| faulty(b) == bad).map(|(link, _)| *link).collect()

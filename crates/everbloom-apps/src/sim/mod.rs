@@ -7,7 +7,9 @@ mod draw;
 mod events;
 mod graph;
 mod meter;
+mod radio;
 mod rate;
+mod search;
 mod topology;
 mod traffic;
 

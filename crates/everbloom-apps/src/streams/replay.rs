@@ -159,13 +159,15 @@ fn traffic(seed: u64, requests: u64) -> Result<Seen> {
             }
             _ => (random.next_u64(), (now + 20).saturating_sub(delay)),
         };
-        let known = accepted.contains(&nonce);
         let decision = window.accept(&nonce, stamp, now);
-        let exactly = match () {
-            () if stamp > now => Decision::Early,
-            () if now / WINDOW - stamp / WINDOW > 1 => Decision::Stale,
-            () if known => Decision::Replayed,
-            () => Decision::Accepted,
+        let exactly = if stamp > now {
+            Decision::Early
+        } else if now / WINDOW - stamp / WINDOW > 1 {
+            Decision::Stale
+        } else if accepted.contains(&nonce) {
+            Decision::Replayed
+        } else {
+            Decision::Accepted
         };
         match (exactly, decision) {
             (Decision::Accepted, _) => {

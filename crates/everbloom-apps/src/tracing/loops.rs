@@ -243,10 +243,8 @@ fn run(lab: &Lab) -> Result<Report> {
 fn draw(trip: &Trip) -> Drawing {
     let repeat = trip.repeat.unwrap_or(0);
     let first = trip.route.iter().position(|&n| n == trip.route[repeat]).unwrap_or(0);
-    let links = |route: &[Node]| -> Vec<Link> {
-        route.windows(2).map(|w| Link { from: w[0], to: w[1] }).collect()
-    };
-    let (way, circle) = (links(&trip.route[..=first]), links(&trip.route[first..=repeat]));
+    let (way, circle) =
+        (Link::along(&trip.route[..=first]), Link::along(&trip.route[first..=repeat]));
     let names = [(trip.route[0], "sender".to_owned()), (trip.route[repeat], "alarm".to_owned())];
     let title = "A packet runs into a circle (red); the alarm is where it closes";
     drawing("loop", title, &network(trip.network), [&way, &circle], &names)

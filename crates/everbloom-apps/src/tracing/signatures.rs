@@ -32,6 +32,8 @@ fn times(a: u64, b: u64) -> u64 {
 pub struct Match {
     /// Where its first byte is.
     pub offset: u64,
+    /// How many bytes it has.
+    pub length: usize,
     /// Its number, in the order in which signatures were given.
     pub signature: usize,
 }
@@ -106,19 +108,8 @@ impl Scanner {
     /// All matches in a whole text, by offset, of the same offset the longest first.
     pub fn scan(&self, text: &[u8]) -> Vec<Match> {
         let mut found = self.stream().feed(text);
-        let length = |m: &Match| self.length_of(text, m);
-        found.sort_by(|a, b| a.offset.cmp(&b.offset).then(length(b).cmp(&length(a))));
+        found.sort_by_key(|m| (m.offset, std::cmp::Reverse(m.length)));
         found
-    }
-
-    /// How long the signature is that matches there.
-    fn length_of(&self, text: &[u8], found: &Match) -> usize {
-        let rest = &text[found.offset as usize..];
-        let fits = |(&length, level): (&usize, &Length)| {
-            let window = rest.get(..length)?;
-            (level.table.get(window) == Some(&found.signature)).then_some(length)
-        };
-        self.lengths.iter().find_map(fits).unwrap_or(0)
     }
 
     /// A stream that is scanned in pieces.
@@ -171,7 +162,8 @@ impl Stream<'_> {
                 if self.read >= length as u64 && level.filter.contains(window) {
                     self.probes += 1;
                     if let Some(&signature) = level.table.get(&text[end - length..end]) {
-                        found.push(Match { offset: self.read - length as u64, signature });
+                        let offset = self.read - length as u64;
+                        found.push(Match { offset, length, signature });
                     }
                 }
             }
@@ -206,12 +198,11 @@ impl Trie {
         let mut found = Vec::new();
         for offset in 0..text.len() {
             let (mut node, mut here) = (self, Vec::new());
-            for byte in &text[offset..] {
+            for (length, byte) in (1..).zip(&text[offset..]) {
                 let Some(child) = node.children.get(byte) else { break };
                 node = child;
-                here.extend(
-                    node.signature.map(|signature| Match { offset: offset as u64, signature }),
-                );
+                let found = |signature| Match { offset: offset as u64, length, signature };
+                here.extend(node.signature.map(found));
             }
             found.extend(here.into_iter().rev());
         }

@@ -106,22 +106,6 @@ impl Recorder {
     }
 }
 
-/// The routers found from the victim's router outwards, asking the neighbors of every router found.
-pub fn trace(graph: &Graph, victim: Node, said_yes: impl Fn(Node) -> bool) -> BTreeSet<Node> {
-    let mut found = BTreeSet::from([victim]);
-    let mut asked = found.clone();
-    let mut waiting = VecDeque::from([victim]);
-    while let Some(router) = waiting.pop_front() {
-        for &neighbor in graph.neighbors(router) {
-            if asked.insert(neighbor) && said_yes(neighbor) {
-                found.insert(neighbor);
-                waiting.push_back(neighbor);
-            }
-        }
-    }
-    found
-}
-
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A23",
@@ -304,12 +288,12 @@ impl Network {
     fn traced(&self, number: usize) -> BTreeSet<Node> {
         let (packet, path) = &self.packets[number];
         let victim = path[path.len() - 1];
-        trace(&self.graph, victim, |r| self.routers[r].forwarded(packet, 0) != Some(false))
+        self.graph.search(victim, |r| self.routers[r].forwarded(packet, 0) != Some(false))
     }
 
     fn traced_exactly(&self, number: usize) -> BTreeSet<Node> {
         let path = &self.packets[number].1;
-        trace(&self.graph, path[path.len() - 1], |r| self.exact[r].contains(&number))
+        self.graph.search(path[path.len() - 1], |r| self.exact[r].contains(&number))
     }
 }
 
@@ -428,18 +412,7 @@ fn draw(network: &Network) -> Drawing {
     let long = (0..network.packets.len()).filter(|&i| network.packets[i].1.len() >= 5);
     let number = long.max_by_key(|&i| network.traced(i).len().min(14)).unwrap_or(0);
     let (found, path) = (network.traced(number), &network.packets[number].1);
-    let way: Vec<Link> = path.windows(2).map(|w| Link { from: w[0], to: w[1] }).collect();
-    let wrong: Vec<Link> = network
-        .graph
-        .links()
-        .filter(|l| {
-            found.contains(&l.from)
-                && found.contains(&l.to)
-                && !way
-                    .iter()
-                    .any(|w| (w.from, w.to) == (l.from, l.to) || (w.to, w.from) == (l.from, l.to))
-        })
-        .collect();
+    let (way, wrong) = (Link::along(path), network.graph.links_beside(&found, path));
     let names = [(path[0], "attacker".to_owned()), (path[path.len() - 1], "victim".to_owned())];
     let title = "A packet traced back through filters that err at 12 %: false branches in red";
     drawing("trace", title, &network.graph, [&way, &wrong], &names)

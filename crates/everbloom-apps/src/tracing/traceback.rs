@@ -14,7 +14,7 @@
 //!
 //! S0 once swaps the roles: in S2 g resets and h sets.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use everbloom::hostile::{Generalized, generalized};
 use everbloom::internals::cells::Bits;
@@ -227,26 +227,6 @@ fn random_path(graph: &Graph, random: &mut Generator) -> Vec<Node> {
     }
 }
 
-/// The routers found from the last one backwards, and how many neighbors were tested.
-fn reconstruct(
-    graph: &Graph,
-    last: Node,
-    passes: impl Fn(Node) -> bool,
-) -> (BTreeSet<Node>, Vec<Node>) {
-    let (mut found, mut tested) = (BTreeSet::from([last]), Vec::new());
-    let (mut waiting, mut seen) = (VecDeque::from([last]), BTreeSet::from([last]));
-    while let Some(router) = waiting.pop_front() {
-        for &neighbor in graph.neighbors(router).iter().filter(|&&n| seen.insert(n)) {
-            tested.push(neighbor);
-            if passes(neighbor) {
-                found.insert(neighbor);
-                waiting.push_back(neighbor);
-            }
-        }
-    }
-    (found, tested)
-}
-
 struct Traced {
     whole: u64,
     paths: u64,
@@ -270,12 +250,13 @@ fn trace_paths(seed: u64, paths: u64) -> Result<Traced> {
         let path = random_path(&graph, &mut random);
         let mut stamp = Stamp::new(&content(0.0, BITS / 8, &mut random), HASHES)?;
         path.iter().for_each(|&router| stamp.pass(names[router]));
-        let (found, tested) = reconstruct(&graph, path[PATH - 1], |r| stamp.contains(names[r]));
+        let found = graph.search(path[PATH - 1], |r| stamp.contains(names[r]));
+        let tested = graph.tested(&found);
         all.whole += u64::from(path.iter().all(|r| stamp.contains(names[*r])));
         let foreign = || tested.iter().filter(|r| !path.contains(r));
         all.foreign += foreign().count() as u64;
         all.wrong += foreign().filter(|r| found.contains(r)).count() as u64;
-        let exact = reconstruct(&graph, path[PATH - 1], |r| path.contains(&r)).0;
+        let exact = graph.search(path[PATH - 1], |r| path.contains(&r));
         all.exact.push((exact, path.into_iter().collect()));
     }
     Ok(all)
@@ -350,21 +331,15 @@ fn draw(lab: &Lab) -> Result<[Drawing; 2]> {
     let mut stamp = Stamp::new(&[0xFF; BITS / 8], HASHES)?;
     path.iter().for_each(|&router| stamp.pass(names[router]));
     let last = path[PATH - 1];
-    let way: Vec<Link> = path.windows(2).map(|w| Link { from: w[0], to: w[1] }).collect();
+    let way = Link::along(&path);
     let labels = [(path[0], "attacker".to_owned()), (last, "victim".to_owned())];
     let picture = |id: &str, title: &str, found: &BTreeSet<Node>| {
-        let on_way = |l: &Link| {
-            way.iter().any(|w| [(w.from, w.to), (w.to, w.from)].contains(&(l.from, l.to)))
-        };
-        let wrong: Vec<Link> = graph
-            .links()
-            .filter(|l| found.contains(&l.from) && found.contains(&l.to) && !on_way(l))
-            .collect();
+        let wrong = graph.links_beside(found, &path);
         drawing(id, title, &graph, [&way, &wrong], &labels)
     };
-    let (found, _) = reconstruct(&graph, last, |r| stamp.contains(names[r]));
+    let found = graph.search(last, |r| stamp.contains(names[r]));
     // An all-one standard filter denies nobody.
-    let (all, _) = reconstruct(&graph, last, |_| true);
+    let all = graph.search(last, |_| true);
     Ok([
         picture(
             "generalized",

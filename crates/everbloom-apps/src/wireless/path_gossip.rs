@@ -87,16 +87,7 @@ fn network(seed: u64, broken: bool) -> Graph {
             places.push((x + dx, y + dy));
         }
     }
-    let mut graph = Graph::at(places.clone());
-    for a in 0..places.len() {
-        for b in a + 1..places.len() {
-            let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
-            if dx * dx + dy * dy < REACH * REACH {
-                graph.link(a, b);
-            }
-        }
-    }
-    graph
+    Graph::of_radios(places, REACH)
 }
 
 /// Who transmits, and whether the last node of the path hears it.
