@@ -20,6 +20,22 @@ pub static APPLICATIONS: &[&Application] = &[
     &crate::forwarding::subscriptions::APPLICATION, // A45
     &crate::forwarding::xml_paths::APPLICATION, // A46
     &crate::forwarding::off_by_default::APPLICATION, // A55
+    &crate::tracing::loops::APPLICATION, // A14
+    &crate::measuring::fair_blue::APPLICATION, // A15
+    &crate::tracing::signatures::APPLICATION, // A21
+    &crate::tracing::spie::APPLICATION, // A23
+    &crate::tracing::traceback::APPLICATION, // A24
+    &crate::streams::replay::APPLICATION, // A27
+    &crate::tracing::evasion::APPLICATION, // A28
+    &crate::caching::admission::APPLICATION, // A32
+    &crate::wireless::wake_up::APPLICATION, // A48
+    &crate::streams::puzzles::APPLICATION, // A54
+    &crate::measuring::route_check::APPLICATION, // A56
+    &crate::caching::sleep_proxy::APPLICATION, // A57
+    &crate::caching::snoop::APPLICATION, // A62
+    &crate::wireless::neighbors::APPLICATION, // A63
+    &crate::wireless::collection_tree::APPLICATION, // A64
+    &crate::wireless::path_gossip::APPLICATION, // A65
 ];
 
 /// The application of this name.

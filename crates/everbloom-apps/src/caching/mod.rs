@@ -1,1 +1,6 @@
 //! What neighbors cache, and what is worth caching.
+
+pub mod admission;
+mod lru;
+pub mod sleep_proxy;
+pub mod snoop;

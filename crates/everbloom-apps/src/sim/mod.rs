@@ -10,6 +10,9 @@ mod events;
 mod graph;
 mod meter;
 mod passing;
+mod radio;
+mod rate;
+mod search;
 mod topology;
 mod traffic;
 
@@ -18,5 +21,6 @@ pub use events::Queue;
 pub use graph::{Graph, Link, Node, Tree};
 pub use meter::Meter;
 pub use passing::Passing;
+pub use rate::Rate;
 pub use topology::Topology;
 pub use traffic::{Churn, Zipf, pareto, poisson_gap, shuffle};

@@ -155,17 +155,7 @@ fn grid(width: usize, height: usize) -> Graph {
 }
 
 fn unit_disk(nodes: usize, radius: f64, random: &mut Generator) -> Graph {
-    let places: Vec<(f64, f64)> = (0..nodes).map(|_| (random.unit(), random.unit())).collect();
-    let mut graph = Graph::at(places.clone());
-    for (a, (ax, ay)) in places.iter().enumerate() {
-        for (b, (bx, by)) in places.iter().enumerate().skip(a + 1) {
-            let (dx, dy) = (ax - bx, ay - by);
-            if dx * dx + dy * dy < radius * radius {
-                graph.link(a, b);
-            }
-        }
-    }
-    graph
+    Graph::of_radios((0..nodes).map(|_| (random.unit(), random.unit())).collect(), radius)
 }
 
 #[cfg(test)]

@@ -1,1 +1,4 @@
 //! Duplicates and replays.
+
+pub mod puzzles;
+pub mod replay;

@@ -1,1 +1,7 @@
 //! Loops, signatures, where a packet came from.
+
+pub mod evasion;
+pub mod loops;
+pub mod signatures;
+pub mod spie;
+pub mod traceback;
