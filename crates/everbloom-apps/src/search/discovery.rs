@@ -223,7 +223,7 @@ fn run(lab: &Lab) -> Result<Report> {
         Rows::new("candidates", "Wrong candidates among 10,000 services", Axis::log("services"));
     let f = theory::fpr_exact(8 * FEATURES, FEATURES, PROBES);
     let registry = scattered(lab.seed())?;
-    for (q, queries) in [(1u32, 50), (3, lab.scaled(500))] {
+    for (q, queries) in [(1u32, 30), (3, lab.scaled(300))] {
         let chosen: Vec<u64> = (0..queries).collect();
         let counts = lab.over(&chosen, |query| {
             let words: Vec<String> =
