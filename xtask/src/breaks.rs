@@ -50,7 +50,7 @@ pub fn run(only: Option<&str>) -> Result<(), String> {
 const BREAKS: &[Break] = &[
     Break { slug: "biometrics", file: "trust/biometrics.rs", from: "u64::from(column ^ key)", to: "u64::from(column | key)" },
     Break { slug: "box-query", file: "tables/box_query.rs", from: "is_some_and(|values| inside(values, wanted))", to: "is_some()" },
-    Break { slug: "broadcast", file: "trust/broadcast.rs", from: "bits.reset((*bit).into())", to: "drop(bits.get((*bit).into()))" },
+    Break { slug: "broadcast", file: "trust/broadcast.rs", from: "true => bits.reset(bit),", to: "true => ()," },
     Break { slug: "differential-file", file: "tables/differential_file.rs", from: "found.map_or_else(|| self.master.get(id), Option::as_ref)", to: "self.master.get(id).or(found.and_then(Option::as_ref))" },
     Break { slug: "discovery", file: "search/discovery.rs", from: "        held.services.remove(name);\n", to: "" },
     Break { slug: "disk-capabilities", file: "trust/disk_capabilities.rs", from: "disk.revoked.insert(&capability.id);", to: "disk.revoked.insert(&capability.mac);" },

@@ -130,7 +130,7 @@ pub static APPLICATION: Application = Application {
         title: "Records in a box, by a filter for each segment of each attribute",
         shows: "No record in the box is missed. Hashing adds (1 − (1−f)^g)^D, 2.6e-5 at f = 0.01; granularity makes 2.7 % \
                 of the records candidates where 0.8 % are in the box. Quantiles keep that for skewed values, \
-                segments of equal width make a tenth of them candidates.",
+                segments of equal width make a sixth of them candidates.",
         run,
     },
 };

@@ -3,14 +3,14 @@
 //! ```text
 //!   user ── message, id, public key, signature ──▶ sensor: (id, key) in the filter? no ─▶ dropped, no signature verified
 //!                                                                                  yes ─▶ verify the signature
-//!   sink ── revokes: counters down ── bits that became zero ──▶ sensors
+//!   sink ── adds, revokes: counters up, down ── bits that changed ──▶ sensors
 //! ```
 //!
 //! A sensor has no room for a thousand certificates. It has a filter of the valid pairs of user and public key: whoever
 //! makes up a key of his own has to try 1/f of them until one passes. At f = 2^−40 that is a trillion key pairs, for
 //! 57.7 bits a user, 7.2 kB for 1000 users, and k = 40 probes. So many probes need a wide hash: behind one of 32 bits
 //! a forger finds a user's hash after 2^32/n tries, whatever k is. The sink counts, so that users can be
-//! revoked, and broadcasts the bits that became zero. Without a filter, a Merkle proof costs ⌈log₂ n⌉ hashes a message.
+//! revoked, and broadcasts the bits that changed. Without a filter, a Merkle proof costs ⌈log₂ n⌉ hashes a message.
 //!
 //! Signatures are stood in for by a keyed hash that only the key's owner and the simulator can compute.
 
@@ -26,7 +26,7 @@ type User = (u64, u64);
 
 /// The public key of a private one.
 fn public(private: u64) -> u64 {
-    mix64(private ^ 0x0070_7562_6c69_63)
+    mix64(private ^ 0x0000_7075_626c_6963)
 }
 
 #[derive(Clone, Copy)]
@@ -60,10 +60,16 @@ impl Sensor {
         verifies(message, privates)
     }
 
-    /// Clears the bits that a broadcast names.
-    fn apply(&mut self, cleared: &[u32]) -> Result<()> {
+    /// Changes the bits that a broadcast names.
+    fn apply(&mut self, changed: &[u32]) -> Result<()> {
         let mut bits = self.filter.bits().clone();
-        cleared.iter().for_each(|bit| bits.reset((*bit).into()));
+        for bit in changed {
+            let bit = u64::from(*bit);
+            match bits.get(bit) {
+                true => bits.reset(bit),
+                false => _ = bits.set(bit),
+            }
+        }
         self.filter = Bloom::from_bits(bits, self.filter.k(), Hasher::default(), 0)?;
         Ok(())
     }
@@ -87,15 +93,16 @@ impl Sink {
         Ok(Sensor { filter, verified: 0 })
     }
 
-    /// Revokes a user, and tells which bits became zero.
-    fn revoke(&mut self, user: &User) -> Result<Vec<u32>> {
+    /// Adds or revokes a user, and tells which bits changed.
+    fn change(&mut self, user: &User, valid: bool) -> Result<Vec<u32>> {
         let before = self.valid.to_bits();
-        self.valid.remove(user)?;
+        match valid {
+            true => _ = self.valid.insert(user),
+            false => self.valid.remove(user)?,
+        }
         let after = self.valid.to_bits();
-        Ok((0..before.len())
-            .filter(|i| before.get(*i) && !after.get(*i))
-            .map(|i| i as u32)
-            .collect())
+        let changed = (0..before.len()).filter(|i| before.get(*i) != after.get(*i));
+        Ok(changed.map(|i| i as u32).collect())
     }
 }
 
@@ -171,7 +178,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut bytes = 0;
     let (mut early, mut cleared) = (0, Vec::new());
     for id in (0..USERS as usize).step_by(10) {
-        let bits = sink.revoke(&users[id])?;
+        let bits = sink.change(&users[id], false)?;
         bytes += 4 * bits.len();
         early += usize::from(said(&mut sensor, id));
         cleared.extend(bits);
@@ -183,6 +190,15 @@ fn run(lab: &Lab) -> Result<Report> {
         Bound::exactly(100.0, 0.0),
     );
     sensor.apply(&cleared)?;
+    // A user who joins is heard after the next one.
+    let (newcomer, private) = (USERS, mix64(lab.seed()));
+    let joins = sign(1, newcomer, private);
+    let known: Vec<u64> = privates.iter().copied().chain([private]).collect();
+    let added = sink.change(&joins.user, true)?;
+    let before = sensor.takes(&joins, &known);
+    sensor.apply(&added)?;
+    let after = sensor.takes(&joins, &known);
+    oracle.equal("a user who joins, before and after", [(before, false), (after, true)]);
     oracle.equal(
         "users heard after it",
         (0..USERS as usize).map(|id| (said(&mut sensor, id), id % 10 != 0)),

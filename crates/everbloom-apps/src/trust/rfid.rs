@@ -60,6 +60,9 @@ struct Known {
     filter: Bloom,
 }
 
+/// A tag, and how many answers it had given before.
+type Place = (usize, u64);
+
 /// The reader's table of tags.
 struct Reader {
     tags: Vec<Known>,
@@ -104,7 +107,7 @@ impl Reader {
     }
 
     /// The tag of an answer and the position in its chain, if it is in a window.
-    fn identify(&mut self, word: &Word) -> Result<Option<(usize, u64)>> {
+    fn identify(&mut self, word: &Word) -> Result<Option<Place>> {
         let mut found = None;
         for tag in 0..self.tags.len() {
             if !self.tags[tag].filter.contains(word) {
@@ -120,7 +123,7 @@ impl Reader {
     }
 
     /// Moves a tag's window behind what was identified.
-    fn found(&mut self, tag: usize, i: u64) -> Result<(usize, u64)> {
+    fn found(&mut self, tag: usize, i: u64) -> Result<Place> {
         let position = self.tags[tag].position + i;
         let state = (0..=i).fold(self.tags[tag].state, |state, _| step(&state));
         self.tags[tag] = Self::known(state, position + 1, self.window, self.shape)?;
@@ -128,7 +131,7 @@ impl Reader {
     }
 
     /// Searches all chains far ahead: for a tag that was lost.
-    fn resynchronize(&mut self, word: &Word, far: u64) -> Result<Option<(usize, u64)>> {
+    fn resynchronize(&mut self, word: &Word, far: u64) -> Result<Option<Place>> {
         let place = (0..self.tags.len()).find_map(|tag| Some((tag, self.walk(tag, word, far)?)));
         place.map(|(tag, i)| self.found(tag, i)).transpose()
     }
@@ -156,7 +159,7 @@ const WINDOW: u64 = 100;
 
 #[derive(Default)]
 struct Seen {
-    pairs: Vec<(Option<(usize, u64)>, Option<(usize, u64)>)>,
+    pairs: Vec<(Option<Place>, Option<Place>)>,
     in_vain: u64,
     reads: u64,
     steps: u64,

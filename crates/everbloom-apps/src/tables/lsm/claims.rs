@@ -71,7 +71,7 @@ fn reads(bits_per_key: f64, seed: u64, lookups: u64) -> Result<[f64; 3]> {
 }
 
 fn run(lab: &Lab) -> Result<Report> {
-    let (runs, lookups) = (lab.scaled(3), 5_000);
+    let (runs, lookups) = (lab.scaled(2), 8_000);
     let mut oracle = Oracle::default();
     let [x, y] =
         [Axis::linear("bits of filter for each key"), Axis::log("block reads for a look-up")];
