@@ -1,1 +1,4 @@
 //! State spaces, services, sequences.
+
+pub mod discovery;
+pub mod visited;

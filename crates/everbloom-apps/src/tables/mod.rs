@@ -1,1 +1,6 @@
 //! Joins, stores, flow tables, box queries.
+
+pub mod box_query;
+pub mod differential_file;
+pub mod flow_table;
+pub mod lsm;

@@ -1,1 +1,11 @@
 //! Revocation, wallets, linkage, privacy.
+
+pub mod biometrics;
+pub mod broadcast;
+pub mod disk_capabilities;
+pub mod en_route;
+pub mod interests;
+pub mod location;
+pub mod private_counts;
+pub mod rfid;
+pub mod wallet;

@@ -12,7 +12,7 @@ use everbloom::internals::filter::fact;
 use everbloom::{Error, Fact, Kind, Result};
 use siphasher::sip::SipHasher24;
 
-use super::bip37::compact_size;
+use super::bip37::{compact_size, push_compact_size};
 use crate::foreign::Layout;
 use crate::format::Part;
 use crate::read::{Reader, corrupt};
@@ -36,6 +36,67 @@ pub static FORMAT: Format = Format {
 
 const P: u32 = 19;
 const M: u64 = 784_931;
+
+/// The filter of a block's elements under the first 16 bytes of the block's hash, as nodes serve it. Elements that
+/// occur twice count once; no elements at all are a single zero byte.
+///
+/// ```
+/// use everbloom::Limits;
+/// use everbloom_formats::{Format, Hints, block_filter};
+///
+/// let bytes = block_filter([7; 16], [&b"script"[..], b"another"]);
+/// let mut hints = Hints::new(Limits::NETWORK);
+/// hints.key = Some([7; 16]);
+/// let parts = Format::named("bip158")?.open_with(&bytes, &hints)?;
+/// assert!(parts[0].filter.contains("script")?);
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+pub fn block_filter<'a>(key: [u8; 16], elements: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut elements: Vec<&[u8]> = elements.into_iter().collect();
+    elements.sort_unstable();
+    elements.dedup();
+    let n = elements.len() as u64;
+    let mut values: Vec<u64> =
+        elements.into_iter().map(|element| value(&key, element, n)).collect();
+    values.sort_unstable();
+    let mut bytes = Vec::new();
+    push_compact_size(n, &mut bytes);
+    let (mut bits, mut last) = (Writer::default(), 0);
+    for value in values {
+        let difference = value - last;
+        last = value;
+        (0..difference >> P).for_each(|_| bits.push(true));
+        bits.push(false);
+        (0..P).rev().for_each(|i| bits.push(difference >> i & 1 == 1));
+    }
+    bytes.extend(bits.bytes);
+    bytes
+}
+
+/// Where an element lies among the n·M values of a filter of n.
+fn value(key: &[u8; 16], element: &[u8], n: u64) -> u64 {
+    let hash = SipHasher24::new_with_key(key).hash(element);
+    ((u128::from(hash) * u128::from(n * M)) >> 64) as u64
+}
+
+/// Bits, the highest of each byte first.
+#[derive(Default)]
+struct Writer {
+    bytes: Vec<u8>,
+    used: u32,
+}
+
+impl Writer {
+    fn push(&mut self, bit: bool) {
+        if self.used.is_multiple_of(8) {
+            self.bytes.push(0);
+        }
+        if let Some(last) = self.bytes.last_mut() {
+            *last |= u8::from(bit) << (7 - self.used % 8);
+        }
+        self.used += 1;
+    }
+}
 
 struct Set {
     bytes: Vec<u8>,
@@ -109,17 +170,16 @@ impl Layout for Set {
                 "a query needs the first 16 bytes of the block's hash: give them as {key}";
             Error::new(Kind::KeyMissing, message)
         })?;
-        let hash = key.little(|bytes| SipHasher24::new_with_key(&secret).hash(bytes));
-        let wanted = ((u128::from(hash) * u128::from(self.n * M)) >> 64) as u64;
+        let wanted = key.little(|bytes| value(&secret, bytes, self.n));
         let mut stream = Stream::new(&self.bytes[self.start..]);
-        let mut value = 0u64;
+        let mut at = 0u64;
         for _ in 0..self.n {
-            value = value.saturating_add(stream.difference().unwrap_or(0));
-            if value >= wanted {
+            at = at.saturating_add(stream.difference().unwrap_or(0));
+            if at >= wanted {
                 break;
             }
         }
-        Ok(value == wanted && self.n > 0)
+        Ok(at == wanted && self.n > 0)
     }
 
     fn write(&self) -> Option<Vec<u8>> {

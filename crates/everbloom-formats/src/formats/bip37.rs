@@ -113,7 +113,8 @@ fn open(bytes: &[u8], _: &Hints) -> Result<Vec<Part>> {
 
 fn create(items: u64, fpr: f64) -> Result<Foreign> {
     let len = ((best_bits(items, fpr) / 8.0) as u64).clamp(1, MOST_BYTES);
-    let k = best_probes(8 * len, items).clamp(1.0, MOST_HASHES.into());
+    // The reference client divides whole numbers first: 88 bits for 10 items are 8 an item, and 5 hashes.
+    let k = best_probes(8 * len / items, 1).clamp(1.0, MOST_HASHES.into());
     let bits = Bits::zeros(8 * len, 1)?;
     Ok(Foreign::new(&FORMAT, Flat::new(Load { tweak: 0, flags: 1 }, k as u64, bits)?))
 }

@@ -24,6 +24,8 @@ mod spark;
 mod squid;
 mod stream_lib;
 
+pub use bip158::block_filter;
+
 use crate::Format;
 
 /// Every format, the most common first.

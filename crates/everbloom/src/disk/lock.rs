@@ -30,7 +30,7 @@ impl Lock {
     ///
     /// Writers rename a new file over the old one. Whoever waited for the old one then holds a lock that
     /// nobody else looks at, and tries again with the new one.
-    pub(crate) fn of(path: &Path, wait: Wait) -> Result<Self> {
+    pub fn of(path: &Path, wait: Wait) -> Result<Self> {
         loop {
             let file = File::open(path)?;
             lock(&file, wait)?;
@@ -41,7 +41,7 @@ impl Lock {
     }
 
     /// Locks a file of its own at `path`, made for the purpose: for what is more than one file.
-    pub(crate) fn beside(path: &Path, wait: Wait) -> Result<Self> {
+    pub fn beside(path: &Path, wait: Wait) -> Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false).open(path)?;
         lock(&file, wait)?;

@@ -125,14 +125,14 @@ impl Write for Appended<'_> {
 
 /// A file that is read and written in place.
 #[derive(Debug)]
-pub(crate) struct InPlace {
+pub struct InPlace {
     file: File,
     path: PathBuf,
 }
 
 impl InPlace {
     /// A file that is not there yet.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub fn create(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).open(path)?;
         note(|| Step::Create(path.to_owned()))?;
@@ -140,35 +140,39 @@ impl InPlace {
     }
 
     /// A file that is there; one that may only be read can still be read.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path);
         let file = file.or_else(|_| File::open(path))?;
         Ok(Self { file, path: path.to_owned() })
     }
 
-    pub(crate) fn len(&self) -> io::Result<u64> {
+    /// Its length in bytes.
+    pub fn length(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
 
-    pub(crate) fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+    /// Fills `bytes` from an offset.
+    pub fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(at))?;
         self.file.read_exact(bytes)
     }
 
-    pub(crate) fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+    /// Writes bytes at an offset.
+    pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         note(|| Step::Write(self.path.clone(), at, bytes.to_vec()))?;
         self.file.seek(SeekFrom::Start(at))?;
         self.file.write_all(bytes)
     }
 
-    pub(crate) fn sync(&self) -> io::Result<()> {
+    /// Makes what was written durable.
+    pub fn sync(&self) -> io::Result<()> {
         note(|| Step::Sync(self.path.clone()))?;
         self.file.sync_all()
     }
 }
 
 /// Removes a file.
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
+pub fn remove(path: &Path) -> io::Result<()> {
     note(|| Step::Remove(path.to_owned()))?;
     fs::remove_file(path)
 }

@@ -198,7 +198,7 @@ impl Pages {
         let path = folder.join(page_file(layout.number));
         let file = InPlace::open(&path)?;
         let page = 8 * layout.words as u64;
-        let there = file.len()?;
+        let there = file.length()?;
         let manifest = Manifest {
             prefix: bytes[..HEAD].to_vec(),
             tree: bytes[PREFIX..PREFIX + layout.tree].to_vec(),
