@@ -5,7 +5,13 @@ use crate::Application;
 /// Every application, in the order of its entry.
 #[rustfmt::skip]
 pub static APPLICATIONS: &[&Application] = &[
+    &crate::peers::planetp::APPLICATION, // A6
+    &crate::peers::gnutella::APPLICATION, // A7
+    &crate::peers::tree_routing::APPLICATION, // A10
+    &crate::peers::attenuated_routing::APPLICATION, // A11
+    &crate::peers::quad_tree::APPLICATION, // A12
     &crate::forwarding::longest_prefix::APPLICATION, // A13
+    &crate::peers::foreseer::APPLICATION, // A60
 ];
 
 /// The application of this name.

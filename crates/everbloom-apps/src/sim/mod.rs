@@ -7,6 +7,7 @@ mod draw;
 mod events;
 mod graph;
 mod meter;
+mod stars;
 mod topology;
 mod traffic;
 
@@ -14,5 +15,6 @@ pub use draw::drawing;
 pub use events::Queue;
 pub use graph::{Graph, Link, Node};
 pub use meter::Meter;
+pub use stars::{leaf, stars};
 pub use topology::Topology;
 pub use traffic::{Churn, Zipf, pareto, poisson_gap, shuffle};
