@@ -103,4 +103,12 @@ const BREAKS: &[Break] = &[
     Break { slug: "rfid", file: "trust/rfid.rs", from: "Self::known(state, position + 1, self.window, self.shape)?", to: "Self::known(state, position, self.window, self.shape)?" },
     Break { slug: "visited", file: "search/visited.rs", from: "self.filter.insert(state) == everbloom::Seen::New", to: "self.filter.insert(state) != everbloom::Seen::New" },
     Break { slug: "wallet", file: "trust/wallet/mod.rs", from: "filter.insert(&transaction.outpoint(number)[..])?;", to: "filter.insert(&transaction.id[..])?;" },
+    Break { slug: "attenuated-routing", file: "peers/attenuated_routing.rs", from: "others.filter(|(to, _)| **to != node)", to: "others.filter(|(to, _)| **to == node)" },
+    Break { slug: "foreseer", file: "peers/foreseer.rs", from: "if !self.filters[to].contains(&object) || !asked.insert(to) {", to: "if self.filters[to].contains(&object) || !asked.insert(to) {" },
+    Break { slug: "gnutella", file: "peers/gnutella.rs", from: "        self.unite()?;\n", to: "" },
+    Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "for (&length, level) in self.levels.iter().rev() {", to: "for (&length, level) in self.levels.iter() {" },
+    Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "        self.control.remove(&key)?;\n", to: "        self.control.remove(&(key ^ 1)).ok();\n" },
+    Break { slug: "planetp", file: "peers/planetp.rs", from: "query.iter().all(|word| filters[i].contains(word))", to: "query.iter().any(|word| filters[i].contains(word))" },
+    Break { slug: "quad-tree", file: "peers/quad_tree.rs", from: "                self.squares[level][old].remove(&host)?;\n", to: "" },
+    Break { slug: "tree-routing", file: "peers/tree_routing.rs", from: "            route.hops += 1;\n            route.wrong.push(child);\n", to: "            route.wrong.push(child);\n" },
 ];

@@ -51,6 +51,13 @@ pub static APPLICATIONS: &[&Application] = &[
     &crate::trust::biometrics::APPLICATION, // A66
     &crate::trust::interests::APPLICATION, // A67
     &crate::trust::private_counts::APPLICATION, // A68
+    &crate::peers::planetp::APPLICATION, // A6
+    &crate::peers::gnutella::APPLICATION, // A7
+    &crate::peers::tree_routing::APPLICATION, // A10
+    &crate::peers::attenuated_routing::APPLICATION, // A11
+    &crate::peers::quad_tree::APPLICATION, // A12
+    &crate::forwarding::longest_prefix::APPLICATION, // A13
+    &crate::peers::foreseer::APPLICATION, // A60
 ];
 
 /// The application of this name.

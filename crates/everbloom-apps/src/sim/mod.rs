@@ -13,6 +13,7 @@ mod passing;
 mod radio;
 mod rate;
 mod search;
+mod stars;
 mod topology;
 mod traffic;
 
@@ -22,5 +23,6 @@ pub use graph::{Graph, Link, Node, Tree};
 pub use meter::Meter;
 pub use passing::Passing;
 pub use rate::Rate;
+pub use stars::{leaf, stars};
 pub use topology::Topology;
 pub use traffic::{Churn, Zipf, pareto, poisson_gap, shuffle};
