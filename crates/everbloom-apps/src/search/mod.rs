@@ -1,1 +1,3 @@
 //! State spaces, services, sequences.
+
+pub mod kmer;

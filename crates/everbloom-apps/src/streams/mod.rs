@@ -1,1 +1,3 @@
 //! Duplicates and replays.
+
+pub mod duplicate_clicks;

@@ -1,1 +1,4 @@
 //! Loops, signatures, where a packet came from.
+
+pub mod attribute;
+pub mod known;
