@@ -210,8 +210,7 @@ fn try_one(seed: u64, flows: u64, cells: u64, filter: Bloom) -> Result<Seen> {
         }
     }
     let names = counters.names();
-    let mut seen =
-        Seen { decoded: [false, names.is_ok()], pairs: Vec::new(), unnamed: 0 };
+    let mut seen = Seen { decoded: [false, names.is_ok()], pairs: Vec::new(), unnamed: 0 };
     let Ok(found) = counters.decode() else { return Ok(seen) };
     seen.decoded[0] = true;
     let ids: HashMap<u64, u64> = truth.iter().map(|(key, n)| (counters.id(key), *n)).collect();
@@ -269,9 +268,8 @@ fn residue(lab: &Lab) -> Result<Rows> {
             seen.iter().filter(|s| s.decoded == [true; 2]).map(|s| s.unnamed as f64).collect();
         Ok(bound::mean_and_sd(&decoded).0)
     };
-    let rate = |i: u64| {
-        everbloom::internals::theory::bloom::fpr_classic(m as f64, i as f64, k.into())
-    };
+    let rate =
+        |i: u64| everbloom::internals::theory::bloom::fpr_classic(m as f64, i as f64, k.into());
     // Each flow meets a filter of those before it that got in.
     let expected: f64 = (0..flows).map(rate).sum();
     let mut rows = Rows::new("residue", "Flows without a name", Axis::linear("of 1000 flows"));

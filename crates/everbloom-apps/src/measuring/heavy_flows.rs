@@ -215,7 +215,8 @@ fn zipf_traffic(seed: u64, count: u64) -> Result<Seen> {
         let counts = [plain.count(&flow), conservative.count(&flow)];
         let entry = found.get(&flow.to_le_bytes()[..]);
         seen.missed += u64::from(bytes >= threshold && entry.is_none());
-        seen.below_truth += u64::from(entry.is_some_and(|h| bytes > h.at_most || bytes < h.at_least));
+        seen.below_truth +=
+            u64::from(entry.is_some_and(|h| bytes > h.at_most || bytes < h.at_least));
         seen.below_truth += u64::from(counts[1] < bytes);
         seen.above_plain += u64::from(counts[1] > counts[0]);
         for (light, count) in seen.light.iter_mut().zip(counts) {

@@ -203,7 +203,8 @@ fn try_one(seed: u64, keys: u64) -> Result<Seen> {
             top.add(&key.to_le_bytes(), 1)?;
             *truth.entry(key).or_default() += 1;
         }
-        let reaches = |(key, count): &Counted| *count >= threshold && key[..] == SPREAD.to_le_bytes();
+        let reaches =
+            |(key, count): &Counted| *count >= threshold && key[..] == SPREAD.to_le_bytes();
         local |= top.candidates()?.iter().any(reaches);
         match &mut all {
             Some(all) => all.merge(&top)?,
@@ -219,7 +220,8 @@ fn try_one(seed: u64, keys: u64) -> Result<Seen> {
     });
     let exact: HashMap<Vec<u8>, u64> = recount.counts().into_iter().collect();
     let far = ((SHARE - ERROR) * total as f64) as u64;
-    let mut seen = Seen { missed: 0, far_off: 0, keys: 0, exact: Vec::new(), spread: [false, local] };
+    let mut seen =
+        Seen { missed: 0, far_off: 0, keys: 0, exact: Vec::new(), spread: [false, local] };
     for (key, count) in truth {
         let found = reported.contains_key(&key.to_le_bytes()[..]);
         seen.missed += u64::from(count >= threshold && !found);
@@ -240,7 +242,8 @@ fn run(lab: &Lab) -> Result<Report> {
     oracle.none("keys with a share of φ that were missed", seen.iter().map(|s| s.missed).sum());
     oracle.equal("counts after the second pass", seen.iter().flat_map(|s| s.exact.clone()));
 
-    let mut rows = Rows::new("icebergs", "Keys of four sites", Axis::linear("share of runs or keys"));
+    let mut rows =
+        Rows::new("icebergs", "Keys of four sites", Axis::linear("share of runs or keys"));
     let share = |i: usize| seen.iter().filter(|s| s.spread[i]).count() as f64 / runs as f64;
     rows.row("a key that no site sees is found", 1.0, share(0), Bound::exactly(1.0, 0.0));
     let label = "trap: sites report only what reaches φ·N of their own";

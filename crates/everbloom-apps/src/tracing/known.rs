@@ -268,9 +268,11 @@ pub fn each_sum(list: impl BufRead, mut f: impl FnMut(&Sum, &[u8])) -> Result<()
         if text.is_empty() || text.starts_with(b"#") {
             continue;
         }
-        let sum = text.get(..64).and_then(parse).filter(|_| matches!(text.get(64), None | Some(b' ')));
+        let sum =
+            text.get(..64).and_then(parse).filter(|_| matches!(text.get(64), None | Some(b' ')));
         let Some(sum) = sum else {
-            let message = format!("line {}: not a SHA-256 and a name, as sha256sum prints them", number + 1);
+            let message =
+                format!("line {}: not a SHA-256 and a name, as sha256sum prints them", number + 1);
             return Err(Error::new(Kind::BadRecord, message));
         };
         f(&sum, text.get(66..).unwrap_or_default());
@@ -328,7 +330,8 @@ struct Seen {
 
 fn search(seed: u64) -> Result<Seen> {
     let mut random = Generator::new(seed);
-    let mut bytes = |count: usize| -> Vec<u8> { (0..count).map(|_| random.next_u64() as u8).collect() };
+    let mut bytes =
+        |count: usize| -> Vec<u8> { (0..count).map(|_| random.next_u64() as u8).collect() };
     let reference = bytes(200_000);
     let target = [&bytes(60_000)[..], &reference[20_000..120_000], &bytes(60_000)[..]].concat();
     let mut known = Known::new(800, 0.01, Cut::Content)?;
@@ -365,7 +368,8 @@ fn run(lab: &Lab) -> Result<Report> {
     let expected = |shared: f64| theory::inner_product(m, k, n, n, shared);
     let xs = (0..=16).map(|i| f64::from(i) * 32.0);
     let mut series = Series::new("m(1 − 2q^{kn} + q^{k(2n − s)})", xs, expected);
-    let mut rows = Rows::new("estimates", "Common blocks, inverted from the ones", Axis::linear("blocks"));
+    let mut rows =
+        Rows::new("estimates", "Common blocks, inverted from the ones", Axis::linear("blocks"));
     for shared in [0, 128, 256, 512] {
         let seen = lab.runs(runs, |seed| versions(seed, shared))?;
         let mean = |i: usize| seen.iter().map(|s| s[i]).sum::<f64>() / runs as f64;
@@ -375,9 +379,19 @@ fn run(lab: &Lab) -> Result<Report> {
         if shared >= 128 {
             let truth = shared as f64;
             let within = seen.iter().filter(|s| (s[2] / truth - 1.0).abs() <= 0.1).count();
-            rows.row(format!("{shared} common blocks"), truth, mean(2), Bound::exactly(truth, 0.02 * truth));
+            rows.row(
+                format!("{shared} common blocks"),
+                truth,
+                mean(2),
+                Bound::exactly(truth, 0.02 * truth),
+            );
             let label = format!("share of estimates within a tenth of {shared}");
-            rows.row(label, 1.0, within as f64 / runs as f64, Bound::at_least(if shared == 128 { 0.8 } else { 0.97 }));
+            rows.row(
+                label,
+                1.0,
+                within as f64 / runs as f64,
+                Bound::at_least(if shared == 128 { 0.8 } else { 0.97 }),
+            );
         }
     }
     let chart = Chart {

@@ -102,7 +102,8 @@ impl Similar {
             let counts = share >= least && shared >= 1.0;
             counts.then(|| Pair { a: a.to_vec(), b: b.to_vec(), shared, share })
         };
-        let mut pairs: Vec<Pair> = self.matrix.copies(least / 2.0).into_iter().filter_map(pair).collect();
+        let mut pairs: Vec<Pair> =
+            self.matrix.copies(least / 2.0).into_iter().filter_map(pair).collect();
         pairs.sort_by(|x, y| y.share.total_cmp(&x.share));
         pairs
     }
@@ -204,20 +205,32 @@ fn run(lab: &Lab) -> Result<Report> {
     let expected = |shared: f64| theory::inner_product(m, k, n, n, shared);
     let xs = (0..=20).map(|i| f64::from(i) * 25.0);
     let mut series = Series::new("m(1 − 2q^{kn} + q^{k(2n − s)})", xs, expected);
-    let mut rows = Rows::new("row", "Rows of 8192 bits, 500 chunks each", Axis::linear("ones or chunks"));
+    let mut rows =
+        Rows::new("row", "Rows of 8192 bits, 500 chunks each", Axis::linear("ones or chunks"));
     for shared in [0, 250, 500] {
         let seen = lab.runs(runs, |seed| rows_of(seed, shared))?;
         let mean = |i: usize| seen.iter().map(|s| s[i]).sum::<f64>() / runs as f64;
         let predicted = expected(shared as f64);
         // Each of m cells is one in both rows or not, and fewer come if many came: at most the binomial's spread.
         let spread = |value: f64| (value * (1.0 - value / m)).sqrt();
-        series.point(shared as f64, predicted, mean(1), bound::mean(predicted, spread(predicted), runs));
+        series.point(
+            shared as f64,
+            predicted,
+            mean(1),
+            bound::mean(predicted, spread(predicted), runs),
+        );
         match shared {
-            0 => rows.row("ones of a row", 1371.0, mean(0), bound::mean(1371.0, theory::fill_sd(m, k * n) * m, runs).widened(1371.0, 5e-4)),
+            0 => rows.row(
+                "ones of a row",
+                1371.0,
+                mean(0),
+                bound::mean(1371.0, theory::fill_sd(m, k * n) * m, runs).widened(1371.0, 5e-4),
+            ),
             250 => {
                 // The common ones rise by 2.2 for each common chunk.
                 let slope = (expected(251.0) - expected(249.0)) / 2.0;
-                let around = bound::mean(250.0, spread(predicted) / slope, runs).widened(250.0, 0.01);
+                let around =
+                    bound::mean(250.0, spread(predicted) / slope, runs).widened(250.0, 0.01);
                 rows.row("common chunks, inverted from the ones", 250.0, mean(2), around);
             }
             _ => {}
@@ -248,7 +261,8 @@ fn traps(lab: &Lab) -> Result<Rows> {
     let share = flagged.iter().filter(|flag| **flag).count() as f64 / flagged.len() as f64;
     let label = "trap: unrelated pairs flagged by a fixed threshold of 950 ones";
     rows.row(label, 1.0, share, Bound::exactly(1.0, 0.0));
-    let kept = |cut: Cut| lab.runs(4, |seed| shifted(seed, cut)).map(|all| all.iter().sum::<f64>() / 4.0);
+    let kept =
+        |cut: Cut| lab.runs(4, |seed| shifted(seed, cut)).map(|all| all.iter().sum::<f64>() / 4.0);
     let label = "chunks kept after a letter in front, ends by content";
     rows.row(label, 0.98, kept(Cut::Content)?, Bound::at_least(0.95));
     let label = "trap: the same with blocks of 256 bytes";

@@ -114,9 +114,8 @@ fn find(args: &AttributeFind) -> Result<Outcome> {
         Ok(())
     };
     let done = work();
-    let summary = args.machine.json.then(|| {
-        json!({ "excerpts": excerpts.len(), "candidates": candidates })
-    });
+    let summary =
+        args.machine.json.then(|| json!({ "excerpts": excerpts.len(), "candidates": candidates }));
     out.end(done, summary)?;
     Ok(if candidates > 0 { Outcome::Some } else { Outcome::None })
 }

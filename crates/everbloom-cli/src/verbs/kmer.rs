@@ -139,9 +139,9 @@ fn query(args: &KmerQuery) -> Result<Outcome> {
         Ok(())
     };
     let done = work();
-    let summary = args.machine.json.then(|| {
-        json!({ "queries": queries, "without_kmers": short, "hits": hits, "rows_read": rows })
-    });
+    let summary = args.machine.json.then(
+        || json!({ "queries": queries, "without_kmers": short, "hits": hits, "rows_read": rows }),
+    );
     out.end(done, summary)?;
     say!(
         "{} queries, {} hits; {} rows read",

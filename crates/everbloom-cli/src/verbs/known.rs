@@ -44,7 +44,8 @@ pub fn run(args: &Known) -> Result<Outcome> {
     let targets = input::files(&args.targets)?;
     let mut found = Vec::new();
     for path in targets {
-        let seen = parts.as_ref().map_or(Ok(Parts::default()), |known| known.parts(open(&path)?))?;
+        let seen =
+            parts.as_ref().map_or(Ok(Parts::default()), |known| known.parts(open(&path)?))?;
         found.push(Found { path, parts: seen, listed: None });
     }
     if !args.list.is_empty() {
@@ -144,9 +145,10 @@ fn print(args: &Known, found: &[Found]) -> Result<Outcome> {
     let done = work();
     let sum = |f: fn(&Parts) -> u64| found.iter().map(|file| f(&file.parts)).sum::<u64>();
     let (all, of) = (sum(|p| p.bytes), sum(|p| p.known_bytes));
-    let summary = args.machine.json.then(|| {
-        json!({ "files": found.len(), "known": known, "known_bytes": of, "bytes": all })
-    });
+    let summary = args
+        .machine
+        .json
+        .then(|| json!({ "files": found.len(), "known": known, "known_bytes": of, "bytes": all }));
     out.end(done, summary)?;
     say!(
         "{} of {} files known, in part or as a whole; {} of {} in known parts",

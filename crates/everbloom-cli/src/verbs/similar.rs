@@ -72,7 +72,9 @@ pub fn run(args: &Similar) -> Result<Outcome> {
         bytes_text(memory)
     );
     if all.too_full() {
-        say!("everbloom: warning: some rows are too full to tell what they share: give more --memory, or a larger --block");
+        say!(
+            "everbloom: warning: some rows are too full to tell what they share: give more --memory, or a larger --block"
+        );
     }
     Ok(if pairs.is_empty() { Outcome::None } else { Outcome::Some })
 }

@@ -225,7 +225,8 @@ fn name(args: &Top, files: &[PathBuf], counters: &FlowCounters, flows: &mut [Flo
 
 fn merge_exact(args: &Top, folders: &[PathBuf]) -> Result<(Vec<Line>, Summary)> {
     if args.output.is_some() {
-        let message = "-o with --exact --merge: keep the folders of the sites, which can be merged again";
+        let message =
+            "-o with --exact --merge: keep the folders of the sites, which can be merged again";
         return Err(Stop::Error(message.to_owned()));
     }
     let (mut collector, mut bytes) = (Collector::default(), 0);
@@ -326,4 +327,3 @@ fn text(args: &Top, key: &[u8]) -> Vec<u8> {
         None => key.to_vec(),
     }
 }
-

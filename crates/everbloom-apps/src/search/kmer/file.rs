@@ -206,7 +206,13 @@ fn parsed(bytes: &[u8]) -> Result<(Shape, Vec<Group>)> {
 
 impl Rows {
     /// Reads a row of a group. Its pages are checked.
-    pub(super) fn read(&mut self, groups: &[Group], group: usize, at: u64, out: &mut [u64]) -> Result<()> {
+    pub(super) fn read(
+        &mut self,
+        groups: &[Group],
+        group: usize,
+        at: u64,
+        out: &mut [u64],
+    ) -> Result<()> {
         let before: u64 = groups[..group].iter().map(|g| pages(payload(g).unwrap_or(0))).sum();
         let (start, length) = (before * PAGE + at * out.len() as u64 * 8, out.len() * 8);
         let (first, last) = (start / PAGE, (start + length as u64 - 1) / PAGE);

@@ -27,7 +27,7 @@ use std::path::Path;
 use everbloom::alternates::HyperLogLog;
 use everbloom::internals::probe::{Probe, Scheme};
 use everbloom::internals::theory::{bloom as theory, tail};
-use everbloom::{Error, Hasher, Kind, Result};
+use everbloom::{Error, HashId, Hasher, Kind, Result};
 use needletail::Sequence as _;
 
 /// How K-mers are cut and hashed, the same for all samples of an index.
@@ -136,11 +136,33 @@ pub fn each_sequence(
     Ok(())
 }
 
-/// Calls `f` with the canonical K-mers of a sequence of letters.
+/// Calls `f` with the canonical K-mers of a sequence of letters, two bits a letter: what the rows of a file hang on.
 fn each_kmer(letters: &[u8], length: u8, mut f: impl FnMut(u64)) {
-    if letters.len() >= usize::from(length) {
-        letters.bit_kmers(length, true).for_each(|(_, (kmer, _), _)| f(kmer));
+    let (mask, top) = (u64::MAX >> (64 - 2 * length), 2 * (length - 1));
+    let (mut forward, mut backward, mut run) = (0u64, 0u64, 0u8);
+    for letter in letters {
+        let code = match letter {
+            b'A' => 0,
+            b'C' => 1,
+            b'G' => 2,
+            b'T' => 3,
+            _ => {
+                run = 0;
+                continue;
+            }
+        };
+        forward = (forward << 2 | code) & mask;
+        backward = backward >> 2 | (3 - code) << top;
+        run = length.min(run + 1);
+        if run == length {
+            f(forward.min(backward));
+        }
     }
+}
+
+/// What K-mers are hashed by, in every index.
+fn hasher() -> Result<Hasher> {
+    Hasher::with_id(HashId::Xxh3_128, 0)
 }
 
 /// Up to 64 columns of one group, on their way into a file: a word for each row.
@@ -161,7 +183,10 @@ impl Slab {
         let mut words = Vec::new();
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         words.try_reserve_exact(rows).map_err(|_| {
-            Error::new(Kind::OutOfMemory, "64 columns take 8 bytes for each row: give a larger rate")
+            Error::new(
+                Kind::OutOfMemory,
+                "64 columns take 8 bytes for each row: give a larger rate",
+            )
         })?;
         words.resize(rows, 0);
         Ok(Self { words, at })
@@ -170,7 +195,7 @@ impl Slab {
     /// Puts the K-mers of a sample into a column; its ones.
     fn fill(&mut self, bit: u64, shape: &Shape, sample: &New<'_>) -> Result<u64> {
         let probe = Probe::flat(Scheme::Mixed, self.words.len() as u64, shape.probes)?;
-        let hasher = Hasher::default();
+        let hasher = hasher()?;
         each_sequence((sample.open)()?, |_, letters| {
             each_kmer(letters, shape.length, |kmer| {
                 probe.each(hasher.digest(&kmer), |row| self.words[row as usize] |= 1 << bit);
@@ -328,7 +353,7 @@ impl Index {
     fn count(&mut self, number: usize, kmers: &[u64]) -> Result<(Vec<u64>, u64)> {
         let group = &self.groups[number];
         let probe = Probe::flat(Scheme::Mixed, group.rows, self.shape.probes)?;
-        let (hasher, words) = (Hasher::default(), group.words() as usize);
+        let (hasher, words) = (hasher()?, group.words() as usize);
         let (mut counts, mut read) = (vec![0; group.samples.len()], 0);
         let (mut both, mut row, mut places) = (vec![0u64; words], vec![0u64; words], Vec::new());
         for kmer in kmers {
