@@ -4,7 +4,7 @@
 //! and bare IP. A packet whose headers say no more than their addresses has ports 0; one without IP has no flow.
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, PacketBuilder, TransportSlice};
@@ -115,22 +115,23 @@ const BUFFER: usize = 1 << 16;
 /// # Ok::<(), everbloom::Error>(())
 /// ```
 pub fn each_packet(
-    input: impl Read + Send,
+    mut input: impl Read + Send,
     mut f: impl FnMut(Packet<'_>) -> Result<()>,
 ) -> Result<()> {
-    let mut reader = create_reader(BUFFER, input).map_err(|e| unreadable(&e))?;
+    // The reader looks at what its first reading brings, which from a pipe may be a few bytes.
+    let mut start = Vec::new();
+    input.by_ref().take(BUFFER as u64).read_to_end(&mut start)?;
+    let mut reader =
+        create_reader(BUFFER, Cursor::new(start).chain(input)).map_err(|e| unreadable(&e))?;
     let mut links: Vec<(Linktype, u64)> = Vec::new();
-    let mut waiting = 0;
     loop {
         match reader.next() {
             Ok((length, block)) => {
                 one_block(block, &mut links, &mut f)?;
                 reader.consume(length);
-                waiting = 0;
             }
             Err(PcapError::Eof) => return Ok(()),
-            Err(PcapError::Incomplete(_)) if waiting < 2 => {
-                waiting += 1;
+            Err(PcapError::Incomplete(_)) if !reader.reader_exhausted() => {
                 reader.refill().map_err(|e| unreadable(&e))?;
             }
             Err(PcapError::BufferTooSmall) => {
@@ -331,6 +332,14 @@ mod tests {
         file.packet(0, &flow(["10.0.0.1", "10.0.0.2"], (1, 2), 6), b"hello").unwrap();
         let file = file.finish();
         assert_eq!(read(&file), Ok(()));
+        struct Drops<'a>(&'a [u8]);
+        impl Read for Drops<'_> {
+            fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+                let count = out.len().min(3);
+                self.0.read(&mut out[..count])
+            }
+        }
+        assert_eq!(each_packet(Drops(&file), |_| Ok(())).map_err(|e| e.kind()), Ok(()));
         assert_eq!(read(&file[..file.len() - 1]), Err(Kind::Truncated));
         assert!(read(b"").is_err());
     }

@@ -163,8 +163,8 @@ pub const SIMILAR: &str = "\
 Examples:
   # which files of a folder have passages of each other?
   everbloom similar essays
-  # pairs of which one holds nearly all of the other
-  everbloom similar essays --at-least 90%";
+  # pairs of which one holds at least half of the other
+  everbloom similar essays --at-least 50%";
 
 pub const KNOWN: &str = "\
 Examples:

@@ -63,6 +63,10 @@ impl Top {
     }
 
     fn seeded(share: f64, error: f64, seed: u64) -> Result<Self> {
+        if !(1e-5..=1.0).contains(&share) {
+            let message = format!("a share of {share}: it lies between 0.00001 and 1");
+            return Err(Error::new(Kind::BadParameter, message));
+        }
         if error.is_nan() || error > share / 2.0 {
             let message = format!(
                 "an error of {error} hides keys with a share of {share}: it is at most half of that"
@@ -290,6 +294,7 @@ mod tests {
     #[test]
     fn what_cannot_be_merged_or_found_says_so() {
         assert!(Top::new(0.01, 0.02).is_err(), "the error hides the share");
+        assert!(Top::new(0.0, 0.0).is_err() && Top::new(f64::NAN, 0.0).is_err());
         let mut top = Top::new(0.01, 0.001).unwrap();
         assert!(top.merge(&Top::new(0.01, 0.002).unwrap()).is_err());
         top.add(b"key", 3).unwrap();

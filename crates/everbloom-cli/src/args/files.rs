@@ -87,9 +87,10 @@ pub struct AttributeBuild {
     /// Bytes of a block: excerpts have at least two blocks less a byte.
     #[arg(long, value_name = "BYTES", default_value = "32")]
     pub block: u64,
-    /// Blocks on all levels that a filter takes before the next one begins.
-    #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count, default_value = "1M")]
-    pub items: u64,
+    /// Blocks on all levels that a filter takes before the next one begins. Default: as many as the files have, 1M at
+    /// most.
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count)]
+    pub items: Option<u64>,
     /// Share of the shortest excerpts nobody sent that may be found, for each sender.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "1e-6", allow_negative_numbers = true)]
     pub fpr: f64,

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
 use everbloom_apps::capture;
-use everbloom_apps::tracing::attribute::Attribution;
+use everbloom_apps::tracing::attribute::{Attribution, keys_of};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
@@ -26,21 +26,21 @@ fn named(paths: &[PathBuf]) -> Vec<PathBuf> {
     if paths.is_empty() { vec![PathBuf::from("-")] } else { paths.to_vec() }
 }
 
-fn build(args: &AttributeBuild) -> Result<Outcome> {
-    let mut store = Attribution::new(args.block, args.items, args.fpr)?;
-    let (mut payloads, mut read, mut short) = (0u64, 0u64, 0u64);
-    let mut take = |time: u64, sender: &[u8], payload: &[u8]| {
-        payloads += 1;
-        read += payload.len() as u64;
-        short += u64::from((payload.len() as u64) < args.block);
-        store.payload(time, sender, payload)
-    };
+/// Blocks that a filter takes unless told otherwise.
+const ITEMS: u64 = 1_000_000;
+
+/// Calls `f` with the time, the sender and the bytes of every payload.
+fn each(
+    args: &AttributeBuild,
+    files: &[PathBuf],
+    mut f: impl FnMut(u64, &[u8], &[u8]) -> everbloom::Result<()>,
+) -> Result<()> {
     let mut number = 0;
-    for path in named(&args.files) {
+    for path in files {
         if args.pcap {
-            let packets = capture::each_packet(input::bytes(&path)?, |packet| match packet.flow {
+            let packets = capture::each_packet(input::bytes(path)?, |packet| match packet.flow {
                 Some(flow) if !packet.payload.is_empty() => {
-                    take(packet.seconds, flow.to_string().as_bytes(), packet.payload)
+                    f(packet.seconds, flow.to_string().as_bytes(), packet.payload)
                 }
                 _ => Ok(()),
             });
@@ -49,13 +49,35 @@ fn build(args: &AttributeBuild) -> Result<Outcome> {
         }
         let whole = args.text.field.is_none();
         let name = path.as_os_str().as_encoded_bytes();
-        input::lines(&path, input::grammar(&args.text), Passes::Once)?.each(|rows, records| {
+        input::lines(path, input::grammar(&args.text), Passes::Once)?.each(|rows, records| {
             rows.iter().zip(records).try_for_each(|(row, record)| {
                 number += 1;
-                take(number, if whole { name } else { record.key }, row)
+                f(number, if whole { name } else { record.key }, row)
             })
         })?;
     }
+    Ok(())
+}
+
+fn build(args: &AttributeBuild) -> Result<Outcome> {
+    let files = named(&args.files);
+    let mut items = args.items.unwrap_or(ITEMS);
+    if args.items.is_none() && files.iter().all(|path| path.is_file()) {
+        let mut keys = 0u64;
+        each(args, &files, |_, _, payload| {
+            keys += keys_of(payload.len() as u64, args.block);
+            Ok(())
+        })?;
+        items = keys.clamp(1, ITEMS);
+    }
+    let mut store = Attribution::new(args.block, items, args.fpr)?;
+    let (mut payloads, mut read, mut short) = (0u64, 0u64, 0u64);
+    each(args, &files, |time, sender, payload| {
+        payloads += 1;
+        read += payload.len() as u64;
+        short += u64::from((payload.len() as u64) < args.block);
+        store.payload(time, sender, payload)
+    })?;
     store.save(&args.output)?;
     if args.machine.json {
         print_json(&json!({
