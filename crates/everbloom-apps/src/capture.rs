@@ -131,7 +131,7 @@ pub fn each_packet(
                 reader.consume(length);
             }
             Err(PcapError::Eof) => return Ok(()),
-            Err(PcapError::Incomplete(_)) if !reader.reader_exhausted() => {
+            Err(PcapError::Incomplete(_)) => {
                 reader.refill().map_err(|e| unreadable(&e))?;
             }
             Err(PcapError::BufferTooSmall) => {

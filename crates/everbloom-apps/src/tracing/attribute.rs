@@ -241,6 +241,8 @@ pub static APPLICATION: Application = Application {
 const PAYLOAD: usize = 1000;
 const BLOCK: u64 = 32;
 const SENDERS_TRIED: u64 = 20;
+/// Bytes of excerpts that nobody sent.
+const NOBODYS: usize = 100;
 
 fn payloads(seed: u64, count: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut random = Generator::new(seed);
@@ -258,7 +260,6 @@ struct Seen {
     /// Splices whose blocks all pass by themselves, and those that are found as a whole.
     splices: [u64; 2],
     rate: f64,
-    bytes: u64,
 }
 
 fn try_one(seed: u64, excerpts: u64) -> Result<Seen> {
@@ -266,9 +267,9 @@ fn try_one(seed: u64, excerpts: u64) -> Result<Seen> {
     let keys = 200 * keys_of(PAYLOAD as u64, BLOCK);
     let mut seen = Attribution::with_bits(BLOCK, keys, 10)?;
     store.iter().try_for_each(|(sender, payload)| seen.payload(0, sender, payload))?;
-    let (rate, bytes) = (seen.windows[0].filter.lookup_rate(), seen.bytes());
+    let rate = seen.windows[0].filter.lookup_rate();
     let mut random = Generator::new(!seed);
-    let mut counts = Seen { missed: 0, wrong: 0, nobody: 0, splices: [0; 2], rate, bytes };
+    let mut counts = Seen { missed: 0, wrong: 0, nobody: 0, splices: [0; 2], rate };
     for _ in 0..excerpts {
         let (sender, payload) = &store[random.below(200) as usize];
         // Not of the bytes behind the last whole block, which are left out.
@@ -286,7 +287,7 @@ fn try_one(seed: u64, excerpts: u64) -> Result<Seen> {
         let right = found.iter().find(|c| c.sender == *sender && c.offsets.contains(&(at as u64)));
         counts.missed += u64::from(right.is_none());
         counts.wrong += found.iter().filter(|c| !truth.contains_key(&c.sender[..])).count() as u64;
-        let other: Vec<u8> = (0..70).map(|_| random.next_u64() as u8).collect();
+        let other: Vec<u8> = (0..NOBODYS).map(|_| random.next_u64() as u8).collect();
         counts.nobody += seen.find(&other)?.len() as u64;
         // Two blocks of one payload of a sender, then two of another of the same, at their offsets.
         let [a, b] = [0, 1].map(|i| &store[(random.below(100) + 100 * i) as usize / 20 * 20].1);
@@ -307,51 +308,46 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut oracle = Oracle::default();
     oracle.none("true senders that were not listed", sum(&|s| s.missed));
 
-    let (all, f) = ((runs * excerpts) as f64, seen[0].rate);
+    let (count, f) = (runs * excerpts, seen[0].rate);
+    let all = count as f64;
     let mut rows = Rows::new("wrong", "Senders listed by mistake", Axis::linear("per excerpt"));
     // An excerpt of 150 bytes holds three blocks at the worst alignment, and one pair of them at least.
-    let trials = (BLOCK * 31 * SENDERS_TRIED) as f64;
-    let limit = trials * f.powi(4);
-    rows.row(
-        "excerpts of 150 bytes",
-        limit,
-        sum(&|s| s.wrong) as f64 / all,
-        Bound::at_most(limit.max(0.05)),
-    );
-    // One block alone at most alignments: trials·f.
-    let expected: f64 = (0..BLOCK)
-        .map(|a| {
-            let blocks = (70 - a) / BLOCK;
-            let places = (31 - blocks + u64::from(a == 0)) as f64;
-            // Every second place of two blocks is a pair's.
-            let hits = if blocks == 1 { f } else { (f * f + f * f * f) / 2.0 };
-            places * hits
+    let limit = (BLOCK * 31 * SENDERS_TRIED) as f64 * libm::pow(f, 4.0);
+    let most = Bound { low: None, ..bound::share(limit, count) };
+    rows.row("of 150 bytes that somebody else sent", limit, sum(&|s| s.wrong) as f64 / all, most);
+    // Of 100 bytes, two blocks at most alignments; every second place of them is that of a pair.
+    let hits: f64 = (0..BLOCK)
+        .map(|alignment| {
+            let blocks = (NOBODYS as u64 - alignment) / BLOCK;
+            let places = (32 - blocks - u64::from(alignment > 0)) as f64;
+            let pair = libm::pow(f, 2.0) * (1.0 + f) / 2.0;
+            places * if blocks == 2 { pair } else { libm::pow(f, 4.0) }
         })
-        .sum::<f64>()
-        * SENDERS_TRIED as f64;
-    let share = sum(&|s| s.nobody) as f64 / all;
-    let sd = expected.sqrt();
-    let around = bound::mean(expected, sd, runs * excerpts).widened(expected, 0.15);
-    let most = trials * f;
-    rows.row(
-        "random bytes, 70 of them, in offsets' senders",
-        expected,
-        share,
-        Bound::at_most(around.high.unwrap_or(most)),
-    );
+        .sum();
+    let senders = SENDERS_TRIED as f64;
+    let expected = senders * -libm::expm1(-hits);
+    // Filters differ in f, which is squared here.
+    let around = bound::mean(expected, expected.sqrt(), count).widened(expected, 0.1);
+    rows.row("of 100 bytes that nobody sent", expected, sum(&|s| s.nobody) as f64 / all, around);
     let mut splices = Rows::new("splices", "Splices of two payloads", Axis::linear("share"));
     let label = "trap: block by block";
     splices.row(label, 1.0, sum(&|s| s.splices[0]) as f64 / all, Bound::exactly(1.0, 0.0));
     let through = sum(&|s| s.splices[1]) as f64 / all;
-    splices.row("as a whole", f, through, bound::share(f, runs * excerpts));
+    splices.row("as a whole", f, through, bound::share(f, count));
 
     let factor =
         |block: f64| PAYLOAD as f64 / (10.0 * keys_of(PAYLOAD as u64, block as u64) as f64 / 8.0);
     let mut series =
         Series::new("1000 bytes : bits of its keys", [16.0, 32.0, 64.0, 128.0], factor);
-    let measured = 200.0 * PAYLOAD as f64 / seen[0].bytes as f64;
-    // Words, names of senders and the like make it a little larger.
-    series.point(32.0, factor(32.0), measured, Bound::exactly(factor(32.0), 0.7));
+    for block in [32, 64, 128] {
+        let mut store = Attribution::with_bits(block, 200 * keys_of(PAYLOAD as u64, block), 10)?;
+        let sent = payloads(lab.seed(), 200);
+        sent.iter().try_for_each(|(sender, payload)| store.payload(0, sender, payload))?;
+        let (times, measured) =
+            (factor(block as f64), (200 * PAYLOAD) as f64 / store.bytes() as f64);
+        // The names of the senders make it a little larger.
+        series.point(block as f64, times, measured, Bound::between(0.9 * times, times));
+    }
     let chart = Chart {
         id: "space".into(),
         title: "How many times less space than the payloads, at 10 bits a key".into(),
