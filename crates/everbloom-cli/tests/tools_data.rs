@@ -147,7 +147,7 @@ fn an_excerpt_is_attributed_to_its_flow() {
     assert!(found.starts_with("10.0.0.9:4000 > 10.0.0.99:80 tcp\t1\t9\t"), "{found}");
     assert_eq!(found.lines().count(), 1);
     // Two pieces that were sent, but not together.
-    let splice = format!("{number} {} <exploit>{} {}", number + 1, 301 * 31, 301 * 31 + 1);
+    let splice = format!("{number} {} <exploit>{} {}", number + 1, 901 * 31, 901 * 31 + 1);
     std::fs::write(folder.join("splice"), &splice).expect("a file");
     assert_eq!(run(folder, "attribute find seen splice", b"").0, 1);
     refused(folder, "attribute find seen --text short", "whole block");
