@@ -18,10 +18,13 @@
 //! | [`wireless`] | sensors and radios |
 //! | [`search`] | state spaces, services, sequences |
 //!
-//! [`sim`] is what simulations share: topologies, traffic, events, counters.
+//! [`sim`] is what simulations share: topologies, traffic, events, counters. [`capture`] reads packets,
+//! [`chunks`] cuts files.
 #![deny(unsafe_code)]
 
 mod application;
+pub mod capture;
+pub mod chunks;
 mod list;
 mod oracle;
 pub mod sim;

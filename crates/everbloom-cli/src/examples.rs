@@ -136,6 +136,52 @@ Examples:
   # column 1 of the left file is column 2 of the right one
   everbloom join people.csv orders.csv -f 1,2 -d ,";
 
+pub const TOP: &str = "\
+Examples:
+  # the three visitors who come most often, who are the first column
+  everbloom top access.log -k 3 -f 1 -d ' '
+  # exact counts from a pipe, too
+  cat access.log | everbloom top --exact -n 1M
+  # everybody with at least two lines, in every hundred of them
+  everbloom top access.log --at-least 2 --every 100 -f 1 -d ' '
+  # two sites, added up
+  everbloom top monday.txt -o monday.top; everbloom top tuesday.txt -o tuesday.top
+  everbloom top --merge monday.top tuesday.top";
+
+pub const KMER: &str = "\
+Examples:
+  # a sample for each file
+  everbloom kmer build phage.fa yeast.fa -o samples.evk
+  # one more, later
+  everbloom kmer add samples.evk worm.fa
+  # which samples hold at least half of the K-mers of each read?
+  everbloom kmer query samples.evk reads.fa -t 50%
+  # how large are they, and how often do they err?
+  everbloom kmer info samples.evk";
+
+pub const SIMILAR: &str = "\
+Examples:
+  # which files of a folder have passages of each other?
+  everbloom similar essays
+  # pairs of which one holds at least half of the other
+  everbloom similar essays --at-least 50%";
+
+pub const KNOWN: &str = "\
+Examples:
+  # which files hold parts of these, and how much of each is that?
+  everbloom known copies -r essays
+  # which files are on a list, as a whole?
+  sha256sum essays/* > sums; everbloom known copies --list sums
+  # the known parts once, for many runs
+  everbloom known -r essays -o essays.evb; everbloom known copies --filter essays.evb";
+
+pub const ATTRIBUTE: &str = "\
+Examples:
+  # the lines of a log and who sent them, who is the first column
+  everbloom attribute build access.log -o seen -f 1 -d ' ' --block 2
+  # who sent a line with these letters?
+  everbloom attribute find seen --text 'n /a'";
+
 pub const SECURE: &str = "\
 Examples:
   # two who do not show each other their keys: each makes a key of its own

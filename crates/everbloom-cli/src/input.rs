@@ -1,6 +1,7 @@
 //! Input as it is named on the command line: files, `-` for stdin, and the options that say how records are
 //! written.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -8,7 +9,7 @@ use std::sync::{Mutex, OnceLock};
 use everbloom::Error;
 use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
-use everbloom_records::{Cr, Fault, Field, Grammar, Lines, Notice};
+use everbloom_records::{Cr, Fault, Field, Grammar, Input, Lines, Notice, unpacked};
 
 use crate::args::Text;
 use crate::talk::say;
@@ -31,6 +32,51 @@ pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
         Lines::kept("stdin", io::stdin().lock(), grammar)?
     };
     Ok(lines.watched(progress::watch).noticed(tell))
+}
+
+/// The bytes of the file at `path`, or of stdin for `-`, watched and unpacked.
+pub fn bytes(path: &Path) -> everbloom::Result<Input<'static>> {
+    let open = || -> everbloom_records::Result<Input<'static>> {
+        let input: Input<'static> = if path == Path::new("-") {
+            progress::watch(Box::new(io::stdin()), None)
+        } else {
+            let file = File::open(path)?;
+            let length = file.metadata()?.len();
+            progress::watch(Box::new(file), Some(length))
+        };
+        unpacked(input)
+    };
+    open().map_err(|e| Error::from(e).context(path.display()))
+}
+
+/// The files that are named, and all files in folders that are named, in order. Links are not followed.
+pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            within(path, &mut all)?;
+        } else {
+            all.push(path.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn within(folder: &Path, all: &mut Vec<PathBuf>) -> Result<()> {
+    let read = || -> io::Result<Vec<PathBuf>> {
+        std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
+    };
+    let mut entries = read().map_err(|e| Error::from(e).context(folder.display()))?;
+    entries.sort();
+    for path in entries {
+        let kind = path.symlink_metadata().map_err(|e| Error::from(e).context(path.display()))?;
+        if kind.is_dir() {
+            within(&path, all)?;
+        } else if kind.is_file() {
+            all.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// Says what is strange about an input, once.

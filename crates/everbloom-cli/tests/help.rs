@@ -47,10 +47,16 @@ fn every_verb_shows_examples_that_work() {
         ("monday.txt", "ann\nbob\neve\n"),
         ("tuesday.txt", "bob\neve\nzoe\n"),
         ("access.log", "ann /\nbob /\nann /a\nann /\n"),
+        ("phage.fa", ">phage\nACGTTGCAAGCTTACGGATTACAGATTACAGGCATCGACTACG\n"),
+        ("yeast.fa", ">yeast\nTTGACCAGTACCATGGCATTTAGCCCATAGACGACATACGACT\n"),
+        ("worm.fa", ">worm\nGGGACCTTAACCATGGCATTTAGCTTTTAGACGACATGGGACT\n"),
+        ("reads.fa", ">read\nCCAGTACCATGGCATTTAGCCCATAGACGACATACG\n"),
     ] {
         std::fs::write(place.path().join(name), text).expect("a file");
     }
     assert!(bash("gzip -k words.txt", place.path()).status.success());
+    let texts = "mkdir essays copies; seq 3000 > essays/one; seq 1000 4000 > essays/two; cp essays/one copies";
+    assert!(bash(texts, place.path()).status.success());
     for verb in verbs() {
         let (commands, comments) = examples(&verb);
         assert!(!commands.is_empty() && !comments.is_empty(), "{verb}: no examples");

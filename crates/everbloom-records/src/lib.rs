@@ -26,4 +26,4 @@ pub use grammar::{Case, Cr, Field, Grammar};
 pub use hashed::{Hashed, Kept};
 pub use key::KeyType;
 pub use lines::{Lines, Noticed, Watch};
-pub use unpack::{Input, Notice};
+pub use unpack::{Input, Notice, unpacked};

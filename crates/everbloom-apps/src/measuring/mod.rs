@@ -2,3 +2,7 @@
 
 pub mod fair_blue;
 pub mod route_check;
+pub mod flow_counters;
+pub mod global_iceberg;
+pub mod heavy_flows;
+pub mod iceberg;

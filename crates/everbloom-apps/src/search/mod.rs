@@ -2,3 +2,4 @@
 
 pub mod discovery;
 pub mod visited;
+pub mod kmer;

@@ -2,3 +2,4 @@
 
 pub mod puzzles;
 pub mod replay;
+pub mod duplicate_clicks;

@@ -5,3 +5,5 @@ pub mod loops;
 pub mod signatures;
 pub mod spie;
 pub mod traceback;
+pub mod attribute;
+pub mod known;

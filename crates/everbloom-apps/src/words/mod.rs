@@ -1,1 +1,3 @@
 //! Spelling, passwords, copied passages.
+
+pub mod similar;

@@ -3,21 +3,26 @@
 mod app;
 mod change;
 mod choose;
+mod files;
 mod filter;
 mod foreign;
+mod kmer;
 mod lab;
 mod parsers;
 mod secure;
 mod shared;
 mod stream;
+mod top;
 
 use clap::{Parser, Subcommand};
 
 pub use app::{App, AppRun, AppShow, AppVerb};
 pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
+pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, Similar};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
+pub use kmer::{Kmer, KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
 pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
@@ -25,6 +30,7 @@ pub use secure::{
 };
 pub use shared::{Machine, Text};
 pub use stream::{Dedupe, Diff, Join};
+pub use top::Top;
 
 use crate::{examples, quantity};
 
@@ -144,6 +150,35 @@ pub enum Verb {
     /// rows are exact; on stderr stands what a filter of the left keys saves.
     #[command(after_help = examples::JOIN)]
     Join(Join),
+    /// Print the heaviest keys of lines or of a capture, as key<TAB>count, the largest first.
+    ///
+    /// Memory is fixed, however many keys there are. Counts from files are exact, since they are read twice; those
+    /// from a pipe are too high by a little, and by how much is said. With --exact they are exact, too, as long as
+    /// there are not many more different keys than planned for.
+    #[command(after_help = examples::TOP)]
+    Top(Top),
+    /// Find the samples that hold a sequence: an index of K-mers over FASTA and FASTQ files.
+    ///
+    /// No sample that holds the sequence is missed. A sample that does not is printed with the chance that --json
+    /// tells, which is small for sequences of many K-mers.
+    #[command(after_help = examples::KMER)]
+    Kmer(Kmer),
+    /// Find copied passages among files: pairs that share chunks of their content.
+    ///
+    /// Prints both files, the number of chunks that they share, and that as a share of the smaller one's. The
+    /// numbers are estimates; chunks of about 300 bytes end where the content says, so that copies are found
+    /// wherever they stand.
+    #[command(after_help = examples::SIMILAR)]
+    Similar(Similar),
+    /// Tell which files are known, as a whole or in parts.
+    ///
+    /// Prints the share of each file that is known, and the file; those of which nothing is are not printed. No
+    /// known part is missed, and a few others are taken for known, at the rate -p. Whole files by --list are exact.
+    #[command(after_help = examples::KNOWN)]
+    Known(Known),
+    /// Tell who sent an excerpt, from a summary of payloads that is much smaller than they are.
+    #[command(after_help = examples::ATTRIBUTE)]
+    Attribute(Attribute),
     /// Look up keys, or search documents, without showing the keys.
     ///
     /// What one side writes is a message for the other, in a file or a pipe. SECURITY.md says what each side

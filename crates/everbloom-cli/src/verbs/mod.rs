@@ -2,6 +2,7 @@
 
 mod app;
 mod ask;
+mod attribute;
 mod bench;
 mod build;
 mod catalog;
@@ -15,11 +16,15 @@ mod explain;
 mod foreign;
 mod info;
 mod join;
+mod kmer;
+mod known;
 mod lab;
 mod plan;
 mod sample;
 mod secure;
 mod shell;
+mod similar;
+mod top;
 
 use std::path::{Path, PathBuf};
 
@@ -56,6 +61,11 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
         Verb::Join(args) => join::run(&args),
+        Verb::Top(args) => top::run(&args),
+        Verb::Kmer(args) => kmer::run(&args.verb),
+        Verb::Similar(args) => similar::run(&args),
+        Verb::Known(args) => known::run(&args),
+        Verb::Attribute(args) => attribute::run(&args.verb),
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),

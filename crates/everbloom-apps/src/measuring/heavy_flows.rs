@@ -1,0 +1,332 @@
+//! Heavy flows of each interval by a multistage filter (catalogue A16; S1 §8.1, S0 §IV-D1 [99]).
+//!
+//! ```text
+//!   packet ──▶ its flow is in the flow memory ──yes──▶ counted there, exactly
+//!                        │ no
+//!                        ▼
+//!              d stages of counters, conservative update ──all reach T──▶ an entry in the flow memory
+//! ```
+//!
+//! A flow of T bytes in an interval raises all its counters to T, so none is missed. A lighter one of s bytes gets
+//! in only if every one of its counters was raised by others: with b counters a stage and C bytes in the interval,
+//! at most ((1/κ)·T/(T − s))^d of them do, κ = T·b/C. At the end of the interval the counters are reset, and the
+//! flows that were heavy keep their entries: from then on they are counted from their first byte.
+
+use std::collections::HashMap;
+
+use everbloom::counting::{Conservative, CountMin};
+use everbloom::internals::hash::Generator;
+use everbloom::{Error, Hasher, Kind, Result};
+use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+
+use crate::sim::Zipf;
+use crate::{Application, Form, Oracle};
+
+/// A flow that was heavy in an interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heavy {
+    /// The flow's key.
+    pub flow: Vec<u8>,
+    /// Bytes that it sent for certain: those counted since it has an entry.
+    pub at_least: u64,
+    /// Bytes that it sent at most.
+    pub at_most: u64,
+}
+
+/// The counters of an entry of the flow memory.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// What others may have added before the entry was there.
+    before: u64,
+    counted: u64,
+}
+
+/// Finds the flows that send at least a threshold of bytes in an interval.
+///
+/// ```
+/// use everbloom_apps::measuring::heavy_flows::HeavyFlows;
+///
+/// let mut flows = HeavyFlows::new(1000, 4, 256, 100)?;
+/// for _ in 0..10 {
+///     flows.packet(b"10.0.0.1 > 10.0.0.9", 150)?;
+/// }
+/// flows.packet(b"10.0.0.2 > 10.0.0.9", 40)?;
+/// let heavy = flows.end_interval()?;
+/// assert_eq!(heavy.len(), 1);
+/// assert!(heavy[0].at_least <= 1500 && heavy[0].at_most >= 1500);
+///
+/// // It is remembered: in the next interval its count is exact.
+/// flows.packet(b"10.0.0.1 > 10.0.0.9", 1000)?;
+/// let heavy = flows.end_interval()?;
+/// assert_eq!((heavy[0].at_least, heavy[0].at_most), (1000, 1000));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+pub struct HeavyFlows {
+    threshold: u64,
+    stages: u32,
+    counters: u64,
+    filter: Conservative,
+    memory: HashMap<Vec<u8>, Entry>,
+    /// Entries that there is room for, and flows that found none.
+    room: usize,
+    refused: u64,
+}
+
+impl HeavyFlows {
+    /// Flows of at least `threshold` bytes, by `stages` stages of `counters` counters, and a flow memory of at
+    /// most `room` entries.
+    pub fn new(threshold: u64, stages: u32, counters: u64, room: usize) -> Result<Self> {
+        if threshold == 0 {
+            return Err(Error::new(Kind::BadParameter, "a threshold of 0 makes every flow heavy"));
+        }
+        let filter = empty(stages, counters)?;
+        let memory = HashMap::new();
+        Ok(Self { threshold, stages, counters, filter, memory, room, refused: 0 })
+    }
+
+    /// Counts a packet of so many bytes.
+    pub fn packet(&mut self, flow: &[u8], bytes: u64) -> Result<()> {
+        if let Some(entry) = self.memory.get_mut(flow) {
+            entry.counted = entry.counted.saturating_add(bytes);
+            return Ok(());
+        }
+        // A sum of two never sticks: the counters have 64 bits.
+        self.filter.insert_times(flow, bytes);
+        let count = self.filter.count(flow);
+        if count >= self.threshold {
+            if self.memory.len() >= self.room {
+                self.refused += 1;
+                return Ok(());
+            }
+            let before = count.saturating_sub(bytes);
+            self.memory.insert(flow.to_vec(), Entry { before, counted: bytes });
+        }
+        Ok(())
+    }
+
+    /// Ends the interval: the flows that may have been heavy, the heaviest first. The counters are reset; those
+    /// flows keep their entries.
+    pub fn end_interval(&mut self) -> Result<Vec<Heavy>> {
+        self.filter = empty(self.stages, self.counters)?;
+        self.refused = 0;
+        let threshold = self.threshold;
+        let mut heavy = Vec::new();
+        self.memory.retain(|flow, entry| {
+            let at_most = entry.before.saturating_add(entry.counted);
+            let stays = at_most >= threshold;
+            if stays {
+                heavy.push(Heavy { flow: flow.clone(), at_least: entry.counted, at_most });
+            }
+            *entry = Entry { before: 0, counted: 0 };
+            stays
+        });
+        heavy.sort_by(|a, b| (b.at_most, &a.flow).cmp(&(a.at_most, &b.flow)));
+        Ok(heavy)
+    }
+
+    /// Packets of this interval whose flows may be heavy and found no room in the flow memory.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+}
+
+fn empty(stages: u32, counters: u64) -> Result<Conservative> {
+    let m = counters.saturating_mul(stages.into());
+    Conservative::builder().form("stages").set("m", m).set("k", stages).set("width", 64).build()
+}
+
+/// The most that a flow of `s` bytes passes: ((1/κ)·T/(T − s))^d with κ = T·b/C, at most 1.
+pub fn passing_bound(total: f64, threshold: f64, counters: f64, stages: f64, s: f64) -> f64 {
+    let kappa = threshold * counters / total;
+    if s >= threshold {
+        return 1.0;
+    }
+    libm::pow((threshold / (threshold - s) / kappa).min(1.0), stages)
+}
+
+/// The application.
+pub static APPLICATION: Application = Application {
+    entry: "A16",
+    form: Form::Tool { verb: "top --at-least" },
+    uses: &["conservative-update", "count-min"],
+    oracle: "a hash map of every flow's bytes",
+    data: "packets of flows with Zipf's sizes, and the traffic that makes the most light flows pass",
+    experiment: Experiment {
+        name: "heavy-flows",
+        source: "S1 §8.1, S0 §IV-D1 [99]",
+        title: "Heavy flows of each interval by a multistage filter",
+        shows: "No heavy flow is missed. A flow of a tenth of the threshold passes with 1.524e-4 at most, whatever \
+                the others send. The conservative update lets fewer light flows pass than the plain one over the \
+                same counters.",
+        run,
+    },
+};
+
+/// The example of the entry: C bytes in an interval, T, b, d, and its light flow, before others.
+const TOTAL: u64 = 100_000_000;
+const THRESHOLD: u64 = 1_000_000;
+const COUNTERS: u64 = 1000;
+const STAGES: u32 = 4;
+const LIGHT: [u64; 3] = [100_000, 300_000, 500_000];
+
+/// The share of light flows that pass where the others send T − s bytes each, as much as C allows: what makes the
+/// bound nearly true.
+fn worst_case(seed: u64, light: u64, trials: u64) -> Result<f64> {
+    let mut filter = CountMin::with_shape(COUNTERS, STAGES, Hasher::seeded(seed))?;
+    for other in 0..TOTAL / (THRESHOLD - light) {
+        filter.insert_times(&other, THRESHOLD - light)?;
+    }
+    let passes = |flow: &u64| filter.count(&(flow + (1 << 32))) + light >= THRESHOLD;
+    Ok((0..trials).filter(passes).count() as f64 / trials as f64)
+}
+
+/// What an interval of Zipf traffic showed.
+struct Seen {
+    missed: u64,
+    above_plain: u64,
+    below_truth: u64,
+    /// Light flows that look heavy, by the plain and by the conservative update.
+    light: [u64; 2],
+}
+
+fn packets(seed: u64, count: u64) -> Vec<(u64, u64)> {
+    let (mut random, zipf) = (Generator::new(seed), Zipf::new(20_000, 1.0));
+    (0..count).map(|_| (zipf.draw(&mut random) as u64, 40 + random.below(1461))).collect()
+}
+
+fn zipf_traffic(seed: u64, count: u64) -> Result<Seen> {
+    let packets = packets(seed, count);
+    let total: u64 = packets.iter().map(|(_, bytes)| bytes).sum();
+    let threshold = total / 1000;
+    let mut plain = CountMin::with_shape(COUNTERS, STAGES, Hasher::default())?;
+    let mut conservative = Conservative::with_stages(COUNTERS, STAGES, Hasher::default())?;
+    let mut heavy = HeavyFlows::new(threshold, STAGES, COUNTERS, 4000)?;
+    let mut truth: HashMap<u64, u64> = HashMap::new();
+    for (flow, bytes) in packets {
+        plain.insert_times(&flow, bytes)?;
+        conservative.insert_times(&flow, bytes);
+        heavy.packet(&flow.to_le_bytes(), bytes)?;
+        *truth.entry(flow).or_default() += bytes;
+    }
+    let found: HashMap<Vec<u8>, Heavy> =
+        heavy.end_interval()?.into_iter().map(|h| (h.flow.clone(), h)).collect();
+    let mut seen = Seen { missed: 0, above_plain: 0, below_truth: 0, light: [0; 2] };
+    for (flow, bytes) in truth {
+        let counts = [plain.count(&flow), conservative.count(&flow)];
+        let entry = found.get(&flow.to_le_bytes()[..]);
+        seen.missed += u64::from(bytes >= threshold && entry.is_none());
+        seen.below_truth +=
+            u64::from(entry.is_some_and(|h| bytes > h.at_most || bytes < h.at_least));
+        seen.below_truth += u64::from(counts[1] < bytes);
+        seen.above_plain += u64::from(counts[1] > counts[0]);
+        for (light, count) in seen.light.iter_mut().zip(counts) {
+            *light += u64::from(bytes < threshold && count >= threshold);
+        }
+    }
+    Ok(seen)
+}
+
+/// Five intervals in which nobody sends T: how many flows are called heavy, with and without the reset.
+fn intervals(seed: u64) -> Result<[u64; 2]> {
+    let mut with = HeavyFlows::new(THRESHOLD, STAGES, COUNTERS, 1000)?;
+    let mut without = HeavyFlows::new(THRESHOLD, STAGES, COUNTERS, 1000)?;
+    let mut flagged = 0;
+    for _ in 0..5 {
+        for flow in 0..50 {
+            let key = (seed ^ flow).to_le_bytes();
+            with.packet(&key, THRESHOLD / 4)?;
+            without.packet(&key, THRESHOLD / 4)?;
+        }
+        flagged += with.end_interval()?.len() as u64;
+    }
+    Ok([flagged, without.end_interval()?.len() as u64])
+}
+
+/// A flow that is heavy in two intervals: its count in the second is exact, whoever shares its counters.
+fn second_interval(seed: u64) -> Result<Vec<(u64, u64)>> {
+    let mut flows = HeavyFlows::new(10_000, 2, 16, 1000)?;
+    let mut last = Vec::new();
+    let mut truth = Vec::new();
+    for interval in 0..2u64 {
+        let mut random = Generator::new(seed ^ interval);
+        truth = vec![0u64; 40];
+        for _ in 0..20_000 {
+            let (flow, bytes) = (random.below(40), random.below(1500));
+            truth[flow as usize] += bytes;
+            flows.packet(&flow.to_le_bytes(), bytes)?;
+        }
+        last = flows.end_interval()?;
+    }
+    let exact = |heavy: &Heavy| {
+        let number = <[u8; 8]>::try_from(&heavy.flow[..]).map(u64::from_le_bytes).unwrap_or(0);
+        [(heavy.at_least, truth[number as usize]), (heavy.at_most, truth[number as usize])]
+    };
+    Ok(last.iter().flat_map(exact).collect())
+}
+
+fn run(lab: &Lab) -> Result<Report> {
+    let mut oracle = Oracle::default();
+    let seen = lab.runs(lab.scaled(4), |seed| zipf_traffic(seed, 100_000))?;
+    oracle.none("heavy flows missed", seen.iter().map(|s| s.missed).sum());
+    oracle.none("counts below the truth", seen.iter().map(|s| s.below_truth).sum());
+    oracle.none("conservative counts above plain ones", seen.iter().map(|s| s.above_plain).sum());
+    oracle.equal("bytes of flows that kept their entry", second_interval(lab.seed())?);
+
+    let (runs, trials) = (lab.scaled(20), 300_000);
+    let [c, t, b, d] = [TOTAL, THRESHOLD, COUNTERS, STAGES.into()].map(|n: u64| n as f64);
+    let limit = |s: f64| passing_bound(c, t, b, d, s);
+    let xs = (0..=16).map(|i| f64::from(i) * 5e4);
+    let mut series = Series::new("at most ((1/κ)·T/(T − s))^d", xs, limit);
+    for light in LIGHT {
+        let rates = lab.runs(runs, |seed| worst_case(seed, light, trials))?;
+        let (rate, _) = bound::mean_and_sd(&rates);
+        let (light, others) = (light as f64, (TOTAL / (THRESHOLD - light)) as f64);
+        let expected = libm::pow(1.0 - libm::pow(1.0 - 1.0 / b, others), d);
+        // A stage is met by so many throws less the few that share a counter: up to a tenth of the rate from filter
+        // to filter.
+        let around = bound::rate(expected, 0.1 * expected, runs, trials);
+        let high = limit(light).min(around.high.unwrap_or(1.0));
+        series.point(light, limit(light), rate, Bound { high: Some(high), ..around });
+    }
+    let chart = Chart {
+        id: "passing".into(),
+        title: "Light flows that pass, where the others send what hurts most".into(),
+        x: Axis::linear("bytes of the flow; the threshold is 1 MB"),
+        y: Axis::log("share of such flows that pass"),
+        series: vec![series],
+    };
+
+    let mut rows = Rows::new("light", "Light flows called heavy", Axis::linear("flows"));
+    let light = |i: usize| seen.iter().map(|s| s.light[i]).sum::<u64>() as f64;
+    rows.row("plain update, Zipf traffic: some", 1.0, light(0), Bound::at_least(1.0));
+    let fewer = Bound::at_most(light(0) - 1.0);
+    rows.row("conservative update, strictly fewer", light(0) - 1.0, light(1), fewer);
+    let [with, without] = intervals(lab.seed())?;
+    rows.row("five light intervals, with reset", 0.0, with as f64, Bound::exactly(0.0, 0.0));
+    rows.row("trap: without reset, 50 flows", 50.0, without as f64, Bound::exactly(50.0, 0.0));
+    Ok(oracle.report().chart(chart).rows(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a16_passing_bound() {
+        let limit = passing_bound(1e8, 1e6, 1000.0, 4.0, 1e5);
+        assert!((limit / 1.524e-4 - 1.0).abs() < 3e-4, "{limit}");
+        assert_eq!(passing_bound(1e8, 1e6, 1000.0, 4.0, 1e6), 1.0);
+    }
+
+    #[test]
+    fn a_full_flow_memory_says_so_and_keeps_what_it_has() {
+        let mut flows = HeavyFlows::new(10, 2, 64, 1).unwrap();
+        flows.packet(b"first", 10).unwrap();
+        flows.packet(b"second", 10).unwrap();
+        assert_eq!(flows.refused(), 1);
+        let heavy = flows.end_interval().unwrap();
+        assert_eq!((heavy.len(), &heavy[0].flow[..]), (1, &b"first"[..]));
+        assert!(HeavyFlows::new(0, 2, 64, 1).is_err());
+        assert!(HeavyFlows::new(1, 0, 64, 1).is_err());
+    }
+}

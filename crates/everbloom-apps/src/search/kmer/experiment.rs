@@ -1,0 +1,300 @@
+//! What the index claims, tried on random sequences.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use everbloom::Result;
+use everbloom::internals::hash::Generator;
+use everbloom::internals::theory::tail;
+use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+
+use super::{Group, Index, New, Shape, each_kmer};
+use crate::{Application, Form, Oracle};
+
+/// The application.
+pub static APPLICATION: Application = Application {
+    entry: "A71",
+    form: Form::Tool { verb: "kmer" },
+    uses: &["bloom", "hyperloglog"],
+    oracle: "a hash set of each sample's K-mers",
+    data: "random sequences; pieces of them and other random ones as reads",
+    experiment: Experiment {
+        name: "kmer",
+        source: "S3 §VI-E [131]",
+        title: "An index of K-mers over many sequencing samples",
+        shows: "No sample that holds a read is missed. Others are reported as often as P(Bin(ℓ, f) ≥ θ·ℓ) says, \
+                3.6e-4 at θ = 0.5 with filters that err for three K-mers in ten. A query reads k·ℓ rows, however \
+                many samples there are.",
+        run,
+    },
+};
+
+/// Letters of a read, of which 70 K-mers of 31 letters can be cut.
+const READ: usize = 100;
+const LENGTH: u8 = 31;
+const RATE: f64 = 0.3;
+/// 2.80 bits for each of these.
+const KMERS: u64 = 2000;
+
+fn letters(random: &mut Generator, count: usize) -> Vec<u8> {
+    (0..count).map(|_| b"ACGT"[random.below(4) as usize]).collect()
+}
+
+fn fasta(sequence: &[u8]) -> Vec<u8> {
+    let lines = sequence.chunks(70).flat_map(|line| [line, b"\n"].concat());
+    b">sample\n".iter().copied().chain(lines).collect()
+}
+
+fn new<'a>(number: usize, text: &'a [u8]) -> New<'a> {
+    New { name: format!("sample {number}"), open: Box::new(move || Ok(Box::new(text))) }
+}
+
+/// The K-mers of a sequence, as the exact twin holds them.
+fn exact(sequence: &[u8]) -> HashSet<u64> {
+    let mut all = HashSet::new();
+    each_kmer(sequence, LENGTH, |kmer| _ = all.insert(kmer));
+    all
+}
+
+/// The size that 2.80 bits for a K-mer give: m = −n/ln(1 − f).
+fn rows_for(kmers: u64) -> u64 {
+    (kmers as f64 / -libm::log1p(-RATE)).ceil() as u64
+}
+
+struct Tried {
+    pairs: Vec<(u64, u64)>,
+    missed: u64,
+    /// Of all pairs of a random read and a sample: how many K-mers the sample seemed to have.
+    found: Vec<u64>,
+    /// Rows read for a query, with few and with all samples.
+    rows: [u64; 2],
+}
+
+fn try_one(lab: &Lab, samples: usize, queries: usize, folder: &Path) -> Result<Tried> {
+    let mut random = Generator::new(lab.seed());
+    let size = KMERS as usize + usize::from(LENGTH) - 1;
+    let sequences: Vec<Vec<u8>> = (0..samples).map(|_| letters(&mut random, size)).collect();
+    let texts: Vec<Vec<u8>> = sequences.iter().map(|sequence| fasta(sequence)).collect();
+    let all: Vec<New<'_>> = texts.iter().enumerate().map(|(i, text)| new(i, text)).collect();
+    let (path, shape) = (folder.join("samples.evk"), Shape::new(LENGTH, RATE)?);
+    let mut rows = [0; 2];
+    // Half at first, the others later: the columns must stay where they are.
+    let first = samples / 2;
+    Index::extend(&path, shape, vec![], None, &all[..first], Some(rows_for(KMERS)))?;
+    rows[0] = Index::open(&path)?.query(&sequences[0][..READ], 1.0)?.rows;
+    let (shape, groups, old) = super::file::open(&path)?;
+    Index::extend(&path, shape, groups, Some(old), &all[first..], Some(rows_for(KMERS)))?;
+    let mut index = Index::open(&path)?;
+    let mut tried = Tried { pairs: Vec::new(), missed: 0, found: Vec::new(), rows };
+    for (i, sequence) in sequences.iter().enumerate() {
+        let at = random.below((sequence.len() - READ) as u64) as usize;
+        let found = index.query(&sequence[at..at + READ], 1.0)?;
+        let name = format!("sample {i}");
+        tried.missed += u64::from(!found.hits.iter().any(|hit| hit.sample == name));
+        tried.pairs.push((found.kmers, 70));
+        tried.rows[1] = found.rows;
+    }
+    let twins: Vec<HashSet<u64>> = sequences.iter().map(|sequence| exact(sequence)).collect();
+    for _ in 0..queries {
+        let read = letters(&mut random, READ);
+        let kmers: Vec<u64> = exact(&read).into_iter().collect();
+        let (counts, _) = index.count(0, &kmers)?;
+        for (twin, count) in twins.iter().zip(counts) {
+            let truth = kmers.iter().filter(|kmer| twin.contains(kmer)).count() as u64;
+            tried.missed += u64::from(count < truth);
+            tried.found.push(count);
+        }
+    }
+    Ok(tried)
+}
+
+fn run(lab: &Lab) -> Result<Report> {
+    let folder = tempfile::tempdir()?;
+    let (samples, queries) = (100, lab.scaled(400) as usize);
+    let tried = try_one(lab, samples, queries, folder.path())?;
+    let mut oracle = Oracle::default();
+    oracle.none("samples that were missed", tried.missed);
+    oracle.equal("K-mers of reads", tried.pairs);
+
+    let chance = |theta: f64| tail::binomial_at_least(70, RATE, (theta * 70.0).ceil() as u64);
+    let xs = (20..=80).map(|i| f64::from(i) / 100.0);
+    let mut series = Series::new("P(Bin(70, 0.3) ≥ 70·θ)", xs, chance);
+    for theta in [0.3, 0.4, 0.45, 0.5] {
+        let least = (theta * 70.0f64).ceil() as u64;
+        let trials = tried.found.len() as u64;
+        let share = tried.found.iter().filter(|count| **count >= least).count() as f64;
+        // Columns differ by their ones: σ of f is 0.01, which the tail takes to a power.
+        let [low, high] = [-1.0, 1.0].map(|sign| {
+            let f = RATE + sign * 5.0 * 0.0098 / (samples as f64).sqrt();
+            tail::binomial_at_least(70, f, least)
+        });
+        let spread = Bound {
+            low: bound::share(low, trials).low.map(|l| l * 0.95),
+            high: bound::share(high, trials).high.map(|h| h * 1.25),
+        };
+        series.point(theta, chance(theta), share / trials as f64, spread);
+    }
+    let chart = Chart {
+        id: "false-samples".into(),
+        title: "Samples reported that do not hold a read of 70 K-mers, at f = 0.3".into(),
+        x: Axis::linear("threshold θ"),
+        y: Axis::log("share of samples"),
+        series: vec![series],
+    };
+    let mut rows = Rows::new("rows", "Rows read for a read of 70 K-mers", Axis::linear("rows"));
+    rows.row("50 samples", 70.0, tried.rows[0] as f64, Bound::exactly(70.0, 0.0));
+    rows.row("100 samples", 70.0, tried.rows[1] as f64, Bound::exactly(70.0, 0.0));
+    Ok(oracle.report().chart(chart).rows(rows).rows(traps(lab, folder.path())?))
+}
+
+/// A sample ten times as large in the rows of the others, and in a group of its own; a read with one letter changed.
+fn traps(lab: &Lab, folder: &Path) -> Result<Rows> {
+    let mut random = Generator::new(!lab.seed());
+    let large = letters(&mut random, 10 * KMERS as usize + 30);
+    let small = letters(&mut random, KMERS as usize + 30);
+    let (large_text, small_text) = (fasta(&large), fasta(&small));
+    let samples = [new(0, &large_text), new(1, &small_text)];
+    let shape = Shape::new(LENGTH, RATE)?;
+    let mut rows = Rows::new("traps", "What one must not do", Axis::linear("share or K-mers"));
+    let path = folder.join("traps.evk");
+    let reads: Vec<Vec<u8>> = (0..200).map(|_| letters(&mut random, READ)).collect();
+    for (label, size) in [
+        ("trap: 10 times the K-mers in the same rows", Some(rows_for(KMERS))),
+        ("in a group of its own", None),
+    ] {
+        Index::extend(&path, shape, vec![], None, &samples, size)?;
+        let mut index = Index::open(&path)?;
+        let held = |group: &Group| {
+            group.samples.iter().find(|s| s.name == "sample 0").map(|s| group.rate(s, 1))
+        };
+        let f = index.groups().iter().find_map(held).unwrap_or(1.0);
+        let mut wrong = 0u64;
+        for read in &reads {
+            let found = index.query(read, 0.8)?;
+            wrong += u64::from(found.hits.iter().any(|hit| hit.sample == "sample 0"));
+        }
+        let expected = tail::binomial_at_least(70, f, 56);
+        let share = wrong as f64 / reads.len() as f64;
+        rows.row(label, expected, share, bound::share(expected, reads.len() as u64));
+    }
+    let mut index = Index::open(&path)?;
+    let mut read = small[500..500 + READ].to_vec();
+    read[50] = if read[50] == b'A' { b'C' } else { b'A' };
+    let found = index.query(&read, 0.01)?;
+    let count = found.hits.iter().find(|hit| hit.sample == "sample 1").map_or(0, |hit| hit.found);
+    // 31 of the 70 K-mers hold the changed letter; a share f of them is found by mistake.
+    let bounds = tail::binomial_bounds(31, RATE, bound::ALPHA);
+    let around = Bound::between(39.0, 39.0 + bounds.1 as f64);
+    rows.row("K-mers found of 70, one letter changed", 39.0 + 31.0 * RATE, count as f64, around);
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use everbloom::{Bloom, Kind};
+
+    #[test]
+    fn a71_false_samples() {
+        let chance = |theta: f64| tail::binomial_at_least(70, 0.3, (theta * 70.0f64).ceil() as u64);
+        assert!((chance(0.8) / 7.7e-18 - 1.0).abs() < 0.01, "{}", chance(0.8));
+        assert!((chance(0.5) - 3.6e-4).abs() < 5e-6, "{}", chance(0.5));
+        let bits = rows_for(1_000_000) as f64 / 1e6;
+        assert!((bits - 2.80).abs() < 0.005, "{bits}");
+        assert_eq!(Shape::new(31, 0.3).unwrap().probes, 1);
+    }
+
+    /// Permanent: a change here is a new file format.
+    #[test]
+    fn kmers_are_pinned() {
+        let kmers = |letters: &str, length: u8| {
+            let mut all = Vec::new();
+            each_kmer(letters.as_bytes(), length, |kmer| all.push(kmer));
+            all
+        };
+        // ACG is 000110, its reverse complement CGT 011011.
+        assert_eq!(kmers("ACGTNTTTT", 3), [6, 6, 0, 0]);
+        assert_eq!(kmers("TTGAC", 5), [0b10_11_01_00_00]);
+        assert_eq!(kmers(&"T".repeat(33), 32), [0, 0]);
+        assert_eq!(kmers(&"C".repeat(32), 32), [0x5555_5555_5555_5555]);
+        assert!(kmers("ACGTACG", 8).is_empty());
+    }
+
+    #[test]
+    fn a_column_is_the_bloom_filter_of_its_sample() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.evk");
+        let mut random = Generator::new(7);
+        let texts: Vec<Vec<u8>> = (0..130).map(|_| fasta(&letters(&mut random, 60))).collect();
+        let all: Vec<New<'_>> = texts.iter().enumerate().map(|(i, text)| new(i, text)).collect();
+        let shape = Shape { length: 11, probes: 3, rate: 0.1 };
+        // 130 columns in three words, added in pieces that end inside of them.
+        Index::extend(&path, shape, vec![], None, &all[..10], Some(500)).unwrap();
+        for part in [&all[10..70], &all[70..]] {
+            let (shape, groups, rows) = super::super::file::open(&path).unwrap();
+            Index::extend(&path, shape, groups, Some(rows), part, Some(500)).unwrap();
+        }
+        let (_, groups, mut rows) = super::super::file::open(&path).unwrap();
+        let mut filters: Vec<Bloom> = Vec::new();
+        for text in &texts {
+            let mut filter = Bloom::with_shape(500, 3, super::super::hasher().unwrap()).unwrap();
+            super::super::each_sequence(&text[..], |_, letters| {
+                each_kmer(letters, 11, |kmer| _ = filter.insert(&kmer));
+                Ok(())
+            })
+            .unwrap();
+            filters.push(filter);
+        }
+        for at in 0..500 {
+            let mut words = [0; 3];
+            rows.read(&groups, 0, at, &mut words).unwrap();
+            for (i, filter) in filters.iter().enumerate() {
+                assert_eq!(words[i / 64] >> (i % 64) & 1 == 1, filter.bits().get(at), "{i} {at}");
+            }
+        }
+        for (filter, sample) in filters.iter().zip(&groups[0].samples) {
+            assert_eq!(filter.bits().ones(), sample.ones);
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error_and_never_an_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.evk");
+        let text = fasta(&letters(&mut Generator::new(1), 300));
+        Index::build(&path, Shape::new(11, 0.1).unwrap(), &[new(0, &text)]).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let ask = || Index::open(&path)?.query(&text[8..70], 0.5).map(|found| found.hits.len());
+        assert_eq!(ask().unwrap(), 1);
+        for at in (0..60).chain((60..whole.len()).step_by(257)) {
+            let mut broken = whole.clone();
+            broken[at] ^= 0x10;
+            std::fs::write(&path, broken).unwrap();
+            // A flip behind the header is found if its page is read.
+            assert!(ask().is_err() || at >= 60, "{at}");
+            assert_eq!(ask().unwrap_or(1), 1, "{at}");
+        }
+        std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+        assert_eq!(ask().unwrap_err().kind(), Kind::Truncated);
+        std::fs::write(&path, b">no index\nACGT\n").unwrap();
+        assert_eq!(ask().unwrap_err().kind(), Kind::NotOurs);
+    }
+
+    #[test]
+    fn what_is_no_sample_or_is_there_twice_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index.evk");
+        let shape = Shape::new(5, 0.3).unwrap();
+        let text = b">a\nACGTACGTAAGGC\n";
+        assert!(Index::build(&path, shape, &[new(0, text), new(0, text)]).is_err());
+        assert!(Index::build(&path, shape, &[new(0, b"no letters")]).is_err());
+        assert!(!path.exists());
+        Index::build(&path, shape, &[new(0, text), new(1, b"@q\nAC\n+\nII\n")]).unwrap();
+        assert!(Index::add(&path, &[new(1, text)]).is_err());
+        let mut index = Index::open(&path).unwrap();
+        assert_eq!(index.query(b"ACG", 0.8).unwrap().kmers, 0);
+        assert_eq!(index.query(b"acgtacgtaa", 0.8).unwrap().hits.len(), 1);
+        assert!(index.query(b"ACGTA", 0.0).is_err());
+        assert!(Shape::new(33, 0.3).is_err() && Shape::new(31, 1.0).is_err());
+    }
+}

@@ -1,0 +1,400 @@
+//! Who sent these bytes? Payload attribution (catalogue A25; S0 [30]).
+//!
+//! ```text
+//!   payloads of a capture or log ──▶ hierarchical filter: blocks, pairs, pairs of pairs, each with its sender
+//!   an excerpt, later            ──▶ every alignment and offset, for every sender ──▶ who may have sent it, when
+//! ```
+//!
+//! A payload of 1000 bytes is 57 keys at blocks of 32 bytes, 71 bytes of filter at 10 bits a key: a fourteenth of
+//! the payload. An excerpt of 2s − 1 bytes or more holds a whole block at every alignment, so its sender is always
+//! listed; another one is listed with (trials)·f^(hits) at most. Blocks of two payloads glued together pass block
+//! by block, but the pair across the seam passes with f alone.
+//!
+//! A filter knows 4096 senders and a number of keys; when it is full the next one begins. Each tells the seconds
+//! it is of, so an answer has a time window, too.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use everbloom::internals::hash::Generator;
+use everbloom::sequence::hierarchical::{Hierarchical, Search};
+use everbloom::{Error, Kind, Result, open_as, save};
+use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+
+use crate::{Application, Form, Oracle};
+
+/// Senders of one filter; the library's limit.
+const SENDERS: usize = 4096;
+
+/// Who may have sent an excerpt.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// The first and the last second of the filter that tells it.
+    pub seconds: (u64, u64),
+    /// The sender.
+    pub sender: Vec<u8>,
+    /// Where in payloads the excerpt may have been, in bytes.
+    pub offsets: Vec<u64>,
+}
+
+/// A filter and its time.
+struct Window {
+    seconds: (u64, u64),
+    keys: u64,
+    filter: Hierarchical,
+}
+
+/// Payloads and their senders, of which excerpts are found.
+///
+/// ```
+/// use everbloom_apps::tracing::attribute::Attribution;
+///
+/// let mut seen = Attribution::new(8, 1000, 0.001)?;
+/// seen.payload(10, b"mallory", b"GET /cgi-bin/exploit?x=0123456789abcdef HTTP/1.1")?;
+/// seen.payload(11, b"alice", b"GET /index.html HTTP/1.1 and so on, all harmless")?;
+/// let found = seen.find(b"exploit?x=0123456789")?;
+/// assert_eq!(found.len(), 1);
+/// assert_eq!((&found[0].sender[..], found[0].offsets[0]), (&b"mallory"[..], 13));
+/// assert!(seen.find(b"too short").is_err());
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+pub struct Attribution {
+    block: u64,
+    /// Keys of a filter.
+    room: u64,
+    size: Size,
+    windows: Vec<Window>,
+    current: std::collections::HashSet<Vec<u8>>,
+}
+
+/// How large the filters are.
+#[derive(Clone, Copy)]
+enum Size {
+    /// For this rate.
+    Rate(f64),
+    /// So many bits a key.
+    Bits(u64),
+}
+
+/// Keys of a payload of so many bytes: blocks on all levels.
+pub fn keys_of(bytes: u64, block: u64) -> u64 {
+    let mut blocks = bytes / block.max(1);
+    let mut keys = 0;
+    while blocks > 0 {
+        keys += blocks;
+        blocks /= 2;
+    }
+    keys
+}
+
+impl Attribution {
+    /// Blocks of `block` bytes (1 to 4096); a new filter after `room` keys; the shortest excerpts that nobody sent
+    /// are found at the rate, for each sender.
+    pub fn new(block: u64, room: u64, rate: f64) -> Result<Self> {
+        Self::sized(block, room, Size::Rate(rate))
+    }
+
+    /// The same with `bits` bits for each key, such as 10.
+    pub fn with_bits(block: u64, room: u64, bits: u64) -> Result<Self> {
+        Self::sized(block, room, Size::Bits(bits))
+    }
+
+    fn sized(block: u64, room: u64, size: Size) -> Result<Self> {
+        let (windows, current) = (Vec::new(), Default::default());
+        let this = Self { block, room: room.max(1), size, windows, current };
+        // What no filter can be is said before anything is read.
+        this.empty()?;
+        Ok(this)
+    }
+
+    fn empty(&self) -> Result<Hierarchical> {
+        let filter = Hierarchical::builder().items(self.room).set("block", self.block);
+        match self.size {
+            Size::Rate(rate) => filter.rate(rate).build(),
+            Size::Bits(bits) => filter.memory(self.room.saturating_mul(bits).div_ceil(8)).build(),
+        }
+    }
+
+    /// Takes in a payload of a sender, of at most 1 MiB. One without a whole block leaves nothing.
+    pub fn payload(&mut self, second: u64, sender: &[u8], payload: &[u8]) -> Result<()> {
+        let keys = keys_of(payload.len() as u64, self.block);
+        if keys == 0 {
+            return Ok(());
+        }
+        let full = self.windows.last().is_none_or(|window| {
+            window.keys.saturating_add(keys) > self.room && window.keys > 0
+                || self.current.len() >= SENDERS && !self.current.contains(sender)
+        });
+        if full {
+            self.current.clear();
+            let window = Window { seconds: (second, second), keys: 0, filter: self.empty()? };
+            self.windows.push(window);
+        }
+        if let Some(window) = self.windows.last_mut() {
+            window.filter.insert_from(sender, payload)?;
+            window.keys += keys;
+            window.seconds = (window.seconds.0.min(second), window.seconds.1.max(second));
+            if !self.current.contains(sender) {
+                self.current.insert(sender.to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// Who may have sent the excerpt, and where it was. Refused if it is shorter than 2s − 1 bytes, for blocks of s.
+    pub fn find(&self, excerpt: &[u8]) -> Result<Vec<Candidate>> {
+        let least = 2 * self.block - 1;
+        if (excerpt.len() as u64) < least {
+            let message = format!(
+                "an excerpt of {} bytes need not hold a whole block: {least} do",
+                excerpt.len()
+            );
+            return Err(Error::new(Kind::BadRecord, message));
+        }
+        let mut found = Vec::new();
+        for window in &self.windows {
+            for sender in window.filter.senders() {
+                if let Search::At(offsets) = window.filter.find_from(sender, excerpt)
+                    && !offsets.is_empty()
+                {
+                    let (seconds, sender) = (window.seconds, sender.to_vec());
+                    found.push(Candidate { seconds, sender, offsets });
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Bytes of the filters.
+    pub fn bytes(&self) -> u64 {
+        let filters = self.windows.iter().map(|window| &window.filter as &dyn everbloom::Filter);
+        filters.map(|filter| filter.memory().total() / 8).sum()
+    }
+
+    /// Writes the filters into a folder, a file each, named for their seconds.
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        std::fs::create_dir_all(folder)?;
+        if std::fs::read_dir(folder)?.next().is_some() {
+            let message = "the folder is not empty: name a new one";
+            return Err(Error::new(Kind::BadParameter, message).context(folder.display()));
+        }
+        for (number, window) in self.windows.iter().enumerate() {
+            let (from, to) = window.seconds;
+            save(
+                &window.filter,
+                folder.join(format!("{number:06}-{from}-{to}-{}.evb", self.block)),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The filters that [`Attribution::save`] wrote.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .map_err(|e| Error::from(e).context(folder.display()))?
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| name.ends_with(".evb"))
+            .collect();
+        names.sort();
+        let (windows, current, size) = (Vec::new(), Default::default(), Size::Rate(0.01));
+        let mut this = Self { block: 0, room: 1, size, windows, current };
+        for name in names {
+            let numbers: Vec<u64> =
+                name.trim_end_matches(".evb").split('-').filter_map(|n| n.parse().ok()).collect();
+            let [_, from, to, block] = numbers[..] else {
+                let message = format!("{name}: not a file that `attribute build` wrote");
+                return Err(Error::new(Kind::NotOurs, message).context(folder.display()));
+            };
+            this.block = block;
+            let filter = open_as(folder.join(&name))?;
+            this.windows.push(Window { seconds: (from, to), keys: 0, filter });
+        }
+        if this.windows.is_empty() || this.block == 0 {
+            let message = "no filters in this folder: make it with `attribute build`";
+            return Err(Error::new(Kind::NotOurs, message).context(folder.display()));
+        }
+        Ok(this)
+    }
+}
+
+/// The application.
+pub static APPLICATION: Application = Application {
+    entry: "A25",
+    form: Form::Tool { verb: "attribute" },
+    uses: &["hierarchical"],
+    oracle: "a search through all payloads",
+    data: "random payloads of 1000 bytes of many senders; excerpts of them, and splices of two",
+    experiment: Experiment {
+        name: "attribute",
+        source: "S0 [30]",
+        title: "Who sent these bytes? Payload attribution",
+        shows: "The true sender is always listed, and false ones as rarely as trials·senders·f^hits says. 57, 26 and \
+                11 keys for a payload of 1000 bytes, a 14th, 31st and 73rd of its bytes. A splice of two real \
+                payloads passes block by block and is refused as a whole.",
+        run,
+    },
+};
+
+const PAYLOAD: usize = 1000;
+const BLOCK: u64 = 32;
+const SENDERS_TRIED: u64 = 20;
+/// Bytes of excerpts that nobody sent.
+const NOBODYS: usize = 100;
+
+fn payloads(seed: u64, count: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut random = Generator::new(seed);
+    let payload = |random: &mut Generator| (0..PAYLOAD).map(|_| random.next_u64() as u8).collect();
+    (0..count)
+        .map(|i| (format!("host {}", i % SENDERS_TRIED).into_bytes(), payload(&mut random)))
+        .collect()
+}
+
+struct Seen {
+    missed: u64,
+    /// Wrong senders of excerpts that somebody sent, and senders of excerpts that nobody sent.
+    wrong: u64,
+    nobody: u64,
+    /// Splices whose blocks all pass by themselves, and those that are found as a whole.
+    splices: [u64; 2],
+    rate: f64,
+}
+
+fn try_one(seed: u64, excerpts: u64) -> Result<Seen> {
+    let store = payloads(seed, 200);
+    let keys = 200 * keys_of(PAYLOAD as u64, BLOCK);
+    let mut seen = Attribution::with_bits(BLOCK, keys, 10)?;
+    store.iter().try_for_each(|(sender, payload)| seen.payload(0, sender, payload))?;
+    let rate = seen.windows[0].filter.lookup_rate();
+    let mut random = Generator::new(!seed);
+    let mut counts = Seen { missed: 0, wrong: 0, nobody: 0, splices: [0; 2], rate };
+    for _ in 0..excerpts {
+        let (sender, payload) = &store[random.below(200) as usize];
+        // Not of the bytes behind the last whole block, which are left out.
+        let at = random.below(992 - 150) as usize;
+        let excerpt = &payload[at..at + 150];
+        // The exact twin.
+        let truth: HashMap<&[u8], u64> = store
+            .iter()
+            .filter_map(|(s, p)| {
+                let place = p.windows(150).position(|part| part == excerpt)?;
+                Some((&s[..], place as u64))
+            })
+            .collect();
+        let found = seen.find(excerpt)?;
+        let right = found.iter().find(|c| c.sender == *sender && c.offsets.contains(&(at as u64)));
+        counts.missed += u64::from(right.is_none());
+        counts.wrong += found.iter().filter(|c| !truth.contains_key(&c.sender[..])).count() as u64;
+        let other: Vec<u8> = (0..NOBODYS).map(|_| random.next_u64() as u8).collect();
+        counts.nobody += seen.find(&other)?.len() as u64;
+        // Two blocks of one payload of a sender, then two of another of the same, at their offsets.
+        let [a, b] = [0, 1].map(|i| &store[(random.below(100) + 100 * i) as usize / 20 * 20].1);
+        let splice = [&a[128..160], &b[160..192]].concat();
+        let filter = &seen.windows[0].filter;
+        let block =
+            |at: usize| filter.contains_at(b"host 0", &splice[at..at + 32], 128 + at as u64);
+        counts.splices[0] += u64::from(block(0) == Some(true) && block(32) == Some(true));
+        counts.splices[1] += u64::from(filter.contains_at(b"host 0", &splice, 128) == Some(true));
+    }
+    Ok(counts)
+}
+
+fn run(lab: &Lab) -> Result<Report> {
+    let (runs, excerpts) = (lab.scaled(4), 60);
+    let seen = lab.runs(runs, |seed| try_one(seed, excerpts))?;
+    let sum = |f: &dyn Fn(&Seen) -> u64| seen.iter().map(f).sum::<u64>();
+    let mut oracle = Oracle::default();
+    oracle.none("true senders that were not listed", sum(&|s| s.missed));
+
+    let (count, f) = (runs * excerpts, seen[0].rate);
+    let all = count as f64;
+    let mut rows = Rows::new("wrong", "Senders listed by mistake", Axis::linear("per excerpt"));
+    // An excerpt of 150 bytes holds three blocks at the worst alignment, and one pair of them at least.
+    let limit = (BLOCK * 31 * SENDERS_TRIED) as f64 * libm::pow(f, 4.0);
+    let most = Bound { low: None, ..bound::share(limit, count) };
+    rows.row("of 150 bytes that somebody else sent", limit, sum(&|s| s.wrong) as f64 / all, most);
+    // Of 100 bytes, two blocks at most alignments; every second place of them is that of a pair.
+    let hits: f64 = (0..BLOCK)
+        .map(|alignment| {
+            let blocks = (NOBODYS as u64 - alignment) / BLOCK;
+            let places = (32 - blocks - u64::from(alignment > 0)) as f64;
+            let pair = libm::pow(f, 2.0) * (1.0 + f) / 2.0;
+            places * if blocks == 2 { pair } else { libm::pow(f, 4.0) }
+        })
+        .sum();
+    let senders = SENDERS_TRIED as f64;
+    let expected = senders * -libm::expm1(-hits);
+    // Filters differ in f, which is squared here.
+    let around = bound::mean(expected, expected.sqrt(), count).widened(expected, 0.1);
+    rows.row("of 100 bytes that nobody sent", expected, sum(&|s| s.nobody) as f64 / all, around);
+    let mut splices = Rows::new("splices", "Splices of two payloads", Axis::linear("share"));
+    let label = "trap: block by block";
+    splices.row(label, 1.0, sum(&|s| s.splices[0]) as f64 / all, Bound::exactly(1.0, 0.0));
+    let through = sum(&|s| s.splices[1]) as f64 / all;
+    splices.row("as a whole", f, through, bound::share(f, count));
+
+    let factor =
+        |block: f64| PAYLOAD as f64 / (10.0 * keys_of(PAYLOAD as u64, block as u64) as f64 / 8.0);
+    let mut series =
+        Series::new("1000 bytes : bits of its keys", [16.0, 32.0, 64.0, 128.0], factor);
+    for block in [32, 64, 128] {
+        let mut store = Attribution::with_bits(block, 200 * keys_of(PAYLOAD as u64, block), 10)?;
+        let sent = payloads(lab.seed(), 200);
+        sent.iter().try_for_each(|(sender, payload)| store.payload(0, sender, payload))?;
+        let (times, measured) =
+            (factor(block as f64), (200 * PAYLOAD) as f64 / store.bytes() as f64);
+        // The names of the senders make it a little larger.
+        series.point(block as f64, times, measured, Bound::between(0.9 * times, times));
+    }
+    let chart = Chart {
+        id: "space".into(),
+        title: "How many times less space than the payloads, at 10 bits a key".into(),
+        x: Axis::log("bytes of a block"),
+        y: Axis::linear("times less"),
+        series: vec![series],
+    };
+    Ok(oracle.report().chart(chart).rows(rows).rows(splices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a25_keys_and_bytes_of_a_payload() {
+        for (block, keys, bytes, times) in
+            [(32, 57, 71.25, 14), (64, 26, 32.5, 31), (128, 11, 13.75, 73)]
+        {
+            assert_eq!(keys_of(1000, block), keys);
+            assert_eq!(10.0 * keys as f64 / 8.0, bytes);
+            assert_eq!((1000.0 / bytes).round() as u64, times);
+        }
+        assert_eq!(keys_of(31, 32), 0);
+    }
+
+    #[test]
+    fn full_filters_are_followed_by_others_and_come_back_from_their_folder() {
+        let mut seen = Attribution::new(16, 100, 0.0001).unwrap();
+        let all = payloads(3, 10);
+        for (second, (sender, payload)) in all.iter().enumerate() {
+            seen.payload(second as u64, sender, payload).unwrap();
+        }
+        seen.payload(0, b"nobody", b"short").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seen");
+        seen.save(&path).unwrap();
+        assert!(seen.save(&path).is_err(), "there are filters already");
+        let back = Attribution::open(&path).unwrap();
+        for (second, (sender, payload)) in all.iter().enumerate() {
+            let found = back.find(&payload[100..200]).unwrap();
+            let right = found.iter().find(|c| c.sender == *sender).unwrap();
+            assert_eq!((right.seconds.0 <= second as u64, right.offsets[0]), (true, 100));
+            assert_eq!(found, seen.find(&payload[100..200]).unwrap());
+        }
+        assert!(seen.windows.len() > 5 && seen.bytes() > 0);
+        assert!(Attribution::open(folder.path()).is_err());
+        assert!(Attribution::new(0, 100, 0.01).is_err());
+    }
+}

@@ -1,0 +1,299 @@
+//! Copied passages among files (catalogue A33; S3 §V-C [103]).
+//!
+//! ```text
+//!   file ──▶ chunks ──▶ a row of m bits       rows laid over each other: common ones
+//!                                               ─ those that chance makes of two unrelated rows
+//!                                               ─▶ inverted (S1 §2.4): how many chunks the files share
+//! ```
+//!
+//! Each file is a row of a [`Matrix`]: a Bloom filter of its chunks, all with the same hash functions. With m = 8192,
+//! k = 3 and 500 chunks a row has 1371 ones; two unrelated rows share 229, and two with half of their chunks in
+//! common 774. A fixed threshold below the chance level flags everybody, so what is compared is the estimated
+//! number of common chunks. Chunks end where the content says ([`Cut::Content`]): an inserted line moves one or two
+//! of them, where blocks of a fixed length would all differ.
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use everbloom::grouping::Matrix;
+use everbloom::internals::hash::Generator;
+use everbloom::internals::theory::bloom as theory;
+use everbloom::{Hasher, Result, Seen};
+use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+
+use crate::chunks::Cut;
+use crate::{Application, Form, Oracle};
+
+/// Probes of a chunk, and bits of a row for each chunk of the largest file.
+pub const PROBES: u32 = 3;
+/// Bits of a row for each chunk of the largest file, as in the catalogue's example.
+pub const BITS: u64 = 16;
+
+/// Two files that share chunks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// One of them.
+    pub a: Vec<u8>,
+    /// The other.
+    pub b: Vec<u8>,
+    /// Chunks that both have, estimated.
+    pub shared: f64,
+    /// The same as a share of the smaller one's chunks.
+    pub share: f64,
+}
+
+/// Files whose passages are compared.
+///
+/// ```
+/// use everbloom_apps::chunks::Cut;
+/// use everbloom_apps::words::similar::Similar;
+///
+/// let essay: String = (0..2000).map(|i| format!("sentence {} of the essay. ", i * i % 997)).collect();
+/// let copy = format!("Something new in front. {}", &essay[10_000..]);
+/// let mut files = Similar::new(8192, Cut::Content)?;
+/// files.add(b"essay", essay.as_bytes())?;
+/// files.add(b"copy", copy.as_bytes())?;
+/// files.add(b"other", "nothing of the sort ".repeat(500).as_bytes())?;
+/// let pairs = files.pairs(0.5);
+/// assert_eq!(pairs.len(), 1);
+/// assert_eq!((&pairs[0].a[..], &pairs[0].b[..]), (&b"essay"[..], &b"copy"[..]));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+pub struct Similar {
+    matrix: Matrix,
+    cut: Cut,
+    /// Different chunks of each file, about.
+    chunks: std::collections::HashMap<Vec<u8>, u64>,
+}
+
+impl Similar {
+    /// No files yet; rows have `m` bits.
+    pub fn new(m: u64, cut: Cut) -> Result<Self> {
+        let matrix = Matrix::with_shape(m, PROBES, Hasher::default())?;
+        Ok(Self { matrix, cut, chunks: Default::default() })
+    }
+
+    /// Adds a file, or more of one that is there; how many different chunks it has.
+    pub fn add(&mut self, name: &[u8], text: impl Read) -> Result<u64> {
+        let (matrix, mut new) = (&mut self.matrix, 0);
+        self.cut.each(text, |chunk| {
+            new += u64::from(matrix.insert(chunk, name)? == Seen::New);
+            Ok(())
+        })?;
+        let chunks = self.chunks.entry(name.to_vec()).or_default();
+        *chunks += new;
+        Ok(*chunks)
+    }
+
+    /// Takes a file out; whether it was there.
+    pub fn remove(&mut self, name: &[u8]) -> bool {
+        self.chunks.remove(name);
+        self.matrix.remove_document(name)
+    }
+
+    /// The pairs that share at least this share of the smaller one's chunks, the most alike first.
+    pub fn pairs(&self, least: f64) -> Vec<Pair> {
+        let pair = |(a, b, alike): (&[u8], &[u8], everbloom::grouping::matrix::Similarity)| {
+            let count = |name: &[u8]| self.chunks.get(name).copied().unwrap_or(0);
+            let (shared, smaller) = (alike.shared?, count(a).min(count(b)).max(1) as f64);
+            let shared = shared.clamp(0.0, smaller);
+            let share = shared / smaller;
+            // A chunk or less is what chance makes of files of a few chunks.
+            let counts = share >= least && shared >= 1.0;
+            counts.then(|| Pair { a: a.to_vec(), b: b.to_vec(), shared, share })
+        };
+        let mut pairs: Vec<Pair> =
+            self.matrix.copies(least / 2.0).into_iter().filter_map(pair).collect();
+        pairs.sort_by(|x, y| y.share.total_cmp(&x.share));
+        pairs
+    }
+
+    /// Whether a row has so many ones that what it shares can't be told.
+    pub fn too_full(&self) -> bool {
+        let full = |name: &Vec<u8>| self.matrix.bits(name).is_some_and(|bits| bits.fill() > 0.9);
+        self.matrix.documents().iter().any(full)
+    }
+}
+
+/// The application.
+pub static APPLICATION: Application = Application {
+    entry: "A33",
+    form: Form::Tool { verb: "similar" },
+    uses: &["matrix"],
+    oracle: "a hash set of each file's chunks",
+    data: "random texts of which some hold passages of others",
+    experiment: Experiment {
+        name: "similar",
+        source: "S3 §V-C [103]",
+        title: "Copied passages among files",
+        shows: "1371 ones in a row of 500 chunks, 229 common ones of unrelated rows and 774 where half of the chunks \
+                are shared; the inverted estimate tells 250 of them. A fixed threshold below the chance level flags \
+                every pair, and blocks of a fixed length lose all copies to one inserted letter.",
+        run,
+    },
+};
+
+/// Ones of a row, common ones, and the estimate of common chunks, of two rows of 500 with `shared` in common.
+fn rows_of(seed: u64, shared: u64) -> Result<[f64; 3]> {
+    let mut matrix = Matrix::with_shape(8192, 3, Hasher::seeded(seed))?;
+    matrix.add_document(b"a", 0..500u64)?;
+    matrix.add_document(b"b", 500 - shared..1000 - shared)?;
+    let ones = matrix.bits(b"a").map_or(0, |bits| bits.ones()) as f64;
+    let alike = matrix.similarity(b"a", b"b");
+    let (common, shared) = alike.map_or((0, None), |alike| (alike.common, alike.shared));
+    Ok([ones, common as f64, shared.unwrap_or(f64::NAN)])
+}
+
+fn text(random: &mut Generator, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|_| b"etaoin shrdlu.\n"[random.below(15) as usize]).collect()
+}
+
+fn chunk_set(bytes: &[u8], cut: Cut) -> Result<HashSet<Vec<u8>>> {
+    let mut all = HashSet::new();
+    cut.each(bytes, |chunk| {
+        all.insert(chunk.to_vec());
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Flagged pairs of files and whether their chunks are really shared, beside the exact sets.
+fn compare(seed: u64) -> Result<(Vec<(bool, bool)>, Vec<f64>)> {
+    let mut random = Generator::new(seed);
+    let mut texts: Vec<Vec<u8>> = (0..8).map(|_| text(&mut random, 40_000)).collect();
+    for i in 0..4 {
+        // Three quarters of a text, moved by a few letters, under a new beginning.
+        let copied = texts[i][10_000..].to_vec();
+        let head = text(&mut random, 3_001);
+        texts.push([head, copied].concat());
+    }
+    let mut files = Similar::new(16 * 160, Cut::Content)?;
+    for (i, text) in texts.iter().enumerate() {
+        files.add(&[i as u8], &text[..])?;
+    }
+    let found: Vec<Pair> = files.pairs(0.3);
+    let sets: Vec<HashSet<Vec<u8>>> =
+        texts.iter().map(|text| chunk_set(text, Cut::Content)).collect::<Result<_>>()?;
+    let (mut flags, mut errors) = (Vec::new(), Vec::new());
+    for a in 0..sets.len() {
+        for b in a + 1..sets.len() {
+            let truth = sets[a].intersection(&sets[b]).count() as f64;
+            let smaller = sets[a].len().min(sets[b].len()) as f64;
+            let pair = found.iter().find(|pair| pair.a == [a as u8] && pair.b == [b as u8]);
+            flags.push((pair.is_some(), truth / smaller >= 0.3));
+            errors.extend(pair.map(|pair| pair.shared / truth.max(1.0) - 1.0));
+        }
+    }
+    Ok((flags, errors))
+}
+
+/// The share of chunks that are still there after a letter was inserted in front.
+fn shifted(seed: u64, cut: Cut) -> Result<f64> {
+    let before = text(&mut Generator::new(seed), 50_000);
+    let after = [&b"x"[..], &before].concat();
+    let [before, after] = [chunk_set(&before, cut)?, chunk_set(&after, cut)?];
+    Ok(before.intersection(&after).count() as f64 / before.len() as f64)
+}
+
+fn run(lab: &Lab) -> Result<Report> {
+    let runs = lab.scaled(40);
+    let compared = lab.runs(lab.scaled(3), compare)?;
+    let mut oracle = Oracle::default();
+    oracle.equal("pairs that share a third", compared.iter().flat_map(|(flags, _)| flags.clone()));
+
+    let [m, k, n] = [8192.0, 3.0, 500.0];
+    let expected = |shared: f64| theory::inner_product(m, k, n, n, shared);
+    let xs = (0..=20).map(|i| f64::from(i) * 25.0);
+    let mut series = Series::new("m(1 − 2q^{kn} + q^{k(2n − s)})", xs, expected);
+    let mut rows =
+        Rows::new("row", "Rows of 8192 bits, 500 chunks each", Axis::linear("ones or chunks"));
+    for shared in [0, 250, 500] {
+        let seen = lab.runs(runs, |seed| rows_of(seed, shared))?;
+        let mean = |i: usize| seen.iter().map(|s| s[i]).sum::<f64>() / runs as f64;
+        let predicted = expected(shared as f64);
+        // Each of m cells is one in both rows or not, and fewer come if many came: at most the binomial's spread.
+        let spread = |value: f64| (value * (1.0 - value / m)).sqrt();
+        series.point(
+            shared as f64,
+            predicted,
+            mean(1),
+            bound::mean(predicted, spread(predicted), runs),
+        );
+        match shared {
+            0 => rows.row(
+                "ones of a row",
+                1371.0,
+                mean(0),
+                bound::mean(1371.0, theory::fill_sd(m, k * n) * m, runs).widened(1371.0, 5e-4),
+            ),
+            250 => {
+                // The common ones rise by 2.2 for each common chunk.
+                let slope = (expected(251.0) - expected(249.0)) / 2.0;
+                let around =
+                    bound::mean(250.0, spread(predicted) / slope, runs).widened(250.0, 0.01);
+                rows.row("common chunks, inverted from the ones", 250.0, mean(2), around);
+            }
+            _ => {}
+        }
+    }
+    let errors: Vec<f64> = compared.into_iter().flat_map(|(_, errors)| errors).collect();
+    let worst = errors.iter().fold(0.0, |worst: f64, error| worst.max(error.abs()));
+    rows.row("largest error of common chunks of files", 0.0, worst, Bound::at_most(0.25));
+    let chart = Chart {
+        id: "common".into(),
+        title: "Ones that two rows have in common".into(),
+        x: Axis::linear("chunks that both files have, of 500"),
+        y: Axis::linear("common ones"),
+        series: vec![series],
+    };
+    Ok(oracle.report().chart(chart).rows(rows).rows(traps(lab)?))
+}
+
+fn traps(lab: &Lab) -> Result<Rows> {
+    let mut rows = Rows::new("traps", "What one must not do", Axis::linear("share"));
+    // 1000 chunks in 10,000 bits with k = 4: 1087 common ones by chance.
+    let flagged = lab.runs(20, |seed| {
+        let mut matrix = Matrix::with_shape(10_000, 4, Hasher::seeded(seed))?;
+        matrix.add_document(b"a", 0..1000u64)?;
+        matrix.add_document(b"b", 1000..2000u64)?;
+        Ok(matrix.similarity(b"a", b"b").is_some_and(|alike| alike.common >= 950))
+    })?;
+    let share = flagged.iter().filter(|flag| **flag).count() as f64 / flagged.len() as f64;
+    let label = "trap: unrelated pairs flagged by a fixed threshold of 950 ones";
+    rows.row(label, 1.0, share, Bound::exactly(1.0, 0.0));
+    let kept =
+        |cut: Cut| lab.runs(4, |seed| shifted(seed, cut)).map(|all| all.iter().sum::<f64>() / 4.0);
+    let label = "chunks kept after a letter in front, ends by content";
+    rows.row(label, 0.98, kept(Cut::Content)?, Bound::at_least(0.95));
+    let label = "trap: the same with blocks of 256 bytes";
+    rows.row(label, 0.0, kept(Cut::Fixed(256))?, Bound::exactly(0.0, 0.0));
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a33_expected_ones() {
+        let ones = 8192.0 * theory::fill(8192.0, 1500.0);
+        assert!((ones - 1371.0).abs() < 0.6, "{ones}");
+        for (shared, common) in [(0.0, 229.0), (250.0, 774.0)] {
+            let expected = theory::inner_product(8192.0, 3.0, 500.0, 500.0, shared);
+            assert!((expected - common).abs() < 0.6, "{expected}");
+        }
+        let chance = theory::inner_product(10_000.0, 4.0, 1000.0, 1000.0, 0.0);
+        assert!((chance - 1086.98).abs() < 0.01, "{chance}");
+    }
+
+    #[test]
+    fn files_go_again() {
+        let mut files = Similar::new(1024, Cut::Fixed(16)).unwrap();
+        let text = text(&mut Generator::new(3), 800);
+        assert!(files.add(b"a", &text[..]).unwrap() >= 45);
+        files.add(b"b", &text[..]).unwrap();
+        assert_eq!(files.pairs(0.9).len(), 1);
+        assert!(files.remove(b"b") && !files.remove(b"b"));
+        assert!(files.pairs(0.1).is_empty() && !files.too_full());
+    }
+}

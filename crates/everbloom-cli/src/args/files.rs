@@ -1,0 +1,117 @@
+//! To compare files by their content.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::shared::{Machine, Text};
+use crate::quantity;
+
+#[derive(clap::Args)]
+pub struct Similar {
+    /// Files, and folders with all that is in them.
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Print pairs that share at least this share of the smaller file's chunks.
+    #[arg(long, value_name = "SHARE", value_parser = quantity::rate, default_value = "0.3", allow_negative_numbers = true)]
+    pub at_least: f64,
+    /// Cut files into blocks of this many bytes, instead of where the content says.
+    #[arg(long, value_name = "BYTES")]
+    pub block: Option<u32>,
+    /// Use no more memory than this for the rows of all files.
+    #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits, default_value = "1GB")]
+    pub memory: u64,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Known {
+    /// Files to look at, and folders with all that is in them.
+    pub targets: Vec<PathBuf>,
+    /// A file or folder whose parts are known; may be given several times.
+    #[arg(short = 'r', long, value_name = "PATH")]
+    pub reference: Vec<PathBuf>,
+    /// A list of whole files that are known, as sha256sum prints it; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub list: Vec<PathBuf>,
+    /// A filter of known parts that -o wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["reference", "md5"])]
+    pub filter: Option<PathBuf>,
+    /// Write the filter of the known parts, for --filter, or for `estimate` to compare with another.
+    #[arg(short = 'o', long, value_name = "FILE", requires = "reference", conflicts_with = "md5")]
+    pub output: Option<PathBuf>,
+    /// Share of unknown parts that may seem known.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
+    pub fpr: f64,
+    /// Cut files into blocks of this many bytes, instead of where the content says.
+    #[arg(long, value_name = "BYTES", conflicts_with = "md5")]
+    pub block: Option<u32>,
+    /// Cut files into blocks of this many bytes that are known by the words of their MD5, as md5bloom does.
+    #[arg(long, value_name = "BYTES")]
+    pub md5: Option<u32>,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Attribute {
+    #[command(subcommand)]
+    pub verb: AttributeVerb,
+}
+
+#[derive(Subcommand)]
+pub enum AttributeVerb {
+    /// Summarize payloads of captures, or lines of logs, with their senders.
+    Build(AttributeBuild),
+    /// Print who may have sent an excerpt, as sender<TAB>from<TAB>to<TAB>offset.
+    ///
+    /// From and to are seconds of captures, or lines of logs. No sender of the excerpt is missed.
+    Find(AttributeFind),
+}
+
+/// Example:
+///   everbloom attribute build access.log -o seen -f 1 -d ' ' --block 4
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct AttributeBuild {
+    /// Files of lines, or captures; none or `-` for stdin.
+    pub files: Vec<PathBuf>,
+    /// A new folder for the filters.
+    #[arg(short = 'o', long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// The files are captures (pcap or pcapng), and the senders are flows. Without it a payload is a line, and its
+    /// sender the column -f, or the file.
+    #[arg(long, conflicts_with = "field")]
+    pub pcap: bool,
+    /// Bytes of a block: excerpts have at least two blocks less a byte.
+    #[arg(long, value_name = "BYTES", default_value = "32")]
+    pub block: u64,
+    /// Blocks on all levels that a filter takes before the next one begins. Default: as many as the files have, 1M at
+    /// most.
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count)]
+    pub items: Option<u64>,
+    /// Share of the shortest excerpts nobody sent that may be found, for each sender.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "1e-6", allow_negative_numbers = true)]
+    pub fpr: f64,
+    #[command(flatten)]
+    pub text: Text,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// Example:
+///   everbloom attribute find seen --text 'ann /inde'
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct AttributeFind {
+    /// The folder that `attribute build` made.
+    pub folder: PathBuf,
+    /// Files that are excerpts, each as a whole; none or `-` for stdin.
+    pub excerpts: Vec<PathBuf>,
+    /// The excerpt itself.
+    #[arg(long, value_name = "EXCERPT", conflicts_with = "excerpts")]
+    pub text: Option<String>,
+    #[command(flatten)]
+    pub machine: Machine,
+}

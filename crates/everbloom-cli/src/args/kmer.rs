@@ -1,0 +1,89 @@
+//! An index of K-mers over many samples.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::shared::Machine;
+use crate::quantity;
+
+#[derive(clap::Args)]
+pub struct Kmer {
+    #[command(subcommand)]
+    pub verb: KmerVerb,
+}
+
+#[derive(Subcommand)]
+pub enum KmerVerb {
+    /// Build an index from FASTA or FASTQ files, a sample each.
+    Build(KmerBuild),
+    /// Add samples to an index.
+    Add(KmerAdd),
+    /// Print the samples that hold most of the K-mers of a sequence, as query<TAB>sample<TAB>found<TAB>K-mers.
+    Query(KmerQuery),
+    /// Show what an index holds.
+    Info(KmerInfo),
+}
+
+/// Example:
+///   everbloom kmer build phage.fa yeast.fa -o samples.evk
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct KmerBuild {
+    /// FASTA or FASTQ files, packed or not. A sample has the name of its file.
+    #[arg(required = true)]
+    pub samples: Vec<PathBuf>,
+    /// The index.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Letters of a K-mer, 3 to 32.
+    #[arg(short = 'K', long, value_name = "LETTERS", default_value = "31")]
+    pub length: u8,
+    /// Share of absent K-mers that a sample may seem to have. Reads of many K-mers need no small one; single
+    /// K-mers do.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.3", allow_negative_numbers = true)]
+    pub fpr: f64,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// Example:
+///   everbloom kmer add samples.evk worm.fa
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct KmerAdd {
+    /// The index, which is replaced by a larger one.
+    pub index: PathBuf,
+    /// FASTA or FASTQ files, packed or not.
+    #[arg(required = true)]
+    pub samples: Vec<PathBuf>,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// Example:
+///   everbloom kmer query samples.evk reads.fa -t 0.5
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct KmerQuery {
+    /// The index. It is read row by row and may be larger than memory.
+    pub index: PathBuf,
+    /// FASTA or FASTQ files of sequences to look for; none or `-` for stdin.
+    pub queries: Vec<PathBuf>,
+    /// Share of a sequence's K-mers that a sample must have. One changed letter changes K of them.
+    #[arg(short = 't', long, value_name = "SHARE", value_parser = quantity::rate, default_value = "0.8", allow_negative_numbers = true)]
+    pub threshold: f64,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+/// Example:
+///   everbloom kmer info samples.evk
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct KmerInfo {
+    /// The index.
+    pub index: PathBuf,
+    #[command(flatten)]
+    pub machine: Machine,
+}

@@ -1,0 +1,80 @@
+//! `everbloom similar`: copied passages among files.
+
+use std::fs::File;
+
+use everbloom_apps::chunks::Cut;
+use everbloom_apps::words::similar::{self, BITS};
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text};
+use serde_json::json;
+use std::io::Write as _;
+
+use crate::args::Similar;
+use crate::input;
+use crate::output::Output;
+use crate::talk::say;
+use crate::{Outcome, Result, Stop};
+
+pub fn run(args: &Similar) -> Result<Outcome> {
+    let cut = args.block.map_or(Cut::Content, Cut::Fixed);
+    let files = input::files(&args.paths)?;
+    let open = |path: &std::path::Path| -> everbloom::Result<File> {
+        File::open(path).map_err(|e| everbloom::Error::from(e).context(path.display()))
+    };
+    // All rows have as many bits as the file with the most chunks needs.
+    let mut most = 1;
+    for path in &files {
+        let mut chunks = 0;
+        cut.each(open(path)?, |_| {
+            chunks += 1;
+            Ok(())
+        })?;
+        most = most.max(chunks);
+    }
+    let room = args.memory / files.len().max(1) as u64;
+    let m = (BITS * most).max(1024).min(room.max(64));
+    let mut all = similar::Similar::new(m, cut)?;
+    let name = |path: &std::path::Path| path.as_os_str().as_encoded_bytes().to_vec();
+    for path in &files {
+        all.add(&name(path), open(path)?)?;
+    }
+    if !(0.0..=1.0).contains(&args.at_least) {
+        return Err(Stop::Error("--at-least: a share lies between 0 and 1".to_owned()));
+    }
+    let pairs = all.pairs(args.at_least);
+    let mut out = Output::new();
+    let mut work = || -> everbloom::Result<()> {
+        for pair in &pairs {
+            if args.machine.json {
+                let [a, b] = [&pair.a, &pair.b].map(|name| bytes(name));
+                out.json(&json!({ "a": a, "b": b, "chunks": pair.shared, "share": pair.share }))?;
+                continue;
+            }
+            out.write(|out| {
+                out.write_all(&pair.a)?;
+                out.write_all(b"\t")?;
+                out.write_all(&pair.b)?;
+                writeln!(out, "\t{:.0}\t{:.2}", pair.shared, pair.share)
+            })?;
+        }
+        Ok(())
+    };
+    let done = work();
+    let memory = files.len() as u64 * m / 8;
+    let summary = args.machine.json.then(|| {
+        json!({ "files": files.len(), "pairs": pairs.len(), "bytes": memory, "too_full": all.too_full() })
+    });
+    out.end(done, summary)?;
+    say!(
+        "{} files, {} pairs; {}",
+        integer_text(files.len() as u64),
+        integer_text(pairs.len() as u64),
+        bytes_text(memory)
+    );
+    if all.too_full() {
+        say!(
+            "everbloom: warning: some rows are too full to tell what they share: give more --memory, or a larger --block"
+        );
+    }
+    Ok(if pairs.is_empty() { Outcome::None } else { Outcome::Some })
+}
