@@ -5,7 +5,11 @@ use crate::Application;
 /// Every application, in the order of its entry.
 #[rustfmt::skip]
 pub static APPLICATIONS: &[&Application] = &[
+    &crate::words::spell::APPLICATION, // A1
+    &crate::words::breach::APPLICATION, // A2
     &crate::forwarding::longest_prefix::APPLICATION, // A13
+    &crate::trust::revoked::APPLICATION, // A29
+    &crate::trust::link::APPLICATION, // A35
 ];
 
 /// The application of this name.

@@ -48,5 +48,5 @@ mod read;
 
 pub use foreign::Foreign;
 pub use format::{Fit, Format, Hints, Part};
-pub use formats::FORMATS;
+pub use formats::{FORMATS, cascade};
 pub use key::{Key, KeyAs};

@@ -1,1 +1,4 @@
 //! Revocation, wallets, linkage, privacy.
+
+pub mod link;
+pub mod revoked;

@@ -3,6 +3,7 @@
 mod app;
 mod ask;
 mod bench;
+mod breach;
 mod build;
 mod catalog;
 mod change;
@@ -16,10 +17,13 @@ mod foreign;
 mod info;
 mod join;
 mod lab;
+mod link;
 mod plan;
+mod revoked;
 mod sample;
 mod secure;
 mod shell;
+mod spell;
 
 use std::path::{Path, PathBuf};
 
@@ -56,6 +60,10 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
         Verb::Join(args) => join::run(&args),
+        Verb::Link(args) => link::run(&args),
+        Verb::Spell(args) => spell::run(&args),
+        Verb::Breach(args) => breach::run(&args.verb),
+        Verb::Revoked(args) => revoked::run(&args.verb),
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),

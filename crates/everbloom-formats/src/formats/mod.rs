@@ -24,6 +24,8 @@ mod spark;
 mod squid;
 mod stream_lib;
 
+pub use cascade::cascade;
+
 use crate::Format;
 
 /// Every format, the most common first.
