@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const EXEMPT: [&str; 4] = ["completions", "man", "help", "sample"];
 
 /// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
-const SLOW: [&str; 2] = ["lab run", "lab report"];
+const SLOW: [&str; 3] = ["lab run", "lab report", "app run"];
 
 /// What is run for each section of the page, with what on stdin. Together they show every name.
 const CASES: &[(&str, &str, &[u8])] = &[
@@ -68,7 +68,7 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("link --output", "link people --output new.filters", b""),
     ("spell", "spell -d keys", b"caf\xc3\xa9 1\n"),
     ("spell --hyphenate", "spell --hyphenate patterns --exceptions parted", b"table\n"),
-    ("breach build", "breach build keys -o new.set", b""),
+    ("breach build", "breach build keys -o new.breached", b""),
     ("breach check", "breach check breached --near", b"1\nnobody\n"),
     ("revoked build", "revoked build --revoked values --valid keys -o new.revoked", b""),
     ("revoked build", "revoked build --revoked values --valid keys -o new.dual --form dual", b""),
@@ -94,6 +94,8 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("bench", "bench --kind blocked -n 100", b""),
     ("bench", "bench a.evb -n 100", b""),
     ("lab list", "lab list", b""),
+    ("app list", "app list", b""),
+    ("app show", "app show spell", b""),
     ("catalog", "catalog", b""),
     ("demo", "demo", b""),
 ];

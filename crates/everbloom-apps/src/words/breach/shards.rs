@@ -169,9 +169,13 @@ pub struct Built {
 }
 
 impl Builder {
-    /// A builder that keeps its parts in temporary files beside `target`, in 16 bytes for each key. Hashes with a
-    /// count below `min_count` are left out.
+    /// A builder of the folder `target`, which must not be there yet. It keeps its parts in temporary files beside
+    /// it, in 16 bytes for each key. Hashes with a count below `min_count` are left out.
     pub fn new(target: &Path, content: Content, min_count: u64) -> Result<Self> {
+        if target.exists() {
+            let message = format!("{} is there already: name another folder", target.display());
+            return Err(Error::new(Kind::BadParameter, message));
+        }
         let beside =
             target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let part =
@@ -225,7 +229,7 @@ impl Builder {
         self.key(key)
     }
 
-    /// Writes the set into the folder `target`, which must not be there. `rate` is that of a whole candidate.
+    /// Writes the set into the folder `target`. `rate` is that of a whole candidate.
     pub fn finish(self, target: &Path, rate: f64) -> Result<Built> {
         let Self { content, parts, lines, below, .. } = self;
         let looks = content.planned();
@@ -239,11 +243,7 @@ impl Builder {
             files.push(file);
         }
         let together = if total <= SMALL { PARTS } else { 1 };
-        if target.exists() {
-            let message = format!("{} is there already: name another folder", target.display());
-            return Err(Error::new(Kind::BadParameter, message));
-        }
-        fs::create_dir_all(target).map_err(|e| Error::from(e).context(target.display()))?;
+        fs::create_dir(target).map_err(|e| Error::from(e).context(target.display()))?;
         let (mut keys, mut bytes, mut sizes) = (0, 0, Vec::new());
         for (number, files) in files.chunks_mut(together).enumerate() {
             let part = read_keys(files)?;
@@ -272,9 +272,12 @@ fn name_of(part: usize) -> String {
 fn read_keys(files: &mut [File]) -> Result<Vec<u128>> {
     let mut keys = Vec::new();
     for file in files {
+        let count = file.metadata()?.len() / 16;
         let mut input = BufReader::with_capacity(1 << 16, file);
-        let mut key = [0; 16];
-        while input.read_exact(&mut key).is_ok() {
+        keys.reserve(count as usize);
+        for _ in 0..count {
+            let mut key = [0; 16];
+            input.read_exact(&mut key)?;
             keys.push(u128::from_le_bytes(key));
         }
     }
@@ -434,8 +437,8 @@ mod tests {
         }
         // Nothing but the folder is left behind, and it is not replaced.
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let again = Builder::new(&target, content, 1).unwrap();
-        assert!(again.finish(&target, 0.001).unwrap_err().to_string().contains("already"));
+        let again = Builder::new(&target, content, 1).err().unwrap();
+        assert!(again.to_string().contains("already"));
         let part = target.join(name_of((Hash::Sha1.of(b"hunter2") >> 120) as usize));
         let mut bytes = fs::read(&part).unwrap();
         let middle = bytes.len() / 2;
