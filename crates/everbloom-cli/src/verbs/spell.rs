@@ -122,7 +122,7 @@ fn source(path: &Path) -> Result<Source> {
             path.display()
         );
     }
-    Ok(Source::Hunspell(expansion))
+    Ok(Source::Hunspell(Box::new(expansion)))
 }
 
 /// A whole file of lines, unpacked.

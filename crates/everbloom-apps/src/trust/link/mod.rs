@@ -403,7 +403,8 @@ mod tests {
         let one = Encoder::new(schema(), key(1), 0.8).unwrap().encode(&record).unwrap();
         let two = Encoder::new(schema(), key(2), 0.8).unwrap().encode(&record).unwrap();
         assert!(clk::dice(&one, &two) < 0.6);
-        assert_eq!(Linker::new(0.8).link(&[one.clone()], &[one]).pairs.len(), 1);
+        let one = [one];
+        assert_eq!(Linker::new(0.8).link(&one, &one).pairs.len(), 1);
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn entry(line: &str) -> Option<(String, &str)> {
     let line = line.split('\t').next().unwrap_or_default();
     // " po:noun" and the like: two letters and a colon.
     let morphology =
-        line.match_indices(' ').find(|(at, _)| line[at + 1..].as_bytes().get(2) == Some(&b':'));
+        line.match_indices(' ').find(|(at, _)| line.as_bytes().get(at + 3) == Some(&b':'));
     let line = morphology.map_or(line, |(at, _)| &line[..at]).trim_end();
     let slash = line.match_indices('/').find(|(at, _)| *at > 0 && !line[..*at].ends_with('\\'));
     let (stem, flags) = slash.map_or((line, ""), |(at, _)| (&line[..at], &line[at + 1..]));

@@ -52,7 +52,7 @@ pub enum Source {
     /// Words, one a line.
     List(Vec<u8>),
     /// Stems with flags, and what the flags make of them.
-    Hunspell(hunspell::Expansion),
+    Hunspell(Box<hunspell::Expansion>),
 }
 
 impl Source {
