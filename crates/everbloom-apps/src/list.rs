@@ -67,6 +67,11 @@ pub static APPLICATIONS: &[&Application] = &[
     &crate::measuring::flow_counters::APPLICATION, // A69
     &crate::measuring::global_iceberg::APPLICATION, // A70
     &crate::search::kmer::APPLICATION, // A71
+    &crate::words::spell::APPLICATION, // A1
+    &crate::words::breach::APPLICATION, // A2
+    &crate::forwarding::longest_prefix::APPLICATION, // A13
+    &crate::trust::revoked::APPLICATION, // A29
+    &crate::trust::link::APPLICATION, // A35
 ];
 
 /// The application of this name.

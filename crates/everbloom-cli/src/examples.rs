@@ -181,6 +181,46 @@ Examples:
   everbloom attribute build access.log -o seen -f 1 -d ' ' --block 2
   # who sent a line with these letters?
   everbloom attribute find seen --text 'n /a'";
+pub const LINK: &str = "\
+Examples:
+  # two registers that write names in two ways
+  printf 'id,name,town\\n1,Ann Miller,Berlin\\n2,Bob Stone,Lima\\n' > ours.csv
+  printf 'id,name,town\\n7,Ann Miler,Berlin\\n' > theirs.csv
+  everbloom link ours.csv theirs.csv --id id
+  # filters in place of names, under a key that both sides have
+  openssl rand -hex 16 > both.key
+  everbloom link theirs.csv --id id --key-file both.key -o theirs.evb
+  everbloom link ours.csv theirs.evb --id id --key-file both.key";
+
+pub const SPELL: &str = "\
+Examples:
+  # the words of a text that are in neither list
+  echo 'A bananna, an apple' | everbloom spell -d words.txt --personal more.txt
+  # each unknown word once
+  echo 'A bananna, an apple' | everbloom spell -d words.txt --words | sort -u
+  # where words may be parted, by TeX's patterns and a list of exceptions
+  printf '1na 1nan\\n' > patterns.txt; echo ap-ple > exceptions.txt
+  everbloom spell --hyphenate patterns.txt --exceptions exceptions.txt words.txt";
+
+pub const BREACH: &str = "\
+Examples:
+  # a list of passwords, of which those within one edit are refused, too
+  everbloom breach build words.txt -o leaked --near
+  # asked for without echo on a terminal; here from a pipe, a password a line
+  echo aple | everbloom breach check leaked --near
+  # hashes with counts, as Have I Been Pwned publishes them: those seen ten times or more
+  printf apple | sha1sum | sed 's/ .*/:42/' | everbloom breach build - -o seen --min-count 10
+  echo apple | everbloom breach check seen";
+
+pub const REVOKED: &str = "\
+Examples:
+  # a cascade, as browsers have it, and a filter of the valid serials
+  everbloom revoked build --revoked more.txt --valid monday.txt -o status
+  echo damson | everbloom revoked check status
+  # two filters and the root of a Merkle tree, for devices that can ask for proofs
+  everbloom revoked build --revoked more.txt --valid monday.txt -o meters --form dual
+  everbloom revoked prove more.txt ann -o ann.proof
+  everbloom revoked verify meters ann ann.proof";
 
 pub const SECURE: &str = "\
 Examples:

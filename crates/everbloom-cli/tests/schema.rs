@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const EXEMPT: [&str; 4] = ["completions", "man", "help", "sample"];
 
 /// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
-const SLOW: [&str; 2] = ["lab run", "lab report"];
+const SLOW: [&str; 3] = ["lab run", "lab report", "app run"];
 
 /// What is run for each section of the page, with what on stdin. Together they show every name.
 const CASES: &[(&str, &str, &[u8])] = &[
@@ -75,6 +75,18 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("known", "known numbers --list sums", b""),
     ("attribute build", "attribute build left -o new.seen --block 2", b""),
     ("attribute find", "attribute find seen --text 1,a", b""),
+    ("link", "link people people --evaluate left", b""),
+    ("link", "link people people", b""),
+    ("link --output", "link people --output new.filters", b""),
+    ("spell", "spell -d keys", b"caf\xc3\xa9 1\n"),
+    ("spell --hyphenate", "spell --hyphenate patterns --exceptions parted", b"table\n"),
+    ("breach build", "breach build keys -o new.breached", b""),
+    ("breach check", "breach check breached --near", b"1\nnobody\n"),
+    ("revoked build", "revoked build --revoked values --valid keys -o new.revoked", b""),
+    ("revoked build", "revoked build --revoked values --valid keys -o new.dual --form dual", b""),
+    ("revoked check", "revoked check dual keys --list values", b""),
+    ("revoked prove", "revoked prove values 7 -o new.proof", b""),
+    ("revoked verify", "revoked verify dual 7 7.proof", b""),
     ("secure index build", "secure index build left right --key-file key -o new.index", b""),
     ("secure index trapdoor", "secure index trapdoor - --key-file key -o new", b"ann\n"),
     ("secure index search", "secure index search docs.index word.trapdoor", b""),
@@ -94,6 +106,8 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("bench", "bench --kind blocked -n 100", b""),
     ("bench", "bench a.evb -n 100", b""),
     ("lab list", "lab list", b""),
+    ("app list", "app list", b""),
+    ("app show", "app show spell", b""),
     ("catalog", "catalog", b""),
     ("demo", "demo", b""),
 ];
@@ -112,6 +126,9 @@ impl Place {
             ("keys", numbers(0..100).as_bytes()),
             ("other", numbers(1..103).as_bytes()),
             ("values", b"oak\ttree\nraw\t\xff\n"),
+            ("people", b"name,town\nann,rome\nbob,lima\n"),
+            ("patterns", b"1ta"),
+            ("parted", b"ta-ble\n"),
             ("groups", b"ann\t1\nbob\t2\n"),
             ("vectors", b"0101010101010101\n1101010101010101\n"),
             ("left", b"1,ann\n2,b\xff\n"),
@@ -157,6 +174,9 @@ impl Place {
             "kmer build one.fa -o one.evk",
             "kmer build one.fa -o grows.evk",
             "attribute build left -o seen --block 2",
+            "breach build keys -o breached --near",
+            "revoked build --revoked values --valid keys -o dual --form dual",
+            "revoked prove values 7 -o 7.proof",
             "secure index build left right --key-file key -o docs.index",
             "secure index trapdoor keys --key-file key -o word.trapdoor",
             "secure query setup keys --key-file key -o keys.set",

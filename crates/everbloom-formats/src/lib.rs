@@ -48,5 +48,5 @@ mod read;
 
 pub use foreign::Foreign;
 pub use format::{Fit, Format, Hints, Part};
-pub use formats::{FORMATS, block_filter};
+pub use formats::{FORMATS, block_filter, cascade};
 pub use key::{Key, KeyAs};

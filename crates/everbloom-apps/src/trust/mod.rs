@@ -9,3 +9,5 @@ pub mod location;
 pub mod private_counts;
 pub mod rfid;
 pub mod wallet;
+pub mod link;
+pub mod revoked;

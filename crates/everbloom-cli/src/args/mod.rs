@@ -1,6 +1,7 @@
 //! What may be typed: the verbs here, their options in a file for each kind of work.
 
 mod app;
+mod breach;
 mod change;
 mod choose;
 mod files;
@@ -8,15 +9,19 @@ mod filter;
 mod foreign;
 mod kmer;
 mod lab;
+mod link;
 mod parsers;
+mod revoked;
 mod secure;
 mod shared;
+mod spell;
 mod stream;
 mod top;
 
 use clap::{Parser, Subcommand};
 
 pub use app::{App, AppRun, AppShow, AppVerb};
+pub use breach::{Breach, BreachBuild, BreachCheck, BreachVerb};
 pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, Similar};
@@ -24,11 +29,16 @@ pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
 pub use kmer::{Kmer, KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
+pub use link::Link;
+pub use revoked::{
+    Revoked, RevokedBuild, RevokedCheck, RevokedForm, RevokedProve, RevokedVerb, RevokedVerify,
+};
 pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
 };
 pub use shared::{Machine, Text};
+pub use spell::Spell;
 pub use stream::{Dedupe, Diff, Join};
 pub use top::Top;
 
@@ -179,6 +189,30 @@ pub enum Verb {
     /// Tell who sent an excerpt, from a summary of payloads that is much smaller than they are.
     #[command(after_help = examples::ATTRIBUTE)]
     Attribute(Attribute),
+    /// Link the records of two CSV files that are alike, by filters instead of their values.
+    ///
+    /// Every record becomes a filter of the pieces of its values, under a key that both sides have; typing errors
+    /// change a few bits. Prints left<TAB>right<TAB>Dice coefficient. Each side may encode its own file by -o.
+    #[command(after_help = examples::LINK)]
+    Link(Link),
+    /// Print the words of a text that a dictionary does not have, as file:line:column: word.
+    ///
+    /// The dictionary becomes a filter: none of its words is ever printed, and a misspelling is missed at the rate
+    /// -p for each of its forms (two if it is capitalized, three in capitals). Exit code 1 if no word is unknown.
+    #[command(after_help = examples::SPELL)]
+    Spell(Spell),
+    /// Tell whether passwords are in lists that attackers have, on this machine alone.
+    ///
+    /// A list of passwords or of their hashes becomes a folder of filters. A password that is not found is not in
+    /// the list; one that is found may be a false alarm, at the rate -p. Passwords are never printed or stored.
+    #[command(after_help = examples::BREACH)]
+    Breach(Breach),
+    /// Tell revoked serials from valid ones, exactly, by filters.
+    ///
+    /// Two lists, of what was revoked and of what is valid, become a folder of filters that answers for both without
+    /// an error, and for nearly all other serials that they are unknown.
+    #[command(after_help = examples::REVOKED)]
+    Revoked(Revoked),
     /// Look up keys, or search documents, without showing the keys.
     ///
     /// What one side writes is a message for the other, in a file or a pipe. SECURITY.md says what each side

@@ -4,6 +4,7 @@ mod app;
 mod ask;
 mod attribute;
 mod bench;
+mod breach;
 mod build;
 mod catalog;
 mod change;
@@ -19,12 +20,15 @@ mod join;
 mod kmer;
 mod known;
 mod lab;
+mod link;
 mod plan;
+mod revoked;
 mod sample;
 mod secure;
 mod shell;
 mod similar;
 mod top;
+mod spell;
 
 use std::path::{Path, PathBuf};
 
@@ -66,6 +70,10 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Similar(args) => similar::run(&args),
         Verb::Known(args) => known::run(&args),
         Verb::Attribute(args) => attribute::run(&args.verb),
+        Verb::Link(args) => link::run(&args),
+        Verb::Spell(args) => spell::run(&args),
+        Verb::Breach(args) => breach::run(&args.verb),
+        Verb::Revoked(args) => revoked::run(&args.verb),
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),

@@ -11,13 +11,15 @@
 //! stream of SHA-256(u32 counter · salt · key) that goes on from layer to layer.
 //!
 //! The answer is exact for the keys that the cascade was built from; the predicted rate is that of other keys.
+//! [`cascade`] builds one from two sets, as filtercascade does: the first layer at a rate of r·√½/s for r members and
+//! s non-members, all others at ½.
 
 use everbloom::internals::filter::fact;
-use everbloom::{Fact, Result};
+use everbloom::{Error, Fact, Kind, Result};
 use sha2::{Digest, Sha256};
 
 use crate::bits::Bits;
-use crate::foreign::{Layout, checked_k};
+use crate::foreign::{Layout, best_bits, checked_k};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
@@ -30,7 +32,7 @@ pub static FORMAT: Format = Format {
     recognized: "version 1 or 2, and layers that end with the file",
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur3-x86-32 or sha-256",
-    limits: "built from members alone it would be a plain filter: not built here",
+    limits: "built from members and non-members together (`everbloom revoked build`), not from members alone",
     fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
     writes: true,
@@ -91,11 +93,7 @@ impl Layer {
         for i in 0..self.k {
             let hash = match self.hash {
                 1 => hashes::murmur3_x86_32(key, (i << 16).wrapping_add(self.level.into())),
-                2 => {
-                    let hash = Sha256::new().chain_update(salt).chain_update(i.to_le_bytes());
-                    let digest = hash.chain_update([self.level]).chain_update(key).finalize();
-                    u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]])
-                }
+                2 => self.probe(i, key, salt),
                 _ => stream.number(m, salt, key),
             };
             all &= self.bits.get(u64::from(hash % m));
@@ -157,6 +155,76 @@ impl Layout for Cascade {
 
     fn bits(&self) -> u64 {
         self.layers.iter().map(|layer| layer.bits.m()).sum()
+    }
+}
+
+/// Builds a cascade that says "member" for all of `members`, and for none of `others`, which must not share a key.
+/// Keys are hashed by SHA-256 under a salt of up to 255 bytes.
+///
+/// ```
+/// let revoked = ["a", "b"].map(str::as_bytes);
+/// let valid: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+/// let filter = everbloom_formats::cascade(&revoked, || valid.iter().map(String::as_bytes), b"salt")?;
+/// assert!(filter.contains("a")? && !filter.contains("7")?);
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+pub fn cascade<'a, I: Iterator<Item = &'a [u8]>>(
+    members: &[&'a [u8]],
+    others: impl Fn() -> I,
+    salt: &[u8],
+) -> Result<Foreign> {
+    let length = u8::try_from(salt.len())
+        .map_err(|_| Error::new(Kind::BadParameter, "a salt has 255 bytes at the most"))?;
+    let head = [&[2, 0, 0, length][..], salt].concat();
+    let mut built = Cascade { head, inverted: false, salt: salt.to_vec(), layers: Vec::new() };
+    let first = members.len() as f64 * 0.5f64.sqrt() / others().count().max(1) as f64;
+    let mut rate = first.clamp(1e-9, 0.5);
+    // A layer holds `inside`; those of `outside` that pass it are the next one's.
+    let (mut inside, mut outside) = (members.to_vec(), None);
+    for level in 1..=MAX_LAYERS {
+        let layer = Layer::of(&inside, rate, level, salt)?;
+        let passes = |key: &&[u8]| layer.has(key, salt, &mut Stream::default());
+        let passed: Vec<&[u8]> = match outside {
+            None => others().filter(passes).collect(),
+            Some(keys) => Vec::into_iter(keys).filter(passes).collect(),
+        };
+        built.layers.push(layer);
+        if passed.is_empty() {
+            return Ok(Foreign::new(&FORMAT, built));
+        }
+        (outside, inside, rate) = (Some(inside), passed, 0.5);
+    }
+    let message = "no layer ends the cascade: a key is in both sets";
+    Err(Error::new(Kind::BadRecord, message))
+}
+
+/// A layer holds about half of the one before the last.
+const MAX_LAYERS: u8 = 200;
+
+impl Layer {
+    /// A layer of the keys, sized as filtercascade does, hashed by SHA-256.
+    fn of(keys: &[&[u8]], rate: f64, level: u8, salt: &[u8]) -> Result<Self> {
+        let k = (1.0 / rate).log2().ceil().max(1.0) as u32;
+        // Whole bytes, as the other software has them.
+        let m = (best_bits(keys.len().max(1) as u64, rate) / 8.0).ceil().max(1.0) * 8.0;
+        if m > f64::from(u32::MAX) {
+            return Err(Error::new(Kind::CapacityExceeded, "more bits than a layer can have"));
+        }
+        let mut layer = Layer { hash: 2, k, level, bits: Bits::zeros(m as u64, 1)? };
+        for key in keys {
+            for i in 0..k {
+                let hash = layer.probe(i, key, salt);
+                layer.bits.set(u64::from(hash % m as u32));
+            }
+        }
+        Ok(layer)
+    }
+
+    /// The i-th hash by SHA-256.
+    fn probe(&self, i: u32, key: &[u8], salt: &[u8]) -> u32 {
+        let hash = Sha256::new().chain_update(salt).chain_update(i.to_le_bytes());
+        let digest = hash.chain_update([self.level]).chain_update(key).finalize();
+        u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]])
     }
 }
 

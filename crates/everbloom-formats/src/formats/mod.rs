@@ -25,6 +25,7 @@ mod squid;
 mod stream_lib;
 
 pub use bip158::block_filter;
+pub use cascade::cascade;
 
 use crate::Format;
 

@@ -137,28 +137,56 @@ impl Clk {
     pub fn encode(&self, record: &[&[u8]]) -> Result<Bits> {
         let (salt, fields) = self.split(record)?;
         let salt = self.head.hasher.digest(salt).word(SALT);
-        let m = self.m;
         let mut bits = Bits::try_new(self.row_bits())?;
         for (i, field) in (0..).zip(fields) {
             let rule = self.rules.get(i as usize).unwrap_or(&self.rules[0]);
             let own = if self.salted == 1 { salt ^ i } else { i };
-            rule.pieces(field, |piece| {
-                let Digest { h1, h2 } = self.head.hasher.digest(piece).salted(own);
-                let (mut at, step) = (h1 % m, h2 % m);
-                for _ in 0..rule.k {
-                    bits.set(at);
-                    at = (at + step) % m;
-                }
-            });
+            rule.pieces(field, |piece| self.set(&mut bits, own, piece, rule.k));
         }
-        if self.balanced == 1 {
-            (0..m).for_each(|i| {
-                if !bits.get(i) {
-                    bits.set(m + i);
-                }
-            });
-        }
+        self.balance(&mut bits);
         Ok(bits)
+    }
+
+    /// The filter of a record that is cut by other rules than windows of letters: its pieces, each with the number
+    /// of its field and of the bits that it sets, as few as it is worth.
+    ///
+    /// ```
+    /// let register = everbloom::similarity::Clk::with_rate(1000, 0.01)?;
+    /// let bits = register.encode_pieces([(0, &b"_S"[..], 15), (0, b"SM", 15), (1, b"1980", 40)])?;
+    /// assert!((1..=70).contains(&bits.ones()));
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn encode_pieces<'a>(
+        &self,
+        pieces: impl IntoIterator<Item = (u64, &'a [u8], u32)>,
+    ) -> Result<Bits> {
+        let mut bits = Bits::try_new(self.row_bits())?;
+        for (field, piece, k) in pieces {
+            self.set(&mut bits, field, piece, k.min(MAX_K));
+        }
+        self.balance(&mut bits);
+        Ok(bits)
+    }
+
+    /// Sets the k bits of a piece, hashed for its field.
+    fn set(&self, bits: &mut Bits, field: u64, piece: &[u8], k: u32) {
+        let Digest { h1, h2 } = self.head.hasher.digest(piece).salted(field);
+        let (mut at, step) = (h1 % self.m, h2 % self.m);
+        for _ in 0..k {
+            bits.set(at);
+            at = (at + step) % self.m;
+        }
+    }
+
+    /// Lets the complement follow, where filters are balanced.
+    fn balance(&self, bits: &mut Bits) {
+        if self.balanced == 1 {
+            (0..self.m).for_each(|i| {
+                if !bits.get(i) {
+                    bits.set(self.m + i);
+                }
+            });
+        }
     }
 
     fn row_bits(&self) -> u64 {
@@ -170,10 +198,22 @@ impl Clk {
         let bits = self.encode(record)?;
         let seen = Seen::new_if(!self.rows.contains(&bits));
         self.fields = record.len() as u64;
+        self.push(bits);
+        Ok(seen)
+    }
+
+    /// Adds a record that its owner has encoded, with as many bits as all have.
+    pub fn insert_encoded(&mut self, bits: Bits) -> Result<()> {
+        agree("m", self.row_bits(), bits.len())?;
+        self.fields = self.fields.max(1);
+        self.push(bits);
+        Ok(())
+    }
+
+    fn push(&mut self, bits: Bits) {
         self.ones.push(bits.ones());
         self.rows.push(bits);
         self.head.count_one();
-        Ok(seen)
     }
 
     /// Calls `f` with the number of each record and its Dice coefficient, if that may reach `least`.
@@ -449,6 +489,19 @@ pub static VARIANT: Variant = Variant {
 mod tests {
     use super::*;
     use crate::{Opener, to_bytes};
+
+    #[test]
+    fn pieces_are_those_of_windows_and_rows_may_come_encoded() {
+        let mut list = Clk::with_rate(5, 0.01).unwrap();
+        let record: &[&[u8]] = &[b"Al", b"X"];
+        let pieces = [(0, "_A"), (0, "Al"), (0, "l_"), (1, "_X"), (1, "X_")];
+        let bits = list.encode_pieces(pieces.map(|(field, p)| (field, p.as_bytes(), 15))).unwrap();
+        assert_eq!(bits, list.encode(record).unwrap());
+        list.insert_encoded(bits.clone()).unwrap();
+        assert_eq!(list.matches_of(&bits), [(0, 1.0)]);
+        assert_eq!(Opener::new().decode_as::<Clk>(&to_bytes(&list)).unwrap(), list);
+        assert!(list.insert_encoded(Bits::try_new(999).unwrap()).is_err());
+    }
 
     #[test]
     fn files_of_records_that_do_not_fit_are_refused() {

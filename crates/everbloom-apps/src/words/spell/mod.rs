@@ -1,0 +1,548 @@
+//! Spelling: a dictionary in a filter, and hyphenation with filtered exceptions (catalogue A1; S1 §3.1).
+//!
+//! ```text
+//!   text ──▶ words ──▶ filter of the dictionary   no: unknown, for certain
+//!                                                maybe: fine, but for a share f of the misspellings
+//! ```
+//!
+//! No word of the dictionary is ever flagged, and a misspelling is missed with the filter's rate for each form of
+//! it that is looked up: one in lower case, two of a capitalized word (it may be any word at the start of a
+//! sentence), three in capitals. 250 000 words at 0.001 take 438.8 KiB.
+//!
+//! Words are runs of letters with single apostrophes and hyphens inside. Runs with digits, addresses of pages and
+//! of mail are not looked at. A hyphenated word is fine if it is listed, or if all its parts are.
+//!
+//! [`hunspell`] expands dictionaries with affix rules; [`hyphenate`] is the same idea for exceptions of
+//! hyphenation rules, where a false positive costs a look-up and nothing else.
+
+pub mod hunspell;
+pub mod hyphenate;
+
+use std::collections::HashSet;
+use std::hash::BuildHasher;
+
+use everbloom::internals::hash::Generator;
+use everbloom::internals::theory;
+use everbloom::{Bloom, Result};
+use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+
+use super::made_up;
+use crate::{Application, Form, Oracle};
+
+/// Where words are looked up: a filter, or an exact set.
+pub trait Dictionary {
+    /// Whether it has the word, as it is spelled.
+    fn has(&self, word: &[u8]) -> bool;
+}
+
+impl Dictionary for Bloom {
+    fn has(&self, word: &[u8]) -> bool {
+        self.contains(word)
+    }
+}
+
+impl<S: BuildHasher> Dictionary for HashSet<Vec<u8>, S> {
+    fn has(&self, word: &[u8]) -> bool {
+        self.contains(word)
+    }
+}
+
+/// Where the words of a dictionary come from.
+pub enum Source {
+    /// Words, one a line.
+    List(Vec<u8>),
+    /// Stems with flags, and what the flags make of them.
+    Hunspell(Box<hunspell::Expansion>),
+}
+
+impl Source {
+    /// Calls `f` with every word.
+    pub fn each(&self, mut f: impl FnMut(&[u8])) {
+        match self {
+            Source::List(text) => listed(text, f),
+            Source::Hunspell(expansion) => expansion.each(|word| f(word.as_bytes())),
+        }
+    }
+}
+
+/// The words of a list. What editors write into personal ones beside the words is left out.
+fn listed(text: &[u8], mut f: impl FnMut(&[u8])) {
+    for line in text.split(|byte| *byte == b'\n') {
+        let word = line.split(|byte| *byte == b'/').next().unwrap_or_default().trim_ascii();
+        if word.is_empty() || word.starts_with(b"personal_ws-") || word.starts_with(b"*") {
+            continue;
+        }
+        match std::str::from_utf8(word) {
+            Ok(word) if !word.is_ascii() => f(plain(word).as_bytes()),
+            _ => f(word),
+        }
+    }
+}
+
+/// The word with plain apostrophes, and without marks that only allow a line to break.
+fn plain(word: &str) -> String {
+    word.chars()
+        .filter(|c| *c != '\u{ad}')
+        .map(|c| if c == '\u{2019}' { '\'' } else { c })
+        .collect()
+}
+
+/// Finds the words that a dictionary does not have.
+///
+/// ```
+/// use everbloom_apps::words::spell::{Source, Speller};
+///
+/// let words = Source::List(b"the\ncat\nwell\nknown\nParis\n".to_vec());
+/// let speller = Speller::new(&[words], 1e-6)?;
+/// let mut unknown = Vec::new();
+/// speller.line(b"The well-known cta of PARIS", |found| unknown.push((found.column, found.word)));
+/// assert_eq!(unknown, [(16, &b"cta"[..]), (20, b"of")]);
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+pub struct Speller<D = Bloom> {
+    words: D,
+}
+
+/// A word that is not in the dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unknown<'t> {
+    /// Where it starts in its line, in characters from 1.
+    pub column: u64,
+    /// The word, as it stands there.
+    pub word: &'t [u8],
+}
+
+impl Speller<Bloom> {
+    /// A speller of all the words, which misses a share `fpr` of misspellings in lower case.
+    pub fn new(sources: &[Source], fpr: f64) -> Result<Self> {
+        let mut count = 0;
+        sources.iter().for_each(|source| source.each(|_| count += 1));
+        let mut words = Bloom::with_rate(count.max(1), fpr)?;
+        sources.iter().for_each(|source| {
+            source.each(|word| {
+                words.insert(word);
+            });
+        });
+        Ok(Self { words })
+    }
+}
+
+// What a byte is inside of words.
+const LETTER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const JOINER: u8 = 8;
+/// Not ASCII, a letter or a mark on one.
+const WIDE: u8 = 16;
+/// To be written differently before it is looked up.
+const ODD: u8 = 32;
+
+const CLASS: [u8; 128] = {
+    let mut class = [0; 128];
+    let mut byte = 0;
+    while byte < 128u8 {
+        class[byte as usize] = match byte {
+            b'a'..=b'z' => LETTER,
+            b'A'..=b'Z' => LETTER | UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'\'' | b'-' => JOINER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    class
+};
+
+/// What stands at this place, and how many bytes it has; 0 if it is no part of a word.
+#[inline]
+fn unit(text: &[u8], at: usize) -> (u8, usize) {
+    match text.get(at) {
+        Some(&byte) if byte < 128 => (CLASS[byte as usize], 1),
+        Some(_) => wide(&text[at..]),
+        None => (0, 1),
+    }
+}
+
+#[cold]
+fn wide(text: &[u8]) -> (u8, usize) {
+    let first = &text[..text.len().min(4)];
+    let valid = match std::str::from_utf8(first) {
+        Ok(text) => text,
+        Err(e) => std::str::from_utf8(&first[..e.valid_up_to()]).unwrap_or_default(),
+    };
+    let Some(c) = valid.chars().next() else { return (0, 1) };
+    let class = match c {
+        '\u{2019}' => JOINER | ODD,
+        '\u{ad}' => WIDE | ODD,
+        c if c.is_numeric() => DIGIT,
+        c if c.is_uppercase() => LETTER | UPPER | WIDE,
+        // A combining mark follows its letter.
+        c if c.is_alphabetic() || ('\u{300}'..='\u{36f}').contains(&c) => LETTER | WIDE,
+        _ => 0,
+    };
+    (class, c.len_utf8())
+}
+
+/// Words that are changed without allocating have so many bytes at the most.
+const SHORT: usize = 64;
+
+impl<D: Dictionary> Speller<D> {
+    /// A speller by a dictionary that is there already, such as a filter from a file.
+    pub fn with(words: D) -> Self {
+        Self { words }
+    }
+
+    /// The dictionary.
+    pub fn words(&self) -> &D {
+        &self.words
+    }
+
+    /// Calls `unknown` with the words of a line that the dictionary does not have, from left to right. Returns how
+    /// many words were looked up.
+    pub fn line<'t>(&self, line: &'t [u8], mut unknown: impl FnMut(Unknown<'t>)) -> u64 {
+        let (mut at, mut count) = (0, 0);
+        while at < line.len() {
+            let (class, length) = unit(line, at);
+            if class & (LETTER | DIGIT) == 0 {
+                at += length;
+                continue;
+            }
+            let (end, seen) = word_from(line, at);
+            let word = &line[at..end];
+            if seen & DIGIT == 0 {
+                count += 1;
+                if !self.known(word, seen) && !in_address(line, at, end) {
+                    let column = 1 + characters(&line[..at]);
+                    unknown(Unknown { column, word });
+                }
+            }
+            at = end;
+        }
+        count
+    }
+
+    fn known(&self, word: &[u8], seen: u8) -> bool {
+        (seen & ODD == 0 && self.words.has(word)) || self.known_otherwise(word, seen)
+    }
+
+    /// Whether another form of the word is in the dictionary.
+    fn known_otherwise(&self, word: &[u8], seen: u8) -> bool {
+        if seen & (UPPER | JOINER | ODD) == 0 {
+            return false;
+        }
+        if seen & ODD != 0 {
+            let text = plain(&String::from_utf8_lossy(word));
+            let (_, seen) = word_from(text.as_bytes(), 0);
+            return self.known(text.as_bytes(), seen & !ODD);
+        }
+        (seen & UPPER != 0 && self.known_in_lower_case(word, seen))
+            || (word.contains(&b'-') && self.parts_known(word))
+    }
+
+    /// Whether all parts of a hyphenated word are known.
+    fn parts_known(&self, word: &[u8]) -> bool {
+        let mut parts = word.split(|byte| *byte == b'-');
+        parts.all(|part| self.known(part, word_from(part, 0).1))
+    }
+
+    /// Any word may be capitalized, or in capitals; a name in capitals, too.
+    fn known_in_lower_case(&self, word: &[u8], seen: u8) -> bool {
+        if seen & WIDE == 0 && word.len() <= SHORT {
+            let mut buffer = [0; SHORT];
+            let lower = &mut buffer[..word.len()];
+            lower.copy_from_slice(word);
+            lower.make_ascii_lowercase();
+            let capitals = word[1..].iter().filter(|b| b.is_ascii_uppercase()).count();
+            let letters = word[1..].iter().filter(|b| b.is_ascii_alphabetic()).count();
+            if word[0].is_ascii_lowercase() || (capitals > 0 && capitals < letters) {
+                return false;
+            }
+            if self.words.has(lower) {
+                return true;
+            }
+            lower[0] = word[0];
+            return capitals > 0 && self.words.has(lower);
+        }
+        let Ok(text) = std::str::from_utf8(word) else { return false };
+        let mut rest = text.chars();
+        let Some(first) = rest.next() else { return false };
+        let rest = rest.as_str();
+        let all = rest.chars().all(|c| !c.is_lowercase());
+        let none = rest.chars().all(|c| !c.is_uppercase());
+        if !first.is_uppercase() || !(all || none) {
+            return false;
+        }
+        let name = format!("{first}{}", rest.to_lowercase());
+        self.words.has(text.to_lowercase().as_bytes()) || (!none && self.words.has(name.as_bytes()))
+    }
+}
+
+/// Where the word that starts at `start` ends, and what it is made of. A joiner is inside of words only.
+#[inline]
+fn word_from(line: &[u8], start: usize) -> (usize, u8) {
+    let (mut at, mut seen) = (start, 0);
+    loop {
+        let (class, length) = unit(line, at);
+        if class == 0 || (class & JOINER != 0 && unit(line, at + length).0 & (LETTER | DIGIT) == 0)
+        {
+            return (at, seen);
+        }
+        seen |= class;
+        at += length;
+    }
+}
+
+fn characters(text: &[u8]) -> u64 {
+    text.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64
+}
+
+/// Whether the word at this place is part of the address of a page, or of mail.
+#[cold]
+fn in_address(line: &[u8], start: usize, end: usize) -> bool {
+    let space = |byte: &u8| byte.is_ascii_whitespace();
+    let from = line[..start].iter().rposition(space).map_or(0, |at| at + 1);
+    let to = line[end..].iter().position(space).map_or(line.len(), |at| end + at);
+    let chunk = &line[from..to];
+    chunk.windows(3).any(|w| w == b"://")
+        || chunk.starts_with(b"www.")
+        || chunk[1..].contains(&b'@')
+}
+
+/// The application.
+pub static APPLICATION: Application = Application {
+    entry: "A1",
+    form: Form::Tool { verb: "spell" },
+    uses: &["bloom"],
+    oracle: "the same dictionary in a hash set, and a hyphenator that looks up every word",
+    data: "words that are made up, and text made of them with errors; --data takes a word list",
+    experiment: Experiment {
+        name: "spell",
+        source: "S1 §3.1",
+        title: "Spelling by a filter of the dictionary, hyphenation by filtered exceptions",
+        shows: "No correct word is flagged; misspellings are missed at the filter's rate f, once for each form \
+                that is looked up. Hyphenation is the exact one, with a look-up in the table for every exception \
+                and for a share f of the other words.",
+        run,
+    },
+};
+
+const RATES: [f64; 3] = [0.1, 0.01, 0.001];
+
+/// A dictionary in lower case, without repetition.
+fn dictionary(lab: &Lab) -> Result<Vec<String>> {
+    let mut words: HashSet<String> = HashSet::new();
+    if let Some(path) = lab.data() {
+        let text =
+            std::fs::read(path).map_err(|e| everbloom::Error::from(e).context(path.display()))?;
+        listed(&text, |word| {
+            let fits = word.len() > 2 && word.iter().all(u8::is_ascii_lowercase);
+            words.extend(fits.then(|| String::from_utf8_lossy(word).into_owned()));
+        });
+    }
+    let mut random = Generator::new(lab.seed());
+    while words.len() < 20_000 {
+        let syllables = 2 + random.below(3);
+        words.insert(made_up(&mut random, syllables));
+    }
+    let mut words: Vec<String> = words.into_iter().collect();
+    words.sort_unstable();
+    Ok(words)
+}
+
+/// A word that is not in the dictionary: one of it with a letter replaced and another inserted.
+fn misspelled(random: &mut Generator, word: &str, known: &HashSet<Vec<u8>>) -> String {
+    loop {
+        let mut letters = word.as_bytes().to_vec();
+        let at = random.below(letters.len() as u64) as usize;
+        letters[at] = b'a' + random.below(26) as u8;
+        letters.insert(
+            random.below(letters.len() as u64) as usize,
+            b"qxyaeiou"[random.below(8) as usize],
+        );
+        if !known.contains(&letters) {
+            return String::from_utf8_lossy(&letters).into_owned();
+        }
+    }
+}
+
+/// The forms in which a word is written, and how many of each are looked up.
+fn form(word: &str, form: u64) -> String {
+    match form {
+        0 => word.to_owned(),
+        1 => format!("{}{}", word[..1].to_uppercase(), &word[1..]),
+        _ => word.to_uppercase(),
+    }
+}
+
+/// A place in a text, and the word there.
+type Place = (usize, u64, Vec<u8>);
+
+/// Lines of words in all forms, and the truth: where words stand that are in no dictionary.
+fn text(
+    random: &mut Generator,
+    words: &[String],
+    known: &HashSet<Vec<u8>>,
+) -> (Vec<String>, Vec<Place>) {
+    let (mut lines, mut wrong) = (Vec::new(), Vec::new());
+    for number in 0..200 {
+        let mut line = String::new();
+        for _ in 0..10 {
+            let word = &words[random.below(words.len() as u64) as usize];
+            let bad = random.below(10) == 0;
+            let written = if bad { misspelled(random, word, known) } else { word.clone() };
+            let mut written = form(&written, random.below(3));
+            if random.below(10) == 0 {
+                written = format!("{written}-{word}");
+            }
+            if bad {
+                let column = 1 + line.chars().count() as u64 + 1;
+                wrong.push((number, column, written.clone().into_bytes()));
+            }
+            line += ["«", "(", "\""][random.below(3) as usize];
+            line += &written;
+            line += [" ", ", ", "\u{2014}", " 42nd "][random.below(4) as usize];
+        }
+        lines.push(line);
+    }
+    (lines, wrong)
+}
+
+fn found<D: Dictionary>(speller: &Speller<D>, lines: &[String]) -> Vec<Place> {
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        speller.line(line.as_bytes(), |u| found.push((number, u.column, u.word.to_vec())));
+    }
+    found
+}
+
+fn run(lab: &Lab) -> Result<Report> {
+    let words = dictionary(lab)?;
+    let known: HashSet<Vec<u8>> = words.iter().map(|w| w.clone().into_bytes()).collect();
+    let exact = Speller::with(known.clone());
+    let mut oracle = Oracle::default();
+    let mut random = Generator::new(!lab.seed());
+    let (lines, wrong) = text(&mut random, &words, &known);
+    oracle.equal(
+        "places of unknown words, by the exact set",
+        [(found(&exact, &lines), wrong.clone())],
+    );
+
+    let axes = [Axis::log("rate of the filter"), Axis::log("share of misspellings missed")];
+    let [x, y] = axes;
+    let names = ["in lower case: f", "capitalized: 1 − (1 − f)²", "in capitals: 1 − (1 − f)³"];
+    let xs = || (0..=40).map(|i| libm::pow(10.0, -3.2 + 0.06 * f64::from(i)));
+    let missed = |f: f64, forms: u64| 1.0 - libm::pow(1.0 - f, forms as f64);
+    let mut series: Vec<Series> = (1..)
+        .zip(names)
+        .map(|(forms, name)| Series::new(name, xs(), |f| missed(f, forms)))
+        .collect();
+    let list = Source::List(words.join("\n").into_bytes());
+    let mut flagged = 0;
+    for rate in RATES {
+        let speller = Speller::new(std::slice::from_ref(&list), rate)?;
+        let places = found(&speller, &lines);
+        oracle.none(
+            &format!("unknown words that the exact set knows, at {rate}"),
+            places.iter().filter(|place| !wrong.contains(place)).count() as u64,
+        );
+        for word in &words {
+            (0..3).for_each(|i| {
+                speller.line(form(word, i).as_bytes(), |_| flagged += 1);
+            });
+        }
+        let (m, k) = (speller.words().m() as f64, f64::from(speller.words().k()));
+        let throws = k * words.len() as f64;
+        let f = theory::bloom::fpr_classic(m, words.len() as f64, k);
+        // Filters of the same words differ in their fill.
+        let scatter = 4.9 * k * theory::bloom::fill_sd(m, throws) / theory::bloom::fill(m, throws);
+        let trials = lab.scaled(40_000);
+        for (i, series) in (0..).zip(&mut series) {
+            let mut through = trials;
+            for _ in 0..trials {
+                let word = &words[random.below(words.len() as u64) as usize];
+                let bad = form(&misspelled(&mut random, word, &known), i);
+                speller.line(bad.as_bytes(), |_| through -= 1);
+            }
+            let share = missed(f, i + 1);
+            let bound = bound::share(share, trials).widened(share, scatter);
+            series.point(rate, share, through as f64 / trials as f64, bound);
+        }
+    }
+    oracle.none("correct words that were flagged", flagged);
+
+    let mut hyphenation =
+        Rows::new("hyphenation", "Look-ups in the table of exceptions", Axis::linear("look-ups"));
+    hyphenate::judge(lab, &words, &mut oracle, &mut hyphenation)?;
+    let mut size = Rows::new("size", "The filter of a dictionary", Axis::linear("KiB"));
+    let filter = Bloom::with_rate(250_000, 0.001)?;
+    let kib = filter.m() as f64 / 8.0 / 1024.0;
+    size.row("250 000 words at 0.001", 438.8, kib, Bound::exactly(438.8, 0.06));
+    let chart =
+        Chart { id: "missed".into(), title: "Misspellings that are missed".into(), x, y, series };
+    Ok(oracle.report().chart(chart).rows(hyphenation).rows(size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unknown(words: &str, line: &str) -> Vec<(u64, String)> {
+        let speller = Speller::new(&[Source::List(words.as_bytes().to_vec())], 1e-9).unwrap();
+        let mut found = Vec::new();
+        speller.line(line.as_bytes(), |u| {
+            found.push((u.column, String::from_utf8_lossy(u.word).into_owned()));
+        });
+        found
+    }
+
+    #[test]
+    fn a1_size_of_a_dictionary() {
+        assert!((theory::bloom::bits(250_000.0, 0.001) / 8.0 / 1024.0 - 438.8).abs() < 0.05);
+    }
+
+    #[test]
+    fn forms_of_words() {
+        let words = "well\nknown\nParis\nco-op\ndon't\nétude\nNASA\niPhone\n";
+        for fine in [
+            "well Well WELL",
+            "Paris PARIS",
+            "well-known Well-Known WELL-KNOWN",
+            "co-op CO-OP",
+            "don't Don't DON'T don\u{2019}t",
+            "étude Étude ÉTUDE",
+            "NASA iPhone",
+            "4th x86 well--known",
+            "'well' -well-",
+            "https://x.example/y?z=wrnog",
+            "me@wrnog.example",
+            "w\u{ad}ell",
+        ] {
+            assert_eq!(unknown(words, fine), [], "{fine}");
+        }
+        for (bad, word, column) in [
+            ("paris", "paris", 1),
+            ("nasa", "nasa", 1),
+            ("well wEll", "wEll", 6),
+            ("é étudé", "é", 1),
+            ("well-knwon", "well-knwon", 1),
+            ("«knwon»", "knwon", 2),
+            ("don't dont", "dont", 7),
+            ("Iphone", "Iphone", 1),
+            ("IPhone", "IPhone", 1),
+        ] {
+            let found = unknown(words, bad);
+            assert_eq!(found.first(), Some(&(column, word.to_owned())), "{bad}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_not_stop_it() {
+        let speller = Speller::new(&[Source::List(b"a\nb".to_vec())], 1e-9).unwrap();
+        assert_eq!(speller.line(b"a\xff b\xc3", |_| panic!("both are known")), 2);
+        assert_eq!(speller.line(&[0xff; 300], |_| panic!("no word")), 0);
+        let long = "Z".repeat(1000);
+        let mut found = 0;
+        speller.line(long.as_bytes(), |_| found += 1);
+        assert_eq!(found, 1);
+    }
+}
