@@ -18,13 +18,15 @@
 //! | [`wireless`] | sensors and radios |
 //! | [`search`] | state spaces, services, sequences |
 //!
-//! [`sim`] is what simulations share: topologies, traffic, events, counters.
+//! [`sim`] is what simulations share: topologies, traffic, events, counters. [`wire`] is what two processes talk over,
+//! [`published`] what is downloaded and kept fresh.
 #![deny(unsafe_code)]
 
 mod application;
 mod list;
 mod oracle;
 pub mod sim;
+pub mod wire;
 
 pub mod caching;
 pub mod forwarding;

@@ -5,7 +5,11 @@ use crate::Application;
 /// Every application, in the order of its entry.
 #[rustfmt::skip]
 pub static APPLICATIONS: &[&Application] = &[
+    &crate::tables::bloomjoin::APPLICATION, // A3
+    &crate::peers::approximate::APPLICATION, // A8
+    &crate::tables::posting_lists::APPLICATION, // A9
     &crate::forwarding::longest_prefix::APPLICATION, // A13
+    &crate::peers::friends::APPLICATION, // A59
 ];
 
 /// The application of this name.

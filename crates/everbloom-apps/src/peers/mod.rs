@@ -1,1 +1,5 @@
 //! Search and exchange among peers.
+
+pub mod approximate;
+pub mod friends;
+pub mod sync;

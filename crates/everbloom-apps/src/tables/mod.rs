@@ -1,1 +1,4 @@
 //! Joins, stores, flow tables, box queries.
+
+pub mod bloomjoin;
+pub mod posting_lists;

@@ -10,6 +10,7 @@ mod parsers;
 mod secure;
 mod shared;
 mod stream;
+mod wire;
 
 use clap::{Parser, Subcommand};
 
@@ -25,6 +26,7 @@ pub use secure::{
 };
 pub use shared::{Machine, Text};
 pub use stream::{Dedupe, Diff, Join};
+pub use wire::{Line, Sync, Way};
 
 use crate::{examples, quantity};
 
@@ -138,6 +140,15 @@ pub enum Verb {
     /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter.
     #[command(after_help = examples::DIFF)]
     Diff(Diff),
+    /// Tell what two lists, or two folders, on two machines do not share, and transfer it.
+    ///
+    /// Prints `< key` for what only this side has, `> key` for what only the other has, and `! name` for a file whose
+    /// contents differ; exit code 0 if they are equal, 1 if not. With --send both sides get what they lack; files that
+    /// differ are left alone. What crosses the wire follows the difference and not the lists. Over ssh the other side is
+    /// started as rsync does it, and ssh's authentication and encryption hold; tcp:// has neither. A peer that lies,
+    /// stalls or hangs up is an error, and then nothing is written.
+    #[command(after_help = examples::SYNC)]
+    Sync(Sync),
     /// Join two delimited files, sending only the rows that can match.
     ///
     /// Prints the left row, the delimiter and the right row for every pair whose columns agree. The

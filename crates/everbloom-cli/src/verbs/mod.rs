@@ -16,10 +16,12 @@ mod foreign;
 mod info;
 mod join;
 mod lab;
+mod line;
 mod plan;
 mod sample;
 mod secure;
 mod shell;
+mod sync;
 
 use std::path::{Path, PathBuf};
 
@@ -55,6 +57,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Estimate(args) => combine::estimate(&args),
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
+        Verb::Sync(args) => sync::run(&args),
         Verb::Join(args) => join::run(&args),
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
