@@ -25,6 +25,7 @@
 mod application;
 mod list;
 mod oracle;
+pub mod published;
 pub mod sim;
 pub mod wire;
 

@@ -6,10 +6,12 @@ use crate::Application;
 #[rustfmt::skip]
 pub static APPLICATIONS: &[&Application] = &[
     &crate::tables::bloomjoin::APPLICATION, // A3
+    &crate::caching::cache_digests::APPLICATION, // A5
     &crate::peers::approximate::APPLICATION, // A8
     &crate::tables::posting_lists::APPLICATION, // A9
     &crate::forwarding::longest_prefix::APPLICATION, // A13
     &crate::peers::friends::APPLICATION, // A59
+    &crate::caching::annotations::APPLICATION, // A61
 ];
 
 /// The application of this name.

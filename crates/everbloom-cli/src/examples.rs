@@ -153,6 +153,23 @@ Examples:
   # lines that both lists have, and how many there are, told before
   everbloom join monday.txt tuesday.txt --keys --estimate";
 
+pub const PUBLISH: &str = "\
+Examples:
+  # version 1, then what one more word changes
+  everbloom publish words.txt -o feed
+  cat words.txt more.txt | everbloom publish - -o feed
+  # as Squid's neighbors read it
+  printf 'http://a/\\nhttp://b/\\n' | everbloom publish - -o digests --format squid";
+
+pub const FOLLOW: &str = "\
+Examples:
+  # from a folder; again later, and it takes the deltas
+  everbloom follow feed -o followed.evb
+  # from a web server it is: --fetch 'curl -fsS https://example.org/feed/$1'
+  everbloom follow --fetch 'cat feed/$1' -o fetched.evb
+  # through a pipe
+  cat feed/2.full | everbloom follow - -o piped.evb";
+
 pub const SECURE: &str = "\
 Examples:
   # two who do not show each other their keys: each makes a key of its own

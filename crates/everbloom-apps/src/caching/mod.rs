@@ -1,1 +1,4 @@
 //! What neighbors cache, and what is worth caching.
+
+pub mod annotations;
+pub mod cache_digests;

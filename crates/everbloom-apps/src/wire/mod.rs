@@ -19,7 +19,7 @@ mod greeting;
 mod place;
 
 pub use channel::Channel;
-pub use place::{Listener, Place, Reach};
+pub use place::{Listener, Place, Reach, output_of};
 
 /// A number nobody can foresee, for salts.
 pub fn salt() -> u64 {

@@ -138,6 +138,29 @@ fn process(mut command: Command, name: OsString, patience: Duration) -> Result<C
     }
 }
 
+/// What a command prints: no more than `most` bytes, and no pause longer than `patience`.
+pub fn output_of(mut command: Command, patience: Duration, most: u64) -> Result<Vec<u8>> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let name = command.get_program().to_owned();
+    let mut child = command
+        .spawn()
+        .map_err(|e| Error::from(e).context(format!("cannot start {}", name.display())))?;
+    let Some(reader) = child.stdout.take() else {
+        return Err(Error::new(Kind::Io, "a process without a pipe"));
+    };
+    let mut channel = Channel::over(reader, std::io::sink(), patience, Line::Process(child));
+    let mut out = Vec::new();
+    while let Some(bytes) = channel.receive()? {
+        out.extend_from_slice(&bytes);
+        if out.len() as u64 > most {
+            let message = format!("more than {most} bytes come");
+            return Err(Error::new(Kind::LimitExceeded { what: "output" }, message));
+        }
+    }
+    channel.finish()?;
+    Ok(out)
+}
+
 fn socket(stream: TcpStream, patience: Duration) -> Result<Channel> {
     stream.set_nodelay(true)?;
     let (reader, writer) = (stream.try_clone()?, stream.try_clone()?);

@@ -7,6 +7,7 @@ mod filter;
 mod foreign;
 mod lab;
 mod parsers;
+mod published;
 mod secure;
 mod shared;
 mod stream;
@@ -20,6 +21,7 @@ pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
 pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
+pub use published::{Follow, Publish};
 pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
@@ -155,6 +157,19 @@ pub enum Verb {
     /// rows are exact; on stderr stands what a filter of the left keys saves.
     #[command(after_help = examples::JOIN)]
     Join(Join),
+    /// Publish a filter of a list that changes, as versions and the deltas between them.
+    ///
+    /// A folder that any web server can serve: `latest` tells the version, N.full is a whole filter, N.delta what changed
+    /// from the version before. The filter keeps its shape as the list grows to its capacity, so that deltas are small.
+    /// Exit code 1 if nothing changed.
+    #[command(after_help = examples::PUBLISH)]
+    Publish(Publish),
+    /// Keep a published filter fresh.
+    ///
+    /// Takes the deltas from the version that is here to the latest, or the whole filter. Every file is checked by its
+    /// digest; a feed that goes back to an older version is refused. Exit code 1 if there is nothing new.
+    #[command(after_help = examples::FOLLOW)]
+    Follow(Follow),
     /// Look up keys, or search documents, without showing the keys.
     ///
     /// What one side writes is a message for the other, in a file or a pipe. SECURITY.md says what each side

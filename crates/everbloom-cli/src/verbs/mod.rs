@@ -18,6 +18,7 @@ mod join;
 mod lab;
 mod line;
 mod plan;
+mod published;
 mod sample;
 mod secure;
 mod shell;
@@ -59,6 +60,8 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Diff(args) => diff::run(&args),
         Verb::Sync(args) => sync::run(&args),
         Verb::Join(args) => join::run(&args),
+        Verb::Publish(args) => published::publish(&args),
+        Verb::Follow(args) => published::follow(&args),
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
