@@ -69,7 +69,11 @@ impl Place {
     fn run(&self, line: &str) -> Run {
         let output = self.command(line).output().expect("the command ends");
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Run { code: output.status.code().unwrap_or(-1), out: text(&output.stdout), err: text(&output.stderr) }
+        Run {
+            code: output.status.code().unwrap_or(-1),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
     }
 
     /// The same with the other side behind the shell, at `ssh://there/PATH`.
@@ -83,9 +87,14 @@ impl Place {
 
     /// Somebody who listens, and where.
     fn listen(&self, line: &str) -> (Child, String) {
-        let mut child = self.command(&format!("{line} --listen 127.0.0.1:0 --timeout 10")).spawn().expect("it starts");
+        let mut child = self
+            .command(&format!("{line} --listen 127.0.0.1:0 --timeout 10"))
+            .spawn()
+            .expect("it starts");
         let mut said = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut said).expect("an address");
+        BufReader::new(child.stderr.take().expect("a pipe"))
+            .read_line(&mut said)
+            .expect("an address");
         let address = said.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{said}"));
         (child, address.to_owned())
     }
@@ -118,7 +127,12 @@ fn lists_behind_a_remote_shell_are_compared_and_made_equal() {
     assert_eq!((place.read("here"), place.read("there")), (here, there), "looking changes nothing");
     let run = place.over(&format!("sync here {url} --send=here --json -q"));
     let json: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((run.code, &json["taken"], &json["sent"]), (0, &2.into(), &Value::Null), "{}", run.err);
+    assert_eq!(
+        (run.code, &json["taken"], &json["sent"]),
+        (0, &2.into(), &Value::Null),
+        "{}",
+        run.err
+    );
     assert_eq!((place.lines("here").len(), place.lines("there").len()), (2002, 1999));
     assert_eq!(place.over(&format!("sync here {url} --send")).code, 0);
     assert_eq!(place.lines("here"), place.lines("there"));
@@ -151,7 +165,11 @@ fn tcp_works_for_whoever_is_allowed() {
     let (child, address) = place.listen("sync there");
     let run = place.run(&format!("sync here tcp://{address} --send"));
     assert_eq!((run.code, ended(child)), (2, 2));
-    assert!(run.err.contains("the other side says") && run.err.contains("not allowed"), "{}", run.err);
+    assert!(
+        run.err.contains("the other side says") && run.err.contains("not allowed"),
+        "{}",
+        run.err
+    );
     assert_eq!((place.lines("here").len(), place.lines("there").len()), (100, 105));
     let (child, address) = place.listen("sync there --send");
     let run = place.run(&format!("sync here tcp://{address} --send"));
@@ -166,7 +184,9 @@ fn tcp_works_for_whoever_is_allowed() {
 #[test]
 fn folders_are_made_equal() {
     let place = Place::new();
-    for (name, text) in [("a/x", "1"), ("a/deep/y", "2"), ("a/z", "here"), ("b/w", "3"), ("b/z", "there")] {
+    for (name, text) in
+        [("a/x", "1"), ("a/deep/y", "2"), ("a/z", "here"), ("b/w", "3"), ("b/z", "there")]
+    {
         fs::create_dir_all(place.path(name).parent().expect("a folder")).expect("a folder");
         fs::write(place.path(name), text).expect("a file");
     }
@@ -175,7 +195,10 @@ fn folders_are_made_equal() {
     assert!(!place.path("a/w").exists());
     let run = place.over(&format!("sync a {} --send", place.url("b")));
     assert_eq!(run.code, 1, "z differs: {}", run.err);
-    assert_eq!((place.read("a/w"), place.read("b/deep/y"), place.read("b/x")), ("3".into(), "2".into(), "1".into()));
+    assert_eq!(
+        (place.read("a/w"), place.read("b/deep/y"), place.read("b/x")),
+        ("3".into(), "2".into(), "1".into())
+    );
     assert_eq!((place.read("a/z"), place.read("b/z")), ("here".into(), "there".into()));
     let run = place.over(&format!("sync here-is-no-list {}", place.url("b")));
     assert_eq!(run.code, 2);
@@ -334,9 +357,17 @@ fn feeds_are_followed_and_do_not_go_back() {
     place.list("list", 5..1010);
     assert_eq!(place.run("publish list -o feed").code, 0);
     assert_eq!(place.run("publish list -o feed").code, 1, "nothing changed");
-    let run = place.command("follow -o mine.evb --json").arg("--fetch").arg("cat feed/$1").output().expect("it ends");
+    let run = place
+        .command("follow -o mine.evb --json")
+        .arg("--fetch")
+        .arg("cat feed/$1")
+        .output()
+        .expect("it ends");
     let json: Value = serde_json::from_slice(&run.stdout).expect("JSON");
-    assert_eq!((&json["version"], &json["deltas"], &json["whole"]), (&2.into(), &1.into(), &false.into()));
+    assert_eq!(
+        (&json["version"], &json["deltas"], &json["whole"]),
+        (&2.into(), &1.into(), &false.into())
+    );
     place.list("asked", 1005..1010);
     assert_eq!(place.run("check mine.evb asked").out.lines().count(), 5);
     fs::copy(place.path("old"), place.path("feed/latest")).expect("a copy");

@@ -103,18 +103,40 @@ fn run(lab: &Lab) -> Result<Report> {
     let m = (8 * URLS) as f64;
     let k = f64::from(theory::best_k(8 * URLS, URLS));
     let f = theory::fpr_classic(m, URLS as f64, k);
-    let mut requests = Rows::new("requests", "1000 pages, 10 of them annotated", Axis::linear("requests"));
+    let mut requests =
+        Rows::new("requests", "1000 pages, 10 of them annotated", Axis::linear("requests"));
     let predicted = 10.0 + 990.0 * f;
     let sd = (990.0 * f * (1.0 - f)).sqrt();
-    requests.row("10 + 990·f, instead of 1000", 31.4, mean(|s| s.requests), bound::mean(predicted, sd, runs).widened(predicted, 0.01));
-    let mut stale = Rows::new("stale", "200 URLs annotated since the download", Axis::linear("URLs"));
+    requests.row(
+        "10 + 990·f, instead of 1000",
+        31.4,
+        mean(|s| s.requests),
+        bound::mean(predicted, sd, runs).widened(predicted, 0.01),
+    );
+    let mut stale =
+        Rows::new("stale", "200 URLs annotated since the download", Axis::linear("URLs"));
     let unseen = NEW as f64 * (1.0 - f);
     let sd = (NEW as f64 * f * (1.0 - f)).sqrt();
-    stale.row("missed until the refresh, but for false positives", unseen, mean(|s| s.stale), bound::mean(unseen, sd, runs).widened(unseen, 0.005));
+    stale.row(
+        "missed until the refresh, but for false positives",
+        unseen,
+        mean(|s| s.stale),
+        bound::mean(unseen, sd, runs).widened(unseen, 0.005),
+    );
     let mut bytes = Rows::new("bytes", "What is downloaded", Axis::log("bytes"));
     let whole = URLS as f64;
-    bytes.row("whole, a byte for each URL", whole, mean(|s| s.whole), Bound::between(whole, whole + 800.0));
-    bytes.row("delta of a hundredth of the URLs, less than a tenth", whole / 10.0, mean(|s| s.delta), Bound::at_most(whole / 10.0));
+    bytes.row(
+        "whole, a byte for each URL",
+        whole,
+        mean(|s| s.whole),
+        Bound::between(whole, whole + 800.0),
+    );
+    bytes.row(
+        "delta of a hundredth of the URLs, less than a tenth",
+        whole / 10.0,
+        mean(|s| s.delta),
+        Bound::at_most(whole / 10.0),
+    );
     Ok(oracle.report().rows(requests).rows(stale).rows(bytes))
 }
 

@@ -144,7 +144,8 @@ struct Churn {
 
 fn churn(seed: u64) -> Result<Churn> {
     let n = M / 16;
-    let (mut cache, mut fresh, mut stale) = (Summary::new(M, K)?, Neighbor::default(), Neighbor::default());
+    let (mut cache, mut fresh, mut stale) =
+        (Summary::new(M, K)?, Neighbor::default(), Neighbor::default());
     let mut held: HashSet<u64> = (0..n).collect();
     held.iter().for_each(|i| cache.insert(&url(seed, *i)));
     let whole = cache.publish()?;
@@ -227,23 +228,62 @@ fn run(lab: &Lab) -> Result<Report> {
         series: vec![series],
     };
     let churns = lab.runs(lab.scaled(1), churn)?;
-    oracle.none("cached URLs that a refreshed neighbor misses", churns.iter().map(|c| c.missed).sum());
+    oracle.none(
+        "cached URLs that a refreshed neighbor misses",
+        churns.iter().map(|c| c.missed).sum(),
+    );
     let mean = |f: fn(&Churn) -> f64| churns.iter().map(f).sum::<f64>() / churns.len() as f64;
-    let mut flips = Rows::new("delta", "1000 inserts and 1000 evictions", Axis::log("bits or bytes"));
+    let mut flips =
+        Rows::new("delta", "1000 inserts and 1000 evictions", Axis::log("bits or bytes"));
     // An upper estimate: probes that meet flip nothing, or flip back.
-    flips.row("bits that flip", FLIPS, mean(|c| c.flips), Bound::between(0.95 * FLIPS, FLIPS + 300.0));
-    flips.row("bytes of the delta, 11.1 kB by entropy", 11_100.0, mean(|c| c.delta), Bound::between(10_000.0, 11_700.0));
-    flips.row("bytes of 20-bit indices of as many flips", 27_700.0, mean(|c| c.flips) * 2.5, Bound::between(26_200.0, 28_400.0));
-    flips.row("bytes of the whole filter", 131_072.0, mean(|c| c.whole), Bound::between(131_072.0, 132_000.0));
+    flips.row(
+        "bits that flip",
+        FLIPS,
+        mean(|c| c.flips),
+        Bound::between(0.95 * FLIPS, FLIPS + 300.0),
+    );
+    flips.row(
+        "bytes of the delta, 11.1 kB by entropy",
+        11_100.0,
+        mean(|c| c.delta),
+        Bound::between(10_000.0, 11_700.0),
+    );
+    flips.row(
+        "bytes of 20-bit indices of as many flips",
+        27_700.0,
+        mean(|c| c.flips) * 2.5,
+        Bound::between(26_200.0, 28_400.0),
+    );
+    flips.row(
+        "bytes of the whole filter",
+        131_072.0,
+        mean(|c| c.whole),
+        Bound::between(131_072.0, 132_000.0),
+    );
     let mut stale = Rows::new("stale", "A neighbor that was not refreshed", Axis::linear("share"));
     let f = theory::fpr_classic(M as f64, (M / 16) as f64, K.into());
-    stale.row("of URLs inserted since that are missed, 1 − f", 1.0 - f, mean(|c| c.stale[0]), Bound::at_least(0.99));
-    stale.row("of URLs evicted since that are asked for", 1.0, mean(|c| c.stale[1]), Bound::exactly(1.0, 0.0));
+    stale.row(
+        "of URLs inserted since that are missed, 1 − f",
+        1.0 - f,
+        mean(|c| c.stale[0]),
+        Bound::at_least(0.99),
+    );
+    stale.row(
+        "of URLs evicted since that are asked for",
+        1.0,
+        mean(|c| c.stale[1]),
+        Bound::exactly(1.0, 0.0),
+    );
     let (lost, hits, evicted) = squid(lab.seed())?;
     oracle.none("cached URLs that Squid's layout misses", lost);
     let bound = bound::share(0.0240, 50_000).widened(0.0240, 0.03);
     stale.row("Squid's layout at 8 bits: false hits", 0.0240, hits, bound);
-    stale.row("Squid's layout: evicted URLs it still has, until it is built anew", 1.0, evicted, Bound::exactly(1.0, 0.0));
+    stale.row(
+        "Squid's layout: evicted URLs it still has, until it is built anew",
+        1.0,
+        evicted,
+        Bound::exactly(1.0, 0.0),
+    );
     Ok(oracle.report().chart(chart).rows(flips).rows(stale))
 }
 
@@ -265,14 +305,17 @@ mod tests {
         let flips = 2.0 * CHANGES as f64 * f64::from(K) * (1.0 - fill);
         assert!((flips - FLIPS).abs() < 5.0, "{flips}");
         let share = flips / M as f64;
-        let entropy = -(share * share.log2() + (1.0 - share) * (1.0 - share).log2()) * M as f64 / 8.0;
+        let entropy =
+            -(share * share.log2() + (1.0 - share) * (1.0 - share).log2()) * M as f64 / 8.0;
         assert!((entropy - 11_100.0).abs() < 100.0, "{entropy}");
         assert!((flips * 20.0 / 8.0 - 27_700.0).abs() < 60.0);
     }
 
     #[test]
     fn a5_compressed_filters() {
-        for (bits, k, packed, rate) in [(28.0, 4.0, 15.846, 0.000_314), (48.0, 3.0, 15.829, 0.000_222)] {
+        for (bits, k, packed, rate) in
+            [(28.0, 4.0, 15.846, 0.000_314), (48.0, 3.0, 15.829, 0.000_222)]
+        {
             let fill: f64 = -(-k / bits as f64).exp_m1();
             let entropy = -(fill * fill.log2() + (1.0 - fill) * (1.0 - fill).log2());
             assert!((bits * entropy - packed).abs() < 1e-3, "{bits}: {}", bits * entropy);

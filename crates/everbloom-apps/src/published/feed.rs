@@ -61,7 +61,9 @@ impl Latest {
         let Self { version, digest, shape: Shape { format, capacity, rate } } = self;
         let mut hex = String::new();
         digest.iter().for_each(|byte| _ = write!(hex, "{byte:02x}"));
-        format!("{FIRST_LINE}\nversion {version}\ndigest {hex}\nformat {format}\ncapacity {capacity}\nrate {rate}\n")
+        format!(
+            "{FIRST_LINE}\nversion {version}\ndigest {hex}\nformat {format}\ncapacity {capacity}\nrate {rate}\n"
+        )
     }
 
     /// From text.
@@ -114,7 +116,9 @@ impl Feed {
     /// The latest version; none in a new feed.
     pub fn latest(&self) -> Result<Option<Latest>> {
         match fs::read(self.folder.join(LATEST)) {
-            Ok(bytes) => Ok(Some(Latest::read(&bytes).map_err(|e| e.context(self.folder.display()))?)),
+            Ok(bytes) => {
+                Ok(Some(Latest::read(&bytes).map_err(|e| e.context(self.folder.display()))?))
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(Error::from(e).context(self.folder.display())),
         }
@@ -122,7 +126,8 @@ impl Feed {
 
     fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(name);
-        replace(&path, |out| out.write_all(bytes)).map_err(|e| Error::from(e).context(path.display()))
+        replace(&path, |out| out.write_all(bytes))
+            .map_err(|e| Error::from(e).context(path.display()))
     }
 
     /// Publishes a file as the next version: the version, and the bytes of its delta where there is one. Nothing is
@@ -139,7 +144,8 @@ impl Feed {
             let old = fs::read(self.folder.join(whole_name(latest.version))).ok()?;
             Update::read(&old).ok()?.0.apply(None).ok()
         });
-        let delta = old.and_then(|old| Update::delta(version, &old, bytes)).map(|delta| delta.write());
+        let delta =
+            old.and_then(|old| Update::delta(version, &old, bytes)).map(|delta| delta.write());
         if let Some(delta) = &delta {
             self.put(&delta_name(version), delta)?;
         }
@@ -147,7 +153,8 @@ impl Feed {
         let latest = Latest { version, digest, shape: shape.clone() };
         self.put(LATEST, latest.write().as_bytes())?;
         // Of those before it one whole file is kept, for readers that are fetching it now.
-        let old = [version.checked_sub(2).map(whole_name), version.checked_sub(DELTAS).map(delta_name)];
+        let old =
+            [version.checked_sub(2).map(whole_name), version.checked_sub(DELTAS).map(delta_name)];
         for name in old.into_iter().flatten() {
             let _ = fs::remove_file(self.folder.join(name));
         }

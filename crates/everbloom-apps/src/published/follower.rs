@@ -41,7 +41,8 @@ impl Source {
             Self::Command { line, patience } => {
                 let mut command = Command::new("sh");
                 command.arg("-c").arg(line).arg("everbloom").arg(name);
-                output_of(command, *patience, MOST + 4096).map_err(|e| e.context(format!("fetching {name}")))
+                output_of(command, *patience, MOST + 4096)
+                    .map_err(|e| e.context(format!("fetching {name}")))
             }
         }
     }
@@ -118,7 +119,8 @@ impl Follower {
         let latest = Latest::read(&text)?;
         self.check(&latest)?;
         let from = self.version();
-        let mut took = Took { from, to: latest.version, bytes: text.len() as u64, ..Took::default() };
+        let mut took =
+            Took { from, to: latest.version, bytes: text.len() as u64, ..Took::default() };
         if from == latest.version && self.bytes.is_some() {
             return Ok(took);
         }
@@ -165,7 +167,8 @@ impl Follower {
             let (update, rest) = Update::read(updates)?;
             updates = rest;
             let shape = held.as_ref().map(|held| held.shape.clone());
-            let shape = shape.unwrap_or(super::Shape { format: "evb".into(), capacity: 0, rate: 0.0 });
+            let shape =
+                shape.unwrap_or(super::Shape { format: "evb".into(), capacity: 0, rate: 0.0 });
             let latest = Latest { version: update.version, digest: update.digest, shape };
             let here = Self { path: self.path.clone(), latest: held.clone(), bytes: None };
             here.check(&latest)?;
@@ -188,7 +191,8 @@ impl Follower {
 
     fn keep(&mut self, bytes: Vec<u8>, latest: Latest) -> Result<()> {
         let put = |path: &Path, bytes: &[u8]| {
-            replace(path, |out| out.write_all(bytes)).map_err(|e| Error::from(e).context(path.display()))
+            replace(path, |out| out.write_all(bytes))
+                .map_err(|e| Error::from(e).context(path.display()))
         };
         put(&self.path, &bytes)?;
         put(&Self::state(&self.path), latest.write().as_bytes())?;

@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn numbers_come_out_as_they_went_in() {
-        for numbers in [vec![], vec![0], vec![7], (0..100).collect(), vec![0, 5, 63, 64, 900, 999]] {
+        for numbers in [vec![], vec![0], vec![7], (0..100).collect(), vec![0, 5, 63, 64, 900, 999]]
+        {
             let bytes = write(&numbers, 1000);
             let mut got = Vec::new();
             read(&bytes, numbers.len() as u64, 1000, |n| got.push(n)).unwrap();

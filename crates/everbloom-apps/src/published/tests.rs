@@ -71,7 +71,10 @@ fn roll_backs_and_second_versions_are_refused() {
     let kept = fs::read(place.at("mine.evb")).unwrap();
     fs::copy(place.at("old"), feed.join("latest")).unwrap();
     let refused = place.follow().unwrap_err().to_string();
-    assert!(refused.contains("went back to version 1") && refused.contains("mine.evb.version"), "{refused}");
+    assert!(
+        refused.contains("went back to version 1") && refused.contains("mine.evb.version"),
+        "{refused}"
+    );
     publish(&feed, 0..12);
     let refused = place.follow().unwrap_err().to_string();
     assert!(refused.contains("another version 2"), "{refused}");
@@ -158,7 +161,9 @@ fn a_command_fetches_or_ends_in_an_error() {
         Follower::open(&place.at("mine.evb")).unwrap().refresh(&Source::Command { line, patience })
     };
     let folder = place.at("feed").display().to_string();
-    for (line, says) in [("exit 3", "exit"), ("sleep 30", "says nothing"), ("echo hello", "published")] {
+    for (line, says) in
+        [("exit 3", "exit"), ("sleep 30", "says nothing"), ("echo hello", "published")]
+    {
         let refused = fetch(line.into(), 0.3).unwrap_err().to_string();
         assert!(refused.contains(says), "{line}: {refused}");
     }
@@ -171,7 +176,9 @@ fn squid_digests_are_published_as_well() {
     let place = Place::new();
     let feed = Feed::open(&place.at("feed")).unwrap();
     let shape = Shape { format: "squid".into(), capacity: 1000, rate: 0.02 };
-    let urls = |last: u32| -> Vec<Vec<u8>> { (0..last).map(|i| format!("http://x/{i}").into_bytes()).collect() };
+    let urls = |last: u32| -> Vec<Vec<u8>> {
+        (0..last).map(|i| format!("http://x/{i}").into_bytes()).collect()
+    };
     for (last, version) in [(500, 1), (510, 2)] {
         let bytes = shape.build(urls(last).iter().map(Vec::as_slice)).unwrap();
         let published = feed.publish(&shape, &bytes).unwrap().unwrap();

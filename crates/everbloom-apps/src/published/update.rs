@@ -82,7 +82,11 @@ impl Update {
     pub fn read(bytes: &[u8]) -> Result<(Self, &[u8])> {
         let cut = || Error::new(Kind::Truncated, "an update that is cut off");
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| {
-            if MAGIC.starts_with(bytes) { cut() } else { Error::new(Kind::NotOurs, "not an update of a published filter") }
+            if MAGIC.starts_with(bytes) {
+                cut()
+            } else {
+                Error::new(Kind::NotOurs, "not an update of a published filter")
+            }
         })?;
         if rest.len() < HEADER - MAGIC.len() + 8 {
             return Err(cut());
@@ -114,7 +118,8 @@ impl Update {
             None => self.body.clone(),
             Some(base) => {
                 let old = old.filter(|old| digest(old) == base).ok_or_else(|| {
-                    let message = format!("the delta to version {} is of another base", self.version);
+                    let message =
+                        format!("the delta to version {} is of another base", self.version);
                     Error::new(Kind::Incompatible { what: "base" }, message)
                 })?;
                 self.flip(old)?

@@ -45,7 +45,10 @@ pub fn publish(args: &Publish) -> Result<Outcome> {
             "version {version}: {} keys in {}{}",
             integer_text(keys.len() as u64),
             bytes_text(bytes.len() as u64),
-            delta.map_or(String::new(), |delta| format!(", {} from the version before", bytes_text(delta))),
+            delta.map_or(String::new(), |delta| format!(
+                ", {} from the version before",
+                bytes_text(delta)
+            )),
         ),
     }
     Ok(Outcome::Some)
@@ -90,7 +93,8 @@ pub fn follow(args: &Follow) -> Result<Outcome> {
             "bytes": took.bytes,
         }))?;
     }
-    let how = if took.whole { "the whole filter".to_owned() } else { format!("{} deltas", took.deltas) };
+    let how =
+        if took.whole { "the whole filter".to_owned() } else { format!("{} deltas", took.deltas) };
     let bytes = bytes_text(took.bytes);
     if took.deltas == 0 && !took.whole {
         say!("version {} is the latest", took.to);
