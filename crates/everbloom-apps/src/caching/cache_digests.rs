@@ -36,6 +36,7 @@ use crate::{Application, Form, Oracle};
 /// ```
 pub struct Summary {
     counts: Counting,
+    k: u32,
     version: u64,
     published: Option<Vec<u8>>,
 }
@@ -44,7 +45,7 @@ impl Summary {
     /// A cache with m counters and k probes for each URL.
     pub fn new(m: u64, k: u32) -> Result<Self> {
         let counts = Counting::with_shape(m, k, 4, Hasher::default())?;
-        Ok(Self { counts, version: 0, published: None })
+        Ok(Self { counts, k, version: 0, published: None })
     }
 
     /// A URL comes into the cache.
@@ -60,7 +61,7 @@ impl Summary {
     /// What changed since the last call, or the whole filter at the first.
     pub fn publish(&mut self) -> Result<Update> {
         let bits = self.counts.to_bits();
-        let bytes = to_bytes(&Bloom::from_bits(bits, self.counts.k(), Hasher::default(), 0)?);
+        let bytes = to_bytes(&Bloom::from_bits(bits, self.k, Hasher::default(), 0)?);
         self.version += 1;
         let old = self.published.replace(bytes.clone());
         let delta = old.and_then(|old| Update::delta(self.version, &old, &bytes));
@@ -193,7 +194,7 @@ fn squid(seed: u64) -> Result<(u64, f64, f64)> {
     }
     let bytes = digest.write()?;
     let read = Format::named("squid")?.open_one(&bytes, Limits::NETWORK)?;
-    let mut has = |range: std::ops::Range<u64>| -> Result<u64> {
+    let has = |range: std::ops::Range<u64>| -> Result<u64> {
         let mut count = 0;
         for i in range {
             count += u64::from(read.contains(url(seed, i).as_str())?);

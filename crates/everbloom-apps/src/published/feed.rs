@@ -81,7 +81,7 @@ impl Latest {
         let mut all = || -> Option<Self> {
             let version = field("version")?.parse().ok()?;
             let hex = field("digest")?;
-            let byte = |i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok();
+            let byte = |i: usize| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok();
             let digest: Vec<u8> = (0..32).map(byte).collect::<Option<_>>()?;
             let digest = digest.try_into().ok().filter(|_| hex.len() == 64)?;
             let (format, capacity) = (field("format")?, field("capacity")?.parse().ok()?);

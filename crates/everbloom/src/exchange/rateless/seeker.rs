@@ -182,8 +182,8 @@ impl Seeker {
     /// Cells that may be spent, and whether that is better than taking all keys.
     ///
     /// Without a sketch a tenth of what the smaller set would take is risked, less what the rest of the exchange takes.
-    /// With one, the difference is at most its estimate and six standard deviations, and if even then the cells and the
-    /// keys are fewer bytes than all keys, they are spent.
+    /// With one, the difference is known to be no larger than a bound, and if even then the cells and the keys are fewer
+    /// bytes than all keys, they are spent.
     fn affordable(&self, items: u64, bytes: u64, sketch: &[u64]) -> (u64, bool) {
         let smaller = bytes.min(self.set.bytes());
         let risk = (smaller / 10 + self.left(sketch)) / (CELL + 1);
@@ -193,9 +193,8 @@ impl Seeker {
         if sketch.is_empty() {
             return (risk, risk >= FIRST / 2);
         }
-        let (difference, sd) = self.difference(items, sketch);
-        let most = difference + 6.0 * sd + 20.0;
-        let cells = 1.5 * most + 60.0;
+        let most = self.difference(items, sketch) + 20.0;
+        let cells = 1.42 * most + 60.0;
         // Keys of the holder's that are wanted, with their ids.
         let wanted = (most + items as f64 - self.set.len() as f64) / 2.0;
         let keys = wanted.clamp(0.0, items as f64) * (bytes as f64 / items.max(1) as f64 + 8.0);
@@ -203,21 +202,21 @@ impl Seeker {
         if cost < bytes as f64 { (cells as u64, true) } else { (risk, cells < risk as f64) }
     }
 
-    /// The size of the difference by the least ids of both, and its standard deviation.
-    fn difference(&self, items: u64, sketch: &[u64]) -> (f64, f64) {
+    /// What the difference is no larger than, by the least ids of both, but for one case in 30 000 (the upper end of
+    /// Wilson's interval at four standard deviations).
+    fn difference(&self, items: u64, sketch: &[u64]) -> f64 {
         let own = self.set.least_ids(SKETCH);
         let mut both: Vec<u64> = own.iter().chain(sketch).copied().collect();
         both.sort_unstable();
         let shared: HashSet<u64> = both.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
         both.dedup();
         both.truncate(SKETCH.min(own.len()).min(sketch.len()));
-        let size = both.len().max(1) as f64;
-        // The share of the least ids of the union that both sets have is that of all.
-        let alike = both.iter().filter(|id| shared.contains(id)).count() as f64 / size;
-        let total = (self.set.len() as u64 + items) as f64;
-        let of = |alike: f64| total * (1.0 - alike) / (1.0 + alike);
-        let sd = (alike * (1.0 - alike) / size).sqrt() + 1.0 / size;
-        (of(alike), of((alike - sd).max(0.0)) - of(alike))
+        // The share of the least ids of the union that one set alone has is that of all.
+        let (size, z) = (both.len().max(1) as f64, 4.0);
+        let alone = both.iter().filter(|id| !shared.contains(id)).count() as f64;
+        let spread = z * (alone * (1.0 - alone / size) + z * z / 4.0).sqrt();
+        let alone = ((alone + z * z / 2.0 + spread) / (size + z * z)).min(1.0);
+        (self.set.len() as u64 + items) as f64 * alone / (2.0 - alone)
     }
 
     fn decode(
