@@ -138,4 +138,13 @@ const BREAKS: &[Break] = &[
     Break { slug: "revoked", file: "trust/revoked/merkle.rs", from: "chain_update([0]).chain_update(serial)", to: "chain_update([0u8; 0]).chain_update(serial)" },
     Break { slug: "spell", file: "words/spell/mod.rs", from: "parts.all(|part|", to: "parts.any(|part|" },
     Break { slug: "spell", file: "words/spell/hyphenate.rs", from: "            if let Some(points) = self.table.find(&lower)? {", to: "            if let Some(points) = self.table.find(&lower)?.filter(|p| p.len() > 1) {" },
+    Break { slug: "annotations", file: "caching/annotations.rs", from: "    browser.refresh(&delta)?;\n", to: "" },
+    Break { slug: "approximate", file: "peers/approximate.rs", from: "filter(|key| !filter.contains(*key))", to: "filter(|key| filter.contains(*key))" },
+    Break { slug: "approximate", file: "peers/approximate.rs", from: "    known.keys().for_each(|key| _ = filter.insert(key));\n", to: "" },
+    Break { slug: "bloomjoin", file: "tables/bloomjoin.rs", from: "let both = ours.m() - ours.bits().ones_in_both(theirs.bits());", to: "let both = ours.bits().ones_in_both(theirs.bits());" },
+    Break { slug: "cache-digests", file: "caching/cache_digests.rs", from: "        self.counts.remove(url)\n", to: "        self.counts.remove(url)?;\n        self.counts.remove(url)\n" },
+    Break { slug: "friends", file: "peers/friends.rs", from: "let salt = if new_seeds { seed ^ contact } else { seed };", to: "let salt = seed;" },
+    Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "for (&length, level) in self.levels.iter().rev() {", to: "for (&length, level) in self.levels.iter() {" },
+    Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "        self.control.remove(&key)?;\n", to: "        self.control.remove(&(key ^ 1)).ok();\n" },
+    Break { slug: "posting-lists", file: "tables/bloomjoin.rs", from: "theory::fpr_best(bits.clamp(2.0, 40.0))", to: "theory::fpr_best(bits.clamp(2.0, 9.0))" },
 ];

@@ -20,6 +20,8 @@
 //!
 //! [`sim`] is what simulations share: topologies, traffic, events, counters. [`capture`] reads packets,
 //! [`chunks`] cuts files.
+//! [`sim`] is what simulations share: topologies, traffic, events, counters. [`wire`] is what two processes talk over,
+//! [`published`] what is downloaded and kept fresh.
 #![deny(unsafe_code)]
 
 mod application;
@@ -27,7 +29,9 @@ pub mod capture;
 pub mod chunks;
 mod list;
 mod oracle;
+pub mod published;
 pub mod sim;
+pub mod wire;
 
 pub mod caching;
 pub mod forwarding;

@@ -72,6 +72,13 @@ pub static APPLICATIONS: &[&Application] = &[
     &crate::forwarding::longest_prefix::APPLICATION, // A13
     &crate::trust::revoked::APPLICATION, // A29
     &crate::trust::link::APPLICATION, // A35
+    &crate::tables::bloomjoin::APPLICATION, // A3
+    &crate::caching::cache_digests::APPLICATION, // A5
+    &crate::peers::approximate::APPLICATION, // A8
+    &crate::tables::posting_lists::APPLICATION, // A9
+    &crate::forwarding::longest_prefix::APPLICATION, // A13
+    &crate::peers::friends::APPLICATION, // A59
+    &crate::caching::annotations::APPLICATION, // A61
 ];
 
 /// The application of this name.

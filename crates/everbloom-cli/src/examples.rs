@@ -129,12 +129,46 @@ Examples:
   # what differs, and what it would cost to find out over a wire
   everbloom diff monday.txt tuesday.txt";
 
+pub const SYNC: &str = "\
+Examples:
+  # what two lists do not share, and what it costs to find out
+  everbloom sync monday.txt tuesday.txt || true
+  # over ssh it is: everbloom sync monday.txt ssh://ann@host/srv/monday.txt --send
+  # both get what they lack
+  cp monday.txt mine.txt; cp tuesday.txt yours.txt
+  everbloom sync mine.txt yours.txt --send
+  # one message of 260 bytes tells most of what is missing here
+  everbloom sync monday.txt words.txt --approximate=260B || true
+  # two folders, files by name and content
+  mkdir -p left right; cp words.txt left; cp more.txt right
+  everbloom sync left right --send";
+
 pub const JOIN: &str = "\
 Examples:
   # rows with the same first column
   everbloom join people.csv orders.csv -d ,
   # column 1 of the left file is column 2 of the right one
-  everbloom join people.csv orders.csv -f 1,2 -d ,";
+  everbloom join people.csv orders.csv -f 1,2 -d ,
+  # with another machine it is: everbloom join people.csv ssh://ann@host/srv/orders.csv -d ,
+  # lines that both lists have, and how many there are, told before
+  everbloom join monday.txt tuesday.txt --keys --estimate";
+
+pub const PUBLISH: &str = "\
+Examples:
+  # version 1, then what one more word changes
+  everbloom publish words.txt -o feed
+  cat words.txt more.txt | everbloom publish - -o feed
+  # as Squid's neighbors read it
+  printf 'http://a/\\nhttp://b/\\n' | everbloom publish - -o digests --format squid";
+
+pub const FOLLOW: &str = "\
+Examples:
+  # from a folder; again later, and it takes the deltas
+  everbloom follow feed -o followed.evb
+  # from a web server it is: --fetch 'curl -fsS https://example.org/feed/$1'
+  everbloom follow --fetch 'cat feed/$1' -o fetched.evb
+  # through a pipe
+  cat feed/2.full | everbloom follow - -o piped.evb";
 
 pub const TOP: &str = "\
 Examples:

@@ -69,3 +69,6 @@ impl std::ops::AddAssign for Expected {
         self.variance += other.variance;
     }
 }
+pub mod approximate;
+pub mod friends;
+pub mod sync;

@@ -4,3 +4,5 @@ pub mod box_query;
 pub mod differential_file;
 pub mod flow_table;
 pub mod lsm;
+pub mod bloomjoin;
+pub mod posting_lists;

@@ -12,11 +12,13 @@ mod lab;
 mod link;
 mod parsers;
 mod revoked;
+mod published;
 mod secure;
 mod shared;
 mod spell;
 mod stream;
 mod top;
+mod wire;
 
 use clap::{Parser, Subcommand};
 
@@ -33,6 +35,7 @@ pub use link::Link;
 pub use revoked::{
     Revoked, RevokedBuild, RevokedCheck, RevokedForm, RevokedProve, RevokedVerb, RevokedVerify,
 };
+pub use published::{Follow, Publish};
 pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
@@ -41,6 +44,7 @@ pub use shared::{Machine, Text};
 pub use spell::Spell;
 pub use stream::{Dedupe, Diff, Join};
 pub use top::Top;
+pub use wire::{Line, Sync, Way};
 
 use crate::{examples, quantity};
 
@@ -154,6 +158,15 @@ pub enum Verb {
     /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter.
     #[command(after_help = examples::DIFF)]
     Diff(Diff),
+    /// Tell what two lists, or two folders, on two machines do not share, and transfer it.
+    ///
+    /// Prints `< key` for what only this side has, `> key` for what only the other has, and `! name` for a file whose
+    /// contents differ; exit code 0 if they are equal, 1 if not. With --send both sides get what they lack; files that
+    /// differ are left alone. What crosses the wire follows the difference and not the lists. Over ssh the other side is
+    /// started as rsync does it, and ssh's authentication and encryption hold; tcp:// has neither. A peer that lies,
+    /// stalls or hangs up is an error, and then nothing is written.
+    #[command(after_help = examples::SYNC)]
+    Sync(Sync),
     /// Join two delimited files, sending only the rows that can match.
     ///
     /// Prints the left row, the delimiter and the right row for every pair whose columns agree. The
@@ -213,6 +226,19 @@ pub enum Verb {
     /// an error, and for nearly all other serials that they are unknown.
     #[command(after_help = examples::REVOKED)]
     Revoked(Revoked),
+    /// Publish a filter of a list that changes, as versions and the deltas between them.
+    ///
+    /// A folder that any web server can serve: `latest` tells the version, N.full is a whole filter, N.delta what changed
+    /// from the version before. The filter keeps its shape as the list grows to its capacity, so that deltas are small.
+    /// Exit code 1 if nothing changed.
+    #[command(after_help = examples::PUBLISH)]
+    Publish(Publish),
+    /// Keep a published filter fresh.
+    ///
+    /// Takes the deltas from the version that is here to the latest, or the whole filter. Every file is checked by its
+    /// digest; a feed that goes back to an older version is refused. Exit code 1 if there is nothing new.
+    #[command(after_help = examples::FOLLOW)]
+    Follow(Follow),
     /// Look up keys, or search documents, without showing the keys.
     ///
     /// What one side writes is a message for the other, in a file or a pipe. SECURITY.md says what each side

@@ -1,9 +1,11 @@
 //! To work on keys with a filter that is gone afterwards.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::parsers::{columns, delimiter};
 use super::shared::{Machine, Text};
+use super::wire::Line;
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -44,19 +46,30 @@ pub struct Diff {
 
 #[derive(clap::Args)]
 pub struct Join {
-    /// The left file, whose keys go into the filter; it is held in memory.
+    /// The left file, whose keys go into the filter; it is held in memory. Of the side that is waited for (--stdio,
+    /// --listen) it is the right one.
     pub left: PathBuf,
-    /// The right file, which streams.
-    pub right: PathBuf,
+    /// The right file, which streams: a path, ssh://[user@]host[:port]/path, or tcp://host:port.
+    #[arg(required_unless_present_any = ["stdio", "listen"], conflicts_with_all = ["stdio", "listen"])]
+    pub right: Option<OsString>,
     /// The column that must agree, counted from 1; LEFT,RIGHT where they differ.
     #[arg(short = 'f', long, value_name = "COLUMN", default_value = "1", value_parser = columns)]
     pub field: (u32, u32),
     /// What separates columns, one byte. Default: TAB.
     #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter())]
     pub delimiter: Option<u8>,
-    /// Share of rows that may be sent in vain.
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.01", allow_negative_numbers = true)]
-    pub fpr: f64,
+    /// Lines are keys, such as lists of document ids: print those that both files have, once for each in the right one.
+    #[arg(long, conflicts_with_all = ["field", "delimiter"])]
+    pub keys: bool,
+    /// Share of rows that may be sent in vain. Default: 0.01, or with --keys or another machine what costs the fewest
+    /// bytes.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
+    pub fpr: Option<f64>,
+    /// Before a row travels, tell from filters alone how many different keys both files have.
+    #[arg(long)]
+    pub estimate: bool,
+    #[command(flatten)]
+    pub line: Line,
     #[command(flatten)]
     pub machine: Machine,
 }

@@ -1,21 +1,132 @@
-//! `everbloom join`: a Bloomjoin, as two machines would do it. Both sides are played in this process, and
-//! every byte that would cross the wire is counted.
+//! `everbloom join`: a Bloomjoin, of two files here, as two machines would do it, or with another machine. Every byte
+//! that crosses the wire, or would, is counted.
 
-use std::io::Write as _;
+use std::io::{self, Seek as _, Write};
 use std::path::Path;
 
 use everbloom::exchange::join::{Left, Right};
-use everbloom::exchange::{Limits, Party, Traffic};
+use everbloom::exchange::{Limits, Party, Traffic, run as exchange};
+use everbloom_apps::tables::bloomjoin::{Survey, Surveyed, Surveyor, best_rate};
+use everbloom_apps::wire::{Channel, Place};
 use everbloom_records::{Field, Grammar};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::line::{answering, awaited, reach, words};
 use crate::args::Join;
 use crate::input::{self, Passes};
-use crate::output::Output;
+use crate::output::{Output, output_error};
 use crate::talk::say;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, Stop};
+
+/// What rows of the other side may be: any number, in frames that are bounded.
+const LIMITS: Limits = Limits { total: u64::MAX, ..Limits::NETWORK };
+/// Where nothing is known of the right file.
+const RATE: f64 = 0.01;
+
+pub fn run(args: &Join) -> Result<Outcome> {
+    let Some(right) = &args.right else {
+        let mut channel = awaited(&args.line)?;
+        answering(&mut channel, |channel| answer(args, channel))?;
+        channel.finish()?;
+        return Ok(Outcome::Some);
+    };
+    match Place::parse(right)? {
+        Place::Path(path) => beside(args, &path),
+        place => {
+            let mut words = words("join", &args.line);
+            words.extend(options(args));
+            over(args, place.connect(&reach(&args.line), &words)?)
+        }
+    }
+}
+
+/// How the other side reads its rows.
+fn options(args: &Join) -> Vec<String> {
+    if args.keys {
+        return vec!["--keys".to_owned()];
+    }
+    let delimiter = args.delimiter.map(|byte| match byte {
+        b'\t' => "-d\\t".to_owned(),
+        byte => format!("-d{}", char::from(byte)),
+    });
+    [format!("-f{}", args.field.1)].into_iter().chain(delimiter).collect()
+}
+
+/// What both sides must mean: a byte that is no character would not survive the remote shell.
+fn work(args: &Join) -> &'static str {
+    if args.keys { "join keys" } else { "join rows" }
+}
+
+fn fields(args: &Join) -> [Field; 2] {
+    match args.keys {
+        true => [Field::Line; 2],
+        false => [args.field.0, args.field.1].map(|n| input::column(n, args.delimiter)),
+    }
+}
+
+fn each_row(
+    path: &Path,
+    field: Field,
+    mut f: impl FnMut(&[u8], &[u8]) -> everbloom::Result<()>,
+) -> Result<()> {
+    let grammar = Grammar { field, ..Grammar::default() };
+    Ok(input::lines(path, grammar, Passes::Once)?.each(|rows, records| {
+        rows.iter().zip(records).try_for_each(|(row, record)| f(record.key, row))
+    })?)
+}
+
+/// The left side, with its rows.
+fn left<'a>(args: &Join, right: &'a Grammar) -> Result<Left<'a>> {
+    let mut left = Left::new(RATE, |row| {
+        right.key_text(row).map_err(everbloom_records::Error::from).map_err(Into::into)
+    });
+    let mut seen = std::collections::HashSet::new();
+    each_row(&args.left, fields(args)[0], |key, row| {
+        // A key that a list has twice is one key.
+        if !args.keys || seen.insert(row.to_vec()) {
+            left.insert(key, row);
+        }
+        Ok(())
+    })?;
+    Ok(left)
+}
+
+/// The rate of the filter, when the right file is known.
+fn rate(args: &Join, left: u64, survey: Survey) -> f64 {
+    let row = 8.0 * survey.bytes as f64 / survey.rows.max(1) as f64;
+    args.fpr.unwrap_or_else(|| best_rate(left, survey.rows, row))
+}
+
+fn tell(survey: Survey) {
+    if let Some(shared) = survey.shared {
+        say!("about {} keys are in both", integer_text(shared.round() as u64));
+    }
+}
+
+/// The right side of a survey.
+fn surveyed<'a>(path: &'a Path, field: Field) -> Result<Surveyed<'a>> {
+    let (mut rows, mut all) = (0, 0);
+    each_row(path, field, |_, row| {
+        (rows, all) = (rows + 1, all + row.len() as u64 + 1);
+        Ok(())
+    })?;
+    Ok(Surveyed::new(rows, all, move |filter| {
+        let filled = each_row(path, field, |key, _| {
+            filter.insert(key);
+            Ok(())
+        });
+        filled.map_err(|stop| match stop {
+            Stop::Error(message) => everbloom::Error::new(everbloom::Kind::Io, message),
+            Stop::ClosedPipe => everbloom::Error::new(everbloom::Kind::Io, "a closed pipe"),
+        })
+    }))
+}
+
+fn keys_of(args: &Join, left: &Left<'_>) -> Option<Vec<Vec<u8>>> {
+    args.estimate.then(|| left.keys().map(<[u8]>::to_vec).collect())
+}
 
 /// Both sides, what crossed between them, and where pairs of rows go.
 struct Play<'a> {
@@ -23,26 +134,43 @@ struct Play<'a> {
     right: Party<Right>,
     traffic: Traffic,
     out: Output,
+    form: Form,
+}
+
+/// How a pair of rows is printed.
+#[derive(Clone, Copy)]
+struct Form {
     delimiter: u8,
+    keys: bool,
     json: bool,
+}
+
+impl Form {
+    fn new(args: &Join) -> Self {
+        let delimiter = args.delimiter.unwrap_or(b'\t');
+        Self { delimiter, keys: args.keys, json: args.machine.json }
+    }
+
+    fn write(self, out: &mut dyn Write, left: &[u8], right: &[u8]) -> io::Result<()> {
+        match self {
+            Self { json: true, keys: true, .. } => {
+                writeln!(out, "{}", json!({ "key": bytes(left) }))
+            }
+            Self { json: true, .. } => {
+                writeln!(out, "{}", json!({ "left": bytes(left), "right": bytes(right) }))
+            }
+            Self { keys: true, .. } => out.write_all(&[left, b"\n"].concat()),
+            Self { delimiter, .. } => out.write_all(&[left, &[delimiter], right, b"\n"].concat()),
+        }
+    }
 }
 
 impl Play<'_> {
     /// Lets the parties exchange what they have to say, and prints what comes of it.
     fn exchange(&mut self) -> everbloom::Result<()> {
         self.traffic.carry(&mut self.left, &mut self.right)?;
-        let (out, delimiter, json) = (&mut self.out, self.delimiter, self.json);
-        self.left.role.pairs(|left, right| {
-            if json {
-                return out.json(&json!({ "left": bytes(left), "right": bytes(right) }));
-            }
-            out.write(|out| {
-                out.write_all(left)?;
-                out.write_all(&[delimiter])?;
-                out.write_all(right)?;
-                out.write_all(b"\n")
-            })
-        })
+        let (out, form) = (&mut self.out, self.form);
+        self.left.role.pairs(|left, right| out.write(|out| form.write(out, left, right)))
     }
 
     /// The rows of the right file; how many bytes they have.
@@ -63,59 +191,114 @@ impl Play<'_> {
     }
 }
 
-pub fn run(args: &Join) -> Result<Outcome> {
-    let delimiter = args.delimiter.unwrap_or(b'\t');
-    let [left_field, right_field] =
-        [args.field.0, args.field.1].map(|n| input::column(n, args.delimiter));
-    let right = Grammar { field: right_field, ..Grammar::default() };
-    let mut left = Left::new(args.fpr, |row| {
-        right.key_text(row).map_err(everbloom_records::Error::from).map_err(Into::into)
-    });
-    each_row(&args.left, left_field, |key, row| {
-        left.insert(key, row);
-        Ok(())
-    })?;
+/// Both files are here.
+fn beside(args: &Join, path: &Path) -> Result<Outcome> {
+    let field = fields(args)[1];
+    let grammar = Grammar { field, ..Grammar::default() };
+    let mut left = left(args, &grammar)?;
+    let mut survey = None;
+    if (args.estimate || args.keys && args.fpr.is_none()) && path != Path::new("-") {
+        let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), Limits::LOCAL);
+        let mut surveyed = Party::new(surveyed(path, field)?, Limits::LOCAL);
+        exchange(&mut surveyor, &mut surveyed)?;
+        let found = surveyor.role.survey();
+        tell(found);
+        if args.keys {
+            let count = left.keys().len() as u64;
+            left = left.with_rate(rate(args, count, found));
+        }
+        survey = Some(found);
+    }
+    if let Some(fpr) = args.fpr {
+        left = left.with_rate(fpr);
+    }
     let mut play = Play {
         left: Party::new(left, Limits::LOCAL),
         right: Party::new(Right::new(), Limits::LOCAL),
         traffic: Traffic::default(),
         out: Output::new(),
-        delimiter,
-        json: args.machine.json,
+        form: Form::new(args),
     };
     play.exchange()?;
-    let done = play.rows(&args.right, right_field);
+    let done = play.rows(path, field);
     let Play { left, traffic, out, .. } = play;
-    let (joined, in_vain) = (left.role.joined(), left.role.in_vain());
-    let summary = done.as_ref().ok().filter(|_| args.machine.json).map(|all| {
-        json!({
-            "rows": joined,
-            "rows_in_vain": in_vain,
-            "bytes_exchanged": traffic.total(),
-            "bytes_filter": traffic.a_to_b,
-            "bytes_of_everything": all,
-        })
-    });
     let all = *done.as_ref().unwrap_or(&0);
+    let told = Told { traffic, all, shared: survey.and_then(|survey| survey.shared) };
+    let summary = done.is_ok().then(|| summary(args, &left.role, &told)).flatten();
     out.end(done.map(drop), summary)?;
-    say!(
-        "{} rows joined; {} exchanged (filter {}, {} rows in vain), sending the right file would take {}",
-        integer_text(joined),
-        bytes_text(traffic.total()),
-        bytes_text(traffic.a_to_b),
-        integer_text(in_vain),
-        bytes_text(all),
-    );
-    Ok(if joined > 0 { Outcome::Some } else { Outcome::None })
+    conclude(&left.role, &told)
 }
 
-fn each_row(
-    path: &Path,
-    field: Field,
-    mut f: impl FnMut(&[u8], &[u8]) -> everbloom::Result<()>,
-) -> Result<()> {
-    let grammar = Grammar { field, ..Grammar::default() };
-    Ok(input::lines(path, grammar, Passes::Once)?.each(|rows, records| {
-        rows.iter().zip(records).try_for_each(|(row, record)| f(record.key, row))
-    })?)
+/// What is said of all rows.
+struct Told {
+    traffic: Traffic,
+    all: u64,
+    shared: Option<f64>,
+}
+
+fn summary(args: &Join, left: &Left<'_>, told: &Told) -> Option<Value> {
+    args.machine.json.then(|| {
+        json!({
+            "rows": left.joined(),
+            "rows_in_vain": left.in_vain(),
+            "keys_estimated": told.shared,
+            "bytes_exchanged": told.traffic.total(),
+            "bytes_filter": told.traffic.a_to_b,
+            "bytes_of_everything": told.all,
+        })
+    })
+}
+
+fn conclude(left: &Left<'_>, told: &Told) -> Result<Outcome> {
+    say!(
+        "{} rows joined; {} exchanged (filter {}, {} rows in vain), sending the right file would take {}",
+        integer_text(left.joined()),
+        bytes_text(told.traffic.total()),
+        bytes_text(told.traffic.a_to_b),
+        integer_text(left.in_vain()),
+        bytes_text(told.all),
+    );
+    Ok(if left.joined() > 0 { Outcome::Some } else { Outcome::None })
+}
+
+/// The right file is behind a line. Pairs are kept until the exchange is over: a peer that fails leaves nothing printed.
+fn over(args: &Join, mut channel: Channel) -> Result<Outcome> {
+    let grammar = Grammar { field: fields(args)[1], ..Grammar::default() };
+    let left = left(args, &grammar)?;
+    channel.greet(work(args), true)?;
+    let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), LIMITS);
+    channel.run(&mut surveyor)?;
+    let survey = surveyor.role.survey();
+    tell(survey);
+    let count = left.keys().len() as u64;
+    let mut left = Party::new(left.with_rate(rate(args, count, survey)), LIMITS);
+    let mut kept = tempfile::SpooledTempFile::new(1 << 24);
+    let form = Form::new(args);
+    channel.run_with(&mut left, |left| {
+        left.pairs(|l, r| Ok(form.write(&mut kept, l, r)?))?;
+        Ok(false)
+    })?;
+    let traffic = channel.finish()?;
+    let mut out = Output::new();
+    kept.rewind().map_err(output_error)?;
+    out.write(|out| io::copy(&mut kept, out).map(drop))?;
+    let told = Told { traffic, all: survey.bytes, shared: survey.shared };
+    let summary = summary(args, &left.role, &told);
+    out.end(Ok::<(), Stop>(()), summary)?;
+    conclude(&left.role, &told)
+}
+
+/// The work of the side with the right file.
+fn answer(args: &Join, channel: &mut Channel) -> Result<()> {
+    let field = fields(args)[1];
+    let surveyed = surveyed(&args.left, field)?;
+    channel.greet(work(args), false)?;
+    channel.run(&mut Party::new(surveyed, LIMITS))?;
+    let mut right = Party::new(Right::new(), LIMITS);
+    channel.until(&mut right, Right::ready)?;
+    each_row(&args.left, field, |key, row| {
+        if right.role.row(key, row)? { channel.say(&mut right) } else { Ok(()) }
+    })?;
+    right.role.end();
+    Ok(channel.say(&mut right)?)
 }

@@ -29,6 +29,13 @@ mod shell;
 mod similar;
 mod top;
 mod spell;
+mod line;
+mod plan;
+mod published;
+mod sample;
+mod secure;
+mod shell;
+mod sync;
 
 use std::path::{Path, PathBuf};
 
@@ -64,6 +71,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Estimate(args) => combine::estimate(&args),
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
+        Verb::Sync(args) => sync::run(&args),
         Verb::Join(args) => join::run(&args),
         Verb::Top(args) => top::run(&args),
         Verb::Kmer(args) => kmer::run(&args.verb),
@@ -74,6 +82,8 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Spell(args) => spell::run(&args),
         Verb::Breach(args) => breach::run(&args.verb),
         Verb::Revoked(args) => revoked::run(&args.verb),
+        Verb::Publish(args) => published::publish(&args),
+        Verb::Follow(args) => published::follow(&args),
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),

@@ -4,12 +4,18 @@
 //!   │ type: 1 byte │ length: 4 bytes, little-endian │ body: length bytes │
 //! ```
 //!
-//! Types are permanent and append-only, sixteen for each exchange: 0x10 to 0x1F reconciliation, 0x20 to
+//! Types are permanent and append-only: 0x00 tells that a side has failed, 0x01 to 0x0F are greetings, then sixteen for
+//! each exchange: 0x10 to 0x1F reconciliation, 0x20 to
 //! 0x2F join, 0x30 to 0x3F search, 0x40 to 0x4F private queries, 0x50 to 0x5F encrypted filters, 0x60 to 0x6F rateless
 //! reconciliation, 0x70 to 0x7F reconciliation trees. A changed body is a new type, so a peer of another version is noticed by its first frame.
 
 use super::Limits;
 use crate::error::{Error, Kind, Result};
+
+/// The type that is part of every exchange: the other side has failed, and says why.
+pub const FAILED: u8 = 0x00;
+/// The longest reason that is read.
+const REASON: usize = 1000;
 
 /// Bytes before the body.
 pub const HEADER: usize = 5;
@@ -36,6 +42,15 @@ impl Frame {
         Ok(())
     }
 
+    /// The frame that tells the peer of an error, so that it need not guess.
+    pub fn failed(error: &Error) -> Vec<u8> {
+        let reason: String = error.to_string().chars().take(REASON / 4).collect();
+        let mut out = vec![FAILED];
+        out.extend_from_slice(&(reason.len() as u32).to_le_bytes());
+        out.extend_from_slice(reason.as_bytes());
+        out
+    }
+
     /// The error of a frame that says what no honest peer would.
     pub fn wrong(&self, what: &str) -> Error {
         Error::corrupt(self.at, format!("frame {:#04x} at byte {}: {what}", self.kind, self.at))
@@ -53,6 +68,13 @@ fn too_long(length: u64, limits: &Limits) -> Error {
         Kind::LimitExceeded { what: "frame" },
         format!("a frame of {length} bytes, longer than the limit of {}", limits.frame),
     )
+}
+
+/// The other side's reason, without what would move a terminal's cursor.
+fn reason(body: &[u8]) -> Error {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let text: String = String::from_utf8_lossy(body).chars().map(plain).collect();
+    Error::new(Kind::Unsupported, format!("the other side says: {text}"))
 }
 
 /// Cuts received bytes into frames. Holds the bytes that came and nothing else: type and length are
@@ -94,7 +116,7 @@ impl Reader {
         let waiting = &self.buffer[self.taken..];
         let at = self.before + self.taken as u64;
         let Some(&kind) = waiting.first() else { return Ok(None) };
-        if !self.known.contains(&kind) {
+        if kind != FAILED && !self.known.contains(&kind) {
             return Err(Error::new(
                 Kind::UnsupportedFeature,
                 format!("frame {kind:#04x} at byte {at} is not part of this exchange"),
@@ -102,10 +124,13 @@ impl Reader {
         }
         let Some((&[_, a, b, c, d], rest)) = waiting.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes([a, b, c, d]);
-        if length > self.limits.frame {
+        if length > self.limits.frame || kind == FAILED && length as usize > REASON {
             return Err(too_long(length.into(), &self.limits));
         }
         let Some(body) = rest.get(..length as usize) else { return Ok(None) };
+        if kind == FAILED {
+            return Err(reason(body));
+        }
         let frame = Frame { kind, body: body.to_vec(), at };
         self.taken += HEADER + body.len();
         Ok(Some(frame))
@@ -169,6 +194,19 @@ mod tests {
         let mut reader = Reader::new(KNOWN, SMALL);
         reader.push(&[0x11]).expect("a byte");
         assert_eq!(kind_of(reader.frame().err()), Some(Kind::UnsupportedFeature));
+    }
+
+    #[test]
+    fn the_reason_of_a_peer_that_failed_is_told() {
+        let bytes = Frame::failed(&Error::record("no \x1b[2J room"));
+        let mut reader = Reader::new(KNOWN, SMALL);
+        reader.push(&bytes).expect("within the limits");
+        let told = reader.frame().expect_err("it failed").to_string();
+        assert_eq!(told, "the other side says: no  [2J room");
+        let mut reader = Reader::new(KNOWN, Limits::NETWORK);
+        reader.push(&[FAILED, 0, 0, 1, 0]).expect("a header");
+        let long = reader.frame().err();
+        assert_eq!(kind_of(long), Some(Kind::LimitExceeded { what: "frame" }));
     }
 
     #[test]

@@ -69,6 +69,18 @@ impl<'a> Left<'a> {
         self.rows.entry(key.to_vec()).or_default().push(row.to_vec());
     }
 
+    /// The keys, in any order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.rows.keys().map(Vec::as_slice)
+    }
+
+    /// The same table with another share of rows that may be sent in vain, before the exchange begins.
+    #[must_use]
+    pub fn with_rate(mut self, fpr: f64) -> Self {
+        self.fpr = fpr;
+        self
+    }
+
     /// Calls `f` with every pair of rows, left and right, that have the same key, among the rows that
     /// have come since the last call.
     pub fn pairs(&mut self, mut f: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
@@ -148,6 +160,11 @@ impl Right {
     /// The right side, before the filter has come.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether the filter has come, and rows are taken.
+    pub fn ready(&self) -> bool {
+        self.filter.is_some() && !self.ended
     }
 
     /// Queues the row if its key passes the filter; whether it is time to send what is queued. An error

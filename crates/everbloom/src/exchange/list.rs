@@ -25,15 +25,7 @@ impl List {
             self.bodies.push(Vec::new());
         }
         let Some(body) = self.bodies.last_mut() else { return false };
-        for item in items {
-            let mut length = item.len();
-            while length >= 0x80 {
-                body.push(length as u8 | 0x80);
-                length >>= 7;
-            }
-            body.push(length as u8);
-            body.extend_from_slice(item);
-        }
+        items.iter().for_each(|item| append(body, item));
         self.bodies.first().is_some_and(|body| body.len() >= PIECE)
     }
 
@@ -54,8 +46,19 @@ pub fn items<'a>(frame: &'a Frame, mut f: impl FnMut(&'a [u8]) -> Result<()>) ->
     Ok(())
 }
 
+/// Appends an item and its length before it.
+pub(super) fn append(body: &mut Vec<u8>, item: &[u8]) {
+    let mut length = item.len();
+    while length >= 0x80 {
+        body.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    body.push(length as u8);
+    body.extend_from_slice(item);
+}
+
 /// The first item, and what is behind it.
-fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut length = 0u64;
     // Five bytes hold the length of any frame.
     for (i, &byte) in bytes.iter().enumerate().take(5) {

@@ -12,7 +12,6 @@
 //! |---|---|---|
 //! | [`rateless`]: what do two sets not share? One side learns it, at the least cost | [`rateless::Seeker`] | [`rateless::Holder`] |
 //! | [`reconcile`]: the same for both sides | [`reconcile::Seeker`] | [`reconcile::Holder`] |
-//! | [`reconcile`]: what do two sets not share? | [`reconcile::Seeker`] | [`reconcile::Holder`] |
 //! | [`tree`]: which of my keys have you not, roughly? | [`tree::Search`] | [`tree::Summary`] |
 //! | [`join`]: which rows of two tables have the same key? | [`join::Left`] | [`join::Right`] |
 //! | `search`: which documents have a word, unseen by who keeps them? | `search::Searcher` | `search::Keeper` |

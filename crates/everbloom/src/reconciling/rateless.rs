@@ -14,8 +14,7 @@
 //! probability (i+1)(i+2)/((i+g+1)(i+g+2)), since the product of 1 − 1/(1 + j/2) = j/(j+2) telescopes; that is
 //! inverted exactly, in the arithmetic of doubles, whose square root and division are rounded alike everywhere.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{HashMap, VecDeque};
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::Difference;
@@ -72,29 +71,44 @@ impl Symbol {
     }
 }
 
-/// An id with its hash, the side it is on, and the cells it is still to come to.
+/// An id, and the cells it is still to come to.
 #[derive(Clone, Copy, Debug)]
 struct Item {
     id: u64,
-    hash: u64,
-    sign: i64,
     places: Places,
 }
 
+/// Cells that are worked out at once, at least; later as many as there were before.
+const AHEAD: usize = 64;
+
 /// The cells of a set of ids, one after the other.
+///
+/// Cells are worked out in runs, each twice as long as all before it: a run costs one pass over the ids, so that ten
+/// million of them take 24 bytes each and no heap.
 #[derive(Clone, Debug)]
 pub struct Coded {
     key: u64,
     items: Vec<Item>,
-    /// Which item comes next into which cell.
-    next: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The cells from `index` on that are worked out.
+    ready: VecDeque<Symbol>,
     index: u64,
 }
 
 impl Coded {
     /// No ids yet; hashes are under a key that both sides know and nobody else should.
     pub fn new(key: u64) -> Self {
-        Self { key: mix64(key), items: Vec::new(), next: BinaryHeap::new(), index: 0 }
+        Self::under(mix64(key))
+    }
+
+    fn under(key: u64) -> Self {
+        Self { key, items: Vec::new(), ready: VecDeque::new(), index: 0 }
+    }
+
+    /// The same with room for so many ids.
+    #[must_use]
+    pub fn with_room(mut self, ids: usize) -> Self {
+        self.items.reserve_exact(ids);
+        self
     }
 
     /// The hash of an id: not linear in its bits, so that no sum of ids has the sum of their hashes by chance.
@@ -104,29 +118,45 @@ impl Coded {
 
     /// Puts an id in, before the first cell is asked for.
     pub fn insert(&mut self, id: u64) {
-        let hash = self.hash(id);
-        self.push(Item { id, hash, sign: 1, places: Places::new(hash) });
+        let places = Places::new(self.hash(id));
+        self.push(id, places);
     }
 
-    fn push(&mut self, item: Item) {
-        self.next.push(Reverse((item.places.at, self.items.len())));
-        self.items.push(item);
+    /// Puts an id in that is in no cell before the next one.
+    fn push(&mut self, id: u64, mut places: Places) {
+        let hash = self.hash(id);
+        enter(&mut self.ready, self.index, id, hash, &mut places);
+        self.items.push(Item { id, places });
+    }
+
+    /// Works out the next run of cells.
+    fn work_out(&mut self) {
+        let count = (self.index as usize).max(AHEAD);
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.resize(count, Symbol::default());
+        let key = self.key;
+        for item in &mut self.items {
+            let hash = mix64(mix64(item.id ^ key).wrapping_add(key));
+            enter(&mut ready, self.index, item.id, hash, &mut item.places);
+        }
+        self.ready = ready;
     }
 
     /// The next cell.
     pub fn symbol(&mut self) -> Symbol {
-        let mut symbol = Symbol::default();
-        while let Some(&Reverse((at, number))) = self.next.peek()
-            && at == self.index
-        {
-            let item = &mut self.items[number];
-            symbol.add(item.id, item.hash, item.sign);
-            item.places.advance();
-            self.next.pop();
-            self.next.push(Reverse((item.places.at, number)));
+        if self.ready.is_empty() {
+            self.work_out();
         }
         self.index += 1;
-        symbol
+        self.ready.pop_front().unwrap_or_default()
+    }
+}
+
+/// Adds an id to those of the cells, the first of which is number `index`, that it is in.
+fn enter(cells: &mut VecDeque<Symbol>, index: u64, id: u64, hash: u64, places: &mut Places) {
+    while let Some(cell) = cells.get_mut((places.at - index) as usize) {
+        cell.add(id, hash, 1);
+        places.advance();
     }
 }
 
@@ -134,8 +164,8 @@ impl Coded {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     ours: Coded,
-    /// What was found so far, to be taken out of cells to come.
-    found: Coded,
+    /// What was found so far, of the other side and of this one, to be taken out of cells to come.
+    found: [Coded; 2],
     sides: HashMap<u64, i64>,
     /// The cells so far, without what was found.
     symbols: Vec<Symbol>,
@@ -145,16 +175,20 @@ pub struct Decoder {
 impl Decoder {
     /// A decoder with this side's ids.
     pub fn new(ours: Coded) -> Self {
-        let found = Coded { items: Vec::new(), next: BinaryHeap::new(), ..ours };
+        let found = [Coded::under(ours.key), Coded::under(ours.key)];
         Self { ours, found, sides: HashMap::new(), symbols: Vec::new(), work: Vec::new() }
     }
 
     /// Takes the next cell of the other side; whether all is found.
     pub fn push(&mut self, theirs: Symbol) -> Result<bool> {
-        let (ours, found) = (self.ours.symbol(), self.found.symbol());
-        let count = theirs.count.wrapping_sub(ours.count).wrapping_sub(found.count);
-        let sum = theirs.sum ^ ours.sum ^ found.sum;
-        self.symbols.push(Symbol { count, sum, check: theirs.check ^ ours.check ^ found.check });
+        let ours = self.ours.symbol();
+        let [plus, minus] = self.found.each_mut().map(Coded::symbol);
+        let taken = ours.count.wrapping_add(plus.count).wrapping_sub(minus.count);
+        self.symbols.push(Symbol {
+            count: theirs.count.wrapping_sub(taken),
+            sum: theirs.sum ^ ours.sum ^ plus.sum ^ minus.sum,
+            check: theirs.check ^ ours.check ^ plus.check ^ minus.check,
+        });
         self.work.push(self.symbols.len() - 1);
         while let Some(at) = self.work.pop() {
             self.peel(at)?;
@@ -186,18 +220,18 @@ impl Decoder {
     /// Takes the id of a cell that holds just one out of all cells.
     fn peel(&mut self, at: usize) -> Result<()> {
         let Symbol { count, sum: id, check } = self.symbols[at];
-        if count.abs() != 1 || check != self.found.hash(id) {
+        if count.abs() != 1 || check != self.ours.hash(id) {
             return Ok(());
         }
-        let mut item = Item { id, hash: check, sign: count, places: Places::new(check) };
+        let mut places = Places::new(check);
         let mut here = false;
-        while let Ok(place) = usize::try_from(item.places.at)
+        while let Ok(place) = usize::try_from(places.at)
             && place < self.symbols.len()
         {
             here |= place == at;
             self.symbols[place].add(id, check, -count);
             self.work.push(place);
-            item.places.advance();
+            places.advance();
         }
         // Without this a damaged stream can keep the work going for ever.
         if !here || self.sides.insert(id, count).is_some() {
@@ -205,7 +239,7 @@ impl Decoder {
                 "the cells are damaged, or of another kind: an id was found in the wrong place";
             return Err(Error::new(Kind::Undecodable, message));
         }
-        self.found.push(item);
+        self.found[usize::from(count < 0)].push(id, places);
         Ok(())
     }
 }

@@ -3,19 +3,28 @@
 use std::collections::HashSet;
 use std::mem;
 
-use super::super::{Frame, List, Outbox, Role};
+use super::super::{Frame, List, Outbox, Role, items};
 use super::wire::{body_of, numbers, push_symbol};
-use super::{AGAIN, ALL, CELLS, END, GRANT, KEYS, OPEN, SEEDS, SIZES, SKETCH, SKETCHED, Set, WANT};
+use super::{
+    AGAIN, ALL, CELLS, CLOSED, END, GIVE, GRANT, KEYS, LAST, OPEN, SALTS, SIZES, SKETCH, Set, Sum,
+    WANT, sketched,
+};
 use crate::error::{Error, Kind, Result};
 use crate::reconciling::rateless::Coded;
 
-/// The side that answers; it learns nothing of the other's keys but how many there are.
+/// The side that answers; it learns nothing of the other's keys but how many there are, and those it is given.
 #[derive(Clone, Debug)]
 pub struct Holder {
     set: Set,
-    /// The least seed that the other side may open with.
-    next: u64,
+    /// Whether keys may be given to it.
+    takes: bool,
+    /// Salts that were tried.
+    tried: u64,
+    salt: u64,
+    /// Keys and sum of the other side.
+    peer: (u64, Sum),
     state: State,
+    taken: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
@@ -26,13 +35,33 @@ enum State {
         coded: Box<Coded>,
         sent: u64,
     },
+    /// Has sent the keys that the other side lacks, all of its own if that is not known, and takes some.
+    Sent {
+        lacking: Option<HashSet<u64>>,
+        seen: HashSet<u64>,
+    },
     Done,
 }
 
 impl Holder {
     /// The side that answers, with its keys.
     pub fn new(set: Set) -> Self {
-        Self { set, next: 0, state: State::Idle }
+        Self {
+            set,
+            takes: false,
+            tried: 0,
+            salt: 0,
+            peer: (0, Sum::default()),
+            state: State::Idle,
+            taken: Vec::new(),
+        }
+    }
+
+    /// The same, and the other side may give it keys.
+    #[must_use]
+    pub fn taking(mut self) -> Self {
+        self.takes = true;
+        self
     }
 
     /// This side's keys.
@@ -40,22 +69,29 @@ impl Holder {
         &self.set
     }
 
+    /// The keys that the other side gave, when the exchange is over: none of them is in this side's set.
+    pub fn taken(&self) -> &[Vec<u8>] {
+        if self.done() { &self.taken } else { &[] }
+    }
+
     fn open(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
-        let &[seed, _, bytes] = numbers(frame)?.as_slice() else {
-            return Err(frame.wrong("not a seed and two sizes"));
+        let &[salt, keys, bytes, allowance, x, y] = numbers(frame)?.as_slice() else {
+            return Err(frame.wrong("not a salt, three sizes and a sum"));
         };
-        if !(self.next..SEEDS).contains(&seed) {
-            return Err(frame.wrong("not a seed that is still to be tried"));
+        if self.tried == SALTS {
+            return Err(frame.wrong("one salt too many"));
         }
-        self.next = seed + 1;
-        if !self.set.reseed(seed) {
+        self.tried += 1;
+        if !self.set.reseed(salt) {
             return out.frame(AGAIN, &[]);
         }
-        let mut coded = Coded::new(seed);
+        (self.salt, self.peer) = (salt, (keys, Sum(x, y)));
+        let mut coded = Coded::new(salt).with_room(self.set.len());
         self.set.ids().for_each(|id| coded.insert(id));
         self.state = State::Open { coded: Box::new(coded), sent: 0 };
-        let mut body = vec![self.set.len() as u64, self.set.bytes()];
-        if self.set.bytes().min(bytes) >= SKETCHED {
+        let Sum(x, y) = Sum::of(salt, self.set.keys());
+        let mut body = vec![self.set.len() as u64, self.set.bytes(), x, y];
+        if sketched(self.set.bytes().min(bytes), allowance) {
             body.extend(self.set.least_ids(SKETCH));
         }
         out.frame(SIZES, &body_of(body))
@@ -86,24 +122,69 @@ impl Holder {
         Ok(total)
     }
 
-    fn send_keys(&mut self, keys: &mut List, out: &mut Outbox) -> Result<()> {
+    fn send_keys(
+        &mut self,
+        keys: &mut List,
+        lacking: Option<HashSet<u64>>,
+        out: &mut Outbox,
+    ) -> Result<()> {
         out.list(KEYS, keys)?;
-        self.state = State::Done;
+        self.state = State::Sent { lacking, seen: HashSet::new() };
         out.frame(END, &[])
     }
 
-    fn wanted(&self, frame: &Frame) -> Result<List> {
+    fn wanted(&self, frame: &Frame) -> Result<(List, HashSet<u64>)> {
         let (mut list, mut seen) = (List::default(), HashSet::new());
         for id in numbers(frame)? {
             let key = self.set.key(id).filter(|_| seen.insert(id));
             list.push(key.ok_or_else(|| frame.wrong("it wants a key that we don't have"))?);
         }
-        Ok(list)
+        Ok((list, seen))
+    }
+
+    fn take(&mut self, frame: &Frame, seen: &mut HashSet<u64>) -> Result<()> {
+        items(frame, |key| {
+            if self.set.contains(key) || !seen.insert(self.set.id(key)) {
+                return Err(frame.wrong("it gives a key that we have"));
+            }
+            self.taken.push(key.to_vec());
+            Ok(())
+        })
+    }
+
+    fn last(
+        &mut self,
+        frame: &Frame,
+        lacking: Option<HashSet<u64>>,
+        out: &mut Outbox,
+    ) -> Result<()> {
+        let given = match frame.body[..] {
+            [given @ (0 | 1)] => given == 1,
+            _ => return Err(frame.wrong("neither 0 nor 1")),
+        };
+        if given && !self.takes {
+            return Err(Error::new(
+                Kind::Unsupported,
+                "the other side wants to add keys here, and was not allowed to",
+            ));
+        }
+        if !given && !self.taken.is_empty() {
+            return Err(frame.wrong("keys were given all the same"));
+        }
+        if let Some(lacking) = lacking.filter(|_| given) {
+            let (shared, sum) = self.set.sum_without(&lacking, self.salt);
+            let taken = Sum::of(self.salt, self.taken.iter().map(Vec::as_slice));
+            if (shared + self.taken.len() as u64, sum.plus(taken)) != self.peer {
+                return Err(frame.wrong("the keys given are not all that only it has"));
+            }
+        }
+        self.state = State::Done;
+        out.frame(CLOSED, &[])
     }
 }
 
 impl Role for Holder {
-    const FRAMES: &'static [u8] = &[OPEN, GRANT, WANT, ALL];
+    const FRAMES: &'static [u8] = &[OPEN, GRANT, WANT, ALL, GIVE, LAST];
 
     fn speak(&mut self, _: &mut Outbox) -> Result<()> {
         Ok(())
@@ -118,14 +199,20 @@ impl Role for Holder {
                 Ok(())
             }
             (State::Open { .. }, WANT) => {
-                let mut list = self.wanted(&frame)?;
-                self.send_keys(&mut list, out)
+                let (mut list, lacking) = self.wanted(&frame)?;
+                self.send_keys(&mut list, Some(lacking), out)
             }
             (State::Open { .. }, ALL) if frame.body.is_empty() => {
                 let mut list = List::default();
                 self.set.keys().for_each(|key| _ = list.push(key));
-                self.send_keys(&mut list, out)
+                self.send_keys(&mut list, None, out)
             }
+            (State::Sent { lacking, mut seen }, GIVE) => {
+                self.take(&frame, &mut seen)?;
+                self.state = State::Sent { lacking, seen };
+                Ok(())
+            }
+            (State::Sent { lacking, .. }, LAST) => self.last(&frame, lacking, out),
             _ => Err(frame.wrong("out of order")),
         }
     }

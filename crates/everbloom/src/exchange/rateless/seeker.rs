@@ -3,33 +3,52 @@
 use std::collections::HashSet;
 use std::mem;
 
-use super::super::{Frame, Outbox, Role, items};
+use super::super::{Frame, List, Outbox, Role, items};
 use super::wire::{body_of, numbers, symbols};
 use super::{
-    AGAIN, ALL, CELL, CELLS, END, Found, GRANT, KEYS, OPEN, SEEDS, SIZES, SKETCH, Set, WANT,
+    AGAIN, ALL, ALLOWANCE, CELL, CELLS, CLOSED, END, Found, GIVE, GRANT, KEYS, LAST, OPEN, SALTS,
+    SIZES, SKETCH, Set, Sum, WANT,
 };
 use crate::error::{Error, Kind, Result};
 use crate::reconciling::rateless::{Coded, Decoder};
 
-/// Cells that are granted at first; later a quarter of what came, so that a fast line does not send many in vain.
+/// Cells that are granted at first, or as many as the allowance leaves room for; later a quarter of what came, so that
+/// a fast line does not send many in vain.
 const FIRST: u64 = 16;
+/// From so many cells on it is an eighth: another round trip is little then, and the cells in vain are not.
+const MANY: u64 = 4096;
 
 /// The side that begins, and learns what the sets do not share.
 #[derive(Clone, Debug)]
 pub struct Seeker {
     set: Set,
-    seed: u64,
+    salt: u64,
+    tried: u64,
+    allowance: u64,
+    gives: bool,
+    /// Keys and sum of the other side.
+    peer: (u64, Sum),
+    peer_bytes: u64,
+    cells: Cells,
     state: State,
+}
+
+/// How many cells an exchange took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cells {
+    /// Until all was decoded.
+    pub consumed: u64,
+    /// Sent, those granted in vain among them.
+    pub sent: u64,
 }
 
 #[derive(Clone, Debug)]
 enum State {
     Start,
     Opened,
-    /// Decodes; `items` of the other side, and cells no more than `most`.
+    /// Decodes, by no more than `most` cells.
     Decoding {
         decoder: Box<Decoder>,
-        items: u64,
         most: u64,
     },
     /// Waits for these keys, and knows which are its own.
@@ -44,13 +63,57 @@ enum State {
         seen: HashSet<u64>,
         theirs: Vec<Vec<u8>>,
     },
+    /// Knows all, and waits for the other side to close.
+    Closing(Found),
     Done(Found),
 }
 
 impl Seeker {
-    /// The side that begins, with its keys.
+    /// The side that begins, with its keys; the salt is their seed.
     pub fn new(set: Set) -> Self {
-        Self { set, seed: 0, state: State::Start }
+        Self {
+            salt: set.seed(),
+            set,
+            tried: 0,
+            allowance: ALLOWANCE,
+            gives: false,
+            peer: (0, Sum::default()),
+            peer_bytes: 0,
+            cells: Cells::default(),
+            state: State::Start,
+        }
+    }
+
+    /// The same with another salt, which nobody should foresee.
+    #[must_use]
+    pub fn salted(mut self, salt: u64) -> Self {
+        self.salt = salt;
+        self
+    }
+
+    /// The same, and so many bytes may be spent beyond what the difference needs, 256 unless told otherwise: those of
+    /// the sketch and of the first grant. More of them save round trips.
+    #[must_use]
+    pub fn allowing(mut self, bytes: u64) -> Self {
+        self.allowance = bytes;
+        self
+    }
+
+    /// The same, and the other side is given the keys that it lacks.
+    #[must_use]
+    pub fn giving(mut self) -> Self {
+        self.gives = true;
+        self
+    }
+
+    /// How many keys the other side has, and how many bytes they are, a line each.
+    pub fn other(&self) -> (u64, u64) {
+        (self.peer.0, self.peer_bytes)
+    }
+
+    /// How many cells it took; none where all keys were sent instead.
+    pub fn cells(&self) -> Cells {
+        self.cells
     }
 
     /// This side's keys.
@@ -67,117 +130,129 @@ impl Seeker {
     }
 
     fn open(&mut self, out: &mut Outbox) -> Result<()> {
-        while self.seed < SEEDS && !self.set.reseed(self.seed) {
-            self.seed += 1;
+        while self.tried < SALTS && !self.set.reseed(self.salt) {
+            self.next_salt();
         }
-        if self.seed >= SEEDS {
-            let message = "keys collide under every seed: one side's set is not honest";
+        if self.tried >= SALTS {
+            let message = "keys collide under every salt: one side's set is not honest";
             return Err(Error::new(Kind::Ambiguous, message));
         }
         self.state = State::Opened;
-        let sizes = [self.seed, self.set.len() as u64, self.set.bytes()];
+        let Sum(x, y) = Sum::of(self.salt, self.set.keys());
+        let sizes = [self.salt, self.set.len() as u64, self.set.bytes(), self.allowance, x, y];
         out.frame(OPEN, &body_of(sizes))
+    }
+
+    fn next_salt(&mut self) {
+        (self.salt, self.tried) = (self.salt.wrapping_add(1), self.tried + 1);
     }
 
     fn start(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let body = numbers(frame)?;
-        let Some((&[items, bytes], sketch)) = body.split_first_chunk() else {
+        let Some((&[items, bytes, x, y], sketch)) = body.split_first_chunk() else {
             return Err(frame.wrong("no sizes"));
         };
         if sketch.len() > SKETCH || !sketch.is_sorted() {
             return Err(frame.wrong("not a sketch"));
         }
-        let (cells, affordable) = self.cells(items, bytes, sketch);
+        (self.peer, self.peer_bytes) = ((items, Sum(x, y)), bytes);
+        let (cells, affordable) = self.affordable(items, bytes, sketch);
         if !affordable {
-            let ours = self.set.ids().collect();
-            self.state = State::Comparing { ours, seen: HashSet::new(), theirs: Vec::new() };
-            return out.frame(ALL, &[]);
+            return self.ask_all(out);
         }
-        let mut coded = Coded::new(self.seed);
+        let mut coded = Coded::new(self.salt).with_room(self.set.len());
         self.set.ids().for_each(|id| coded.insert(id));
         let decoder = Box::new(Decoder::new(coded));
-        self.state = State::Decoding { decoder, items, most: cells };
-        out.frame(GRANT, &FIRST.min(cells).to_le_bytes())
+        self.state = State::Decoding { decoder, most: cells };
+        let first = (self.left(sketch) / (CELL + 1)).max(FIRST);
+        out.frame(GRANT, &first.min(cells).to_le_bytes())
+    }
+
+    fn ask_all(&mut self, out: &mut Outbox) -> Result<()> {
+        let ours = self.set.ids().collect();
+        self.state = State::Comparing { ours, seen: HashSet::new(), theirs: Vec::new() };
+        out.frame(ALL, &[])
+    }
+
+    /// What is left of the allowance after the sketch and the frames around everything.
+    fn left(&self, sketch: &[u64]) -> u64 {
+        self.allowance.saturating_sub(8 * sketch.len() as u64 + 192)
     }
 
     /// Cells that may be spent, and whether that is better than taking all keys.
     ///
-    /// Without a sketch a tenth of what all keys would take is risked, less what the rest of the exchange takes. With
-    /// one, the difference is at most its estimate and six standard deviations, and if even then the cells and the
-    /// keys are fewer bytes than all keys, they are spent.
-    fn cells(&self, items: u64, bytes: u64, sketch: &[u64]) -> (u64, bool) {
-        let risk = (bytes / 10 + 128) / (CELL + 1);
-        if bytes < 512 {
+    /// Without a sketch a tenth of what the smaller set would take is risked, less what the rest of the exchange takes.
+    /// With one, the difference is known to be no larger than a bound, and if even then the cells and the keys are fewer
+    /// bytes than all keys, they are spent.
+    fn affordable(&self, items: u64, bytes: u64, sketch: &[u64]) -> (u64, bool) {
+        let smaller = bytes.min(self.set.bytes());
+        let risk = (smaller / 10 + self.left(sketch)) / (CELL + 1);
+        if smaller < 512 {
             return (0, false);
         }
         if sketch.is_empty() {
             return (risk, risk >= FIRST / 2);
         }
-        let (difference, sd) = self.difference(items, sketch);
-        let most = difference + 6.0 * sd + 20.0;
-        let cells = 1.5 * most + 60.0;
+        let most = self.difference(items, sketch) + 20.0;
+        let cells = 1.42 * most + 60.0;
         // Keys of the holder's that are wanted, with their ids.
-        let keys = (most / 2.0 + 3.0 * sd) * (bytes as f64 / items.max(1) as f64 + 8.0);
+        let wanted = (most + items as f64 - self.set.len() as f64) / 2.0;
+        let keys = wanted.clamp(0.0, items as f64) * (bytes as f64 / items.max(1) as f64 + 8.0);
         let cost = cells * (CELL as f64 + 0.1) + keys;
         if cost < bytes as f64 { (cells as u64, true) } else { (risk, cells < risk as f64) }
     }
 
-    /// The size of the difference by the least ids of both, and its standard deviation.
-    fn difference(&self, items: u64, sketch: &[u64]) -> (f64, f64) {
+    /// What the difference is no larger than, by the least ids of both, but for one case in 30 000 (the upper end of
+    /// Wilson's interval at four standard deviations).
+    fn difference(&self, items: u64, sketch: &[u64]) -> f64 {
         let own = self.set.least_ids(SKETCH);
         let mut both: Vec<u64> = own.iter().chain(sketch).copied().collect();
         both.sort_unstable();
         let shared: HashSet<u64> = both.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
         both.dedup();
         both.truncate(SKETCH.min(own.len()).min(sketch.len()));
-        let size = both.len().max(1) as f64;
-        // The share of the least ids of the union that both sets have is that of all.
-        let alike = both.iter().filter(|id| shared.contains(id)).count() as f64 / size;
-        let total = (self.set.len() as u64 + items) as f64;
-        let of = |alike: f64| total * (1.0 - alike) / (1.0 + alike);
-        let sd = (alike * (1.0 - alike) / size).sqrt() + 1.0 / size;
-        (of(alike), of((alike - sd).max(0.0)) - of(alike))
+        // The share of the least ids of the union that one set alone has is that of all.
+        let (size, z) = (both.len().max(1) as f64, 4.0);
+        let alone = both.iter().filter(|id| !shared.contains(id)).count() as f64;
+        let spread = z * (alone * (1.0 - alone / size) + z * z / 4.0).sqrt();
+        let alone = ((alone + z * z / 2.0 + spread) / (size + z * z)).min(1.0);
+        (self.set.len() as u64 + items) as f64 * alone / (2.0 - alone)
     }
 
     fn decode(
         &mut self,
         frame: &Frame,
         mut decoder: Box<Decoder>,
-        (items, most): (u64, u64),
+        most: u64,
         out: &mut Outbox,
     ) -> Result<()> {
         let mut done = false;
-        symbols(frame, items, decoder.symbols(), |symbol| {
+        let mut sent = decoder.symbols();
+        symbols(frame, self.peer.0, sent, |symbol| {
+            sent += 1;
             // Cells after the one that completes it were granted, and say nothing new.
             if !done {
                 done = decoder.push(symbol)?;
             }
             Ok(())
         })?;
+        self.cells = Cells { consumed: decoder.symbols(), sent };
         if done {
-            return self.want(frame, &decoder, items, out);
+            return self.want(frame, &decoder, out);
         }
-        let so_far = decoder.symbols();
-        if so_far >= most {
-            let ours = self.set.ids().collect();
-            self.state = State::Comparing { ours, seen: HashSet::new(), theirs: Vec::new() };
-            return out.frame(ALL, &[]);
+        if sent >= most {
+            return self.ask_all(out);
         }
-        let grant = (so_far / 4).max(FIRST / 2).min(most - so_far);
-        self.state = State::Decoding { decoder, items, most };
+        let share = if sent < MANY { 4 } else { 8 };
+        let grant = (sent / share).max(FIRST / 2).min(most - sent);
+        self.state = State::Decoding { decoder, most };
         out.frame(GRANT, &grant.to_le_bytes())
     }
 
-    fn want(
-        &mut self,
-        frame: &Frame,
-        decoder: &Decoder,
-        items: u64,
-        out: &mut Outbox,
-    ) -> Result<()> {
+    fn want(&mut self, frame: &Frame, decoder: &Decoder, out: &mut Outbox) -> Result<()> {
         let difference = decoder.difference();
         let (own, other) = (difference.ours.len(), difference.theirs.len());
-        if (self.set.len() + other) as u64 != items.saturating_add(own as u64) {
+        if (self.set.len() + other) as u64 != self.peer.0.saturating_add(own as u64) {
             return Err(frame.wrong("the cells do not fit the sizes of the sets"));
         }
         let own = |id: &u64| self.set.key(*id).map(<[u8]>::to_vec);
@@ -191,10 +266,27 @@ impl Seeker {
         self.state = State::Wanting { wanted, ours, theirs: Vec::new() };
         Ok(())
     }
+
+    /// All is known: the other side's set, made of what is shared and what is its own, has the sum it announced.
+    fn conclude(&mut self, frame: &Frame, found: Found, out: &mut Outbox) -> Result<()> {
+        let ids: HashSet<u64> = found.ours.iter().map(|key| self.set.id(key)).collect();
+        let (shared, sum) = self.set.sum_without(&ids, self.salt);
+        let theirs = Sum::of(self.salt, found.theirs.iter().map(Vec::as_slice));
+        if (shared + found.theirs.len() as u64, sum.plus(theirs)) != self.peer {
+            return Err(frame.wrong("the keys do not have the sum that was announced"));
+        }
+        if self.gives {
+            let mut list = List::default();
+            found.ours.iter().for_each(|key| _ = list.push(key));
+            out.list(GIVE, &mut list)?;
+        }
+        self.state = State::Closing(found);
+        out.frame(LAST, &[self.gives.into()])
+    }
 }
 
 impl Role for Seeker {
-    const FRAMES: &'static [u8] = &[SIZES, AGAIN, CELLS, KEYS, END];
+    const FRAMES: &'static [u8] = &[SIZES, AGAIN, CELLS, KEYS, END, CLOSED];
 
     fn speak(&mut self, out: &mut Outbox) -> Result<()> {
         if matches!(self.state, State::Start) { self.open(out) } else { Ok(()) }
@@ -204,11 +296,11 @@ impl Role for Seeker {
         match (mem::replace(&mut self.state, State::Start), frame.kind) {
             (State::Opened, SIZES) => self.start(&frame, out),
             (State::Opened, AGAIN) if frame.body.is_empty() => {
-                self.seed += 1;
+                self.next_salt();
                 self.open(out)
             }
-            (State::Decoding { decoder, items, most }, CELLS) if !frame.body.is_empty() => {
-                self.decode(&frame, decoder, (items, most), out)
+            (State::Decoding { decoder, most }, CELLS) if !frame.body.is_empty() => {
+                self.decode(&frame, decoder, most, out)
             }
             (State::Wanting { mut wanted, ours, mut theirs }, KEYS) => {
                 items(&frame, |key| {
@@ -224,8 +316,7 @@ impl Role for Seeker {
             (State::Wanting { wanted, ours, theirs }, END)
                 if wanted.is_empty() && frame.body.is_empty() =>
             {
-                self.state = State::Done(Found::new(ours, theirs));
-                Ok(())
+                self.conclude(&frame, Found::new(ours, theirs), out)
             }
             (State::Comparing { mut ours, mut seen, mut theirs }, KEYS) => {
                 items(&frame, |key| {
@@ -246,7 +337,11 @@ impl Role for Seeker {
             }
             (State::Comparing { ours, theirs, .. }, END) if frame.body.is_empty() => {
                 let ours = ours.iter().filter_map(|id| self.set.key(*id)).map(<[u8]>::to_vec);
-                self.state = State::Done(Found::new(ours.collect(), theirs));
+                let found = Found::new(ours.collect(), theirs);
+                self.conclude(&frame, found, out)
+            }
+            (State::Closing(found), CLOSED) if frame.body.is_empty() => {
+                self.state = State::Done(found);
                 Ok(())
             }
             _ => Err(frame.wrong("out of order")),

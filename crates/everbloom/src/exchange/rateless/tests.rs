@@ -77,7 +77,7 @@ fn fails(session: &mut dyn Session, bytes: &[u8]) -> Kind {
 fn a_holder_does_not_do_whatever_it_is_asked() {
     let opened = || {
         let (_, mut b) = parties(set(0..1), set(0..500));
-        b.receive(&frame(OPEN, &wire::body_of([0, 1, 6]))).expect("sizes");
+        b.receive(&frame(OPEN, &wire::body_of([0, 1, 6, 256, 0, 0]))).expect("sizes");
         b
     };
     let corrupt = |kind: Kind| matches!(kind, Kind::Corrupt { .. });
@@ -91,7 +91,32 @@ fn a_holder_does_not_do_whatever_it_is_asked() {
     let (_, mut b) = parties(set(0..1), set(0..5));
     assert!(corrupt(fails(&mut b, &frame(GRANT, &many))));
     let (_, mut b) = parties(set(0..1), set(0..5));
-    assert!(corrupt(fails(&mut b, &frame(OPEN, &wire::body_of([SEEDS, 1, 1])))));
+    assert!(corrupt(fails(&mut b, &frame(OPEN, &wire::body_of([0, 1, 1])))));
+    // Nothing is taken that was not allowed, that it has, or that is not all.
+    let sent = |holder: Holder, give: &[u8], last: &[u8]| {
+        let sum = Sum::of(0, [&b"a"[..], b"b"]);
+        let mut b = Party::new(holder, Limits::NETWORK);
+        b.receive(&frame(OPEN, &wire::body_of([0, 2, 4, 256, sum.0, sum.1]))).expect("sizes");
+        let ids = [key(1), key(2)].map(|key| b.role.set().id(&key));
+        b.receive(&frame(WANT, &wire::body_of(ids))).expect("keys");
+        let given = b.receive(&[frame(GIVE, give), frame(LAST, last)].concat());
+        given.map(|step| step.done && b.role.taken().len() == 2)
+    };
+    let holder = || Holder::new(set(1..3));
+    assert!(matches!(sent(holder().taking(), b"\x01a\x01b", &[1]), Ok(true)));
+    let refused = sent(holder(), b"\x01a\x01b", &[1]).expect_err("not allowed");
+    assert_eq!(refused.kind(), Kind::Unsupported);
+    for (give, last) in [
+        (&b"\x01a"[..], &[1][..]),
+        (b"\x01a\x01c", &[1]),
+        (b"\x01a\x01a", &[1]),
+        (b"\x05key-1", &[1]),
+        (b"\x01a\x01b", &[0]),
+        (b"\x01a\x01b", &[2]),
+    ] {
+        let wrong = sent(holder().taking(), give, last).expect_err("not honest");
+        assert!(corrupt(wrong.kind()), "{wrong}");
+    }
     assert_eq!(fails(&mut opened(), &frame(0x10, &[])), Kind::UnsupportedFeature);
 }
 
@@ -104,12 +129,12 @@ fn a_seeker_believes_nothing_that_it_can_check() {
     };
     let decoding = || {
         let mut a = opened();
-        a.receive(&frame(SIZES, &wire::body_of([3000, 30_000]))).expect("a grant");
+        a.receive(&frame(SIZES, &wire::body_of([3000, 30_000, 0, 0]))).expect("a grant");
         a
     };
     let corrupt = |kind: Kind| matches!(kind, Kind::Corrupt { .. } | Kind::Undecodable);
     assert!(corrupt(fails(&mut opened(), &frame(SIZES, &[0; 9]))));
-    assert!(corrupt(fails(&mut opened(), &frame(SIZES, &wire::body_of([1, 2, 9, 3])))));
+    assert!(corrupt(fails(&mut opened(), &frame(SIZES, &wire::body_of([1, 2, 0, 0, 9, 3])))));
     assert!(corrupt(fails(&mut opened(), &frame(CELLS, &[0; 17]))));
     assert!(corrupt(fails(&mut decoding(), &frame(CELLS, &[]))));
     assert!(corrupt(fails(&mut decoding(), &frame(CELLS, &[0; 16]))));
@@ -135,12 +160,46 @@ fn a_seeker_believes_nothing_that_it_can_check() {
 }
 
 #[test]
-fn colliding_ids_lead_to_another_seed() {
+fn colliding_ids_lead_to_another_salt() {
     let (mut a, _) = parties(set(0..9), set(0..9));
     a.receive(&[]).expect("an opening");
-    for _ in 1..SEEDS {
-        let step = a.receive(&frame(AGAIN, &[])).expect("another seed");
+    for _ in 1..SALTS {
+        let step = a.receive(&frame(AGAIN, &[])).expect("another salt");
         assert_eq!(step.send[0], OPEN);
     }
     assert_eq!(fails(&mut a, &frame(AGAIN, &[])), Kind::Ambiguous);
+}
+
+#[test]
+fn keys_are_given_to_whoever_lacks_them() {
+    for (a, b) in [(0..5000, 3..5004), (0..20, 10..25), (0..9, 0..9), (0..4000, 3000..9000)] {
+        let seeker = Seeker::new(set(a.clone())).salted(7).allowing(4096).giving();
+        let mut seeker = Party::new(seeker, Limits::NETWORK);
+        let mut holder = Party::new(Holder::new(set(b.clone())).taking(), Limits::NETWORK);
+        run(&mut seeker, &mut holder).unwrap_or_else(|e| panic!("{e}"));
+        let found = seeker.role.found().expect("done");
+        assert_eq!(found.theirs, sorted(b.clone().filter(|i| !a.contains(i))));
+        let mut taken = holder.role.taken().to_vec();
+        taken.sort();
+        assert_eq!((&taken, &found.ours), (&sorted(a.filter(|i| !b.contains(i))), &taken));
+    }
+}
+
+#[test]
+fn a_set_that_hides_a_key_is_found_out() {
+    // It announces 3000 keys and sends the cells of 2999 with their number: the sum tells.
+    let (mut a, mut b) = parties(set(0..3000), set(0..2999));
+    let hello = b.receive(&a.receive(&[]).expect("an opening").send).expect("sizes").send;
+    let lie = Sum::of(0, [&b"another"[..]]);
+    let mut body = hello[5..].to_vec();
+    body[16..24].copy_from_slice(&lie.0.to_le_bytes());
+    let mut said = a.receive(&frame(SIZES, &body)).expect("a grant").send;
+    let ended = loop {
+        let answer = b.receive(&said).expect("an answer");
+        match a.receive(&answer.send) {
+            Ok(step) => said = step.send,
+            Err(e) => break e,
+        }
+    };
+    assert!(ended.to_string().contains("sum"), "{ended}");
 }

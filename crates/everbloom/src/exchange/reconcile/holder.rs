@@ -81,7 +81,7 @@ impl Holder {
     fn note(&self, frame: &Frame, theirs: &mut HashMap<u64, Vec<u8>>) -> Result<()> {
         items(frame, |key| {
             let id = self.set.id(key);
-            if self.set.by_id.contains_key(&id) || theirs.insert(id, key.to_vec()).is_some() {
+            if self.set.key(id).is_some() || theirs.insert(id, key.to_vec()).is_some() {
                 return Err(frame.wrong("a key that we have, or that came before"));
             }
             Ok(())
@@ -102,10 +102,10 @@ impl Holder {
         let (mut wanted, mut list, mut ours) = (HashSet::new(), List::default(), Vec::new());
         for id in ids {
             let id = u64::from_le_bytes(*id);
-            let key = self.set.by_id.get(&id).filter(|_| wanted.insert(id));
+            let key = self.set.key(id).filter(|_| wanted.insert(id));
             let key = key.ok_or_else(|| frame.wrong("it wants a key that we don't have"))?;
             list.push(key);
-            ours.push(key.clone());
+            ours.push(key.to_vec());
         }
         if *digest != self.set.shared(&wanted) {
             return out.frame(AGAIN, &[]);

@@ -28,6 +28,7 @@ use std::collections::{HashMap, HashSet};
 pub use holder::Holder;
 pub use seeker::Seeker;
 
+use super::list::{append, split};
 use crate::hash::Hasher;
 use crate::reconciling::Invertible;
 
@@ -76,19 +77,46 @@ impl Found {
     }
 }
 
-/// One side's keys.
+/// One side's keys: their bytes one after the other, and where each begins by its id.
 #[derive(Clone, Debug)]
 pub struct Set {
-    by_id: HashMap<u64, Vec<u8>>,
-    /// Keys whose id another key has under this seed.
-    collided: Vec<Vec<u8>>,
+    /// Each preceded by its length.
+    text: Vec<u8>,
+    count: usize,
+    by_id: HashMap<u64, u64>,
+    /// Where keys begin whose id another key has under this seed.
+    collided: Vec<u64>,
     /// Names the keys.
     hasher: Hasher,
 }
 
 impl Default for Set {
     fn default() -> Self {
-        Self { by_id: HashMap::new(), collided: Vec::new(), hasher: Hasher::seeded(0) }
+        Self::seeded(0)
+    }
+}
+
+/// A sum over the digests of keys, in any order: equal for equal sets, and about never for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum(pub u64, pub u64);
+
+impl Sum {
+    fn hasher(seed: u64) -> Hasher {
+        Hasher::seeded(seed ^ 0x5348_4152_4544)
+    }
+
+    /// That of these keys.
+    pub fn of<'a>(seed: u64, keys: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let hasher = Self::hasher(seed);
+        keys.into_iter().fold(Self::default(), |sum, key| {
+            let digest = hasher.digest(key);
+            Self(sum.0.wrapping_add(digest.h1), sum.1.wrapping_add(digest.h2))
+        })
+    }
+
+    /// That of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0), self.1.wrapping_add(other.1))
     }
 }
 
@@ -103,6 +131,18 @@ impl Set {
         Self::default()
     }
 
+    /// An empty set whose ids are under this seed from the beginning: an exchange with the same salt need not name
+    /// its keys anew.
+    pub fn seeded(seed: u64) -> Self {
+        let hasher = Hasher::seeded(seed);
+        Self { text: Vec::new(), count: 0, by_id: HashMap::new(), collided: Vec::new(), hasher }
+    }
+
+    /// The seed of its ids.
+    pub fn seed(&self) -> u64 {
+        self.hasher.seed()
+    }
+
     /// The set with one more key.
     #[must_use]
     pub fn with(mut self, key: &[u8]) -> Self {
@@ -112,18 +152,28 @@ impl Set {
 
     /// Adds a key, unless it is there.
     pub fn insert(&mut self, key: &[u8]) {
-        let held = self
-            .by_id
-            .entry(Invertible::id_under(&self.hasher, key))
-            .or_insert_with(|| key.to_vec());
-        if held != key {
-            self.collided.push(key.to_vec());
+        let (id, start) = (self.id(key), self.text.len() as u64);
+        if let Some(&held) = self.by_id.get(&id) {
+            let mut same = std::iter::once(&held).chain(&self.collided);
+            if same.any(|held| self.at(*held) == key) {
+                return;
+            }
+            self.collided.push(start);
+        } else {
+            self.by_id.insert(id, start);
         }
+        append(&mut self.text, key);
+        self.count += 1;
+    }
+
+    /// The key that begins there.
+    fn at(&self, start: u64) -> &[u8] {
+        split(&self.text[start as usize..]).map_or(&[], |(key, _)| key)
     }
 
     /// The number of keys.
     pub fn len(&self) -> usize {
-        self.by_id.len() + self.collided.len()
+        self.count
     }
 
     /// Whether there are none.
@@ -131,9 +181,26 @@ impl Set {
         self.len() == 0
     }
 
-    /// The keys, in any order.
+    /// The keys with their beginnings, in the order in which they came.
+    fn starts(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let mut rest = self.text.as_slice();
+        std::iter::from_fn(move || {
+            let start = (self.text.len() - rest.len()) as u64;
+            let (key, behind) = split(rest)?;
+            rest = behind;
+            Some((start, key))
+        })
+    }
+
+    /// The keys, in the order in which they came.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
-        self.by_id.values().chain(&self.collided).map(Vec::as_slice)
+        self.starts().map(|(_, key)| key)
+    }
+
+    /// Whether the key is in the set.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        let held = self.by_id.get(&self.id(key)).into_iter().chain(&self.collided);
+        held.into_iter().any(|start| self.at(*start) == key)
     }
 
     /// The bytes that sending all keys takes, a line each.
@@ -148,7 +215,15 @@ impl Set {
 
     /// The key with this id.
     pub(super) fn key(&self, id: u64) -> Option<&[u8]> {
-        self.by_id.get(&id).map(Vec::as_slice)
+        self.by_id.get(&id).map(|start| self.at(*start))
+    }
+
+    /// How many keys there are beside those of these ids, and their sum.
+    pub(super) fn sum_without(&self, own: &HashSet<u64>, seed: u64) -> (u64, Sum) {
+        let mut count = 0;
+        let others = self.keys().filter(|key| !own.contains(&self.id(key)));
+        let sum = Sum::of(seed, others.inspect(|_| count += 1));
+        (count, sum)
     }
 
     /// The least `count` ids, in order: as good as random keys of the set, and the same ones in every set that has
@@ -171,10 +246,16 @@ impl Set {
     pub(super) fn reseed(&mut self, seed: u64) -> bool {
         let hasher = Hasher::seeded(seed);
         if hasher != self.hasher {
-            let keys = self.by_id.drain().map(|(_, key)| key).chain(self.collided.drain(..));
-            let keys: Vec<Vec<u8>> = keys.collect();
             self.hasher = hasher;
-            keys.iter().for_each(|key| self.insert(key));
+            let mut by_id = std::mem::take(&mut self.by_id);
+            by_id.clear();
+            let mut collided = Vec::new();
+            for (start, key) in self.starts() {
+                if *by_id.entry(self.id(key)).or_insert(start) != start {
+                    collided.push(start);
+                }
+            }
+            (self.by_id, self.collided) = (by_id, collided);
         }
         self.collided.is_empty()
     }
@@ -187,14 +268,10 @@ impl Set {
         filter
     }
 
-    /// A digest of all keys but those of the ids `own`. A sum, so that order does not matter.
+    /// A digest of all keys but those of the ids `own`.
     fn shared(&self, own: &HashSet<u64>) -> [u8; 16] {
-        let hasher = Hasher::seeded(0x5348_4152_4544);
         let shared = self.by_id.iter().filter(|(id, _)| !own.contains(id));
-        let digests = shared.map(|(_, key)| hasher.digest(key));
-        let (x, y) = digests.fold((0u64, 0u64), |(x, y), digest| {
-            (x.wrapping_add(digest.h1), y.wrapping_add(digest.h2))
-        });
+        let Sum(x, y) = Sum::of(0, shared.map(|(_, start)| self.at(*start)));
         (u128::from(x) << 64 | u128::from(y)).to_le_bytes()
     }
 }

@@ -117,13 +117,13 @@ impl Seeker {
     fn want(&mut self, difference: Difference, frame: &Frame, out: &mut Outbox) -> Result<()> {
         let (mut list, mut ours) = (List::default(), Vec::new());
         for id in &difference.ours {
-            let key = self.set.by_id.get(id);
+            let key = self.set.key(*id);
             let key =
                 key.ok_or_else(|| frame.wrong("it lists a key of ours that we don't have"))?;
             list.push(key);
-            ours.push(key.clone());
+            ours.push(key.to_vec());
         }
-        if difference.theirs.iter().any(|id| self.set.by_id.contains_key(id)) {
+        if difference.theirs.iter().any(|id| self.set.key(*id).is_some()) {
             return Err(frame.wrong("it lists a key of theirs that we have"));
         }
         out.list(OURS, &mut list)?;

@@ -102,12 +102,16 @@ fn cells_that_are_too_few_are_asked_for_again() {
 fn colliding_ids_lead_to_another_seed() {
     // A key that has another's id under seed 0, on either side or across the two.
     let twin = |mut set: Set| {
-        set.collided.push(b"twin".to_vec());
+        set.collided.push(set.text.len() as u64);
+        append(&mut set.text, b"twin");
+        set.count += 1;
         set
     };
     let across = |mut set: Set, other: &[u8]| {
-        let id = set.id(other);
-        assert!(set.by_id.insert(id, b"twin".to_vec()).is_none());
+        let (id, start) = (set.id(other), set.text.len() as u64);
+        assert!(set.by_id.insert(id, start).is_none());
+        append(&mut set.text, b"twin");
+        set.count += 1;
         set
     };
     let expected = Found { ours: vec![b"twin".to_vec()], theirs: vec![b"9".to_vec()] };

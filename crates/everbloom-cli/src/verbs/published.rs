@@ -1,0 +1,105 @@
+//! `everbloom publish` and `everbloom follow`: filters of lists that change.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use everbloom::exchange::rateless::Set;
+use everbloom_apps::published::{Feed, Follower, MOST, Shape, Source};
+use everbloom_records::Grammar;
+use everbloom_report::number::{bytes_text, integer_text};
+use serde_json::json;
+
+use crate::args::{Follow, Publish};
+use crate::input::{self, Passes};
+use crate::output::print_json;
+use crate::talk::say;
+use crate::{Outcome, Result, Stop};
+
+pub fn publish(args: &Publish) -> Result<Outcome> {
+    let mut keys = Set::new();
+    input::lines(&args.list, Grammar::default(), Passes::Once)?.each(|_, records| {
+        records.iter().for_each(|record| keys.insert(record.key));
+        Ok(())
+    })?;
+    let feed = Feed::open(&args.output)?;
+    let held = feed.latest()?.map(|latest| latest.shape);
+    let shape = shape(args, held, keys.len() as u64)?;
+    let bytes = shape.build(keys.keys())?;
+    let published = feed.publish(&shape, &bytes)?;
+    let version = feed.latest()?.map_or(0, |latest| latest.version);
+    let delta = published.and_then(|(_, delta)| delta);
+    if args.machine.json {
+        print_json(&json!({
+            "version": version, "changed": published.is_some(), "keys": keys.len(),
+            "capacity": shape.capacity, "rate": shape.rate, "format": shape.format,
+            "bytes": bytes.len(), "bytes_delta": delta,
+        }))?;
+    }
+    match published {
+        None => {
+            say!("nothing changed: version {version} stays");
+            return Ok(Outcome::None);
+        }
+        Some(_) => say!(
+            "version {version}: {} keys in {}{}",
+            integer_text(keys.len() as u64),
+            bytes_text(bytes.len() as u64),
+            delta.map_or(String::new(), |delta| format!(
+                ", {} from the version before",
+                bytes_text(delta)
+            )),
+        ),
+    }
+    Ok(Outcome::Some)
+}
+
+/// The shape of the version before, unless something else was asked for or the list has outgrown it.
+fn shape(args: &Publish, held: Option<Shape>, keys: u64) -> Result<Shape> {
+    let format = args.format.map(|format| format.name.to_owned());
+    if let (Some(held), Some(format)) = (&held, &format)
+        && held.format != *format
+    {
+        let message = format!("the feed is of format {}: publish {format} in another", held.format);
+        return Err(Stop::Error(message));
+    }
+    let rate = args.fpr.or(held.as_ref().map(|held| held.rate)).unwrap_or(0.01);
+    let kept = held.as_ref().map(|held| held.capacity).filter(|capacity| *capacity >= keys);
+    let capacity = args.items.or(kept).unwrap_or((keys + keys / 2).max(100));
+    let format = format.or(held.map(|held| held.format)).unwrap_or_else(|| "evb".to_owned());
+    Ok(Shape { format, capacity, rate })
+}
+
+pub fn follow(args: &Follow) -> Result<Outcome> {
+    let mut follower = Follower::open(&args.output)?;
+    let took = match (&args.fetch, &args.feed) {
+        (Some(line), _) => {
+            let (line, patience) = (line.clone(), Duration::from_secs(args.timeout));
+            follower.refresh(&Source::Command { line, patience })?
+        }
+        (None, Some(feed)) if feed != Path::new("-") => {
+            follower.refresh(&Source::Folder(feed.clone()))?
+        }
+        _ => {
+            let mut updates = Vec::new();
+            let read = io::stdin().lock().take(4 * MOST).read_to_end(&mut updates);
+            read.map_err(|e| Stop::Error(format!("cannot read stdin: {e}")))?;
+            follower.take(&updates)?
+        }
+    };
+    if args.machine.json {
+        print_json(&json!({
+            "from": took.from, "version": took.to, "deltas": took.deltas, "whole": took.whole,
+            "bytes": took.bytes,
+        }))?;
+    }
+    let how =
+        if took.whole { "the whole filter".to_owned() } else { format!("{} deltas", took.deltas) };
+    let bytes = bytes_text(took.bytes);
+    if took.deltas == 0 && !took.whole {
+        say!("version {} is the latest", took.to);
+        return Ok(Outcome::None);
+    }
+    say!("version {}, from {}: {how}, {bytes}", took.to, took.from);
+    Ok(Outcome::Some)
+}

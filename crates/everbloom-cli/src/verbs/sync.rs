@@ -1,0 +1,231 @@
+//! `everbloom sync`: two lists or folders on two machines.
+
+use std::path::Path;
+
+use everbloom::exchange::Party;
+use everbloom::exchange::rateless::Set;
+use everbloom_apps::peers::approximate::{Asker, Teller};
+use everbloom_apps::peers::sync::{Exchange, Folder, LIMITS, Learned, Plan, append, hold, seek};
+use everbloom_apps::wire::{Channel, Place, salt};
+use everbloom_records::Grammar;
+use everbloom_report::json::bytes;
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use serde_json::{Value, json};
+
+use super::line::{answering, awaited, patience, reach, words};
+use crate::args::{Sync, Way};
+use crate::input::{self, Passes};
+use crate::output::{print_bytes, print_json};
+use crate::talk::say;
+use crate::{Outcome, Result, Stop};
+
+pub fn run(args: &Sync) -> Result<Outcome> {
+    if args.approximate.is_some() && args.list.is_dir() {
+        return Err(Stop::Error("--approximate: is for lists, not for folders".to_owned()));
+    }
+    let Some(place) = &args.place else {
+        let mut channel = awaited(&args.line)?;
+        answering(&mut channel, |channel| answer(args, &args.list, channel))?;
+        channel.finish()?;
+        return Ok(Outcome::Some);
+    };
+    match Place::parse(place)? {
+        Place::Path(path) => beside(args, &path),
+        place => {
+            let mut words = words("sync", &args.line);
+            let send = args.send.is_some().then_some("--send");
+            let approximate = args.approximate.is_some().then_some("--approximate");
+            let null = args.null.then_some("-0");
+            words.extend([send, approximate, null].into_iter().flatten().map(str::to_owned));
+            begin(args, place.connect(&reach(&args.line), &words)?)
+        }
+    }
+}
+
+/// Both sides in this process.
+fn beside(args: &Sync, path: &Path) -> Result<Outcome> {
+    let (here, mut there) = Channel::pair(patience(&args.line))?;
+    std::thread::scope(|scope| {
+        let far = scope.spawn(move || {
+            let done = answering(&mut there, |channel| answer(args, path, channel));
+            drop(there);
+            done
+        });
+        let begun = begin(args, here);
+        // What the far side says was said to this one.
+        let answered =
+            far.join().unwrap_or_else(|_| Err(Stop::Error("the other side broke".into())));
+        begun.and_then(|outcome| answered.map(|()| outcome))
+    })
+}
+
+fn work(args: &Sync, path: &Path) -> &'static str {
+    match (path.is_dir(), args.approximate) {
+        (true, _) => "sync files",
+        (false, None) => "sync lines",
+        (false, Some(_)) => "sync lines approximately",
+    }
+}
+
+fn read(args: &Sync, path: &Path) -> Result<Set> {
+    let mut set = Set::seeded(salt());
+    let grammar = Grammar { end: end(args), ..Grammar::default() };
+    input::lines(path, grammar, Passes::Once)?.each(|_, records| {
+        records.iter().for_each(|record| set.insert(record.key));
+        Ok(())
+    })?;
+    Ok(set)
+}
+
+fn end(args: &Sync) -> u8 {
+    if args.null { 0 } else { b'\n' }
+}
+
+/// The other side's work.
+fn answer(args: &Sync, path: &Path, channel: &mut Channel) -> Result<()> {
+    let takes = args.send.is_some();
+    if path.is_dir() {
+        let folder = Folder::read(path)?;
+        channel.greet(work(args, path), false)?;
+        hold(channel, folder.set(), false)?;
+        Exchange::second(&folder, takes)?.run(channel)?;
+        return Ok(());
+    }
+    let set = read(args, path)?;
+    channel.greet(work(args, path), false)?;
+    if args.approximate.is_some() {
+        return Ok(channel.run(&mut Party::new(Teller::new(set), LIMITS))?);
+    }
+    let taken = hold(channel, set, takes)?;
+    Ok(append(path, &taken, end(args))?)
+}
+
+/// This side's work.
+fn begin(args: &Sync, channel: Channel) -> Result<Outcome> {
+    let here = matches!(args.send, Some(Way::Both | Way::Here));
+    let there = matches!(args.send, Some(Way::Both | Way::There));
+    if args.list.is_dir() {
+        return begin_folder(args, channel, [here, there]);
+    }
+    let set = read(args, &args.list)?;
+    match args.approximate {
+        Some(bits) => begin_roughly(args, channel, &set, bits, here),
+        None => begin_list(args, channel, set, [here, there]),
+    }
+}
+
+fn begin_list(
+    args: &Sync,
+    mut channel: Channel,
+    set: Set,
+    [here, there]: [bool; 2],
+) -> Result<Outcome> {
+    channel.greet(work(args, &args.list), true)?;
+    let learned = seek(&mut channel, set, there)?;
+    let traffic = channel.finish()?;
+    let (ours, theirs) = (&learned.found.ours, &learned.found.theirs);
+    if here {
+        append(&args.list, theirs, end(args))?;
+    }
+    let lists = [ours, theirs].map(|keys| keys.iter().map(Vec::as_slice).collect());
+    let moved = [there.then_some(ours.len()), here.then_some(theirs.len())];
+    report(args, &learned, lists, &[], moved, [traffic.a_to_b, traffic.b_to_a])
+}
+
+fn begin_folder(args: &Sync, mut channel: Channel, [here, there]: [bool; 2]) -> Result<Outcome> {
+    let folder = Folder::read(&args.list)?;
+    if folder.skipped() > 0 {
+        say!("{} links or other things that are no plain files are left alone", folder.skipped());
+    }
+    channel.greet(work(args, &args.list), true)?;
+    let learned = seek(&mut channel, folder.set(), false)?;
+    let plan = folder.plan(&learned.found)?;
+    let Plan { here: ours, there: theirs, differ } = &plan;
+    let wants = if here { &theirs[..] } else { &[] };
+    let gives = if there { &ours[..] } else { &[] };
+    let came = Exchange::first(&folder, wants, gives)?.run(&mut channel)?;
+    let traffic = channel.finish()?;
+    let lists = [ours, theirs].map(|all| all.iter().map(|entry| entry.name.as_bytes()).collect());
+    let moved = [there.then_some(gives.len()), here.then_some(came.len())];
+    report(args, &learned, lists, differ, moved, [traffic.a_to_b, traffic.b_to_a])
+}
+
+fn begin_roughly(
+    args: &Sync,
+    mut channel: Channel,
+    set: &Set,
+    bits: u64,
+    here: bool,
+) -> Result<Outcome> {
+    channel.greet(work(args, &args.list), true)?;
+    let bytes = if bits == 0 { (set.len() as u64).max(64) } else { bits.div_ceil(8) };
+    let mut party = Party::new(Asker::new(set, bytes, set.seed())?, LIMITS);
+    channel.run(&mut party)?;
+    let traffic = channel.finish()?;
+    let (missing, withheld) = (party.role.missing(), party.role.withheld());
+    if here {
+        append(&args.list, missing, end(args))?;
+    }
+    if args.machine.json {
+        print_json(&json!({
+            "only_there": missing.iter().map(|key| self::bytes(key)).collect::<Vec<_>>(),
+            "keys_here": set.len(), "rate_withheld": withheld,
+            "bytes_sent": traffic.a_to_b, "bytes_received": traffic.b_to_a,
+            "taken": here.then_some(missing.len()),
+        }))?;
+    } else {
+        print_bytes(&marked(b"> ", missing.iter().map(Vec::as_slice), end(args)))?;
+    }
+    say!(
+        "{} keys here, {} more there; about {} of what is missing was withheld; {} sent, {} received",
+        integer_text(set.len() as u64),
+        integer_text(missing.len() as u64),
+        rate_text(withheld),
+        bytes_text(traffic.a_to_b),
+        bytes_text(traffic.b_to_a),
+    );
+    Ok(if missing.is_empty() || here { Outcome::Some } else { Outcome::None })
+}
+
+fn marked<'a>(mark: &[u8], keys: impl Iterator<Item = &'a [u8]>, end: u8) -> Vec<u8> {
+    keys.flat_map(|key| [mark, key, &[end]].concat()).collect()
+}
+
+/// What was found; what was sent and taken, where that was asked for; bytes sent and received.
+fn report(
+    args: &Sync,
+    learned: &Learned,
+    [ours, theirs]: [Vec<&[u8]>; 2],
+    differ: &[String],
+    [sent, taken]: [Option<usize>; 2],
+    [out, back]: [u64; 2],
+) -> Result<Outcome> {
+    let everything = learned.here.1.min(learned.there.1);
+    if args.machine.json {
+        let list = |keys: &[&[u8]]| -> Vec<Value> { keys.iter().map(|key| bytes(key)).collect() };
+        print_json(&json!({
+            "only_here": list(&ours), "only_there": list(&theirs), "differ": differ,
+            "keys_here": learned.here.0, "keys_there": learned.there.0,
+            "sent": sent, "taken": taken, "cells": learned.cells.consumed,
+            "bytes_sent": out, "bytes_received": back, "bytes_of_everything": everything,
+        }))?;
+    } else {
+        let end = end(args);
+        let mut text = marked(b"< ", ours.iter().copied(), end);
+        text.extend(marked(b"> ", theirs.iter().copied(), end));
+        text.extend(marked(b"! ", differ.iter().map(String::as_bytes), end));
+        print_bytes(&text)?;
+    }
+    say!(
+        "{} and {} {}, {} differ; {} sent, {} received; sending the smaller list would take {}",
+        integer_text(learned.here.0),
+        integer_text(learned.there.0),
+        if args.list.is_dir() { "files" } else { "keys" },
+        integer_text((ours.len() + theirs.len() + differ.len()) as u64),
+        bytes_text(out),
+        bytes_text(back),
+        bytes_text(everything),
+    );
+    let settled = args.send.is_some() || ours.is_empty() && theirs.is_empty();
+    Ok(if settled && differ.is_empty() { Outcome::Some } else { Outcome::None })
+}
