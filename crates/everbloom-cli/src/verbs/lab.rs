@@ -151,7 +151,7 @@ pub(super) fn perform(
         }
     };
     let lab = Lab::new(effort(how), how.seed, &watch).with_data(data);
-    let report = (experiment.run)(&lab)?;
+    let report = experiment.report(&lab)?;
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }

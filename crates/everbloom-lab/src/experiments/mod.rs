@@ -13,6 +13,7 @@ mod s1_fig2;
 mod s1_intersection;
 mod s1_overflow;
 mod s1_table1;
+mod s1_uniform;
 mod s2_fig10;
 mod s2_fig11;
 mod s2_fig12;
@@ -51,6 +52,7 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s0_fig7::EXPERIMENT,
     &s0_table2::EXPERIMENT,
     &s0_errata::EXPERIMENT,
+    &s1_uniform::EXPERIMENT,
     &s1_concentration::EXPERIMENT,
     &s1_intersection::EXPERIMENT,
     &s1_overflow::EXPERIMENT,

@@ -6,7 +6,7 @@ use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::bloom;
 
-use crate::apparatus::classic::{Rate, Shape};
+use crate::apparatus::classic::{Rate, Shape, elements};
 use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
@@ -84,6 +84,10 @@ fn run(lab: &Lab) -> Result<Report> {
         let slack = small.slack().hypot(large.slack()) * BITS_PER_LN / small.bits;
         factor.point(small.rate.predicted, predicted, measured, Bound::exactly(predicted, slack));
     }
+    d_left.follows(d_left_rate, 0.01);
+    // A whole k is up to 3 % worse than the best real one.
+    counting.follows(|bits| bloom::fpr_best(bits / f64::from(WIDTH)), 0.03);
+    factor.follows(ratio, 0.02);
     Ok(Report::default()
         .chart(Chart {
             id: "a".into(),
@@ -131,7 +135,10 @@ fn filled_d_left(remainder: u32, items: u64, seed: u64) -> Result<(DLeft, u64)> 
 fn measure_d_left(lab: &Lab, remainder: u32) -> Result<Size> {
     let runs = lab.scaled(30);
     let seen = lab.runs(runs, |seed| {
-        let (filter, _) = filled_d_left(remainder, ITEMS, seed)?;
+        let (filter, refused) = filled_d_left(remainder, ITEMS, seed)?;
+        if refused == 0 {
+            lab.ask_members(elements(ITEMS, seed), |key| filter.contains(key));
+        }
         let mut keys = Generator::new(!seed);
         let hits = (0..QUERIES).filter(|_| filter.contains(&keys.next_u64())).count();
         Ok((hits as f64 / QUERIES as f64, filter.memory().cells))
@@ -155,6 +162,7 @@ fn measure_counting(lab: &Lab, rate: f64) -> Result<Size> {
         for _ in 0..ITEMS {
             filter.insert(&keys.next_u64());
         }
+        lab.ask_members(elements(ITEMS, seed), |key| filter.contains(key));
         let mut keys = Generator::new(!seed);
         let hits = (0..QUERIES).filter(|_| filter.contains(&keys.next_u64())).count();
         Ok((hits as f64 / QUERIES as f64, filter.memory().cells))

@@ -3,7 +3,7 @@
 mod html;
 mod markdown;
 
-use crate::model::{Panel, Report};
+use crate::model::{Panel, Report, Said};
 use crate::number::short_text;
 use crate::table::Table;
 
@@ -40,18 +40,30 @@ pub struct Section<'a> {
 /// How the pictures are to be read.
 const HOW_TO_READ: &str = "Lines are the source's formulas, dots what the filters of this library \
     did, bars the bounds within which a measurement agrees (computed from the formula and the number \
-    of trials; a true prediction falls outside once in a million). A cross is a measurement that \
-    disagrees, a ring at the end of a logarithmic axis one of zero.";
+    of trials; a true prediction falls outside once in a million); an arrow is a bound with one side. A cross \
+    is a measurement that disagrees, a ring at the end of a logarithmic axis one of zero. Below each chart the \
+    same points are drawn as shares of their predictions, with the bounds as bands.";
+
+/// What the kinds of errors mean.
+const KINDS: &str = "A *misprint* is a slip in a formula or a sign; a text that *contradicts itself* is right at \
+    another place; what is *disproved by measurement* says what it means; a *disputed reading* is true if the words \
+    are taken otherwise. The number that follows from what the text says is compared with the true one; only where \
+    it stands in the text itself is it called printed.";
 
 impl Page<'_> {
     /// The errors that were found in the sources.
     fn errata(&self) -> Table {
         let header =
-            ["place", "it says", "it should say", "number as printed", "corrected", "measured"];
+            ["place", "kind", "it says", "it should say", "from what it says", "true", "measured"];
         let errata = self.sections.iter().flat_map(|section| &section.report.errata);
-        Table::new(3, header).rows(errata.map(|e| {
-            let numbers = [e.printed, e.verdict.predicted, e.verdict.measured].map(short_text);
-            [e.place.clone(), e.says.clone(), e.truth.clone()].into_iter().chain(numbers)
+        Table::new(4, header).rows(errata.map(|e| {
+            let said = match e.said {
+                Said::Printed(number) => format!("{} (printed)", short_text(number)),
+                Said::Follows(number) => short_text(number),
+            };
+            let [truth, measured] = [e.verdict.predicted, e.verdict.measured].map(short_text);
+            let texts = [&e.place, e.grade.name(), &e.says, &e.truth].map(str::to_owned);
+            texts.into_iter().chain([said, truth, measured])
         }))
     }
 }
@@ -111,6 +123,8 @@ mod tests {
         for part in ["<h1>Evidence</h1>", "<svg", "a &lt; b", "1 of 2 verdicts", "disagrees"] {
             assert!(html.contains(part), "{part}: {html}");
         }
-        assert!(!html.contains("src="));
+        assert!(!html.contains("src=") && !html.contains("http-equiv"));
+        assert!(html.contains("width=device-width, initial-scale=1"));
+        assert!(markdown.contains("disproved by measurement"));
     }
 }
