@@ -113,8 +113,7 @@ fn cell(capability: Capability, letter: char, subject: &Subject) -> Result<Cell>
     let said = said(letter);
     if said == Flag::Maybe && capability == Capability::FalseNegatives {
         // Maybe: none as long as the rules are kept, some when they are not.
-        let [kept, broken] =
-            [false, true].map(|misuse| losses::false_negatives(subject, misuse));
+        let [kept, broken] = [false, true].map(|misuse| losses::false_negatives(subject, misuse));
         let (kept, broken) = (kept?, broken?);
         let pass = !kept.works() && broken.works();
         let shown = if pass { Shown::Depends } else { broken.shown };

@@ -41,13 +41,19 @@ pub fn parallelism(subject: &Subject) -> Result<Outcome> {
     }
     let parts = separate(&full, |i| i);
     if parts > 1 {
-        return tried(true, format!("{probes} cells of every key in {parts} parts, as many in each"));
+        return tried(
+            true,
+            format!("{probes} cells of every key in {parts} parts, as many in each"),
+        );
     }
     let lanes = WORDS.map(|word| (separate(&full, |i| i % word), word));
     if let Some((lanes, word)) = lanes.into_iter().max_by_key(|(lanes, _)| *lanes)
         && lanes > 1
     {
-        return tried(true, format!("{probes} cells of every key in {lanes} lanes of a {word}-bit word"));
+        return tried(
+            true,
+            format!("{probes} cells of every key in {lanes} lanes of a {word}-bit word"),
+        );
     }
     let cells = full.iter().flat_map(|m| m.iter()).max().map_or(1, |most| most + 1);
     for banks in probes as u64..=MOST_BANKS {
@@ -55,7 +61,10 @@ pub fn parallelism(subject: &Subject) -> Result<Outcome> {
         for size in (cells..=cells + cells / 100).map(|m| m.div_ceil(banks)) {
             let apart = |m: &&Vec<u64>| m.windows(2).all(|w| w[0] / size < w[1] / size);
             if full.iter().all(apart) {
-                return tried(true, format!("no two of {probes} cells of a key in one of {banks} banks"));
+                return tried(
+                    true,
+                    format!("no two of {probes} cells of a key in one of {banks} banks"),
+                );
             }
         }
     }

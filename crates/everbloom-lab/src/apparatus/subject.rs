@@ -45,7 +45,8 @@ impl Subject {
     pub fn new(slug: &str, form: &str, settings: &[(&str, &str)], seed: u64) -> Result<Self> {
         let variant = everbloom::catalog::by_slug(slug)
             .ok_or_else(|| Error::new(Kind::Unsupported, format!("no variant is called {slug}")))?;
-        let form = if form.is_empty() { variant.forms.first().map_or("", |f| f.name) } else { form };
+        let form =
+            if form.is_empty() { variant.forms.first().map_or("", |f| f.name) } else { form };
         let goal = Goal::new(PLANNED, RATE).set("form", form).seed(seed);
         let goal = settings.iter().fold(goal, |goal, (name, value)| goal.set(name, *value));
         Ok(Self { variant, goal })

@@ -38,7 +38,9 @@ fn look(lab: &Lab, n: u64, seed: u64) -> Result<[(u64, u64); 2]> {
             standard.insert(&key);
             partitioned.insert(&key);
         }
-        lab.ask_members(elements(n, seed), |key| standard.contains(key) && partitioned.contains(key));
+        lab.ask_members(elements(n, seed), |key| {
+            standard.contains(key) && partitioned.contains(key)
+        });
         sums[0].0 += standard.bits().zeros();
         sums[1].0 += partitioned.bits().zeros();
         let key = keys.next_u64();

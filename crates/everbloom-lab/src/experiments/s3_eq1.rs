@@ -93,7 +93,8 @@ fn over_m(lab: &Lab) -> Result<Chart> {
     let large = &exact.points[6..];
     left.follows_points(large, classic, 0.005);
     right.follows_points(large, asymptotic, 0.005);
-    for (point, offs) in exact.points.iter().step_by(2).zip([[0.83737, 0.74649], [0.95237, 0.92583]])
+    for (point, offs) in
+        exact.points.iter().step_by(2).zip([[0.83737, 0.74649], [0.95237, 0.92583]])
     {
         let what = format!("at m = {}, over the rate measured", point.x);
         left.factor(what.clone(), offs[0], classic(point.x), &point.verdict);
@@ -122,10 +123,10 @@ fn over_k(lab: &Lab) -> Result<(Chart, u32)> {
     }
     let least = shapes.iter().zip(&rates).min_by(|a, b| a.1.measured.total_cmp(&b.1.measured));
     rate.follows(|k| bloom::fpr_exact(OVER_K.m, OVER_K.n, k as u32), 0.0);
-    let mut minimized =
-        Series::new("e^(-kn/m), to be minimized", ks(), |k| (-k * n / m).exp());
+    let mut minimized = Series::new("e^(-kn/m), to be minimized", ks(), |k| (-k * n / m).exp());
     // From k = 6 to 24 it falls to a tenth, and the rate grows by a factor of (1 − e^-3)^24/(1 − e^-3/4)^6.
-    let measured = |k: u32| shapes.iter().zip(&rates).find(|(s, _)| s.k == k).map(|(_, r)| r.measured);
+    let measured =
+        |k: u32| shapes.iter().zip(&rates).find(|(s, _)| s.k == k).map(|(_, r)| r.measured);
     let grown = measured(LAST_K).zip(measured(6)).map_or(f64::NAN, |(last, best)| last / best);
     minimized.claim(
         "rate measured at k = 24, over that at 6",

@@ -138,7 +138,12 @@ fn run(lab: &Lab) -> Result<Report> {
         let (x, share) = (c as f64, shares.iter().sum::<f64>() / runs as f64);
         let slope = f64::from(K) * rate(x).sqrt();
         // Members add a tenth of the rate of one filter, with its spread.
-        counted.point(x, printed(x), share, bound(printed(x), 4.0 * slope * rate(x) + slope, c, runs));
+        counted.point(
+            x,
+            printed(x),
+            share,
+            bound(printed(x), 4.0 * slope * rate(x) + slope, c, runs),
+        );
     }
     main.follows(alone, 0.01);
     both.follows(checked, 0.01);

@@ -27,20 +27,32 @@ const COLUMNS: &[Capability] = &[
 ];
 
 // What is true where the table is wrong. §V-A and §VIII-D say which variants have independent filters or segments.
-const LISTED: Truth = (Grade::Contradiction, "§V-A: segments that “can be accessed simultaneously”");
+const LISTED: Truth =
+    (Grade::Contradiction, "§V-A: segments that “can be accessed simultaneously”");
 const SLICES: Truth =
     (Grade::Disputed, "each prime has a slice of its own, a segment by the definition of §VIII-D");
-const SUBTABLES: Truth =
-    (Grade::Disputed, "each subtable has one candidate bucket, a segment by the definition of §VIII-D");
-const ONE_WORD: Truth =
-    (Grade::Disputed, "different keys may be in different words; the cells of one key share a word");
-const HASHED: Truth =
-    (Grade::Disputed, "a filter for each group would do; this one picks the block by a hash, and keeps no group");
-const NEAR: Truth =
-    (Grade::Contradiction, "§VIII-D: “false negative errors will be triggered”; keys near a member may be denied");
-const LOSSY: Truth =
-    (Grade::Contradiction, "§VIII-D: “the coding strategy in Compacted BF will also cause false negatives”");
-const NEVER_CLEARED: Truth = (Grade::Disproved, "no bit is ever cleared, so that no member is denied");
+const SUBTABLES: Truth = (
+    Grade::Disputed,
+    "each subtable has one candidate bucket, a segment by the definition of §VIII-D",
+);
+const ONE_WORD: Truth = (
+    Grade::Disputed,
+    "different keys may be in different words; the cells of one key share a word",
+);
+const HASHED: Truth = (
+    Grade::Disputed,
+    "a filter for each group would do; this one picks the block by a hash, and keeps no group",
+);
+const NEAR: Truth = (
+    Grade::Contradiction,
+    "§VIII-D: “false negative errors will be triggered”; keys near a member may be denied",
+);
+const LOSSY: Truth = (
+    Grade::Contradiction,
+    "§VIII-D: “the coding strategy in Compacted BF will also cause false negatives”",
+);
+const NEVER_CLEARED: Truth =
+    (Grade::Disproved, "no bit is ever cleared, so that no member is denied");
 
 /// A filter for each bit of the code, as S3 describes it.
 const CHUNKED: &[(&str, &str)] = &[("layout", "chunked")];

@@ -36,7 +36,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let bits = hot_keys(lab)?;
     let mut turns = turns(updates)?;
     let (predicted, measured, bound) = set(lab)?;
-    turns.row(format!("rebuilds while {} keys come once each", SHAPE.n), predicted, measured, bound);
+    turns.row(
+        format!("rebuilds while {} keys come once each", SHAPE.n),
+        predicted,
+        measured,
+        bound,
+    );
     Ok(Report::default()
         .chart(Chart {
             id: "a".into(),

@@ -117,7 +117,8 @@ fn errors(lab: &Lab) -> Result<Chart> {
         if form == SELECTION {
             one.follows(rate, 0.02);
         } else {
-            let sum = |f: fn(&Verdict) -> f64| one.points.iter().map(|p| f(&p.verdict)).sum::<f64>();
+            let sum =
+                |f: fn(&Verdict) -> f64| one.points.iter().map(|p| f(&p.verdict)).sum::<f64>();
             let left = sum(|v| v.measured) / sum(|v| v.predicted);
             let allowed = Bound::between(0.4, MOST_LEFT);
             one.claim("wrong counts, as a share of minimum selection's", 0.6, left, allowed);

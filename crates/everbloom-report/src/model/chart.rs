@@ -59,13 +59,7 @@ impl Series {
     }
 
     /// Adds a verdict on the curve.
-    pub fn claim(
-        &mut self,
-        what: impl Into<String>,
-        predicted: f64,
-        measured: f64,
-        bound: Bound,
-    ) {
+    pub fn claim(&mut self, what: impl Into<String>, predicted: f64, measured: f64, bound: Bound) {
         let verdict = Verdict::new(predicted, measured, bound);
         self.claims.push(Claim { what: what.into(), verdict });
     }
@@ -99,19 +93,18 @@ impl Series {
             worst = f64::max(worst, (ratio - 1.0).abs() / (slack + approximate).max(1e-9));
         }
         let slack = weights.sqrt().recip() + approximate;
-        self.claim("measured/curve over all points", 1.0, sum / weights, Bound::exactly(1.0, slack));
+        self.claim(
+            "measured/curve over all points",
+            1.0,
+            sum / weights,
+            Bound::exactly(1.0, slack),
+        );
         self.claim("worst point, as a share of what is allowed", 0.0, worst, Bound::at_most(1.0));
     }
 
     /// Judges by how much the curve's `value` exceeds a measurement of the truth: by the factor `expected`, which
     /// is had from elsewhere than the value.
-    pub fn factor(
-        &mut self,
-        what: impl Into<String>,
-        expected: f64,
-        value: f64,
-        truth: &Verdict,
-    ) {
+    pub fn factor(&mut self, what: impl Into<String>, expected: f64, value: f64, truth: &Verdict) {
         let slack = truth.slack().unwrap_or(0.0);
         let bound = Bound::between(expected / (1.0 + slack), expected / (1.0 - slack.min(0.99)));
         self.claim(what, expected, value / truth.measured, bound);

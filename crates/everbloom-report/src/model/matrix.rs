@@ -63,8 +63,7 @@ impl Shown {
     pub fn contradicts(self, said: Flag) -> bool {
         matches!(
             (self, said),
-            (Shown::Works | Shown::Depends, Flag::No)
-                | (Shown::Fails, Flag::Yes | Flag::Maybe)
+            (Shown::Works | Shown::Depends, Flag::No) | (Shown::Fails, Flag::Yes | Flag::Maybe)
         )
     }
 }

@@ -63,6 +63,8 @@ fn section(section: &Section<'_>) -> String {
         escape(section.title),
         escape(section.shows)
     );
+    let warning = section.warning();
+    out.extend(warning.map(|w| format!("<p class=\"bad\">{}</p>\n", escape(&w))));
     out.extend(section.report.panels.iter().map(svg::panel));
     if !section.report.notes.is_empty() {
         let items = section.report.notes.iter().map(|n| format!("<li>{}</li>\n", escape(n)));

@@ -26,6 +26,7 @@ fn section(section: &Section<'_>) -> String {
     let mut out = format!(
         "\n## {source}: {title}\n\n{shows} ({passed} of {verdicts} verdicts agree; `{command}`)\n\n"
     );
+    out.extend(section.warning().map(|warning| format!("**{warning}**\n\n")));
     for (file, panel) in section.pictures() {
         out += &format!("![{}]({file})\n\n", panel.title());
     }

@@ -33,6 +33,8 @@ pub struct Section<'a> {
     pub shows: &'a str,
     /// The command that finds it again.
     pub command: String,
+    /// The version whose sources made it, where they are not today's.
+    pub older: Option<&'a str>,
     /// What was found.
     pub report: &'a Report,
 }
@@ -69,6 +71,16 @@ impl Page<'_> {
 }
 
 impl<'a> Section<'a> {
+    /// Said of a result that is not of today's sources.
+    fn warning(&self) -> Option<String> {
+        let Self { command, .. } = self;
+        self.older.map(|version| {
+            format!(
+                "An older result, of other sources (version {version}); {command} makes it again."
+            )
+        })
+    }
+
     /// The file names of the pictures, with the panels.
     pub fn pictures(&self) -> impl Iterator<Item = (String, &'a Panel)> {
         self.report.panels.iter().map(|panel| {
@@ -101,6 +113,7 @@ mod tests {
             title: "rates",
             shows: "that they fall",
             command: "try s0-eq1".to_owned(),
+            older: Some("0.0.9"),
             report: &report,
         };
         assert_eq!(
@@ -115,12 +128,24 @@ mod tests {
             sections: vec![section],
         };
         let markdown = page.markdown();
-        for part in ["# Evidence", "![rates < 1](s0-eq1-a.svg)", "1\\|2", "(1 of 2 verdicts agree"]
-        {
+        for part in [
+            "# Evidence",
+            "![rates < 1](s0-eq1-a.svg)",
+            "1\\|2",
+            "(1 of 2 verdicts agree",
+            "version 0.0.9",
+        ] {
             assert!(markdown.contains(part), "{part}: {markdown}");
         }
         let html = page.html();
-        for part in ["<h1>Evidence</h1>", "<svg", "a &lt; b", "1 of 2 verdicts", "disagrees"] {
+        for part in [
+            "<h1>Evidence</h1>",
+            "<svg",
+            "a &lt; b",
+            "1 of 2 verdicts",
+            "disagrees",
+            "version 0.0.9",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
         assert!(!html.contains("src=") && !html.contains("http-equiv"));

@@ -106,13 +106,7 @@ fn draw(canvas: &mut Canvas, series: &Series, (x, y): (&Ruler, &Ruler), color: &
 }
 
 /// A bound as a bar; one with an open side as an end stroke with an arrow to that side.
-fn bar(
-    canvas: &mut Canvas,
-    x: f64,
-    bound: (Option<f64>, Option<f64>),
-    y: &Ruler,
-    color: &str,
-) {
+fn bar(canvas: &mut Canvas, x: f64, bound: (Option<f64>, Option<f64>), y: &Ruler, color: &str) {
     const ARROW: f64 = 14.0;
     let style = format!("stroke=\"{color}\" stroke-width=\"1\"");
     let (from, to) = match bound {
@@ -154,9 +148,9 @@ impl Residues {
             let far = ends.map(|v| (v / predicted - 1.0).abs()).fold(0.0, f64::max);
             (predicted != 0.0 && far.is_finite()).then_some(far)
         };
-        let far = points.filter_map(off).fold(None, |most: Option<f64>, far| {
-            Some(most.map_or(far, |most| most.max(far)))
-        })?;
+        let far = points
+            .filter_map(off)
+            .fold(None, |most: Option<f64>, far| Some(most.map_or(far, |most| most.max(far))))?;
         // Twice the prediction and none of it fill the picture; exact agreement is a line through its middle.
         Some(Self { reach: far.clamp(1e-3, 1.0) })
     }
