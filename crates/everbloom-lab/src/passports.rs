@@ -8,7 +8,7 @@
 
 use everbloom::Result;
 use everbloom::catalog::VARIANTS;
-use everbloom::internals::filter::{EntryKind, FalseNegatives, Filter, Rates, Verdict};
+use everbloom::internals::filter::{EntryKind, FalseNegatives, Rates, Verdict};
 use everbloom::internals::plan::{Expect, Goal, Load};
 use everbloom::internals::sample::{self, Sample, Style};
 use everbloom::internals::variant::Variant;

@@ -4,7 +4,7 @@
 use everbloom::Result;
 
 use super::checks::{self, Outcome};
-use super::subject::Subject;
+use super::subject::{PLANNED, Subject};
 use super::{losses, parts};
 use crate::{Bound, Cell, Flag, Grade, Lab, Matrix, Report, Said, Shown};
 
@@ -84,6 +84,21 @@ impl Row {
     /// The same row with settings.
     pub const fn set(self, settings: &'static [(&'static str, &'static str)]) -> Self {
         Self { settings, ..self }
+    }
+}
+
+impl Row {
+    /// Cells that a query for a member looks at, on average, and the number of hashes, where the filter tells them.
+    pub fn accesses(&self, seed: u64) -> Result<Option<(f64, Option<f64>)>> {
+        let subject = Subject::new(self.slug, self.form, self.settings, seed)?;
+        let keys = subject.members(PLANNED);
+        let records = keys.records();
+        let filter = subject.build(&records)?;
+        let cells: usize = records.iter().map(|record| filter.trace(record.key).len()).sum();
+        let facts = filter.describe();
+        let k = facts.iter().find(|fact| fact.name == "k");
+        let k = k.and_then(|fact| fact.value.to_string().parse().ok());
+        Ok((cells > 0).then(|| (cells as f64 / records.len() as f64, k)))
     }
 }
 

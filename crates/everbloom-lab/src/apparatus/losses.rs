@@ -33,6 +33,12 @@ pub fn false_negatives(subject: &Subject, misuse: bool) -> Result<Outcome> {
             let _refused = filter.as_remove().is_some_and(|face| face.remove(*record).is_err());
         }
         held = staying;
+        if let Some(first) = missed(&*filter, held)?.first() {
+            return tried(
+                true,
+                format!("member {first} of those that stay is denied once others leave"),
+            );
+        }
     }
     let mut inserted = 0;
     for record in &records[PLANNED as usize..] {

@@ -159,7 +159,7 @@ fn distinct(places: impl IntoIterator<Item = u64>) -> Vec<u64> {
 }
 
 /// The payload of a filter's file: where it starts follows from the lengths in its prefix (FORMAT.md).
-fn cells(file: &[u8]) -> &[u8] {
+pub(super) fn cells(file: &[u8]) -> &[u8] {
     let length = |at: usize| {
         let bytes = file[at..at + 8].iter().rev();
         bytes.fold(0usize, |number, byte| number << 8 | usize::from(*byte))

@@ -103,7 +103,7 @@ fn any_counter(seen: &[Seen]) -> Chart {
         // Computed: no counter of 16 is ever met.
         let above =
             theory::max_at_least_bound_optimal(one.m, 16) / highest::some_reaches(one.m, 16);
-        bound.claim("at j = 16, over the exact tail", 24.0, above, Bound::between(22.0, 26.5));
+        bound.claim("at j = 16, over the exact tail", 24.0, above, Bound::between(21.5, 26.5));
         series.push(exact);
         bounds.push(bound);
     }
