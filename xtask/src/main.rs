@@ -2,6 +2,7 @@
 //!
 //! - `breaks`: breaks the applications in one line each, and shows that a verdict turns red.
 //! - `mutants`: breaks the code in named ways, one at a time, and shows that a test notices.
+//! - `mutants lab`: breaks the library's formulas and filters, and shows that a named verdict of the lab turns red.
 //! - `operators`: breaks operators of the mechanisms at places drawn by a seed, and shows which nobody notices.
 //! - `kills`: kills the command in the middle of `add`, again and again; nothing acknowledged is lost.
 //! - `sanitize`: runs the hostile tests under AddressSanitizer.
@@ -16,6 +17,7 @@
 mod breaks;
 mod instructions;
 mod kills;
+mod lab_faults;
 mod layers;
 mod licenses;
 mod mutants;
@@ -31,12 +33,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let outcome = match chore.as_str() {
         "breaks" => breaks::run(std::env::args().nth(2).as_deref()),
+        "mutants" if std::env::args().nth(2).as_deref() == Some("lab") => {
+            lab_faults::run(std::env::args().nth(3).as_deref())
+        }
         "mutants" => mutants::run(std::env::args().nth(2).as_deref()),
         "operators" => operators::run(number(2, 200) as usize, number(3, 1)),
         "kills" => kills::run(number(2, 1000)),

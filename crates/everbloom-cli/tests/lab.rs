@@ -35,7 +35,10 @@ fn a_run_leaves_table_picture_and_verdicts() {
     assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
     let score: Value = serde_json::from_slice(&out.stdout).unwrap();
     let csv = text(folder.path(), "found/s0-fig3.csv");
-    assert_eq!(csv.lines().next(), Some("panel,what,predicted,measured,low,high,pass"));
+    assert_eq!(
+        csv.lines().next(),
+        Some("panel,series,x,predicted,measured,low,high,unit,survey,pass,what")
+    );
     let verdicts = score["experiments"][0]["verdicts"].as_u64().unwrap();
     assert_eq!(csv.lines().count() as u64, 1 + verdicts);
     let found: Value = serde_json::from_str(&text(folder.path(), "found/s0-fig3.json")).unwrap();
@@ -44,7 +47,14 @@ fn a_run_leaves_table_picture_and_verdicts() {
     let (low, high) = (point["bound"][0].as_f64().unwrap(), point["bound"][1].as_f64().unwrap());
     assert!((low..=high).contains(&point["measured"].as_f64().unwrap()));
     let svg = text(folder.path(), "found/s0-fig3.svg");
-    assert!(svg.starts_with("<svg") && svg.matches("<circle").count() as u64 >= verdicts);
+    // Each point is drawn over its curve, and once more over what was predicted.
+    let points: usize = found["panels"][0]["series"]
+        .as_array()
+        .map_or(0, |all| all.iter().map(|s| s["points"].as_array().map_or(0, Vec::len)).sum());
+    assert!(points > 30 && svg.starts_with("<svg") && svg.matches("<circle").count() >= 2 * points);
+    assert!(
+        found["version"].is_string() && found["sources"].as_str().is_some_and(|s| s.len() == 16)
+    );
     // The same seed finds the same.
     everbloom(folder.path(), "lab run s0-fig3 --quick -o again");
     assert_eq!(text(folder.path(), "again/s0-fig3.csv"), csv);
@@ -72,10 +82,46 @@ fn a_report_takes_what_is_there_and_tells_what_disagrees() {
     assert_eq!(printed.matches("outside 1 to 2").count(), names.len() - 1);
     let html = text(folder.path(), "index.html");
     assert_eq!(html.matches("<svg").count(), names.len());
+    assert_eq!(html.matches("An older result").count(), names.len(), "they have no stamp");
     assert!(html.contains("a &lt; b") && !html.contains("a < b"));
     assert!(!html.contains("src=") && !html.contains("href=\"http"), "not self-contained");
     let page = text(folder.path(), "README.md");
     assert_eq!(page.matches("![t](").count(), names.len());
+}
+
+#[test]
+fn a_passport_is_a_page_a_picture_and_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = everbloom(folder.path(), "lab passports bloom --quick -o p");
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    let page = text(folder.path(), "p/bloom.md");
+    for part in
+        ["# Standard Bloom filter (`bloom`)", "![False-positive rate](bloom.svg)", "bits per key"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("disagrees"));
+    assert!(text(folder.path(), "p/bloom.svg").contains("rate asked for"));
+    assert!(text(folder.path(), "p/bloom.csv").lines().count() > 20);
+    let out = everbloom(folder.path(), "lab passports hyperloglog --quick -o p");
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("hyperloglog is a sketch, not a filter"));
+}
+
+/// The list links to a passport of every filter, and it is there.
+#[test]
+fn every_filter_has_a_committed_passport() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let catalog = text(&root, "CATALOG.md");
+    let links: Vec<&str> =
+        catalog.split("[passport](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(links.len() > 90);
+    for link in links {
+        assert!(
+            root.join(link).is_file(),
+            "{link}: everbloom lab passports -o docs/evidence/passports"
+        );
+    }
 }
 
 #[test]

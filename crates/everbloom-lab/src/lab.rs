@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use everbloom::Result;
 use everbloom::internals::hash::mix64;
-use everbloom_report::Report;
+use everbloom_report::number::integer_text;
+use everbloom_report::{Axis, Bound, Report, Rows};
 use serde::{Deserialize, Serialize};
 
 /// One figure, table or claim of a source, and the code that tries it.
@@ -21,6 +22,21 @@ pub struct Experiment {
     pub shows: &'static str,
     /// The experiment.
     pub run: fn(&Lab) -> Result<Report>,
+}
+
+impl Experiment {
+    /// Runs the experiment. Where it asked its filters for members, one more panel says how many were denied.
+    pub fn report(&self, lab: &Lab) -> Result<Report> {
+        let report = (self.run)(lab)?;
+        let (asked, denied) = lab.members_asked();
+        if asked == 0 {
+            return Ok(report);
+        }
+        let mut rows = Rows::new("members", "False negatives", Axis::linear("members denied"));
+        let label = format!("of {} members asked", integer_text(asked));
+        rows.row(label, 0.0, denied as f64, Bound::exactly(0.0, 0.0));
+        Ok(report.rows(rows))
+    }
 }
 
 /// How much work is put into each point.
@@ -54,6 +70,8 @@ pub struct Lab<'a> {
     watcher: &'a (dyn Fn(u64, u64) + Sync),
     planned: AtomicU64,
     done: AtomicU64,
+    members: AtomicU64,
+    denied: AtomicU64,
 }
 
 impl<'a> Lab<'a> {
@@ -66,6 +84,8 @@ impl<'a> Lab<'a> {
             watcher,
             planned: AtomicU64::new(0),
             done: AtomicU64::new(0),
+            members: AtomicU64::new(0),
+            denied: AtomicU64::new(0),
         }
     }
 
@@ -141,6 +161,26 @@ impl<'a> Lab<'a> {
         results.into_iter().flatten().collect()
     }
 
+    /// Asks a filter that promises to find them for its members, in an experiment about other errors.
+    pub fn ask_members<K>(
+        &self,
+        members: impl IntoIterator<Item = K>,
+        contains: impl Fn(&K) -> bool,
+    ) {
+        let (mut asked, mut denied) = (0, 0);
+        for member in members {
+            asked += 1;
+            denied += u64::from(!contains(&member));
+        }
+        self.members.fetch_add(asked, Ordering::Relaxed);
+        self.denied.fetch_add(denied, Ordering::Relaxed);
+    }
+
+    /// How many members were asked for, and how many of them were denied.
+    pub fn members_asked(&self) -> (u64, u64) {
+        (self.members.load(Ordering::Relaxed), self.denied.load(Ordering::Relaxed))
+    }
+
     /// The seed of the i-th run.
     pub fn seed_of(&self, run: u64) -> u64 {
         mix64(self.seed ^ mix64(run))
@@ -160,6 +200,23 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         assert_eq!(distinct.len(), 100);
+    }
+
+    #[test]
+    fn members_that_are_denied_are_told() {
+        let experiment = Experiment {
+            name: "x",
+            source: "S0",
+            title: "",
+            shows: "",
+            run: |lab| {
+                lab.ask_members(0..1000u64, |key| *key != 500);
+                Ok(Report::default())
+            },
+        };
+        let lab = Lab::new(Effort::Quick, 1, &|_, _| ());
+        let report = experiment.report(&lab).unwrap();
+        assert_eq!((report.score(), lab.members_asked()), ((0, 1), (1000, 1)));
     }
 
     #[test]

@@ -11,11 +11,12 @@ pub mod bound;
 pub mod experiments;
 mod finding;
 mod lab;
+pub mod passports;
 
 pub use everbloom_report::{
-    Axis, Bound, Cell, Chart, Curve, Dot, Drawing, Erratum, Flag, Matrix, Panel, Point, Report,
-    Row, Rows, Scale, Series, Stroke, Verdict,
+    Axis, Bound, Cell, Chart, Claim, Curve, Dot, Drawing, Erratum, Flag, Grade, Matrix, Panel,
+    Point, Report, Row, Rows, Said, Scale, Series, Shown, Stroke, Verdict,
 };
 pub use experiments::EXPERIMENTS;
-pub use finding::{Finding, SOURCES};
+pub use finding::{Finding, SOURCES, Stamp};
 pub use lab::{Effort, Experiment, Lab};

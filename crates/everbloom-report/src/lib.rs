@@ -17,8 +17,8 @@ mod times;
 
 pub use csv::csv;
 pub use model::{
-    Axis, Bound, Cell, Chart, Curve, Dot, Drawing, Erratum, Flag, Line, Matrix, Panel, Point,
-    Report, Row, Rows, Scale, Series, Stroke, Verdict,
+    Axis, Bound, Cell, Chart, Claim, Curve, Dot, Drawing, Erratum, Flag, Grade, Line, Matrix,
+    Panel, Point, Report, Row, Rows, Said, Scale, Series, Shown, Stroke, Verdict,
 };
 pub use page::{Page, Section};
 pub use table::Table;

@@ -21,6 +21,8 @@ pub enum LabVerb {
     Run(LabRun),
     /// Make one page of all experiments; those that DIR does not hold yet are run first.
     Report(LabReport),
+    /// Measure every filter of the list, or one: writes a page with a picture, and CSV, for each.
+    Passports(LabPassports),
 }
 
 /// Example:
@@ -39,6 +41,17 @@ pub struct LabRun {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct LabReport {
+    #[command(flatten)]
+    pub how: LabHow,
+}
+
+/// Example:
+///   everbloom lab passports bloom --quick -o /tmp/passports
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct LabPassports {
+    /// The variant (see `everbloom catalog`); all filters without it.
+    pub slug: Option<String>,
     #[command(flatten)]
     pub how: LabHow,
 }

@@ -36,6 +36,7 @@ pub use revoked::{
     Revoked, RevokedBuild, RevokedCheck, RevokedForm, RevokedProve, RevokedVerb, RevokedVerify,
 };
 pub use published::{Follow, Publish};
+pub use lab::{Lab, LabHow, LabPassports, LabReport, LabRun, LabVerb};
 pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,

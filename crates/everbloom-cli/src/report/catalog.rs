@@ -98,6 +98,9 @@ fn section(v: &Variant) -> String {
         v.input.negatives.name(),
         v.meaning,
     );
+    if v.kind == EntryKind::Filter {
+        out += &format!("\nMeasured: [passport](docs/evidence/passports/{}.md).\n", v.slug);
+    }
     for form in v.forms {
         // Writing to a string cannot fail.
         let _ = match form.false_negatives {

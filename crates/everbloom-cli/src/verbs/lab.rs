@@ -5,13 +5,16 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Finding, Lab, SOURCES};
+use everbloom::internals::variant::Variant;
+use everbloom_lab::passports::{filters, passport};
+use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Finding, Lab, Panel, SOURCES, Stamp};
 use everbloom_report::{Page, Section, Table, csv, svg};
 use serde_json::{Value, json};
 
-use crate::args::{LabHow, LabReport, LabRun, LabVerb, Machine};
+use crate::args::{LabHow, LabPassports, LabReport, LabRun, LabVerb, Machine};
 use crate::output::{print, print_json};
 use crate::progress;
+use crate::report::passport as pages;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -20,6 +23,7 @@ pub fn run(verb: &LabVerb) -> Result<Outcome> {
         LabVerb::List(machine) => list(machine),
         LabVerb::Run(args) => run_named(args),
         LabVerb::Report(args) => report(args),
+        LabVerb::Passports(args) => passports(args),
     }
 }
 
@@ -77,16 +81,67 @@ fn report(args: &LabReport) -> Result<Outcome> {
     conclude(&findings, &args.how)
 }
 
+/// Measures every filter of the list, or one, and writes a page for each.
+fn passports(args: &LabPassports) -> Result<Outcome> {
+    let one = args.slug.as_deref().map(|slug| super::catalog::find(slug, slug)).transpose()?;
+    if let Some(other) = one.filter(|one| filters().all(|v| v.id != one.id)) {
+        let message = format!("{} is a {}, not a filter", other.slug, other.kind.name());
+        return Err(Stop::Error(message));
+    }
+    prepare(&args.how)?;
+    let mut findings = Vec::new();
+    for variant in filters().filter(|v| one.is_none_or(|one| one.id == v.id)) {
+        findings.push(measure(variant, &args.how)?);
+    }
+    if one.is_none() {
+        let page = pages::index(&findings, &command(&args.how, ""));
+        write(&args.how.output.join("README.md"), &page)?;
+    }
+    conclude(&findings, &args.how)
+}
+
+fn command(how: &LabHow, slug: &str) -> String {
+    let space = if slug.is_empty() { "" } else { " " };
+    format!("everbloom lab passports{space}{slug}{} --seed {:x} -o DIR", option(how), how.seed)
+}
+
+/// Measures one filter and writes its page, picture and data.
+fn measure(variant: &'static Variant, how: &LabHow) -> Result<Finding> {
+    let started = Instant::now();
+    let lab = Lab::new(effort(how), how.seed, &|_, _| ());
+    let report = passport(variant, &lab)?;
+    let finding = Finding {
+        experiment: variant.slug.to_owned(),
+        source: variant.entry.to_owned(),
+        stamp: Stamp::now(effort(how), how.seed),
+        report,
+    };
+    let file = |end: &str| how.output.join(format!("{}.{end}", variant.slug));
+    write(&file("md"), &pages::page(variant, &finding, &command(how, variant.slug)))?;
+    write(&file("csv"), &csv(&finding.report))?;
+    for panel in finding.report.panels.iter().filter(|panel| matches!(panel, Panel::Chart(_))) {
+        write(&file("svg"), &svg::panel(panel))?;
+    }
+    let (passed, verdicts) = finding.report.score();
+    let seconds = started.elapsed().as_secs_f64();
+    say!("{}: {passed} of {verdicts} verdicts agree, {seconds:.1} s", variant.slug);
+    Ok(finding)
+}
+
+/// The option that asks for the effort.
+fn option(how: &LabHow) -> &'static str {
+    match effort(how) {
+        Effort::Quick => " --quick",
+        Effort::Normal => "",
+        Effort::Thorough => " --thorough",
+    }
+}
+
 /// All findings on one page.
 fn page<'a>(findings: &'a [Finding], how: &LabHow) -> Page<'a> {
     let scores = findings.iter().map(|finding| finding.report.score());
     let (passed, verdicts) = scores.fold((0, 0), |(p, v), score| (p + score.0, v + score.1));
-    let (effort, seed) = (effort(how), how.seed);
-    let option = match effort {
-        Effort::Quick => " --quick",
-        Effort::Normal => "",
-        Effort::Thorough => " --thorough",
-    };
+    let (effort, seed, option) = (effort(how), how.seed, option(how));
     Page {
         title: "Evidence",
         intro: format!(
@@ -132,7 +187,11 @@ fn found(experiment: &Experiment, how: &LabHow) -> Result<Option<Finding>> {
     let finding: Finding = serde_json::from_str(&text).map_err(|e| {
         Stop::Error(format!("{} is not a result of the lab ({e}); remove it", path.display()))
     })?;
-    Ok((finding.effort == effort(how) && finding.seed == how.seed).then_some(finding))
+    let Stamp { effort: tried, seed, .. } = finding.stamp;
+    if finding.stamp.is_older() {
+        say!("{}: an older result, of other sources; run it again to renew it", path.display());
+    }
+    Ok((tried == effort(how) && seed == how.seed).then_some(finding))
 }
 
 /// Runs an experiment, on the user's `data` where there is some, and writes its files; `verb` runs it again.
@@ -151,7 +210,7 @@ pub(super) fn perform(
         }
     };
     let lab = Lab::new(effort(how), how.seed, &watch).with_data(data);
-    let report = (experiment.run)(&lab)?;
+    let report = experiment.report(&lab)?;
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }

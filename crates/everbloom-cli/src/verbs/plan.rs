@@ -317,7 +317,7 @@ fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Series> {
         if let Some(same) = out.iter().position(|series| alike(&series.curve, &curve)) {
             shared[same] += 1;
         } else if curve.len() > 1 && out.len() <= MOST_CURVES {
-            out.push(Series { name: name(c), curve, points: Vec::new() });
+            out.push(Series { name: name(c), curve, ..Series::default() });
         }
     }
     for (series, others) in out.iter_mut().zip(shared).filter(|(_, others)| *others > 0) {

@@ -4,9 +4,9 @@
 use everbloom::Result;
 
 use super::checks::{self, Outcome};
-use super::subject::Subject;
+use super::subject::{PLANNED, Subject};
 use super::{losses, parts};
-use crate::{Bound, Cell, Flag, Lab, Matrix, Report};
+use crate::{Bound, Cell, Flag, Grade, Lab, Matrix, Report, Said, Shown};
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Capability {
         }
     }
 
-    fn check(self, subject: &Subject) -> Result<Option<Outcome>> {
+    fn check(self, subject: &Subject) -> Result<Outcome> {
         match self {
             Capability::Counting => checks::counting(subject),
             Capability::Grouping => checks::grouping(subject),
@@ -57,12 +57,15 @@ pub struct Row {
     pub slug: &'static str,
     pub form: &'static str,
     pub settings: &'static [(&'static str, &'static str)],
-    /// What the table says, a letter per column: `Y` yes, `N` no; `y` and `n` the same, but known to
-    /// be wrong; `M` maybe; `-` left open here.
+    /// What the table says, a letter per column: `Y` yes, `N` no, `M` maybe; `y` and `n` the same, but known to be
+    /// wrong; `-` nothing. `i` is a yes and `I` a no that is shown beside what was seen and not judged by it.
     pub said: &'static str,
     /// What is true instead, for each of the small letters in order.
-    pub truths: &'static [&'static str],
+    pub truths: &'static [Truth],
 }
+
+/// What is true where a table is wrong, and what kind of error that is.
+pub type Truth = (Grade, &'static str);
 
 impl Row {
     pub const fn new(
@@ -74,13 +77,28 @@ impl Row {
     }
 
     /// The same row with what is true instead of its small letters.
-    pub const fn but(self, truths: &'static [&'static str]) -> Self {
+    pub const fn but(self, truths: &'static [Truth]) -> Self {
         Self { truths, ..self }
     }
 
     /// The same row with settings.
     pub const fn set(self, settings: &'static [(&'static str, &'static str)]) -> Self {
         Self { settings, ..self }
+    }
+}
+
+impl Row {
+    /// Cells that a query for a member looks at, on average, and the number of hashes, where the filter tells them.
+    pub fn accesses(&self, seed: u64) -> Result<Option<(f64, Option<f64>)>> {
+        let subject = Subject::new(self.slug, self.form, self.settings, seed)?;
+        let keys = subject.members(PLANNED);
+        let records = keys.records();
+        let filter = subject.build(&records)?;
+        let cells: usize = records.iter().map(|record| filter.trace(record.key).len()).sum();
+        let facts = filter.describe();
+        let k = facts.iter().find(|fact| fact.name == "k");
+        let k = k.and_then(|fact| fact.value.to_string().parse().ok());
+        Ok((cells > 0).then(|| (cells as f64 / records.len() as f64, k)))
     }
 }
 
@@ -95,32 +113,38 @@ pub struct Table {
     pub rows: &'static [Row],
 }
 
-fn flag(yes: bool) -> Flag {
-    if yes { Flag::Yes } else { Flag::No }
+/// What a letter says.
+fn said(letter: char) -> Flag {
+    match letter {
+        'Y' | 'y' | 'i' => Flag::Yes,
+        'N' | 'n' | 'I' => Flag::No,
+        'M' => Flag::Maybe,
+        _ => Flag::Open,
+    }
 }
 
-/// The cell for what is said, and whether that is known to be wrong.
-fn cell(capability: Capability, letter: char, subject: &Subject) -> Result<Option<Cell>> {
-    if letter == '-' {
-        return Ok(None);
-    }
-    if letter == 'M' {
+/// The cell for what is said.
+fn cell(capability: Capability, letter: char, subject: &Subject) -> Result<Cell> {
+    let said = said(letter);
+    if said == Flag::Maybe && capability == Capability::FalseNegatives {
         // Maybe: none as long as the rules are kept, some when they are not.
-        let kept = losses::false_negatives(subject, false)?;
-        let broken = losses::false_negatives(subject, true)?;
-        let (Some(kept), Some(broken)) = (kept, broken) else { return Ok(None) };
-        let how = format!("maybe: {}; {}", kept.how, broken.how);
-        let pass = !kept.shown && broken.shown;
-        return Ok(Some(Cell { said: None, shown: flag(broken.shown), how, pass }));
+        let [kept, broken] = [false, true].map(|misuse| losses::false_negatives(subject, misuse));
+        let (kept, broken) = (kept?, broken?);
+        let pass = !kept.works() && broken.works();
+        let shown = if pass { Shown::Depends } else { broken.shown };
+        let how = format!("{}; {}", kept.how, broken.how);
+        return Ok(Cell { said: Some(said), shown, how, pass });
     }
-    let said = letter.eq_ignore_ascii_case(&'y');
-    let right = letter.is_ascii_uppercase();
-    Ok(capability.check(subject)?.map(|Outcome { shown, how }| Cell {
-        said: Some(flag(said)),
-        shown: flag(shown),
-        how,
-        pass: (said == shown) == right,
-    }))
+    // What a check cannot do with a variant's records shows nothing.
+    let Outcome { shown, how } = capability
+        .check(subject)
+        .unwrap_or_else(|error| Outcome::new(Shown::Unseen, error.to_string()));
+    let pass = match letter {
+        'Y' | 'N' => !shown.contradicts(said),
+        'y' | 'n' => shown.contradicts(said) || shown == Shown::NotOffered,
+        _ => true,
+    };
+    Ok(Cell { said: Some(said), shown, how, pass })
 }
 
 impl Table {
@@ -136,22 +160,22 @@ impl Table {
         })?;
         let mut rows = Vec::new();
         for (row, mut cells) in self.rows.iter().zip(cells) {
-            let wrong = row.said.chars().enumerate().filter(|(_, c)| c.is_ascii_lowercase());
-            for ((column, letter), truth) in wrong.zip(row.truths) {
-                let (Some(place), Some(cell)) = (self.place, &cells[column]) else { continue };
+            let wrong = row.said.chars().enumerate().filter(|(_, c)| matches!(c, 'y' | 'n'));
+            for ((column, letter), (grade, truth)) in wrong.zip(row.truths) {
+                let Some(place) = self.place else { continue };
                 let number = |yes: bool| f64::from(u8::from(yes));
-                let name = self.columns[column].name();
                 let printed = letter == 'y';
-                report = report.erratum(
-                    &format!("{place}, {}, {name}", row.name),
-                    [if printed { "Yes" } else { "No" }, truth],
-                    number(printed),
-                    [number(!printed), number(cell.shown == Flag::Yes)],
+                report = report.graded(
+                    *grade,
+                    &format!("{place}, {}, {}", row.name, self.columns[column].name()),
+                    [if printed { "“Yes”" } else { "“No”" }, truth],
+                    Said::Follows(number(printed)),
+                    [number(!printed), number(cells[column].shown == Shown::Works)],
                     Bound::exactly(number(!printed), 0.0),
                 );
             }
             if self.place.is_none() {
-                cells.iter_mut().flatten().for_each(|cell| cell.said = None);
+                cells.iter_mut().for_each(|cell| cell.said = None);
             }
             rows.push((row.name.to_owned(), cells));
         }

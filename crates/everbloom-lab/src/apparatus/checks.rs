@@ -2,27 +2,41 @@
 //! says whether the capability is there and how that was seen.
 
 use everbloom::Result;
+use everbloom::internals::file::to_bytes;
 use everbloom::internals::filter::ValueKind;
 use everbloom::internals::filter::{Detail, Record, Value};
 use everbloom::internals::theory::tail;
 
+use super::parts::cells;
 use super::subject::{PLANNED, RATE, Subject, missed};
+use crate::Shown;
 use crate::bound::ALPHA;
 
 /// What a check saw.
 pub struct Outcome {
-    pub shown: bool,
+    pub shown: Shown,
     pub how: String,
 }
 
-/// The capability was seen.
-pub fn yes(how: impl Into<String>) -> Result<Option<Outcome>> {
-    Ok(Some(Outcome { shown: true, how: how.into() }))
+impl Outcome {
+    pub fn new(shown: Shown, how: impl Into<String>) -> Self {
+        Self { shown, how: how.into() }
+    }
+
+    /// Whether the capability was seen.
+    pub fn works(&self) -> bool {
+        self.shown == Shown::Works
+    }
 }
 
-/// The capability was seen to be missing.
-pub fn no(how: impl Into<String>) -> Result<Option<Outcome>> {
-    Ok(Some(Outcome { shown: false, how: how.into() }))
+/// The capability was used and worked, or was tried and failed.
+pub fn tried(worked: bool, how: impl Into<String>) -> Result<Outcome> {
+    Ok(Outcome::new(if worked { Shown::Works } else { Shown::Fails }, how))
+}
+
+/// These filters do not offer the capability.
+pub fn not_offered(how: impl Into<String>) -> Result<Outcome> {
+    Ok(Outcome::new(Shown::NotOffered, how))
 }
 
 /// How much more than planned a filter is to hold to be called scalable. Eight times would do for
@@ -42,7 +56,7 @@ fn median(mut values: Vec<u64>) -> u64 {
 }
 
 /// Counting: keys that came three times are told from those that came once.
-pub fn counting(subject: &Subject) -> Result<Option<Outcome>> {
+pub fn counting(subject: &Subject) -> Result<Outcome> {
     // At a third of the load, so that counters are rarely shared; the first 20 keys come thrice.
     let keys = subject.members(PLANNED / 3);
     let once = keys.records();
@@ -57,29 +71,33 @@ pub fn counting(subject: &Subject) -> Result<Option<Outcome>> {
         let counts = |records: &[Record<'_>]| median(records.iter().map(times).collect());
         let (three, one) = (counts(&once[..20]), counts(&once[20..]));
         let how = format!("medians: {one} for keys that came once, {three} for thrice");
-        return if (one, three) == (1, 3) { yes(how) } else { no(how) };
+        return tried((one, three) == (1, 3), how);
     }
     for record in &once[..20] {
         let [one, three] = [single.query(*record)?, triple.query(*record)?];
         if one.detail != three.detail || matches!(three.detail, Detail::Count(_)) {
-            return yes("the answer tells three copies from one");
+            return tried(true, "the answer tells three copies from one");
         }
     }
-    no("three copies answer as one does")
+    let [once, thrice] = [&single, &triple].map(|filter| to_bytes(&**filter));
+    if cells(&once) == cells(&thrice) {
+        return tried(false, "three copies leave the cells that one leaves");
+    }
+    not_offered("three copies answer as one does, though their cells differ")
 }
 
 /// Grouping: the group a key was inserted with comes back.
-pub fn grouping(subject: &Subject) -> Result<Option<Outcome>> {
+pub fn grouping(subject: &Subject) -> Result<Outcome> {
     let keys = subject.members(PLANNED);
     let records = keys.records();
     let filter = subject.build(&records)?;
     if !subject.labels() {
         for record in &records {
             if matches!(filter.query(*record)?.detail, Detail::Labels(_) | Detail::Value(_)) {
-                return yes("answers carry labels");
+                return tried(true, "answers carry labels");
             }
         }
-        return no("no label goes in, none comes out");
+        return not_offered("no label goes in, none comes out");
     }
     let mut right = 0;
     for record in &records {
@@ -92,16 +110,16 @@ pub fn grouping(subject: &Subject) -> Result<Option<Outcome>> {
     }
     let how = format!("{right} of {PLANNED} keys come back with their group alone");
     // Half of them: a few groups more are false positives, but naming many is naming none.
-    if right * 2 >= PLANNED { yes(how) } else { no(how) }
+    tried(right * 2 >= PLANNED, how)
 }
 
 /// Deletion: removed keys are as non-members, all others stay.
-pub fn deletion(subject: &Subject) -> Result<Option<Outcome>> {
+pub fn deletion(subject: &Subject) -> Result<Outcome> {
     let keys = subject.members(PLANNED);
     let records = keys.records();
     let mut filter = subject.build(&records)?;
     if filter.as_remove().is_none() {
-        return no("no key can be taken out");
+        return not_offered("no key can be taken out");
     }
     let (leaving, staying) = records.split_at(records.len() / 2);
     let mut removed = Vec::new();
@@ -123,29 +141,28 @@ pub fn deletion(subject: &Subject) -> Result<Option<Outcome>> {
         leaving.len()
     );
     let done = removed.len() * 10 >= leaving.len() * 9 && left as u64 <= most;
-    if done && lost == 0 { yes(how) } else { no(how) }
+    tried(done && lost == 0, how)
 }
 
 /// Scalability: many times the planned keys, in more groups or in the same, find room; none is lost.
-pub fn scalability(subject: &Subject) -> Result<Option<Outcome>> {
+pub fn scalability(subject: &Subject) -> Result<Outcome> {
     let [more, same] =
         [subject.in_more_groups(GROWTH * PLANNED), subject.members(GROWTH * PLANNED)];
     let grown = overfilled(subject, &more.records())?;
-    if grown.shown || !subject.labels() {
-        return Ok(Some(grown));
+    if grown.works() || !subject.labels() {
+        return Ok(grown);
     }
-    overfilled(subject, &same.records()).map(Some)
+    overfilled(subject, &same.records())
 }
 
 fn overfilled(subject: &Subject, records: &[Record<'_>]) -> Result<Outcome> {
     let mut filter = subject.build(&records[..PLANNED as usize])?;
     for (i, record) in records.iter().enumerate().skip(PLANNED as usize) {
         let Some(insert) = filter.as_insert() else {
-            return Ok(Outcome { shown: false, how: "takes no further keys".into() });
+            return not_offered("takes no further keys");
         };
         if insert.insert(*record).is_err() {
-            let how = format!("full after {i} keys, planned for {PLANNED}");
-            return Ok(Outcome { shown: false, how });
+            return tried(false, format!("full after {i} keys, planned for {PLANNED}"));
         }
     }
     let non_members = subject.non_members(QUERIES);
@@ -153,13 +170,13 @@ fn overfilled(subject: &Subject, records: &[Record<'_>]) -> Result<Outcome> {
     let rate = (QUERIES - denied) as f64 / QUERIES as f64;
     let lost = missed(&*filter, records)?.len();
     let how = format!("rate {rate} with {GROWTH} times the keys planned at {RATE}, {lost} lost");
-    Ok(Outcome { shown: rate <= TOLERATED * RATE && lost == 0, how })
+    tried(rate <= TOLERATED * RATE && lost == 0, how)
 }
 
 /// Popularity: non-members of different weight pass at different rates.
-pub fn popularity(subject: &Subject) -> Result<Option<Outcome>> {
+pub fn popularity(subject: &Subject) -> Result<Outcome> {
     if subject.variant.input.value != ValueKind::Weight {
-        return no("keys have no weight: all non-members pass at one rate");
+        return not_offered("keys have no weight: all non-members pass at one rate");
     }
     let keys = subject.members(PLANNED);
     let filter = subject.build(&keys.records())?;
@@ -173,7 +190,7 @@ pub fn popularity(subject: &Subject) -> Result<Option<Outcome>> {
     };
     let (rare, common) = (rate(0.01)?, rate(0.9)?);
     let how = format!("rate {rare} at weight 0.01, {common} at 0.9");
-    if rare.max(common) > 2.0 * rare.min(common) { yes(how) } else { no(how) }
+    tried(rare.max(common) > 2.0 * rare.min(common), how)
 }
 
 #[cfg(test)]
@@ -184,8 +201,8 @@ mod tests {
         Subject::new(slug, form, &[], 1).expect(slug)
     }
 
-    fn shown(outcome: Result<Option<Outcome>>) -> bool {
-        outcome.expect("no error").expect("an outcome").shown
+    fn shown(outcome: Result<Outcome>) -> bool {
+        outcome.expect("no error").works()
     }
 
     #[test]

@@ -50,12 +50,17 @@ impl Shape {
     pub fn filled(&self, seed: u64) -> Bloom {
         let mut filter =
             Bloom::with_shape(self.m, self.k, Hasher::seeded(seed)).expect("a shape that can be");
-        let mut keys = Generator::new(seed);
-        for _ in 0..self.n {
-            filter.insert(&keys.next_u64());
-        }
+        elements(self.n, seed).for_each(|key| {
+            filter.insert(&key);
+        });
         filter
     }
+}
+
+/// The elements of [`Shape::filled`], again.
+pub fn elements(n: u64, seed: u64) -> impl Iterator<Item = u64> {
+    let mut keys = Generator::new(seed);
+    (0..n).map(move |_| keys.next_u64())
 }
 
 /// The share of `queries` random keys that the filter takes for members. The keys come from another
@@ -71,8 +76,11 @@ pub fn rates(lab: &Lab, shapes: &[Shape], runs: u64) -> Result<Vec<Rate>> {
     shapes
         .iter()
         .map(|shape| {
-            let measured =
-                lab.runs(runs, |seed| Ok(false_positives(&shape.filled(seed), seed, QUERIES)))?;
+            let measured = lab.runs(runs, |seed| {
+                let filter = shape.filled(seed);
+                lab.ask_members(elements(shape.n, seed), |key| filter.contains(key));
+                Ok(false_positives(&filter, seed, QUERIES))
+            })?;
             let predicted = shape.fpr();
             Ok(Rate {
                 predicted,

@@ -5,12 +5,12 @@ use everbloom::internals::filter::KeyKind;
 use everbloom::internals::filter::{Filter, Record};
 use everbloom::internals::hash::Generator;
 
-use super::checks::{Outcome, QUERIES, no, yes};
+use super::checks::{Outcome, QUERIES, not_offered, tried};
 use super::subject::{PLANNED, Subject, missed, passes};
 
 /// False negatives: a member, or for approximate membership a key near one, that is denied. With
 /// `misuse`, keys are removed that were never inserted.
-pub fn false_negatives(subject: &Subject, misuse: bool) -> Result<Option<Outcome>> {
+pub fn false_negatives(subject: &Subject, misuse: bool) -> Result<Outcome> {
     let keys = subject.members(5 * PLANNED);
     let records = keys.records();
     let members = &records[..PLANNED as usize];
@@ -19,7 +19,7 @@ pub fn false_negatives(subject: &Subject, misuse: bool) -> Result<Option<Outcome
         return after_misuse(subject, filter, members);
     }
     if let Some(first) = missed(&*filter, members)?.first() {
-        return yes(format!("member {first} of {PLANNED} is denied"));
+        return tried(true, format!("member {first} of {PLANNED} is denied"));
     }
     if subject.variant.input.key == KeyKind::Vector {
         return near_members(&*filter, members);
@@ -33,6 +33,12 @@ pub fn false_negatives(subject: &Subject, misuse: bool) -> Result<Option<Outcome
             let _refused = filter.as_remove().is_some_and(|face| face.remove(*record).is_err());
         }
         held = staying;
+        if let Some(first) = missed(&*filter, held)?.first() {
+            return tried(
+                true,
+                format!("member {first} of those that stay is denied once others leave"),
+            );
+        }
     }
     let mut inserted = 0;
     for record in &records[PLANNED as usize..] {
@@ -43,16 +49,16 @@ pub fn false_negatives(subject: &Subject, misuse: bool) -> Result<Option<Outcome
         inserted += 1;
     }
     if let Some(first) = missed(&*filter, held)?.first() {
-        return yes(format!("member {first} is denied after {inserted} more keys"));
+        return tried(true, format!("member {first} is denied after {inserted} more keys"));
     }
-    no(format!("none among {} members, with {inserted} more keys", held.len()))
+    tried(false, format!("none among {} members, with {inserted} more keys", held.len()))
 }
 
 fn after_misuse(
     subject: &Subject,
     mut filter: Box<dyn Filter>,
     members: &[Record<'_>],
-) -> Result<Option<Outcome>> {
+) -> Result<Outcome> {
     let non_members = subject.non_members(10 * QUERIES);
     let mut removed = 0;
     for non_member in non_members.records() {
@@ -61,14 +67,14 @@ fn after_misuse(
     }
     match missed(&*filter, members)?.first() {
         Some(first) => {
-            yes(format!("member {first} is denied once {removed} non-members are removed"))
+            tried(true, format!("member {first} is denied once {removed} non-members are removed"))
         }
-        None => no(format!("none, even with {removed} non-members removed")),
+        None => tried(false, format!("none, even with {removed} non-members removed")),
     }
 }
 
 /// Keys at the distance that still counts as near: 5 % of the coordinates changed, the default.
-fn near_members(filter: &dyn Filter, members: &[Record<'_>]) -> Result<Option<Outcome>> {
+fn near_members(filter: &dyn Filter, members: &[Record<'_>]) -> Result<Outcome> {
     let mut places = Generator::new(filter.head().hasher.seed());
     let (mut denied, mut asked) = (0, 0);
     for record in members.iter().cycle().take(5 * members.len()) {
@@ -81,22 +87,22 @@ fn near_members(filter: &dyn Filter, members: &[Record<'_>]) -> Result<Option<Ou
         denied += u32::from(!passes(filter, Record::key(&near))?);
     }
     let how = format!("{denied} of {asked} keys near a member are denied, no member itself");
-    if denied > 0 { yes(how) } else { no(how) }
+    tried(denied > 0, how)
 }
 
 /// Decay: as time or keys pass, old members go while the newest stay.
-pub fn decay(subject: &Subject) -> Result<Option<Outcome>> {
+pub fn decay(subject: &Subject) -> Result<Outcome> {
     let keys = subject.members(20 * PLANNED);
     let records = keys.records();
     let (old, later) = records.split_at(PLANNED as usize);
     let mut filter = subject.build(old)?;
     let before = missed(&*filter, old)?.len();
     if filter.as_insert().is_none() {
-        let Some(age) = filter.as_age() else { return no("neither time nor keys pass") };
+        let Some(age) = filter.as_age() else { return not_offered("neither time nor keys pass") };
         age.age(PLANNED);
         let after = missed(&*filter, old)?.len();
         let how = format!("{before} of {PLANNED} members gone, after {PLANNED} ticks {after}");
-        return if after > before { yes(how) } else { no(how) };
+        return tried(after > before, how);
     }
     let mut taken = 0;
     for record in later {
@@ -109,15 +115,15 @@ pub fn decay(subject: &Subject) -> Result<Option<Outcome>> {
     let newest = &later[..taken][taken.saturating_sub(20)..];
     let fresh = newest.len() - missed(&*filter, newest)?.len();
     let how = format!("{gone} of {PLANNED} gone after {taken} more, {fresh} of the last 20 there");
-    if gone * 2 >= old.len() && fresh >= 15 { yes(how) } else { no(how) }
+    tried(gone * 2 >= old.len() && fresh >= 15, how)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(outcome: Result<Option<Outcome>>) -> bool {
-        outcome.expect("no error").expect("an outcome").shown
+    fn shown(outcome: Result<Outcome>) -> bool {
+        outcome.expect("no error").works()
     }
 
     #[test]

@@ -11,8 +11,9 @@ use everbloom::Result;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
 
-use super::checks::{Outcome, no, yes};
+use super::checks::{Outcome, tried};
 use super::subject::{PLANNED, Subject};
+use crate::Shown;
 
 /// Keys looked at where the filter tells their cells, and where it has to be written for each.
 const TRACED: u64 = 2000;
@@ -24,27 +25,35 @@ const WORDS: [u64; 8] = [32, 64, 128, 256, 512, 1024, 2048, 4096];
 /// Most banks tried. Two random cells share one of sixteen often enough to be seen.
 const MOST_BANKS: u64 = 16;
 
-pub fn parallelism(subject: &Subject) -> Result<Option<Outcome>> {
+pub fn parallelism(subject: &Subject) -> Result<Outcome> {
     let marks = match traced(subject)? {
         Some(marks) => marks,
         None => match written(subject)? {
             Some(marks) => marks,
-            None => return Ok(None),
+            None => return unseen("neither queries nor insertions show their cells"),
         },
     };
-    let Some((probes, full)) = commonest(&marks) else { return Ok(None) };
+    let Some((probes, full)) = commonest(&marks) else {
+        return unseen("what an insertion changes is more than cells");
+    };
     if probes < 2 {
-        return no("one cell per key: nothing to divide");
+        return tried(false, "one cell per key: nothing to divide");
     }
     let parts = separate(&full, |i| i);
     if parts > 1 {
-        return yes(format!("{probes} cells of every key in {parts} parts, as many in each"));
+        return tried(
+            true,
+            format!("{probes} cells of every key in {parts} parts, as many in each"),
+        );
     }
     let lanes = WORDS.map(|word| (separate(&full, |i| i % word), word));
     if let Some((lanes, word)) = lanes.into_iter().max_by_key(|(lanes, _)| *lanes)
         && lanes > 1
     {
-        return yes(format!("{probes} cells of every key in {lanes} lanes of a {word}-bit word"));
+        return tried(
+            true,
+            format!("{probes} cells of every key in {lanes} lanes of a {word}-bit word"),
+        );
     }
     let cells = full.iter().flat_map(|m| m.iter()).max().map_or(1, |most| most + 1);
     for banks in probes as u64..=MOST_BANKS {
@@ -52,11 +61,18 @@ pub fn parallelism(subject: &Subject) -> Result<Option<Outcome>> {
         for size in (cells..=cells + cells / 100).map(|m| m.div_ceil(banks)) {
             let apart = |m: &&Vec<u64>| m.windows(2).all(|w| w[0] / size < w[1] / size);
             if full.iter().all(apart) {
-                return yes(format!("no two of {probes} cells of a key in one of {banks} banks"));
+                return tried(
+                    true,
+                    format!("no two of {probes} cells of a key in one of {banks} banks"),
+                );
             }
         }
     }
-    no(format!("{probes} cells of a key fall anywhere among those of others"))
+    tried(false, format!("{probes} cells of a key fall anywhere among those of others"))
+}
+
+fn unseen(how: &str) -> Result<Outcome> {
+    Ok(Outcome::new(Shown::Unseen, how))
 }
 
 /// The number of cells of a key, and the keys that have it. A few touch a cell twice; if most do not
@@ -143,7 +159,7 @@ fn distinct(places: impl IntoIterator<Item = u64>) -> Vec<u64> {
 }
 
 /// The payload of a filter's file: where it starts follows from the lengths in its prefix (FORMAT.md).
-fn cells(file: &[u8]) -> &[u8] {
+pub(super) fn cells(file: &[u8]) -> &[u8] {
     let length = |at: usize| {
         let bytes = file[at..at + 8].iter().rev();
         bytes.fold(0usize, |number, byte| number << 8 | usize::from(*byte))
@@ -157,24 +173,24 @@ fn cells(file: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
-    fn shown(slug: &str, form: &str) -> Option<bool> {
+    fn shown(slug: &str, form: &str) -> Shown {
         let subject = Subject::new(slug, form, &[], 1).expect(slug);
-        parallelism(&subject).expect(slug).map(|outcome| outcome.shown)
+        parallelism(&subject).expect(slug).shown
     }
 
     #[test]
     fn parts_are_seen_in_traces_files_lanes_and_banks() {
-        assert_eq!(shown("partitioned", "standard"), Some(true));
-        assert_eq!(shown("load-balanced", "standard"), Some(true));
-        assert_eq!(shown("split-block", "parquet"), Some(true));
-        assert_eq!(shown("banked", "standard"), Some(true));
+        assert_eq!(shown("partitioned", "standard"), Shown::Works);
+        assert_eq!(shown("load-balanced", "standard"), Shown::Works);
+        assert_eq!(shown("split-block", "parquet"), Shown::Works);
+        assert_eq!(shown("banked", "standard"), Shown::Works);
     }
 
     #[test]
     fn cells_anywhere_are_no_parts() {
-        assert_eq!(shown("bloom", "standard"), Some(false));
-        assert_eq!(shown("compressed", "standard"), Some(false));
-        assert_eq!(shown("two-choices", "standard"), Some(false));
-        assert_eq!(shown("fingerprint-counting", "standard"), Some(false));
+        assert_eq!(shown("bloom", "standard"), Shown::Fails);
+        assert_eq!(shown("compressed", "standard"), Shown::Fails);
+        assert_eq!(shown("two-choices", "standard"), Shown::Fails);
+        assert_eq!(shown("fingerprint-counting", "standard"), Shown::Fails);
     }
 }

@@ -5,7 +5,7 @@ use everbloom::hardware::Pipelined;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::bloom;
 
-use super::classic::Rate;
+use super::classic::{Rate, elements};
 use crate::{Lab, bound};
 
 /// What both equations assume and leave open.
@@ -56,6 +56,7 @@ impl Stages {
             for _ in 0..MEMBERS {
                 filter.insert(&keys.next_u64());
             }
+            lab.ask_members(elements(MEMBERS, seed), |key| filter.ask(key).present);
             let asked = (0..QUERIES).map(|_| value(filter.ask(&keys.next_u64()).evaluations));
             Ok(asked.sum::<f64>() / QUERIES as f64)
         })?;

@@ -41,10 +41,12 @@ impl Keys {
 }
 
 impl Subject {
-    /// The form `form` of the variant `slug`, with settings of its own.
+    /// The form `form`, or the default where it is empty, of the variant `slug`, with settings of its own.
     pub fn new(slug: &str, form: &str, settings: &[(&str, &str)], seed: u64) -> Result<Self> {
         let variant = everbloom::catalog::by_slug(slug)
             .ok_or_else(|| Error::new(Kind::Unsupported, format!("no variant is called {slug}")))?;
+        let form =
+            if form.is_empty() { variant.forms.first().map_or("", |f| f.name) } else { form };
         let goal = Goal::new(PLANNED, RATE).set("form", form).seed(seed);
         let goal = settings.iter().fold(goal, |goal, (name, value)| goal.set(name, *value));
         Ok(Self { variant, goal })

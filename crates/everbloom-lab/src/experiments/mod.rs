@@ -1,10 +1,12 @@
 //! The experiments, a file each.
 
 mod s0_eq12;
+mod s0_eq18;
 mod s0_errata;
 mod s0_fig3;
 mod s0_fig5;
 mod s0_fig7;
+mod s0_hashing;
 mod s0_table1;
 mod s0_table2;
 mod s0_theorems;
@@ -12,7 +14,9 @@ mod s1_concentration;
 mod s1_fig2;
 mod s1_intersection;
 mod s1_overflow;
+mod s1_space;
 mod s1_table1;
+mod s1_uniform;
 mod s2_fig10;
 mod s2_fig11;
 mod s2_fig12;
@@ -49,9 +53,13 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s0_eq12::EXPERIMENT,
     &s0_fig5::EXPERIMENT,
     &s0_fig7::EXPERIMENT,
+    &s0_hashing::EXPERIMENT,
+    &s0_eq18::EXPERIMENT,
     &s0_table2::EXPERIMENT,
     &s0_errata::EXPERIMENT,
+    &s1_uniform::EXPERIMENT,
     &s1_concentration::EXPERIMENT,
+    &s1_space::EXPERIMENT,
     &s1_intersection::EXPERIMENT,
     &s1_overflow::EXPERIMENT,
     &s1_table1::EXPERIMENT,

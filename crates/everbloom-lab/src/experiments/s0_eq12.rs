@@ -5,6 +5,7 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::bloom;
 use everbloom::membership::{Bloom, PartitionedBloom};
 
+use crate::apparatus::classic::elements;
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
@@ -24,7 +25,7 @@ const BATCH: u64 = 1000;
 
 /// Zeros and false positives of the filters of one batch, standard and partitioned. Filters so small differ
 /// much, so each is asked once: then the trials are independent.
-fn look(n: u64, seed: u64) -> Result<[(u64, u64); 2]> {
+fn look(lab: &Lab, n: u64, seed: u64) -> Result<[(u64, u64); 2]> {
     let mut sums = [(0, 0); 2];
     for i in 0..BATCH {
         let seed = seed.wrapping_add(i);
@@ -37,6 +38,9 @@ fn look(n: u64, seed: u64) -> Result<[(u64, u64); 2]> {
             standard.insert(&key);
             partitioned.insert(&key);
         }
+        lab.ask_members(elements(n, seed), |key| {
+            standard.contains(key) && partitioned.contains(key)
+        });
         sums[0].0 += standard.bits().zeros();
         sums[1].0 += partitioned.bits().zeros();
         let key = keys.next_u64();
@@ -62,7 +66,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut zeros = [0, 1].map(|i| Series::new(names[i], all(), zeros_of[i]));
     let mut rates = [0, 1].map(|i| Series::new(names[i], all(), rate_of[i]));
     for n in ITEMS {
-        let seen = lab.runs(batches, |seed| look(n, seed))?;
+        let seen = lab.runs(batches, |seed| look(lab, n, seed))?;
         let x = n as f64;
         for i in 0..2 {
             let (empty, hits) = seen.iter().fold((0, 0), |(a, b), s| (a + s[i].0, b + s[i].1));
@@ -73,6 +77,10 @@ fn run(lab: &Lab) -> Result<Report> {
             let (predicted, rate) = (rate_of[i](x), hits as f64 / filters as f64);
             rates[i].point(x, predicted, rate, bound::share(predicted, filters));
         }
+    }
+    for i in 0..2 {
+        zeros[i].follows(zeros_of[i], 0.0);
+        rates[i].follows(rate_of[i], 0.0);
     }
     let chart = |id: &str, title: &str, y: Axis, series: [Series; 2]| Chart {
         id: id.into(),

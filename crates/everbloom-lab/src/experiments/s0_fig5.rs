@@ -5,14 +5,14 @@ use everbloom::internals::theory::counting as theory;
 use everbloom::internals::theory::tail;
 
 use crate::apparatus::highest::{self, K, PER_KEY};
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+use crate::{Axis, Bound, Chart, Experiment, Grade, Lab, Report, Rows, Said, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s0-fig5",
     source: "S0 Fig. 5, equations 13–17",
     title: "Probability that any counter of a counting filter reaches j",
     shows: "Four bits are enough: each further step up is far less likely than the one before, and the \
-            bound that the survey draws lies ten to twenty times above the truth.",
+            bound that the survey draws lies twelve times above the truth at j = 6 and 22 to 26 times at j = 16.",
     run,
 };
 
@@ -87,10 +87,25 @@ fn any_counter(seen: &[Seen]) -> Chart {
                 exact.point(j as f64, predicted, measured, bound::share(predicted, one.runs));
             }
         }
-        series.push(exact);
-        bounds.push(Series::new(format!("bound (15), m = 2^{log_m}"), all(), |j| {
+        exact.follows(|j| highest::some_reaches(one.m, j as u64), 0.0);
+        let mut bound = Series::new(format!("bound (15), m = 2^{log_m}"), all(), |j| {
             theory::max_at_least_bound_optimal(one.m, j as u64).min(1.0)
-        }));
+        });
+        // Judged where it says something and enough was seen: at the last j but one that was measured.
+        let seen = &exact.points[exact.points.len() - 2];
+        let j = seen.x as u64;
+        bound.factor(
+            format!("at j = {j}, over the share measured"),
+            one.m as f64 * equation_15(j) / seen.verdict.predicted,
+            theory::max_at_least_bound_optimal(one.m, j),
+            &seen.verdict,
+        );
+        // Computed: no counter of 16 is ever met.
+        let above =
+            theory::max_at_least_bound_optimal(one.m, 16) / highest::some_reaches(one.m, 16);
+        bound.claim("at j = 16, over the exact tail", 24.0, above, Bound::between(21.5, 26.5));
+        series.push(exact);
+        bounds.push(bound);
     }
     series.extend(bounds);
     Chart {
@@ -116,13 +131,18 @@ fn one_counter(seen: &Seen) -> Chart {
             exact.point(j as f64, predicted, measured, bound::share(predicted, trials));
         }
     }
+    exact.follows(|j| highest::counter_reaches(m, j as u64), 0.0);
     let per_counter = |bound: f64| bound / m as f64;
-    let bound14 = Series::new("bound (14)", all(), |j| {
-        per_counter(theory::max_at_least_bound(m, n, K, j as u64))
-    });
-    let bound15 = Series::new("bound (15)", all(), |j| {
-        per_counter(theory::max_at_least_bound_optimal(m, j as u64))
-    });
+    let by_14 = |j: f64| per_counter(theory::max_at_least_bound(m, n, K, j as u64));
+    let by_15 = |j: f64| per_counter(theory::max_at_least_bound_optimal(m, j as u64));
+    let mut bound14 = Series::new("bound (14)", all(), by_14);
+    let mut bound15 = Series::new("bound (15)", all(), by_15);
+    for j in [2, 4, 6] {
+        let seen = &exact.points[j as usize - 1].verdict;
+        let (what, x) = (format!("at j = {j}, over the share measured"), j as f64);
+        bound14.factor(what.clone(), above_14(j), by_14(x), seen);
+        bound15.factor(what, equation_15(j) / seen.predicted, by_15(x), seen);
+    }
     Chart {
         id: "b".into(),
         title: "A given counter reaches j (m = 2^17)".into(),
@@ -130,6 +150,23 @@ fn one_counter(seen: &Seen) -> Chart {
         y: Axis::log("probability"),
         series: vec![exact, bound14, bound15],
     }
+}
+
+/// Equation 15 per counter, written out: (e ln 2/j)^j.
+fn equation_15(j: u64) -> f64 {
+    (std::f64::consts::E * std::f64::consts::LN_2 / j as f64).powi(j as i32)
+}
+
+/// By how much equation 14 exceeds the tail that it bounds: with the load λ = nk/m it has λ^j/j! where the tail is
+/// e^−λ (λ^j/j! + λ^(j+1)/(j+1)! + …).
+fn above_14(j: u64) -> f64 {
+    let load = f64::from(K) / PER_KEY as f64;
+    let mut term = 1.0;
+    let terms = (1..30).map(|i| {
+        term *= load / (j + i) as f64;
+        term
+    });
+    load.exp() / (1.0 + terms.sum::<f64>())
 }
 
 /// The bounds where they are below one and something was seen, and the quoted constants.
@@ -176,25 +213,27 @@ fn few_counters(lab: &Lab) -> Result<(f64, u64)> {
 fn errata(report: Report, small: &Seen, (few, filters): (f64, u64)) -> Report {
     let (n, truth) = (FEW / PER_KEY, highest::some_reaches(FEW, FEW_J));
     let printed = FEW as f64 * theory::cell_pmf(FEW, n, K, FEW_J);
-    let report = report.erratum(
+    let report = report.graded(
+        Grade::Misprint,
         "S0 under eq. 13",
         [
-            "P(some counter ≥ j) is at most m·P(c = j)",
+            "“The probability that any counter is at least j is bounded above by mP(c(i) = j)”",
             "it is at most m·P(c ≥ j), as S1 has it: in 64 counters 5 is reached more often than m·P(c = 5)",
         ],
-        printed,
+        Said::Follows(printed),
         [truth, few],
         bound::share(truth, filters),
     );
     let reaches = |j| highest::some_reaches(small.m, j);
-    report.erratum(
+    report.graded(
+        Grade::Disputed,
         "S0 eq. 17",
         [
-            "Pr(max > j) < Pr(max = j − 1)",
+            "“Pr(max(c) > j) < Pr(max(c) = j − 1)”, for any j",
             "true of the far tail only, where it is no news; with 1024 counters and j = 3 the right side is \
              almost zero and the left almost one",
         ],
-        reaches(2) - reaches(3),
+        Said::Follows(reaches(2) - reaches(3)),
         [reaches(4), small.filters[4] as f64 / small.runs as f64],
         bound::share(reaches(4), small.runs),
     )

@@ -63,13 +63,15 @@ fn chart(parameter: &Parameter, rates: &[Rate]) -> Chart {
     let (first, last) = (values[0], values[values.len() - 1]);
     let step = ((last - first) / 100).max(1) as usize;
     let xs = (first..=last).step_by(step).map(|x| x as f64);
-    let mut series = Series::new("rate", xs, |x| {
+    let classic = |x: f64| {
         let Shape { m, n, k } = shape(x as u64);
         bloom::fpr_classic(m as f64, n as f64, f64::from(k))
-    });
+    };
+    let mut series = Series::new("rate", xs, classic);
     for (x, rate) in values.iter().zip(rates) {
         series.point(*x as f64, rate.predicted, rate.measured, rate.bound);
     }
+    series.follows(classic, 0.01);
     Chart {
         id: parameter.id.into(),
         title: format!("Rate over the {}", parameter.name),

@@ -3,7 +3,7 @@
 use everbloom::Result;
 use everbloom::internals::theory::bloom;
 
-use crate::apparatus::classic::Shape;
+use crate::apparatus::classic::{Shape, elements};
 use crate::bound::mean_and_sd;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
@@ -30,11 +30,26 @@ fn zeros(lab: &Lab, shape: Shape, runs: u64) -> Result<Vec<f64>> {
     let shares = lab.runs(runs / BATCH, |seed| {
         let share = |i| {
             let filter = shape.filled(seed.wrapping_add(i));
+            lab.ask_members(elements(shape.n, seed.wrapping_add(i)), |key| filter.contains(key));
             filter.bits().zeros() as f64 / shape.m as f64
         };
         Ok((0..BATCH).map(share).collect::<Vec<f64>>())
     })?;
     Ok(shares.concat())
+}
+
+/// How far the bound is from the truth: deviations are normal, so that theirs is 2·exp(−ε²/2σ²) to first order, with
+/// the exponent λ/(4(e^−λ − (1 + λ)e^−2λ)) times the bound's, whatever m is.
+fn tightness(series: &mut Series, shape: Shape, seen_sd: f64, runs: u64) {
+    let (m, n, k) = (shape.m as f64, shape.n as f64, f64::from(shape.k));
+    let load = n * k / m;
+    let predicted = load / (4.0 * ((-load).exp() - (1.0 + load) * (-2.0 * load).exp()));
+    let off = 2.0 * bloom::fill_sd(m, n * k);
+    let exponent = -(bloom::concentration(m, n, k, off) / 2.0).ln() / (off * off);
+    let measured = (2.0 * seen_sd * seen_sd).recip() / exponent;
+    // A sample's variance is off by about √(2/runs) of itself.
+    let bound = bound::mean(predicted, 2f64.sqrt() * predicted, runs).widened(predicted, 0.02);
+    series.claim("exponent of the measured spread over the bound's", predicted, measured, bound);
 }
 
 fn run(lab: &Lab) -> Result<Report> {
@@ -59,8 +74,9 @@ fn run(lab: &Lab) -> Result<Report> {
             let measured = beyond as f64 / runs as f64;
             one.point(deviation, bound, measured, Bound::at_most(bound));
         }
-        series.push(one);
         let (seen, seen_sd) = mean_and_sd(&shares);
+        tightness(&mut one, shape, seen_sd, runs);
+        series.push(one);
         spread.row(format!("mean, m = {m}"), mean, seen, bound::mean(mean, sd, runs));
         // A sample's standard deviation is off by about one in √(2·runs) of itself.
         let of_sd = bound::mean(sd, sd / 2f64.sqrt(), runs).widened(sd, 0.01);

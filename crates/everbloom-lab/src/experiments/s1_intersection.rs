@@ -5,6 +5,7 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::bloom;
 use everbloom::membership::Bloom;
 
+use crate::apparatus::classic::elements;
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
@@ -26,7 +27,7 @@ const BOTH: [u64; 9] = [0, 100, 200, 300, 400, 500, 600, 700, 800];
 /// The inner product, and the estimate.
 type Seen = (f64, f64);
 
-fn look(both: u64, seed: u64) -> Result<Seen> {
+fn look(lab: &Lab, both: u64, seed: u64) -> Result<Seen> {
     let mut keys = Generator::new(seed);
     let mut filters = [(); 2]
         .map(|()| Bloom::with_shape(M, K, Hasher::seeded(seed)).expect("a shape that can be"));
@@ -42,6 +43,7 @@ fn look(both: u64, seed: u64) -> Result<Seen> {
         });
     }
     let [a, b] = &filters;
+    lab.ask_members(elements(both, seed), |key| a.contains(key) && b.contains(key));
     let estimate = a.intersection_size(b)?.unwrap_or(f64::NAN);
     Ok((a.bits().ones_in_both(b.bits()) as f64, estimate))
 }
@@ -54,7 +56,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut products = Series::new("expected", all(), product_of);
     let mut sizes = Series::new("truth", all(), |both| both);
     for both in BOTH {
-        let seen = lab.runs(runs, |seed| look(both, seed))?;
+        let seen = lab.runs(runs, |seed| look(lab, both, seed))?;
         let mean = |f: fn(&Seen) -> f64| seen.iter().map(f).sum::<f64>() / runs as f64;
         let x = both as f64;
         // Bits compete for the hashes, so their number varies less than that of independent ones.
@@ -63,6 +65,8 @@ fn run(lab: &Lab) -> Result<Report> {
         products.point(x, expected, mean(|s| s.0), bound::mean(expected, sd, runs));
         sizes.point(x, x, mean(|s| s.1), bound::mean(x, estimate_sd(x), runs));
     }
+    products.follows(product_of, 0.0);
+    sizes.follows(|both| both, 0.0);
     let chart = |id: &str, title: &str, y: &str, series| Chart {
         id: id.into(),
         title: title.into(),

@@ -1,5 +1,7 @@
 //! Overflow of counters: the highest counter over m, over a history of sets, and what sticking saves.
 
+use std::f64::consts::LN_2;
+
 use everbloom::Result;
 use everbloom::counting::Counting;
 use everbloom::internals::hash::{Generator, Hasher};
@@ -7,7 +9,7 @@ use everbloom::internals::theory::counting as theory;
 
 use crate::apparatus::highest::{self, K, PER_KEY};
 use crate::bound::mean_and_sd;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Point, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s1-overflow",
@@ -67,8 +69,18 @@ fn highest(lab: &Lab) -> Result<Chart> {
         let halved = |j: &u64| theory::max_at_least_bound_optimal(m as u64, *j) < 0.5;
         (1..100).find(halved).unwrap_or(0) as f64
     };
-    let bounded = Series::new("j bounded below 1/2", sizes(), bound);
-    let limit = Series::new("overflow of four bits", sizes(), |_| 16.0);
+    mean.follows(|m| expected_highest(m as u64).0, 0.0);
+    let mut bounded = Series::new("j bounded below 1/2", sizes(), bound);
+    let mut limit = Series::new("overflow of four bits", sizes(), |_| 16.0);
+    for point in [&mean.points[2], &mean.points[6]] {
+        // The same by equation 15, written out.
+        let reached = |j: &f64| point.x * (std::f64::consts::E * LN_2 / j).powf(*j) < 0.5;
+        let first = (1..100).map(f64::from).find(reached).unwrap_or(0.0);
+        let what = format!("at m = {}, over the highest measured", point.x);
+        bounded.factor(what, first / point.verdict.predicted, bound(point.x), &point.verdict);
+    }
+    let most = mean.points.iter().map(|point| point.verdict.measured).fold(0.0, f64::max);
+    limit.claim("highest mean measured, over 16", 0.5, most / 16.0, Bound::between(0.3, 0.7));
     Ok(Chart {
         id: "a".into(),
         title: "The highest counter over the number of counters".into(),
@@ -116,7 +128,13 @@ fn history(lab: &Lab) -> Result<Chart> {
         exact.point(t as f64, predicted, measured, bound::share(predicted, runs));
     }
     let single = highest::counter_reaches(COUNTERS, HEIGHT);
-    let union = Series::new("m·t·P(c ≥ j)", sets(), |t| COUNTERS as f64 * t * single);
+    exact.follows(|t| 1.0 - (1.0 - one).powf(t), 0.0);
+    let mut union = Series::new("m·t·P(c ≥ j)", sets(), |t| COUNTERS as f64 * t * single);
+    let over = |point: &Point| point.verdict.measured / (COUNTERS as f64 * point.x * single);
+    let most = exact.points.iter().map(over).fold(0.0, f64::max);
+    // The first point is a tail, where the union bound is all but exact; chance may lift it above.
+    let allowed = 1.0 + exact.points[0].verdict.slack().unwrap_or(0.0);
+    union.claim("greatest measured/bound", 1.0, most, Bound::between(0.8, allowed));
     Ok(Chart {
         id: "b".into(),
         title: format!("Some of {COUNTERS} counters reached {HEIGHT} in a history of t sets"),

@@ -7,7 +7,7 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::bloom;
 use everbloom::{Opener, to_bytes};
 
-use crate::apparatus::classic::Shape;
+use crate::apparatus::classic::{Shape, elements};
 use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
@@ -50,6 +50,7 @@ fn measure(lab: &Lab, per_key: u64, k: u32, runs: u64) -> Result<Seen> {
         });
         // What comes out of the wire is what is asked.
         let received: Compressed = Opener::new().decode_as(&to_bytes(&filter))?;
+        lab.ask_members(elements(n, seed), |key| received.contains(key));
         let hits = (0..QUERIES).filter(|_| received.contains(&keys.next_u64())).count();
         Ok((filter.bits().code_bits() as f64 / n as f64, hits as f64 / QUERIES as f64))
     })?;
@@ -90,7 +91,15 @@ fn run(lab: &Lab) -> Result<Report> {
             curve.point(per_key as f64, design.rate(), seen.rate, bound);
         }
     }
-    let limit = Series::new("limit 2^-16, never reached", memory, |_| rate_limit(16.0));
+    curve.follows(|most| Design::for_sent(16.0, most).rate(), 0.002);
+    let mut limit = Series::new("limit 2^-16, never reached", memory, |_| rate_limit(16.0));
+    let last = &curve.points[curve.points.len() - 1].verdict;
+    limit.factor(
+        "at the most memory measured, over the rate measured",
+        (-16f64).exp2() / last.predicted,
+        rate_limit(16.0),
+        last,
+    );
     Ok(Report::default()
         .rows(sent)
         .rows(rate)

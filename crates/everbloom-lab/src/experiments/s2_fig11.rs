@@ -56,10 +56,13 @@ pub fn curve(lab: &Lab, name: String, shape: Shape, n: u64) -> Result<Series> {
     let ratio = shape.m as f64 / n as f64;
     let rate = |ones: f64| hashes.fpr(hashes.zeros_after(1.0 - ones, ratio));
     let mut series = Series::new(name, steps(0.0, 1.0), rate);
+    let equation = rate;
     for eighth in 0..=8 {
         let ones = f64::from(eighth) / 8.0;
         let rate = generalized::after(lab, shape, 1.0 - ones, n, lab.scaled(80))?;
         series.point(ones, rate.predicted, rate.measured, rate.bound);
     }
+    // What skipping adds, where few bits are set.
+    series.follows(equation, 0.02);
     Ok(series)
 }

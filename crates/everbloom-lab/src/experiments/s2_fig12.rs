@@ -5,7 +5,7 @@ use everbloom::hostile::generalized::fill_sd;
 
 use super::s2_fig11::{chart, curve};
 use crate::apparatus::generalized::Shape;
-use crate::{Axis, Experiment, Lab, Report, Rows, bound};
+use crate::{Axis, Experiment, Grade, Lab, Report, Rows, Said, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s2-fig12",
@@ -39,14 +39,15 @@ fn run(lab: &Lab) -> Result<Report> {
             "m = 8192. S2's text does not name the ratios m/n: 1, 4, 8, 16, 32, 64 are chosen. Steady \
              states (b) are those of filters that began empty and took 4 elements per bit.",
         )
-        .erratum(
+        .graded(
+            Grade::Contradiction,
             "S0 §III-R, first sentence",
             [
-                "The k0 hashes g set bits and the k1 hashes h reset them",
+                "“one (g_1, …, g_k0) for setting bits and another (h_1, …, h_k1) to reset bits”",
                 "g resets and h sets, as S0 has it two paragraphs on and S2 throughout: with k0 = 1 and \
                  k1 = 3 the filter drifts to k1/(k0 + k1) = 3/4 of ones, not to 1/4",
             ],
-            0.25,
+            Said::Follows(0.25),
             [predicted, measured],
             bound::mean(predicted, sd, RUNS),
         ))

@@ -30,6 +30,7 @@ fn run(lab: &Lab) -> Result<Report> {
     for (k, rate) in (1..).zip(&worst) {
         positives.point(f64::from(k), rate.predicted, rate.measured, rate.bound);
     }
+    positives.follows(|k| pair(k).max_fpr(), 0.01);
     let mut series = vec![positives];
     let mut rows =
         Rows::new("b", "Real k at which F_n = F_p", Axis::linear("number of hash functions k"));
@@ -47,6 +48,7 @@ fn run(lab: &Lab) -> Result<Report> {
                 negatives,
             });
         }
+        one.follows(|k| pair(k).max_fnr(c), 0.03);
         series.push(one);
         let at = balanced_k(c, 1.0);
         let beside = [&measured[at as usize - 1], &measured[at as usize]];

@@ -48,6 +48,8 @@ fn run(lab: &Lab) -> Result<Report> {
             }
             row.push(errors);
         }
+        positives.follows(|k1| of(k1).max_fpr(), 0.01);
+        negatives.follows(|k1| of(k1).max_fnr(c), 0.02);
         cuts.extend([positives, negatives]);
         measured.push(row);
     }
@@ -84,6 +86,7 @@ fn sets(measured: &[Vec<Errors>]) -> Chart {
             let crossing = balance::crossing(at, beside, |k1| pair(k0, k1).fnr_per_fpr(c));
             one.point(k0, crossing.predicted, crossing.measured, crossing.bound);
         }
+        one.follows(|k0| balanced_k1(k0, c, share), 0.01);
         series.push(one);
     }
     Chart {

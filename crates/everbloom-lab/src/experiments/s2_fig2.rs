@@ -21,9 +21,8 @@ const ITEMS: u64 = 1000;
 fn run(lab: &Lab) -> Result<Report> {
     let mut series = Vec::new();
     for k in [1, 2, 4, 6] {
-        let mut one = Series::new(format!("k = {k}"), steps(1.0, 32.0), |ratio| {
-            bloom::fpr_asymptotic(ratio, 1.0, f64::from(k))
-        });
+        let equation_2 = |ratio: f64| bloom::fpr_asymptotic(ratio, 1.0, f64::from(k));
+        let mut one = Series::new(format!("k = {k}"), steps(1.0, 32.0), equation_2);
         // The sixth power of the fill gets too rare to count beyond 20 bits per element.
         let ratios: &[u64] =
             if k < 6 { &[2, 4, 8, 12, 16, 24, 32] } else { &[2, 4, 8, 12, 16, 20] };
@@ -33,6 +32,7 @@ fn run(lab: &Lab) -> Result<Report> {
         for (ratio, rate) in ratios.iter().zip(rates) {
             one.point(*ratio as f64, rate.predicted, rate.measured, rate.bound);
         }
+        one.follows(equation_2, 0.01);
         series.push(one);
     }
     Ok(Report::default()

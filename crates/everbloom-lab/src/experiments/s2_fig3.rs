@@ -23,13 +23,13 @@ const HASHES: [u32; 9] = [1, 2, 3, 4, 6, 8, 11, 14, 16];
 fn run(lab: &Lab) -> Result<Report> {
     let mut series = Vec::new();
     for ratio in RATIOS {
-        let mut one = Series::new(format!("m/n = {ratio}"), steps(1.0, 16.0), |k| {
-            bloom::fpr_asymptotic(ratio as f64, 1.0, k)
-        });
+        let equation_2 = |k: f64| bloom::fpr_asymptotic(ratio as f64, 1.0, k);
+        let mut one = Series::new(format!("m/n = {ratio}"), steps(1.0, 16.0), equation_2);
         let shapes = HASHES.map(|k| Shape { m: ratio * ITEMS, n: ITEMS, k });
         for (k, rate) in HASHES.iter().zip(classic::rates(lab, &shapes, lab.scaled(120))?) {
             one.point(f64::from(*k), rate.predicted, rate.measured, rate.bound);
         }
+        one.follows(equation_2, 0.01);
         series.push(one);
     }
     Ok(Report::default()

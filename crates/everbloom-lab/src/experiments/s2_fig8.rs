@@ -3,7 +3,7 @@
 use everbloom::Result;
 
 use crate::apparatus::generalized::{self, Shape};
-use crate::{Axis, Chart, Experiment, Lab, Report, Series};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s2-fig8",
@@ -54,6 +54,12 @@ pub fn curve(lab: &Lab, name: String, k0: u32, k1: u32) -> Result<Series> {
     let rates = generalized::lost_by_position(lab, shape, ITEMS, lab.scaled(30))?;
     for (position, rate) in (1..).zip(rates) {
         series.point(f64::from(position), rate.predicted, rate.measured, rate.bound);
+    }
+    if k0 > 0 {
+        series.follows(|at| shape.exact().fnr(later(at)), 0.0);
+    } else {
+        let missed = series.points.iter().map(|p| p.verdict.measured).sum();
+        series.claim("missed in all", 0.0, missed, Bound::exactly(0.0, 0.0));
     }
     Ok(series)
 }

@@ -8,7 +8,7 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::bloom;
 
 use super::s2_fig8::{ITEMS, M, chart, curve};
-use crate::{Bound, Experiment, Lab, Report, bound};
+use crate::{Bound, Experiment, Grade, Lab, Report, Said, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s2-fig9",
@@ -29,15 +29,17 @@ fn run(lab: &Lab) -> Result<Report> {
             "All {ITEMS} elements are asked by the query that skips a set bit which the element's own \
              reset has overwritten. Then the last one is indeed never missed."
         ))
-        .erratum(
+        .graded(
+            Grade::Contradiction,
             "S2 §III, query, and §III-C, last element",
             [
-                "A query asks that all k1 bits be set, and the last element is never missed",
+                "A query asks that all k1 bits be set; “for the last inserted element, the n-th element, the \
+                 false-negative probability also equals zero”",
                 "As printed, the query misses the last element whenever one of its sets meets one of \
                  its resets: 1 − (1 − 1/m)^{k0·k1} of them, 1.2 % at k0 = k1 = 4 and m = 1280. The \
                  query must leave those bits out",
             ],
-            0.0,
+            Said::Printed(0.0),
             [predicted, measured],
             bound,
         ))

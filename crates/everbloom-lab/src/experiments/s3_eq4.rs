@@ -64,6 +64,7 @@ fn wrong_yeses(lab: &Lab) -> Result<Chart> {
         let priors = (0..=60).map(|i| 10f64.powf(-f64::from(i) / 10.0));
         let mut one = Series::new(format!("f = {fpr}"), priors, |p| false_share(1.0, p, fpr));
         let filter = cache(fpr, lab.seed());
+        lab.ask_members(0..CACHED, |key| filter.contains(key));
         for prior in PRIORS {
             let universe = (cached / prior).round();
             let non_members = (universe - cached) as u64;
@@ -74,6 +75,8 @@ fn wrong_yeses(lab: &Lab) -> Result<Chart> {
             let share = |wrong: u64| wrong as f64 / (cached + wrong as f64);
             one.point(prior, predicted, share(passed), Bound::between(share(low), share(high)));
         }
+        // The filter's own rate differs from the planned one by its fill: 4 % of it, k times.
+        one.follows(|prior| false_share(1.0, prior, fpr), 0.2);
         series.push(one);
     }
     Ok(Chart {
@@ -119,6 +122,9 @@ fn policies(lab: &Lab) -> Result<Chart> {
             series.point(prior, predicted, share, bound::share(predicted, queries));
         }
     }
+    choose.follows(chosen, 0.0);
+    believe.follows(believed, 0.0);
+    deny.follows(|prior| prior, 0.0);
     Ok(Chart {
         id: "b".into(),
         title: format!("Wrong answers per query at f = {RATE}, by policy"),

@@ -4,7 +4,7 @@ use everbloom::Result;
 use everbloom::hardware::pipelined::{saved_by_two_stages, second_stage};
 
 use crate::apparatus::stages::{self, Stages};
-use crate::{Axis, Chart, Experiment, Lab, Report, Series};
+use crate::{Axis, Chart, Experiment, Grade, Lab, Report, Said, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s3-eq6",
@@ -33,6 +33,7 @@ fn run(lab: &Lab) -> Result<Report> {
                 stages.measure(lab, |evaluations| 1.0 - f64::from(evaluations) / f64::from(k))?;
             one.point(f64::from(k1), spent.predicted, spent.measured, spent.bound);
         }
+        one.follows(saved, 0.002);
         series.push(one);
     }
     let (k, k1) = COUNTED;
@@ -47,13 +48,14 @@ fn run(lab: &Lab) -> Result<Report> {
             y: Axis::linear("power saving ratio"),
             series,
         })
-        .erratum(
+        .graded(
+            Grade::Misprint,
             "S3 §V-D, before eq. 6",
             [
-                "the second stage is needed with probability (1 - e^(-k1/m))^k1",
+                "the second stage is needed with probability “(1 − e^{−k1/m})^k1”",
                 "with (1 - e^(-kn/m))^k1, as in equation 6: a hit is as likely as a set bit",
             ],
-            printed,
+            Said::Follows(printed),
             [second.predicted, second.measured],
             second.bound,
         )

@@ -23,13 +23,15 @@ fn run(lab: &Lab) -> Result<Report> {
     for fill in FILLS {
         let ks = (1..=LAST_K).map(f64::from);
         let name = format!("fill {fill}");
-        let mut one = Series::new(name, ks, |k| saved_by_all_stages(k as u32, fill));
+        let equation_7 = |k: f64| saved_by_all_stages(k as u32, fill);
+        let mut one = Series::new(name, ks, equation_7);
         for k in (1..=LAST_K).step_by(3) {
             let stages = Stages { k, k1: None, fill };
             let spent =
                 stages.measure(lab, |evaluations| 1.0 - f64::from(evaluations) / f64::from(k))?;
             one.point(f64::from(k), spent.predicted, spent.measured, spent.bound);
         }
+        one.follows(equation_7, 0.002);
         series.push(one);
     }
     Ok(Report::default()

@@ -5,7 +5,7 @@ mod rates;
 
 use everbloom::Result;
 
-use crate::{Axis, Bound, Experiment, Lab, Report, Rows};
+use crate::{Axis, Bound, Experiment, Grade, Lab, Report, Rows, Said};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s3-errata",
@@ -18,10 +18,11 @@ pub static EXPERIMENT: Experiment = Experiment {
 /// One error: the sentence, the number that follows from it, and what is true and was seen.
 struct Finding {
     place: &'static str,
+    grade: Grade,
     label: &'static str,
     says: &'static str,
     truth: &'static str,
-    printed: f64,
+    said: Said,
     predicted: f64,
     measured: f64,
     bound: Bound,
@@ -55,7 +56,8 @@ fn run(lab: &Lab) -> Result<Report> {
         for f in findings {
             rows.row(f.label, f.predicted, f.measured, f.bound);
             let numbers = [f.predicted, f.measured];
-            report = report.erratum(f.place, [f.says, f.truth], f.printed, numbers, f.bound);
+            let texts = [f.says, f.truth];
+            report = report.graded(f.grade, f.place, texts, f.said, numbers, f.bound);
         }
         report = report.rows(rows);
     }

@@ -7,6 +7,7 @@ use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::tail::binomial_at_least;
 
+use crate::apparatus::classic::elements;
 use crate::apparatus::counters::{Shape, digits};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
@@ -42,6 +43,7 @@ fn run(lab: &Lab) -> Result<Report> {
             // The number of counters at j varies less than that of independent ones.
             one.point(j as f64, shape.pmf(j), share, bound::share(shape.pmf(j), trials));
         }
+        one.follows(|j| shape.pmf(j as u64), 0.0);
         series.push(one);
     }
     let counts = histogram(lab, BEST, runs)?;
@@ -75,6 +77,7 @@ fn histogram(lab: &Lab, shape: Shape, runs: u64) -> Result<Vec<u64>> {
         for _ in 0..shape.n {
             filter.insert(&keys.next_u64());
         }
+        lab.ask_members(elements(shape.n, seed), |key| filter.contains(key));
         let mut counts = vec![0u64; 1 << WIDTH];
         filter.counters().iter().for_each(|c| counts[c as usize] += 1);
         Ok(counts)

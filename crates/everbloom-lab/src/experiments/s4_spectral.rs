@@ -8,8 +8,9 @@ use everbloom::internals::hash::Generator;
 use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::bloom;
 
-use crate::apparatus::counters::Shape;
-use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
+use crate::apparatus::classic::elements;
+use crate::apparatus::counters::{Shape, digits};
+use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, Verdict, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
     name: "s4-spectral",
@@ -42,7 +43,7 @@ fn run(lab: &Lab) -> Result<Report> {
         )
         .note(
             "(a): keys come 10 times each on average, in random order. Only minimum selection has a \
-             formula; the two others are judged against it: they must do better. No count of \
+             formula; the two others are judged against it: three quarters of its wrong counts at most. No count of \
              minimum selection is too low: whoever came T times passes the threshold T (b).",
         )
         .note(
@@ -85,6 +86,9 @@ fn wrong(lab: &Lab, form: &str, m: u64, runs: u64) -> Result<u64> {
 
 const SELECTION: &str = "minimum-selection";
 
+/// Of minimum selection's wrong counts the two better rules leave 0.44 to 0.7, by the load.
+const MOST_LEFT: f64 = 0.75;
+
 fn errors(lab: &Lab) -> Result<Chart> {
     let rate = |load: f64| bloom::fpr_asymptotic(f64::from(K) / load, 1.0, f64::from(K));
     let loads = || (0..=100).map(|i| 0.3 + 0.9 * f64::from(i) / 100.0);
@@ -105,10 +109,19 @@ fn errors(lab: &Lab) -> Result<Chart> {
             let bound = bound::share(predicted, runs * KEYS);
             let bound = match form {
                 SELECTION => bound,
-                _ => Bound { low: None, ..bound },
+                _ => Bound { low: None, ..bound::share(MOST_LEFT * predicted, runs * KEYS) },
             };
             let measured = wrong(lab, form, m, runs)? as f64 / (runs * KEYS) as f64;
             one.point(load, predicted, measured, bound);
+        }
+        if form == SELECTION {
+            one.follows(rate, 0.02);
+        } else {
+            let sum =
+                |f: fn(&Verdict) -> f64| one.points.iter().map(|p| f(&p.verdict)).sum::<f64>();
+            let left = sum(|v| v.measured) / sum(|v| v.predicted);
+            let allowed = Bound::between(0.4, MOST_LEFT);
+            one.claim("wrong counts, as a share of minimum selection's", 0.6, left, allowed);
         }
         series.push(one);
     }
@@ -168,7 +181,23 @@ fn sizes(lab: &Lab) -> Result<Chart> {
         };
         (1..64).find(|width| !beyond(*width)).map_or(f64::NAN, f64::from)
     };
-    let mut series = vec![Series::new("same width for all", all(), fixed)];
+    let mut width = Series::new("same width for all", all(), fixed);
+    for repeats in [1, 64, 4096] {
+        let highest = lab.runs(runs, |seed| {
+            let mut filter = empty(SELECTION, Code::Delta, SHAPE.m, seed)?;
+            elements(KEYS, seed).for_each(|key| {
+                filter.insert_times(&key, repeats);
+            });
+            lab.ask_members(elements(KEYS, seed), |key| filter.count(key) >= repeats);
+            let counters = filter.counters();
+            Ok((0..counters.len()).map(|i| counters.get(i)).max().unwrap_or(0))
+        })?;
+        let most = highest.into_iter().map(digits).max().unwrap_or(0) as f64;
+        let fits = fixed(repeats as f64);
+        let what = format!("digits of the highest counter, {repeats} insertions");
+        width.claim(what, fits, most, Bound::between(fits - 1.0, fits));
+    }
+    let mut series = vec![width];
     for (name, code) in [("Elias' γ code", Code::Gamma), ("Elias' δ code", Code::Delta)] {
         let mean = |repeats: f64| SHAPE.moments(bits(code, repeats as u64)).0;
         let mut one = Series::new(name, all(), mean);
@@ -185,6 +214,7 @@ fn sizes(lab: &Lab) -> Result<Chart> {
             let (predicted, bound) = SHAPE.mean_bound(bits(code, repeats), runs);
             one.point(repeats as f64, predicted, measured, bound);
         }
+        one.follows(mean, 0.0);
         series.push(one);
     }
     Ok(Chart {

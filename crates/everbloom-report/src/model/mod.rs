@@ -7,9 +7,9 @@ mod report;
 mod rows;
 mod verdict;
 
-pub use chart::{Axis, Chart, Curve, Point, Scale, Series};
+pub use chart::{Axis, Chart, Claim, Curve, Point, Scale, Series};
 pub use drawing::{Dot, Drawing, Stroke};
-pub use matrix::{Cell, Flag, Matrix};
-pub use report::{Erratum, Panel, Report};
+pub use matrix::{Cell, Flag, Matrix, Shown};
+pub use report::{Erratum, Grade, Panel, Report, Said};
 pub use rows::{Row, Rows};
 pub use verdict::{Bound, Line, Verdict};

@@ -53,21 +53,69 @@ impl Panel {
     }
 }
 
+/// What kind of error of a source it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// A slip of the pen in a formula or a sign; what is meant is clear.
+    Misprint,
+    /// Another place of the same document says the opposite, and that one is right.
+    Contradiction,
+    /// The sentence means what it says, and measurement shows otherwise.
+    #[default]
+    Disproved,
+    /// True under another reading of the words; the reading that is measured is stated.
+    Disputed,
+}
+
+impl Grade {
+    /// Its name on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Grade::Misprint => "misprint",
+            Grade::Contradiction => "contradicts itself",
+            Grade::Disproved => "disproved by measurement",
+            Grade::Disputed => "disputed reading",
+        }
+    }
+}
+
+/// The number in which a sentence is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Said {
+    /// It stands in the source.
+    Printed(f64),
+    /// It follows from what stands there.
+    Follows(f64),
+}
+
+impl Said {
+    /// The number.
+    pub fn number(self) -> f64 {
+        match self {
+            Said::Printed(number) | Said::Follows(number) => number,
+        }
+    }
+}
+
 /// An error of a source, with the measurement that proves it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Erratum {
     /// Where, such as "S3 eq. 5".
     pub place: String,
-    /// What is printed there.
+    /// What kind of error it is.
+    pub grade: Grade,
+    /// The sentence or formula that stands there, quoted.
     pub says: String,
     /// What is true.
     pub truth: String,
-    /// The number that follows from what is printed.
-    pub printed: f64,
+    /// The number that stands there, or that follows from it.
+    pub said: Said,
     /// The number that follows from what is true, what was measured, and the bound around the truth.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Whether the measurement agrees with the truth, and the printed number lies outside the bound.
+    /// Whether the measurement agrees with the truth, and the source's number lies outside the bound.
     pub proved: bool,
 }
 
@@ -118,25 +166,41 @@ impl Report {
         self
     }
 
-    /// Adds an error of the source: the `printed` number against the true one, its measurement and
-    /// the bound around the truth.
+    /// Adds an error of the source that measurement disproves: the number that follows from it against the true
+    /// one, its measurement and the bound around the truth.
     #[must_use]
     pub fn erratum(
+        self,
+        place: &str,
+        texts: [&str; 2],
+        printed: f64,
+        numbers: [f64; 2],
+        bound: Bound,
+    ) -> Self {
+        self.graded(Grade::Disproved, place, texts, Said::Follows(printed), numbers, bound)
+    }
+
+    /// Adds an error of the source of any kind: what it says and what is true, the source's number, the true one
+    /// and its measurement, and the bound around the truth.
+    #[must_use]
+    pub fn graded(
         mut self,
+        grade: Grade,
         place: &str,
         [says, truth]: [&str; 2],
-        printed: f64,
+        said: Said,
         [predicted, measured]: [f64; 2],
         bound: Bound,
     ) -> Self {
         let verdict = Verdict::new(predicted, measured, bound);
         self.errata.push(Erratum {
             place: place.to_owned(),
+            grade,
             says: says.to_owned(),
             truth: truth.to_owned(),
-            printed,
+            said,
             verdict,
-            proved: verdict.pass && !bound.admits(printed),
+            proved: verdict.pass && !bound.admits(said.number()),
         });
         self
     }
@@ -144,10 +208,10 @@ impl Report {
     /// Every verdict. An error of a source counts as one: it agrees if it is proved.
     pub fn lines(&self) -> Vec<Line> {
         let mut lines: Vec<Line> = self.panels.iter().flat_map(Panel::lines).collect();
-        lines.extend(self.errata.iter().map(|erratum| Line {
-            panel: "erratum".to_owned(),
-            what: erratum.place.clone(),
-            verdict: Verdict { pass: erratum.proved, ..erratum.verdict },
+        lines.extend(self.errata.iter().map(|erratum| {
+            let verdict = Verdict { pass: erratum.proved, ..erratum.verdict };
+            let survey = erratum.said.number().to_string();
+            Line { survey, ..Line::new("erratum", erratum.place.clone(), verdict) }
         }));
         lines
     }
@@ -162,7 +226,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Cell, Flag};
+    use crate::{Axis, Cell, Flag, Shown};
 
     #[test]
     fn an_erratum_is_proved_only_if_the_printed_number_is_outside_the_bound() {
@@ -189,18 +253,22 @@ mod tests {
 
     #[test]
     fn a_capability_counts_as_a_number() {
-        let cell = |shown, pass| Some(Cell { said: None, shown, how: "tried".into(), pass });
+        let cell = |shown, pass| Cell { said: Some(Flag::No), shown, how: "tried".into(), pass };
+        let cells = vec![cell(Shown::Fails, true), cell(Shown::Works, false)];
         let matrix = Matrix {
             id: "m".into(),
             title: "capabilities".into(),
             columns: vec!["delete".into(), "count".into()],
-            rows: vec![("bloom".into(), vec![cell(Flag::No, true), cell(Flag::Yes, false)])],
+            rows: vec![("bloom".into(), cells)],
         };
         let report = Report::default().matrix(matrix);
         assert_eq!(report.score(), (1, 2));
         let lines = report.lines();
         assert_eq!((lines[0].verdict.predicted, lines[0].verdict.measured), (0.0, 0.0));
-        let complaint = "m: bloom, count: tried: predicted 0, measured 1, outside 0 to 0";
+        assert_eq!(lines[0].survey, "no");
+        let complaint = "m: bloom, count: works: tried: predicted 0, measured 1, outside 0 to 0";
         assert_eq!(lines[1].complaint(), complaint);
+        assert!(Shown::Works.contradicts(Flag::No) && Shown::Fails.contradicts(Flag::Yes));
+        assert!(!Shown::NotOffered.contradicts(Flag::Yes) && !Shown::Fails.contradicts(Flag::Open));
     }
 }

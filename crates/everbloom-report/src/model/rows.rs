@@ -42,9 +42,9 @@ impl Rows {
 
     pub(super) fn lines(&self) -> impl Iterator<Item = Line> {
         self.rows.iter().map(|row| Line {
-            panel: self.id.clone(),
-            what: row.label.clone(),
-            verdict: row.verdict,
+            series: row.label.clone(),
+            unit: self.value.name.clone(),
+            ..Line::new(&self.id, row.label.clone(), row.verdict)
         })
     }
 }

@@ -68,6 +68,12 @@ impl Verdict {
     pub fn new(predicted: f64, measured: f64, bound: Bound) -> Self {
         Self { predicted, measured, bound: (bound.low, bound.high), pass: bound.admits(measured) }
     }
+
+    /// Half the width of the bound as a share of the prediction; none where a side is open.
+    pub fn slack(&self) -> Option<f64> {
+        let (low, high) = (self.bound.0?, self.bound.1?);
+        Some((high - low) / 2.0 / self.predicted.abs())
+    }
 }
 
 /// A verdict in a table of all: where it stands, and what was compared.
@@ -75,6 +81,14 @@ impl Verdict {
 pub struct Line {
     /// The panel it is from.
     pub panel: String,
+    /// Where on the x axis, for a point of a chart.
+    pub x: Option<f64>,
+    /// The curve, row or column it belongs to.
+    pub series: String,
+    /// What the numbers are of.
+    pub unit: String,
+    /// What a survey's table says of it; empty elsewhere.
+    pub survey: String,
     /// What was compared.
     pub what: String,
     /// What was found.
@@ -82,9 +96,15 @@ pub struct Line {
 }
 
 impl Line {
+    /// A line without a place on an axis.
+    pub(super) fn new(panel: &str, what: String, verdict: Verdict) -> Self {
+        let (series, unit, survey) = (String::new(), String::new(), String::new());
+        Self { panel: panel.to_owned(), x: None, series, unit, survey, what, verdict }
+    }
+
     /// A sentence on a verdict that disagrees.
     pub fn complaint(&self) -> String {
-        let Self { panel, what, verdict } = self;
+        let Self { panel, what, verdict, .. } = self;
         let end = |bound: Option<f64>| bound.map_or("-".into(), short_text);
         format!(
             "{panel}: {what}: predicted {}, measured {}, outside {} to {}",

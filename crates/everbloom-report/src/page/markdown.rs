@@ -1,6 +1,6 @@
 //! The page for people who read the repository.
 
-use super::{HOW_TO_READ, Page, Section};
+use super::{HOW_TO_READ, KINDS, Page, Section};
 
 impl Page<'_> {
     /// In markdown, with the pictures in files beside it.
@@ -13,7 +13,7 @@ impl Page<'_> {
         for (name, title) in self.sources {
             page += &format!("- **{name}**: {title}\n");
         }
-        page += "\n## Errors found in the surveys\n\n";
+        page += &format!("\n## Errors found in the surveys\n\n{KINDS}\n\n");
         page += &self.errata().markdown();
         page.extend(self.sections.iter().map(section));
         page
@@ -26,6 +26,7 @@ fn section(section: &Section<'_>) -> String {
     let mut out = format!(
         "\n## {source}: {title}\n\n{shows} ({passed} of {verdicts} verdicts agree; `{command}`)\n\n"
     );
+    out.extend(section.warning().map(|warning| format!("**{warning}**\n\n")));
     for (file, panel) in section.pictures() {
         out += &format!("![{}]({file})\n\n", panel.title());
     }

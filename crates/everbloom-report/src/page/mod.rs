@@ -3,7 +3,7 @@
 mod html;
 mod markdown;
 
-use crate::model::{Panel, Report};
+use crate::model::{Panel, Report, Said};
 use crate::number::short_text;
 use crate::table::Table;
 
@@ -33,6 +33,8 @@ pub struct Section<'a> {
     pub shows: &'a str,
     /// The command that finds it again.
     pub command: String,
+    /// The version whose sources made it, where they are not today's.
+    pub older: Option<&'a str>,
     /// What was found.
     pub report: &'a Report,
 }
@@ -40,23 +42,45 @@ pub struct Section<'a> {
 /// How the pictures are to be read.
 const HOW_TO_READ: &str = "Lines are the source's formulas, dots what the filters of this library \
     did, bars the bounds within which a measurement agrees (computed from the formula and the number \
-    of trials; a true prediction falls outside once in a million). A cross is a measurement that \
-    disagrees, a ring at the end of a logarithmic axis one of zero.";
+    of trials; a true prediction falls outside once in a million); an arrow is a bound with one side. A cross \
+    is a measurement that disagrees, a ring at the end of a logarithmic axis one of zero. Below each chart the \
+    same points are drawn as shares of their predictions, with the bounds as bands.";
+
+/// What the kinds of errors mean.
+const KINDS: &str = "A *misprint* is a slip in a formula or a sign; a text that *contradicts itself* is right at \
+    another place; what is *disproved by measurement* says what it means; a *disputed reading* is true if the words \
+    are taken otherwise. The number that follows from what the text says is compared with the true one; only where \
+    it stands in the text itself is it called printed.";
 
 impl Page<'_> {
     /// The errors that were found in the sources.
     fn errata(&self) -> Table {
         let header =
-            ["place", "it says", "it should say", "number as printed", "corrected", "measured"];
+            ["place", "kind", "it says", "it should say", "from what it says", "true", "measured"];
         let errata = self.sections.iter().flat_map(|section| &section.report.errata);
-        Table::new(3, header).rows(errata.map(|e| {
-            let numbers = [e.printed, e.verdict.predicted, e.verdict.measured].map(short_text);
-            [e.place.clone(), e.says.clone(), e.truth.clone()].into_iter().chain(numbers)
+        Table::new(4, header).rows(errata.map(|e| {
+            let said = match e.said {
+                Said::Printed(number) => format!("{} (printed)", short_text(number)),
+                Said::Follows(number) => short_text(number),
+            };
+            let [truth, measured] = [e.verdict.predicted, e.verdict.measured].map(short_text);
+            let texts = [&e.place, e.grade.name(), &e.says, &e.truth].map(str::to_owned);
+            texts.into_iter().chain([said, truth, measured])
         }))
     }
 }
 
 impl<'a> Section<'a> {
+    /// Said of a result that is not of today's sources.
+    fn warning(&self) -> Option<String> {
+        let Self { command, .. } = self;
+        self.older.map(|version| {
+            format!(
+                "An older result, of other sources (version {version}); {command} makes it again."
+            )
+        })
+    }
+
     /// The file names of the pictures, with the panels.
     pub fn pictures(&self) -> impl Iterator<Item = (String, &'a Panel)> {
         self.report.panels.iter().map(|panel| {
@@ -89,6 +113,7 @@ mod tests {
             title: "rates",
             shows: "that they fall",
             command: "try s0-eq1".to_owned(),
+            older: Some("0.0.9"),
             report: &report,
         };
         assert_eq!(
@@ -103,14 +128,28 @@ mod tests {
             sections: vec![section],
         };
         let markdown = page.markdown();
-        for part in ["# Evidence", "![rates < 1](s0-eq1-a.svg)", "1\\|2", "(1 of 2 verdicts agree"]
-        {
+        for part in [
+            "# Evidence",
+            "![rates < 1](s0-eq1-a.svg)",
+            "1\\|2",
+            "(1 of 2 verdicts agree",
+            "version 0.0.9",
+        ] {
             assert!(markdown.contains(part), "{part}: {markdown}");
         }
         let html = page.html();
-        for part in ["<h1>Evidence</h1>", "<svg", "a &lt; b", "1 of 2 verdicts", "disagrees"] {
+        for part in [
+            "<h1>Evidence</h1>",
+            "<svg",
+            "a &lt; b",
+            "1 of 2 verdicts",
+            "disagrees",
+            "version 0.0.9",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
-        assert!(!html.contains("src="));
+        assert!(!html.contains("src=") && !html.contains("http-equiv"));
+        assert!(html.contains("width=device-width, initial-scale=1"));
+        assert!(markdown.contains("disproved by measurement"));
     }
 }

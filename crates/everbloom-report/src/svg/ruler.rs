@@ -79,6 +79,18 @@ impl Ruler {
     }
 }
 
+impl Ruler {
+    /// The values of short strokes without names: 2 to 9 times the powers of ten, while those are not too many.
+    pub fn minor(&self) -> Vec<f64> {
+        if self.scale == Scale::Linear || self.high - self.low > 9.0 {
+            return Vec::new();
+        }
+        let decades = self.low.floor() as i32..=self.high.ceil() as i32;
+        let values = decades.flat_map(|d| (2..10).map(move |f| f64::from(f) * 10f64.powi(d)));
+        values.filter(|v| v.log10() > self.low && v.log10() < self.high).collect()
+    }
+}
+
 fn place(scale: Scale, value: f64) -> f64 {
     match scale {
         Scale::Linear => value,
@@ -108,6 +120,7 @@ mod tests {
         let ticks: Vec<String> = log.ticks().into_iter().map(|t| t.1).collect();
         assert_eq!(ticks, ["0.001", "0.01", "0.1", "1"]);
         assert_eq!((log.at(1.0), log.at(0.001), log.at(0.0)), (0.0, 100.0, 100.0));
+        assert_eq!((log.minor().len(), ruler.minor().len()), (24, 0));
     }
 
     #[test]

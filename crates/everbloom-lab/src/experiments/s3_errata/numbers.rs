@@ -13,7 +13,7 @@ use everbloom::internals::theory::prime;
 use everbloom::membership::Egh;
 
 use super::Finding;
-use crate::{Bound, Lab};
+use crate::{Bound, Grade, Lab, Said};
 
 /// S3's own example: 20 of 562 elements, k = 34 and m = 2127.
 const UNIVERSE: u64 = 562;
@@ -29,10 +29,11 @@ pub fn primes() -> Result<Finding> {
     });
     Ok(Finding {
         place: "S3 §IV-D, EGH",
+        grade: Grade::Misprint,
         label: "EGH: primes for 20 of 562 elements",
-        says: "n_t^|U| is below the product of the first k primes",
+        says: "“n_t^|U| should be less than the product result of the first k prime numbers”",
         truth: "|U|^n_t is: 34 primes for 20 of 562 elements, as S3's example has it",
-        printed: needed.count() as f64,
+        said: Said::Follows(needed.count() as f64),
         predicted: 34.0,
         measured: Egh::new(UNIVERSE, ZONE)?.slices().primes().len() as f64,
         bound: Bound::exactly(34.0, 0.0),
@@ -59,10 +60,11 @@ pub fn variable_increment() -> Finding {
     let order = (1..=4).rev().find(|order| Sequence::new(&[1, 4, 8, 13], *order).is_ok());
     Finding {
         place: "S3 §IV-E, VI-CBF",
+        grade: Grade::Disputed,
         label: "VI-CBF: elements told apart in a cell",
-        says: "sums tell their increments for no more than u = |D| elements: 4 for {1, 4, 8, 13}",
+        says: "“no more than u elements were hashed into these cells. Thereafter, VI-CBF can deduce the employed increments”: 4 for the four increments {1, 4, 8, 13}",
         truth: "for no more than the order of the sequence, 3: 1+1+1+13 and 4+4+4+4 are both 16",
-        printed: 4.0,
+        said: Said::Follows(4.0),
         predicted: 3.0,
         measured: order.map_or(0.0, f64::from),
         bound: Bound::exactly(3.0, 0.0),
@@ -81,10 +83,11 @@ pub fn compaction(lab: &Lab) -> Finding {
     let b = (bits.len() / u64::from(blocks)) as f64;
     Finding {
         place: "S3 §V-C, compacted",
+        grade: Grade::Misprint,
         label: "compacted: indices of 12,000 bits, 6 blocks",
-        says: "the array becomes n indices, n the elements: 1,000",
+        says: "“the original bit vector is translated as an array of n indices”, n the elements: 1,000",
         truth: "b indices, b the bits of a block: 2,000",
-        printed: n as f64,
+        said: Said::Follows(n as f64),
         predicted: b,
         measured: indices.len() as f64,
         bound: Bound::exactly(b, 0.0),
@@ -107,11 +110,12 @@ pub fn spectral(lab: &Lab) -> Result<Finding> {
     })?;
     Ok(Finding {
         place: "S3 §VI-A, spectral",
+        grade: Grade::Disproved,
         label: "spectral: count of x after y is removed",
-        says: "removing y, which came twice, drops x from 3 to 1 where they share a counter",
+        says: "“the deletion of y will decrease the minimum counter of x from 3 to 1”, where x came thrice, y twice, and they share a counter",
         truth: "x stays at 3: the shared counter held 5. Only minimum increase, which does not add \
                 to it, would lose counts",
-        printed: 1.0,
+        said: Said::Printed(1.0),
         predicted: 3.0,
         measured: counts.iter().sum::<f64>() / counts.len() as f64,
         bound: Bound::exactly(3.0, 0.0),
@@ -127,10 +131,11 @@ pub fn load_balanced(lab: &Lab) -> Result<Finding> {
     let used = filter.banks().filter(|fill| *fill > 0.0).count();
     Ok(Finding {
         place: "S3 §VIII-A, DLB-BF",
+        grade: Grade::Contradiction,
         label: "DLB-BF: filters that prefixes of one length use",
-        says: "prefixes of one length have a filter of their own",
+        says: "“they configure a BF for each group of elements”",
         truth: "all lengths share the k filters; only the hash functions are theirs, as §V-A says",
-        printed: 1.0,
+        said: Said::Follows(1.0),
         predicted: f64::from(k),
         measured: used as f64,
         bound: Bound::exactly(f64::from(k), 0.0),

@@ -14,7 +14,7 @@ use everbloom::internals::theory::{bloom, counting};
 use everbloom::similarity::DistanceSensitive;
 
 use super::Finding;
-use crate::{Bound, Lab, bound};
+use crate::{Bound, Grade, Lab, Said, bound};
 
 /// Queries per filter where a rate is measured.
 const QUERIES: u64 = 10_000;
@@ -56,10 +56,11 @@ pub fn fingerprints(lab: &Lab) -> Result<Finding> {
     let sd = f64::from(k) * cell.powi(2) * (cell * (1.0 - cell) / m as f64).sqrt();
     Ok(Finding {
         place: "S3 §IV-E, FP-CBF",
+        grade: Grade::Misprint,
         label: "FP-CBF: rate with 1-bit fingerprints",
-        says: "fingerprints of a bits lie in [0, 2^a]",
+        says: "“map element x into the range [0, 2^a]”",
         truth: "in [0, 2^a - 1]: with one bit, one in two agrees, not one in three",
-        printed: of_range.powi(k as i32),
+        said: Said::Follows(of_range.powi(k as i32)),
         predicted,
         measured,
         bound: bound::rate(predicted, sd, runs, QUERIES),
@@ -80,10 +81,11 @@ pub fn less_hashing(lab: &Lab) -> Finding {
     let share = |count: usize| count as f64 / (keys * u64::from(k)) as f64;
     Finding {
         place: "S3 §V-A, less hashing",
+        grade: Grade::Misprint,
         label: "less hashing: indices beyond the array",
-        says: "g_i = h1 + i × h2 mod m",
+        says: "“g_i(x) = h_1(x) + i × h_2(x) mod m”",
         truth: "g_i = (h1 + i × h2) mod m: the remainder is that of the sum",
-        printed: share(printed),
+        said: Said::Follows(share(printed)),
         predicted: 0.0,
         measured: share(measured),
         bound: Bound::exactly(0.0, 0.0),
@@ -108,10 +110,11 @@ pub fn compressed(lab: &Lab) -> Result<Finding> {
     let sd = f64::from(k) * bloom::fill(m, throws) * bloom::fill_sd(m, throws);
     Ok(Finding {
         place: "S3 §V-C, compressed",
+        grade: Grade::Disproved,
         label: "compressed: rate at 7.9 bits sent per key",
-        says: "with z bits sent the rate is 0.5^(z/n)",
+        says: "“the false positive rate is reduced as 0.5^{z/n}”, z the bits sent",
         truth: "that is the limit of ever longer arrays: m/n = 14 and k = 2 send as much",
-        printed: rate_limit(sent_per_key(c as f64, k)),
+        said: Said::Follows(rate_limit(sent_per_key(c as f64, k))),
         predicted,
         measured,
         bound: bound::rate(predicted, sd, runs, QUERIES),
@@ -142,10 +145,11 @@ pub fn layers(lab: &Lab) -> Result<Finding> {
     let predicted = passes(|i| 0.85f64.powi(i as i32));
     Ok(Finding {
         place: "S3 §VI-B, scalable",
+        grade: Grade::Misprint,
         label: "scalable: rate of six full layers, planned 0.1",
-        says: "the rates of successive layers increase geometrically",
+        says: "“the designed false positive rate of the successive sub-BFs are increased geometrically”",
         truth: "they decrease, so that their sum stays below what was planned",
-        printed: passes(|i| 0.85f64.powi(-(i as i32))),
+        said: Said::Follows(passes(|i| 0.85f64.powi(-(i as i32)))),
         predicted,
         measured,
         // The small layers' fills differ by about 5 % of their rate; whole slices round k.
@@ -168,10 +172,11 @@ pub fn distance(lab: &Lab) -> Result<Finding> {
     }
     Ok(Finding {
         place: "S3 §VII-C, distance-sensitive",
+        grade: Grade::Misprint,
         label: "distance-sensitive: members called close",
-        says: "x is far from all elements if more than t arrays know it, else close",
+        says: "“If B(x) is larger than a predefined threshold t, x is far away from all elements in S”",
         truth: "close if at least t do: a member is known by all of them",
-        printed: 0.0,
+        said: Said::Follows(0.0),
         predicted: 1.0,
         measured: close as f64 / members as f64,
         bound: Bound::exactly(1.0, 0.0),

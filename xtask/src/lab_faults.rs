@@ -1,0 +1,112 @@
+//! Faults of the library and its formulas that the lab must see: each turns a named verdict of one experiment red.
+
+use std::time::Instant;
+
+use crate::tree::Tree;
+
+struct Fault {
+    name: &'static str,
+    /// The file in `crates/everbloom/src`.
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// The experiment, and a part of the verdict that must turn red.
+    experiment: &'static str,
+    verdict: &'static str,
+}
+
+/// Runs every fault, or those whose name contains `only`.
+pub fn run(only: Option<&str>) -> Result<(), String> {
+    let tree = Tree::copy("lab-faults")?;
+    let faults: Vec<&Fault> =
+        FAULTS.iter().filter(|f| only.is_none_or(|name| f.name.contains(name))).collect();
+    let mut unseen = Vec::new();
+    for Fault { name, file, from, to, experiment, verdict } in &faults {
+        let start = Instant::now();
+        let file = format!("crates/everbloom/src/{file}");
+        let original = tree.read(&file)?;
+        tree.replace(&file, from, to)?;
+        let args =
+            ["test", "-p", "everbloom-lab", "--quiet", "--test", "experiments", "every_verdict"];
+        let output = tree.cargo_with(&[("EVERBLOOM_ONLY", experiment)], &args)?;
+        tree.write(&file, &original)?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let red = text.lines().find(|line| line.starts_with(experiment) && line.contains(verdict));
+        let outcome = if let Some(line) = red {
+            format!("turns red: {line}")
+        } else if output.status.success() || text.contains("verdicts disagree") {
+            unseen.push(*name);
+            format!("UNSEEN by {experiment}, {verdict}")
+        } else {
+            // A fault that does not compile proves nothing.
+            return Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
+        };
+        println!("{name:<52} {outcome} ({:.0} s)", start.elapsed().as_secs_f64());
+    }
+    if unseen.is_empty() {
+        println!("{} faults, all seen", faults.len());
+        Ok(())
+    } else {
+        Err(format!("unseen: {}", unseen.join(", ")))
+    }
+}
+
+macro_rules! fault {
+    ($name:literal, $file:literal, $from:literal => $to:literal, $experiment:literal $verdict:literal) => {
+        Fault {
+            name: $name,
+            file: $file,
+            from: $from,
+            to: $to,
+            experiment: $experiment,
+            verdict: $verdict,
+        }
+    };
+}
+
+/// Formulas first, then what filters do.
+#[rustfmt::skip]
+const FAULTS: &[Fault] = &[
+    fault!("the asymptotic rate 5 % too high", "theory/bloom.rs", "    libm::pow(-libm::expm1(-k * n / m), k)\n" => "    1.05 * libm::pow(-libm::expm1(-k * n / m), k)\n", "s2-fig2" "measured/curve over all points"),
+    fault!("half the exponent of the concentration", "theory/bloom.rs", "libm::exp(-2.0 * delta * delta" => "libm::exp(-1.0 * delta * delta", "s1-concentration" "exponent of the measured spread"),
+    fault!("ten times S0 eq. 14", "theory/counting.rs", "    libm::exp(ln_choose(throws as f64, j)" => "    10.0 * libm::exp(ln_choose(throws as f64, j)", "s0-fig5" "bound (14): at j = 4"),
+    fault!("a tenth less of S3 eq. 6", "hardware/pipelined.rs", "    k2 * (1.0 - second_stage" => "    0.9 * k2 * (1.0 - second_stage", "s3-eq6" "measured/curve over all points"),
+    fault!("a tenth less of S2 eq. 16", "theory/generalized.rs", "        -libm::expm1(-(self.k0 + self.k1) / bits_per_item)" => "        -0.9 * libm::expm1(-(self.k0 + self.k1) / bits_per_item)", "s2-fig10" "measured/curve over all points"),
+    fault!("the exact rate of one element fewer", "theory/bloom.rs", "    (0..n).for_each(|_| occupancy.insert());\n    occupancy.fpr()\n" => "    (1..n).for_each(|_| occupancy.insert());\n    occupancy.fpr()\n", "s3-eq1" "exact, eq. 3"),
+    fault!("bloom: one probe more", "membership/bloom.rs", "        let shape = Shape { probe: Probe::over(m, k) };" => "        let shape = Shape { probe: Probe::over(m, k + 1) };", "s2-fig2" "k = 2, x = 4"),
+    fault!("bloom: one key in a thousand not inserted", "membership/bloom.rs", "        let words = self.flat.bits.words_mut();\n" => "        if digest.h1.is_multiple_of(1000) {\n            return Seen::new_if(true);\n        }\n        let words = self.flat.bits.words_mut();\n", "s2-fig2" "members: of"),
+    fault!("ring: the last 0.1 % of the cells never reached", "probe/ring.rs", "multiply_shift(walk.x, self.m)" => "multiply_shift(walk.x, self.m - self.m / 1000)", "s1-uniform" "bloom (ring): last 0.1 %"),
+    fault!("ring: the last 1 % of the cells never reached", "probe/ring.rs", "multiply_shift(walk.x, self.m)" => "multiply_shift(walk.x, self.m - self.m / 100)", "s1-uniform" "bloom (ring): last 1 %"),
+    fault!("blocked: half of the blocks", "probe/blocked.rs", "        multiply_shift(digest.h1, self.blocks)" => "        multiply_shift(digest.h1, self.blocks.div_ceil(2))", "s1-uniform" "blocked (mixed): second half"),
+    fault!("counters: stuck ones are decremented", "cells/counters.rs", "        if value >= by && value != self.max() {" => "        if value >= by {", "s1-overflow" "lost"),
+    fault!("counters: they wrap", "cells/counters.rs", "        self.set(i, self.get(i).saturating_add(by));" => "        self.cells.set(i, self.get(i).wrapping_add(by) & self.max());", "s1-overflow" "stuck"),
+    fault!("spectral: minimum increase is plain selection", "counting/spectral.rs", "            return Seen::new_if(self.tallies.lift(digest, times));" => "            return Seen::new_if(self.tallies.insert_times(digest, times));", "s4-spectral" "minimum increase: wrong counts"),
+    fault!("spectral: recurring minimum is plain selection", "counting/spectral.rs", "self.moved.as_ref().filter(|_| first.whole() > 0);" => "self.moved.as_ref().filter(|_| first.whole() == u64::MAX);", "s4-spectral" "recurring minimum: wrong counts"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change of the code may leave a fault without the text it breaks.
+    #[test]
+    fn every_fault_finds_its_text_once() {
+        for fault in FAULTS {
+            let path =
+                format!("{}/../crates/everbloom/src/{}", env!("CARGO_MANIFEST_DIR"), fault.file);
+            let text = std::fs::read_to_string(&path).expect("the file");
+            assert_eq!(text.matches(fault.from).count(), 1, "{}: {}", fault.name, fault.file);
+        }
+    }
+
+    #[test]
+    fn every_fault_names_an_experiment() {
+        for fault in FAULTS {
+            let name = fault.experiment.replace('-', "_");
+            let experiments =
+                concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/everbloom-lab/src/experiments");
+            let path = format!("{experiments}/{name}.rs");
+            assert!(std::path::Path::new(&path).is_file(), "{}: {path}", fault.name);
+        }
+    }
+}
