@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 
     println!(
         "instruction set {}; a 64-bit key is hashed in {:.2} ns (lane-64), {:.2} ns (xxh3-128)",
-        everbloom::internals::probe::instruction_set(),
+        everbloom::instruction_set(),
         floor::hashing(HashId::Lane64),
         floor::hashing(HashId::Xxh3_128)
     );

@@ -230,7 +230,7 @@ fn sizes(lab: &Lab) -> Result<Chart> {
     let mut random = Generator::new(lab.seed());
     let zipf = Zipf::new(20_000, 0.8);
     let requests: Vec<u64> = (0..60_000).map(|_| zipf.draw(&mut random) as u64).collect();
-    let empty = |name: &str| Series { name: name.into(), curve: Vec::new(), points: Vec::new() };
+    let empty = |name: &str| Series { name: name.into(), ..Series::default() };
     let (mut all, mut second) = (empty("admit all"), empty("second request"));
     for size in [100, 200, 500, 1_000, 2_000, 4_000] {
         let mut admission = Admission::new(20_000, FPR)?;

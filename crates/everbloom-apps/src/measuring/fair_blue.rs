@@ -381,7 +381,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let line = |name: &str, curve: Vec<(f64, f64)>| Series {
         name: name.into(),
         curve,
-        points: Vec::new(),
+        ..Series::default()
     };
     let over_time = Chart {
         id: "time".into(),

@@ -231,7 +231,8 @@ fn run(lab: &Lab) -> Result<Report> {
     let runs = lab.scaled(100);
     let mut oracle = Oracle::default();
     let curve = SIMULATED.map(|(cells, share)| (cells as f64, share)).to_vec();
-    let series = |name: &str| Series { name: name.into(), curve: curve.clone(), points: vec![] };
+    let series =
+        |name: &str| Series { name: name.into(), curve: curve.clone(), ..Series::default() };
     let mut kinds = [series("sum cells: counts"), series("xor cells: keys")];
     let mut pairs = Vec::new();
     for (cells, share) in SIMULATED {

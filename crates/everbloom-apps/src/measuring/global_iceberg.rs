@@ -158,7 +158,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let runs = lab.scaled(60);
     let mut oracle = Oracle::default();
     let curve = SIMULATED.map(|(cells, share)| (cells as f64, share)).to_vec();
-    let mut series = Series { name: "sum cells of 4 sites".into(), curve, points: vec![] };
+    let mut series = Series { name: "sum cells of 4 sites".into(), curve, ..Series::default() };
     let mut pairs = Vec::new();
     for (cells, share) in SIMULATED {
         let seen = lab.runs(runs, |seed| try_one(seed, cells))?;

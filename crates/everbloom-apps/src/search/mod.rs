@@ -1,5 +1,5 @@
 //! State spaces, services, sequences.
 
 pub mod discovery;
-pub mod visited;
 pub mod kmer;
+pub mod visited;

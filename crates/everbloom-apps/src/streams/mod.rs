@@ -1,5 +1,5 @@
 //! Duplicates and replays.
 
+pub mod duplicate_clicks;
 pub mod puzzles;
 pub mod replay;
-pub mod duplicate_clicks;

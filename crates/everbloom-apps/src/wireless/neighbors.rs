@@ -299,8 +299,7 @@ fn run(lab: &Lab) -> Result<Report> {
         ticks_until_forgotten()?,
         Bound::exactly(2.0, 0.0),
     );
-    let mut series =
-        Series { name: "requests in vain".into(), curve: Vec::new(), points: Vec::new() };
+    let mut series = Series { name: "requests in vain".into(), ..Series::default() };
     let mut picture = None;
     let mut lost = 0;
     for bits in [128, 256, 512] {

@@ -1,7 +1,7 @@
 //! Spelling, passwords, copied passages.
 
-pub mod similar;
 pub mod breach;
+pub mod similar;
 pub mod spell;
 
 use everbloom::internals::hash::Generator;

@@ -11,8 +11,8 @@ mod kmer;
 mod lab;
 mod link;
 mod parsers;
-mod revoked;
 mod published;
+mod revoked;
 mod secure;
 mod shared;
 mod spell;
@@ -30,13 +30,12 @@ pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, 
 pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
 pub use kmer::{Kmer, KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
-pub use lab::{Lab, LabHow, LabReport, LabRun, LabVerb};
+pub use lab::{Lab, LabHow, LabPassports, LabReport, LabRun, LabVerb};
 pub use link::Link;
+pub use published::{Follow, Publish};
 pub use revoked::{
     Revoked, RevokedBuild, RevokedCheck, RevokedForm, RevokedProve, RevokedVerb, RevokedVerify,
 };
-pub use published::{Follow, Publish};
-pub use lab::{Lab, LabHow, LabPassports, LabReport, LabRun, LabVerb};
 pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
