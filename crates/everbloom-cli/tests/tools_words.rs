@@ -131,7 +131,7 @@ fn hashes_come_with_counts() {
     let place = Place::new();
     // SHA-1 of "password" and "letmein", NTLM of "password".
     let sha1 = "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:100\r\n\
-                B7A875FC1EA228B9061041B7CEC4BD3C52AB3CE3:3\r\n";
+                B7A875FC1EA228B9061041B7CEC4BD3C52AB3CE3:3\r\n\r\n";
     place.ok("breach build - -o often --min-count 10 --near", sha1);
     let asked = "password\nletmein\npassw0rd\n";
     assert_eq!(place.ok("breach check often", asked), "line 1: is in the list\n");
@@ -144,7 +144,7 @@ fn hashes_come_with_counts() {
     let mixed = format!("{sha1}hunter2\n");
     let refused = place.run("breach build - -o mixed", &mixed);
     assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("line 3") && !refused.err.contains("hunter2"), "{}", refused.err);
+    assert!(refused.err.contains("line 4") && !refused.err.contains("hunter2"), "{}", refused.err);
     assert!(!place.folder.path().join("mixed").exists());
     place.fails("breach build - -o new --min-count 2", "password\n", "no counts");
     place.fails("breach build - -o new", "", "empty");

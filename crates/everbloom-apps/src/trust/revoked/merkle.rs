@@ -36,6 +36,12 @@ fn root(size: u64, top: &Hash) -> Hash {
         .into()
 }
 
+/// Whether the two hashes below a node, taken for a serial, have the node's hash.
+pub(super) fn node_passes_for_leaf() -> bool {
+    let below = [leaf(b"a"), leaf(b"b")];
+    leaf(&below.concat()) == node(&below[0], &below[1])
+}
+
 /// A sorted list and its hashes.
 ///
 /// ```

@@ -206,7 +206,7 @@ impl Builder {
         }
     }
 
-    /// Takes a line `HASH` or `HASH:COUNT`.
+    /// Takes a line `HASH` or `HASH:COUNT`; an empty one is none.
     pub fn hash(&mut self, line: &[u8]) -> Result<()> {
         let Content::Hashes { hash, .. } = self.content else {
             return Err(Error::new(
@@ -214,6 +214,9 @@ impl Builder {
                 "tagged keys are made from passwords, not from hashes",
             ));
         };
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
         let Some((key, count)) = hash.parse(line) else {
             // The line itself is not shown: it may be a password.
             let (digits, name) = (hash.digits(), hash.name());
