@@ -344,7 +344,8 @@ fn cross_over(lab: &Lab, oracle: &mut Oracle) -> Result<Vec<Line>> {
 /// Cells for each difference, and what is sent of them at the 99th percentile.
 fn cells(lab: &Lab, oracle: &mut Oracle) -> Result<Rows> {
     let mut rows = Rows::new("cells", "Exact exchanges", Axis::linear("of what is allowed"));
-    for (d, runs, shared, most) in [(100u64, 200, 2400, 1.48), (1000, lab.scaled(10), 12_000, 1.40)] {
+    for (d, runs, shared, most) in [(100u64, 200, 2400, 1.48), (1000, lab.scaled(10), 12_000, 1.40)]
+    {
         let seen = lab.runs(runs, |seed| exactly(seed, shared, d))?;
         oracle.none(&format!("exact exchanges of {d}, {runs} seeds, that are wrong"), wrong(&seen));
         let mean = seen.iter().map(|s| s.0 as f64).sum::<f64>() / (runs * d) as f64;
