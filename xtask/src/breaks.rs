@@ -142,7 +142,7 @@ const BREAKS: &[Break] = &[
     Break { slug: "approximate", file: "peers/approximate.rs", from: "filter(|key| !filter.contains(*key))", to: "filter(|key| filter.contains(*key))" },
     Break { slug: "approximate", file: "peers/approximate.rs", from: "    known.keys().for_each(|key| _ = filter.insert(key));\n", to: "" },
     Break { slug: "bloomjoin", file: "tables/bloomjoin.rs", from: "let both = ours.m() - ours.bits().ones_in_both(theirs.bits());", to: "let both = ours.bits().ones_in_both(theirs.bits());" },
-    Break { slug: "cache-digests", file: "caching/cache_digests.rs", from: "        self.counts.remove(url)\n", to: "        self.counts.remove(url)?;\n        self.counts.remove(url)\n" },
+    Break { slug: "cache-digests", file: "caching/cache_digests.rs", from: "        self.counts.remove(url)?;\n", to: "        self.counts.remove(&url[1..]).ok();\n" },
     Break { slug: "friends", file: "peers/friends.rs", from: "let salt = if new_seeds { seed ^ contact } else { seed };", to: "let salt = seed;" },
     Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "for (&length, level) in self.levels.iter().rev() {", to: "for (&length, level) in self.levels.iter() {" },
     Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "        self.control.remove(&key)?;\n", to: "        self.control.remove(&(key ^ 1)).ok();\n" },

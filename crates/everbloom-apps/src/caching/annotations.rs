@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a61_requests_and_size() {
-        let f = theory::fpr_best(8.0);
+        let f = theory::fpr_classic(8e6, 1e6, 6.0);
         assert!((10.0 + 990.0 * f - 31.4).abs() < 0.1);
         assert_eq!(8 * 1_000_000 / 8, 1_000_000, "a megabyte for a million URLs");
     }

@@ -37,6 +37,7 @@ use crate::{Application, Form, Oracle};
 pub struct Summary {
     counts: Counting,
     k: u32,
+    items: u64,
     version: u64,
     published: Option<Vec<u8>>,
 }
@@ -45,23 +46,26 @@ impl Summary {
     /// A cache with m counters and k probes for each URL.
     pub fn new(m: u64, k: u32) -> Result<Self> {
         let counts = Counting::with_shape(m, k, 4, Hasher::default())?;
-        Ok(Self { counts, k, version: 0, published: None })
+        Ok(Self { counts, k, items: 0, version: 0, published: None })
     }
 
     /// A URL comes into the cache.
     pub fn insert(&mut self, url: &str) {
         self.counts.insert(url);
+        self.items += 1;
     }
 
     /// A URL leaves the cache. Only what was inserted may leave.
     pub fn evict(&mut self, url: &str) -> Result<()> {
-        self.counts.remove(url)
+        self.counts.remove(url)?;
+        self.items -= 1;
+        Ok(())
     }
 
     /// What changed since the last call, or the whole filter at the first.
     pub fn publish(&mut self) -> Result<Update> {
         let bits = self.counts.to_bits();
-        let bytes = to_bytes(&Bloom::from_bits(bits, self.k, Hasher::default(), 0)?);
+        let bytes = to_bytes(&Bloom::from_bits(bits, self.k, Hasher::default(), self.items)?);
         self.version += 1;
         let old = self.published.replace(bytes.clone());
         let delta = old.and_then(|old| Update::delta(self.version, &old, &bytes));

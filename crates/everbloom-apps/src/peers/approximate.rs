@@ -19,7 +19,7 @@ use everbloom::exchange::{Frame, Limits, List, Outbox, Party, Role, items, run a
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::bloom as theory;
-use everbloom::{Bloom, Hasher, Result};
+use everbloom::{Bloom, HashId, Hasher, Result};
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 use crate::{Application, Form, Oracle};
@@ -30,6 +30,11 @@ const FILTER: u8 = 0x80;
 const KEYS: u8 = 0x81;
 /// Nothing.
 const END: u8 = 0x82;
+
+/// The hash of both sides, whatever either would choose by itself.
+fn hasher(seed: u64) -> Result<Hasher> {
+    Hasher::with_id(HashId::Xxh3_128, seed)
+}
 
 /// A filter as it travels: seed in 8 bytes, probes in one, then the bits.
 fn packed(filter: &Bloom, seed: u64) -> Vec<u8> {
@@ -51,7 +56,7 @@ fn unpacked(frame: &Frame) -> Result<Bloom> {
     for (i, byte) in (0u64..).zip(bytes) {
         (0..8).filter(|bit| byte >> bit & 1 == 1).for_each(|bit| _ = bits.set(8 * i + bit));
     }
-    Bloom::from_bits(bits, k.into(), Hasher::seeded(u64::from_le_bytes(*seed)), 0)
+    Bloom::from_bits(bits, k.into(), hasher(u64::from_le_bytes(*seed))?, 0)
 }
 
 /// The side that wants to know what it lacks.
@@ -88,7 +93,7 @@ impl Asker {
     pub fn new(known: &Set, bytes: u64, seed: u64) -> Result<Self> {
         let m = bytes.max(1).saturating_mul(8);
         let k = theory::best_k(m, (known.len() as u64).max(1)).clamp(1, 64);
-        let mut filter = Bloom::with_shape(m, k, Hasher::seeded(seed))?;
+        let mut filter = Bloom::with_shape(m, k, hasher(seed)?)?;
         known.keys().for_each(|key| _ = filter.insert(key));
         let (seen, missing) = (HashSet::new(), Vec::new());
         Ok(Self { filter, seed, seen, missing, state: State::Start })
