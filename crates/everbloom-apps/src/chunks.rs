@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn the_ends_are_pinned() {
         assert_eq!((GEAR[0], GEAR[255]), (0xe220_a839_7b1d_cdaf, 0x5a58_32bb_47bc_f19e));
-        let bytes: Vec<u8> = (0..3000u64).map(|i| (i * i * 2_654_435_761 >> 13) as u8).collect();
+        let bytes: Vec<u8> = (0..3000u64).map(|i| ((i * i * 2_654_435_761) >> 13) as u8).collect();
         let ends = [419, 248, 114, 69, 74, 464, 114, 118, 431, 77, 729, 143];
         assert_eq!(lengths(Cut::Content, &bytes), ends);
         assert_eq!(lengths(Cut::Content, &[7; 2500]), [1024, 1024, 452]);

@@ -128,7 +128,12 @@ fn try_one(seed: u64, cells: u64) -> Result<Seen> {
         return Ok(Seen { exact: false, pairs: vec![] });
     };
     let expected = truth.values().filter(|count| **count >= threshold).count() as u64;
-    let total = |flow: &Flow| flow.key.as_ref().and_then(|key| truth.get(key)).copied();
+    // Two flows of a site in the same cells hide its keys, not the counts.
+    let ids: HashMap<u64, u64> = truth.iter().map(|(key, n)| (sites[0].id(key), *n)).collect();
+    let total = |flow: &Flow| match &flow.key {
+        Some(key) => truth.get(key).copied(),
+        None => ids.get(&flow.id).copied(),
+    };
     let mut pairs = vec![(heavy.len() as u64, expected)];
     pairs.extend(heavy.iter().map(|flow| (flow.count, total(flow).unwrap_or(0))));
     Ok(Seen { exact: true, pairs })

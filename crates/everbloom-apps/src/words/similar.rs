@@ -157,8 +157,10 @@ fn chunk_set(bytes: &[u8], cut: Cut) -> Result<HashSet<Vec<u8>>> {
     Ok(all)
 }
 
-/// Flagged pairs of files and whether their chunks are really shared, beside the exact sets.
-fn compare(seed: u64) -> Result<(Vec<(bool, bool)>, Vec<f64>)> {
+/// For all pairs of files whether they are flagged, and whether they should be; the errors of the flagged ones.
+type Compared = (Vec<(bool, bool)>, Vec<f64>);
+
+fn compare(seed: u64) -> Result<Compared> {
     let mut random = Generator::new(seed);
     let mut texts: Vec<Vec<u8>> = (0..8).map(|_| text(&mut random, 40_000)).collect();
     for i in 0..4 {

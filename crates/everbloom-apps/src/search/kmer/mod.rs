@@ -53,7 +53,8 @@ impl Shape {
         if !(3..=32).contains(&self.length) {
             return bad("K-mers have 3 to 32 letters");
         }
-        if !(self.rate > 0.0 && self.rate < 1.0) || !(1..=64).contains(&self.probes) {
+        let rate = self.rate > 0.0 && self.rate < 1.0;
+        if !(rate && (1..=64).contains(&self.probes)) {
             return bad("a rate lies between 0 and 1, such as 0.3");
         }
         Ok(self)
