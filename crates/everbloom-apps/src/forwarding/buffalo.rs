@@ -166,7 +166,12 @@ impl Network {
         let mut network = Self { switches: Vec::new(), routes: Vec::new(), graph };
         for (node, towards) in interfaces(&network.graph).iter().enumerate() {
             let hops = network.graph.neighbors(node).len();
-            let mut switch = Switch::new(hops, HOSTS / hops as u64, bits)?;
+            // Filters are of one size, that of the hop with the most addresses.
+            let mut loads = vec![0; hops];
+            let of = |host: u64| towards[network.home(host)];
+            (0..HOSTS).filter_map(of).for_each(|hop| loads[hop] += 1);
+            let most = loads.iter().max().copied().unwrap_or(0);
+            let mut switch = Switch::new(hops, most, bits)?;
             let mut routes = HashMap::new();
             for host in 0..HOSTS {
                 if let Some(hop) = towards[network.home(host)] {

@@ -309,7 +309,7 @@ fn picture(lab: &Lab) -> Drawing {
     let wrong = false_links(&guessed, &links);
     let names = [(0, "sender".to_owned()), (far.unwrap_or(0), "receiver".to_owned())];
     let title = format!(
-        "A permitted path of {} hops; the best of 20 guessed headers with half of the bits set: {} links",
+        "A permitted path of {} hops, and {} links by the best of 20 guesses",
         links.len(),
         wrong.len()
     );

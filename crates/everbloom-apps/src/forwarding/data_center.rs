@@ -289,10 +289,8 @@ fn picture(lab: &Lab) -> Drawing {
         (route[2], "core".to_owned()),
         (route[4], "last".to_owned()),
     ];
-    let title = format!(
-        "Before the choice, and with 20 bits in place of 96: the way over the worst core, {} wrong links",
-        wrong.len()
-    );
+    let title =
+        format!("20 bits in place of 96: the way over the worst core, {} wrong links", wrong.len());
     drawing("way", &title, &center.graph, [&wanted, &wrong], &names)
 }
 

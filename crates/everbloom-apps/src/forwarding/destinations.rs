@@ -243,7 +243,7 @@ fn run(lab: &Lab) -> Result<Report> {
         "copies too many with the header unchanged (trap)",
         expected,
         copies,
-        Bound::at_least(expected / 2.0),
+        Bound::at_least(expected / 4.0),
     );
     let steps = trap.iter().map(|s| s.links).min().unwrap_or(0) as f64;
     let most = MOST_STEPS as f64;
@@ -266,7 +266,7 @@ fn run(lab: &Lab) -> Result<Report> {
 /// A packet to 20 receivers in a network that can be drawn, with wrong destinations.
 fn picture(lab: &Lab) -> Drawing {
     let graph = Topology::UnitDisk { nodes: 120, radius: 0.16 }.build(lab.seed());
-    let network = Network::new(graph, 128, 4, lab.seed());
+    let network = Network::new(graph, 96, 4, lab.seed());
     let mut random = Generator::new(lab.seed());
     let (from, receivers) = receivers(&network.graph, 14, &mut random);
     let delivery = network.send(from, &receivers, Headers::Rebuilt);
@@ -277,7 +277,7 @@ fn picture(lab: &Lab) -> Drawing {
     let others = delivery.copies.keys().filter(|n| !receivers.contains(n) && **n != from);
     names.extend(others.map(|&node| (node, "wrong".to_owned())));
     let title =
-        format!("14 receivers in a header of 128 bits, {} links for wrong ones", wrong.len());
+        format!("14 receivers in a header of 96 bits, {} links for wrong ones", wrong.len());
     drawing("tree", &title, &network.graph, [&wanted, &wrong], &names)
 }
 

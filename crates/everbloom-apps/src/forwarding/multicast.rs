@@ -262,10 +262,8 @@ fn picture(lab: &Lab) -> Result<everbloom_lab::Drawing> {
     let mut names = vec![(*root, "source".to_owned())];
     names.extend(receivers.iter().map(|&node| (node, "member".to_owned())));
     let wrong = wrong(group);
-    let title = format!(
-        "A group's tree, and the {} links taken in vain at 4 bits a group (the most of {TREES} groups)",
-        wrong.len()
-    );
+    let title =
+        format!("A group's tree, and {} links taken in vain at 4 bits a group", wrong.len());
     Ok(drawing("tree", &title, &network.graph, [links, &wrong], &names))
 }
 
