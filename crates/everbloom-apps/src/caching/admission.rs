@@ -136,7 +136,7 @@ fn try_zipf(seed: u64) -> Result<Tried> {
     })
 }
 
-const FPR: f64 = 0.01;
+const FPR: f64 = 0.05;
 
 fn filter(seed: u64) -> Result<ActiveActive> {
     ActiveActive::builder().items(OBJECTS as u64).rate(FPR).seed(seed).build()
