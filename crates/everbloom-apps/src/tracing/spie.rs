@@ -180,12 +180,12 @@ fn branches(lab: &Lab) -> Result<(Chart, Rows)> {
     let traces = 10_000;
     let mut series = Vec::new();
     let mut rows = Rows::new("source", "The source's numbers", Axis::linear("false routers"));
-    let rough = Series::new("about 15·r/(1−r)", (1..=16).map(|i| f64::from(i) / 20.0), |r| {
+    let rough = Series::new("about 15·r/(1−r)", (1..=80).map(|i| f64::from(i) / 100.0), |r| {
         HOPS as f64 * r / (1.0 - r)
     });
     for (degree, rates) in [(4, [0.001, 0.01, 0.05, 0.1]), (10, [0.001, 0.01, 0.03, 0.05])] {
         let mut one =
-            Series::new(format!("degree {degree}"), (1..=16).map(|i| f64::from(i) / 20.0), |r| {
+            Series::new(format!("degree {degree}"), (1..=80).map(|i| f64::from(i) / 100.0), |r| {
                 expected(degree, r / (degree - 1) as f64).0
             });
         for fpr in rates {
