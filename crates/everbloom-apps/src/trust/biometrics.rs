@@ -181,14 +181,14 @@ fn run(lab: &Lab) -> Result<Report> {
     let title = "Two templates of one person under one key".into();
     let chart = Chart { id: "errors".into(), title, x, y, series: vec![series] };
     let mut rows = Rows::new("persons", "Different persons, one key", Axis::linear("difference"));
-    let strangers = mean_of(lab, runs, |random| {
+    let others = mean_of(lab, runs, |random| {
         let key = Protection::Xor(random.below(CELLS) as u16);
         Ok(Template::new(&person(random), &key)?.difference(&Template::new(&person(random), &key)?))
     })?;
-    let (mean, spread) = bound::mean_and_sd(&strangers);
+    let (mean, spread) = bound::mean_and_sd(&others);
     rows.row("mean", 0.969, mean, bound::mean(0.969, 0.007, runs).widened(0.969, 0.001));
     rows.row("standard deviation", 0.007, spread, Bound::between(0.004, 0.010));
-    let least = strangers.iter().copied().fold(1.0, f64::min);
+    let least = others.iter().copied().fold(1.0, f64::min);
     rows.row("least of all", 0.952, least, Bound::between(0.93, 0.965));
     // Who is who, at 5 % errors and a threshold half-way.
     let verdicts = lab.runs(runs, |seed| {
