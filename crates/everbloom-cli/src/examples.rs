@@ -19,8 +19,13 @@ Examples:
   everbloom build words.txt.gz -o fast.evb --kind blocked -p 0.1%
   # integers from a pipe, whose length is told
   seq 1000000 | everbloom build - -o ids.evb -n 1M --key-type u64
-  # the second column of a table
-  everbloom build people.csv -o towns.evb -f 2 -d ,";
+  # the second column of a table; lines without one are named and left out
+  everbloom build people.csv -o towns.evb -f 2 -d , --skip-bad
+  # filters of two files that merge: both for as many keys, or one like the other
+  everbloom build monday.txt -o monday.evb --mergeable -n 1M
+  everbloom build tuesday.txt -o tuesday.evb --like monday.evb
+  # keys with the time at which they came, in seconds, each found for a minute
+  printf '100\\tann\\t60\\n' | everbloom build - -o here.evb --kind windowed -n 1000 --time";
 
 pub const CHECK: &str = "\
 Examples:
@@ -36,7 +41,9 @@ Examples:
   # a few lines to read
   everbloom info words.evb
   # how often it errs now, for a script
-  everbloom info words.evb --json | grep fpr_now";
+  everbloom info words.evb --json | grep fpr_now
+  # the same facts for a spreadsheet
+  everbloom info words.evb --csv > words.csv";
 
 pub const ADD: &str = "\
 Examples:
@@ -122,7 +129,9 @@ Examples:
   # an endless stream in fixed memory: repetitions within about a million lines
   cat access.log | everbloom dedupe --window 1M
   # the first line of every visitor, who is the first column
-  cat access.log | everbloom dedupe -f 1 -d ' '";
+  cat access.log | everbloom dedupe -f 1 -d ' '
+  # whatever did not come in the hour before; times in seconds stand in the first column
+  printf '0\\tann\\n60\\tann\\n9000\\tann\\n' | everbloom dedupe --time --ttl 3600";
 
 pub const DIFF: &str = "\
 Examples:
@@ -276,14 +285,18 @@ Examples:
   # digest, cells and verdict
   everbloom explain words.evb apple
   # of an integer
-  everbloom explain ids.evb 42 --key-type u64";
+  everbloom explain ids.evb 42 --key-type u64
+  # a picture of the key and its cells
+  everbloom explain words.evb apple --svg apple.svg";
 
 pub const BENCH: &str = "\
 Examples:
   # building and asking a filter of 100 000 keys
   everbloom bench --kind blocked -n 100k
   # asking this filter
-  everbloom bench words.evb -n 100k";
+  everbloom bench words.evb -n 100k
+  # the same columns for a spreadsheet
+  everbloom bench --kind bloom -n 100k --csv";
 
 pub const LAB: &str = "\
 Examples:
@@ -306,7 +319,9 @@ Examples:
   # one line for each form of each variant
   everbloom catalog
   # what a counting filter is, and what `build --set` takes
-  everbloom catalog counting";
+  everbloom catalog counting
+  # the list for a spreadsheet
+  everbloom catalog --csv > variants.csv";
 
 pub const FORMATS: &str = "\
 Examples:
@@ -358,6 +373,10 @@ Examples:
   everbloom plan -n 5M --memory 20MB --need delete
   # which filters forget old keys?
   everbloom plan --need decay
+  # which count a key that comes a thousand times, and how wide must their counters be?
+  everbloom plan -n 1M -p 1% --need count --max-count 1000
+  # all candidates for a spreadsheet
+  everbloom plan -n 1M -p 1% --csv > plan.csv
 
 Needs:
 {}",

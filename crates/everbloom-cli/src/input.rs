@@ -2,6 +2,7 @@
 //! written.
 
 use std::fs::File;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -10,9 +11,11 @@ use everbloom::Error;
 use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
 use everbloom_records::{Cr, Fault, Field, Grammar, Input, Lines, Notice, unpacked};
+use everbloom_records::{Bad, Cr, Fault, Field, Grammar, Lines, Notice, Time};
+use everbloom_report::number::integer_text;
 
 use crate::args::Text;
-use crate::talk::say;
+use crate::talk::{say, tell};
 use crate::{Result, progress};
 
 /// How often the lines are gone through.
@@ -31,7 +34,28 @@ pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
     } else {
         Lines::kept("stdin", io::stdin().lock(), grammar)?
     };
-    Ok(lines.watched(progress::watch).noticed(tell))
+    Ok(lines.watched(progress::watch).noticed(strange).skipping(skip))
+}
+
+/// The lines that were left out, by input.
+static SKIPPED: Mutex<BTreeSet<(String, u64)>> = Mutex::new(BTreeSet::new());
+
+/// Names a record that is left out, once, however often its input is gone through.
+fn skip(e: everbloom_records::Error) {
+    let Ok(mut skipped) = SKIPPED.lock() else { return };
+    if skipped.insert((e.input().to_owned(), e.line().unwrap_or(0))) {
+        tell!("everbloom: skipped {e}");
+    }
+}
+
+/// Says how many records were left out, if any were.
+pub fn say_skipped() {
+    let Ok(skipped) = SKIPPED.lock() else { return };
+    match skipped.len() as u64 {
+        0 => {}
+        1 => say!("1 record could not be read and was skipped"),
+        n => say!("{} records could not be read and were skipped", integer_text(n)),
+    }
 }
 
 /// The bytes of the file at `path`, or of stdin for `-`, watched and unpacked.
@@ -80,7 +104,7 @@ fn within(folder: &Path, all: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// Says what is strange about an input, once.
-fn tell(name: &str, notice: Notice) {
+fn strange(name: &str, notice: Notice) {
     static TOLD: Mutex<Vec<(String, Notice)>> = Mutex::new(Vec::new());
     let Ok(mut told) = TOLD.lock() else { return };
     let this = (name.to_owned(), notice);
@@ -105,6 +129,8 @@ pub fn grammar(text: &Text) -> Grammar {
         end: if text.null { 0 } else { b'\n' },
         cr: if text.crlf { Cr::Cut } else { Cr::Kept },
         field: text.field.map_or(Field::Line, |number| column(number, text.delimiter)),
+        time: if text.time { Time::First } else { Time::None },
+        bad: if text.skip_bad { Bad::Skipped } else { Bad::Ends },
         ..Grammar::default()
     }
 }
@@ -117,7 +143,12 @@ pub fn column(number: u32, delimiter: Option<u8>) -> Field {
 /// Which options to try after an input was faulty.
 pub fn remedy(e: &everbloom_records::Error) -> &'static str {
     match e.fault() {
-        Fault::NoColumn { .. } => ": name another with -f or -d",
+        Fault::NoColumn { .. } => {
+            ": name another with -f or -d, or leave such lines out with --skip-bad"
+        }
+        Fault::NotInteger { .. } | Fault::BadValue { .. } | Fault::BadTime { .. } => {
+            "; --skip-bad leaves such lines out"
+        }
         _ => "",
     }
 }

@@ -11,6 +11,7 @@ mod progress;
 mod quantity;
 mod reading;
 mod report;
+mod suggest;
 mod talk;
 mod verbs;
 
@@ -85,7 +86,9 @@ fn main() -> ExitCode {
         talk::hush();
     }
     input::set_limit(args.limit);
-    match verbs::run(args) {
+    let outcome = verbs::run(args);
+    input::say_skipped();
+    match outcome {
         Ok(Outcome::Some) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::None) => ExitCode::from(1),
         Err(Stop::Error(message)) => {

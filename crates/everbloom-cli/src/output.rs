@@ -4,6 +4,8 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use everbloom::{Error, Kind};
+use everbloom_report::Table;
+use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use serde_json::{Value, json};
 
 use crate::{Result, Stop};
@@ -30,6 +32,71 @@ pub fn print_bytes(bytes: &[u8]) -> Result<()> {
 /// Prints a report.
 pub fn print_json(report: &Value) -> Result<()> {
     print(&format!("{report:#}\n"))
+}
+
+/// What a table is printed for, and so how numbers stand in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sheet {
+    /// People: frames, and numbers with units.
+    Terminal,
+    /// Spreadsheets: the same columns, and plain numbers in the least unit.
+    Csv,
+}
+
+impl Sheet {
+    /// As `--csv` says.
+    pub fn of(csv: bool) -> Self {
+        if csv { Sheet::Csv } else { Sheet::Terminal }
+    }
+
+    pub fn bytes(self, bytes: u64) -> String {
+        self.pick(bytes, bytes_text)
+    }
+
+    pub fn integer(self, value: u64) -> String {
+        self.pick(value, integer_text)
+    }
+
+    pub fn rate(self, rate: f64) -> String {
+        self.pick(rate, rate_text)
+    }
+
+    /// A number as it is for spreadsheets, and by `text` for people.
+    pub fn pick<N: Copy + ToString>(self, number: N, text: impl Fn(N) -> String) -> String {
+        match self {
+            Sheet::Terminal => text(number),
+            Sheet::Csv => number.to_string(),
+        }
+    }
+
+    /// What stands where there is no number.
+    pub fn none(self) -> String {
+        match self {
+            Sheet::Terminal => "–".to_owned(),
+            Sheet::Csv => String::new(),
+        }
+    }
+
+    /// The table's text.
+    pub fn text(self, table: &Table) -> String {
+        match self {
+            Sheet::Terminal => table.terminal(),
+            Sheet::Csv => table.csv(),
+        }
+    }
+}
+
+/// Facts as lines for people, or as rows of `name` and `value`.
+pub fn facts(sheet: Sheet, width: usize, rows: &[(&str, String)]) -> String {
+    match sheet {
+        Sheet::Terminal => {
+            rows.iter().map(|(name, value)| format!("{name:>width$}  {value}\n")).collect()
+        }
+        Sheet::Csv => {
+            let rows = rows.iter().map(|(name, value)| [(*name).to_owned(), value.clone()]);
+            Table::new(2, ["name", "value"]).rows(rows).csv()
+        }
+    }
 }
 
 /// Records, printed as they come.

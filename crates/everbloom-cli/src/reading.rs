@@ -1,8 +1,9 @@
 //! How keys were read when a filter was built: its file remembers it, so that it is asked in the same way or
 //! not at all.
 
+use everbloom::internals::filter::Time;
 use everbloom::membership::ancestors::Hierarchy;
-use everbloom::{Filter, Reading};
+use everbloom::{Facts, Filter, Reading};
 use everbloom_records::{Case, Grammar, KeyType};
 
 use crate::args::Text;
@@ -25,6 +26,7 @@ pub fn remembered(text: &Text, ancestors: Option<Hierarchy>, case: Case) -> Read
 /// How keys for a filter are read: as its file says. Options that contradict it are refused.
 pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
     let (facts, reading) = (filter.facts(), &filter.head().reading);
+    timed(facts, text)?;
     let key = key_type(reading, text.key_type)?;
     if reading.key_type.is_empty() && key != KeyType::default() && !facts.input.key.is_integer() {
         say!(
@@ -35,6 +37,17 @@ pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
     let text = Text { key_type: Some(key), ..text.clone() };
     let case = if reading.fold_case { Case::Folded } else { Case::Kept };
     Ok(Grammar { case, ..input::grammar(&text).with_input(&facts.input) })
+}
+
+/// Refuses times for variants that know none.
+pub fn timed(facts: &Facts, text: &Text) -> Result<()> {
+    if text.time && facts.input.time == Time::No {
+        return Err(Stop::Error(format!(
+            "--time: {} filters know no time; `everbloom plan --need decay` names some that do",
+            facts.slug
+        )));
+    }
+    Ok(())
 }
 
 /// The type of a filter's keys, given what was typed.

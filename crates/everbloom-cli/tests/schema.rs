@@ -20,6 +20,7 @@ const SLOW: [&str; 3] = ["lab run", "lab report", "lab passports"];
 const CASES: &[(&str, &str, &[u8])] = &[
     ("plan", "plan -n 1M -p 1%", b""),
     ("plan", "plan -n 1M --memory 1MB --need delete", b""),
+    ("plan", "plan -n 10k -p 1% --need count --max-count 100", b""),
     ("plan --need", "plan --need delete,count", b""),
     ("build", "build keys -o new.evb -n 100", b""),
     ("build", "build - -o new.evb", b"a\nb\n"),
@@ -61,6 +62,7 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("dedupe", "dedupe", b"x\n\xff\nx\n"),
     ("dedupe", "dedupe --window 10", b"x\ny\nx\n"),
     ("dedupe", "dedupe --exact-check", b""),
+    ("dedupe", "dedupe --time --ttl 10", b"1\tx\n2\tx\n30\tx\n"),
     ("diff", "diff keys other", b""),
     ("diff", "diff keys keys", b""),
     ("publish", "publish keys -o feed", b""),

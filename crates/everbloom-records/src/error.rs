@@ -47,6 +47,11 @@ pub enum Fault {
         /// What is wanted.
         want: ValueKind,
     },
+    /// A time is not a whole number.
+    BadTime {
+        /// What stands there.
+        text: String,
+    },
     /// Whoever was given the records refused one.
     Refused(everbloom::Error),
 }
@@ -135,6 +140,9 @@ impl fmt::Display for Fault {
             Fault::NoColumn { number } => write!(f, "there is no column {number}"),
             Fault::NotInteger { text } => {
                 write!(f, "{text:?} is not a decimal integer below 2^64")
+            }
+            Fault::BadTime { text } => {
+                write!(f, "the time {text:?} in the first column is not a whole number")
             }
             Fault::BadValue { text, want } => {
                 let want = match want {

@@ -21,6 +21,38 @@ pub struct Grammar {
     pub field: Field,
     /// What becomes of capital letters in keys.
     pub case: Case,
+    /// Where a record's time stands.
+    pub time: Time,
+    /// What becomes of a line that spells no record.
+    pub bad: Bad,
+}
+
+/// Where a record's time stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// Nowhere.
+    #[default]
+    None,
+    /// In the first column of the line, a whole number; where the key is the line, it is what follows.
+    First,
+}
+
+/// What becomes of a line that spells no record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bad {
+    /// It ends the reading.
+    #[default]
+    Ends,
+    /// It is left out, and named by [`Lines::skipping`](crate::Lines::skipping).
+    Skipped,
+}
+
+/// A line, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cut<'a> {
+    pub key: &'a [u8],
+    pub value: Option<Value<'a>>,
+    pub time: Option<u64>,
 }
 
 /// What becomes of a CR at the end of a line.
@@ -64,7 +96,8 @@ impl Default for Grammar {
     fn default() -> Self {
         let (key, field) = (KeyType::default(), Field::default());
         let (cr, case) = (Cr::default(), Case::default());
-        Self { key, value: ValueKind::None, end: b'\n', cr, field, case }
+        let (time, bad) = (Time::default(), Bad::default());
+        Self { key, value: ValueKind::None, end: b'\n', cr, field, case, time, bad }
     }
 }
 
@@ -78,23 +111,33 @@ impl Grammar {
 
     /// Whether a line is a key as it stands.
     pub(crate) fn is_plain(&self) -> bool {
-        *self == Self { end: self.end, ..Self::default() }
+        *self == Self { end: self.end, bad: self.bad, ..Self::default() }
     }
 
     /// The text of a line's key.
     pub fn key_text<'a>(&self, line: &'a [u8]) -> Result<&'a [u8], Fault> {
-        self.cut(line).map(|(key, _)| key)
+        self.cut(line).map(|cut| cut.key)
     }
 
-    /// Cuts a line into the text of its key and its value.
+    /// Cuts a line into the text of its key, its value and its time.
     #[inline]
-    pub(crate) fn cut<'a>(&self, line: &'a [u8]) -> Result<(&'a [u8], Option<Value<'a>>), Fault> {
+    pub(crate) fn cut<'a>(&self, line: &'a [u8]) -> Result<Cut<'a>, Fault> {
         let line = match self.cr {
             Cr::Kept => line,
             Cr::Cut => line.strip_suffix(b"\r").unwrap_or(line),
         };
+        let (time, line) = match (self.time, self.field) {
+            (Time::None, _) => (None, line),
+            (Time::First, Field::Line) => cut_time(line, b'\t')?,
+            (Time::First, Field::Column { delimiter, .. }) => (cut_time(line, delimiter)?.0, line),
+        };
         let (rest, value) = cut_value(line, self.value)?;
-        Ok((self.field.cut(rest)?, value))
+        Ok(Cut { key: self.field.cut(rest)?, value, time })
+    }
+
+    /// Whether a line spells a record.
+    pub(crate) fn check(&self, line: &[u8]) -> Result<(), Fault> {
+        self.key.read(self.cut(line)?.key, |_| ())
     }
 }
 
@@ -111,6 +154,15 @@ impl Field {
             }
         }
     }
+}
+
+/// The whole number before the first delimiter, and what follows it.
+fn cut_time(line: &[u8], delimiter: u8) -> Result<(Option<u64>, &[u8]), Fault> {
+    let end = memchr::memchr(delimiter, line).unwrap_or(line.len());
+    let text = std::str::from_utf8(&line[..end]).unwrap_or("");
+    let bad = || Fault::BadTime { text: String::from_utf8_lossy(&line[..end]).into_owned() };
+    let time = text.trim().parse().map_err(|_| bad())?;
+    Ok((Some(time), &line[(end + 1).min(line.len())..]))
 }
 
 /// Cuts off what stands behind the last TAB, where a value of this kind is taken.
@@ -139,17 +191,37 @@ fn cut_value(line: &[u8], kind: ValueKind) -> Result<(&[u8], Option<Value<'_>>),
 mod tests {
     use super::*;
 
+    fn pair<'a>(grammar: Grammar, line: &'a [u8]) -> Option<(&'a [u8], Option<Value<'a>>)> {
+        grammar.cut(line).ok().map(|cut| (cut.key, cut.value))
+    }
+
     #[test]
     fn values_stand_behind_the_last_tab() {
         let label = Grammar { value: ValueKind::Label, ..Grammar::default() };
-        assert_eq!(label.cut(b"a\tb\tc").ok(), Some((&b"a\tb"[..], Some(Value::Label(b"c")))));
-        assert_eq!(label.cut(b"d").ok(), Some((&b"d"[..], None)));
+        assert_eq!(pair(label, b"a\tb\tc"), Some((&b"a\tb"[..], Some(Value::Label(b"c")))));
+        assert_eq!(pair(label, b"d"), Some((&b"d"[..], None)));
         let weight = Grammar { value: ValueKind::Weight, ..Grammar::default() };
-        assert_eq!(weight.cut(b"a\t1").ok(), Some((&b"a"[..], Some(Value::Weight(1.0)))));
+        assert_eq!(pair(weight, b"a\t1"), Some((&b"a"[..], Some(Value::Weight(1.0)))));
         for bad in [&b"a\tx"[..], b"a\tNaN", b"a\t"] {
             assert!(matches!(weight.cut(bad), Err(Fault::BadValue { .. })), "{bad:?}");
         }
-        assert_eq!(Grammar::default().cut(b"a\tb").ok(), Some((&b"a\tb"[..], None)));
+        assert_eq!(pair(Grammar::default(), b"a\tb"), Some((&b"a\tb"[..], None)));
+    }
+
+    #[test]
+    fn a_time_is_the_first_column() {
+        let timed = Grammar { time: Time::First, value: ValueKind::Count, ..Grammar::default() };
+        let cut = timed.cut(b"17\tkey\t3").expect("a record");
+        assert_eq!((cut.time, cut.key, cut.value), (Some(17), &b"key"[..], Some(Value::Count(3))));
+        // Columns are those of the whole line.
+        let field = Field::Column { number: 2, delimiter: b',' };
+        let column = Grammar { field, time: Time::First, ..Grammar::default() };
+        let cut = column.cut(b"17,key").expect("a record");
+        assert_eq!((cut.time, cut.key), (Some(17), &b"key"[..]));
+        for bad in [&b"key"[..], b"\tkey", b"-1\tkey", b"1.5\tkey", b""] {
+            assert!(matches!(timed.cut(bad), Err(Fault::BadTime { .. })), "{bad:?}");
+        }
+        assert_eq!(timed.cut(b"5").ok().map(|cut| cut.key), Some(&b""[..]));
     }
 
     #[test]
@@ -158,7 +230,7 @@ mod tests {
             field: Field::Column { number, delimiter: b',' },
             ..Grammar::default()
         };
-        let cut = |number, line| column(number).cut(line).ok().map(|(key, _)| key);
+        let cut = |number, line| column(number).cut(line).ok().map(|cut| cut.key);
         assert_eq!(cut(2, b"a,b,c"), Some(&b"b"[..]));
         assert_eq!(cut(2, b"d,"), Some(&b""[..]));
         assert_eq!((cut(2, b"c"), cut(0, b"c")), (None, None));
@@ -168,7 +240,7 @@ mod tests {
     fn a_column_is_cut_from_what_stands_before_the_value() {
         let field = Field::Column { number: 2, delimiter: b'\t' };
         let grammar = Grammar { field, value: ValueKind::Count, ..Grammar::default() };
-        assert_eq!(grammar.cut(b"a\tb\t3").ok(), Some((&b"b"[..], Some(Value::Count(3)))));
+        assert_eq!(pair(grammar, b"a\tb\t3"), Some((&b"b"[..], Some(Value::Count(3)))));
         assert!(grammar.cut(b"a\t3").is_err());
     }
 }

@@ -22,8 +22,10 @@ mod unpack;
 
 pub use cores::Order;
 pub use error::{Error, Fault, Result};
-pub use grammar::{Case, Cr, Field, Grammar};
+pub use grammar::{Bad, Case, Cr, Field, Grammar, Time};
 pub use hashed::{Hashed, Kept};
 pub use key::KeyType;
 pub use lines::{Lines, Noticed, Watch};
 pub use unpack::{Input, Notice, unpacked};
+pub use lines::{Lines, Noticed, Skipped, Watch};
+pub use unpack::{Input, Notice};

@@ -1,5 +1,6 @@
 //! An input as records: in batches, again if need be.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use crate::cores::{Order, on_all_cores};
 use crate::error::{Error, Fault, Result};
 use crate::grammar::{Cr, Grammar};
 use crate::hashed::Hashed;
+use crate::grammar::{Bad, Cr, Grammar};
 use crate::text;
 use crate::unpack::{Input, Notice, examined, unpacked};
 
@@ -25,6 +27,9 @@ pub type Watch = for<'a> fn(Input<'a>, Option<u64>) -> Input<'a>;
 
 /// Is told what is strange about an input, by its name.
 pub type Noticed = fn(&str, Notice);
+
+/// Is told of lines that spell no record and are left out.
+pub type Skipped = fn(Error);
 
 /// Where lines come from.
 enum Origin {
@@ -47,6 +52,7 @@ pub struct Lines {
     grammar: Grammar,
     watch: Option<Watch>,
     noticed: Option<Noticed>,
+    skipped: Option<Skipped>,
 }
 
 impl Lines {
@@ -75,7 +81,7 @@ impl Lines {
     }
 
     fn new(origin: Origin, name: String, grammar: Grammar) -> Self {
-        Self { origin, name, grammar, watch: None, noticed: None }
+        Self { origin, name, grammar, watch: None, noticed: None, skipped: None }
     }
 
     /// The same lines, watched while they are read.
@@ -88,6 +94,13 @@ impl Lines {
     #[must_use]
     pub fn noticed(self, noticed: Noticed) -> Self {
         Self { noticed: Some(noticed), ..self }
+    }
+
+    /// The same lines; `skipped` is told of those that are left out where the grammar has it so, in every pass and
+    /// in any order.
+    #[must_use]
+    pub fn skipping(self, skipped: Skipped) -> Self {
+        Self { skipped: Some(skipped), ..self }
     }
 
     /// How a line becomes a record.
@@ -127,17 +140,30 @@ impl Lines {
         })?)
     }
 
+    /// What takes out the lines of a block that are skipped, given the number of lines before it.
+    fn good(&self) -> impl for<'t> Fn(&'t [u8], u64) -> Cow<'t, [u8]> + Sync + use<> {
+        let (grammar, name, skipped) = (self.grammar, self.name.clone(), self.skipped);
+        move |text, before| match grammar.bad {
+            Bad::Ends => Cow::Borrowed(text),
+            Bad::Skipped => text::good_lines(text, grammar, before, |e| {
+                if let Some(skipped) = skipped {
+                    skipped(e.of(&name));
+                }
+            }),
+        }
+    }
+
     /// Calls `f` with batches of lines and the records they spell.
     pub fn each(
         &mut self,
         mut f: impl FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
     ) -> Result<()> {
-        let grammar = self.grammar;
+        let (grammar, good) = (self.grammar, self.good());
         let mut read = || -> Result<()> {
             let mut blocks = Blocks::new(self.open()?, grammar.end);
             let mut block = Block::default();
             while blocks.next(&mut block)? {
-                text::batch(block.text(), grammar, block.before, &mut f)?;
+                text::batch(&good(block.text(), block.before), grammar, block.before, &mut f)?;
             }
             Ok(())
         };
@@ -152,9 +178,9 @@ impl Lines {
         work: impl Fn(&[u8], u64) -> Result<T> + Sync,
         mut done: impl FnMut(T) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let (end, name) = (self.grammar.end, self.name.clone());
+        let (end, name, good) = (self.grammar.end, self.name.clone(), self.good());
         let input = self.open().map_err(|e| e.of(&name))?;
-        let work = |block: &Block| work(block.text(), block.before);
+        let work = |block: &Block| work(&good(block.text(), block.before), block.before);
         on_all_cores(Blocks::new(input, end), order, work, |result: Result<T>| {
             done(result.map_err(|e| e.of(&name))?)
         })
@@ -243,6 +269,32 @@ mod tests {
         let mut missing = Lines::file(missing, integers);
         let hashed = missing.each_digests(&Hasher::seeded(1), |_| {}).expect_err("no file");
         assert!(hashed.to_string().starts_with("no such file: "), "{hashed}");
+    }
+
+    #[test]
+    fn bad_lines_are_left_out_and_named_in_batches_and_hashed() {
+        use std::sync::Mutex;
+        static NAMED: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+        let named = |e: Error| NAMED.lock().expect("the lock").extend(e.line());
+        let grammar = Grammar { key: KeyType::U64, bad: Bad::Skipped, ..Grammar::default() };
+        for text in ["x\n1\n\ny\n2\n3", "x\n1\n\ny\n2\n3\n", "1\n2\n3\n"] {
+            NAMED.lock().expect("the lock").clear();
+            let mut lines = Lines::kept("text", text.as_bytes(), grammar).expect("text");
+            lines = lines.skipping(named);
+            let (mut keys, mut digests) = (Vec::new(), Vec::new());
+            let take = |_: &[&[u8]], records: &[Record<'_>]| {
+                keys.extend(records.iter().map(|record| record.key[0]));
+                Ok(())
+            };
+            lines.each(take).expect("records");
+            assert_eq!(keys, [1, 2, 3], "{text:?}");
+            let hasher = Hasher::seeded(1);
+            lines.each_digests(&hasher, |some| digests.extend_from_slice(some)).expect("digests");
+            let expected: Vec<Digest> = (1..4u64).map(|key| hasher.digest(&key)).collect();
+            assert_eq!(digests, expected, "{text:?}");
+            let bad: &[u64] = if text.starts_with('x') { &[1, 3, 4, 1, 3, 4] } else { &[] };
+            assert_eq!(*NAMED.lock().expect("the lock"), bad, "{text:?}");
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! From text to keys and records, a block of whole lines at a time.
 
+use std::borrow::Cow;
+
 use everbloom::internals::filter::Record;
 
-use crate::error::{Fault, Result};
+use crate::error::{Error, Fault, Result};
 use crate::grammar::{Case, Grammar};
 use crate::key::{KeyType, integer};
 use crate::scan::each_place;
@@ -39,9 +41,9 @@ pub fn each_key(
         if failed.is_some() {
             return;
         }
-        let cut = grammar.cut(&text[start..end]).map(|(key, _)| match grammar.case {
-            Case::Kept => key,
-            Case::Folded => fold(key, &mut folded),
+        let cut = grammar.cut(&text[start..end]).map(|cut| match grammar.case {
+            Case::Kept => cut.key,
+            Case::Folded => fold(cut.key, &mut folded),
         });
         if let Err(fault) = cut.and_then(|key| grammar.key.read(key, &mut f)) {
             failed = Some(fault.at(number));
@@ -57,6 +59,32 @@ fn fold<'a>(key: &[u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     buffer
 }
 
+/// The lines that spell records, with their ends; `bad` is told of the others. `before` lines came earlier.
+pub fn good_lines<'a>(
+    text: &'a [u8],
+    grammar: Grammar,
+    before: u64,
+    mut bad: impl FnMut(Error),
+) -> Cow<'a, [u8]> {
+    if grammar.is_plain() {
+        return Cow::Borrowed(text);
+    }
+    let (mut number, mut good, mut kept) = (before, Vec::new(), 0);
+    each_line(text, grammar.end, |start, end| {
+        number += 1;
+        if let Err(fault) = grammar.check(&text[start..end]) {
+            good.extend_from_slice(&text[kept..start]);
+            kept = (end + 1).min(text.len());
+            bad(fault.at(number));
+        }
+    });
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    good.extend_from_slice(&text[kept..]);
+    Cow::Owned(good)
+}
+
 /// Calls `f` with all lines of a text and the records they spell; `before` lines came earlier.
 pub fn batch(
     text: &[u8],
@@ -70,8 +98,9 @@ pub fn batch(
     let at = |i: usize| move |fault: Fault| fault.at(before + i as u64 + 1);
     let mut records = Vec::with_capacity(lines.len());
     for (i, line) in lines.iter().enumerate() {
-        let (key, value) = grammar.cut(line).map_err(at(i))?;
-        records.push(Record::key(key).with(value));
+        let cut = grammar.cut(line).map_err(at(i))?;
+        let record = Record::key(cut.key).with(cut.value);
+        records.push(cut.time.map_or(record, |time| record.at(time)));
     }
     let mut folded = Vec::new();
     if grammar.case == Case::Folded {

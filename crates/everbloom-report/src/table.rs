@@ -65,6 +65,17 @@ impl Table {
         out + "\n"
     }
 
+    /// For spreadsheets: quoted where a cell needs it.
+    pub fn csv(&self) -> String {
+        let quoted = |cell: &String| match cell.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", cell.replace('"', "\"\"")),
+            false => cell.clone(),
+        };
+        let line =
+            |cells: &Vec<String>| cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n";
+        std::iter::once(&self.header).chain(&self.rows).map(line).collect()
+    }
+
     /// For a page in HTML.
     pub fn html(&self) -> String {
         let line = |tag: &str, cells: &[String]| {
@@ -92,6 +103,12 @@ mod tests {
     fn words_stand_left_and_numbers_right() {
         let text = table().terminal();
         assert!(text.contains("│ bloom   ┆    9 │"), "{text}");
+    }
+
+    #[test]
+    fn cells_of_spreadsheets_are_quoted_where_they_must_be() {
+        let text = table().row(["a \"b\", c", "1"]).csv();
+        assert_eq!(text, "filter,bits\nbloom,9\na|b <c>,10\n\"a \"\"b\"\", c\",1\n");
     }
 
     #[test]

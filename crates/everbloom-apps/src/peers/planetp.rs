@@ -329,7 +329,7 @@ fn picture(world: &World) -> Result<Drawing> {
     let names: Vec<(usize, String)> = reached.iter().map(|&g| (g, format!("group {g}"))).collect();
     Ok(drawing(
         "query",
-        "One word, three holders: leaders whose union has it are named, members asked in vain stand out",
+        "One word, three holders: leaders that match are named",
         &graph,
         [&links(&right), &links(&wrong)],
         &names,

@@ -4,7 +4,7 @@ use everbloom::Setting;
 use std::path::PathBuf;
 
 use super::parsers::setting;
-use super::shared::Machine;
+use super::shared::{Machine, Tabular};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -34,14 +34,18 @@ pub struct Plan {
     /// Show every candidate, and why the others do not fit.
     #[arg(long)]
     pub all: bool,
+    /// With --need count: how often the most frequent key comes. Counters are made wide enough where the variant
+    /// lets them, and a column tells how far each counts.
+    #[arg(long, value_name = "COUNT", value_parser = quantity::count)]
+    pub max_count: Option<u64>,
     /// Draw the rate over bits per key in the terminal (not with --json).
-    #[arg(long)]
+    #[arg(long, conflicts_with = "csv")]
     pub plot: bool,
     /// Draw the rate over bits per key as an SVG picture.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     #[command(flatten)]
-    pub machine: Machine,
+    pub shown: Tabular,
 }
 
 #[derive(clap::Args)]
@@ -50,10 +54,10 @@ pub struct Catalog {
     #[arg(value_name = "SLUG", conflicts_with = "markdown")]
     pub slug: Option<String>,
     /// Print the list as CATALOG.md, with rates measured on the spot.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub markdown: bool,
     #[command(flatten)]
-    pub machine: Machine,
+    pub shown: Tabular,
 }
 
 #[derive(clap::Args)]
@@ -110,5 +114,5 @@ pub struct Bench {
     #[arg(long, value_name = "FILE", requires = "filter")]
     pub key_file: Option<PathBuf>,
     #[command(flatten)]
-    pub machine: Machine,
+    pub shown: Tabular,
 }

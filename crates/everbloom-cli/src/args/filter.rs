@@ -11,7 +11,7 @@ use everbloom_formats::{Format, KeyAs};
 
 use super::foreign::Foreign;
 use super::parsers::{format, hierarchy, key_type, keys_as, setting};
-use super::shared::{Keyed, Machine};
+use super::shared::{Keyed, Machine, Tabular};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -34,6 +34,14 @@ pub struct Build {
     /// Memory to fit in, such as 100MB or 64MiB, in place of -p or -n.
     #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
     pub memory: Option<u64>,
+    /// Take variant, shape, hash and seed from this filter file, so that both merge.
+    #[arg(long, value_name = "FILTER",
+        conflicts_with_all = ["kind", "items", "fpr", "memory", "seed", "settings", "format"])]
+    pub like: Option<PathBuf>,
+    /// Build only what merges with every filter that is built by the same options from other keys: a shape that
+    /// does not depend on the keys (give -n or --memory), and a variant that merges.
+    #[arg(long, conflicts_with = "format")]
+    pub mergeable: bool,
     /// Known non-members, one a line, for variants that use them.
     #[arg(long, value_name = "FILE")]
     pub negatives: Option<PathBuf>,
@@ -150,7 +158,7 @@ pub struct Info {
     #[command(flatten)]
     pub foreign: Foreign,
     #[command(flatten)]
-    pub machine: Machine,
+    pub shown: Tabular,
 }
 
 #[derive(clap::Args)]
@@ -165,6 +173,9 @@ pub struct Explain {
     /// What a key is: its bytes, or a decimal integer.
     #[arg(long, value_name = "TYPE", value_parser = key_type())]
     pub key_type: Option<KeyType>,
+    /// Draw the key and its cells as an SVG picture.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     #[command(flatten)]
     pub machine: Machine,
 }

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use everbloom::membership::ancestors::Hierarchy;
-use everbloom_formats::{Format, KeyAs};
+use everbloom_formats::{FORMATS, Format, KeyAs};
 use everbloom_records::KeyType;
+
+use crate::suggest;
 
 pub fn hierarchy(text: &str) -> Result<Hierarchy, String> {
     match text {
@@ -34,7 +36,11 @@ pub fn keys_as() -> impl TypedValueParser<Value = KeyAs> {
 }
 
 pub fn format(name: &str) -> Result<&'static Format, String> {
-    Format::named(name).map_err(|e| e.to_string())
+    Format::named(name).map_err(|_| {
+        let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
+        let all = || format!("there are {}", names.join(", "));
+        format!("no such format; {}", suggest::instead(name, names.iter().copied(), all))
+    })
 }
 
 /// A byte of any value: columns need not be text.

@@ -14,6 +14,16 @@ pub struct Machine {
     pub json: bool,
 }
 
+/// For verbs that print a table: the same for programs and for spreadsheets.
+#[derive(clap::Args)]
+pub struct Tabular {
+    #[command(flatten)]
+    pub machine: Machine,
+    /// Print the table as CSV: the same columns, numbers without units (bytes, shares, nanoseconds).
+    #[arg(long, conflicts_with = "json", display_order = 989)]
+    pub csv: bool,
+}
+
 /// How keys are read and hashed: for every verb that does.
 #[derive(clap::Args)]
 pub struct Keyed {
@@ -34,6 +44,13 @@ pub struct Text {
     /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
     #[arg(short = '0', long = "null")]
     pub null: bool,
+    /// Leave out records that cannot be read, instead of giving up: each is named on stderr, and all are counted.
+    #[arg(long)]
+    pub skip_bad: bool,
+    /// The first column is the record's time, a whole number: for variants that forget with time, and for
+    /// `dedupe --ttl`. A record that is older than the one before counts as just as old.
+    #[arg(long)]
+    pub time: bool,
     /// Lines end in CR LF, as on Windows: the CR is cut off. Without the option it belongs to the key.
     #[arg(long)]
     pub crlf: bool,

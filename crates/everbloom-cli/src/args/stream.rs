@@ -22,6 +22,11 @@ pub struct Dedupe {
     /// said.
     #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits, conflicts_with_all = ["window", "exact_check"])]
     pub memory: Option<u64>,
+    /// Forget a line this long after it came last, in the unit of the times in the first column (see --time):
+    /// whatever comes again sooner is dropped.
+    #[arg(long, value_name = "TIME", value_parser = quantity::count, requires = "time",
+        conflicts_with_all = ["window", "memory", "exact_check"])]
+    pub ttl: Option<u64>,
     /// Drop no new line: lines that the filter takes for seen are looked up in the set of all digests
     /// (16 bytes and a hash table's overhead for each distinct line).
     #[arg(long)]

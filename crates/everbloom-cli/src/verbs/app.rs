@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::lab::{conclude, perform, prepare};
 use crate::args::{AppRun, AppShow, AppVerb, Machine};
 use crate::output::{print, print_json};
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, suggest};
 
 pub fn run(verb: &AppVerb) -> Result<Outcome> {
     match verb {
@@ -47,9 +47,9 @@ fn entry(application: &Application) -> Value {
 
 fn named(name: &str) -> Result<&'static Application> {
     by_name(name).ok_or_else(|| {
-        Stop::Error(format!(
-            "{name}: there is no such application; `everbloom app list` names them all"
-        ))
+        let all = || "`everbloom app list` names them all".to_owned();
+        let instead = suggest::instead(name, APPLICATIONS.iter().map(|a| a.slug()), all);
+        Stop::Error(format!("{name}: there is no such application; {instead}"))
     })
 }
 

@@ -10,13 +10,13 @@ use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;
 use everbloom::internals::sample::{Sample, Style};
 use everbloom::internals::variant::Variant;
-use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_report::number::integer_text;
 use everbloom_report::{Table, Times};
 use serde_json::json;
 
 use super::{build::find, opened};
 use crate::args::Bench;
-use crate::output::{print, print_json};
+use crate::output::{Sheet, print, print_json};
 use crate::{Outcome, Result, Stop};
 
 const ROUNDS: usize = 5;
@@ -71,7 +71,7 @@ fn bench_file(args: &Bench, path: &Path) -> Result<Outcome> {
 const MOST_ITEMS: u64 = 10_000_000;
 
 fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Outcome> {
-    if args.machine.json {
+    if args.shown.machine.json {
         let mut report = serde_json::Map::new();
         report.insert("items".to_owned(), items.into());
         for (name, times, bytes) in rows {
@@ -83,16 +83,29 @@ fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Out
         print_json(&report.into())?;
         return Ok(Outcome::Some);
     }
-    let row = |(name, times, bytes): (&str, Times, u64)| {
-        let (name, bytes) = (name.replace('_', " "), bytes_text(bytes));
-        [name].into_iter().chain(times.cells()).chain([bytes])
+    let sheet = Sheet::of(args.shown.csv);
+    let cells = |numbers: [Option<f64>; 4], text: fn(f64) -> String| {
+        numbers.map(|n| n.map_or(sheet.none(), |n| sheet.pick(n, text)))
     };
-    let header = ["", "insert", "hit", "miss", "memory"];
-    print(&format!(
-        "{} keys, medians of {ROUNDS} interleaved rounds, per key\n{}",
-        integer_text(items),
-        Table::new(1, header).rows(rows.map(row)).terminal()
-    ))?;
+    let mut medians = Vec::new();
+    let mut table = Table::new(1, ["", "insert, ns", "hit, ns", "miss, ns", "memory, bytes"]);
+    for (name, times, bytes) in &rows {
+        let [build, hit, miss] = times.medians();
+        let ns = |n: f64| format!("{n:.1}");
+        let mut row = cells([build, hit, miss, Some(*bytes as f64)], ns);
+        row[3] = sheet.integer(*bytes);
+        table = table.row([name.replace('_', " ")].into_iter().chain(row));
+        medians.push([build, hit, miss, Some(*bytes as f64)]);
+    }
+    let ratio = |i: usize| medians[0][i].zip(medians[1][i]).map(|(ours, theirs)| ours / theirs);
+    let ratios = cells([0, 1, 2, 3].map(ratio), |r| format!("{r:.2}"));
+    table = table.row(["ratio to the hash set".to_owned()].into_iter().chain(ratios));
+    let head = format!(
+        "{} keys, medians of {ROUNDS} interleaved rounds, nanoseconds for each key\n",
+        integer_text(items)
+    );
+    let head = if sheet == Sheet::Terminal { head } else { String::new() };
+    print(&(head + &sheet.text(&table)))?;
     Ok(Outcome::Some)
 }
 

@@ -4,18 +4,19 @@ use std::path::Path;
 
 use everbloom::choose::{self, Why};
 use everbloom::internals::file as codec;
-use everbloom::internals::filter::{EntryKind, Filter};
+use everbloom::internals::filter::{Ability, EntryKind, Filter};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
 use everbloom::internals::variant::{Inputs, Source};
-use everbloom::membership::ancestors::Nodes;
+use everbloom::membership::ancestors::{Hierarchy, Nodes};
 use everbloom::{Error, Kind};
 use everbloom_records::{Case, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
-use super::{catalog, foreign};
-use crate::args::{self, Build};
+use super::combine::unable;
+use super::{catalog, foreign, opened};
+use crate::args::{self, Build, Text};
 use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
 use crate::report::json;
@@ -26,22 +27,33 @@ pub fn run(args: &Build) -> Result<Outcome> {
     if let Some(format) = args.format {
         return foreign::build(format, args);
     }
-    let mut goal = goal(args)?;
-    let variant = match &args.kind {
-        Some(slug) => find(slug)?,
-        None => find(default_kind(args, &mut goal))?,
+    let (variant, mut goal) = match &args.like {
+        Some(path) => like(path, args)?,
+        None => {
+            let mut goal = goal(args)?;
+            mergeable_shape(args, &goal)?;
+            let slug = args.kind.as_deref();
+            (find(slug.unwrap_or_else(|| default_kind(args, &mut goal)))?, goal)
+        }
     };
     variant.check(&goal)?;
+    if args.mergeable {
+        merges(variant, &goal)?;
+    }
     writable(&args.output)?;
 
-    let grammar = input::grammar(&args.keyed.text).with_input(&variant.input);
-    let grammar = Grammar { case: case(args), ..grammar };
+    let text = &args.keyed.text;
+    let key_type = Some(reading::key_type(&goal.reading, text.key_type)?);
+    let text = Text { key_type, ..text.clone() };
+    let case = if goal.reading.fold_case { Case::Folded } else { Case::Kept };
+    let grammar = Grammar { case, ..input::grammar(&text).with_input(&variant.input) };
+    reading::timed(&variant.facts, &text)?;
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
     let once = variant.build == everbloom::internals::filter::Build::Streaming && !count_first;
     let mut lines =
         input::lines(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
     let mut nodes;
-    let records: &mut dyn Source = match args.ancestors {
+    let records: &mut dyn Source = match Hierarchy::named(&goal.reading.ancestors) {
         Some(hierarchy) => {
             nodes = Nodes::new(&mut lines, hierarchy);
             &mut nodes
@@ -75,6 +87,64 @@ fn default_kind(args: &Build, goal: &mut Goal) -> &'static str {
         return "scalable";
     }
     "bloom"
+}
+
+/// The variant and the goal of filters that merge with the one at `path`.
+fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
+    let model = opened(path, &args.keyed.key_file)?;
+    let (facts, head) = (model.facts(), model.head());
+    let variant = find(facts.slug)?;
+    let typed = reading::remembered(&args.keyed.text, args.ancestors, case(args));
+    if typed != Default::default() && typed != head.reading {
+        return Err(Stop::Error(format!(
+            "--like {}: its keys were read in another way; leave out --key-type, --ancestors and -i",
+            path.display()
+        )));
+    }
+    let mut goal = Goal {
+        hasher: head.hasher.clone(),
+        reading: head.reading.clone(),
+        ..Goal::default().set("form", head.form)
+    };
+    // Figures of the shape that are parameters, too, such as m and k.
+    for fact in model.describe() {
+        if facts.params.iter().any(|param| param.name == fact.name) {
+            goal = goal.set(fact.name, &*fact.value.to_string());
+        }
+    }
+    let refused = |e: Error| {
+        Stop::from(e.context(format!("no other filter can be built like {}", path.display())))
+    };
+    let trial = Goal { items: Some(head.items.max(1)), ..goal.clone() };
+    let mut trial = variant.build_from(&trial, &[]).map_err(refused)?;
+    let merge = trial.as_merge().ok_or_else(|| unable(facts, "merged", "merge"))?;
+    merge.merge(&*model).map_err(refused)?;
+    Ok((variant, goal))
+}
+
+/// Refuses a shape that would follow from the number of keys.
+fn mergeable_shape(args: &Build, goal: &Goal) -> Result<()> {
+    let sized = goal.settings.iter().any(|(name, _)| name == "m");
+    if !args.mergeable || goal.items.is_some() || goal.bits.is_some() || sized {
+        return Ok(());
+    }
+    Err(Stop::Error(
+        "--mergeable: how many keys at most, all filters together? give -n, the same for each"
+            .to_owned(),
+    ))
+}
+
+/// Refuses variants and forms that do not merge.
+fn merges(variant: &'static Variant, goal: &Goal) -> Result<()> {
+    let named = goal.settings.iter().rev().find(|(name, _)| name == "form");
+    let form = match named {
+        Some((_, form)) => variant.forms.iter().find(|f| f.name == form.to_string()),
+        None => variant.forms.first(),
+    };
+    match form.is_some_and(|form| form.abilities.contains(&Ability::Merge)) {
+        true => Ok(()),
+        false => Err(unable(&variant.facts, "merged", "merge").into()),
+    }
 }
 
 /// The variant that `--kind` names.

@@ -6,21 +6,22 @@ use everbloom::internals::variant::Variant;
 use everbloom_report::Table;
 
 use crate::args::Catalog;
-use crate::output::{print, print_json};
+use crate::output::{Sheet, facts, print, print_json};
 use crate::report::{catalog, json};
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, suggest};
 
 pub fn run(args: &Catalog) -> Result<Outcome> {
+    let sheet = Sheet::of(args.shown.csv);
     let one = args.slug.as_deref().map(|slug| find(slug, slug)).transpose()?;
-    if args.machine.json {
+    if args.shown.machine.json {
         let entries = VARIANTS.iter().filter(|v| one.is_none_or(|one| one.id == v.id));
         print_json(&entries.map(|v| json::variant(v)).collect())?;
     } else if let Some(variant) = one {
-        print(&describe(variant))?;
+        print(&describe(variant, sheet))?;
     } else if args.markdown {
         print(&catalog::page()?)?;
     } else {
-        print(&listing())?;
+        print(&sheet.text(&listing()))?;
     }
     Ok(Outcome::Some)
 }
@@ -29,12 +30,14 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
 pub fn find(slug: &str, typed: &str) -> Result<&'static Variant> {
     everbloom::catalog::by_slug(slug).ok_or_else(|| {
         let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
-        Stop::Error(format!("{typed}: no such variant; there are {}", slugs.join(", ")))
+        let all = || format!("there are {}", slugs.join(", "));
+        let instead = suggest::instead(slug, slugs.iter().copied(), all);
+        Stop::Error(format!("{typed}: no such variant; {instead}"))
     })
 }
 
 /// All that the list says of one variant.
-fn describe(v: &Variant) -> String {
+fn describe(v: &Variant, sheet: Sheet) -> String {
     let value = if v.input.value == ValueKind::None {
         String::new()
     } else {
@@ -64,10 +67,10 @@ fn describe(v: &Variant) -> String {
         let range = catalog::range(&p.range);
         rows.push(("--set", format!("{}: {} ({range}; default {})", p.name, p.help, p.default)));
     }
-    rows.iter().map(|(name, value)| format!("{name:>12}  {value}\n")).collect()
+    facts(sheet, 12, &rows)
 }
 
-fn listing() -> String {
+fn listing() -> Table {
     let header = ["slug", "entry", "form", "name", "abilities", "false negatives"];
     let mut table = Table::new(header.len(), header);
     for v in VARIANTS {
@@ -80,5 +83,5 @@ fn listing() -> String {
             table = table.row([v.slug, v.entry, form.name, v.name, &abilities, negatives]);
         }
     }
-    table.terminal()
+    table
 }

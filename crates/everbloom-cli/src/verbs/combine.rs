@@ -34,9 +34,13 @@ pub fn intersect(args: &Merge) -> Result<Outcome> {
 }
 
 /// What can't be done with a filter, and which need leads to those with which it can.
-fn unable(facts: &Facts, done: &str, need: &str) -> Error {
+pub fn unable(facts: &Facts, done: &str, need: &str) -> Error {
+    let why = match facts.family {
+        "growing" => "each grows with its own keys; build with -n and --mergeable, or ",
+        _ => "",
+    };
     let message =
-        format!("{} filters cannot be {done}: `everbloom plan --need {need}`", facts.slug);
+        format!("{} filters cannot be {done}: {why}`everbloom plan --need {need}`", facts.slug);
     Error::new(Kind::Unsupported, message)
 }
 

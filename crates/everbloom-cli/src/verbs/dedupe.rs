@@ -3,7 +3,9 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use everbloom::decaying::Windowed;
 use everbloom::dedupe::{Dedupe as Stream, Remember};
+use everbloom::{Filter as _, Seen};
 use everbloom_records::{Hashed, Kept, Lines, Order};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
@@ -11,7 +13,7 @@ use serde_json::json;
 
 use crate::args::Dedupe;
 use crate::input::{self, Passes};
-use crate::output::{output_error, print};
+use crate::output::{Output, output_error, print};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -31,6 +33,12 @@ fn meant(args: &Dedupe) -> Result<(Remember, &'static str, &'static str)> {
 }
 
 pub fn run(args: &Dedupe) -> Result<Outcome> {
+    if let Some(ttl) = args.ttl {
+        return within(args, ttl);
+    }
+    if args.text.time {
+        return Err(Stop::Error("--time: how long is a line remembered? give --ttl".to_owned()));
+    }
     let (remember, word, words) = meant(args)?;
     let mut stream = Stream::new(remember, args.fpr)?;
     let grammar = input::grammar(&args.text);
@@ -63,6 +71,61 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
         );
     }
     Ok(if stream.keys() > 0 { Outcome::Some } else { Outcome::None })
+}
+
+/// Lines that live at the same time before the filter grows.
+const LIVING: u64 = 1 << 16;
+
+/// Prints the lines whose keys did not come within `ttl` before.
+fn within(args: &Dedupe, ttl: u64) -> Result<Outcome> {
+    if ttl == 0 {
+        return Err(Stop::Error("--ttl 0: lines must be remembered for a while".to_owned()));
+    }
+    let filter = Windowed::builder().items(LIVING).rate(args.fpr);
+    let mut filter = filter.set("ttl", ttl).build()?;
+    let stdin = [PathBuf::from("-")];
+    let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
+    let (mut keys, mut duplicates, mut wrong) = (0u64, 0u64, 0.0);
+    let mut out = Output::new();
+    for path in files {
+        let mut lines = input::lines(path, input::grammar(&args.text), Passes::Once)?;
+        let done = lines.each(|lines, records| {
+            wrong += filter.now().fpr.unwrap_or(0.0) * records.len() as f64;
+            for (line, record) in lines.iter().zip(records) {
+                keys += 1;
+                let time = record.time.unwrap_or(0);
+                if filter.insert_for(record.key, ttl, time)? != Seen::New {
+                    duplicates += 1;
+                } else if args.machine.json {
+                    out.json(&json!({ "line": bytes(line) }))?;
+                } else {
+                    let end = if args.text.null { 0 } else { b'\n' };
+                    out.write(|out| out.write_all(line).and_then(|()| out.write_all(&[end])))?;
+                }
+            }
+            out.write(|out| out.flush())
+        });
+        if let Err(e) = done {
+            return out.end(Err(e), None).map(|()| Outcome::None);
+        }
+    }
+    let memory = filter.memory().total().div_ceil(8);
+    let summary = json!({
+        "lines": keys,
+        "duplicates": duplicates,
+        "wrongly_dropped": wrong,
+        "remembers": "ttl",
+        "bytes": memory,
+    });
+    out.end(Ok::<(), Stop>(()), args.machine.json.then_some(summary))?;
+    say!(
+        "{} lines, {} duplicates dropped, about {wrong:.1} of them wrongly; remembers lines for {}, or little longer; {}",
+        integer_text(keys),
+        integer_text(duplicates),
+        integer_text(ttl),
+        bytes_text(memory),
+    );
+    Ok(if keys > 0 { Outcome::Some } else { Outcome::None })
 }
 
 /// Prints the first sights of one input. Its keys are hashed on all cores and looked up here, in their order.

@@ -2,25 +2,36 @@
 
 use everbloom::internals::filter::{Answer, Filter, Record, Touched, Verdict};
 use everbloom::internals::hash::Digest;
+use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::{Drawing, Panel, Stroke, svg};
 use serde_json::{Value, json};
 
 use super::opened;
 use crate::args::Explain;
 use crate::output::{print, print_json};
 use crate::report::json;
+use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Explain) -> Result<Outcome> {
     let filter = opened(&args.filter, &args.key_file)?;
     let typed = args.key.as_encoded_bytes();
-    let key_type = reading::key_type(&filter.head().reading, args.key_type)?;
+    let key_type = match filter.facts().input.key.is_integer() {
+        true => KeyType::U64,
+        false => reading::key_type(&filter.head().reading, args.key_type)?,
+    };
     let key = key_type.read(typed, <[u8]>::to_vec);
     let key = key.map_err(|fault| Stop::Error(fault.to_string()))?;
     let digest = filter.head().hasher.digest(&key);
     let answer = filter.query(Record::key(&key))?;
     let cells = filter.trace(&key);
+    if let Some(path) = &args.svg {
+        std::fs::write(path, picture(&String::from_utf8_lossy(typed), &cells, &answer))
+            .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
+        say!("{}: drawn", path.display());
+    }
     if args.machine.json {
         print_json(&object(&*filter, typed, &digest, &cells, &answer))?;
     } else {
@@ -65,7 +76,8 @@ fn text(
         digest.h2
     );
     if cells.is_empty() {
-        out += &format!("{:>9}  a {} filter has none to show\n", "cells", filter.facts().slug);
+        let slug = filter.facts().slug;
+        out += &format!("{:>9}  {slug} shows none\n", "cells");
     } else {
         out += &drawing(cells);
     }
@@ -90,5 +102,31 @@ fn drawing(cells: &[Touched]) -> String {
             if cell.agrees { "●" } else { "○ no member set it" },
         )
     };
-    cells.iter().enumerate().map(line).collect()
+    let mut out: String = cells.iter().enumerate().take(SHOWN).map(line).collect();
+    if cells.len() > SHOWN {
+        out += &format!("{:>9}  {} more cells: --json\n", "…", cells.len() - SHOWN);
+    }
+    out
+}
+
+/// Cells with a line of their own, and with a name in the picture.
+const SHOWN: usize = 64;
+const NAMED: usize = 16;
+
+/// The key above, its cells below in the order of their places; lines to those that speak against it stand out.
+fn picture(key: &str, cells: &[Touched], answer: &Answer) -> String {
+    let verdict = json::verdict(answer.verdict);
+    let mut drawing = Drawing::new("", format!("{key}: {verdict}"));
+    drawing.dot((0.5, 0.0), key);
+    let mut places: Vec<&Touched> = cells.iter().collect();
+    places.sort_by_key(|cell| cell.index);
+    for (i, cell) in places.iter().enumerate() {
+        // Names of neighbors stand on different heights.
+        let place = ((i as f64 + 0.5) / places.len() as f64, 0.7 + 0.1 * (i % 4) as f64);
+        let named = places.len() <= NAMED;
+        let name = format!("{} [{}]", integer_text(cell.index), cell.value);
+        drawing.dot(place, if named { name } else { String::new() });
+        drawing.line(0, i + 1, if cell.agrees { Stroke::Wanted } else { Stroke::Wrong });
+    }
+    svg::panel(&Panel::Drawing(drawing))
 }

@@ -17,7 +17,7 @@ use super::build::{count, full_disk, writable};
 use super::check::show;
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes};
-use crate::output::{Output, print, print_json};
+use crate::output::{Output, Sheet, facts, print, print_json};
 use crate::report::json as report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
@@ -188,13 +188,14 @@ fn ask(parts: &[Part], key: &everbloom_formats::Key<'_>) -> everbloom::Result<An
 
 /// What a foreign file is.
 pub fn info(file: &File, args: &Info) -> Result<Outcome> {
+    let sheet = Sheet::of(args.shown.csv);
     let keys = |part: &Part| keys_as(file.format, args.foreign.keys_as, part.keys);
-    if args.machine.json {
+    if args.shown.machine.json {
         print_json(&file_json(file.format, &file.parts, keys)?)?;
     } else if let [part] = &file.parts[..] {
-        print(&describe(part, keys(part)?))?;
+        print(&describe(part, keys(part)?, sheet))?;
     } else {
-        print(&table(file.format, &file.parts))?;
+        print(&table(file.format, &file.parts, sheet))?;
     }
     Ok(Outcome::Some)
 }
@@ -223,7 +224,7 @@ fn file_json(
     Ok(json!({ "format": name, "writer": writer, "hash": hash, "filters": filters }))
 }
 
-fn describe(part: &Part, keys: KeyAs) -> String {
+fn describe(part: &Part, keys: KeyAs, sheet: Sheet) -> String {
     let (filter, format) = (&part.filter, part.filter.format());
     let mut rows = vec![("format", format!("{} ({})", format.name, format.writer))];
     if !part.column.is_empty() {
@@ -240,7 +241,7 @@ fn describe(part: &Part, keys: KeyAs) -> String {
     rows.push(("false positives", format!("{} now", rate_text(filter.fpr()))));
     rows.push(("hash", format.hash.to_owned()));
     rows.push(("keys as", keys.name().to_owned()));
-    rows.iter().map(|(name, value)| format!("{name:>18}  {value}\n")).collect()
+    facts(sheet, 18, &rows)
 }
 
 fn size_text(filter: &Foreign) -> String {
@@ -254,7 +255,7 @@ fn estimate_text(filter: &Foreign) -> String {
 }
 
 /// All filters of a file, a line each.
-fn table(format: &Format, parts: &[Part]) -> String {
+fn table(format: &Format, parts: &[Part], sheet: Sheet) -> String {
     let header =
         ["column", "row group", "rows", "size", "fill", "distinct values", "false positives"];
     let rows = parts.iter().map(|part| {
@@ -262,15 +263,23 @@ fn table(format: &Format, parts: &[Part]) -> String {
         [
             part.column.clone(),
             part.row_group.to_string(),
-            part.rows.map_or("–".to_owned(), integer_text),
-            size_text(filter),
-            format!("{:.1} %", filter.fill() * 100.0),
-            estimate_text(filter),
-            rate_text(filter.fpr()),
+            part.rows.map_or(sheet.none(), |rows| sheet.integer(rows)),
+            sheet.bytes(filter.bits().div_ceil(8)),
+            sheet.pick(filter.fill(), |fill| format!("{:.1} %", fill * 100.0)),
+            match sheet {
+                Sheet::Terminal => estimate_text(filter),
+                Sheet::Csv => filter.cardinality().map_or(sheet.none(), |n| n.round().to_string()),
+            },
+            sheet.rate(filter.fpr()),
         ]
     });
-    let table = Table::new(1, header).rows(rows).terminal();
-    format!("{} filters of the format {}\n{table}", parts.len(), format.name)
+    let table = sheet.text(&Table::new(1, header).rows(rows));
+    match sheet {
+        Sheet::Terminal => {
+            format!("{} filters of the format {}\n{table}", parts.len(), format.name)
+        }
+        Sheet::Csv => table,
+    }
 }
 
 /// Builds a foreign filter from keys.

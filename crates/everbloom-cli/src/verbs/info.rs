@@ -8,7 +8,7 @@ use everbloom_report::terminal;
 
 use super::foreign;
 use crate::args::Info;
-use crate::output::{print, print_json};
+use crate::output::{Sheet, facts, print, print_json};
 use crate::report::json;
 use crate::{Outcome, Result, input};
 
@@ -17,14 +17,14 @@ pub fn run(args: &Info) -> Result<Outcome> {
         return foreign::info(&file, args);
     }
     let inspection = input::opener(&None)?.inspect(&args.filter)?;
-    inspection.with(|filter| match args.machine.json {
+    inspection.with(|filter| match args.shown.machine.json {
         true => print_json(&json::info(filter)),
-        false => print(&describe(filter)),
+        false => print(&describe(filter, Sheet::of(args.shown.csv))),
     })?;
     Ok(Outcome::Some)
 }
 
-fn describe(filter: &dyn Filter) -> String {
+fn describe(filter: &dyn Filter, sheet: Sheet) -> String {
     let (variant, head, memory, now) =
         (filter.facts(), filter.head(), filter.memory(), filter.now());
     let rate = |r: Option<f64>| r.map_or("–".to_owned(), rate_text);
@@ -86,5 +86,5 @@ fn describe(filter: &dyn Filter) -> String {
     rows.push(("hash", format!("{}, {word} {:016x}", head.hasher.id(), head.hasher.seed())));
     rows.push(("format", format!("{MAJOR}.{MINOR}")));
     rows.push(("huge pages", if filter.huge_pages() { "yes" } else { "no" }.to_owned()));
-    rows.iter().map(|(name, value)| format!("{name:>16}  {value}\n")).collect()
+    facts(sheet, 16, &rows)
 }

@@ -16,7 +16,7 @@ use crate::output::{print, print_json};
 use crate::progress;
 use crate::report::passport as pages;
 use crate::talk::say;
-use crate::{Outcome, Result, Stop};
+use crate::{Outcome, Result, Stop, suggest};
 
 pub fn run(verb: &LabVerb) -> Result<Outcome> {
     match verb {
@@ -49,11 +49,9 @@ fn run_named(args: &LabRun) -> Result<Outcome> {
     } else {
         let found = EXPERIMENTS.iter().find(|e| e.name == args.name).ok_or_else(|| {
             let names: Vec<&str> = EXPERIMENTS.iter().map(|e| e.name).collect();
-            Stop::Error(format!(
-                "{}: there is no such experiment; there are all, {}",
-                args.name,
-                names.join(", ")
-            ))
+            let all = || format!("there are all, {}", names.join(", "));
+            let instead = suggest::instead(&args.name, names.iter().copied(), all);
+            Stop::Error(format!("{}: there is no such experiment; {instead}", args.name))
         })?;
         vec![found]
     };

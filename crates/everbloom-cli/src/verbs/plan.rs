@@ -2,19 +2,22 @@
 
 use everbloom::choose;
 use everbloom::choose::{Aim, Candidate, Lead, Ranking, Refusal, Why};
-use everbloom::internals::filter::{FalseNegatives, NEEDS};
+use everbloom::internals::filter::{Ability, Bound, FalseNegatives, NEEDS};
 use everbloom::internals::plan::Goal;
+use everbloom::internals::sample::{Sample, Style};
 use everbloom::internals::theory::bound;
 use everbloom::internals::variant::Variant;
+use everbloom::{Error, Kind};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::{Axis, Chart, Curve, Series, Table, svg, terminal};
 use serde_json::{Value, json};
 
+use super::build::find;
 use crate::args::Plan;
-use crate::output::{print, print_json};
+use crate::output::{Sheet, print, print_json};
 use crate::report::json as json_report;
 use crate::talk::say;
-use crate::{Outcome, Result, Stop, quantity};
+use crate::{Outcome, Result, Stop, quantity, suggest};
 
 pub fn run(args: &Plan) -> Result<Outcome> {
     let needs = needs(args)?;
@@ -25,14 +28,29 @@ pub fn run(args: &Plan) -> Result<Outcome> {
         }
         _ => {}
     }
-    let ranking = choose::rank_of(&goal(args)?, &needs, args.kind.as_deref())?;
+    if let Some(slug) = &args.kind {
+        find(slug)?;
+    }
+    let goal = goal(args)?;
+    let counts = Counts::of(args, &needs)?;
+    let ranking = match &counts {
+        Some(counts) => counts.rank(&goal, &needs)?,
+        None => choose::rank_of(&goal, &needs, args.kind.as_deref())?,
+    };
     let reason = reason_text(&ranking)?;
     let refusals: Vec<String> = ranking.refused.iter().map(refusal).collect();
     let drawn = args.plot || args.svg.is_some();
     let curves = if drawn { curves(&ranking.candidates, args) } else { Vec::new() };
     draw(args, &curves)?;
-    if args.machine.json {
-        let rows: Vec<Value> = ranking.candidates.iter().map(entry).collect();
+    if args.shown.machine.json {
+        let row = |c: &Candidate| {
+            let mut row = entry(c);
+            if let Some(counts) = &counts {
+                row["counts_to"] = json!(counts.limit(c));
+            }
+            row
+        };
+        let rows: Vec<Value> = ranking.candidates.iter().map(row).collect();
         let open_ended: Vec<&str> = ranking.open_ended.iter().map(|v| v.slug).collect();
         print_json(&json!({
             "candidates": rows,
@@ -41,8 +59,11 @@ pub fn run(args: &Plan) -> Result<Outcome> {
             "sized_when_built": open_ended,
             "refused": refusals,
         }))?;
+    } else if args.shown.csv {
+        print(&table(&ranking, &ranking.candidates, counts.as_ref(), Sheet::Csv).csv())?;
     } else {
-        print(&show(&ranking, args, &reason, &command(&ranking, args, &needs), &refusals))?;
+        let command = command(&ranking, args, &needs);
+        print(&show(&ranking, args, (&reason, &command), counts.as_ref(), &refusals))?;
         if args.plot {
             print(&plot(&curves))?;
         }
@@ -88,7 +109,11 @@ fn command(ranking: &Ranking, args: &Plan, needs: &[&str]) -> String {
         if c.form.name != variant.forms[0].name {
             out += &format!(" --set form={}", c.form.name);
         }
-        let typed = [("m", args.cells.is_some()), ("k", args.probes.is_some())];
+        let typed = [
+            ("m", args.cells.is_some()),
+            ("k", args.probes.is_some()),
+            (WIDTH, args.max_count.is_some()),
+        ];
         for (name, _) in typed.iter().filter(|(_, typed)| *typed) {
             let value = c.goal.settings.iter().find(|(n, _)| n == name);
             out += &value.map_or(String::new(), |(n, v)| format!(" --set {n}={v}"));
@@ -105,9 +130,12 @@ fn command(ranking: &Ranking, args: &Plan, needs: &[&str]) -> String {
 fn needs(args: &Plan) -> Result<Vec<&str>> {
     let known = |need: &&String| NEEDS.iter().any(|(name, _)| name == need);
     if let Some(need) = args.need.iter().find(|need| !known(need)) {
-        let all: Vec<String> =
-            NEEDS.iter().map(|(name, asks)| format!("  {name:<14} {asks}")).collect();
-        return Err(Stop::Error(format!("--need {need}: the needs are\n{}", all.join("\n"))));
+        let all = || {
+            let all = NEEDS.iter().map(|(name, asks)| format!("\n  {name:<14} {asks}"));
+            format!("the needs are{}", all.collect::<String>())
+        };
+        let instead = suggest::instead(need, NEEDS.iter().map(|(name, _)| *name), all);
+        return Err(Stop::Error(format!("--need {need}: {instead}")));
     }
     Ok(args.need.iter().map(String::as_str).collect())
 }
@@ -156,45 +184,160 @@ fn draw(args: &Plan, curves: &[Series]) -> Result<()> {
     Ok(())
 }
 
+/// The parameter of counters that are as wide as they are told.
+const WIDTH: &str = "width";
+/// Copies of a key that may be asked for at most.
+const MOST_COPIES: u64 = 10_000;
+/// Copies that are tried at least.
+const TRIED: u64 = 1_100;
+
+/// How far variants count, tried with as many copies of one key.
+struct Counts {
+    most: u64,
+    /// By slug: the width that was set for it, and the count at which it is stuck or refuses; none where it was
+    /// not reached.
+    found: Vec<(&'static Variant, Option<u64>, Option<u64>)>,
+}
+
+impl Counts {
+    /// What `--max-count` asks for.
+    fn of(args: &Plan, needs: &[&str]) -> Result<Option<Self>> {
+        let Some(most) = args.max_count else { return Ok(None) };
+        if !needs.contains(&"count") {
+            return Err(Stop::Error("--max-count: add --need count".to_owned()));
+        }
+        if most > MOST_COPIES {
+            let most = integer_text(MOST_COPIES);
+            return Err(Stop::Error(format!("--max-count: {most} copies are tried at most")));
+        }
+        let named = |v: &&Variant| args.kind.as_deref().is_none_or(|slug| slug == v.slug);
+        let try_one = |v: &'static Variant| {
+            let limit = limit(v, None, most.max(TRIED));
+            let short = limit.is_some_and(|limit| limit <= most);
+            let wider = short && v.params.iter().any(|p| p.name == WIDTH);
+            // At its maximum a counter is stuck, so that one more must fit.
+            let width = wider.then_some((u64::BITS - (most + 1).leading_zeros()).into());
+            (v, width, if wider { self::limit(v, width, most.max(TRIED)) } else { limit })
+        };
+        let variants = choose::serving(needs)?.into_iter().filter(named);
+        Ok(Some(Self { most, found: variants.map(try_one).collect() }))
+    }
+
+    /// The ranking of those that count as far as asked for.
+    fn rank(&self, goal: &Goal, needs: &[&str]) -> Result<Ranking> {
+        let mut all: Option<Ranking> = None;
+        for (variant, width, limit) in &self.found {
+            let goal = width.map_or(goal.clone(), |width| goal.clone().set(WIDTH, width));
+            let mut one = choose::rank_of(&goal, needs, Some(variant.slug))?;
+            if let Some(limit) = limit.filter(|limit| *limit <= self.most) {
+                let why = format!("counts to {}", integer_text(limit));
+                let why = Why::Refused(Error::new(Kind::Unsupported, why));
+                one.candidates.clear();
+                one.refused = vec![Refusal { variant: *variant, why }];
+            }
+            match &mut all {
+                None => all = Some(one),
+                Some(all) => {
+                    all.candidates.append(&mut one.candidates);
+                    all.open_ended.append(&mut one.open_ended);
+                    all.refused.append(&mut one.refused);
+                }
+            }
+        }
+        let mut all = all.ok_or_else(|| Stop::Error("no variant has all the needs".to_owned()))?;
+        let cost = |c: &Candidate| match all.aim {
+            Aim::FewestBits => c.bits_per_item(),
+            Aim::LowestRate => c.expect.fpr,
+            Aim::MostItems => -(c.items as f64),
+        };
+        all.candidates
+            .sort_by(|a, b| a.misses().cmp(&b.misses()).then(cost(a).total_cmp(&cost(b))));
+        Ok(all)
+    }
+
+    /// The count at which a candidate is stuck, if it was reached.
+    fn limit(&self, c: &Candidate) -> Option<u64> {
+        self.found.iter().find(|(v, ..)| v.slug == c.variant.slug).and_then(|(.., limit)| *limit)
+    }
+}
+
+/// How many copies of one key a variant counts before its counter is stuck or it refuses one; none where that
+/// does not happen within `most`.
+fn limit(variant: &'static Variant, width: Option<u64>, most: u64) -> Option<u64> {
+    let goal = Goal::new(1000, 0.01);
+    let goal = width.map_or(goal.clone(), |width| goal.set(WIDTH, width));
+    let form = variant.forms.iter().find(|form| form.abilities.contains(&Ability::Count))?;
+    let mut filter = variant.build_from(&goal.set("form", form.name), &[]).ok()?;
+    let sample = Sample::new(&variant.input, Style::Short, 0..1);
+    let record = sample.records()[0];
+    for copies in 0..most {
+        if filter.as_insert()?.insert(record).is_err() {
+            return Some(copies);
+        }
+        if filter.as_count()?.count(record.key).bound == Bound::Saturated {
+            return Some(copies + 1);
+        }
+    }
+    None
+}
+
 /// Rows that are shown unless all are asked for: a screen, with what stands around them.
 const SHOWN: usize = 8;
 
-/// Within 80 columns: the recommendation, then what it was chosen from.
-fn show(
+/// The candidates as rows; whatever the goal leaves open is what differs.
+fn table(
     ranking: &Ranking,
-    args: &Plan,
-    reason: &str,
-    command: &str,
-    refusals: &[String],
-) -> String {
-    let candidates = &ranking.candidates;
-    let mut out = format!("{}\n\n  {command}\n\n", wrapped(reason));
-    let shown = if args.all { candidates.len() } else { candidates.len().min(SHOWN) };
-    let misses = candidates[..shown].iter().any(Candidate::misses);
-    // Whatever the goal leaves open is what differs.
+    candidates: &[Candidate],
+    counts: Option<&Counts>,
+    sheet: Sheet,
+) -> Table {
+    let misses = candidates.iter().any(Candidate::misses);
     let by_items = ranking.aim == Aim::MostItems;
-    let rows = candidates[..shown].iter().map(|c| {
+    let rows = candidates.iter().map(|c| {
         let mut row = vec![name(c)];
         row.push(if by_items {
-            integer_text(c.items)
+            sheet.integer(c.items)
         } else {
-            bytes_text(c.expect.bits.div_ceil(8))
+            sheet.bytes(c.expect.bits.div_ceil(8))
         });
-        row.push(format!("{:.2}", c.bits_per_item()));
-        row.push(c.probes.map_or("–".to_owned(), |k| k.to_string()));
-        row.push(rate_text(c.expect.fpr));
-        if misses {
-            row.push(if c.misses() { rate_text(c.expect.fnr) } else { "0".to_owned() });
+        row.push(sheet.pick(c.bits_per_item(), |bits| format!("{bits:.2}")));
+        row.push(c.probes.map_or(sheet.none(), |k| k.to_string()));
+        row.push(sheet.rate(c.expect.fpr));
+        row.push(if misses {
+            if c.misses() { sheet.rate(c.expect.fnr) } else { "0".to_owned() }
         } else {
-            row.push(c.times_bound().map_or("–".to_owned(), |times| format!("{times:.2}")));
+            let text = |times: f64| sheet.pick(times, |times| format!("{times:.2}"));
+            c.times_bound().map_or(sheet.none(), text)
+        });
+        if let Some(counts) = counts {
+            let more = match sheet {
+                Sheet::Terminal => format!("> {}", integer_text(counts.most.max(TRIED))),
+                Sheet::Csv => sheet.none(),
+            };
+            row.push(counts.limit(c).map_or(more, |limit| sheet.integer(limit)));
         }
         row
     });
     let size = if by_items { "items" } else { "size" };
     let last = if misses { "misses" } else { "× bound" };
+    let header = ["variant", size, "bits", "probes", "rate", last];
+    let header = header.into_iter().chain(counts.map(|_| "counts to"));
+    Table::new(1, header).rows(rows)
+}
+
+/// Within 80 columns: the recommendation, then what it was chosen from.
+fn show(
+    ranking: &Ranking,
+    args: &Plan,
+    (reason, command): (&str, &str),
+    counts: Option<&Counts>,
+    refusals: &[String],
+) -> String {
+    let candidates = &ranking.candidates;
+    let mut out = format!("{}\n\n  {command}\n\n", wrapped(reason));
+    let shown = if args.all { candidates.len() } else { candidates.len().min(SHOWN) };
     if shown > 0 {
-        out +=
-            &Table::new(1, ["variant", size, "bits", "probes", "rate", last]).rows(rows).terminal();
+        out += &table(ranking, &candidates[..shown], counts, Sheet::Terminal).terminal();
         out += "bits are per item; bound is the fewest that any filter of that rate could have\n";
     }
     if candidates.len() > shown {
@@ -292,12 +435,13 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
             "plan for what? give -n and -p, -n and --memory, --memory and -p, or --need".to_owned(),
         ));
     }
-    if args.machine.json {
+    if args.shown.machine.json {
         print_json(&variants.iter().map(|v| json_report::variant(v)).collect())?;
     } else {
         let rows =
             variants.iter().map(|v| [v.slug.to_owned(), v.name.to_owned(), v.needs.join(", ")]);
-        print(&Table::new(3, ["variant", "name", "serves"]).rows(rows).terminal())?;
+        let table = Table::new(3, ["variant", "name", "serves"]).rows(rows);
+        print(&Sheet::of(args.shown.csv).text(&table))?;
     }
     Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })
 }

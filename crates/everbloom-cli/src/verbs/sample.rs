@@ -2,11 +2,11 @@
 
 use std::io::Write as _;
 
-use everbloom::catalog;
 use everbloom::internals::filter::{KeyKind, Value};
 use everbloom::internals::hash::mix64;
 use everbloom::internals::sample::{Sample as Records, Style};
 
+use super::catalog::find;
 use crate::args::{Sample, SampleQueries};
 use crate::output::Output;
 use crate::{Outcome, Result, Stop};
@@ -18,8 +18,7 @@ const CHUNK: u64 = 4096;
 const OTHERS: u64 = 1 << 41;
 
 pub fn run(args: &Sample) -> Result<Outcome> {
-    let variant = catalog::by_slug(&args.slug)
-        .ok_or_else(|| Stop::Error(format!("there is no variant called {:?}", args.slug)))?;
+    let variant = find(&args.slug, &args.slug)?;
     if variant.forms.is_empty() {
         return Err(Stop::Error(format!(
             "{} is a {}: it takes no records",

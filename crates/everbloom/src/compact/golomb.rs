@@ -281,6 +281,14 @@ impl Filter for Golomb {
     fn bits_sd(&self) -> f64 {
         bits_sd(self.entries as f64, self.parameter, self.range())
     }
+
+    /// The key's place in the range, and whether the code has it.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let agrees = self.has(digest);
+        let index = multiply_shift(digest.h1, self.range());
+        vec![Touched { index, value: agrees.into(), agrees }]
+    }
 }
 
 const GOLOMB: &str = "golomb";

@@ -307,6 +307,24 @@ impl Filter for Ribbon {
         let sizing = Sizing::Bumped { overload: OVERLOAD };
         sizing.sizes(self.head.items).sd * f64::from(self.bits)
     }
+
+    /// Where the key's row starts in each layer until one has it, and whether its sum is the fingerprint.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let (mut cells, mut first, mut hash) = (Vec::new(), 0, digest.h1);
+        for layer in &self.layers {
+            hash = reseeded(hash, layer.seed);
+            let start = multiply_shift(hash, layer.starts);
+            let here = !layer.bumps(start);
+            let agrees = here && self.has(digest);
+            cells.push(Touched { index: first + start, value: agrees.into(), agrees });
+            first += layer.starts;
+            if here {
+                break;
+            }
+        }
+        cells
+    }
 }
 
 const BUMPED: &str = "bumped";

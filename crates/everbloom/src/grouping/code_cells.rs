@@ -2,6 +2,7 @@
 
 use crate::cells::Counters;
 use crate::error::{Error, Result};
+use crate::filter::Touched;
 use crate::grouping::code::Code;
 use crate::grouping::sets::Shape;
 use crate::hash::Digest;
@@ -49,6 +50,19 @@ impl CodeCells {
         let mut all = true;
         self.code.each(g, |b| all = all && self.passes(digest, b));
         all
+    }
+
+    /// The cells of every bit of the code.
+    pub(super) fn trace(&self, digest: Digest) -> Vec<Touched> {
+        let mut cells = Vec::new();
+        for b in 0..u64::from(self.code.bits) {
+            let base = self.base(b);
+            self.probe.each(digest.salted(b), |i| {
+                let (index, value) = (base + i, self.cells.get(base + i));
+                cells.push(Touched { index, value, agrees: value != 0 });
+            });
+        }
+        cells
     }
 
     /// The code bits whose cells are all set.

@@ -256,6 +256,11 @@ impl Filter for Combinatorial {
         }
         facts
     }
+
+    /// The cells of one bit of the code after the other.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        self.sets.trace(self.head.hasher.digest(key))
+    }
 }
 
 impl Remove for Combinatorial {

@@ -239,6 +239,11 @@ impl Filter for FilterBank {
             real("members classified", self.rates().2),
         ]
     }
+
+    /// The cells of one bit of the code after the other.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        self.sets.trace(self.head.hasher.digest(key))
+    }
 }
 
 impl Remove for FilterBank {

@@ -197,6 +197,12 @@ impl Filter for LoadBalanced {
             real("rate of a query that names no class", any),
         ]
     }
+
+    /// The cells of one class after the other.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let cells = |class: &Vec<u8>| self.banks.trace(self.digest(key, class));
+        self.classes().iter().flat_map(cells).collect()
+    }
 }
 
 const FORM: &str = "standard";

@@ -300,6 +300,19 @@ impl Filter for Matrix {
             fact("chunks of the longest", self.rows.iter().map(|row| row.items).max().unwrap_or(0)),
         ]
     }
+
+    /// The cells of one document after the other.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let mut cells = Vec::new();
+        for (row, bits) in (0..).zip(self.rows.iter().map(|row| &row.bits)) {
+            self.probe.each(digest, |i| {
+                let value = u64::from(bits.get(i));
+                cells.push(Touched { index: row * bits.len() + i, value, agrees: value != 0 });
+            });
+        }
+        cells
+    }
 }
 
 const FORM: &str = "standard";

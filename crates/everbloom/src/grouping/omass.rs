@@ -25,6 +25,7 @@
 //! and few k divide a word; `load-balanced` takes fewer bits at equal rates.
 
 use crate::cells::Bits;
+use crate::filter::touched;
 use crate::grouping::groups::{Groups, labeled};
 use crate::memory::check_room;
 use crate::plan::MAX_CELLS;
@@ -293,6 +294,15 @@ impl Filter for Omass {
             fact("sets", self.groups.len()),
             real("sets a non-member is taken for", f * self.groups.len() as f64),
         ]
+    }
+
+    /// The cells of one set after the other, all in one word.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let b = self.shape.b();
+        let sets = 0..self.groups.len();
+        let cells = sets.flat_map(|set| self.places(digest).map(move |p| Self::moved(p, set, b)));
+        touched(&cells.collect::<Vec<_>>(), |i| self.bits.get(i).into())
     }
 }
 

@@ -271,6 +271,22 @@ impl Filter for Forest {
             fact("layers", self.layers()),
         ]
     }
+
+    /// The cells of the pages on the key's way.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let mut cells = Vec::new();
+        for (layer, (place, page)) in self.directory.walk(digest).enumerate() {
+            let number = self.directory.number(place, page);
+            let bits = &self.pages[number as usize];
+            cells.extend(self.directory.bits(digest, layer).iter().map(|i| {
+                let value = u64::from(bits.get(*i));
+                let index = number * bits.len() + i;
+                Touched { index, value, agrees: value != 0 }
+            }));
+        }
+        cells
+    }
 }
 
 impl Insert for Forest {

@@ -27,6 +27,7 @@
 
 use super::planner::Planner;
 use crate::cells::Bits;
+use crate::filter::touched;
 use crate::hash::Generator;
 use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, Indices, Probe};
@@ -254,6 +255,19 @@ impl Filter for Generalized {
         let (k0, k1) = self.hashes();
         let bound = max_fpr(self.m() as f64, k0, k1).min(1.0);
         vec![fact("m", self.m()), fact("k0", k0), fact("k1", k1), real("fpr bound", bound)]
+    }
+
+    /// First the cells that an insertion resets, which speak for the key if they are empty.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let resets = self.resets(digest);
+        let mut cells = touched(&resets, |i| self.bits.get(i).into());
+        cells.iter_mut().for_each(|cell| cell.agrees = cell.value == 0);
+        self.setting.each(digest, |index| {
+            let value = u64::from(self.bits.get(index));
+            cells.push(Touched { index, value, agrees: value != 0 || resets.contains(&index) });
+        });
+        cells
     }
 }
 

@@ -293,6 +293,10 @@ impl Filter for Bloomier {
             fact("attempts", self.attempts()),
         ]
     }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        self.cells.trace(self.head.hasher.digest(key))
+    }
 }
 
 impl Lookup for Bloomier {

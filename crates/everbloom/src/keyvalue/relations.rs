@@ -383,7 +383,11 @@ impl Filter for Relations {
     /// The counters of a node, in the dynamic form; cells that are solved for show nothing by themselves.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let digest = self.digest(key);
-        self.nodes.as_ref().map_or_else(Vec::new, |nodes| Part::trace(nodes, digest))
+        match (&self.nodes, &self.cells) {
+            (Some(nodes), _) => Part::trace(nodes, digest),
+            (None, Some(cells)) => cells.trace(digest),
+            (None, None) => Vec::new(),
+        }
     }
 }
 

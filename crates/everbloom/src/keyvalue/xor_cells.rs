@@ -4,6 +4,7 @@
 
 use crate::cells::Packed;
 use crate::error::{Error, Result};
+use crate::filter::Touched;
 use crate::hash::Digest;
 use crate::keyvalue::entries::Entry;
 use crate::probe::{Partitioned, Probe};
@@ -136,6 +137,13 @@ impl XorCells {
     fn stored(&self, digest: Digest) -> Option<u64> {
         let found = self.equation(digest);
         (found.trailing_zeros() >= self.check_bits).then_some(found >> self.check_bits)
+    }
+
+    /// The cells whose sum is read: they speak for the key together, or not at all.
+    pub(super) fn trace(&self, digest: Digest) -> Vec<Touched> {
+        let agrees = self.value(digest).is_some();
+        let cell = |index| Touched { index, value: self.table.get(index), agrees };
+        self.cells(digest).map(cell).to_vec()
     }
 
     /// In the mutable form, the cell that holds the key's value.

@@ -263,6 +263,16 @@ impl Filter for Complement {
         ]);
         facts
     }
+
+    /// A cell of the complement speaks for the key if it is empty.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let parts = [(&self.main, digest), (&self.complement, digest.salted(COMPLEMENT))];
+        let mut cells = several::trace(parts);
+        let main = self.main.k() as usize;
+        cells.iter_mut().skip(main).for_each(|cell| cell.agrees = cell.value == 0);
+        cells
+    }
 }
 
 const FORM: &str = "standard";

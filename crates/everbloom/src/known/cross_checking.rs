@@ -262,6 +262,12 @@ impl Filter for CrossChecking {
         facts.extend(several::shape(&self.cross[0], ["cross m", "cross k"]));
         facts
     }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let cross = self.cross.iter().enumerate().map(|(i, part)| (part, salted(digest, i)));
+        several::trace(std::iter::once((&self.main, digest)).chain(cross))
+    }
 }
 
 const ANY: &str = "any-part";

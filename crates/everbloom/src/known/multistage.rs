@@ -266,6 +266,11 @@ impl Filter for Multistage {
             fact("packet bits", self.packet_bits()),
         ]
     }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        several::trace(self.stages.iter().map(|stage| (stage, digest)))
+    }
 }
 
 const FORM: &str = "standard";

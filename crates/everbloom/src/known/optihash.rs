@@ -29,6 +29,7 @@
 
 use super::{all, negatives};
 use crate::cells::Bits;
+use crate::filter::touched;
 use crate::plan::{MAX_CELLS, too_many_cells};
 use crate::probe::{Ring, check_search};
 use crate::variant::prelude::*;
@@ -294,6 +295,12 @@ impl Filter for Optihash {
             fact("alpha", self.alpha()),
             fact("beta", self.beta()),
         ]
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let cell = index(&self.shape().probe(), digest, self.code());
+        touched(&[cell], |i| self.w.get(i).into())
     }
 }
 

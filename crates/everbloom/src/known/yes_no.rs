@@ -301,6 +301,21 @@ impl Filter for YesNo {
         ]);
         facts
     }
+
+    /// A cell of a no-filter speaks for the key if it is empty.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let mut cells = several::trace([(&self.yes, digest)]);
+        let places = self.places(digest);
+        for (i, no) in (0..).zip(&self.no) {
+            let start = self.yes.m() + i * self.no_bits;
+            cells.extend(places.iter().map(|place| {
+                let value = u64::from(no.get(*place));
+                Touched { index: start + place, value, agrees: value == 0 }
+            }));
+        }
+        cells
+    }
 }
 
 impl Insert for YesNo {

@@ -3,8 +3,10 @@
 //! They are planned together, before anything is allocated, and filled independently of each other.
 
 use super::flat_bits::FlatBits;
+use super::probed_bits::{ProbedBits, Probes};
 use crate::error::{Error, Result};
-use crate::filter::{Fact, fact};
+use crate::filter::{Fact, Part, Touched, fact};
+use crate::hash::Digest;
 use crate::memory::check_room;
 use crate::plan::{Flat, MAX_CELLS, Request};
 use crate::probe::MAX_K;
@@ -49,6 +51,19 @@ pub(crate) fn fill<'a>(parts: impl IntoIterator<Item = &'a FlatBits>) -> Option<
     let add = |(ones, all), part: &FlatBits| (ones + part.bits.ones(), all + part.m());
     let (ones, all) = parts.into_iter().fold((0, 0), add);
     (all > 0).then(|| ones as f64 / all as f64)
+}
+
+/// The cells of parts that stand one behind the other, each queried with a digest of its own.
+pub(crate) fn trace<'a, P: Probes + 'a>(
+    parts: impl IntoIterator<Item = (&'a ProbedBits<P>, Digest)>,
+) -> Vec<Touched> {
+    let (mut cells, mut start) = (Vec::new(), 0);
+    for (part, digest) in parts {
+        let moved = |cell: Touched| Touched { index: start + cell.index, ..cell };
+        cells.extend(part.trace(digest).into_iter().map(moved));
+        start += part.bits.len();
+    }
+    cells
 }
 
 /// The expected share of ones over all parts and its spread, from each part's bits, share and spread: parts fill

@@ -331,6 +331,19 @@ impl Filter for Invertible {
         let Shape { layers, slice, k, .. } = self.shape();
         vec![fact("m", layers * slice * u64::from(k)), fact("k", k), fact("strata", layers)]
     }
+
+    /// A cell's value is its count.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let (place, layer) = self.locate(self.id(key));
+        let SumCells { probe, cells } = &self.layers[layer];
+        let mut touched = Vec::new();
+        probe.each(place.digest, |index| {
+            let cell = cells.get(index);
+            let value = cell.count.unsigned_abs();
+            touched.push(Touched { index, value, agrees: !cell.is_empty() });
+        });
+        touched
+    }
 }
 
 keyed!(Invertible: Insert, Count);

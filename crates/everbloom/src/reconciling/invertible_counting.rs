@@ -388,6 +388,16 @@ impl Filter for InvertibleCounting {
     fn describe(&self) -> Vec<Fact> {
         vec![fact("m", self.cells.len()), fact("k", self.cells.probe.k())]
     }
+
+    /// A cell's value is its count.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let mut touched = Vec::new();
+        self.cells.probe.each(self.locate(self.id(key)), |index| {
+            let value = self.cells.count(index).unsigned_abs();
+            touched.push(Touched { index, value, agrees: !self.cells.is_empty(index) });
+        });
+        touched
+    }
 }
 
 const XOR: &str = "xor";

@@ -44,6 +44,7 @@ use smallvec::SmallVec;
 
 use crate::cells::Bits;
 use crate::error::agree;
+use crate::filter::touched;
 use crate::hash::{Generator, mix64};
 use crate::probe::multiply_shift;
 use crate::theory::{bloom, tail};
@@ -235,6 +236,15 @@ impl Filter for DistanceSensitive {
             fact("threshold", self.threshold),
             fact("length", self.length),
         ]
+    }
+
+    /// A cell for each array.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let mut cells = Vec::new();
+        if self.fits(key).is_ok() {
+            self.each(key, |i| cells.push(i));
+        }
+        touched(&cells, |i| self.bits.get(i).into())
     }
 }
 

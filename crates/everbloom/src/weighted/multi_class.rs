@@ -28,6 +28,7 @@
 //! since it was inserted is queried with more probes than it set, and is lost.
 
 use crate::cells::Bits;
+use crate::filter::touched;
 use crate::memory::check_room;
 use crate::probe::{MAX_K, Probe};
 use crate::theory::priors::MOST_CONSTANT;
@@ -236,6 +237,17 @@ impl Filter for MultiClass {
             real("rate at a prior of 1/2", self.fpr_at(Some(0.5))),
             real("rate without a prior", self.fpr_at(None)),
         ]
+    }
+
+    /// The cells of a query without a prior.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let mut cells = Vec::new();
+        self.probe.all_of_first(self.least, digest, |i| {
+            cells.push(i);
+            true
+        });
+        touched(&cells, |i| self.bits.get(i).into())
     }
 }
 

@@ -30,6 +30,7 @@ pub use shape::{Shape, layer_bits, layer_fpr, layer_k};
 
 use crate::parts::KeyPart;
 use crate::parts::layers::{self, Layer};
+use crate::parts::several;
 use crate::parts::slices::EvenSlices;
 use crate::probe::Partitioned;
 use crate::variant::prelude::*;
@@ -173,6 +174,11 @@ impl Filter for Scalable {
             fact("growth", self.shape.growth),
             real("tightening", self.shape.tightening),
         ]
+    }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        several::trace((0..).zip(&self.layers).map(|(i, layer)| (&layer.part, digest.salted(i))))
     }
 }
 

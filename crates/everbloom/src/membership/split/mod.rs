@@ -197,6 +197,24 @@ impl Filter for Split {
             text("rebuild", if self.exceeded() { "due" } else { "not needed" }),
         ]
     }
+
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let digest = self.head.hasher.digest(key);
+        let rows = match self.row_of(digest) {
+            Some(row) => row..row + 1,
+            None => 0..self.rows.len(),
+        };
+        let mut cells = Vec::new();
+        for row in rows {
+            let bits = &self.rows[row].bits;
+            self.probe.each(digest, |i| {
+                let value = u64::from(bits.get(i));
+                let index = row as u64 * bits.len() + i;
+                cells.push(Touched { index, value, agrees: value != 0 });
+            });
+        }
+        cells
+    }
 }
 
 keyed!(Split: Insert);

@@ -1,0 +1,345 @@
+//! Options for the second time one uses a verb: tables for spreadsheets, pictures, filters that fit others, times,
+//! and input that is not as clean as it should be.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.0.path().join(name), text).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.path().join(name)).expect("a file")
+    }
+
+    /// Runs a command line, split at spaces.
+    fn run(&self, line: &str) -> Run {
+        self.run_with(line, "")
+    }
+
+    fn run_with(&self, line: &str, stdin: &str) -> Run {
+        self.run_args(&line.split(' ').collect::<Vec<_>>(), stdin)
+    }
+
+    fn run_args(&self, args: &[&str], stdin: &str) -> Run {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
+            .args(args)
+            .current_dir(self.0.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        // The command may end before it has read everything.
+        let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
+        let output = child.wait_with_output().expect("the command ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let code = output.status.code().unwrap_or(-1);
+        Run { code, out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    /// Runs a command that must succeed.
+    fn done(&self, line: &str) -> String {
+        let run = self.run(line);
+        assert_eq!(run.code, 0, "{line}: {}", run.err);
+        run.out
+    }
+
+    /// Runs a command that must fail, and returns why.
+    fn refused(&self, line: &str) -> String {
+        let run = self.run(line);
+        assert_eq!((run.code, run.out.as_str()), (2, ""), "{line}: {}", run.err);
+        run.err
+    }
+}
+
+/// The cells of a line of CSV without quotes.
+fn cells(line: &str) -> Vec<&str> {
+    line.split(',').collect()
+}
+
+#[test]
+fn tables_are_printed_for_spreadsheets() {
+    let place = Place::new();
+    let plan = place.done("plan -n 10k -p 1% --need merge,fold --csv");
+    let mut lines = plan.lines().map(cells);
+    assert_eq!(lines.next(), Some(vec!["variant", "size", "bits", "probes", "rate", "× bound"]));
+    let bloom = lines.find(|row| row[0] == "bloom").expect("bloom");
+    let number = |cell: &str| cell.parse::<f64>().unwrap_or_else(|e| panic!("{cell}: {e}"));
+    assert!((11_000.0..13_000.0).contains(&number(bloom[1])), "{bloom:?}");
+    assert!((0.009..0.011).contains(&number(bloom[4])), "{bloom:?}");
+    // As many as --all shows.
+    let all = place.done("plan -n 10k -p 1% --need merge,fold --json");
+    let all: Value = serde_json::from_str(&all).expect("JSON");
+    assert_eq!(plan.lines().count(), 1 + all["candidates"].as_array().expect("a list").len());
+    assert!(place.done("plan --need decay --csv").starts_with("variant,name,serves\nstable,"));
+
+    let catalog = place.done("catalog --csv");
+    assert!(catalog.starts_with("slug,entry,form,name,abilities,false negatives\nbloom,F1,"));
+    assert!(place.done("catalog counting --csv").starts_with("name,value\nvariant,\"counting ("));
+
+    place.file("keys", "a\nb\n");
+    place.done("build keys -o f.evb -n 100 -q");
+    let info = place.done("info f.evb --csv");
+    assert!(info.starts_with("name,value\nvariant,\"bloom (") && info.contains("\nitems,2\n"));
+
+    let bench = place.done("bench --kind blocked -n 1000 --csv");
+    let rows: Vec<Vec<&str>> = bench.lines().map(cells).collect();
+    assert_eq!(rows.len(), 4, "{bench}");
+    assert!(rows[1..].iter().all(|row| row[1..].iter().all(|cell| number(cell) > 0.0)), "{bench}");
+    let refused = place.refused("plan -n 1k -p 1% --csv --json");
+    assert!(refused.contains("--csv") && refused.contains("--json"), "{refused}");
+}
+
+#[test]
+fn bench_tells_units_and_the_ratio_to_a_hash_set() {
+    let place = Place::new();
+    let table = place.done("bench --kind bloom -n 1000");
+    for word in ["nanoseconds", "insert, ns", "miss, ns", "memory, bytes", "ratio to the hash set"]
+    {
+        assert!(table.contains(word), "{word}: {table}");
+    }
+    let csv = place.done("bench --kind bloom -n 1000 --csv");
+    let rows: Vec<Vec<f64>> = csv
+        .lines()
+        .skip(1)
+        .map(|line| cells(line)[1..].iter().map(|cell| cell.parse().expect("a number")).collect())
+        .collect();
+    for column in 0..4 {
+        let ratio = rows[0][column] / rows[1][column];
+        assert!((rows[2][column] / ratio - 1.0).abs() < 1e-9, "{csv}");
+    }
+    // A file is only asked for keys it does not have.
+    place.file("keys", "a\nb\n");
+    place.done("build keys -o f.evb -n 100 -q");
+    assert!(place.done("bench f.evb -n 1000 --csv").contains("\nbloom,,,"), "{csv}");
+}
+
+#[test]
+fn a_plan_tells_how_far_filters_count() {
+    let place = Place::new();
+    let plan = place.done("plan -n 10k -p 1% --need count --max-count 1000 --json");
+    let plan: Value = serde_json::from_str(&plan).expect("JSON");
+    let candidates = plan["candidates"].as_array().expect("a list");
+    assert!(!candidates.is_empty());
+    for candidate in candidates {
+        let limit = &candidate["counts_to"];
+        assert!(limit.is_null() || limit.as_u64() > Some(1000), "{candidate}");
+    }
+    assert!(candidates.iter().any(|c| c["slug"] == "counting" && c["counts_to"] == 1023));
+    let refused = plan["refused"].as_array().expect("a list");
+    assert!(refused.iter().any(|why| why.as_str().is_some_and(|w| w.contains("counts to"))));
+    // Four bits count to 15; wider ones are planned where that is not enough, and the command says so.
+    let few = place.done("plan -n 10k -p 1% --need count --kind counting --max-count 10 --all");
+    assert!(few.contains("counts to") && few.contains(" 15 │"), "{few}");
+    assert!(!few.contains("--set width"), "{few}");
+    let many = place.done("plan -n 10k -p 1% --need count --kind counting --max-count 1000 --all");
+    assert!(many.contains("--set width=10"), "{many}");
+    // What is planned is what is built: a thousand copies are counted.
+    place.file("keys", &"x\n".repeat(1000));
+    place.done("build keys -o f.evb --kind counting -n 10k -q --set width=10");
+    assert_eq!(place.run_with("count f.evb", "x\n").out, "x\t1000\n");
+    let missing = place.refused("plan -n 1k -p 1% --max-count 5");
+    assert!(missing.contains("--need count"), "{missing}");
+    assert!(place.refused("plan -n 1k -p 1% --need count --max-count 1G").contains("at most"));
+}
+
+#[test]
+fn every_filter_explains_an_answer_and_draws_it() {
+    let place = Place::new();
+    let catalog: Value = serde_json::from_str(&place.done("catalog --json")).expect("JSON");
+    for variant in catalog.as_array().expect("a list").iter().filter(|v| v["kind"] == "filter") {
+        let slug = variant["slug"].as_str().expect("a slug");
+        place.file("keys", &place.done(&format!("sample {slug} -n 100")));
+        place.file("others", &place.done(&format!("sample {slug} -n 100 --seed 5")));
+        let uses = variant["input"]["negatives"] == "required";
+        let negatives = if uses { " --negatives others" } else { "" };
+        place.done(&format!("build keys -o f.evb --kind {slug} -q{negatives}"));
+        let member = place.done(&format!("sample {slug} -n 1 --queries members"));
+        let member = member.trim_end_matches('\n');
+        let explained = place.run_args(&["explain", "f.evb", member, "--svg", "f.svg"], "");
+        assert!(explained.code < 2, "{slug}: {}", explained.err);
+        // One compares whole keys on pages, the other has a number of cells for each prime.
+        let exempt = ["bloom-store", "egh"].contains(&slug);
+        let shown = explained.out.contains("probe 1  cell") != exempt;
+        assert!(shown, "{slug}: {}", explained.out);
+        let picture = place.read("f.svg");
+        assert!(picture.starts_with("<svg") && picture.contains("</svg>"), "{slug}");
+    }
+}
+
+#[test]
+fn cells_agree_for_members_and_a_picture_shows_those_that_do_not() {
+    let place = Place::new();
+    place.file("keys", "apple\nfig\n");
+    for kind in ["bloom", "scalable", "cross-checking", "split"] {
+        let extra = if kind == "cross-checking" { " --negatives keys" } else { "" };
+        let build = format!("build keys -o f.evb --kind {kind} -n 100 -q");
+        if place.run(&build).code != 0 {
+            place.done(&(build + extra));
+        }
+        let json: Value =
+            serde_json::from_str(&place.done("explain f.evb apple --json")).expect("JSON");
+        let cells = json["cells"].as_array().expect("a list");
+        assert!(!cells.is_empty(), "{kind}");
+        assert!(kind == "cross-checking" || cells.iter().all(|c| c["agrees"] == true), "{kind}");
+    }
+    place.done("build keys -o f.evb --kind bloom -n 100 -q");
+    let run = place.run("explain f.evb nobody --svg n.svg");
+    assert_eq!(run.code, 1, "{}", run.err);
+    assert!(run.out.contains("○") && run.err.contains("n.svg: drawn"), "{}", run.err);
+    assert!(place.read("n.svg").contains("nobody: absent"));
+}
+
+#[test]
+fn names_that_are_not_there_are_answered_with_those_that_look_alike() {
+    let place = Place::new();
+    place.file("keys", "a\n");
+    for (line, name) in [
+        ("catalog blom", "bloom"),
+        ("build keys -o f.evb --kind coutning", "counting"),
+        ("plan -n 1k -p 1% --kind blockd", "blocked"),
+        ("sample spectra", "spectral"),
+        ("bench --kind bloomm -n 10", "bloom"),
+        ("build keys -o f.evb --format gauva", "guava"),
+        ("app show longest-prefx", "longest-prefix"),
+        ("app run quadtree --quick", "quad-tree"),
+        ("lab run s0-fg3 --quick", "s0-fig3"),
+        ("plan --need delte", "delete"),
+    ] {
+        let said = place.refused(line);
+        assert!(said.contains("did you mean") && said.contains(name), "{line}: {said}");
+    }
+    assert!(place.refused("catalog xyzzy").contains("there are bloom"));
+    assert!(place.refused("app show xyzzy").contains("app list"));
+}
+
+#[test]
+fn a_filter_like_another_merges_with_it() {
+    let place = Place::new();
+    place.file("few", "a\nb\n");
+    place.file("many", &(0..500).map(|i| format!("{i}\n")).collect::<String>());
+    for options in [
+        "--kind bloom -p 0.1% --seed 7",
+        "--kind partitioned -n 1000",
+        "--kind counting --set width=6",
+        "--kind blocked -n 1000 -i",
+        "--key-type u64",
+    ] {
+        let run = place.run(&format!("build many -o a.evb {options} -q"));
+        assert_eq!(run.code, 0, "{options}: {}", run.err);
+        let keys = if options.contains("u64") { "many" } else { "few" };
+        place.done(&format!("build {keys} -o b.evb --like a.evb -q"));
+        place.done("merge a.evb b.evb -o both.evb -q");
+        let found = place.run_args(&["check", "both.evb", keys], "");
+        assert_eq!(found.out, place.read(keys), "{options}");
+    }
+    // Without it the shape follows from the number of keys.
+    place.done("build many -o a.evb -q");
+    place.done("build few -o b.evb -q");
+    assert!(place.refused("merge a.evb b.evb -o no.evb").contains("one size"));
+    place.done("build many -o s.evb --kind scalable -n 100 -q");
+    let said = place.refused("build few -o no.evb --like s.evb");
+    assert!(said.contains("cannot be merged") && said.contains("--mergeable"), "{said}");
+    assert!(place.refused("build few -o no.evb --like a.evb -n 5").contains("--like"));
+}
+
+#[test]
+fn mergeable_filters_have_a_shape_of_their_own() {
+    let place = Place::new();
+    place.file("a", "1\n2\n3\n");
+    place.file("b", "4\n");
+    assert!(place.refused("build a -o a.evb --mergeable").contains("give -n"));
+    for name in ["a", "b"] {
+        place.done(&format!("build {name} -o {name}.evb --mergeable -n 1000 -q"));
+    }
+    place.done("merge a.evb b.evb -o both.evb -q");
+    assert_eq!(place.run_with("check both.evb", "1\n4\n").out, "1\n4\n");
+    let said = place.refused("build a -o no.evb --mergeable -n 100 --kind binary-fuse");
+    assert!(said.contains("cannot be merged"), "{said}");
+    place.done("build a -o s.evb --kind scalable -n 10 -q");
+    let said = place.refused("merge s.evb s.evb -o no.evb");
+    assert!(said.contains("grows with its own keys"), "{said}");
+}
+
+#[test]
+fn records_come_with_their_times() {
+    let place = Place::new();
+    place.file("keys", "100\told\t10\n150\tnew\t10\n");
+    place.done("build keys -o f.evb --kind windowed -n 100 --time -q");
+    let at = |time: u64, key: &str| {
+        place.run_with("check f.evb --time", &format!("{time}\t{key}\n")).code
+    };
+    assert_eq!((at(150, "old"), at(150, "new"), at(159, "new"), at(190, "new")), (1, 0, 0, 1));
+    assert_eq!(place.run_with("add f.evb --time", "200\tnext\t5\n").code, 0);
+    assert_eq!((at(200, "next"), at(200, "new")), (0, 1));
+    let said = place.refused("build keys -o no.evb --kind bloom --time");
+    assert!(said.contains("know no time"), "{said}");
+    let said = place.run_with("check f.evb --time", "soon\tnew\n");
+    assert!(said.code == 2 && said.err.contains("not a whole number"), "{}", said.err);
+}
+
+#[test]
+fn lines_are_forgotten_after_their_time_to_live() {
+    let place = Place::new();
+    let stream = "0\ta\n50\ta\n60\tb\n149\ta\n400\ta\n401\tb\n";
+    let run = place.run_with("dedupe --time --ttl 100", stream);
+    assert_eq!((run.code, run.out.as_str()), (0, "0\ta\n60\tb\n400\ta\n401\tb\n"), "{}", run.err);
+    assert!(run.err.contains("6 lines, 2 duplicates"), "{}", run.err);
+    // The exact twin: a key is new if it did not come within the time to live. A grain is 1 % of it.
+    let mut last = std::collections::HashMap::new();
+    let (mut text, mut unsure, mut expected) = (String::new(), 0, 0);
+    for i in 0..20_000u64 {
+        let (time, key) = (i * 3, i * i % 7919);
+        text += &format!("{time}\t{key}\n");
+        let age = last.insert(key, time).map_or(u64::MAX, |before| time - before);
+        expected += u64::from(age > 1000);
+        unsure += u64::from((1000..1020).contains(&age));
+    }
+    place.file("stream", &text);
+    let out = place.done("dedupe stream --time --ttl 1000 -p 1e-6").lines().count() as u64;
+    assert!(out <= expected && out + unsure + 3 >= expected, "{out} of {expected}, {unsure}");
+    let json = place.run_with("dedupe --time --ttl 100 --json", stream).out;
+    let summary: Value = serde_json::from_str(json.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(summary["summary"]["duplicates"], 2);
+    assert_eq!(summary["summary"]["remembers"], "ttl");
+    assert!(place.refused("dedupe --ttl 100").contains("--time"));
+    assert!(place.refused("dedupe --time").contains("--ttl"));
+}
+
+#[test]
+fn bad_records_are_skipped_counted_and_named() {
+    let place = Place::new();
+    place.file("keys", "1\nx\n2\n\n3\n");
+    let said = place.refused("build keys -o f.evb --key-type u64");
+    assert!(said.contains("line 2") && said.contains("--skip-bad"), "{said}");
+    let run = place.run("build keys -o f.evb --key-type u64 --skip-bad");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("bloom of 3 items"), "{}", run.err);
+    for (word, times) in [("skipped keys: line 2: \"x\"", 1), ("line 4", 1), ("2 records", 1)] {
+        assert_eq!(run.err.matches(word).count(), times, "{word}: {}", run.err);
+    }
+    let run = place.run_args(&["check", "f.evb", "keys", "--skip-bad"], "");
+    assert_eq!((run.code, run.out.as_str()), (0, "1\n2\n3\n"), "{}", run.err);
+    let run = place.run_with("add f.evb --skip-bad", "7\nseven\n");
+    assert!(run.code == 0 && run.err.contains("1 added"), "{}", run.err);
+    let run = place.run_args(&["dedupe", "-f", "2", "-d", ",", "--skip-bad"], "a,1\nb\nc,1\nd,2\n");
+    assert_eq!((run.code, run.out.as_str()), (0, "a,1\nd,2\n"), "{}", run.err);
+    assert!(run.err.contains("1 record could not be read"), "{}", run.err);
+}
