@@ -20,7 +20,7 @@ pub fn page(variant: &Variant, finding: &Finding, command: &str) -> String {
         "\nThe form `{}`, built as it is by default, {passed} of {verdicts} verdicts agree. Made by `{command}`, \
          version {}.\n\n![False-positive rate]({}.svg)\n\n\
          Lines: predicted before the build. Dots: measured, with the bounds around what the filter predicts from its \
-         fill. {}\n\n",
+         fill. Here {}.\n\n",
         variant.forms[0].name, finding.stamp.version, variant.slug, variant.meaning
     );
     for panel in &finding.report.panels {
@@ -62,7 +62,7 @@ fn facts(variant: &Variant) -> Table {
         ["false negatives", &misses],
         ["records", &format!("key {}, value {}", input.key.name(), input.value.name())],
         ["known non-members", input.negatives.name()],
-        ["made for", &format!("up to {} keys", short_text(variant.reach as f64))],
+        ["tried with", &format!("up to {} keys", short_text(variant.reach as f64))],
     ])
 }
 

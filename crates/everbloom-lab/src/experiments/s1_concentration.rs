@@ -44,7 +44,8 @@ fn tightness(series: &mut Series, shape: Shape, seen_sd: f64, runs: u64) {
     let (m, n, k) = (shape.m as f64, shape.n as f64, f64::from(shape.k));
     let load = n * k / m;
     let predicted = load / (4.0 * ((-load).exp() - (1.0 + load) * (-2.0 * load).exp()));
-    let off = 2.0 * bloom::fill_sd(m, n * k);
+    // So far off that the bound is below one.
+    let off = 4.0 * bloom::fill_sd(m, n * k);
     let exponent = -(bloom::concentration(m, n, k, off) / 2.0).ln() / (off * off);
     let measured = (2.0 * seen_sd * seen_sd).recip() / exponent;
     // A sample's variance is off by about √(2/runs) of itself.
