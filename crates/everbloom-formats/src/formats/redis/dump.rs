@@ -42,7 +42,8 @@ pub(super) struct Values<'a> {
 impl<'a> Values<'a> {
     /// The values in `bytes`, whose checksum is right.
     pub(super) fn new(bytes: &'a [u8]) -> Result<Self> {
-        let end = bytes.len().checked_sub(10).filter(|_| bytes.first() == Some(&MODULE));
+        let end = bytes.len().checked_sub(10);
+        let end = end.filter(|end| *end > 0 && bytes.first() == Some(&MODULE));
         let end = end.ok_or_else(|| corrupt("not the dump of a module's value"))?;
         let mut last = Reader::new(&bytes[end..]);
         let (version, sum) = (last.u16_le()?, last.u64_le()?);
@@ -173,5 +174,15 @@ mod tests {
     #[test]
     fn the_checksum_is_redis_own() {
         assert_eq!(super::crc64(b"123456789"), 0xe9c6_d914_c4b8_d9ca);
+    }
+
+    /// Fuzzing found it: version and checksum alone, which is zero, so that the first byte is theirs.
+    #[test]
+    fn a_dump_of_nothing_but_its_end_is_refused() {
+        for length in 0..12 {
+            let mut bytes = vec![0; length];
+            bytes.iter_mut().take(1).for_each(|first| *first = super::MODULE);
+            assert!(super::Values::new(&bytes).is_err(), "{length} bytes");
+        }
     }
 }
