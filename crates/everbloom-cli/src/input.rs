@@ -1,8 +1,8 @@
 //! Input as it is named on the command line: files, `-` for stdin, and the options that say how records are
 //! written.
 
-use std::fs::File;
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
@@ -10,8 +10,7 @@ use std::sync::{Mutex, OnceLock};
 use everbloom::Error;
 use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
-use everbloom_records::{Cr, Fault, Field, Grammar, Input, Lines, Notice, unpacked};
-use everbloom_records::{Bad, Cr, Fault, Field, Grammar, Lines, Notice, Time};
+use everbloom_records::{Bad, Cr, Fault, Field, Grammar, Input, Lines, Notice, Time, unpacked};
 use everbloom_report::number::integer_text;
 
 use crate::args::Text;

@@ -25,7 +25,5 @@ pub use error::{Error, Fault, Result};
 pub use grammar::{Bad, Case, Cr, Field, Grammar, Time};
 pub use hashed::{Hashed, Kept};
 pub use key::KeyType;
-pub use lines::{Lines, Noticed, Watch};
-pub use unpack::{Input, Notice, unpacked};
 pub use lines::{Lines, Noticed, Skipped, Watch};
-pub use unpack::{Input, Notice};
+pub use unpack::{Input, Notice, unpacked};

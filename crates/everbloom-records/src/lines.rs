@@ -12,9 +12,8 @@ use everbloom::internals::variant::Source;
 use crate::blocks::{Block, Blocks};
 use crate::cores::{Order, on_all_cores};
 use crate::error::{Error, Fault, Result};
-use crate::grammar::{Cr, Grammar};
-use crate::hashed::Hashed;
 use crate::grammar::{Bad, Cr, Grammar};
+use crate::hashed::Hashed;
 use crate::text;
 use crate::unpack::{Input, Notice, examined, unpacked};
 
