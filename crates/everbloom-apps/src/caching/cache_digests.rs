@@ -192,7 +192,7 @@ fn churn(seed: u64) -> Result<Churn> {
 /// Squid's own layout: URLs it misses, and its rate; evicted URLs that it still has.
 fn squid(seed: u64) -> Result<(u64, f64, f64)> {
     let n = 5000;
-    let mut digest = Format::named("squid")?.create(n, 0.0239)?;
+    let mut digest = Format::named("squid")?.create(n, 0.0241)?;
     for i in 0..n {
         digest.insert(url(seed, i).as_str())?;
     }
