@@ -295,7 +295,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let per_key = |d: f64| 1.8 * d * CELL + super::sync::ALLOWANCE as f64;
     let xs = (0..=26).map(|i| 20.0 * 1.2589f64.powi(i));
     let mut exact = Series::new("exact, at most", xs, per_key);
-    for d in [20u64, 100, 300, 1000, 4000] {
+    for d in [20u64, 100, 300, 1000, 2000] {
         let seen = lab.runs(1, |seed| exactly(seed, SHARED, d))?;
         oracle.none(&format!("exact exchanges of {d} that are wrong"), wrong(&seen));
         let most = per_key(d as f64);

@@ -26,6 +26,13 @@ enum State {
     Done,
 }
 
+impl Greeter {
+    /// What the second side says: an echo is no peer.
+    fn answer(&self) -> String {
+        format!("{}, too", self.says)
+    }
+}
+
 impl Role for Greeter {
     const FRAMES: &'static [u8] = &[GREETING];
 
@@ -38,14 +45,15 @@ impl Role for Greeter {
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
-        if frame.body != self.says.as_bytes() {
+        let expected = if self.first { self.answer() } else { self.says.clone() };
+        if frame.body != expected.as_bytes() {
             let heard = String::from_utf8_lossy(&frame.body).replace(char::is_control, " ");
             let (ours, says) = ("this side means", &self.says);
             let message = format!("the other side means to {heard:?}, {ours} to {says:?}");
             return Err(Error::new(Kind::Incompatible { what: "work" }, message));
         }
         self.state = State::Done;
-        if self.first { Ok(()) } else { out.frame(GREETING, self.says.as_bytes()) }
+        if self.first { Ok(()) } else { out.frame(GREETING, self.answer().as_bytes()) }
     }
 
     fn done(&self) -> bool {

@@ -74,14 +74,14 @@ fn a_peer_that_hangs_up_at_any_message_is_an_error() {
 fn garbage_is_an_error_and_so_are_other_protocols() {
     let mut random = Generator::new(3);
     for _ in 0..50 {
-        let (mut here, mut there) = Channel::pair(SHORT).unwrap();
+        let (mut here, mut there) = Channel::pair(PATIENCE).unwrap();
         let length = 1 + random.below(300);
         let garbage: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
         there.send(&garbage).unwrap();
         drop(there);
         assert!(here.run(&mut seeker()).is_err(), "{garbage:?}");
     }
-    let (mut here, mut there) = Channel::pair(SHORT).unwrap();
+    let (mut here, mut there) = Channel::pair(PATIENCE).unwrap();
     there.send(b"Welcome to Debian\n").unwrap();
     let refused = here.greet("sync lines", true).unwrap_err().to_string();
     assert!(refused.contains("does not speak") && refused.contains("Welcome"), "{refused}");
