@@ -53,7 +53,7 @@ pub(super) struct Layout {
     pub bits_per_key: f64,
 }
 
-/// Writes a file of entries in order, `counted` of them with so many rows, whole or not at all.
+/// Writes a file of entries in order, whole or not at all. The filter has room for so many cells and rows.
 pub(super) fn write(
     path: &Path,
     layout: Layout,
