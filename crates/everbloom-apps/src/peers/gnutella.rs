@@ -152,9 +152,12 @@ struct Query<'a> {
     words: &'a [Vec<Vec<u64>>],
 }
 
+/// Leaves by their ultrapeer.
+type Found = BTreeSet<(usize, u64)>;
+
 #[derive(Default)]
 struct Walk {
-    found: BTreeSet<(usize, u64)>,
+    found: Found,
     meter: Meter,
     /// Messages that filters let pass in vain, expected from their fills.
     expected: Expected,
@@ -233,7 +236,7 @@ fn passing(filter: &Bloom) -> f64 {
 
 #[derive(Default)]
 struct Seen {
-    pairs: Vec<(BTreeSet<(usize, u64)>, BTreeSet<(usize, u64)>)>,
+    pairs: Vec<(Found, Found)>,
     flooded: Meter,
     filtered: Meter,
     last_hops: u64,

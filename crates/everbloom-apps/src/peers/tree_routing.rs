@@ -283,6 +283,7 @@ fn try_one(seed: u64, requests: u64) -> Result<Seen> {
         seen.wrong[0] += beside(&levels, leaf, resource);
         let route = levels.find(0, resource, Order::Random, i);
         seen.wrong[1] += route.wrong.len() as u64;
+        seen.hops.push((route.hops, u64::from(DEPTH) + 2 * route.wrong.len() as u64));
         seen.found.push((route.at, twin.get(&resource).copied()));
         seen.lost += u64::from(levels.descend(resource, Order::Random, i).is_none());
         for (sibling, rate) in united.siblings(leaf) {

@@ -233,7 +233,7 @@ impl Counts {
                 let why = format!("counts to {}", integer_text(limit));
                 let why = Why::Refused(Error::new(Kind::Unsupported, why));
                 one.candidates.clear();
-                one.refused = vec![Refusal { variant: *variant, why }];
+                one.refused = vec![Refusal { variant, why }];
             }
             match &mut all {
                 None => all = Some(one),
