@@ -78,9 +78,8 @@ fn run(lab: &Lab) -> Result<Report> {
             rates[i].point(x, predicted, rate, bound::share(predicted, filters));
         }
     }
-    for i in 0..2 {
-        zeros[i].follows(zeros_of[i], 0.0);
-        rates[i].follows(rate_of[i], 0.0);
+    for (series, formula) in zeros.iter_mut().zip(zeros_of).chain(rates.iter_mut().zip(rate_of)) {
+        series.follows(formula, 0.0);
     }
     let chart = |id: &str, title: &str, y: Axis, series: [Series; 2]| Chart {
         id: id.into(),

@@ -61,7 +61,7 @@ fn visits(lab: &Lab, number: usize) -> Result<([u64; 6], u64)> {
             let at = cell.index as f64 / m;
             all += 1;
             for (count, (_, from, to)) in seen.iter_mut().zip(PARTS) {
-                *count += u64::from(at >= from && at < to);
+                *count += u64::from((from..to).contains(&at));
             }
         }
     }
