@@ -13,8 +13,7 @@ use tempfile::TempDir;
 const EXEMPT: [&str; 4] = ["completions", "man", "help", "sample"];
 
 /// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
-const SLOW: [&str; 3] = ["lab run", "lab report", "app run"];
-const SLOW: [&str; 3] = ["lab run", "lab report", "lab passports"];
+const SLOW: [&str; 4] = ["lab run", "lab report", "lab passports", "app run"];
 
 /// What is run for each section of the page, with what on stdin. Together they show every name.
 const CASES: &[(&str, &str, &[u8])] = &[

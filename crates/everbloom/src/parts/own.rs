@@ -74,6 +74,10 @@ macro_rules! keys {
             /// `extend`.
             pub fn insert_many<K: $crate::hash::Key>(&mut self, keys: &[K]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
+                // Hashes of longer keys are calls, which vector code does not like inside.
+                if K::LENGTH != Some(8) {
+                    return $crate::variant::many::insert_many(self, keys.iter());
+                }
                 let hasher = self.head.hasher.clone();
                 let digests = $crate::hash::Batch::<_, HASH>::new(&hasher, keys);
                 $crate::parts::Batched::set_all(&mut self.$part, digests);
@@ -90,6 +94,9 @@ macro_rules! keys {
             /// [`Self::contains_many`] into memory of the caller's, for as many keys as there is room.
             pub fn contains_many_into<K: $crate::hash::Key>(&self, keys: &[K], found: &mut [bool]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
+                if K::LENGTH != Some(8) {
+                    return $crate::variant::many::contains_into(self, keys.iter(), found);
+                }
                 let digests = $crate::hash::Batch::<_, HASH>::new(&self.head.hasher, keys);
                 $crate::parts::Batched::have(&self.$part, digests, found);
             }
