@@ -139,7 +139,8 @@ pub fn queries(plain: &Value, native: &Value) -> String {
 pub fn space_and_time(plain: &Value) -> String {
     let all = dots(plain);
     let largest = |dot: &&Dot| dot.items == 1_000_000 && dot.target == 0.01;
-    let shown: Vec<&Dot> = all.iter().filter(largest).collect();
+    let mut shown: Vec<&Dot> = all.iter().filter(largest).collect();
+    shown.sort_by(|a, b| b.ns.total_cmp(&a.ns));
     let axis = Log::over(shown.iter().map(|dot| dot.ns));
     let most = shown.iter().map(|dot| dot.bits).fold(12.0, f64::max) + 3.0;
     let (left, top, width, height) = (60.0, 50.0, 760.0, 460.0);
@@ -176,16 +177,25 @@ pub fn space_and_time(plain: &Value) -> String {
         bound + 6.0,
         top + 12.0
     );
+    // Names that would cover each other move down.
+    let mut names: Vec<(f64, f64)> = Vec::new();
     for dot in shown {
         let (at, color) = ((x(dot.bits), y(dot.ns)), dot.color());
+        let mut name = at.1 + 4.0;
+        let covers = |name: f64| {
+            names.iter().any(|(x, y)| (x - at.0).abs() < 190.0 && (y - name).abs() < 11.0)
+        };
+        while covers(name) {
+            name += 1.0;
+        }
+        names.push((at.0, name));
         let _ = writeln!(
             body,
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4.5\" fill=\"{color}\"/>\n\
-             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{color}\" font-size=\"11\">{}</text>",
+             <text x=\"{:.1}\" y=\"{name:.1}\" fill=\"{color}\" font-size=\"11\">{}</text>",
             at.0,
             at.1,
             at.0 + 8.0,
-            at.1 + 4.0,
             dot.name()
         );
     }
