@@ -252,8 +252,8 @@ Examples:
   # asked for without echo on a terminal; here from a pipe, a password a line
   echo aple | everbloom breach check leaked --near
   # hashes with counts, as Have I Been Pwned publishes them: those seen ten times or more
-  printf apple | sha1sum | sed 's/ .*/:42/' | everbloom breach build - -o seen --min-count 10
-  echo apple | everbloom breach check seen";
+  printf apple | sha1sum | sed 's/ .*/:42/' | everbloom breach build - -o breached --min-count 10
+  echo apple | everbloom breach check breached";
 
 pub const REVOKED: &str = "\
 Examples:

@@ -39,7 +39,7 @@ mod tests {
         let said = |typed| instead(typed, names, || "none".to_owned());
         assert_eq!(said("blom"), "did you mean bloom?");
         assert_eq!(said("Counitng"), "did you mean counting?");
-        assert_eq!(said("blo"), "did you mean bloom, bloom-g or blocked?");
+        assert_eq!(said("blo"), "did you mean bloom, blocked or bloom-g?");
         assert_eq!(said("xyzzy"), "none");
         assert_eq!(said(""), "none");
     }
