@@ -148,3 +148,19 @@ const BREAKS: &[Break] = &[
     Break { slug: "longest-prefix", file: "forwarding/longest_prefix.rs", from: "        self.control.remove(&key)?;\n", to: "        self.control.remove(&(key ^ 1)).ok();\n" },
     Break { slug: "posting-lists", file: "tables/bloomjoin.rs", from: "theory::fpr_best(bits.clamp(2.0, 40.0))", to: "theory::fpr_best(bits.clamp(2.0, 9.0))" },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change of the code may leave a break without the text it breaks.
+    #[test]
+    fn every_break_finds_its_text_once() {
+        for Break { slug, file, from, .. } in BREAKS {
+            let path =
+                format!("{}/../crates/everbloom-apps/src/{file}", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(&path).expect("the file");
+            assert_eq!(text.matches(from).count(), 1, "{slug}: {from}");
+        }
+    }
+}

@@ -179,9 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_seen_in_traces_files_lanes_and_banks() {
+    fn parts_are_seen_in_traces_lanes_and_banks() {
         assert_eq!(shown("partitioned", "standard"), Shown::Works);
-        assert_eq!(shown("load-balanced", "standard"), Shown::Works);
         assert_eq!(shown("split-block", "parquet"), Shown::Works);
         assert_eq!(shown("banked", "standard"), Shown::Works);
     }

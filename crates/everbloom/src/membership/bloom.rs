@@ -131,7 +131,8 @@ impl Bloom {
     /// [`Bloom::contains_many`], since keys are taken and asked 256 at a time.
     ///
     /// ```
-    /// let seen: everbloom::Bloom = everbloom::Bloom::from_keys(["fig", "plum"], 0.001)?;
+    /// let mut seen = everbloom::Bloom::with_rate(2, 0.001)?;
+    /// seen.extend(["fig", "plum"]);
     /// let known = seen.contains_iter(["plum", "pear"]).filter(|(_, found)| *found);
     /// assert_eq!(known.map(|(key, _)| key).collect::<Vec<_>>(), ["plum"]);
     /// # Ok::<(), everbloom::Error>(())
