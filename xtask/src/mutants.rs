@@ -292,7 +292,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("parallel attributes: no verification", "counting/parallel_attributes.rs", "Some(digests) if self.times(self.mark(&digests)).whole() > 0 => Found::Verified," => "Some(digests) if self.times(self.mark(&digests)).whole() < 9 => Found::Verified,", "--test" "evidence" "s38_"),
     mutant!("parallel attributes: F without order", "counting/parallel_attributes.rs", "mark = mix64(mark ^ mix64(i))" => "mark = mark.wrapping_add(mix64(i))", "--lib" "parallel_attributes"),
     mutant!("parallel attributes: attributes share their hashes", "counting/parallel_attributes.rs", "self.head.hasher.digest(*value).salted(i)" => "self.head.hasher.digest(*value).salted(i & 0)", "--lib" "parallel_attributes"),
-    mutant!("clk: k + 1", "similarity/clk.rs", "for _ in 0..rule.k {" => "for _ in 0..=rule.k * 2 {", "--test" "evidence" "s47_"),
+    mutant!("clk: k + 1", "similarity/clk.rs", "for _ in 0..k {" => "for _ in 0..=k * 2 {", "--test" "evidence" "s47_"),
     mutant!("clk: no padding", "similarity/clk.rs", "let padding = self.letters as usize - 1;" => "let padding = 0 * self.letters as usize;", "--test" "evidence" "s47_"),
     mutant!("clk: no salt", "similarity/clk.rs", "if self.salted == 1 { salt ^ i } else { i }" => "if self.salted == 9 { salt ^ i } else { i }", "--test" "evidence" "s47_"),
     mutant!("learned: members that the model misses are lost", "alternates/learned.rs", "self.backup.insert(digest.salted(BACKUP));" => "self.backup.insert(digest.salted(FRONT));", "--test" "evidence" "b14_"),

@@ -24,7 +24,7 @@ use crate::{Application, Form, Oracle};
 /// ```
 /// use everbloom_apps::peers::foreseer::{Foreseer, Stage};
 ///
-/// let places = vec![(0.0, 0.0), (0.1, 0.0), (0.2, 0.0), (0.9, 0.9)];
+/// let places = vec![(0.0, 0.0), (0.1, 0.0), (0.15, 0.0), (0.9, 0.9)];
 /// let stores = vec![vec![], vec![1], vec![2], vec![3]];
 /// let mut peers = Foreseer::new(places, stores, [1, 1], [1000, 5])?;
 /// assert_eq!(peers.search(0, 1, 2).stage, Some(Stage::Neighbor));
