@@ -14,7 +14,7 @@ const LEFT: f64 = 300.0;
 const WIDTH: f64 = 560.0;
 const ROW: f64 = 19.0;
 
-/// One contestant in one case.
+/// One rival in one case.
 struct Dot {
     name: String,
     items: u64,
@@ -70,7 +70,7 @@ impl Log {
     }
 }
 
-/// Time of a query for every contestant at a rate of 1 %, a panel for each number of keys, the fastest on top:
+/// Time of a query for every rival at a rate of 1 %, a panel for each number of keys, the fastest on top:
 /// filled dots as a plain build has them, rings as one for this processor.
 pub fn queries(plain: &Value, native: &Value) -> String {
     let (plain, native) = (dots(plain), dots(native));

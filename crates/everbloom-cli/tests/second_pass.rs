@@ -121,9 +121,10 @@ fn bench_tells_units_and_the_ratio_to_a_hash_set() {
         .skip(1)
         .map(|line| cells(line)[1..].iter().map(|cell| cell.parse().expect("a number")).collect())
         .collect();
-    for column in 0..4 {
-        let ratio = rows[0][column] / rows[1][column];
-        assert!((rows[2][column] / ratio - 1.0).abs() < 1e-9, "{csv}");
+    let [ours, theirs, ratios] = &rows[..] else { panic!("{csv}") };
+    assert_eq!((ours.len(), theirs.len(), ratios.len()), (4, 4, 4), "{csv}");
+    for ((ours, theirs), ratio) in ours.iter().zip(theirs).zip(ratios) {
+        assert!((ratio / (ours / theirs) - 1.0).abs() < 1e-9, "{csv}");
     }
     // A file is only asked for keys it does not have.
     place.file("keys", "a\nb\n");

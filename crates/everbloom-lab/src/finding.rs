@@ -59,7 +59,7 @@ impl Finding {
     pub fn section<'a>(&'a self, listed: &'static Experiment, command: String) -> Section<'a> {
         let Experiment { title, shows, .. } = listed;
         let (name, source, report) = (&self.experiment, &self.source, &self.report);
-        let older = self.stamp.is_older().then(|| self.stamp.version.as_str());
+        let older = self.stamp.is_older().then_some(self.stamp.version.as_str());
         Section { name, source, title, shows, command, older, report }
     }
 }
