@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The ends of content-defined chunks are permanent: whoever stored their digests finds them again. They follow from
-//! the table of a gear hash (h ← 2h + table[byte], mod 2^64), whose entries are the outputs of SplitMix64 from seed 0.
+//! the table of a gear hash (h ← 2h + table\[byte\], mod 2^64), whose entries are the outputs of SplitMix64 from seed 0.
 
 use std::io::Read;
 

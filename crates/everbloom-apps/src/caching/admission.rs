@@ -1,4 +1,4 @@
-//! A cache that admits at the second request (catalogue A32; S3 [14] §III-A, Akamai).
+//! A cache that admits at the second request (catalogue A32; S3 \[14\] §III-A, Akamai).
 //!
 //! ```text
 //!   request ──▶ in the cache? ──no──▶ seen before? ──no──▶ fetch, serve, remember in the filter

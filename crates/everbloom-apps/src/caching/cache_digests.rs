@@ -1,4 +1,4 @@
-//! Caches that tell each other what they hold: Summary Cache and Squid's digests (catalogue A5; S0[26][27] §IV-A, S1 §4).
+//! Caches that tell each other what they hold: Summary Cache and Squid's digests (catalogue A5; S0\[26\]\[27\] §IV-A, S1 §4).
 //!
 //! ```text
 //!   proxy: counters ── insert, evict        what travels: a plain filter, or the bits of it that flipped

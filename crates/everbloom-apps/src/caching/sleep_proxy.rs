@@ -1,4 +1,4 @@
-//! A network card that answers for a sleeping computer (catalogue A57; S0 §IV-F [126]).
+//! A network card that answers for a sleeping computer (catalogue A57; S0 §IV-F \[126\]).
 //!
 //! ```text
 //!   query ──▶ card: in the filter of shared files? ──no──▶ the card says no, the computer sleeps on

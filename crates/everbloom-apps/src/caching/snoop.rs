@@ -1,4 +1,4 @@
-//! Which caches must be asked for a line? (catalogue A62; S3 [37] §III-A)
+//! Which caches must be asked for a line? (catalogue A62; S3 \[37\] §III-A)
 //!
 //! ```text
 //!   core 0 misses line x ──▶ bus filter: in any cache?  ──no──▶ memory, nobody is asked

@@ -1,4 +1,4 @@
-//! A switch with a filter for each next hop (catalogue A20; S0 §IV-C4 [82], BUFFALO).
+//! A switch with a filter for each next hop (catalogue A20; S0 §IV-C4 \[82\], BUFFALO).
 //!
 //! ```text
 //!   address ──▶ filter of hop 1   no        one hop says yes: that one

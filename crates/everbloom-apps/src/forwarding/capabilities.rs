@@ -1,4 +1,4 @@
-//! Credentials and self-routing capabilities in the packet (catalogue A36; S0 §IV-E [117][118]).
+//! Credentials and self-routing capabilities in the packet (catalogue A36; S0 §IV-E \[117\]\[118\]).
 //!
 //! ```text
 //!   set-up     a ──▶ b ──▶ c       each router gives a tag: PRF(its secret; epoch, flow, in, out)

@@ -1,4 +1,4 @@
-//! Source routes in the MAC fields of a data center (catalogue A42; S0 §IV-C4 [85], SiBF).
+//! Source routes in the MAC fields of a data center (catalogue A42; S0 §IV-C4 \[85\], SiBF).
 //!
 //! ```text
 //!             core (one of many, at random)

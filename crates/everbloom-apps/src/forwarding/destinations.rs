@@ -1,4 +1,4 @@
-//! Multicast by the receivers in the header (catalogue A43; S0 §IV-C4 [86], S3 §III-B [4], AOM).
+//! Multicast by the receivers in the header (catalogue A43; S0 §IV-C4 \[86\], S3 §III-B \[4\], AOM).
 //!
 //! ```text
 //!   header {r1, r2, r3} ──▶ router: which of my destinations are in it?  r1, r2 by the left link,

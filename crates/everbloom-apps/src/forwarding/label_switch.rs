@@ -1,4 +1,4 @@
-//! A switch of flat labels: fingerprints in d-left tables (catalogue A41; S0 §IV-C4 [81], SPSwitch).
+//! A switch of flat labels: fingerprints in d-left tables (catalogue A41; S0 §IV-C4 \[81\], SPSwitch).
 //!
 //! ```text
 //!   label ──▶ H ──▶ four buckets ──▶ │2c1·0010 0f3·1001 …│    cell = remainder · ports

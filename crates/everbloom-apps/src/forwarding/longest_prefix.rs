@@ -1,4 +1,4 @@
-//! Longest-prefix match with a filter for each length (catalogue A13; S0 §IV-C1 [78], S3 [40]).
+//! Longest-prefix match with a filter for each length (catalogue A13; S0 §IV-C1 \[78\], S3 \[40\]).
 //!
 //! ```text
 //!   address ──▶ filter /8   no          the filters are asked at once, in fast memory;

@@ -1,4 +1,4 @@
-//! Multicast with a filter for each interface (catalogue A18; S1 §7.3, S0 §IV-C4 [80]).
+//! Multicast with a filter for each interface (catalogue A18; S1 §7.3, S0 §IV-C4 \[80\]).
 //!
 //! ```text
 //!   packet of group g ──▶ interface 1   g? no          a copy leaves by every interface

@@ -1,4 +1,4 @@
-//! Look-ups of hierarchical names: two schemes (catalogue A31; S3 §III-B [44][45]).
+//! Look-ups of hierarchical names: two schemes (catalogue A31; S3 §III-B \[44\]\[45\]).
 //!
 //! ```text
 //!   /org/example/video/7

@@ -1,4 +1,4 @@
-//! Off by default: what a host has not asked for is not forwarded to it (catalogue A55; S0 §IV-E [114]).
+//! Off by default: what a host has not asked for is not forwarded to it (catalogue A55; S0 §IV-E \[114\]).
 //!
 //! ```text
 //!   outside ──▶ router ──▶ router ──▶ router ──▶ host        every router has a filter of the pairs

@@ -1,4 +1,4 @@
-//! A packet filter whose rules come and go, with wildcards (catalogue A39; S0 §IV-C [76]).
+//! A packet filter whose rules come and go, with wildcards (catalogue A39; S0 §IV-C \[76\]).
 //!
 //! ```text
 //!   rule   (tcp, 10.0.0.1, *)  ─▶ key  mask 110 | tcp | 10.0.0.1 | 0

@@ -1,4 +1,4 @@
-//! Multicast trees too large for one header: split and stacked (catalogue A44; S3 §III-B [5][43]).
+//! Multicast trees too large for one header: split and stacked (catalogue A44; S3 §III-B \[5\]\[43\]).
 //!
 //! ```text
 //!   split     one header for each part; the path from the sender to the cut is in both

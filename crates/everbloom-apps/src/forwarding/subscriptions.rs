@@ -1,4 +1,4 @@
-//! Content-based publish and subscribe with summaries of subscriptions (catalogue A45; S0 §IV-C6 [92]–[94]).
+//! Content-based publish and subscribe with summaries of subscriptions (catalogue A45; S0 §IV-C6 \[92\]–\[94\]).
 //!
 //! ```text
 //!   subscription   topic = chess and price in 20..40      keys {price#2, topic=chess}, {price#3, topic=chess}

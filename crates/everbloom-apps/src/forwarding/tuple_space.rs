@@ -1,4 +1,4 @@
-//! Packet classification in tuple space (catalogue A22; S0 §IV-C5 [89][90], §IV-D4 [104]).
+//! Packet classification in tuple space (catalogue A22; S0 §IV-C5 \[89\]\[90\], §IV-D4 \[104\]).
 //!
 //! ```text
 //!   packet ──▶ tuple (24, 16)   filter: no           a tuple is the pair of prefix lengths of its rules;

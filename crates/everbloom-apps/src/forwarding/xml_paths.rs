@@ -1,4 +1,4 @@
-//! Which of many path queries does an XML document match? (catalogue A46; S0 §IV-F [123])
+//! Which of many path queries does an XML document match? (catalogue A46; S0 §IV-F \[123\])
 //!
 //! ```text
 //!   <a><b><c/></b></a>      the element c has the path a/b/c

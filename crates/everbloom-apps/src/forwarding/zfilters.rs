@@ -1,4 +1,4 @@
-//! LIPSIN: multicast trees in the packet (catalogue A19; S0 §IV-C4 [84]).
+//! LIPSIN: multicast trees in the packet (catalogue A19; S0 §IV-C4 \[84\]).
 //!
 //! ```text
 //!             ┌─▶ c ─▶ f      header = OR of the identifiers of a─b, b─c, c─f, b─d

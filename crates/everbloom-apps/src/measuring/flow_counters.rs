@@ -1,4 +1,4 @@
-//! Every flow's count, read back from cells (catalogue A69; S3 [11], FlowRadar's idea).
+//! Every flow's count, read back from cells (catalogue A69; S3 \[11\], FlowRadar's idea).
 //!
 //! ```text
 //!   packet ──▶ flow filter ──new──▶ xor cells: the flow's key, once       ──▶ list: which flows there were

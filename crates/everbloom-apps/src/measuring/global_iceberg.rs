@@ -1,4 +1,4 @@
-//! Global icebergs, exactly: decodable counters of several sites, added up (catalogue A70; S0 [100], S3 [11]).
+//! Global icebergs, exactly: decodable counters of several sites, added up (catalogue A70; S0 \[100\], S3 \[11\]).
 //!
 //! ```text
 //!   site 1: sum cells ─┐                      a flow of three sites is in one cell as

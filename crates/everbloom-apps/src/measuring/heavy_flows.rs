@@ -1,4 +1,4 @@
-//! Heavy flows of each interval by a multistage filter (catalogue A16; S1 §8.1, S0 §IV-D1 [99]).
+//! Heavy flows of each interval by a multistage filter (catalogue A16; S1 §8.1, S0 §IV-D1 \[99\]).
 //!
 //! ```text
 //!   packet ──▶ its flow is in the flow memory ──yes──▶ counted there, exactly

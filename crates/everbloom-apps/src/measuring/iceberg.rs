@@ -1,4 +1,4 @@
-//! Iceberg queries: the keys with a share of everything, at one site or at many (catalogue A17; S0 §IV-D2 [100]).
+//! Iceberg queries: the keys with a share of everything, at one site or at many (catalogue A17; S0 §IV-D2 \[100\]).
 //!
 //! ```text
 //!   site 1 ──▶ count-min sketch + its largest keys ─┐

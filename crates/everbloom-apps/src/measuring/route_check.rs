@@ -1,4 +1,4 @@
-//! Is every packet that enters a path also leaving it? (catalogue A56; S0 §IV-E [113])
+//! Is every packet that enters a path also leaving it? (catalogue A56; S0 §IV-E \[113\])
 //!
 //! ```text
 //!   in ──▶ A ──▶ B ──▶ C ──▶ out        A and C count what they forward, in filters of the same shape

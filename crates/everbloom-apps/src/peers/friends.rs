@@ -1,4 +1,4 @@
-//! Peers that tell each other of peers, as Tribler does (catalogue A59; S0[74] §IV-B).
+//! Peers that tell each other of peers, as Tribler does (catalogue A59; S0\[74\] §IV-B).
 //!
 //! A peer asks another "whom do you know that I don't?", and its question is a filter of those it knows, in 260 bytes
 //! whatever their number. What the filter takes for known is withheld. Under one seed the same records are withheld

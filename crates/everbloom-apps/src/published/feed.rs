@@ -44,7 +44,7 @@ impl Shape {
     }
 }
 
-/// What stands in [`LATEST`].
+/// What stands in `LATEST`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latest {
     /// The number of the latest version.

@@ -1,4 +1,4 @@
-//! Finding services by their features (catalogue A49; S0 §IV-F [121]).
+//! Finding services by their features (catalogue A49; S0 §IV-F \[121\]).
 //!
 //! ```text
 //!   query {color, duplex, 20 pages/min} ──▶ OR of each category: no, all its services are passed over

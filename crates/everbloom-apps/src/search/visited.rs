@@ -1,4 +1,4 @@
-//! States already visited in a search (catalogue A37; S0 §IV-F [128]).
+//! States already visited in a search (catalogue A37; S0 §IV-F \[128\]).
 //!
 //! ```text
 //!   state ──▶ filter: a zero, new ──▶ set its bits, explore it

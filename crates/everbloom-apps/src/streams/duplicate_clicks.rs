@@ -1,4 +1,4 @@
-//! Duplicate clicks in an endless stream (catalogue A26; S0 §IV-C3, S3 [25]).
+//! Duplicate clicks in an endless stream (catalogue A26; S0 §IV-C3, S3 \[25\]).
 //!
 //! ```text
 //!   click ──▶ was it among the last W? ──no──▶ charged
@@ -7,7 +7,7 @@
 //!
 //! Three filters of fixed memory beside an exact window. The block-decaying filter (§29) finds every repetition among
 //! the last W clicks, and so do two active buffers (§32) of capacity W; the stable filter (§27) needs the least
-//! bookkeeping, but lets some repetitions pass. [`Dedupe`](everbloom::dedupe::Dedupe), which `dedupe --window` runs,
+//! bookkeeping, but lets some repetitions pass. [`Dedupe`], which `dedupe --window` runs,
 //! keeps five filters that take turns, with the same promise. The share of new clicks that are charged is 1 − fpr.
 
 use std::collections::{HashMap, VecDeque};

@@ -1,4 +1,4 @@
-//! A solved puzzle counts once (catalogue A54; S0 §IV-E [116]).
+//! A solved puzzle counts once (catalogue A54; S0 §IV-E \[116\]).
 //!
 //! ```text
 //!   challenge of epoch e ──▶ client searches ──▶ (e, solution) ──▶ solved, of this epoch or the last, not seen?

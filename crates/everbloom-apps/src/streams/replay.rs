@@ -1,4 +1,4 @@
-//! No request twice, in constant memory (catalogue A27; S0 §IV-E [112], Trickles).
+//! No request twice, in constant memory (catalogue A27; S0 §IV-E \[112\], Trickles).
 //!
 //! ```text
 //!   time  ──┬── window w−1 ──┬── window w ──┬──▶

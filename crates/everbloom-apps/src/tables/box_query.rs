@@ -1,4 +1,4 @@
-//! Which records lie in a box (catalogue A58; S0 §IV-F [129], on §24).
+//! Which records lie in a box (catalogue A58; S0 §IV-F \[129\], on §24).
 //!
 //! ```text
 //!   attribute 1   ├──┼──╂▓▓▓▓▓▓╂──┼──┤   ids in some segment that meets the range,

@@ -1,4 +1,4 @@
-//! A differential file: yesterday's records, and today's changes beside them (catalogue A4; S1 §3.2, S0 §IV-F [127]).
+//! A differential file: yesterday's records, and today's changes beside them (catalogue A4; S1 §3.2, S0 §IV-F \[127\]).
 //!
 //! ```text
 //!   read 4711 ──▶ filter of changed ids: no ───▶ master file

@@ -1,4 +1,4 @@
-//! A table of flows with one access to slow memory for each packet (catalogue A40; S0 §IV-C [75], on B6).
+//! A table of flows with one access to slow memory for each packet (catalogue A40; S0 §IV-C \[75\], on B6).
 //!
 //! ```text
 //!   packet ──▶ counters on the chip: a zero, unknown flow, no access

@@ -1,4 +1,4 @@
-//! Who sent these bytes? Payload attribution (catalogue A25; S0 [30]).
+//! Who sent these bytes? Payload attribution (catalogue A25; S0 \[30\]).
 //!
 //! ```text
 //!   payloads of a capture or log ──▶ hierarchical filter: blocks, pairs, pairs of pairs, each with its sender

@@ -1,4 +1,4 @@
-//! Attacks cut into fragments, found without putting them together (catalogue A28; S0 §IV-E [111]).
+//! Attacks cut into fragments, found without putting them together (catalogue A28; S0 §IV-E \[111\]).
 //!
 //! ```text
 //!   signature  a t t a c k _ a t _ d a w n         its 3-byte pieces, in a counting filter of this flow:

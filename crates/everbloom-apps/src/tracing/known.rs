@@ -1,4 +1,4 @@
-//! Which files, and which parts of files, are known (catalogue A51; S0 §IV-E [109], md5bloom).
+//! Which files, and which parts of files, are known (catalogue A51; S0 §IV-E \[109\], md5bloom).
 //!
 //! ```text
 //!   reference files ──▶ chunks ──▶ Bloom filter ──┐

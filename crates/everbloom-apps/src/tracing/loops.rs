@@ -1,4 +1,4 @@
-//! Loops found by the packet itself, Icarus (catalogue A14; S1 §7.1, S0 §IV-C2 [79]).
+//! Loops found by the packet itself, Icarus (catalogue A14; S1 §7.1, S0 §IV-C2 \[79\]).
 //!
 //! ```text
 //!   header   0 1 1 0 0 1 1 0 1 0 0 1     every router has a mask of k bits and ORs it in

@@ -1,4 +1,4 @@
-//! Signatures found in a stream, by a filter for each length (catalogue A21; S0 §IV-D, §IV-E [87][110], S2 [16]).
+//! Signatures found in a stream, by a filter for each length (catalogue A21; S0 §IV-D, §IV-E \[87\]\[110\], S2 \[16\]).
 //!
 //! ```text
 //!   … G E T _ / e v i l . e x e _ H T T P …      at every position, a window of every length that

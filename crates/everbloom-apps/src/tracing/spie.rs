@@ -1,4 +1,4 @@
-//! Where did this packet come from? Source path isolation, SPIE (catalogue A23; S0 §IV-D3 [101], S1 §8.2).
+//! Where did this packet come from? Source path isolation, SPIE (catalogue A23; S0 §IV-D3 \[101\], S1 §8.2).
 //!
 //! ```text
 //!   victim ◀── R1 ◀── R2 ◀── R3 ◀── attacker      every router keeps a filter of the packets of each window

@@ -1,4 +1,4 @@
-//! The path of one packet in the packet itself, with a generalized filter (catalogue A24; S2, S0 §III-R [50]).
+//! The path of one packet in the packet itself, with a generalized filter (catalogue A24; S2, S0 §III-R \[50\]).
 //!
 //! ```text
 //!   the attacker writes anything      1 1 1 1 1 1 1 1 1 1

@@ -1,4 +1,4 @@
-//! Biometric templates that can be replaced, and why a key must permute (catalogue A66; S3 §III-C [26],[27],[54]).
+//! Biometric templates that can be replaced, and why a key must permute (catalogue A66; S3 §III-C \[26\],\[27\],\[54\]).
 //!
 //! ```text
 //!   feature bits, 10 rows × 512 columns           each block of 32 columns fills 1024 bits:

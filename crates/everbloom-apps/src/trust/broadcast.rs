@@ -1,4 +1,4 @@
-//! Many users who may speak to all sensors (catalogue A53; S0 §IV-E [120]).
+//! Many users who may speak to all sensors (catalogue A53; S0 §IV-E \[120\]).
 //!
 //! ```text
 //!   user ── message, id, public key, signature ──▶ sensor: (id, key) in the filter? no ─▶ dropped, no signature verified

@@ -1,4 +1,4 @@
-//! A disk on the network that knows which capabilities are revoked (catalogue A50; S0 §IV-E [108]).
+//! A disk on the network that knows which capabilities are revoked (catalogue A50; S0 §IV-E \[108\]).
 //!
 //! ```text
 //!   client ── capability (id, MAC), nonce, MAC of the request ──▶ disk: MAC wrong ─────────────▶ refuse

@@ -1,4 +1,4 @@
-//! False reports dropped on their way (catalogue A52; S0 §IV-E [119]).
+//! False reports dropped on their way (catalogue A52; S0 §IV-E \[119\]).
 //!
 //! ```text
 //!   event ─▶ T sensors, each with a key of another partition ─▶ report: event, T key numbers,

@@ -1,4 +1,4 @@
-//! How many interests two people share, without naming them (catalogue A67; S3 §III-C [56], on §46).
+//! How many interests two people share, without naming them (catalogue A67; S3 §III-C \[56\], on §46).
 //!
 //! ```text
 //!   Ann's topics ─▶ filter under the group's key ─┐

@@ -1,4 +1,4 @@
-//! Which area one is in, without telling where one is (catalogue A34; S3 §III-C [17][52][53], on §22).
+//! Which area one is in, without telling where one is (catalogue A34; S3 §III-C \[17\]\[52\]\[53\], on §22).
 //!
 //! ```text
 //!   provider: areas of interest ──▶ spatial filter ──▶ client: area of its own position

@@ -1,4 +1,4 @@
-//! How many users an antenna saw, released with noise (catalogue A68; S3 §III-C [57]).
+//! How many users an antenna saw, released with noise (catalogue A68; S3 §III-C \[57\]).
 //!
 //! ```text
 //!   users ──▶ filter, k small ──▶ each bit flipped with p = 1/(1+e^{ε/k}), once ──▶ released

@@ -1,4 +1,4 @@
-//! Tags that answer differently every time, and a reader that still knows them (catalogue A47; S0 §IV-F [124]).
+//! Tags that answer differently every time, and a reader that still knows them (catalogue A47; S0 §IV-F \[124\]).
 //!
 //! ```text
 //!   tag:     s ─H─▶ s' ─H─▶ s'' …      answers G(s), G(s'), G(s'') …

@@ -1,4 +1,4 @@
-//! Commands down a tree that only learns from what goes up (catalogue A64; S3 [51] §III-B).
+//! Commands down a tree that only learns from what goes up (catalogue A64; S3 \[51\] §III-B).
 //!
 //! ```text
 //!            root                 data goes up: each node notes the origin in the filter of the child it came

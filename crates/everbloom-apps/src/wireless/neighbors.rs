@@ -1,4 +1,4 @@
-//! Beacons that tell whom a node hears (catalogue A63; S3 [46]–[48] §III-B).
+//! Beacons that tell whom a node hears (catalogue A63; S3 \[46\]–\[48\] §III-B).
 //!
 //! ```text
 //!   s ))) beacon: filter of s's neighbors      u hears it: has u a neighbor that is not in it?

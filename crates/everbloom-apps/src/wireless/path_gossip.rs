@@ -1,4 +1,4 @@
-//! Gossip along a path that the packet carries (catalogue A65; S3 [2] §III-B, BLOOGO).
+//! Gossip along a path that the packet carries (catalogue A65; S3 \[2\] §III-B, BLOOGO).
 //!
 //! ```text
 //!   header  0 1 1 0 1 0 0 1 …     the nodes of the path, in m bits

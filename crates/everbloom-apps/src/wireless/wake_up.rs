@@ -1,4 +1,4 @@
-//! Sleeping devices woken by a filter in the frame (catalogue A48; S0 §IV-F [122]).
+//! Sleeping devices woken by a filter in the frame (catalogue A48; S0 §IV-F \[122\]).
 //!
 //! ```text
 //!   frame   0 1 1 0 1 1 0 1 0 0 1 1 …    the ids that are wanted, in m bits

@@ -1,4 +1,4 @@
-//! Copied passages among files (catalogue A33; S3 §V-C [103]).
+//! Copied passages among files (catalogue A33; S3 §V-C \[103\]).
 //!
 //! ```text
 //!   file ──▶ chunks ──▶ a row of m bits       rows laid over each other: common ones

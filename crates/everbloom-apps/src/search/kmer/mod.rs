@@ -1,4 +1,4 @@
-//! An index of K-mers over many sequencing samples (catalogue A71; S3 §VI-E [131]).
+//! An index of K-mers over many sequencing samples (catalogue A71; S3 §VI-E \[131\]).
 //!
 //! ```text
 //!            sample  0 1 2 3 4 …

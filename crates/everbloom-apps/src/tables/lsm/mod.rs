@@ -1,4 +1,4 @@
-//! A store of sorted files that reads few of them (catalogue A38; S0 §IV-A [64], Bigtable).
+//! A store of sorted files that reads few of them (catalogue A38; S0 §IV-A \[64\], Bigtable).
 //!
 //! ```text
 //!   put ──▶ log, then memory table ──full──▶ sorted file: blocks, filter, index

@@ -1,4 +1,4 @@
-//! Linkage of records that nobody may show (catalogue A35; S3 §III-C [55]; §47 for the encoding, §34 for blocking).
+//! Linkage of records that nobody may show (catalogue A35; S3 §III-C \[55\]; §47 for the encoding, §34 for blocking).
 //!
 //! ```text
 //!   smith, john, 1980 ──▶ pieces ──▶ bits of a filter ──┐ some of the bits, by tables: ──▶ Dice ≥ 0.8 ──▶ pair

@@ -1,4 +1,4 @@
-//! Revoked or not: exact answers from filters (catalogue A29; S3 §III-D [63]).
+//! Revoked or not: exact answers from filters (catalogue A29; S3 §III-D \[63\]).
 //!
 //! ```text
 //!   filter of the revoked   filter of the valid

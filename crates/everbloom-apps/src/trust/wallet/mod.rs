@@ -1,4 +1,4 @@
-//! A wallet that holds no blocks (catalogue A30; S3 §III-C [61][62]; BIP 37 and BIP 158).
+//! A wallet that holds no blocks (catalogue A30; S3 §III-C \[61\]\[62\]; BIP 37 and BIP 158).
 //!
 //! ```text
 //!   BIP 37:   wallet ── filter of its keys ──▶ node ── matching transactions, partial Merkle tree ──▶ wallet
