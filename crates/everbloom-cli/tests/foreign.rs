@@ -1,50 +1,10 @@
 //! Files of other software, from the command line.
 
-use std::io::Write as _;
+mod place;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
-struct Place {
-    folder: TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
-    }
-
-    /// Runs a command line with `input` on stdin: exit code, stdout, stderr.
-    fn run(&self, line: &str, input: &str) -> (Option<i32>, String, String) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(line.split_whitespace())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-        let output = child.wait_with_output().expect("the command ends");
-        let text = |bytes| String::from_utf8(bytes).expect("text");
-        (output.status.code(), text(output.stdout), text(output.stderr))
-    }
-
-    /// Runs a command line that has to succeed; what it prints.
-    fn good(&self, line: &str, input: &str) -> String {
-        let (code, out, err) = self.run(line, input);
-        assert_eq!(code, Some(0), "{line}: {err}");
-        out
-    }
-
-    /// Runs a command line that has to fail; what it says.
-    fn bad(&self, line: &str) -> String {
-        let (code, out, err) = self.run(line, "");
-        assert_eq!(code, Some(2), "{line}: {out}{err}");
-        err
-    }
-}
+use place::{Place, Run};
 
 fn sample(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../everbloom-formats/tests/samples");
@@ -71,10 +31,10 @@ fn samples_are_recognized_and_answer_for_their_keys() {
         "pybloomfiltermmap3.bloom",
     ] {
         let file = sample(name);
-        assert_eq!(place.good(&format!("check {file}"), &items()), items(), "{name}");
-        let (code, out, _) = place.run(&format!("check {file}"), "nobody\n");
-        assert_eq!((code, &*out), (Some(1), ""), "{name}");
-        assert!(place.good(&format!("info {file}"), "").contains("false positives"), "{name}");
+        assert_eq!(place.ok(&format!("check {file}"), &items()), items(), "{name}");
+        let Run { code, out, .. } = place.run(&format!("check {file}"), "nobody\n");
+        assert_eq!((code, out.as_str()), (1, ""), "{name}");
+        assert!(place.ok(&format!("info {file}"), "").contains("false positives"), "{name}");
     }
 }
 
@@ -83,12 +43,12 @@ fn numbers_are_what_the_other_software_hashes() {
     let place = Place::new();
     let file = sample("guava_MURMUR128_MITZ_64_long.bin");
     let longs: String = (0..1000).map(|i| format!("{}\n", i * 7919)).collect();
-    assert_eq!(place.good(&format!("check {file} --keys-as long"), &longs), longs);
-    let found = place.run(&format!("check {file}"), &longs).1.lines().count();
+    assert_eq!(place.ok(&format!("check {file} --keys-as long"), &longs), longs);
+    let found = place.run(&format!("check {file}"), &longs).out.lines().count();
     assert!(found < 50, "as text they are other keys: {found}");
     let refused = place.run(&format!("check {file} --keys-as long"), "apple\n");
-    assert!(refused.0 == Some(2) && refused.2.contains("64-bit decimal integer"), "{}", refused.2);
-    let refused = place.bad(&format!("check {file} --keys-as double"));
+    assert!(refused.code == 2 && refused.err.contains("64-bit decimal integer"), "{}", refused.err);
+    let refused = place.refused(&format!("check {file} --keys-as double"), "");
     assert!(refused.contains("--keys-as double"), "{refused}");
 }
 
@@ -96,15 +56,15 @@ fn numbers_are_what_the_other_software_hashes() {
 fn a_parquet_file_tells_which_row_groups_may_hold_a_key() {
     let place = Place::new();
     let file = sample("pyarrow26.parquet");
-    let table = place.good(&format!("info {file}"), "");
+    let table = place.ok(&format!("info {file}"), "");
     for word in ["i64", "i32", "f64", "distinct values"] {
         assert!(table.contains(word), "{word}: {table}");
     }
-    let answers = place.good(&format!("check {file} --column i64 --answers"), "7919\n7\n");
+    let answers = place.ok(&format!("check {file} --column i64 --answers"), "7919\n7\n");
     assert_eq!(answers, "present\t7919\t0\nabsent\t7\t\n");
-    let refused = place.bad(&format!("check {file}"));
+    let refused = place.refused(&format!("check {file}"), "");
     assert!(refused.contains("--column"), "{refused}");
-    let refused = place.bad(&format!("check {file} --column nobody"));
+    let refused = place.refused(&format!("check {file} --column nobody"), "");
     assert!(refused.contains("i32"), "{refused}");
 }
 
@@ -112,17 +72,17 @@ fn a_parquet_file_tells_which_row_groups_may_hold_a_key() {
 fn parquet_bits_are_taken_over_and_given_back() {
     let place = Place::new();
     let file = sample("parquetmr_bitset_strings.bin");
-    let ambiguous = place.bad(&format!("import {file} -o a.evb"));
+    let ambiguous = place.refused(&format!("import {file} -o a.evb"), "");
     assert!(ambiguous.contains("parquet") && ambiguous.contains("--format"), "{ambiguous}");
-    place.good(&format!("import {file} --format parquet -o a.evb"), "");
-    assert_eq!(place.good("check a.evb", &items()), items());
-    place.good("export a.evb --format parquet -o b.sbbf", "");
+    place.ok(&format!("import {file} --format parquet -o a.evb"), "");
+    assert_eq!(place.ok("check a.evb", &items()), items());
+    place.ok("export a.evb --format parquet -o b.sbbf", "");
     let (given, written) = (std::fs::read(&file).unwrap(), read(&place, "b.sbbf"));
     assert!(written.ends_with(&given) && written.len() < given.len() + 32);
-    assert_eq!(place.good("check b.sbbf", &items()), items());
-    let refused = place.bad(&format!("import {} -o c.evb", sample("dcso.bloom")));
+    assert_eq!(place.ok("check b.sbbf", &items()), items());
+    let refused = place.refused(&format!("import {} -o c.evb", sample("dcso.bloom")), "");
     assert!(refused.contains("no variant"), "{refused}");
-    let refused = place.bad("export a.evb --format guava -o c.guava");
+    let refused = place.refused("export a.evb --format guava -o c.guava", "");
     assert!(refused.contains("cannot hold the bits of a split-block filter"), "{refused}");
 }
 
@@ -133,7 +93,7 @@ fn read(place: &Place, name: &str) -> Vec<u8> {
 #[test]
 fn every_format_that_is_built_answers_for_its_keys() {
     let place = Place::new();
-    let list: serde_json::Value = serde_json::from_str(&place.good("formats --json", "")).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&place.ok("formats --json", "")).unwrap();
     let built: Vec<&str> = list
         .as_array()
         .unwrap()
@@ -143,11 +103,11 @@ fn every_format_that_is_built_answers_for_its_keys() {
         .collect();
     assert!(built.len() > 15, "{built:?}");
     for name in built {
-        place.good(&format!("build - -o x --format {name} --keys-as string"), &items());
+        place.ok(&format!("build - -o x --format {name} --keys-as string"), &items());
         let check = format!("check x --format {name} --keys-as string");
-        assert_eq!(place.good(&check, &items()), items(), "{name}");
+        assert_eq!(place.ok(&check, &items()), items(), "{name}");
         let others: String = (0..2000).map(|i| format!("absent-{i}\n")).collect();
-        let passed = place.run(&check, &others).1.lines().count();
+        let passed = place.run(&check, &others).out.lines().count();
         assert!(passed < 100, "{name}: {passed} of 2000 pass at 1 %");
     }
 }
@@ -157,7 +117,7 @@ fn what_is_no_filter_is_said_to_be_none() {
     let place = Place::new();
     std::fs::write(place.folder.path().join("text"), "neither fish nor fowl, but a text\n")
         .unwrap();
-    let refused = place.bad("info text");
+    let refused = place.refused("info text", "");
     assert!(refused.contains("not an everbloom filter"), "{refused}");
 }
 
@@ -165,7 +125,7 @@ fn what_is_no_filter_is_said_to_be_none() {
 fn the_page_has_the_table_that_is_printed() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/FORMATS.md");
     let page = std::fs::read_to_string(page).expect("the page");
-    let table = Place::new().good("formats --markdown", "");
+    let table = Place::new().ok("formats --markdown", "");
     assert!(
         page.contains(&table),
         "docs/FORMATS.md is stale: everbloom formats --markdown prints its table"

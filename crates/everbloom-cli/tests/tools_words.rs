@@ -1,56 +1,13 @@
 //! Tools for words, passwords, serials and records, from outside.
 
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+mod place;
 
+use place::Place;
 use serde_json::Value;
-use tempfile::TempDir;
 
-struct Place {
-    folder: TempDir,
-}
-
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) {
-        std::fs::write(self.folder.path().join(name), text).expect("a file");
-    }
-
-    fn run(&self, line: &str, stdin: &str) -> Run {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(line.split_whitespace())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
-        let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Run { code: status.code().unwrap_or(-1), out: text(&stdout), err: text(&stderr) }
-    }
-
-    fn ok(&self, line: &str, stdin: &str) -> String {
-        let run = self.run(line, stdin);
-        assert_eq!(run.code, 0, "{line}: {}", run.err);
-        run.out
-    }
-
-    fn fails(&self, line: &str, stdin: &str, why: &str) {
-        let run = self.run(line, stdin);
-        assert_eq!((run.code, run.out.as_str()), (2, ""), "{line}");
-        assert!(run.err.contains(why), "{line}: {}", run.err);
-    }
+fn fails(place: &Place, line: &str, stdin: &str, why: &str) {
+    let said = place.refused(line, stdin);
+    assert!(said.contains(why), "{line}: {said}");
 }
 
 #[test]
@@ -68,8 +25,8 @@ fn unknown_words_are_told_with_their_places() {
     // A filter of words is a dictionary, too.
     place.ok("build words -o words.evb -p 1e-6", "");
     assert_eq!(place.ok("spell -d words.evb --personal mine", "catt of\n"), "stdin:1:1: catt\n");
-    place.fails("spell -d words.evb -d words", "", "only dictionary");
-    place.fails("spell -d nothing", "", "nothing");
+    fails(&place, "spell -d words.evb -d words", "", "only dictionary");
+    fails(&place, "spell -d nothing", "", "nothing");
 }
 
 #[test]
@@ -82,7 +39,7 @@ fn dictionaries_of_hunspell_are_written_out() {
         "relocked\n"
     );
     place.file("alone.dic", "1\nlock\n");
-    place.fails("spell -d alone.dic", "", "alone.aff");
+    fails(&place, "spell -d alone.dic", "", "alone.aff");
 }
 
 #[test]
@@ -96,7 +53,7 @@ fn words_are_parted_as_without_the_filter() {
         "Hy·phen·ation, Na·tion·al ta·ble!\n"
     );
     place.file("empty", "");
-    place.fails("spell --hyphenate empty", "x\n", "no pattern");
+    fails(&place, "spell --hyphenate empty", "x\n", "no pattern");
 }
 
 #[test]
@@ -122,8 +79,8 @@ fn breached_passwords_are_found_and_never_shown() {
         let bytes = std::fs::read(entry.expect("a file").path()).expect("a file");
         assert!(!bytes.windows(7).any(|w| w == b"letmein" || w == b"hunter2"));
     }
-    place.fails("breach build list -o plain", "", "already");
-    place.fails("breach check list", "x\n", "set.json");
+    fails(&place, "breach build list -o plain", "", "already");
+    fails(&place, "breach check list", "x\n", "set.json");
 }
 
 #[test]
@@ -146,8 +103,8 @@ fn hashes_come_with_counts() {
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("line 4") && !refused.err.contains("hunter2"), "{}", refused.err);
     assert!(!place.folder.path().join("mixed").exists());
-    place.fails("breach build - -o new --min-count 2", "password\n", "no counts");
-    place.fails("breach build - -o new", "", "empty");
+    fails(&place, "breach build - -o new --min-count 2", "password\n", "no counts");
+    fails(&place, "breach build - -o new", "", "empty");
 }
 
 #[test]
@@ -177,7 +134,7 @@ fn revoked_serials_are_told_exactly() {
         place.ok("revoked check cascade/cascade.mlbf", "7\n4711\n"),
         "revoked\t7\nvalid\t4711\n"
     );
-    place.fails("revoked build --revoked valid --valid valid -o both", "", "revoked and valid");
+    fails(&place, "revoked build --revoked valid --valid valid -o both", "", "revoked and valid");
 }
 
 #[test]
@@ -190,11 +147,11 @@ fn proofs_travel_and_forgeries_do_not() {
     place.ok("revoked prove revoked dog -o dog", "");
     assert_eq!(place.ok("revoked verify set cat cat", ""), "revoked\tcat\n");
     assert_eq!(place.ok("revoked verify set dog dog", ""), "valid\tdog\n");
-    place.fails("revoked verify set elk dog", "", "does not hold");
+    fails(&place, "revoked verify set elk dog", "", "does not hold");
     place.file("shorter", "ape\nelk\nfox\n");
     place.ok("revoked prove shorter cat -o lie", "");
-    place.fails("revoked verify set cat lie", "", "does not hold");
-    place.fails("revoked verify set cat valid", "", "not a proof");
+    fails(&place, "revoked verify set cat lie", "", "does not hold");
+    fails(&place, "revoked verify set cat valid", "", "not a proof");
     let report: Value =
         serde_json::from_str(&place.ok("revoked prove revoked dog -o dog --json", ""))
             .expect("JSON");
@@ -276,8 +233,8 @@ fn schemas_choose_the_columns() {
     let none = place.run("link a.csv b.csv --id id", "");
     assert_eq!((none.code, none.out.as_str()), (1, ""), "the notes differ");
     place.file("bad.json", r#"{"version":9}"#);
-    place.fails("link a.csv b.csv --schema bad.json", "", "version 1 to 3");
-    place.fails("link a.csv b.csv --id number", "", "no column \"number\"");
+    fails(&place, "link a.csv b.csv --schema bad.json", "", "version 1 to 3");
+    fails(&place, "link a.csv b.csv --id number", "", "no column \"number\"");
     place.file("true", "1\n");
-    place.fails("link a.csv b.csv --schema schema.json --evaluate true", "", "LEFT,RIGHT");
+    fails(&place, "link a.csv b.csv --schema schema.json --evaluate true", "", "LEFT,RIGHT");
 }

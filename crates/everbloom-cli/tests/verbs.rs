@@ -1,61 +1,11 @@
 //! The verbs that change, combine and compare, from outside.
 
+mod place;
+
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
 
+use place::Place;
 use serde_json::Value;
-use tempfile::TempDir;
-
-struct Place {
-    folder: TempDir,
-}
-
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) {
-        std::fs::write(self.folder.path().join(name), text).expect("a file");
-    }
-
-    fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.folder.path().join(name)).expect("a file")
-    }
-
-    fn run(&self, line: &str, stdin: &str) -> Run {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(line.split_whitespace())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
-        let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Run { code: status.code().unwrap_or(-1), out: text(&stdout), err: text(&stderr) }
-    }
-
-    fn json(&self, line: &str) -> Value {
-        let run = self.run(line, "");
-        serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{line}: {e}: {}", run.err))
-    }
-
-    fn ok(&self, line: &str, stdin: &str) -> String {
-        let run = self.run(line, stdin);
-        assert_eq!(run.code, 0, "{line}: {}", run.err);
-        run.out
-    }
-}
 
 fn numbers(range: std::ops::Range<u32>) -> String {
     range.map(|i| format!("{i}\n")).collect()

@@ -72,9 +72,9 @@ fn show(args: &AppShow) -> Result<Outcome> {
         ("compared with", application.oracle.to_owned()),
         ("data", application.data.to_owned()),
     ];
-    let facts = Table::new(2, ["", ""]).rows(lines.map(|(name, text)| [name.to_owned(), text]));
+    let facts: String = lines.map(|(name, text)| format!("{name:<14} {text}\n")).concat();
     let (title, shows) = (application.experiment.title, application.experiment.shows);
-    print(&format!("{title}\n\n{shows}\n\n{}", facts.terminal()))?;
+    print(&format!("{title}\n\n{shows}\n\n{facts}"))?;
     Ok(Outcome::Some)
 }
 
