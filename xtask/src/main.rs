@@ -1,30 +1,37 @@
 //! Chores of the repository, run as `cargo run -p xtask -- CHORE`.
 //!
 //! - `breaks`: breaks the applications in one line each, and shows that a verdict turns red.
+//! - `browser`: opens the lab's page in headless Chromium, as wide as a desk and as a phone.
 //! - `mutants`: breaks the code in named ways, one at a time, and shows that a test notices.
 //! - `mutants lab`: breaks the library's formulas and filters, and shows that a named verdict of the lab turns red.
 //! - `operators`: breaks operators of the mechanisms at places drawn by a seed, and shows which nobody notices.
 //! - `kills`: kills the command in the middle of `add`, again and again; nothing acknowledged is lost.
 //! - `sanitize`: runs the hostile tests under AddressSanitizer.
+//! - `miri`: runs what threads share under Miri.
 //! - `thorough`: runs the loops over the list with all their trials, which takes minutes.
 //! - `toy`: adds a toy variant to a copy of the tree, by one file and one line, and runs the tests.
 //! - `throughput`: times the command beside md5sum and sort on a file of 50 million lines.
+//! - `tools`: times the tools beside what people use now.
 //! - `instructions`: counts the instructions of the flagship filters' operations, by callgrind.
 //! - `licenses`: checks every dependency's license against the allow-list.
 //! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
 //! - `words`: checks that pages and sources are written in plain English.
 
 mod breaks;
+mod browser;
 mod instructions;
 mod kills;
 mod lab_faults;
 mod layers;
 mod licenses;
+mod miri;
 mod mutants;
 mod operators;
 mod sanitize;
 mod thorough;
 mod throughput;
+mod timing;
+mod tools;
 mod toy;
 mod tree;
 mod words;
@@ -33,11 +40,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | licenses | layers [--draw] | words | throughput | tools [TOOL] | instructions | browser [FOLDER]";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let outcome = match chore.as_str() {
+        "browser" => browser::run(std::env::args().nth(2).as_deref()),
         "breaks" => breaks::run(std::env::args().nth(2).as_deref()),
         "mutants" if std::env::args().nth(2).as_deref() == Some("lab") => {
             lab_faults::run(std::env::args().nth(3).as_deref())
@@ -46,12 +54,14 @@ fn main() -> ExitCode {
         "operators" => operators::run(number(2, 200) as usize, number(3, 1)),
         "kills" => kills::run(number(2, 1000)),
         "sanitize" => sanitize::run(),
+        "miri" => miri::run(),
         "thorough" => thorough::run(),
         "toy" => toy::run(),
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
         "throughput" => throughput::run(),
+        "tools" => tools::run(std::env::args().nth(2).as_deref()),
         "instructions" => instructions::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -42,6 +42,7 @@ mod s4_counting;
 mod s4_d_left;
 mod s4_dynamic_count;
 mod s4_spectral;
+mod which_filter;
 
 use crate::lab::Experiment;
 
@@ -89,4 +90,5 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s4_spectral::EXPERIMENT,
     &s4_dynamic_count::EXPERIMENT,
     &s4_d_left::EXPERIMENT,
+    &which_filter::EXPERIMENT,
 ];

@@ -121,3 +121,33 @@ fn test_in_rounds(bits: &Bits, ring: &Ring, digests: &[Digest], found: &mut [boo
 fn is_set(words: &[u64], cell: u64) -> u64 {
     words[(cell / 64) as usize] >> (cell % 64) & 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::Hasher;
+
+    /// A rate would hardly show it: seven of eight non-members fall in the first rounds, few ever reach the last cell.
+    #[test]
+    fn a_batch_looks_at_every_cell() {
+        for (m, k) in
+            [(FETCH_FROM, 2), (FETCH_FROM, 3), (FETCH_FROM + 1, 4), (FETCH_FROM, 7), (1000, 7)]
+        {
+            let ring = Ring::new(m, k);
+            let probe = Probe::Ring(ring);
+            let mut bits = Bits::new(m);
+            let digests: Vec<Digest> =
+                (0..2u64).map(|key| Hasher::default().digest(&key)).collect();
+            set_all(&mut bits, &probe, &digests);
+            let mut found = [false; 2];
+            test_all(&bits, &probe, &digests, &mut found);
+            assert_eq!(found, [true; 2], "m = {m}, k = {k}");
+            for cell in ring.indices(digests[0]) {
+                bits.reset(cell);
+                test_all(&bits, &probe, &digests, &mut found);
+                assert_eq!(found, [false, true], "m = {m}, k = {k} without cell {cell}");
+                bits.set(cell);
+            }
+        }
+    }
+}
