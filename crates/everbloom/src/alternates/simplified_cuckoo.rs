@@ -159,7 +159,7 @@ pub static VARIANT: Variant = Variant {
         name: "Simplified cuckoo filter",
         paper: "D. Eppstein, Cuckoo filter: simplification and analysis, SWAT 2016",
         family: "alternates",
-        needs: &["membership", "delete", "count", "compact", "grow"],
+        needs: &["membership", "delete", "count", "compact"],
         forms: &[
             Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
             Form::removing(
