@@ -15,13 +15,20 @@
 //! 0.95 for 12 bits, 0.87 for 8 and 0.78 for 6, where `cuckoo` reaches 0.96 with any. The plan leaves that much
 //! room.
 //!
+//! The form `growing` appends another table of the same shape when the newest refuses a key, as `dynamic-cuckoo`
+//! does, and every table is searched: s of them let 1 − (1 − f)^s of the non-members pass.
+//!
 //! **Use it** where hashing φ costs too much (hardware), with fingerprints of 12 bits or more. **Don't** with short
 //! ones: `cuckoo` fills the table further.
 
 use crate::cells::Layout;
-use crate::parts::cuckoo_table::{Addressing, CuckooTable};
+use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
 use crate::parts::fingerprints;
-use crate::plan::cuckoo::{Buckets, PARAMS};
+use crate::parts::tables::{self, Tables, table_lists};
+use crate::plan::cuckoo::{
+    Buckets, KICKS, PARAM_BUCKETS, PARAM_FILTERS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
+};
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
 
@@ -38,10 +45,8 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimplifiedCuckoo {
     head: Head,
-    table: CuckooTable<Bare>,
+    list: Tables<CuckooTable<Bare>>,
 }
-
-state!(SimplifiedCuckoo { head, ..table });
 
 /// The distance is the fingerprint.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,50 +67,88 @@ impl SimplifiedCuckoo {
 
     /// Number of fingerprints in the table, which is that of insertions less removals.
     pub fn used(&self) -> u64 {
-        self.table.slots.used()
+        self.list.used()
     }
 
-    fn check(&self) -> Result<()> {
-        if self.table.slots.layout() == Layout::Plain {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: sorted buckets in a filter that has none"))
+    /// Number of tables: one, unless the filter is of the form `growing` and has grown.
+    pub fn filters(&self) -> usize {
+        self.list.tables.len()
+    }
+
+    /// Moves entries of sparse tables to free slots of fuller ones, and drops tables that are empty then. One
+    /// stays, and the sparsest takes the next insertions.
+    pub fn compact(&mut self) {
+        self.list.compact();
     }
 }
 
+impl State for SimplifiedCuckoo {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        tables::save((name, out), &self.head, &self.list);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        let (head, list) = tables::load((name, src), |head| head.form == GROWING)?;
+        check_plain(&list)?;
+        Ok(Self { head, list })
+    }
+}
+
+/// The shape of every table, and whether there may be several.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    each: Buckets,
+    grows: bool,
+}
+
 impl Plan for SimplifiedCuckoo {
-    type Shape = Buckets;
+    type Shape = Shape;
 
     const HASH: HashId = HashId::Quick64;
 
-    fn hash(shape: &Buckets) -> HashId {
-        if shape.narrow() { Self::HASH } else { HashId::Xxh3_128 }
+    fn hash(shape: &Shape) -> HashId {
+        if shape.each.narrow() { Self::HASH } else { HashId::Xxh3_128 }
     }
 
-    fn plan(request: &Request<'_>) -> Result<Buckets> {
-        Buckets::plan(request, Layout::Plain, theory::load_in_groups)
+    /// Each of the tables asked for takes its share of the items, at its share of the rate.
+    fn plan(request: &Request<'_>) -> Result<Shape> {
+        let (grows, filters) = (request.form() == GROWING, request.integer("filters"));
+        if let Some(filters) = filters.filter(|filters| *filters > 1 && !grows) {
+            let message =
+                "a filter of the form standard is one table: the form growing has several";
+            return Err(Error::setting("filters", filters, message));
+        }
+        let (layout, filters) = (Layout::Plain, filters.unwrap_or(1));
+        let each = Buckets::plan_shared(request, filters, layout, theory::load_in_groups)?;
+        Ok(Shape { each, grows })
     }
 
-    fn expect(shape: &Buckets, load: &Load) -> Option<Expect> {
-        Some(shape.expect(load))
+    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
+        let each = &shape.each;
+        let planned = theory::load_in_groups(each.slots, each.fingerprint);
+        Some(if shape.grows { each.expect_list(load, planned) } else { each.expect(load) })
     }
 }
 
 impl Stream for SimplifiedCuckoo {
-    fn empty(shape: &Buckets, head: Head) -> Result<Self> {
-        Ok(Self { head, table: CuckooTable::new(shape)? })
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, list: Tables::new(CuckooTable::new(&shape.each)?, shape.grows) })
     }
 }
 
-face!(SimplifiedCuckoo: Insert, Remove, Count, Bulk);
+face!(SimplifiedCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(SimplifiedCuckoo);
-fingerprints!(SimplifiedCuckoo: table);
+fingerprints!(SimplifiedCuckoo: list);
+table_lists!(SimplifiedCuckoo: list);
 
 impl Filter for SimplifiedCuckoo {
     fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
+        Some(&self.list)
     }
 }
+
+const STANDARD: &str = "standard";
+const GROWING: &str = "growing";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -117,8 +160,20 @@ pub static VARIANT: Variant = Variant {
         paper: "D. Eppstein, Cuckoo filter: simplification and analysis, SWAT 2016",
         family: "alternates",
         needs: &["membership", "delete", "count", "compact"],
-        forms: &[Form::removing("standard", &[Ability::Insert, Ability::Remove, Ability::Count])],
-        params: PARAMS,
+        forms: &[
+            Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
+            Form::removing(
+                GROWING,
+                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            ),
+        ],
+        params: &[
+            PARAM_BUCKETS,
+            PARAM_SLOTS,
+            PARAM_FINGERPRINT,
+            PARAM_KICKS.or(Preset::Integer(KICKS)),
+            PARAM_FILTERS.or(Preset::Integer(1)),
+        ],
         ..Facts::MULTISET
     },
     ops: Ops::of::<SimplifiedCuckoo>(),
@@ -130,13 +185,29 @@ mod tests {
     use crate::{Opener, to_bytes};
 
     #[test]
-    fn sorted_buckets_are_refused() {
-        let filter = SimplifiedCuckoo::with_shape(16, 8, Hasher::default()).unwrap();
-        let back: SimplifiedCuckoo = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
-        assert_eq!(back, filter);
-        let shape =
-            Buckets { buckets: 16, slots: 4, fingerprint: 8, kicks: 500, layout: Layout::Sorted };
-        let sorted = SimplifiedCuckoo { table: CuckooTable::new(&shape).unwrap(), ..filter };
-        assert!(Opener::new().decode(&to_bytes(&sorted)).is_err());
+    fn tables_of_another_kind_are_refused() {
+        let mut lists = Vec::new();
+        for form in [STANDARD, GROWING] {
+            let goal = SimplifiedCuckoo::builder().set("buckets", 16).set("fingerprint", 8);
+            let mut filter = goal.form(form).build().unwrap();
+            (0..50u64).for_each(|key| _ = filter.insert(&key).unwrap());
+            let back: SimplifiedCuckoo = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
+            assert_eq!(back, filter);
+            let shape = Buckets {
+                buckets: 16,
+                slots: 4,
+                fingerprint: 8,
+                kicks: 500,
+                layout: Layout::Sorted,
+            };
+            let mut sorted = filter.clone();
+            sorted.list.tables[0] = CuckooTable::new(&shape).unwrap();
+            assert!(Opener::new().decode(&to_bytes(&sorted)).is_err(), "{form}");
+            lists.push(filter);
+        }
+        // A list under the form that has one table, and the other way around.
+        let [standard, growing] = &mut lists[..] else { unreachable!() };
+        std::mem::swap(&mut standard.list, &mut growing.list);
+        assert!(lists.iter().all(|filter| Opener::new().decode(&to_bytes(filter)).is_err()));
     }
 }

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 use super::{Frame, List, Outbox, Role, items};
 use crate::error::{Error, Result};
 use crate::plan::Flat;
-use crate::secure::encrypted::{CipherKey, Document, Field, Ratio, Salted, written};
+use crate::secure::encrypted::{CipherKey, Document, Field, Policy, Ratio, Salted, written};
 
 /// Client to mediator: the client's part of the ratio.
 const PART: u8 = 0x50;
@@ -115,6 +115,7 @@ impl<F: Field> Role for Client<F> {
 /// The third party: knows the ratio of two keys, and neither of them.
 pub struct Mediator<F: Field> {
     mask: Zeroizing<Vec<u8>>,
+    policy: Policy,
     ratio: Option<Ratio<F>>,
     done: bool,
 }
@@ -122,7 +123,12 @@ pub struct Mediator<F: Field> {
 impl<F: Field> Mediator<F> {
     /// With the mask that the holder gave.
     pub fn new(mask: &[u8]) -> Self {
-        Self { mask: Zeroizing::new(mask.to_vec()), ratio: None, done: false }
+        Self::guarded(mask, Policy::default())
+    }
+
+    /// The same, for the words that a policy permits.
+    pub fn guarded(mask: &[u8], policy: Policy) -> Self {
+        Self { mask: Zeroizing::new(mask.to_vec()), policy, ratio: None, done: false }
     }
 }
 
@@ -148,9 +154,12 @@ impl<F: Field> Role for Mediator<F> {
             }
             (WORDS, Some(ratio)) => {
                 let turned = words::<F>(&frame)?;
-                let turned = turned.iter().map(|word| ratio.apply(word));
+                let turned: Vec<F::Number> = turned.iter().map(|word| ratio.apply(word)).collect();
+                if !turned.iter().all(|word| self.policy.permits::<F>(word)) {
+                    return Err(frame.wrong("a word that must not be asked for"));
+                }
                 self.done = true;
-                out.frame(WORDS, &turned.flat_map(|word| written::<F>(&word)).collect::<Vec<u8>>())
+                out.frame(WORDS, &turned.iter().flat_map(written::<F>).collect::<Vec<u8>>())
             }
             _ => Err(frame.wrong("the part of the ratio comes first, and once")),
         }
@@ -286,7 +295,8 @@ pub struct Holder<F: Field> {
     flat: Flat,
     documents: Vec<Document>,
     masked: Vec<u8>,
-    mask: CipherKey<F>,
+    /// An index server has none.
+    mask: Option<CipherKey<F>>,
     spoken: bool,
     done: bool,
 }
@@ -295,12 +305,18 @@ impl<F: Field> Holder<F> {
     /// Documents of one shape, whose words are under this key.
     pub fn new(key: &CipherKey<F>, flat: Flat, documents: Vec<Document>) -> Result<Self> {
         let mask = CipherKey::random()?;
-        Ok(Self { flat, documents, masked: key.masked(&mask), mask, spoken: false, done: false })
+        let holder = Self::index(key.masked(&mask), flat, documents);
+        Ok(Self { mask: Some(mask), ..holder })
     }
 
-    /// The mask, for the mediator alone.
+    /// An index server: it has the documents, and the key only under a mask that it does not know.
+    pub fn index(masked: Vec<u8>, flat: Flat, documents: Vec<Document>) -> Self {
+        Self { flat, documents, masked, mask: None, spoken: false, done: false }
+    }
+
+    /// The mask, for the mediator alone; empty where it is known elsewhere.
     pub fn mask(&self) -> Zeroizing<Vec<u8>> {
-        self.mask.reveal()
+        self.mask.as_ref().map(CipherKey::reveal).unwrap_or_default()
     }
 }
 
@@ -419,6 +435,58 @@ mod tests {
     fn words_are_found_through_a_third_party() {
         found::<Small>();
         found::<Modp2048>();
+    }
+
+    #[test]
+    fn a_mediator_turns_what_its_list_permits() {
+        let bob = key::<Small>(2);
+        let listed = || [&b"oak"[..], b"elm"].map(|word| bob.encrypt(word));
+        let mut reader = party(Reader::new());
+        let mut holder = holder::<Small>();
+        reader.receive(&holder.receive(&[]).expect("a setup").send).expect("a setup");
+        let masked = reader.role.masked().expect("told");
+        let turns = |policy: Policy, plain: &[&[u8]]| {
+            assert!(!format!("{policy:?}").contains('['));
+            let mut client = party(Client::new(&key::<Small>(1), masked, plain).expect("words"));
+            let mut mediator = party(Mediator::<Small>::guarded(&holder.role.mask(), policy));
+            run(&mut client, &mut mediator).is_ok()
+        };
+        assert!(turns(Policy::only::<Small>(listed()), &[b"oak", b"elm"]), "a warrant");
+        assert!(!turns(Policy::only::<Small>(listed()), &[b"oak", b"fig"]));
+        assert!(turns(Policy::except::<Small>(listed()), &[b"fig"]));
+        assert!(!turns(Policy::except::<Small>(listed()), &[b"fig", b"elm"]), "censored");
+        assert!(turns(Policy::default(), &[b"fig", b"oak"]));
+    }
+
+    #[test]
+    fn an_index_server_knows_neither_names_nor_the_key() {
+        let (bob, secret) = (key::<Small>(2), Secret::new([2; 32]));
+        let mask = CipherKey::random().expect("random");
+        let document = |name: &[u8], word: &[u8]| {
+            let mut document = Document::opaque(&secret, name, FLAT).expect("a filter");
+            document.insert(&bob, word);
+            document
+        };
+        let documents = vec![document(b"trees", b"oak"), document(b"food", b"fig")];
+        let names: Vec<Vec<u8>> = documents.iter().map(|d| d.name().to_vec()).collect();
+        assert!(names.iter().all(|name| name.len() == 32) && names[0] != names[1]);
+        let index = Holder::<Small>::index(bob.masked(&mask), FLAT, documents);
+        assert!(index.mask().is_empty());
+        let (mut index, mut reader) = (party(index), party(Reader::new()));
+        reader.receive(&index.receive(&[]).expect("a setup").send).expect("a setup");
+        let masked = reader.role.masked().expect("told").to_vec();
+        let mut client = party(Client::new(&key::<Small>(1), &masked, &[b"fig"]).expect("a word"));
+        run(&mut client, &mut party(Mediator::<Small>::new(&mask.reveal()))).expect("honest");
+        let word = client.role.turned().expect("done")[0];
+        let salted = Salted::new::<Small>(FLAT, &word, 9, (&Secret::new([1; 32]), b"fig"));
+        let salted = salted.expect("cells");
+        assert!(format!("{salted:?}").ends_with(" cells)"), "not which are the word's");
+        reader.role.ask(salted);
+        reader.role.end();
+        run(&mut reader, &mut index).expect("honest");
+        assert_eq!(reader.role.found(), [vec![names[1].clone()]]);
+        // Bob tells whose name that is.
+        assert_eq!(Document::opaque(&secret, b"food", FLAT).expect("a filter").name(), names[1]);
     }
 
     #[test]

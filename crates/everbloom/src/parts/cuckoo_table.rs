@@ -7,8 +7,9 @@
 use std::marker::PhantomData;
 
 use super::kicks::{self, Nests};
-use crate::cells::Slots;
-use crate::error::{Error, Kind, Result};
+use super::tables::{FingerprintTable, Tables};
+use crate::cells::{Layout, Slots};
+use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
 use crate::hash::{Digest, Generator, mix64, multiply_shift};
 use crate::plan::cuckoo::{Buckets, MAX_FINGERPRINT, MAX_KICKS};
@@ -81,13 +82,6 @@ impl<A: Addressing> CuckooTable<A> {
 
     pub(crate) fn of(kicks: u32, slots: Slots) -> Self {
         Self { kicks, slots, addressing: PhantomData }
-    }
-
-    /// An empty table of the same shape.
-    pub(crate) fn empty(&self) -> Result<Self> {
-        let slots = &self.slots;
-        let (room, width) = (slots.room(), slots.width());
-        Ok(Self::of(self.kicks, Slots::try_new(slots.buckets(), room, width, slots.layout())?))
     }
 
     pub(crate) fn kicks(&self) -> u32 {
@@ -203,18 +197,23 @@ impl<A: Addressing> CuckooTable<A> {
         }
     }
 
+    /// Prefetches the buckets of keys that are inserted next, in a large table.
+    fn prefetch(&self, digests: &[Digest]) {
+        let large = self.slots.bits() >= FETCH_FROM;
+        for digest in digests.iter().filter(|_| large) {
+            let Places { first, second, .. } = self.places(*digest);
+            self.slots.prefetch_to_write(first);
+            self.slots.prefetch_to_write(second);
+        }
+    }
+
     /// Inserts keys up to the first that is refused, and says which one that was: a large table is prefetched.
     pub(crate) fn insert_all(
         &mut self,
         digests: &[Digest],
     ) -> std::result::Result<(), (usize, Error)> {
-        let large = self.slots.bits() >= FETCH_FROM;
         for (start, digests) in digests.chunks(AHEAD).enumerate() {
-            for digest in digests.iter().filter(|_| large) {
-                let Places { first, second, .. } = self.places(*digest);
-                self.slots.prefetch_to_write(first);
-                self.slots.prefetch_to_write(second);
-            }
+            self.prefetch(digests);
             for (i, digest) in digests.iter().enumerate() {
                 self.insert(*digest).map_err(|e| (start * AHEAD + i, e))?;
             }
@@ -352,6 +351,91 @@ impl<A: Addressing> CuckooTable<A> {
         };
         slots.map(touched).collect()
     }
+}
+
+impl<A: Addressing + Clone> FingerprintTable for CuckooTable<A> {
+    const LIST: &'static str = "filters";
+    type Place = Places;
+
+    #[inline]
+    fn find(&self, digest: Digest) -> Places {
+        self.places(digest)
+    }
+
+    fn find_entry(&self, bucket: u64, fingerprint: u64) -> Places {
+        self.places_of(bucket, fingerprint)
+    }
+
+    #[inline]
+    fn holds(&self, places: Places) -> bool {
+        self.slots.either(places.first, places.second, places.fingerprint)
+    }
+
+    fn copies(&self, places: Places) -> u64 {
+        CuckooTable::copies(self, places)
+    }
+
+    fn settle(&mut self, places: Places) -> bool {
+        CuckooTable::settle(self, places)
+    }
+
+    fn place(&mut self, places: Places) -> bool {
+        CuckooTable::place(self, places)
+    }
+
+    fn take(&mut self, places: Places) -> bool {
+        CuckooTable::take(self, places)
+    }
+
+    fn full(&self, places: Places) -> Error {
+        CuckooTable::full(self, places)
+    }
+
+    fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    fn empty(&self) -> Result<Self> {
+        let slots = &self.slots;
+        let (room, width) = (slots.room(), slots.width());
+        Ok(Self::of(self.kicks, Slots::try_new(slots.buckets(), room, width, slots.layout())?))
+    }
+
+    fn agree(&self, other: &Self) -> Result<()> {
+        let (ours, theirs) = (&self.slots, &other.slots);
+        agree("buckets", ours.buckets(), theirs.buckets())?;
+        agree("slots", ours.room(), theirs.room())?;
+        agree("fingerprint", ours.width(), theirs.width())?;
+        agree("kicks", self.kicks, other.kicks)
+    }
+
+    /// 1 − Π(1 − f).
+    fn fpr(tables: &[Self]) -> f64 {
+        match tables {
+            [single] => single.fpr(),
+            _ => 1.0 - tables.iter().map(|table| 1.0 - table.fpr()).product::<f64>(),
+        }
+    }
+
+    fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
+        CuckooTable::contains_all(self, digests, found);
+    }
+
+    fn prefetch(&self, digests: &[Digest]) {
+        CuckooTable::prefetch(self, digests);
+    }
+}
+
+/// Refuses tables with sorted buckets, where a filter has none.
+pub(crate) fn check_plain<A: Addressing + Clone>(tables: &Tables<CuckooTable<A>>) -> Result<()> {
+    if tables.tables.iter().all(|table| table.slots.layout() == Layout::Plain) {
+        return Ok(());
+    }
+    Err(Error::corrupt(0, "corrupt filter: sorted buckets in a filter that has none"))
 }
 
 /// `fingerprints!(Cuckoo: table);`: insertion, queries, removal and counts of a type with a field `head`, by the

@@ -18,6 +18,7 @@
 //! | [`labels`] | values beside keys | filters of groups, stages and values |
 //! | [`projections`] | none: where a vector lies on random lines | filters of near vectors |
 //! | [`cuckoo_table`] | fingerprints in buckets, two per key | cuckoo filters |
+//! | [`tables`] | … and further tables, one behind another | those that grow |
 //! | [`d_left`] | buckets of any make, one in each of d tables | d-left tables |
 //! | [`kicks`] | entries of any make that move to make room | … and tables of whole keys |
 //! | [`ledger`] | whole keys, by place | filters in front of a table that knows better |
@@ -52,6 +53,7 @@ pub(crate) mod several;
 pub(crate) mod slices;
 pub(crate) mod static_set;
 pub(crate) mod sum_cells;
+pub(crate) mod tables;
 pub(crate) mod tally;
 mod times;
 

@@ -3,14 +3,15 @@
 use super::{Expect, Load, MAX_CELLS, Request, too_many_cells};
 use crate::cells::{Layout, Slots};
 use crate::error::{Error, Result};
-use crate::filter::{Param, Preset};
+use crate::filter::Param;
 use crate::theory::cuckoo as theory;
 
 /// The most bits of a fingerprint.
 pub(crate) const MAX_FINGERPRINT: u32 = 56;
 /// The most kicks of an insertion.
 pub(crate) const MAX_KICKS: u32 = 65_535;
-const KICKS: u64 = 500;
+/// The kicks of an insertion, as the catalogue has them.
+pub(crate) const KICKS: u64 = 500;
 
 pub(crate) const PARAM_BUCKETS: Param =
     Param::integer("buckets", 1, 1 << 40, "number of buckets, a power of two");
@@ -25,9 +26,12 @@ pub(crate) const PARAM_KICKS: Param = Param::integer(
     "fingerprints that an insertion moves at most before it is refused",
 );
 
-/// The parameters of a table whose kicks are as many as the catalogue says.
-pub(crate) const PARAMS: &[Param] =
-    &[PARAM_BUCKETS, PARAM_SLOTS, PARAM_FINGERPRINT, PARAM_KICKS.or(Preset::Integer(KICKS))];
+pub(crate) const PARAM_FILTERS: Param = Param::integer(
+    "filters",
+    1,
+    1024,
+    "filters over which the items asked for are spread: the list can shrink to one of them",
+);
 
 /// Number of buckets, slots per bucket, bits per slot, and how hard insertions try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +127,19 @@ impl Buckets {
         let share = (load.items as f64 / self.len()).min(1.0);
         let fpr = theory::fpr_of_table(self.fingerprint, self.slots, share);
         Expect::one_sided(fpr, self.bits(), Some((share, 0.0)))
+    }
+
+    /// What a list of such tables is like, as many as the keys fill to the load that one is planned for.
+    pub(crate) fn expect_list(&self, load: &Load, planned: f64) -> Expect {
+        let n = load.items as f64;
+        let tables = (n / (planned * self.len())).ceil().max(1.0);
+        let fill = n / (tables * self.len());
+        let one = theory::fpr_of_table(self.fingerprint, self.slots, fill);
+        let fpr = -libm::expm1(tables * libm::log1p(-one));
+        // Tables fill further than that, so that there may be fewer.
+        let sd = if tables > 1.0 { fill / tables } else { 0.0 };
+        let bits = (tables * self.bits() as f64) as u64;
+        Expect::one_sided(fpr, bits, Some((fill, sd)))
     }
 
     /// Whether digests of 64 bits do: n·2⁻⁶⁴ ≤ p/100 with every slot in use.

@@ -131,6 +131,20 @@ mod tests {
         }
     }
 
+    /// What holds a secret does something when it is dropped: nothing else in these types would.
+    #[test]
+    fn secrets_are_zeroed_when_dropped() {
+        use std::mem::needs_drop;
+
+        use crate::hash::SecretKey;
+        use crate::secure::encrypted::{CipherKey, Modp2048, Ratio};
+        use crate::secure::oprf::{Blinded, Output, Ristretto, ServerKey};
+        assert!(needs_drop::<Secret>() && needs_drop::<SecretKey>());
+        assert!(needs_drop::<CipherKey<Modp2048>>() && needs_drop::<Ratio<Modp2048>>());
+        assert!(needs_drop::<ServerKey<Ristretto>>() && needs_drop::<Blinded<Ristretto>>());
+        assert!(needs_drop::<Output>());
+    }
+
     #[test]
     fn secrets_are_neither_printed_nor_guessed() {
         let text = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";

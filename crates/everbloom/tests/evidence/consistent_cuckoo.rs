@@ -3,7 +3,7 @@
 use everbloom::Kind;
 use everbloom::alternates::ConsistentCuckoo;
 use everbloom::alternates::consistent_cuckoo::{VARIANT, fingerprint_bits, refusal};
-use everbloom::internals::filter::{Face, Filter as _};
+use everbloom::internals::filter::{Face, Filter as _, Merge as _};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::tail::binomial_bounds;
@@ -129,4 +129,36 @@ fn b11_names_of_buckets_are_not_used_again() {
     assert_eq!(filter.buckets(), before.buckets() + 1);
     filter.remove_bucket(10).expect("empty");
     assert_ne!(filter, before, "the next bucket has another name");
+}
+
+/// A list of rings, which may have different numbers of buckets: the fingerprint decides in each of them.
+#[test]
+fn b11_rings() {
+    let builder = ConsistentCuckoo::builder().set("buckets", 200).set("fingerprint", 24);
+    let mut filter = builder.form("rings").seed(3).build().expect("a shape");
+    let keys = 2700u64;
+    filter.insert_many(&(0..keys).collect::<Vec<_>>()).expect("it grows");
+    // 0.949 of 800 slots are taken before a ring refuses, or a little less with so few buckets.
+    assert_eq!((filter.rings(), filter.buckets(), filter.used()), (4, 800, keys));
+    filter.add_bucket().expect("room for what moves");
+    let before = filter.clone();
+    let refused = filter.remove_bucket(3).expect_err("its ring is full");
+    assert_eq!((refused.kind(), &filter), (Kind::CapacityExceeded, &before));
+    filter.remove_bucket(700).expect("room in the newest ring");
+    assert_eq!((filter.buckets(), filter.used()), (800, keys));
+    assert!(filter.remove_bucket(800).is_err(), "there is none");
+    assert!((0..keys).all(|key| filter.contains(&key)), "no false negatives");
+    // n·2^−F, over all rings.
+    let now = filter.now().fpr.expect("a formula");
+    assert!((now / (2700.0 / f64::exp2(24.0)) - 1.0).abs() < 0.001, "{now}");
+    (500..keys).for_each(|key| filter.remove(&key).expect("a member"));
+    filter.compact();
+    assert_eq!((filter.rings(), filter.used()), (1, 500));
+    let mut other = filter.clone();
+    (500..1200).for_each(|key| _ = other.insert(&key).expect("it grows"));
+    filter.merge(&other).expect("the same fingerprints");
+    assert_eq!((filter.used(), filter.head().items), (1700, 1700));
+    assert!((0..1200u64).all(|key| filter.contains(&key)));
+    let standard = ConsistentCuckoo::builder().items(1000).set("rings", 2).build();
+    assert_eq!(standard.expect_err("one ring").kind(), Kind::BadParameter);
 }

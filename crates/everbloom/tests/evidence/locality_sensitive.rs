@@ -1,8 +1,11 @@
 //! §35, locality-sensitive Bloom filter with verification.
 
+use everbloom::internals::filter::Filter as _;
 use everbloom::internals::hash::Generator;
+use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::lsh::collision;
 use everbloom::similarity::LocalitySensitive;
+use everbloom::similarity::locality_sensitive::VARIANT;
 
 pub fn near(got: f64, want: f64) {
     assert!((got - want).abs() < 6e-5, "{got}, not {want}");
@@ -62,4 +65,34 @@ fn s35_verification_removes_what_different_members_match() {
     let bits = queries.iter().filter(|q| filter.main_contains(q).unwrap()).count();
     let whole = queries.iter().filter(|q| filter.contains(q).unwrap()).count();
     assert!(bits > 1000 && whole < 20, "{bits} by the bits, {whole} verified");
+}
+
+/// Vectors far from all members, as many as the bits and the tuples let pass.
+#[test]
+fn s35_far_vectors_pass_as_often_as_predicted() {
+    for (form, rate, low, high) in [
+        ("overflow", 0.1, 0.055, 0.075),
+        ("overflow", 0.01, 0.006, 0.011),
+        ("plain", 0.3, 0.003, 0.006),
+    ] {
+        let (mut passed, mut predicted, mut expected) = (0.0, 0.0, 0.0);
+        for seed in 0..10 {
+            let built = LocalitySensitive::builder().items(1000).rate(rate).form(form).seed(seed);
+            let mut filter = built.build().unwrap();
+            let mut random = Generator::new(seed);
+            let mut far = || (0..3).map(|_| 1e7 * random.normal()).collect::<Vec<f64>>();
+            (0..1000).for_each(|_| _ = filter.insert(&far()).unwrap());
+            let now = filter.now().fpr.unwrap();
+            assert!((low..high).contains(&now), "{form}: {now}");
+            let goal = Goal::new(1000, rate).set("form", form);
+            let expect = VARIANT.expect(&goal, &Load::items(1000)).unwrap().unwrap();
+            expected += 4000.0 * expect.fpr;
+            predicted += 4000.0 * now;
+            passed += (0..4000).filter(|_| filter.contains(&far()).unwrap()).count() as f64;
+        }
+        // Lines share one array, and bits of one filter come in the same neighborhoods: a little beside the sample's.
+        let off = 5.0 * predicted.sqrt() + 0.04 * predicted;
+        assert!((passed - predicted).abs() < off, "{form} {rate}: {passed}, {predicted} predicted");
+        assert!((predicted / expected - 1.0).abs() < 0.06, "{form}: {predicted} {expected}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use everbloom::Kind;
 use everbloom::alternates::{Cuckoo, SimplifiedCuckoo};
-use everbloom::internals::filter::{Face, Filter as _};
+use everbloom::internals::filter::{Face, Filter as _, Merge as _};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::theory::cuckoo as theory;
 use everbloom::internals::theory::tail::binomial_bounds;
@@ -115,4 +115,33 @@ fn b8_planned_tables_take_what_they_are_planned_for() {
     let bits = |n: u64| SimplifiedCuckoo::with_rate(n, 0.04).expect("a shape").memory().cells;
     // Eight bits: 0.822 of a million slots and not more.
     assert_eq!((bits(860_000), bits(890_000)), (8 << 20, 16 << 20));
+}
+
+/// Sub-filters of one shape: one more whenever the newest refuses, and as few as there were keys left for.
+#[test]
+fn b8_growing() {
+    let builder = SimplifiedCuckoo::builder().set("buckets", 1 << 10).set("fingerprint", 12);
+    let mut filter = builder.form("growing").seed(4).build().expect("a shape");
+    let keys = 20_000u64;
+    filter.insert_many(&(0..keys).collect::<Vec<_>>()).expect("it grows");
+    // Groups of all buckets: 0.96 of 4096 slots each.
+    assert_eq!((filter.filters(), filter.used()), (6, keys));
+    assert!((0..keys).all(|key| filter.contains(&key)), "no false negatives");
+    let now = filter.now().fpr.expect("a formula");
+    let one = theory::fpr_of_table(12, 4, keys as f64 / (6.0 * 4096.0));
+    assert!((now / (1.0 - (1.0 - one).powi(6)) - 1.0).abs() < 0.001, "{now}");
+    let passed = (1 << 40..(1 << 40) + 200_000u64).filter(|key| filter.contains(key)).count();
+    let (low, high) = binomial_bounds(200_000, now, 1e-9);
+    assert!((low..=high).contains(&(passed as u64)), "{passed}, {low} to {high}");
+    (0..15_000u64).for_each(|key| filter.remove(&key).expect("a member"));
+    filter.compact();
+    assert!((2..=3).contains(&filter.filters()), "{} filters for 5000 keys", filter.filters());
+    assert!((15_000..keys).all(|key| filter.contains(&key)));
+    let mut other = filter.clone();
+    (0..100u64).for_each(|key| _ = other.insert(&key).expect("it grows"));
+    filter.merge(&other).expect("one shape");
+    assert_eq!((filter.used(), filter.head().items), (10_100, 10_100));
+    assert!((0..100).chain(15_000..keys).all(|key| filter.contains(&key)));
+    let standard = SimplifiedCuckoo::builder().items(1000).set("filters", 2).build();
+    assert_eq!(standard.expect_err("one table").kind(), Kind::BadParameter);
 }

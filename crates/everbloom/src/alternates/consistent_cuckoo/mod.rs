@@ -13,6 +13,8 @@
 //! entries of those buckets that have no point there any more are inserted again, as are all entries of a
 //! bucket that is taken off the ring. Nothing else moves. If there is no room for one of them, nothing happens.
 //!
+//! The form `rings` appends another ring when the newest refuses a key, and looks into all of them.
+//!
 //! The survey names the filter without its construction; this one is the catalogue's. Its price is that two keys with
 //! one fingerprint have the same buckets, too: every entry is a chance for a false positive, not only those of two
 //! buckets. So f = n·2^−F, and F = log2(n/f) bits, log2(n) − 3 more than `cuckoo` takes.
@@ -26,14 +28,16 @@ mod ring;
 use ring::{MAX_CHOICES, MAX_POINTS, Ring};
 
 use crate::cells::{Layout, Slots};
+use crate::error::agree;
 use crate::hash::{Generator, mix64, multiply_shift};
-use crate::parts::cuckoo_table::missing;
 use crate::parts::fingerprints;
 use crate::parts::kicks::{self, Nests};
+use crate::parts::tables::{self, FingerprintTable, Tables, table_lists};
 use crate::plan::cuckoo::{
-    MAX_FINGERPRINT, MAX_KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
+    KICKS, MAX_FINGERPRINT, MAX_KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
 use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::state::{Decoder, Encoder, State};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
 
@@ -54,10 +58,8 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsistentCuckoo {
     head: Head,
-    table: Table,
+    rings: Tables<Table>,
 }
-
-state!(plain ConsistentCuckoo { head, ..table });
 
 impl ConsistentCuckoo {
     /// A filter of `buckets` buckets of four slots of `fingerprint` bits (2 to 56), each bucket with four points on
@@ -66,31 +68,64 @@ impl ConsistentCuckoo {
         empty(&Goal::of(hasher).set("buckets", buckets).set("fingerprint", fingerprint))
     }
 
-    /// Number of buckets.
+    /// Number of buckets, of all rings.
     pub fn buckets(&self) -> u64 {
-        self.table.ring.len()
+        self.rings.tables.iter().map(|table| table.ring.len()).sum()
     }
 
-    /// Number of fingerprints in the table, which is that of insertions less removals.
+    /// Number of rings: one, unless the filter is of the form `rings` and has grown.
+    pub fn rings(&self) -> usize {
+        self.rings.tables.len()
+    }
+
+    /// Number of fingerprints in the buckets, which is that of insertions less removals.
     pub fn used(&self) -> u64 {
-        self.table.slots.used()
+        self.rings.used()
     }
 
-    /// Adds a bucket. Refused, with nothing changed, if an entry that has to move for it finds no room.
+    /// Adds a bucket, to the newest ring. Refused, with nothing changed, if an entry that has to move for it finds no
+    /// room.
     pub fn add_bucket(&mut self) -> Result<()> {
-        self.table = self.table.with_another()?;
+        if let Some(newest) = self.rings.tables.last_mut() {
+            *newest = newest.with_another()?;
+        }
         Ok(())
     }
 
-    /// Takes a bucket away, whose number goes to the last. Refused, with nothing changed, if the others have no
-    /// room for its entries.
+    /// Takes a bucket away, whose number goes to the last of its ring; the numbers of a ring follow those of the
+    /// ring before. Refused, with nothing changed, if the others of its ring have no room for its entries.
     pub fn remove_bucket(&mut self, bucket: u64) -> Result<()> {
-        if bucket >= self.buckets() || self.buckets() == 1 {
-            let message = format!("there are buckets 0 to {}, and one stays", self.buckets() - 1);
-            return Err(Error::setting("bucket", bucket, message));
+        let mut number = bucket;
+        for table in &mut self.rings.tables {
+            let Some(beyond) = number.checked_sub(table.ring.len()) else {
+                if table.ring.len() == 1 {
+                    let message = "it is the only bucket of its ring, and one stays";
+                    return Err(Error::setting("bucket", bucket, message));
+                }
+                *table = table.without(number)?;
+                return Ok(());
+            };
+            number = beyond;
         }
-        self.table = self.table.without(bucket)?;
-        Ok(())
+        let message = format!("there are buckets 0 to {}", self.buckets() - 1);
+        Err(Error::setting("bucket", bucket, message))
+    }
+
+    /// Moves entries of sparse rings to free slots of fuller ones, and drops rings that are empty then. One
+    /// stays, and the sparsest takes the next insertions.
+    pub fn compact(&mut self) {
+        self.rings.compact();
+    }
+}
+
+impl State for ConsistentCuckoo {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        tables::save((name, out), &self.head, &self.rings);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        let (head, rings) = tables::load((name, src), |head| head.form == RINGS)?;
+        Ok(Self { head, rings })
     }
 }
 
@@ -103,6 +138,7 @@ struct Table {
 }
 
 state!(inline Table { kicks, ring, slots });
+state!(Table { kicks, ring, slots });
 
 impl Table {
     /// One of the 2^F − 1 fingerprints.
@@ -111,60 +147,19 @@ impl Table {
         1 + multiply_shift(digest.h1, self.slots.max())
     }
 
-    /// How often a fingerprint is in its buckets.
-    fn copies(&self, fingerprint: u64) -> u64 {
-        let candidates = self.ring.candidates(fingerprint);
-        candidates.iter().map(|bucket| self.slots.count(*bucket, fingerprint)).sum()
+    /// Puts a fingerprint into one of its buckets with at most so many kicks; false, with nothing changed, if that is
+    /// not enough.
+    fn place_within(&mut self, fingerprint: u64, kicks: u32) -> bool {
+        let random = Generator::new(mix64(fingerprint));
+        kicks::insert(&mut Walk { table: self, random }, fingerprint, kicks).is_none()
     }
 
-    fn contains(&self, digest: Digest) -> bool {
-        let fingerprint = self.fingerprint(digest);
-        self.ring.candidates(fingerprint).iter().any(|b| self.slots.has(*b, fingerprint))
-    }
-
-    fn count(&self, digest: Digest) -> Counted {
-        Counted::about(self.copies(self.fingerprint(digest)))
-    }
-
-    fn insert(&mut self, digest: Digest) -> Result<bool> {
-        let (new, fingerprint) = (!self.contains(digest), self.fingerprint(digest));
-        if self.place(fingerprint) { Ok(new) } else { Err(self.full()) }
-    }
-
-    /// Puts a fingerprint into one of its buckets, moving others if it must; false, with nothing changed, if no
-    /// room was found.
-    fn place(&mut self, fingerprint: u64) -> bool {
-        let (most, random) = (self.kicks, Generator::new(mix64(fingerprint)));
-        kicks::insert(&mut Walk { table: self, random }, fingerprint, most).is_none()
-    }
-
-    fn full(&self) -> Error {
+    fn no_room(&self) -> Error {
         let message = format!(
             "no room was found for a fingerprint in {} kicks: add a bucket, or build the filter for more {{items}}",
             self.kicks
         );
         Error::new(Kind::CapacityExceeded, message)
-    }
-
-    fn remove(&mut self, digest: Digest) -> Result<()> {
-        let fingerprint = self.fingerprint(digest);
-        let held = |bucket: &u64| Some((*bucket, self.slots.find(*bucket, fingerprint)?));
-        let (bucket, slot) =
-            self.ring.candidates(fingerprint).iter().find_map(held).ok_or_else(missing)?;
-        self.slots.set(bucket, slot, 0);
-        Ok(())
-    }
-
-    fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
-        for (digest, found) in digests.iter().zip(found) {
-            *found = self.contains(*digest);
-        }
-    }
-
-    fn insert_all(&mut self, digests: &[Digest]) -> std::result::Result<(), (usize, Error)> {
-        let mut insert =
-            |(i, digest): (usize, &Digest)| self.insert(*digest).map(drop).map_err(|e| (i, e));
-        digests.iter().enumerate().try_for_each(&mut insert)
     }
 
     /// The table with one more bucket.
@@ -191,7 +186,7 @@ impl Table {
         if moving.into_iter().all(|fingerprint| grown.place(fingerprint)) {
             return Ok(grown);
         }
-        Err(self.full())
+        Err(self.no_room())
     }
 
     /// The table without a bucket, whose number goes to the last.
@@ -206,7 +201,7 @@ impl Table {
         if moving.into_iter().all(|fingerprint| smaller.place(fingerprint)) {
             return Ok(smaller);
         }
-        Err(self.full())
+        Err(self.no_room())
     }
 
     /// Every fingerprint is in one of its buckets.
@@ -223,6 +218,86 @@ impl Table {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: buckets that are not those of the ring"))
+    }
+}
+
+impl FingerprintTable for Table {
+    const LIST: &'static str = "rings";
+    /// The fingerprint alone says where it belongs, in every ring.
+    type Place = u64;
+
+    fn find(&self, digest: Digest) -> u64 {
+        self.fingerprint(digest)
+    }
+
+    fn find_entry(&self, _bucket: u64, fingerprint: u64) -> u64 {
+        fingerprint
+    }
+
+    fn holds(&self, fingerprint: u64) -> bool {
+        self.ring.candidates(fingerprint).iter().any(|b| self.slots.has(*b, fingerprint))
+    }
+
+    fn copies(&self, fingerprint: u64) -> u64 {
+        let candidates = self.ring.candidates(fingerprint);
+        candidates.iter().map(|bucket| self.slots.count(*bucket, fingerprint)).sum()
+    }
+
+    fn settle(&mut self, fingerprint: u64) -> bool {
+        self.place_within(fingerprint, 0)
+    }
+
+    fn place(&mut self, fingerprint: u64) -> bool {
+        self.place_within(fingerprint, self.kicks)
+    }
+
+    fn take(&mut self, fingerprint: u64) -> bool {
+        let held = |bucket: &u64| Some((*bucket, self.slots.find(*bucket, fingerprint)?));
+        let found = self.ring.candidates(fingerprint).iter().find_map(held);
+        found.map(|(bucket, slot)| self.slots.set(bucket, slot, 0)).is_some()
+    }
+
+    fn full(&self, _fingerprint: u64) -> Error {
+        self.no_room()
+    }
+
+    fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
+    fn empty(&self) -> Result<Self> {
+        let (buckets, slots) = (self.ring.len(), &self.slots);
+        let slots = Slots::try_new(buckets, slots.room(), slots.width(), Layout::Plain)?;
+        let ring = Ring::new(buckets, self.ring.points, self.ring.choices);
+        Ok(Self { kicks: self.kicks, ring, slots })
+    }
+
+    /// Rings may have different numbers of buckets.
+    fn agree(&self, other: &Self) -> Result<()> {
+        agree("slots", self.slots.room(), other.slots.room())?;
+        agree("fingerprint", self.slots.width(), other.slots.width())?;
+        agree("points", self.ring.points, other.ring.points)?;
+        agree("choices", self.ring.choices, other.ring.choices)?;
+        agree("kicks", self.kicks, other.kicks)
+    }
+
+    /// A non-member passes exactly if its fingerprint is one of those inside.
+    fn fpr(tables: &[Self]) -> f64 {
+        let entries = tables.iter().flat_map(|table| table.slots.entries());
+        let mut inside: Vec<u64> = entries.map(|(_, fingerprint)| fingerprint).collect();
+        inside.sort_unstable();
+        inside.dedup();
+        tables.first().map_or(0.0, |first| inside.len() as f64 / first.slots.max() as f64)
+    }
+
+    fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
+        for (digest, found) in digests.iter().zip(found) {
+            *found = self.holds(self.find(*digest));
+        }
     }
 }
 
@@ -268,20 +343,15 @@ impl Nests for Walk<'_> {
 
 impl Part for Table {
     fn answer(&self, digest: Digest) -> Answer {
-        Answer::counted(self.count(digest))
+        Answer::counted(Counted::about(self.copies(self.fingerprint(digest))))
     }
 
     fn fill(&self) -> f64 {
         self.slots.used() as f64 / self.slots.len() as f64
     }
 
-    /// A non-member passes exactly if its fingerprint is one of those inside.
     fn rates(&self) -> Rates {
-        let mut inside: Vec<u64> =
-            self.slots.entries().map(|(_, fingerprint)| fingerprint).collect();
-        inside.sort_unstable();
-        inside.dedup();
-        Rates::one_sided(inside.len() as f64 / self.slots.max() as f64)
+        Rates::one_sided(Self::fpr(std::slice::from_ref(self)))
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -311,9 +381,11 @@ impl Part for Table {
     }
 }
 
-/// Buckets, slots per bucket, bits per slot, points per bucket and per fingerprint, and kicks.
+/// Buckets of a ring, slots per bucket, bits per slot, points per bucket and per fingerprint, kicks, and whether there
+/// may be several rings.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
+    grows: bool,
     buckets: u64,
     slots: u32,
     fingerprint: u32,
@@ -350,12 +422,18 @@ impl Plan for ConsistentCuckoo {
     /// Buckets for nine tenths of the load at which keys are refused, then fingerprints for the rate.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let number = |name, default| request.integer(name).map_or(default, |v| v as u32);
-        let (slots, kicks) = (number("slots", 4), number("kicks", 500));
+        let (slots, kicks) = (number("slots", 4), number("kicks", KICKS as u32));
         let (points, choices) = (number("points", 4), number("choices", 3));
         let (set, bits) = (request.integer("buckets"), request.integer("fingerprint"));
+        let (grows, rings) = (request.form() == RINGS, number("rings", 1));
+        if rings > 1 && !grows {
+            let message = "a filter of the form standard has one ring: the form rings has several";
+            return Err(Error::setting("rings", rings, message));
+        }
         let load = refusal(points, choices) * (f64::from(slots) / 4.0).min(1.0);
         let shaped = |n: u64, p: f64| {
-            let least = |share: f64| (n as f64 / (share * load * f64::from(slots))).ceil().max(1.0);
+            let each = n.div_ceil(rings.into()) as f64;
+            let least = |share: f64| (each / (share * load * f64::from(slots))).ceil().max(1.0);
             // Few buckets have arcs of very different lengths.
             let buckets = if least(0.9) < 128.0 { least(0.6) + 1.0 } else { least(0.9) };
             let buckets = set.map_or(buckets, |buckets| buckets as f64);
@@ -363,7 +441,8 @@ impl Plan for ConsistentCuckoo {
         };
         let size = |(buckets, bits): (f64, f64)| {
             let possible = bits <= f64::from(MAX_FINGERPRINT);
-            if possible { buckets * f64::from(slots) * bits } else { f64::INFINITY }
+            let one = buckets * f64::from(slots) * bits;
+            if possible { f64::from(rings) * one } else { f64::INFINITY }
         };
         let (n, p) = match (set, bits) {
             (Some(_), Some(_)) => (1, 0.5),
@@ -382,36 +461,47 @@ impl Plan for ConsistentCuckoo {
             return Err(too_many_cells(n, p, size((buckets, bits))));
         }
         let (buckets, fingerprint) = (buckets as u64, bits as u32);
-        Ok(Shape { buckets, slots, fingerprint, points, choices, kicks })
+        Ok(Shape { grows, buckets, slots, fingerprint, points, choices, kicks })
     }
 
     /// Every fingerprint inside is one that a non-member may have.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let slots = shape.buckets.saturating_mul(shape.slots.into());
+        let one = shape.buckets.saturating_mul(shape.slots.into());
+        // A ring that is full is followed by another.
+        let most = refusal(shape.points, shape.choices) * one as f64;
+        let grown = (load.items as f64 / most).ceil().max(1.0);
+        let rings = if shape.grows { grown } else { 1.0 };
+        let slots = (one as f64 * rings) as u64;
         let share = (load.items as f64 / slots as f64).min(1.0);
+        let sd = if rings > 1.0 { share / rings } else { 0.0 };
         let values = libm::exp2(f64::from(shape.fingerprint)) - 1.0;
         let bits = slots.saturating_mul(shape.fingerprint.into());
-        Some(Expect::one_sided(theory::fpr(values, load.distinct as f64), bits, Some((share, 0.0))))
+        Some(Expect::one_sided(theory::fpr(values, load.distinct as f64), bits, Some((share, sd))))
     }
 }
 
 impl Stream for ConsistentCuckoo {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let &Shape { buckets, slots, fingerprint, points, choices, kicks } = shape;
+        let &Shape { grows, buckets, slots, fingerprint, points, choices, kicks } = shape;
         let slots = Slots::try_new(buckets, slots, fingerprint, Layout::Plain)?;
-        Ok(Self { head, table: Table { kicks, ring: Ring::new(buckets, points, choices), slots } })
+        let first = Table { kicks, ring: Ring::new(buckets, points, choices), slots };
+        Ok(Self { head, rings: Tables::new(first, grows) })
     }
 }
 
-face!(ConsistentCuckoo: Insert, Remove, Count, Bulk);
+face!(ConsistentCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(ConsistentCuckoo);
-fingerprints!(ConsistentCuckoo: table);
+fingerprints!(ConsistentCuckoo: rings);
+table_lists!(ConsistentCuckoo: rings);
 
 impl Filter for ConsistentCuckoo {
     fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
+        Some(&self.rings)
     }
 }
+
+const STANDARD: &str = "standard";
+const RINGS: &str = "rings";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant {
@@ -424,7 +514,13 @@ pub static VARIANT: Variant = Variant {
                 INFOCOM 2019",
         family: "alternates",
         needs: &["membership", "delete", "count", "grow"],
-        forms: &[Form::removing("standard", &[Ability::Insert, Ability::Remove, Ability::Count])],
+        forms: &[
+            Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
+            Form::removing(
+                RINGS,
+                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            ),
+        ],
         params: &[
             Param::integer("buckets", 1, (1 << 32) - 1, "number of buckets to begin with"),
             PARAM_SLOTS,
@@ -433,7 +529,14 @@ pub static VARIANT: Variant = Variant {
                 .or(Preset::Integer(4)),
             Param::integer("choices", 1, MAX_CHOICES as u64, "points of a fingerprint on the ring")
                 .or(Preset::Integer(3)),
-            PARAM_KICKS.or(Preset::Integer(500)),
+            PARAM_KICKS.or(Preset::Integer(KICKS)),
+            Param::integer(
+                "rings",
+                1,
+                1024,
+                "rings over which the items asked for are spread: the list can shrink to one of them",
+            )
+            .or(Preset::Integer(1)),
         ],
         // Every query searches the ring, which is kept in memory beside the slots.
         reach: 200_000,
@@ -455,14 +558,15 @@ mod tests {
         assert_eq!(back, filter);
         // Any fingerprint but the bucket's own is somewhere else.
         let mut other = filter.clone();
-        let wrong = (1..).find(|f| !other.table.ring.candidates(*f).contains(&3)).unwrap();
-        other.table.slots.set(3, 0, wrong);
+        let wrong =
+            (1..).find(|f| !other.rings.tables[0].ring.candidates(*f).contains(&3)).unwrap();
+        other.rings.tables[0].slots.set(3, 0, wrong);
         assert!(Opener::new().decode(&to_bytes(&other)).is_err());
         let mut other = filter.clone();
-        other.table.ring = Ring::new(21, 4, 3);
+        other.rings.tables[0].ring = Ring::new(21, 4, 3);
         assert!(Opener::new().decode(&to_bytes(&other)).is_err());
         let mut other = filter.clone();
-        other.table.kicks = 0;
+        other.rings.tables[0].kicks = 0;
         assert!(Opener::new().decode(&to_bytes(&other)).is_err());
     }
 }

@@ -14,6 +14,8 @@ const CHUNK: u64 = 4096;
 pub(super) const MAX_BUCKETS: u64 = 1 << 48;
 pub(super) const MAX_LOAD: u64 = 64;
 pub(super) const MAX_LENGTH: u32 = 56;
+/// Bits of a slot.
+const MAX_SLOT: u32 = 64;
 
 /// What never changes: buckets at first, keys per bucket, bits of a fingerprint at first, and whether later ones
 /// are longer.
@@ -226,6 +228,12 @@ impl Table {
         let last = self.buckets() - 1;
         let Some(level) = last.checked_ilog2() else { return };
         let to = last - (1 << level);
+        // The newest fingerprints regain a bit, too. Without the room for it they lose their highest one, which only
+        // lets more non-members pass.
+        let longest = (self.shape.fresh(self.buckets()) + 1).min(MAX_SLOT - 1);
+        if longest > self.longest() {
+            self.widen(longest).ok();
+        }
         let most = (1 << self.longest()) - 1;
         let regained = |slot: u64, bit: u64| {
             let (mark, bits) = (1 << length(slot), slot << 1 | bit);
@@ -293,7 +301,7 @@ impl Table {
     /// Chunks are full but for the last, and slots hold fingerprints that a word has bits for.
     fn check(&self) -> Result<()> {
         let width = self.longest() + 1;
-        let wide = (2..=64).contains(&width);
+        let wide = (2..=MAX_SLOT).contains(&width);
         let chunk = |(i, chunk): (usize, &Buckets)| {
             let full = chunk.len() == CHUNK || i + 1 == self.chunks.len() && !chunk.is_empty();
             full && chunk.room() == CHUNK && chunk.width() == width

@@ -14,6 +14,10 @@
 //! mapped to squares, so that the Legendre symbol says nothing about them. No false negatives; the rate of false
 //! positives is a standard filter's.
 //!
+//! Two variants of the paper: T may have a list of words under Bob's key, and turn only those (a warrant) or none of
+//! them (censorship): a [`Policy`]. And Bob may leave his filters, under names that say nothing
+//! ([`Document::opaque`]), to an index server who does not know B and so cannot tabulate a dictionary.
+//!
 //! **Leaks**: the encryption is deterministic, so T sees which words repeat. Bob knows B and can tabulate the cells of a
 //! whole dictionary, so the query is hidden from him only as far as the dummies confuse him, and the paper's own appendix
 //! finds that weak. Alice learns the dummies' bits, too. T and Bob together recover A; T and Alice recover B. E_B(W)
@@ -24,6 +28,7 @@
 
 mod field;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub use field::{Field, Modp2048, Toy};
@@ -107,7 +112,7 @@ pub struct Ratio<F: Field> {
 impl<F: Field> Ratio<F> {
     /// From what Alice sent and the mask that Bob sent; none if either is not an exponent that can be undone.
     pub fn new(part: &[u8], mask: &[u8]) -> Option<Self> {
-        let inverse = F::inverse(&F::read_exponent(mask)?)?;
+        let inverse = Zeroizing::new(F::inverse(&F::read_exponent(mask)?)?);
         let exponent = F::product(&F::read_exponent(part)?, &inverse);
         Some(Self { exponent: Zeroizing::new(exponent) })
     }
@@ -122,6 +127,43 @@ impl<F: Field> fmt::Debug for Ratio<F> {
     /// Never prints the ratio.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Ratio(…)")
+    }
+}
+
+/// Which words a third party turns, by what they are under the holder's key.
+#[derive(Clone, Default)]
+pub struct Policy {
+    words: BTreeSet<Vec<u8>>,
+    /// Whether the words are those that are turned, and not those that are refused.
+    only: bool,
+}
+
+impl Policy {
+    /// Nothing but these words, as a warrant has them.
+    pub fn only<F: Field>(words: impl IntoIterator<Item = F::Number>) -> Self {
+        Self { words: words.into_iter().map(|word| written::<F>(&word)).collect(), only: true }
+    }
+
+    /// All words but these.
+    pub fn except<F: Field>(words: impl IntoIterator<Item = F::Number>) -> Self {
+        Self { only: false, ..Self::only::<F>(words) }
+    }
+
+    /// Whether a word may be turned.
+    pub fn permits<F: Field>(&self, word: &F::Number) -> bool {
+        self.words.contains(&written::<F>(word)) == self.only
+    }
+}
+
+impl fmt::Debug for Policy {
+    /// Says how many words there are, and none of them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Policy({} {} words)",
+            if self.only { "only" } else { "except" },
+            self.words.len()
+        )
     }
 }
 
@@ -143,6 +185,11 @@ impl Document {
     /// A document without words, for a shape that all documents share.
     pub fn new(name: &[u8], flat: Flat) -> Result<Self> {
         Ok(Self { name: name.to_vec(), bits: FlatBits::new(flat)? })
+    }
+
+    /// A document whose name is one that only Bob can tell: a PRF output of its own name under his secret.
+    pub fn opaque(secret: &Secret, name: &[u8], flat: Flat) -> Result<Self> {
+        Self::new(&secret.prf("document", &[name])[..], flat)
     }
 
     /// Adds a word.
@@ -167,7 +214,7 @@ fn digest<F: Field>(word: &F::Number) -> Digest {
 }
 
 /// The cells that Alice asks for: those of a word, among dummies.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Salted {
     /// In ascending order, so that nothing tells a dummy.
     pub cells: Vec<u64>,
@@ -204,6 +251,13 @@ impl Salted {
     pub fn matches(&self, bits: &[bool]) -> bool {
         bits.len() == self.real.len()
             && bits.iter().zip(&self.real).all(|(bit, real)| *bit || !real)
+    }
+}
+
+impl fmt::Debug for Salted {
+    /// Says how many cells there are, and not which are the word's.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Salted({} cells)", self.cells.len())
     }
 }
 
