@@ -2,8 +2,8 @@
 //! can do. With `--native`, everything is compiled for the processor it runs on. A flag of one package's profile
 //! cannot say that, hence the detour.
 //!
-//! `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate] [SIZES] [--native] [--json FILE]`,
-//! or `-- draw PLAIN.json NATIVE.json FOLDER`.
+//! `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate] [GROUPS] [SIZES] [--rounds N] [--native]
+//! [--json FILE]`, `-- draw PLAIN.json NATIVE.json FOLDER` or `-- growth MOST FOLDER`.
 
 use std::process::{Command, ExitCode};
 

@@ -1,18 +1,10 @@
-// Boost.Bloom's filters behind a few C functions. Loops over keys are on this side, so that the calls
-// inline and nothing is added to what Boost takes for a key.
+// Boost.Bloom's filters.
 #include <boost/bloom.hpp>
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
-namespace {
+#include "subject.h"
 
-struct Subject {
-  virtual ~Subject() = default;
-  virtual void insert(const std::uint64_t* keys, std::size_t n) = 0;
-  virtual std::uint64_t count(const std::uint64_t* keys, std::size_t n) const = 0;
-  virtual std::uint64_t bits() const = 0;
-};
+namespace {
 
 template <class Filter>
 struct Of final : Subject {
@@ -55,29 +47,14 @@ static void* classic(std::uint64_t bits, int k) {
   return nullptr;
 }
 
-static void insert(void* subject, const std::uint64_t* keys, std::size_t n) {
-  static_cast<Subject*>(subject)->insert(keys, n);
-}
-
-static std::uint64_t count(const void* subject, const std::uint64_t* keys, std::size_t n) {
-  return static_cast<const Subject*>(subject)->count(keys, n);
-}
-
-static std::uint64_t bits(const void* subject) { return static_cast<const Subject*>(subject)->bits(); }
-
-static void release(void* subject) { delete static_cast<Subject*>(subject); }
-
 // This file is compiled twice: for any x86-64, and for the processor it is compiled on. TABLE is the name of what
 // comes of it.
 extern "C" {
 struct Table {
+  Calls calls;
   decltype(&multiblock) multiblock;
   decltype(&classic) classic;
-  decltype(&insert) insert;
-  decltype(&count) count;
-  decltype(&bits) bits;
-  decltype(&release) release;
 };
 extern const Table TABLE;
-const Table TABLE = {&multiblock, &classic, &insert, &count, &bits, &release};
+const Table TABLE = {CALLS, &multiblock, &classic};
 }

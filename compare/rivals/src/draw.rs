@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::gate::size;
+use crate::growth::{Curve, Panel};
 
 const OURS: &str = "#1b6ca8";
 const OTHERS: &str = "#8a8a8a";
@@ -30,7 +31,7 @@ impl Dot {
     }
 
     fn name(&self) -> String {
-        self.name.replace('<', "&lt;").replace('>', "&gt;")
+        escaped(&self.name)
     }
 }
 
@@ -200,6 +201,90 @@ pub fn space_and_time(plain: &Value) -> String {
         );
     }
     page(left + width + 30.0, top + height + 34.0, &body)
+}
+
+/// Time of a query by the number of keys, a panel for each kind of filter; dashed lines where it outgrows a cache.
+pub fn growth(panels: &[Panel]) -> String {
+    let (left, width, height) = (50.0, 560.0, 200.0);
+    let all = || panels.iter().flat_map(|panel| &panel.curves).flat_map(|curve| &curve.points);
+    let keys = Log::over(all().map(|(items, _)| *items as f64));
+    let time = Log::over(all().map(|(_, ns)| *ns));
+    let x = |items: f64| left + keys.at(items) * width;
+    let (mut body, mut top) = (String::new(), 40.0);
+    for panel in panels {
+        let y = |ns: f64| top + (1.0 - time.at(ns)) * height;
+        let _ = writeln!(
+            body,
+            "<text x=\"10\" y=\"{:.1}\" font-weight=\"bold\">{}: ns per query by number of keys, at 1 %, plain build</text>",
+            top - 14.0,
+            panel.title
+        );
+        for tick in time.ticks() {
+            let at = y(tick);
+            let _ = writeln!(
+                body,
+                "<line x1=\"{left}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\" stroke=\"#e4e4e4\"/>\n\
+                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick}</text>",
+                left + width,
+                left - 8.0,
+                at + 4.0
+            );
+        }
+        for power in
+            (3..12).map(|power| 10f64.powi(power)).filter(|n| (keys.from..keys.to).contains(n))
+        {
+            let _ = writeln!(
+                body,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                x(power),
+                top + height + 16.0,
+                size(power as u64)
+            );
+        }
+        for (name, items) in panel.steps.iter().filter(|(_, n)| (keys.from..keys.to).contains(n)) {
+            let at = x(*items);
+            let _ = writeln!(
+                body,
+                "<line x1=\"{at:.1}\" y1=\"{top}\" x2=\"{at:.1}\" y2=\"{:.1}\" stroke=\"#c00000\" stroke-dasharray=\"5 4\"/>\n\
+                 <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#c00000\">{name}</text>",
+                top + height,
+                at + 4.0,
+                top + 12.0
+            );
+        }
+        // Names stand where the curves end; those that would cover each other move down.
+        let mut ends: Vec<(f64, &Curve)> = panel
+            .curves
+            .iter()
+            .filter_map(|curve| Some((y(curve.points.last()?.1), curve)))
+            .collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut lowest = f64::NEG_INFINITY;
+        for (end, curve) in ends {
+            let color = if curve.name.starts_with("everbloom") { OURS } else { OTHERS };
+            let points: Vec<String> = curve
+                .points
+                .iter()
+                .map(|(n, ns)| format!("{:.1},{:.1}", x(*n as f64), y(*ns)))
+                .collect();
+            lowest = end.max(lowest + 13.0);
+            let _ = writeln!(
+                body,
+                "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.5\"/>\n\
+                 <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{color}\" font-size=\"11\">{}</text>",
+                points.join(" "),
+                left + width + 8.0,
+                lowest + 4.0,
+                escaped(curve.name)
+            );
+        }
+        top += height + 70.0;
+    }
+    page(left + width + 270.0, top - 20.0, &body)
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn page(width: f64, height: f64, body: &str) -> String {

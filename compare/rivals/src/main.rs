@@ -1,13 +1,16 @@
 //! Everbloom beside its rivals: same keys, same target rate, interleaved rounds, medians, ratios.
 //!
 //! Started by the package around it: `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate]
-//! [SIZES] [--json FILE]`, or `-- draw PLAIN.json NATIVE.json FOLDER` for pictures of two such files. `all` prints a table of every rival; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
-//! if one is missed. SIZES are numbers of keys, by default 10000,1000000,50000000. A workspace of its own,
-//! so that rivals never slow the build.
+//! [GROUPS] [SIZES] [--rounds N] [--json FILE]`, or `-- draw PLAIN.json NATIVE.json FOLDER` for pictures of two such files.
+//! `-- growth MOST FOLDER` measures queries from a thousand keys up to so many, and draws them.
+//! `all` prints a table of every rival; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
+//! if one is missed. GROUPS are names of [`gate::GROUPS`], by default all; SIZES are numbers of keys, separated by
+//! commas, by default each group's own; `--rounds` measures fewer times than usual, for a quick look. A workspace of its own, so that rivals never slow the build.
 
 mod draw;
 mod floor;
 mod gate;
+mod growth;
 mod measure;
 mod report;
 mod strings;
@@ -15,24 +18,132 @@ mod subject;
 
 use std::process::ExitCode;
 
+use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::HashId;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let option = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1));
     if let Some([verb, plain, native, folder]) = args.first_chunk::<4>()
         && verb == "draw"
     {
         return draw([plain, native], folder);
     }
-    let only_gate = args.iter().any(|a| a == "gate");
-    let given: Option<Vec<u64>> =
-        args.iter().find_map(|a| a.split(',').map(|n| n.parse().ok()).collect());
-    let sizes = given.unwrap_or_else(|| vec![10_000, 1_000_000, 50_000_000]);
+    match args.first_chunk::<3>() {
+        Some([verb, list, asked]) if verb == "clk-files" => return compare_files([list, asked]),
+        Some([verb, most, folder]) if verb == "growth" => return growth(most, folder),
+        _ => {}
+    }
+    match Asked::parse(&args) {
+        Ok(asked) => compare(&asked),
+        Err(word) => {
+            let groups: Vec<&str> = gate::GROUPS.iter().map(|group| group.name).collect();
+            eprintln!("{word}: not all, gate, a number of keys or one of {}", groups.join(", "));
+            ExitCode::from(2)
+        }
+    }
+}
 
+/// What is to be compared.
+struct Asked {
+    /// Only who takes part in the promises, and whether they are kept.
+    gate: bool,
+    groups: Vec<&'static gate::Group>,
+    sizes: Option<Vec<u64>>,
+    json: Option<String>,
+}
+
+impl Asked {
+    /// From the command line, or the word that means nothing.
+    fn parse(args: &[String]) -> Result<Self, String> {
+        let mut asked = Self { gate: false, groups: Vec::new(), sizes: None, json: None };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let group = gate::GROUPS.iter().find(|group| group.name == arg);
+            let sizes: Option<Vec<u64>> = arg.split(',').map(|n| n.parse().ok()).collect();
+            match (arg.as_str(), group, sizes) {
+                ("gate", ..) => asked.gate = true,
+                ("all", ..) => {}
+                ("--json", ..) => asked.json = args.next().cloned(),
+                ("--rounds", ..) => {
+                    let rounds = args.next().and_then(|n| n.parse().ok()).filter(|n| *n > 0);
+                    measure::limit_rounds(rounds.ok_or("--rounds")?);
+                }
+                (_, Some(group), _) => asked.groups.push(group),
+                (_, _, Some(sizes)) => asked.sizes = Some(sizes),
+                _ => return Err(arg.clone()),
+            }
+        }
+        if asked.groups.is_empty() {
+            asked.groups.extend(gate::GROUPS);
+        }
+        Ok(asked)
+    }
+}
+
+fn compare(asked: &Asked) -> ExitCode {
+    println!("instruction set {}", everbloom::instruction_set());
+    if asked.groups.iter().any(|group| group.name == "membership") {
+        limits();
+    }
+    let mut all = gate::Measured::default();
+    for group in &asked.groups {
+        let sizes = asked.sizes.as_deref().unwrap_or(group.sizes);
+        let measured = (group.run)(sizes, !asked.gate);
+        println!("\n# {}", group.name);
+        print!("{}", report::table(&measured.results));
+        all.results.extend(measured.results);
+        all.lines.extend(measured.lines);
+    }
+    print!("\n{}", report::gate(&all.lines));
+    let mut fine = true;
+    if let Some(path) = &asked.json {
+        fine &= write(path, &format!("{:#}\n", report::json(&all.results, &all.lines)));
+    }
+    if asked.gate {
+        fine &= all.lines.iter().all(gate::Line::kept);
+    }
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints the nanoseconds per comparison of two files of filters of 1024 bits, and the number of matches.
+fn compare_files(files: [&String; 2]) -> ExitCode {
+    let filter = |bytes: &[u8; 128]| {
+        let mut bits = Bits::new(1024);
+        let set = |i: &u64| bytes[(i / 8) as usize] >> (i % 8) & 1 != 0;
+        (0..1024).filter(set).for_each(|i| _ = bits.set(i));
+        bits
+    };
+    let filters = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(filter).collect::<Vec<Bits>>();
+    match files.map(|path| std::fs::read(path).map(filters)) {
+        [Ok(list), Ok(asked)] => match gate::records::comparison(&list, &asked) {
+            Some((ns, matches)) => {
+                println!("{ns} {matches}");
+                ExitCode::SUCCESS
+            }
+            None => ExitCode::FAILURE,
+        },
+        [Err(e), _] | [_, Err(e)] => {
+            eprintln!("{e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures filters from a thousand keys on, and draws what a query takes.
+fn growth(most: &str, folder: &str) -> ExitCode {
+    let Ok(most) = most.parse() else {
+        eprintln!("{most}: not a number of keys");
+        return ExitCode::from(2);
+    };
+    let curves = growth::measure(most);
+    let fine = write(&format!("{folder}/growth.svg"), &draw::growth(&curves));
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Says what the machine can give.
+fn limits() {
     println!(
-        "instruction set {}; a 64-bit key is hashed in {:.2} ns (lane-64), {:.2} ns (xxh3-128)",
-        everbloom::instruction_set(),
+        "a 64-bit key is hashed in {:.2} ns (lane-64), {:.2} ns (xxh3-128)",
         floor::hashing(HashId::Lane64),
         floor::hashing(HashId::Xxh3_128)
     );
@@ -43,27 +154,11 @@ fn main() -> ExitCode {
         );
     }
     println!("two threads take {:.2} of one's time for arithmetic", floor::two_threads());
-    if cfg!(not(boost)) {
-        println!("no C++ compiler when this was built: Boost.Bloom is left out");
+    for (name, there) in [("Boost.Bloom", cfg!(boost)), ("RocksDB", cfg!(rocksdb))] {
+        if !there {
+            println!("no C++ compiler or no sources when this was built: {name} is left out");
+        }
     }
-
-    let all = |_| subject::RIVALS.to_vec();
-    let rivals = if only_gate { gate::rivals } else { all };
-    let mut results = Vec::new();
-    for case in gate::cases(&sizes) {
-        results.extend(measure::run(&rivals(case.items), case));
-    }
-    print!("{}", report::table(&results));
-    let lines = gate::lines(&results, &sizes);
-    print!("\n{}", report::gate(&lines));
-    let mut fine = true;
-    if let Some(path) = option("--json") {
-        fine &= write(path, &format!("{:#}\n", report::json(&results, &lines)));
-    }
-    if only_gate {
-        fine &= lines.iter().all(gate::Line::kept);
-    }
-    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Draws what two earlier runs measured, a plain one and one for this processor.

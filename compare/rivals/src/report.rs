@@ -4,39 +4,44 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::gate::{CLOSE, KEPT, Line, MISSED, size};
-use crate::measure::Result;
+use crate::gate::{CLOSE, KEPT, Line, MISSED, label};
+use crate::measure::{Figure, Result};
 
 /// A table of all rivals of all cases, with ratios to the first.
 pub fn table(results: &[Result]) -> String {
     let mut out = String::new();
-    let mut case = None;
-    let mut first = None;
-    for result in results {
-        if case != Some(result.case) {
-            (case, first) = (Some(result.case), Some(result.median));
-            let (items, rate) = (size(result.case.items), result.case.rate * 100.0);
-            let _ = writeln!(
-                out,
-                "\n{items} u64 keys at {rate} %: ns per key, and the first one's time as a share of it\n\
-                 {:<38}{:>15}{:>15}{:>15}{:>11}{:>10}",
-                "", "insert", "hit", "miss", "rate", "bits/key"
-            );
+    for group in results.chunk_by(|a, b| a.case == b.case) {
+        let Some(first) = group.first() else { continue };
+        let what = "ns per key, and the first one's time as a share of it";
+        let _ = write!(out, "\n{} u64 keys: {what}\n{:<38}", label(first.case), "");
+        // Of every figure that somebody has, in the order of who has most of them.
+        let columns = group.iter().map(|r| &r.median.0).max_by_key(|figures| figures.len());
+        let columns: Vec<Figure> = columns.into_iter().flatten().map(|(f, _)| *f).collect();
+        for figure in &columns {
+            let _ = write!(out, "{:>15}", figure.name());
         }
-        let (round, base) = (result.median, first.unwrap_or(result.median));
-        let cell = |ns: f64, base: f64| format!("{ns:.2} ({:.2})", base / ns);
-        let _ = writeln!(
-            out,
-            "{:<38}{:>15}{:>15}{:>15}{:>9.3} %{:>10.2}",
-            result.name,
-            cell(round.fill, base.fill),
-            cell(round.hit, base.hit),
-            cell(round.miss, base.miss),
-            round.rate * 100.0,
-            round.bits_per_key
-        );
+        out.push('\n');
+        for result in group {
+            let _ = write!(out, "{:<38}", result.name);
+            for figure in &columns {
+                let [value, base] = [result, first].map(|r| r.median.get(*figure));
+                let _ = write!(out, "{:>15}", cell(*figure, value, base));
+            }
+            out.push('\n');
+        }
     }
     out
+}
+
+fn cell(figure: Figure, value: Option<f64>, base: Option<f64>) -> String {
+    match (value, base) {
+        (None, _) => "-".to_owned(),
+        (Some(value), Some(base)) if figure.is_time() => {
+            format!("{value:.2} ({:.2})", base / value)
+        }
+        (Some(value), _) if figure == Figure::BitsPerKey => format!("{value:.2}"),
+        (Some(value), _) => format!("{:.4} %", value * 100.0),
+    }
 }
 
 /// The promises, one a line.
@@ -45,7 +50,7 @@ pub fn gate(lines: &[Line]) -> String {
     for line in lines {
         let _ = writeln!(
             out,
-            "{:<6} {:<46} {:<37} {:>9.4} / {:>9.4} = {:>5.3} (best {:>5.3}), at most {:.2}",
+            "{:<6} {:<50} {:<37} {:>9.4} / {:>9.4} = {:>5.3} (best {:>5.3}), at most {:.2}",
             line.word(),
             line.what,
             line.peer,
@@ -68,16 +73,15 @@ pub fn gate(lines: &[Line]) -> String {
 
 /// Everything for machines.
 pub fn json(results: &[Result], lines: &[Line]) -> Value {
-    let results: Vec<Value> = results
-        .iter()
-        .map(|r| {
-            json!({
-                "name": r.name, "items": r.case.items, "target": r.case.rate,
-                "insert_ns": r.median.fill, "hit_ns": r.median.hit, "miss_ns": r.median.miss,
-                "rate": r.median.rate, "bits_per_key": r.median.bits_per_key,
-            })
-        })
-        .collect();
+    let result = |r: &Result| {
+        let mut value = json!({ "name": r.name, "items": r.case.items, "target": r.case.rate });
+        for (figure, median) in &r.median.0 {
+            let unit = if figure.is_time() { "_ns" } else { "" };
+            value[figure.name().replace(' ', "_") + unit] = json!(median);
+        }
+        value
+    };
+    let results: Vec<Value> = results.iter().map(result).collect();
     let lines: Vec<Value> = lines
         .iter()
         .map(|l| {

@@ -43,7 +43,12 @@ fn best() -> u8 {
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512ifma");
-    let avx2 = if is_x86_feature_detected!("avx2") { AVX2 } else { SCALAR };
+    // The others came with the same processors, or before.
+    let avx2 = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt");
+    let avx2 = if avx2 { AVX2 } else { SCALAR };
     if avx512 { AVX512 } else { avx2 }
 }
 
@@ -66,7 +71,7 @@ pub(crate) fn has_avx512() -> bool {
     compiled_for || level() == AVX512
 }
 
-/// Whether there are vectors of 256 bits; on 64-bit ARM, whether NEON may be used, which is always there.
+/// Whether there are vectors of 256 bits, and instructions that count ones and spread bits; on 64-bit ARM, whether NEON may be used, which is always there.
 #[inline]
 pub(crate) fn has_avx2() -> bool {
     cfg!(target_feature = "avx2") || level() >= AVX2

@@ -19,11 +19,13 @@
 //! also estimate its own size), nor to count repetitions (`count-min`).
 
 mod redis;
+mod registers;
+
+use registers::Registers;
 
 use crate::cells::Packed;
 use crate::error::agree;
 use crate::hash::murmur_64a;
-use crate::theory::cardinality;
 use crate::variant::prelude::*;
 
 /// The number of different keys, about.
@@ -39,7 +41,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct HyperLogLog {
     head: Head,
-    registers: Packed,
+    registers: Registers,
 }
 
 state!(HyperLogLog { head, registers });
@@ -51,12 +53,13 @@ impl HyperLogLog {
     }
 
     fn check(&self) -> Result<()> {
-        let (m, p) = (self.registers.len(), self.p());
+        let (registers, p) = (self.registers(), self.p());
+        let m = registers.len();
         let shaped = m.is_power_of_two() && (LEAST_P..=MOST_P).contains(&u64::from(p));
         let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
-        if shaped && redis && self.registers.width() == WIDTH {
+        if shaped && redis && registers.width() == WIDTH {
             let most = u64::from(65 - p);
-            if self.registers.iter().all(|rank| rank <= most) {
+            if registers.iter().all(|rank| rank <= most) {
                 return Ok(());
             }
         }
@@ -65,38 +68,37 @@ impl HyperLogLog {
 
     /// Number of index bits.
     pub fn p(&self) -> u32 {
-        self.registers.len().trailing_zeros()
+        self.registers().len().trailing_zeros()
     }
 
     /// The relative standard error, 1.04/√m.
     pub fn error(&self) -> f64 {
-        1.04 / (self.registers.len() as f64).sqrt()
+        1.04 / (self.registers().len() as f64).sqrt()
     }
 
     /// The register of a hash, and its rank there.
+    #[inline]
     pub fn place(&self, hash: u64) -> (u64, u64) {
         let p = self.p();
         // The guard ends a rank where the hash does.
         let rest = hash >> p | 1 << (64 - p);
-        (hash & (self.registers.len() - 1), u64::from(rest.trailing_zeros()) + 1)
+        (hash & (self.registers().len() - 1), u64::from(rest.trailing_zeros()) + 1)
     }
 
-    fn hash(&self, key: &[u8]) -> u64 {
+    #[inline]
+    fn hash<K: Key + ?Sized>(&self, key: &K) -> u64 {
         if self.head.form == REDIS {
-            return murmur_64a(key, SEED);
+            return key.with_bytes(|key| murmur_64a(key, SEED));
         }
-        self.head.hasher.digest(key).word(0)
+        self.head.hasher.digest_usually(Self::HASH, key).word(0)
     }
 
     /// Inserts a key; [`Seen::New`] if a register changed, so that it was certainly not there.
+    #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let (register, rank) = self.place(key.with_bytes(|key| self.hash(key)));
-        let new = rank > self.registers.get(register);
-        if new {
-            self.registers.set(register, rank);
-        }
-        self.head.count(1);
-        Seen::new_if(new)
+        let (register, rank) = self.place(self.hash(key));
+        self.head.count_one();
+        Seen::new_if(self.registers.raise(register, rank))
     }
 
     /// The number of different keys, to the nearest whole one.
@@ -106,24 +108,20 @@ impl HyperLogLog {
 
     /// The number of different keys, about.
     pub fn estimate(&self) -> f64 {
-        let mut counts = vec![0u64; 66 - self.p() as usize];
-        self.registers.iter().for_each(|rank| counts[rank as usize] += 1);
-        cardinality::from_ranks(&counts)
+        self.registers.estimate()
     }
 
     /// The registers.
     pub fn registers(&self) -> &Packed {
-        &self.registers
+        self.registers.cells()
     }
 
     /// Takes the other sketch in: the larger of each two registers.
     pub fn union(&mut self, other: &HyperLogLog) -> Result<()> {
         self.head.agree(&other.head)?;
         agree("p", self.p(), other.p())?;
-        for (i, rank) in (0..).zip(other.registers.iter()) {
-            if rank > self.registers.get(i) {
-                self.registers.set(i, rank);
-            }
+        for (i, rank) in (0..).zip(other.registers().iter()) {
+            self.registers.raise(i, rank);
         }
         self.head.count(other.head.items);
         Ok(())
@@ -173,7 +171,7 @@ impl Stream for HyperLogLog {
             let message = "the redis form has a hash and a seed of its own";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
-        Ok(Self { head, registers: Packed::try_new(1 << shape.p, WIDTH)? })
+        Ok(Self { head, registers: Registers::try_new(shape.p)? })
     }
 }
 
@@ -189,12 +187,12 @@ impl crate::filter::Estimate for HyperLogLog {
 
 impl Filter for HyperLogLog {
     fn describe(&self) -> Vec<Fact> {
-        vec![fact("p", self.p()), fact("m", self.registers.len()), real("error", self.error())]
+        vec![fact("p", self.p()), fact("m", self.registers().len()), real("error", self.error())]
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
         let (index, rank) = self.place(self.hash(key));
-        let value = self.registers.get(index);
+        let value = self.registers().get(index);
         vec![Touched { index, value, agrees: value >= rank }]
     }
 }
@@ -240,10 +238,10 @@ mod tests {
         let back: HyperLogLog = Opener::new().decode_as(&to_bytes(&sketch)).unwrap();
         assert_eq!(back, sketch);
         let mut high = sketch.clone();
-        high.registers.set(3, 56);
-        for registers in
-            [high.registers, Packed::new(1000, 6), Packed::new(1024, 5), Packed::new(8, 6)]
-        {
+        high.registers.raise(3, 56);
+        let others = [(1000, 6), (1024, 5), (8, 6)];
+        let others = others.map(|(m, width)| Registers::of(Packed::new(m, width)));
+        for registers in others.into_iter().chain([high.registers]) {
             let forged = HyperLogLog { registers, ..sketch.clone() };
             assert!(Opener::new().decode(&to_bytes(&forged)).is_err());
         }

@@ -32,7 +32,7 @@ use super::quotients::{
     View,
 };
 use crate::filter::{Face, List};
-use crate::parts::multisets;
+use crate::parts::fingerprints;
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints, stored as remainders in the runs of their quotients.
@@ -58,6 +58,7 @@ struct Copies;
 
 impl Code for Copies {
     const LEAST: u32 = 1;
+    const COPIES: u64 = u64::MAX;
 
     fn push(slots: &mut Values, _: u32, x: u64, count: u64) {
         slots.extend((0..count).map(|_| x));
@@ -158,9 +159,9 @@ impl Stream for Quotient {
     }
 }
 
-face!(Quotient: Insert, Remove, Count, Merge, List);
+face!(Quotient: Insert, Remove, Count, Merge, List, Bulk);
 planned!(Quotient);
-multisets!(Quotient: table; TryInsert, Remove, Count);
+fingerprints!(Quotient: table);
 
 impl Merge for Quotient {
     fn law(&self) -> MergeLaw {
@@ -249,6 +250,29 @@ mod tests {
             good.table.runs.replace(quotient, &values);
             assert_eq!(refused(&good), values != sorted, "remainders out of order");
         }
+    }
+
+    /// Prefetching calls store and find what calls for single keys do, up to the first that has no room.
+    #[test]
+    fn many_keys_at_once_equal_one_by_one() {
+        for (form, slots) in
+            [(RANK_SELECT, 1 << 12), (STATUS_BITS, 1 << 12), (RANK_SELECT, 1 << 22)]
+        {
+            let make = || Quotient::with_shape(form, slots, 9, Hasher::default()).unwrap();
+            let keys: Vec<u64> = (0..3500).map(|i| i % 3000).collect();
+            let (mut one, mut many) = (make(), make());
+            keys.iter().for_each(|key| _ = one.insert(key).unwrap());
+            many.insert_many(&keys).unwrap();
+            assert_eq!(one, many);
+            let asked: Vec<u64> = (2000..9000).collect();
+            let found: Vec<bool> = asked.iter().map(|key| one.contains(key)).collect();
+            assert_eq!(many.contains_many(&asked), found);
+            assert!(found[..1000].iter().all(|found| *found));
+        }
+        let mut small = Quotient::with_shape(RANK_SELECT, 64, 9, Hasher::default()).unwrap();
+        let refused = small.insert_many(&(0..100u64).collect::<Vec<_>>()).unwrap_err();
+        assert_eq!((refused.kind(), small.head.items), (Kind::CapacityExceeded, 63));
+        assert!(refused.to_string().contains("key 64"), "{refused}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
 use crate::filter::{Form, Param};
 use crate::hash::Digest;
 use crate::plan::{Expect, Load, Request};
+use crate::probe::bulk::FETCH_FROM;
 use crate::state::{Decoder, Encoder, Inline, MAX_ITEMS, State};
 use crate::theory::bloom;
 
@@ -47,6 +48,9 @@ pub(super) trait Code {
     /// The fewest bits of a remainder.
     const LEAST: u32;
 
+    /// Up to how many times a remainder just stands there so often.
+    const COPIES: u64;
+
     /// Appends the slots of `count` ≥ 1 times the remainder `x`, which is above those before it.
     fn push(slots: &mut Values, width: u32, x: u64, count: u64);
 
@@ -61,6 +65,9 @@ pub(super) trait Code {
             && code.iter().zip(at..).all(|(value, i)| run.get(i) == Some(*value))
     }
 }
+
+/// Keys whose runs are prefetched before the first is looked at.
+const AHEAD: usize = 64;
 
 /// The slots of one run.
 pub(super) type Values = SmallVec<[u64; 16]>;
@@ -256,14 +263,67 @@ impl<C: Code> Table<C> {
         Pairs { view: View::new(&self.runs, run), at: 0, code: PhantomData }
     }
 
-    fn count_of(&self, (quotient, x): (u64, u64)) -> u64 {
-        let mut pairs = self.pairs(self.runs.run(quotient));
-        pairs.find(|(other, _)| *other >= x).filter(|(other, _)| *other == x).map_or(0, |(_, c)| c)
+    /// Where in the quotient's run a remainder begins or would begin, and its count.
+    #[inline]
+    fn find(&self, (quotient, x): (u64, u64)) -> (u64, u64) {
+        let run = self.runs.run(quotient);
+        let mut pairs = self.pairs(run);
+        loop {
+            let at = pairs.at;
+            match pairs.next() {
+                Some((other, _)) if other < x => {}
+                Some((other, count)) if other == x => return (at, count),
+                Some(_) => return (at, 0),
+                None => return (run.len, 0),
+            }
+        }
+    }
+
+    #[inline]
+    fn count_of(&self, place: (u64, u64)) -> u64 {
+        self.find(place).1
     }
 
     #[inline]
     pub(super) fn contains(&self, digest: Digest) -> bool {
         self.count_of(self.split(digest)) > 0
+    }
+
+    /// Writes for each digest whether its key may be a member: a large table is prefetched.
+    pub(super) fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
+        for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
+            let places = self.fetched(digests);
+            for (place, found) in places.iter().zip(found) {
+                *found = self.count_of(*place) > 0;
+            }
+        }
+    }
+
+    /// Quotients and remainders of at most [`AHEAD`] digests, whose runs are on their way from a large table.
+    fn fetched(&self, digests: &[Digest]) -> [(u64, u64); AHEAD] {
+        let large = self.runs.bits() >= FETCH_FROM;
+        let mut places = [(0, 0); AHEAD];
+        for (place, digest) in places.iter_mut().zip(digests) {
+            *place = self.split(*digest);
+            if large {
+                self.runs.prefetch(place.0);
+            }
+        }
+        places
+    }
+
+    /// Counts fingerprints once more each, up to the first that is refused, and says which one that was.
+    pub(super) fn insert_all(
+        &mut self,
+        digests: &[Digest],
+    ) -> std::result::Result<(), (usize, Error)> {
+        for (chunk, digests) in digests.chunks(AHEAD).enumerate() {
+            let places = self.fetched(digests);
+            for (i, place) in places[..digests.len()].iter().enumerate() {
+                self.raise(*place, 1).map_err(|e| (chunk * AHEAD + i, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// How often the fingerprint is there: too high only if another key has the same one.
@@ -319,10 +379,20 @@ impl<C: Code> Table<C> {
 
     /// Counts a fingerprint `times` more times; true if it was not there.
     pub(super) fn insert_times(&mut self, digest: Digest, times: u64) -> Result<bool> {
-        let place = self.split(digest);
-        let held = self.count_of(place);
+        self.raise(self.split(digest), times)
+    }
+
+    fn raise(&mut self, (quotient, x): (u64, u64), times: u64) -> Result<bool> {
+        let (at, held) = self.find((quotient, x));
         let count = held.checked_add(times).filter(|count| *count <= MAX_ITEMS);
-        self.set(place, count.ok_or_else(|| full(&self.runs))?)?;
+        let count = count.ok_or_else(|| full(&self.runs))?;
+        if count > C::COPIES || times != 1 {
+            self.set((quotient, x), count)?;
+        } else if self.runs.free() > 0 {
+            self.runs.insert(quotient, at, x);
+        } else {
+            return Err(full(&self.runs));
+        }
         Ok(held == 0)
     }
 
@@ -334,7 +404,7 @@ impl<C: Code> Table<C> {
     /// Counts a fingerprint `times` less. Refused if it is not there so often.
     pub(super) fn remove_times(&mut self, digest: Digest, times: u64) -> Result<()> {
         let place = self.split(digest);
-        let held = self.count_of(place);
+        let (at, held) = self.find(place);
         let count = held.checked_sub(times).ok_or_else(|| {
             let message = if held == 0 {
                 "the key is not in the filter: its run does not hold its fingerprint".to_owned()
@@ -343,6 +413,10 @@ impl<C: Code> Table<C> {
             };
             Error::new(Kind::NotDeletable, message)
         })?;
+        if held <= C::COPIES && times == 1 {
+            self.runs.remove(place.0, at);
+            return Ok(());
+        }
         // A smaller count never takes more slots.
         self.set(place, count)
     }

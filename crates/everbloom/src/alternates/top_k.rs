@@ -22,12 +22,15 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::cells::Packed;
 use crate::filter::{Bound, List};
 use crate::hash::{Generator, mix64, multiply_shift, murmur_32};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
 use crate::plan::MAX_CELLS;
+use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
 /// The k keys that come most often.
@@ -46,7 +49,7 @@ pub struct TopK {
     head: Head,
     /// Cells per row.
     w: u64,
-    decay: f64,
+    decay: Decay,
     generator: Generator,
     fingerprints: Packed,
     counts: Packed,
@@ -65,7 +68,7 @@ impl TopK {
             && self.fingerprints.len() == cells
             && (self.fingerprints.width(), self.counts.width()) == (32, 32);
         // A NaN is in no range.
-        let decays = self.decay > 0.0 && self.decay <= 1.0;
+        let decays = self.decay.base > 0.0 && self.decay.base <= 1.0;
         let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
         if shaped && decays && redis {
             Ok(())
@@ -85,25 +88,20 @@ impl TopK {
     }
 
     /// A key's fingerprint, and its cell in every row.
-    fn places(&self, key: &[u8]) -> (u64, impl Iterator<Item = u64> + use<>) {
-        let (w, redis) = (self.w, self.head.form == REDIS);
-        let digest = self.head.hasher.digest(key);
-        let rows: Vec<u64> = (0..self.d())
-            .map(|row| {
-                let at = if redis {
-                    u64::from(murmur_32(key, row as u32)) % w
-                } else {
-                    multiply_shift(digest.word(row), w)
-                };
-                row * w + at
-            })
-            .collect();
-        let fingerprint = if redis {
-            murmur_32(key, FINGERPRINT as u32).into()
-        } else {
-            digest.word(FINGERPRINT) >> 32
-        };
-        (fingerprint, rows.into_iter())
+    #[inline]
+    fn places<K: Key + ?Sized>(&self, key: &K) -> (u64, Cells) {
+        let (w, cells) = (self.w, self.counts.len());
+        let starts = std::iter::successors(Some(0), move |start| Some(start + w));
+        let starts = starts.take_while(move |start| *start < cells).zip(0..);
+        if self.head.form == REDIS {
+            return key.with_bytes(|key| {
+                let cell = |(start, row)| start + u64::from(murmur_32(key, row as u32)) % w;
+                (murmur_32(key, FINGERPRINT as u32).into(), starts.map(cell).collect())
+            });
+        }
+        let digest = self.head.hasher.digest_usually(Self::HASH, key);
+        let cell = |(start, row)| start + multiply_shift(digest.word(row), w);
+        (digest.word(FINGERPRINT) >> 32, starts.map(cell).collect())
     }
 
     /// Counts a key `times` more times (up to 100,000); returns the key that it drove out of the top, if it did.
@@ -112,10 +110,6 @@ impl TopK {
             let message = format!("a key is counted at most {MOST_TIMES} times at once");
             return Err(Error::record(message));
         }
-        Ok(key.with_bytes(|key| self.raise(key, times)))
-    }
-
-    fn raise(&mut self, key: &[u8], times: u64) -> Option<Arc<[u8]>> {
         let (fingerprint, cells) = self.places(key);
         let mut most = 0;
         for cell in cells {
@@ -124,12 +118,13 @@ impl TopK {
         self.head.count(times);
         // A count of 0 has no place in a list that is not full.
         if most == 0 || most < self.top.least() {
-            return None;
+            return Ok(None);
         }
-        self.top.put(key, most)
+        Ok(key.with_bytes(|key| self.top.put(key, most)))
     }
 
     /// Counts a key in one cell; what the cell then says of it.
+    #[inline]
     fn raise_cell(&mut self, cell: u64, fingerprint: u64, times: u64) -> u64 {
         let mut count = self.counts.get(cell);
         let own = self.fingerprints.get(cell) == fingerprint;
@@ -140,7 +135,7 @@ impl TopK {
             return count;
         }
         for left in (1..=times).rev() {
-            if self.generator.unit() < libm::pow(self.decay, count as f64) {
+            if self.generator.unit() < self.decay.chance(count) {
                 count -= 1;
             }
             if count == 0 {
@@ -160,17 +155,49 @@ impl TopK {
 
     /// How often a key came, at least: its largest cell. Of a key in the list, only cells that reach its least count.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        key.with_bytes(|key| {
-            let least = self.top.get(key).map_or(0, |_| self.top.least());
-            let (fingerprint, cells) = self.places(key);
-            let own = cells.filter(|cell| self.fingerprints.get(*cell) == fingerprint);
-            own.map(|cell| self.counts.get(cell)).filter(|count| *count >= least).max().unwrap_or(0)
-        })
+        let listed = self.is_top(key);
+        let least = if listed { self.top.least() } else { 0 };
+        let (fingerprint, cells) = self.places(key);
+        let own = cells.into_iter().filter(|cell| self.fingerprints.get(*cell) == fingerprint);
+        own.map(|cell| self.counts.get(cell)).filter(|count| *count >= least).max().unwrap_or(0)
     }
 
     /// The heaviest keys with their counts, largest first.
     pub fn list(&self) -> impl Iterator<Item = (&[u8], u64)> {
         self.top.iter()
+    }
+}
+
+/// A key's cells, one in every row.
+type Cells = SmallVec<[u64; 8]>;
+
+/// How likely a count gives way: the base to the power of the count.
+#[derive(Clone, Debug, PartialEq)]
+struct Decay {
+    base: f64,
+    /// The first powers, which nearly all counts that meet another's key have.
+    powers: Vec<f64>,
+}
+
+impl Decay {
+    fn new(base: f64) -> Self {
+        Self { base, powers: (0..256).map(|count| libm::pow(base, f64::from(count))).collect() }
+    }
+
+    #[inline]
+    fn chance(&self, count: u64) -> f64 {
+        let power = self.powers.get(count as usize).copied();
+        power.unwrap_or_else(|| libm::pow(self.base, count as f64))
+    }
+}
+
+impl State for Decay {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        self.base.save(name, out);
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        f64::load(name, src).map(Self::new)
     }
 }
 
@@ -220,7 +247,8 @@ impl Stream for TopK {
         let (fingerprints, counts) = (cells()?, cells()?);
         // The target is a length of list and no rate.
         let head = Head { fpr: None, ..head };
-        Ok(Self { head, w, decay, generator, fingerprints, counts, top: Candidates::new(k) })
+        let (decay, top) = (Decay::new(decay), Candidates::new(k));
+        Ok(Self { head, w, decay, generator, fingerprints, counts, top })
     }
 }
 
@@ -261,7 +289,7 @@ impl Filter for TopK {
             fact("k", self.top.room()),
             fact("w", self.w),
             fact("d", self.d()),
-            real("decay", self.decay),
+            real("decay", self.decay.base),
         ]
     }
 
@@ -271,7 +299,7 @@ impl Filter for TopK {
             let agrees = self.fingerprints.get(index) == fingerprint;
             Touched { index, value: self.counts.get(index), agrees }
         };
-        cells.map(cell).collect()
+        cells.into_iter().map(cell).collect()
     }
 }
 
@@ -331,7 +359,7 @@ mod tests {
         for forged in [
             TopK { w: 5, ..sketch.clone() },
             TopK { w: 0, ..sketch.clone() },
-            TopK { decay: f64::NAN, ..sketch.clone() },
+            TopK { decay: Decay::new(f64::NAN), ..sketch.clone() },
             TopK { counts: Packed::new(7, 32), ..sketch.clone() },
         ] {
             assert!(Opener::new().decode(&to_bytes(&forged)).is_err());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Pairing;
+use super::{Pairing, ones};
 use crate::error::Result;
 use crate::memory::{AtomicWords, Words};
 use crate::state::{Decoder, Encoder, Role, State};
@@ -75,7 +75,7 @@ impl Bits {
 
     /// Number of ones.
     pub fn ones(&self) -> u64 {
-        self.words.iter().map(|w| u64::from(w.count_ones())).sum()
+        ones::in_both(&self.words, &self.words)
     }
 
     /// Share of ones.
@@ -104,11 +104,7 @@ impl Bits {
 
     /// Number of positions that are one in both.
     pub fn ones_in_both(&self, other: &Bits) -> u64 {
-        self.words
-            .iter()
-            .zip(other.words.iter())
-            .map(|(a, b)| u64::from((a & b).count_ones()))
-            .sum()
+        ones::in_both(&self.words, &other.words)
     }
 
     /// Bitwise OR with an array of the same length.

@@ -11,7 +11,7 @@
 //! before that zero. A bucket costs one bit and a value one bit beside its own: nothing is reserved, and
 //! nothing overflows.
 
-use super::rank::select_in_word;
+use super::ones;
 use super::rows::{Row, Rows};
 use crate::error::{Error, Result};
 use crate::state::state;
@@ -175,9 +175,9 @@ fn zero(row: Row<'_>, mut rank: u32) -> u64 {
     let mut at = 0;
     loop {
         let zeros = !row.read(at);
-        let count = zeros.count_ones();
+        let count = ones::count(zeros);
         if rank < count {
-            return at + u64::from(select_in_word(zeros, rank));
+            return at + u64::from(ones::select(zeros, rank));
         }
         (rank, at) = (rank - count, at + 64);
     }

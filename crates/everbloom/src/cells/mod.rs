@@ -13,6 +13,7 @@ mod fading;
 mod layers;
 mod levels;
 mod marked;
+mod ones;
 mod packed;
 mod pairing;
 mod quotient;

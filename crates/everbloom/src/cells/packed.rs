@@ -125,6 +125,13 @@ impl Packed {
         View::Any([part(low, at as usize), part(high, len - at as usize)])
     }
 
+    /// The bytes that hold the fields, lowest bit first; `None` where the machine's order of bytes is not the
+    /// file's.
+    #[inline]
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        self.words.fields()
+    }
+
     /// The words that hold the fields, lowest bit first.
     pub fn words(&self) -> &[u64] {
         &self.words

@@ -31,6 +31,9 @@ const SORTED_ROOM: u32 = 4;
 /// The widths of a slot in the sorted layout.
 const SORTED_WIDTHS: std::ops::RangeInclusive<u32> = 5..=16;
 
+/// Bits that a word has from any bit of its first byte on.
+const NEAR: u32 = 57;
+
 /// Buckets of `room` slots, each of `width` bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
@@ -44,6 +47,8 @@ pub struct Slots {
     lanes: u32,
     /// A one at the bottom of every lane.
     ones: u64,
+    /// 2^16/width, rounded up: a division of up to 64 by the width is a product with it.
+    inverse: u32,
 }
 
 impl Slots {
@@ -74,7 +79,8 @@ impl Slots {
             Layout::Plain => cells.len() / u64::from(room),
             Layout::Sorted => cells.len(),
         };
-        Self { buckets, room, width, layout, cells, lanes, ones }
+        let inverse = (1u32 << 16).div_ceil(width);
+        Self { buckets, room, width, layout, cells, lanes, ones, inverse }
     }
 
     fn possible(buckets: u64, room: u32, width: u32, layout: Layout) -> bool {
@@ -134,6 +140,17 @@ impl Slots {
         self.cells.words()
     }
 
+    /// The bits from `bit` on, 57 of them at least; what lies beyond the last word means nothing.
+    #[inline]
+    fn near(&self, bit: u64) -> u64 {
+        let at = (bit / 8) as usize;
+        let bytes = self.cells.bytes().and_then(|bytes| bytes.get(at..)?.first_chunk());
+        match bytes {
+            Some(bytes) => u64::from_le_bytes(*bytes) >> (bit % 8),
+            None => self.window(bit),
+        }
+    }
+
     /// The 64 bits from `bit` on; what lies beyond the last word means nothing.
     #[inline]
     fn window(&self, bit: u64) -> u64 {
@@ -152,6 +169,20 @@ impl Slots {
                 self.window(slot * u64::from(self.width))
             }
             Layout::Sorted => sorted::unpack(self.cells.get(bucket), self.width),
+        }
+    }
+
+    /// All slots of a bucket as lanes, if a word holds them.
+    #[inline]
+    fn whole(&self, bucket: u64) -> Option<u64> {
+        match self.layout {
+            _ if self.lanes < self.room => None,
+            Layout::Plain => {
+                let bits = self.room * self.width;
+                let bit = bucket * u64::from(bits);
+                Some(if bits <= NEAR { self.near(bit) } else { self.window(bit) })
+            }
+            Layout::Sorted => Some(sorted::unpack(self.cells.get(bucket), self.width)),
         }
     }
 
@@ -178,11 +209,12 @@ impl Slots {
     /// Whether one of the two buckets holds `value`: without a branch where a bucket fits a word.
     #[inline]
     pub fn either(&self, a: u64, b: u64, value: u64) -> bool {
-        if self.lanes == self.room {
-            let found = |bucket| self.equal(self.lanes(bucket, 0), value, self.ones);
-            return found(a) | found(b) != 0;
+        match (self.whole(a), self.whole(b)) {
+            (Some(a), Some(b)) => {
+                self.equal(a, value, self.ones) | self.equal(b, value, self.ones) != 0
+            }
+            _ => self.has(a, value) || self.has(b, value),
         }
-        self.has(a, value) || self.has(b, value)
     }
 
     /// Whether a bucket holds `value`.
@@ -199,8 +231,12 @@ impl Slots {
     /// The first slot of a bucket that holds `value`.
     #[inline]
     pub fn find(&self, bucket: u64, value: u64) -> Option<u32> {
-        let (first, tops) = self.matches(bucket, value).find(|(_, tops)| *tops != 0)?;
-        Some(first + tops.trailing_zeros() / self.width)
+        let found = match self.whole(bucket) {
+            Some(lanes) => Some((0, self.equal(lanes, value, self.ones))),
+            None => self.matches(bucket, value).find(|(_, tops)| *tops != 0),
+        };
+        let (first, tops) = found.filter(|(_, tops)| *tops != 0)?;
+        Some(first + (tops.trailing_zeros() * self.inverse >> 16))
     }
 
     /// What a slot of a bucket holds.

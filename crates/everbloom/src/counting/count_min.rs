@@ -46,6 +46,7 @@ use crate::error::agree;
 use crate::filter::{Bound, Bulk, List, Number};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
+use crate::probe::MANY;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -95,22 +96,29 @@ impl CountMin {
         empty(&Goal::of(hasher).set("w", w).set("d", d))
     }
 
+    #[inline]
     fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
+        self.head.hasher.digest_usually(Self::HASH, key)
     }
 
+    #[inline]
     fn signed(&self) -> bool {
         self.head.form == SIGNED
     }
 
     /// Counts a key once more. Refused where the form does not take such keys.
+    #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
     }
 
     /// Counts a key `times` more times; 0 changes nothing.
+    #[inline]
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Seen> {
         let digest = self.digest(key);
+        if self.is_plain() {
+            return Ok(self.raise_rows(digest, times));
+        }
         key.with_bytes(|key| self.raise(digest, key, times))
     }
 
@@ -130,7 +138,12 @@ impl CountMin {
     /// first key that is refused.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
         for keys in keys.chunks(AHEAD) {
-            let digests = self.fetched(keys.iter().map(|key| self.digest(key)));
+            let digests = self.digests(keys);
+            if self.is_plain() {
+                self.levels[0].add_all(&digests[..keys.len()]);
+                self.head.count(keys.len() as u64);
+                continue;
+            }
             for (key, digest) in keys.iter().zip(digests) {
                 key.with_bytes(|key| self.raise(digest, key, 1))?;
             }
@@ -138,14 +151,28 @@ impl CountMin {
         Ok(())
     }
 
+    /// Digests of at most [`AHEAD`] keys.
+    #[inline]
+    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; AHEAD] {
+        let mut digests = [Digest { h1: 0, h2: 0 }; AHEAD];
+        for (digest, key) in digests.iter_mut().zip(keys) {
+            *digest = self.digest(key);
+        }
+        digests
+    }
+
     /// [`CountMin::count`] for every one of a slice of keys: their counters are prefetched together.
     pub fn count_many<K: Key>(&self, keys: &[K]) -> Vec<u64> {
         let mut counts = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AHEAD) {
-            let digests = self.fetched(keys.iter().map(|key| self.digest(key)));
-            counts.extend(
-                digests.into_iter().map(|digest| self.estimate(digest).max(0).cast_unsigned()),
-            );
+            let digests = &self.digests(keys)[..keys.len()];
+            if self.signed() {
+                let estimates = digests.iter().map(|digest| self.estimate(*digest));
+                counts.extend(estimates.map(|count| count.max(0).cast_unsigned()));
+            } else {
+                let least = &self.levels[0].least_of_all(digests)[..keys.len()];
+                counts.extend(least.iter().map(|count| (*count).max(0).cast_unsigned()));
+            }
         }
         counts
     }
@@ -156,15 +183,18 @@ impl CountMin {
     }
 
     /// How often the key came: never too low, except in the `signed` form.
+    #[inline]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
         self.signed_count(key).max(0).cast_unsigned()
     }
 
     /// The key's total, which in the `signed` form may be below zero.
+    #[inline]
     pub fn signed_count<K: Key + ?Sized>(&self, key: &K) -> i64 {
         self.estimate(self.digest(key))
     }
 
+    #[inline]
     fn estimate(&self, digest: Digest) -> i64 {
         if self.signed() { self.levels[0].median(digest) } else { self.levels[0].least(digest) }
     }
@@ -234,19 +264,32 @@ impl CountMin {
         Ok(heavy)
     }
 
+    /// Whether all there is are rows of counters.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.levels.len() == 1 && self.candidates.is_none()
+    }
+
+    /// Counts a key in the rows.
+    #[inline]
+    fn raise_rows(&mut self, digest: Digest, times: u64) -> Seen {
+        let new = self.levels[0].add(digest, i64::try_from(times).unwrap_or(i64::MAX));
+        self.head.count(times);
+        // A zero may be what is left of keys of both signs.
+        Seen::new_if(new && !self.signed())
+    }
+
     fn raise(&mut self, digest: Digest, key: &[u8], times: u64) -> Result<Seen> {
         let by = i64::try_from(times).unwrap_or(i64::MAX);
         self.each_prefix(key, |rows, digest| _ = rows.add(digest, by))?;
-        let new = self.levels[0].add(digest, by);
+        let seen = self.raise_rows(digest, times);
         if let Some(candidates) = &mut self.candidates {
             let count = self.levels[0].least(digest).max(0).cast_unsigned();
             if count > candidates.least() {
                 candidates.put(key, count);
             }
         }
-        self.head.count(times);
-        // A zero may be what is left of keys of both signs.
-        Ok(Seen::new_if(new && !self.signed()))
+        Ok(seen)
     }
 
     fn lower(&mut self, digest: Digest, key: &[u8], times: u64) -> Result<()> {
@@ -491,8 +534,8 @@ const SIGNED: &str = "signed";
 const HEAVY: &str = "heavy";
 const DYADIC: &str = "dyadic";
 
-/// Keys whose counters are prefetched before the first is used.
-const AHEAD: usize = 32;
+/// Keys whose counters are prefetched or worked on together.
+const AHEAD: usize = MANY;
 /// The most rows: δ = 10⁻³⁰⁰ needs 691.
 const MOST_ROWS: u32 = 1023;
 const MOST_STEP: u32 = 8;
@@ -582,6 +625,21 @@ mod tests {
             assert!(Opener::new().decode(&to_bytes(&short)).is_err(), "{form}: a level is missing");
             let loud = CountMin { phi: f64::NAN, ..honest };
             assert!(Opener::new().decode(&to_bytes(&loud)).is_err(), "{form}: no share");
+        }
+    }
+
+    #[test]
+    fn many_keys_at_once_count_like_one_by_one() {
+        for form in [STRICT, SIGNED, HEAVY, DYADIC] {
+            let make = || CountMin::builder().form(form).set("w", 200).set("d", 3).build().unwrap();
+            let keys: Vec<u64> = (0..1000).map(|i| i * i % 177).collect();
+            let (mut one, mut many) = (make(), make());
+            keys.iter().for_each(|key| _ = one.insert(key).unwrap());
+            many.insert_many(&keys).unwrap();
+            assert_eq!(one, many, "{form}");
+            let asked: Vec<u64> = (0..300).collect();
+            let counts: Vec<u64> = asked.iter().map(|key| one.count(key)).collect();
+            assert_eq!(many.count_many(&asked), counts, "{form}");
         }
     }
 

@@ -279,6 +279,7 @@ impl Hasher {
                 (HashId::Lane64, Ok(word)) => fold::lane_word(word, start),
                 (HashId::Fold64, Ok(word)) => fold::digest_word(word, start),
                 (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(word, seed)),
+                (HashId::Xxh3_128, Ok(word)) => xxh3::of_word(word, seed),
                 (HashId::Quick64, Err(_)) if K::LENGTH.is_some() => {
                     fold::quick_of(xxh3::of(bytes, seed))
                 }

@@ -7,7 +7,8 @@
 //!
 //! Counts are those that the owner hands over; who may come in is the owner's rule, too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -17,25 +18,34 @@ use crate::state::{Decoder, Encoder, State};
 pub(crate) const MOST: u64 = 1 << 20;
 
 /// At most `room` keys, each with its count, in slots: a key that drives another out takes its slot.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Candidates {
     room: u64,
     /// The keys, by slot.
     keys: Vec<Arc<[u8]>>,
     /// Every key's slot.
-    slots: BTreeMap<Arc<[u8]>, usize>,
+    slots: HashMap<Arc<[u8]>, usize, Seeded>,
     /// Every slot's count.
     counts: Vec<u64>,
-    /// Counts with their slots, the least first. Of equals the first slot gives way, so that newcomers drive out
-    /// each other rather than all who have as little.
-    order: BTreeSet<(u64, usize)>,
+    /// The slots as a heap, the least count on top. Of equals the first slot gives way, so that newcomers drive
+    /// out each other rather than all who have as little.
+    heap: Vec<usize>,
+    /// Where in the heap each slot is.
+    places: Vec<usize>,
+}
+
+/// What was handed over in which order does not matter beyond the slots.
+impl PartialEq for Candidates {
+    fn eq(&self, other: &Self) -> bool {
+        (self.room, &self.keys, &self.counts) == (other.room, &other.keys, &other.counts)
+    }
 }
 
 impl Candidates {
     /// Room for `room` keys, 1 to [`MOST`].
     pub(crate) fn new(room: u64) -> Self {
-        let (keys, slots, counts, order) = Default::default();
-        Self { room, keys, slots, counts, order }
+        let (keys, slots, counts, heap, places) = Default::default();
+        Self { room, keys, slots, counts, heap, places }
     }
 
     /// How many keys there is room for.
@@ -43,13 +53,21 @@ impl Candidates {
         self.room
     }
 
+    #[inline]
     fn is_full(&self) -> bool {
         self.keys.len() as u64 >= self.room
     }
 
+    /// The slot with the least count, once there is no room left.
+    #[inline]
+    fn last(&self) -> Option<usize> {
+        self.heap.first().copied().filter(|_| self.is_full())
+    }
+
     /// The least count; 0 while there is room left.
+    #[inline]
     pub(crate) fn least(&self) -> u64 {
-        self.order.first().filter(|_| self.is_full()).map_or(0, |(count, _)| *count)
+        self.last().map_or(0, |slot| self.counts[slot])
     }
 
     /// The count that a key is held with.
@@ -61,18 +79,23 @@ impl Candidates {
     /// returned.
     pub(crate) fn put(&mut self, key: &[u8], count: u64) -> Option<Arc<[u8]>> {
         let held = self.slots.get(key).copied();
-        let least = self.order.first().filter(|_| self.is_full()).map(|(_, slot)| *slot);
-        let Some(slot) = held.or(least) else {
+        let Some(slot) = held.or_else(|| self.last()) else {
             let (slot, key) = (self.keys.len(), Arc::from(key));
             self.slots.insert(Arc::clone(&key), slot);
             self.keys.push(key);
             self.counts.push(count);
-            self.order.insert((count, slot));
+            self.heap.push(slot);
+            self.places.push(slot);
+            self.rise(slot);
             return None;
         };
         let was = std::mem::replace(&mut self.counts[slot], count);
-        self.order.remove(&(was, slot));
-        self.order.insert((count, slot));
+        let place = self.places[slot];
+        if count < was {
+            self.rise(place)
+        } else {
+            self.sink(place)
+        }
         if held.is_some() {
             return None;
         }
@@ -82,9 +105,78 @@ impl Candidates {
         Some(last)
     }
 
+    /// Whether the slot at one place of the heap gives way before that at another.
+    #[inline]
+    fn precedes(&self, a: usize, b: usize) -> bool {
+        let order = |place: usize| (self.counts[self.heap[place]], self.heap[place]);
+        order(a) < order(b)
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.heap.swap(a, b);
+        self.places[self.heap[a]] = a;
+        self.places[self.heap[b]] = b;
+    }
+
+    /// Moves what stands at a place of the heap up to where it belongs.
+    fn rise(&mut self, mut place: usize) {
+        while place > 0 && self.precedes(place, (place - 1) / 2) {
+            self.swap(place, (place - 1) / 2);
+            place = (place - 1) / 2;
+        }
+    }
+
+    /// Moves what stands at a place of the heap down to where it belongs.
+    fn sink(&mut self, mut place: usize) {
+        loop {
+            let below = (2 * place + 1..2 * place + 3).filter(|below| *below < self.heap.len());
+            let least = below.reduce(|a, b| if self.precedes(b, a) { b } else { a });
+            match least.filter(|below| self.precedes(*below, place)) {
+                Some(below) => {
+                    self.swap(place, below);
+                    place = below;
+                }
+                None => return,
+            }
+        }
+    }
+
     /// The keys with their counts, the largest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.order.iter().rev().map(|(count, slot)| (&*self.keys[*slot], *count))
+        let mut slots: Vec<usize> = (0..self.keys.len()).collect();
+        slots.sort_unstable_by_key(|slot| std::cmp::Reverse((self.counts[*slot], *slot)));
+        slots.into_iter().map(|slot| (&*self.keys[slot], self.counts[slot]))
+    }
+}
+
+/// XXH3 under a seed of this table's own, so that nobody can choose keys that meet.
+#[derive(Clone, Debug)]
+struct Seeded(u64);
+
+impl Default for Seeded {
+    fn default() -> Self {
+        Self(RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for Seeded {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        self.clone()
+    }
+}
+
+impl Hasher for Seeded {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxhash_rust::xxh3::xxh3_64_with_seed(bytes, self.0);
+    }
+
+    /// The length of a key, which its hash depends on anyway.
+    fn write_usize(&mut self, _: usize) {}
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 
@@ -125,10 +217,39 @@ impl State for Candidates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::Generator;
 
     fn listed(candidates: &Candidates) -> Vec<(&str, u64)> {
         let text = |key| std::str::from_utf8(key).unwrap();
         candidates.iter().map(|(key, count)| (text(key), count)).collect()
+    }
+
+    /// A long list with counts that rise and fall, beside one that is searched from end to end.
+    #[test]
+    fn the_heap_gives_way_in_the_order_of_counts_and_slots() {
+        let (mut top, mut random) = (Candidates::new(20), Generator::new(1));
+        let mut plain: Vec<(u64, u64)> = Vec::new();
+        for _ in 0..5000 {
+            let (key, count) = (random.below(60), random.below(30));
+            let out = top.put(&key.to_le_bytes(), count);
+            let last = (0..plain.len()).min_by_key(|slot| (plain[*slot].1, *slot));
+            let last = last.filter(|_| plain.len() == 20);
+            match plain.iter().position(|(held, _)| *held == key).or(last) {
+                Some(slot) => {
+                    let (was, _) = std::mem::replace(&mut plain[slot], (key, count));
+                    let driven = (was != key).then(|| was.to_le_bytes());
+                    assert_eq!(out.as_deref(), driven.as_ref().map(|key| &key[..]));
+                }
+                None => plain.push((key, count)),
+            }
+            let least = plain.iter().map(|(_, count)| *count).min().filter(|_| plain.len() == 20);
+            assert_eq!(top.least(), least.unwrap_or(0));
+        }
+        let mut slots: Vec<usize> = (0..20).collect();
+        slots.sort_by_key(|slot| std::cmp::Reverse((plain[*slot].1, *slot)));
+        let wanted: Vec<_> = slots.iter().map(|slot| plain[*slot]).collect();
+        let listed = top.iter().map(|(key, n)| (u64::from_le_bytes(key.try_into().unwrap()), n));
+        assert_eq!(listed.collect::<Vec<_>>(), wanted);
     }
 
     #[test]

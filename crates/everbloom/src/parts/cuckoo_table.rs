@@ -113,6 +113,7 @@ impl<A: Addressing> CuckooTable<A> {
     }
 
     /// Puts a fingerprint into a free slot of its buckets, if there is one.
+    #[inline]
     pub(crate) fn settle(&mut self, places: Places) -> bool {
         [places.first, places.second].into_iter().any(|bucket| {
             let free = self.slots.find(bucket, 0);
@@ -122,7 +123,14 @@ impl<A: Addressing> CuckooTable<A> {
 
     /// Puts a fingerprint into one of its buckets, moving others if it must; false, with nothing changed, if no
     /// room was found.
+    #[inline]
     pub(crate) fn place(&mut self, places: Places) -> bool {
+        self.settle(places) || self.make_room(places)
+    }
+
+    /// [`Self::place`] where both buckets are full.
+    #[inline(never)]
+    fn make_room(&mut self, places: Places) -> bool {
         let seed = mix64(places.first ^ mix64(places.fingerprint));
         let most = self.kicks;
         let mut walk = Walk { table: self, places, random: Generator::new(seed) };
@@ -130,6 +138,7 @@ impl<A: Addressing> CuckooTable<A> {
     }
 
     /// Inserts a key, once more if it is there; true if it was not.
+    #[inline]
     pub(crate) fn insert(&mut self, digest: Digest) -> Result<bool> {
         let places = self.places(digest);
         let new = !self.slots.either(places.first, places.second, places.fingerprint);
@@ -137,6 +146,7 @@ impl<A: Addressing> CuckooTable<A> {
     }
 
     /// Why a fingerprint found no room.
+    #[cold]
     fn full(&self, places: Places) -> Error {
         let copies = self.copies(places);
         let buckets = if places.first == places.second { 1 } else { 2 };
@@ -154,11 +164,13 @@ impl<A: Addressing> CuckooTable<A> {
     }
 
     /// Removes a key; refused if its fingerprint is in neither of its buckets.
+    #[inline]
     pub(crate) fn remove(&mut self, digest: Digest) -> Result<()> {
         if self.take(self.places(digest)) { Ok(()) } else { Err(missing()) }
     }
 
     /// Takes one fingerprint out of its buckets; false if none is there.
+    #[inline]
     pub(crate) fn take(&mut self, places: Places) -> bool {
         [places.first, places.second].into_iter().any(|bucket| {
             let found = self.slots.find(bucket, places.fingerprint);
@@ -212,10 +224,20 @@ impl<A: Addressing> CuckooTable<A> {
         &mut self,
         digests: &[Digest],
     ) -> std::result::Result<(), (usize, Error)> {
+        let large = self.slots.bits() >= FETCH_FROM;
         for (start, digests) in digests.chunks(AHEAD).enumerate() {
-            self.prefetch(digests);
-            for (i, digest) in digests.iter().enumerate() {
-                self.insert(*digest).map_err(|e| (start * AHEAD + i, e))?;
+            let mut places = [NOWHERE; AHEAD];
+            for (places, digest) in places.iter_mut().zip(digests) {
+                *places = self.places(*digest);
+                if large {
+                    self.slots.prefetch_to_write(places.first);
+                    self.slots.prefetch_to_write(places.second);
+                }
+            }
+            for (i, places) in places[..digests.len()].iter().enumerate() {
+                if !self.place(*places) {
+                    return Err((start * AHEAD + i, self.full(*places)));
+                }
             }
         }
         Ok(())
@@ -513,14 +535,16 @@ macro_rules! fingerprints {
                 &mut self,
                 key: &K,
             ) -> $crate::error::Result<()> {
-                self.$part.remove(self.head.hasher.digest(key))?;
+                use $crate::variant::Plan;
+                self.$part.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
                 self.head.count_off();
                 Ok(())
             }
 
             /// How often the key was inserted: never too low while only members are removed.
             pub fn count<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> u64 {
-                self.$part.count(self.head.hasher.digest(key)).whole()
+                use $crate::variant::Plan;
+                self.$part.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
             }
         }
 

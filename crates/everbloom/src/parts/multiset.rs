@@ -2,7 +2,8 @@
 
 /// `multisets!(Counting: tallies);`: insertion, queries, removal, counts and merging of a type with a field
 /// `head`, by the part's methods of the same names, which take digests. `multisets!(DLeft: table; TryInsert,
-/// Remove, Count);` names those that it has; `TryInsert` is an insertion that can be refused.
+/// Remove, Count);` names those that it has; `TryInsert` is an insertion that can be refused. The type's own hash
+/// is inlined for keys of eight bytes.
 macro_rules! multisets {
     ($type:ident: $part:ident) => {
         $crate::parts::multisets!($type: $part; Insert, Remove, Count, Merge);
@@ -12,7 +13,8 @@ macro_rules! multisets {
             /// Whether the key may be a member.
             #[inline]
             pub fn contains<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> bool {
-                self.$part.contains(self.head.hasher.digest(key))
+                use $crate::variant::Plan;
+                self.$part.contains(self.head.hasher.digest_usually(Self::HASH, key))
             }
         }
 
@@ -26,7 +28,8 @@ macro_rules! multisets {
                 &mut self,
                 key: &K,
             ) -> $crate::filter::Seen {
-                let digest = self.head.hasher.digest(key);
+                use $crate::variant::Plan;
+                let digest = self.head.hasher.digest_usually(Self::HASH, key);
                 self.head.count(1);
                 $crate::filter::Seen::new_if(self.$part.insert(digest))
             }
@@ -42,7 +45,8 @@ macro_rules! multisets {
                 &mut self,
                 key: &K,
             ) -> $crate::error::Result<$crate::filter::Seen> {
-                let digest = self.head.hasher.digest(key);
+                use $crate::variant::Plan;
+                let digest = self.head.hasher.digest_usually(Self::HASH, key);
                 let new = self.$part.insert(digest)?;
                 self.head.count(1);
                 Ok($crate::filter::Seen::new_if(new))
@@ -66,7 +70,8 @@ macro_rules! multisets {
                 &mut self,
                 key: &K,
             ) -> $crate::error::Result<()> {
-                let digest = self.head.hasher.digest(key);
+                use $crate::variant::Plan;
+                let digest = self.head.hasher.digest_usually(Self::HASH, key);
                 self.$part.remove(digest)?;
                 self.head.count_off();
                 Ok(())
@@ -80,13 +85,23 @@ macro_rules! multisets {
             /// How often the key was inserted: never too low while no counter is stuck and only members are
             /// removed.
             pub fn count<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> u64 {
-                self.$part.count(self.head.hasher.digest(key)).whole()
+                use $crate::variant::Plan;
+                self.$part.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
             }
         }
 
         impl $crate::filter::Count for $type {
             fn count(&self, key: &[u8]) -> $crate::filter::Counted {
                 self.$part.count(self.head.hasher.digest(key))
+            }
+        }
+    };
+    (@Bulk $type:ident: $part:ident) => {
+        $crate::parts::keys!(@queries $type);
+
+        impl $crate::filter::Bulk for $type {
+            fn contains_digests(&self, digests: &[$crate::hash::Digest], found: &mut [bool]) {
+                self.$part.contains_all(digests, found);
             }
         }
     };

@@ -35,6 +35,7 @@ pub use choice::place_fewest;
 pub use double::Double;
 pub use enhanced::Enhanced;
 pub use mixed::Mixed;
+pub(crate) use partitioned::MANY;
 pub use partitioned::Partitioned;
 pub use residues::{MAX_PARTS, Residues};
 pub use ring::Ring;

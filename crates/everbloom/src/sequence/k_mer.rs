@@ -72,8 +72,9 @@ impl KMer {
         Letters { length: self.length, canonical: self.both_strands == 1 }
     }
 
+    #[inline]
     fn digest(&self, held: u128) -> Digest {
-        self.head.hasher.digest(&held)
+        self.head.hasher.digest_usually(Self::HASH, &held)
     }
 
     /// Inserts all K-mers of a sequence.

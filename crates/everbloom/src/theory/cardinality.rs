@@ -6,16 +6,68 @@
 /// Without bias from no key at all to 2^64: the classical estimator with linear counting is off between 2.5 and 5
 /// times the number of registers.
 pub fn from_ranks(counts: &[u64]) -> f64 {
-    let m: f64 = counts.iter().map(|c| *c as f64).sum();
-    let (Some((none, ranks)), Some(last)) = (counts.split_first(), counts.last()) else {
-        return 0.0;
-    };
-    let mut z = m * tau(1.0 - *last as f64 / m);
-    for count in ranks[..ranks.len().saturating_sub(1)].iter().rev() {
-        z = 0.5 * (z + *count as f64);
+    let Some(q) = counts.len().checked_sub(2) else { return 0.0 };
+    let mut ranks = Ranks::new(q as u32);
+    for (rank, count) in counts.iter().enumerate() {
+        ranks.add(rank as u64, *count);
     }
-    z += m * sigma(*none as f64 / m);
-    m * m / (2.0 * core::f64::consts::LN_2 * z)
+    ranks.estimate()
+}
+
+/// What the estimator has to know of the registers: kept up to date, an estimate costs a division.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ranks {
+    /// Bits of a hash beyond the index.
+    q: u32,
+    /// Number of registers.
+    m: u64,
+    /// Those that are empty.
+    none: u64,
+    /// Those at the highest rank, q + 1.
+    last: u64,
+    /// The sum of 2^(q − rank) over all others, which fits: there are 2^(64 − q) registers.
+    sum: u64,
+}
+
+impl Ranks {
+    /// No registers yet, for hashes with `q` bits beyond the index.
+    pub fn new(q: u32) -> Self {
+        Self { q, ..Self::default() }
+    }
+
+    /// Counts `count` further registers of a rank up to q + 1.
+    pub fn add(&mut self, rank: u64, count: u64) {
+        self.m += count;
+        match u64::from(self.q).checked_sub(rank) {
+            _ if rank == 0 => self.none += count,
+            Some(power) => {
+                let sum = u128::from(self.sum) + (u128::from(count) << power);
+                self.sum = u64::try_from(sum).unwrap_or(u64::MAX);
+            }
+            None => self.last += count,
+        }
+    }
+
+    /// Moves a register from one rank to another.
+    #[inline]
+    pub fn change(&mut self, from: u64, to: u64) {
+        let q = u64::from(self.q);
+        let weight = |rank: u64| if rank == 0 || rank > q { 0 } else { 1u64 << (q - rank) };
+        self.none = self.none - u64::from(from == 0) + u64::from(to == 0);
+        self.last = self.last - u64::from(from > q) + u64::from(to > q);
+        self.sum = self.sum - weight(from) + weight(to);
+    }
+
+    /// The number of distinct keys.
+    pub fn estimate(&self) -> f64 {
+        let m = self.m as f64;
+        if self.m == 0 {
+            return 0.0;
+        }
+        let unit = 1.0 / (1u128 << self.q) as f64;
+        let z = m * tau(1.0 - self.last as f64 / m) * unit + self.sum as f64 * unit;
+        m * m / (2.0 * core::f64::consts::LN_2 * (z + m * sigma(self.none as f64 / m)))
+    }
 }
 
 /// σ(x) = x + Σ_k x^{2^k}·2^{k−1}: registers that are empty; infinite where all are.

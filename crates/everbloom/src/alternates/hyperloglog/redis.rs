@@ -1,5 +1,6 @@
 //! Values of the Redis server: `HYLL`, an encoding, a cached count, and the registers, dense or run-length coded.
 
+use super::registers::Registers;
 use super::{DEFAULT_P, HyperLogLog, REDIS, WIDTH};
 use crate::cells::Packed;
 use crate::error::{Error, Kind, Result};
@@ -19,7 +20,7 @@ impl HyperLogLog {
         let mut value = b"HYLL\0\0\0\0".to_vec();
         value.extend_from_slice(&self.count().to_le_bytes());
         // Register i at bit 6i, least significant bit first, is how packed fields lie in memory.
-        value.extend(self.registers.words().iter().flat_map(|word| word.to_le_bytes()));
+        value.extend(self.registers().words().iter().flat_map(|word| word.to_le_bytes()));
         Ok(value)
     }
 
@@ -43,7 +44,7 @@ impl HyperLogLog {
                     let pair = u16::from(body[byte]) | u16::from(next) << 8;
                     registers.set(i, u64::from(pair >> shift & 63));
                 }
-                sketch.registers = registers;
+                sketch.registers = Registers::of(registers);
             }
             1 => sketch.read_sparse(body)?,
             _ => return Err(Error::new(Kind::NotOurs, "a HyperLogLog value of unknown encoding")),
@@ -67,7 +68,7 @@ impl HyperLogLog {
             if at + run > REGISTERS {
                 return Err(wrong());
             }
-            (at..at + run).for_each(|i| self.registers.set(i, rank));
+            (at..at + run).for_each(|i| _ = self.registers.raise(i, rank));
             at += run;
         }
         if at == REGISTERS { Ok(()) } else { Err(wrong()) }

@@ -123,6 +123,17 @@ impl Runs {
         self.slots() - 1 - self.used
     }
 
+    /// Bits of all slots.
+    pub fn bits(&self) -> u64 {
+        Self::bits_for(self.marks(), self.slots(), self.width())
+    }
+
+    /// Prefetches the run of a quotient.
+    #[inline]
+    pub(crate) fn prefetch(&self, quotient: u64) {
+        either!(&self.slots, slots => slots.prefetch(quotient));
+    }
+
     /// The run of a quotient.
     #[inline]
     pub fn run(&self, quotient: u64) -> Run {

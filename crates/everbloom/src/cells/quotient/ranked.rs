@@ -11,9 +11,10 @@
 //! only long runs or very full tables need.
 
 use super::{Run, wrapped};
-use crate::cells::rank::{rank_in_word, select_in_word};
-use crate::cells::{Bits, Packed, packed};
+use crate::cells::rank::rank_in_word;
+use crate::cells::{Bits, Packed, ones, packed};
 use crate::error::{Error, Result};
+use crate::memory::prefetch;
 use crate::state::state;
 
 /// Slots with one offset.
@@ -91,9 +92,9 @@ impl RankSelect {
         let mut block = place / BLOCK;
         let mut word = words[wrapped(block, blocks) as usize] >> (place % BLOCK) << (place % BLOCK);
         loop {
-            let ones = word.count_ones();
+            let ones = ones::count(word);
             if rank < ones {
-                return block * BLOCK + u64::from(select_in_word(word, rank)) + 1;
+                return block * BLOCK + u64::from(ones::select(word, rank)) + 1;
             }
             // A sound table has the end that is looked for; no walk is longer than two rounds.
             if block >= 2 * blocks {
@@ -125,7 +126,7 @@ impl RankSelect {
 
     /// The offset of the block after one with this offset.
     fn next_offset(&self, block: u64, offset: u64) -> u64 {
-        let runs = self.occupied.words()[block as usize].count_ones();
+        let runs = ones::count(self.occupied.words()[block as usize]);
         self.limit(block, offset, runs).saturating_sub((block + 1) * BLOCK)
     }
 
@@ -155,6 +156,17 @@ impl RankSelect {
         let limit = self.limit(block, self.offset(block), before);
         let start = limit.max(quotient);
         (start, if self.occupied(quotient) { self.after_end(limit, 0) } else { start })
+    }
+
+    /// Prefetches what a look at a quotient's run reads, if the run is where most are.
+    #[inline]
+    pub(super) fn prefetch(&self, quotient: u64) {
+        let word = (quotient / BLOCK) as usize;
+        prefetch(self.occupied.words().as_ptr().wrapping_add(word).cast());
+        prefetch(self.ends.words().as_ptr().wrapping_add(word).cast());
+        prefetch(self.offsets.words().as_ptr().wrapping_add(word / 8).cast());
+        let at = (quotient * u64::from(self.width()) / 64) as usize;
+        prefetch(self.values.words().as_ptr().wrapping_add(at).cast());
     }
 
     #[inline]

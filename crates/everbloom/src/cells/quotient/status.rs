@@ -3,6 +3,7 @@
 use super::{Run, wrapped};
 use crate::cells::Packed;
 use crate::error::{Error, Result};
+use crate::memory::prefetch;
 use crate::state::state;
 
 /// The number of the slot is the quotient of a run.
@@ -51,6 +52,13 @@ impl StatusBits {
     #[inline]
     fn has(&self, slot: u64, status: u64) -> bool {
         self.slots.get(slot) & status != 0
+    }
+
+    /// Prefetches where a quotient's run is if nothing shifts it.
+    #[inline]
+    pub(super) fn prefetch(&self, quotient: u64) {
+        let at = (quotient * u64::from(self.slots.width()) / 64) as usize;
+        prefetch(self.slots.words().as_ptr().wrapping_add(at).cast());
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use crate::cells::Signed;
 use crate::error::{Error, Result};
 use crate::filter::{Touched, touched};
 use crate::hash::Digest;
-use crate::probe::{Coincide, Indices, Partitioned, Probe};
+use crate::probe::{Coincide, Indices, MANY, Partitioned, Probe};
 use crate::state::state;
 
 /// The counters, row after row.
@@ -47,26 +47,53 @@ impl Rows {
         self.probe.m() / u64::from(self.d())
     }
 
+    /// The probes, which are known to be of this kind.
+    #[inline]
+    fn rows(&self) -> Partitioned {
+        match self.probe {
+            Probe::Partitioned(rows) => rows,
+            _ => Partitioned::new(1, 1),
+        }
+    }
+
     /// Prefetches a key's counters.
     #[inline]
     pub(super) fn fetch(&self, digest: Digest) {
-        self.probe.each(digest, |i| self.cells.fetch(i));
+        self.rows().indices(digest).for_each(|i| self.cells.fetch(i));
+    }
+
+    /// Counts each of at most [`MANY`] keys once more. Row by row: what a key waits for, the others do not.
+    pub(super) fn add_all(&mut self, digests: &[Digest]) {
+        let (rows, cells) = (self.rows(), &mut self.cells);
+        rows.each_slice(&padded(digests), |indices| {
+            indices[..digests.len()].iter().for_each(|i| _ = cells.add(*i, 1));
+        });
+    }
+
+    /// The least counter of each of at most [`MANY`] keys.
+    pub(super) fn least_of_all(&self, digests: &[Digest]) -> [i64; MANY] {
+        let mut least = [i64::MAX; MANY];
+        self.rows().each_slice(&padded(digests), |indices| {
+            for (least, i) in least.iter_mut().zip(&indices[..digests.len()]) {
+                *least = self.cells.get(*i).min(*least);
+            }
+        });
+        least
     }
 
     /// Adds to a key's counters; true if one of them was zero.
     #[inline]
     pub(super) fn add(&mut self, digest: Digest, by: i64) -> bool {
-        let (cells, mut new) = (&mut self.cells, false);
-        self.probe.each(digest, |i| new |= cells.add(i, by) == 0);
+        let (rows, cells, mut new) = (self.rows(), &mut self.cells, false);
+        rows.indices(digest).for_each(|i| new |= cells.add(i, by) == 0);
         new
     }
 
     /// The least of a key's counters.
     #[inline]
     pub(super) fn least(&self, digest: Digest) -> i64 {
-        let mut least = i64::MAX;
-        self.probe.each(digest, |i| least = least.min(self.cells.get(i)));
-        least
+        let counts = self.rows().indices(digest).map(|i| self.cells.get(i));
+        counts.fold(i64::MAX, i64::min)
     }
 
     /// The middle one of a key's counters; of two, the lower one.
@@ -108,6 +135,14 @@ impl Rows {
         let rows = self.each_row().zip(other.each_row());
         rows.map(|(a, b)| a.zip(b).map(product).fold(0, i128::saturating_add)).collect()
     }
+}
+
+/// At most [`MANY`] digests, and others behind them.
+#[inline]
+fn padded(digests: &[Digest]) -> [Digest; MANY] {
+    let mut padded = [Digest { h1: 0, h2: 0 }; MANY];
+    padded[..digests.len()].copy_from_slice(digests);
+    padded
 }
 
 /// The middle one of some values; of two, the lower one.

@@ -1,91 +1,29 @@
-//! The promises, each as a ratio of ours to a peer in the same run, and whether it is kept.
+//! Insert-only filters beside Boost and other crates.
 
 use everbloom::membership::BlockedBloom;
 
-use crate::measure::{self, Case, Result, Round, least, median, median_ratio};
-use crate::subject::{Rival, rival};
+use super::{Line, Measured, NATIVE, Table, cases, size};
+use crate::measure::{self, Case, Figure, Result};
+use crate::subject::{RIVALS, Rival, rival};
 use crate::{floor, strings};
 
-/// A promise and what came of it: medians of ours and of the peer's, the median of their quotients round by
-/// round, which decides, and the quotient of their best rounds, which says what a quiet machine would show.
-pub struct Line {
-    pub what: String,
-    pub peer: String,
-    pub ours: f64,
-    pub theirs: f64,
-    pub ratio: f64,
-    pub best: f64,
-    pub limit: f64,
-}
+pub const SIZES: &[u64] = &[10_000, 1_000_000, 50_000_000];
 
-pub const KEPT: &str = "kept";
-/// So little beyond the limit that the next run may be within.
-pub const CLOSE: &str = "CLOSE";
-pub const MISSED: &str = "MISSED";
+const RATES: [f64; 2] = [0.01, 0.001];
 
-impl Line {
-    /// A promise about times of the same rounds.
-    fn of(what: String, peer: &str, ours: &[f64], theirs: &[f64], limit: f64) -> Self {
-        let middle = |times: &[f64]| median(times.to_vec());
-        Self {
-            what,
-            peer: peer.to_owned(),
-            ours: middle(ours),
-            theirs: middle(theirs),
-            ratio: median_ratio(ours, theirs),
-            best: least(ours) / least(theirs),
-            limit,
-        }
+/// Measures filters of these sizes: those of the promises, or everyone.
+pub fn run(sizes: &[u64], everyone: bool) -> Measured {
+    let mut results = Vec::new();
+    for case in cases(sizes, &RATES) {
+        let rivals = if everyone { RIVALS.to_vec() } else { rivals(case.items) };
+        results.extend(measure::run(&rivals, case));
     }
-
-    pub fn kept(&self) -> bool {
-        self.word() == KEPT
-    }
-
-    /// What came of it in a word.
-    pub fn word(&self) -> &'static str {
-        match self.ratio / self.limit {
-            share if share <= 1.0 => KEPT,
-            share if share <= 1.03 => CLOSE,
-            _ => MISSED,
-        }
-    }
-}
-
-/// An operation of a round.
-#[derive(Clone, Copy)]
-enum Op {
-    Fill,
-    Hit,
-    Miss,
-}
-
-impl Op {
-    fn name(self) -> &'static str {
-        match self {
-            Op::Fill => "insert",
-            Op::Hit => "hit",
-            Op::Miss => "miss",
-        }
-    }
-
-    fn of(self, round: &Round) -> f64 {
-        match self {
-            Op::Fill => round.fill,
-            Op::Hit => round.hit,
-            Op::Miss => round.miss,
-        }
-    }
-}
-
-/// The cases of the promises.
-pub fn cases(sizes: &[u64]) -> Vec<Case> {
-    let of = |&items: &u64| [0.01, 0.001].map(|rate| Case { items, rate });
-    sizes.iter().flat_map(of).collect()
+    let lines = lines(&results, sizes);
+    Measured { results, lines }
 }
 
 /// Who takes part in the promises about so many keys.
-pub fn rivals(items: u64) -> Vec<Rival> {
+fn rivals(items: u64) -> Vec<Rival> {
     let always = [
         "everbloom blocked",
         "everbloom blocked, batch",
@@ -97,6 +35,8 @@ pub fn rivals(items: u64) -> Vec<Rival> {
         "Boost fast_multiblock32<8>, stride 1",
         "Boost classic",
         "Boost fast_multiblock32<8>, stride 1, native",
+        "RocksDB FastLocalBloom",
+        "RocksDB FastLocalBloom, native",
         "fastbloom + foldhash",
         "sbbf-rs-safe + foldhash",
         "xorf BinaryFuse8/16",
@@ -116,11 +56,11 @@ pub fn rivals(items: u64) -> Vec<Rival> {
 }
 
 /// All promises, from the results of all cases.
-pub fn lines(results: &[Result], sizes: &[u64]) -> Vec<Line> {
+fn lines(results: &[Result], sizes: &[u64]) -> Vec<Line> {
     let mut lines = Vec::new();
-    for case in cases(sizes) {
+    for case in cases(sizes, &RATES) {
         let table = Table { results, case };
-        against_boost(&table, &mut lines);
+        against_cpp(&table, &mut lines);
         if NATIVE {
             natively(&table, &mut lines);
         } else {
@@ -140,60 +80,24 @@ pub fn lines(results: &[Result], sizes: &[u64]) -> Vec<Line> {
     lines
 }
 
-/// The results of one case.
-struct Table<'a> {
-    results: &'a [Result],
-    case: Case,
-}
-
-impl Table<'_> {
-    fn get(&self, name: &str) -> Option<&Round> {
-        let mine = self.results.iter().find(|r| r.name == name && r.case == self.case);
-        mine.map(|r| &r.median)
-    }
-
-    fn label(&self, what: &str, op: &str) -> String {
-        format!("{what} {op}, {} at {} %", size(self.case.items), self.case.rate * 100.0)
-    }
-
-    /// The times of an operation, round by round.
-    fn times(&self, name: &str, op: Op) -> Option<Vec<f64>> {
-        let mine = self.results.iter().find(|r| r.name == name && r.case == self.case)?;
-        Some(mine.rounds.iter().map(|round| op.of(round)).collect())
-    }
-
-    /// A promise of one operation of ours against the best of some peers.
-    fn line(&self, name: &str, op: Op, peers: &[&str], limit: f64) -> Option<Line> {
-        let ours = self.times(name, op)?;
-        let theirs = peers.iter().filter_map(|peer| Some((self.times(peer, op)?, *peer)));
-        let (theirs, peer) = theirs
-            .max_by(|a, b| median_ratio(&ours, &a.0).total_cmp(&median_ratio(&ours, &b.0)))?;
-        let what = self.label(name.trim_start_matches("everbloom "), op.name());
-        Some(Line::of(what, peer, &ours, &theirs, limit))
-    }
-}
-
-/// Whether this is compiled for the processor it runs on, rather than for any.
-pub const NATIVE: bool = cfg!(target_feature = "avx2");
-
 const SBBF: &str = "sbbf-rs-safe + foldhash";
 
 /// What a build for this processor promises for single calls.
 fn natively(table: &Table<'_>, lines: &mut Vec<Line>) {
-    let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
+    let mut add = |ours: &str, op: Figure, peer: &str, limit: f64| {
         lines.extend(table.line(ours, op, &[peer], limit));
     };
-    for op in [Op::Hit, Op::Miss] {
+    for op in [Figure::Hit, Figure::Miss] {
         add("everbloom blocked", op, SBBF, 0.7);
         add("everbloom split-block", op, "parquet Sbbf", 0.25);
         add("everbloom split-block, batch", op, "parquet Sbbf", 0.25);
     }
-    add("everbloom blocked", Op::Hit, "fastbloom + foldhash", 0.33);
-    add("everbloom blocked", Op::Miss, "fastbloom + foldhash", 0.22);
-    add("everbloom split-block", Op::Fill, "parquet Sbbf", 0.35);
-    add("everbloom split-block, batch", Op::Fill, "parquet Sbbf", 0.35);
+    add("everbloom blocked", Figure::Hit, "fastbloom + foldhash", 0.33);
+    add("everbloom blocked", Figure::Miss, "fastbloom + foldhash", 0.22);
+    add("everbloom split-block", Figure::Insert, "parquet Sbbf", 0.35);
+    add("everbloom split-block, batch", Figure::Insert, "parquet Sbbf", 0.35);
     if table.case.items >= 1_000_000 {
-        for op in [Op::Hit, Op::Miss] {
+        for op in [Figure::Hit, Figure::Miss] {
             add("everbloom binary-fuse", op, "xorf BinaryFuse8/16", 0.8);
         }
     }
@@ -201,17 +105,17 @@ fn natively(table: &Table<'_>, lines: &mut Vec<Line>) {
 
 /// What a plain build promises, which asks at run time what the processor has.
 fn plainly(table: &Table<'_>, lines: &mut Vec<Line>) {
-    let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
+    let mut add = |ours: &str, op: Figure, peer: &str, limit: f64| {
         lines.extend(table.line(ours, op, &[peer], limit));
     };
-    for op in [Op::Hit, Op::Miss, Op::Fill] {
+    for op in [Figure::Hit, Figure::Miss, Figure::Insert] {
         add("everbloom blocked", op, SBBF, 1.0);
         add("everbloom blocked, batch", op, SBBF, 0.75);
         add("everbloom blocked, iterator", op, SBBF, 0.75);
         add("everbloom split-block", op, "parquet Sbbf", 0.5);
         add("everbloom split-block, batch", op, "parquet Sbbf", 0.3);
     }
-    for op in [Op::Hit, Op::Miss] {
+    for op in [Figure::Hit, Figure::Miss] {
         add("everbloom binary-fuse", op, "xorf BinaryFuse8/16", 0.95);
     }
 }
@@ -219,7 +123,7 @@ fn plainly(table: &Table<'_>, lines: &mut Vec<Line>) {
 /// No batch is slower than single calls.
 fn against_itself(table: &Table<'_>, lines: &mut Vec<Line>) {
     for name in ["everbloom blocked", "everbloom bloom", "everbloom split-block"] {
-        for op in [Op::Hit, Op::Miss, Op::Fill] {
+        for op in [Figure::Hit, Figure::Miss, Figure::Insert] {
             lines.extend(table.line(&format!("{name}, batch"), op, &[name], 1.0));
         }
     }
@@ -227,13 +131,16 @@ fn against_itself(table: &Table<'_>, lines: &mut Vec<Line>) {
 
 const BOOST: [&str; 2] = ["Boost fast_multiblock32<8>", "Boost fast_multiblock32<8>, stride 1"];
 
-fn against_boost(table: &Table<'_>, lines: &mut Vec<Line>) {
-    for op in [Op::Hit, Op::Miss, Op::Fill] {
+fn against_cpp(table: &Table<'_>, lines: &mut Vec<Line>) {
+    for op in [Figure::Hit, Figure::Miss, Figure::Insert] {
         lines.extend(table.line("everbloom blocked", op, &BOOST, 1.0));
         lines.extend(table.line("everbloom bloom", op, &["Boost classic"], 1.0));
     }
+    for op in [Figure::Hit, Figure::Miss, Figure::Insert] {
+        lines.extend(table.line("everbloom blocked", op, &["RocksDB FastLocalBloom"], 0.8));
+    }
     if table.case.items >= 1_000_000 {
-        for op in [Op::Hit, Op::Miss] {
+        for op in [Figure::Hit, Figure::Miss] {
             lines.extend(table.line("everbloom blocked, batch", op, &BOOST, 0.8));
         }
     }
@@ -241,46 +148,41 @@ fn against_boost(table: &Table<'_>, lines: &mut Vec<Line>) {
 
 fn against_crates(table: &Table<'_>, lines: &mut Vec<Line>) {
     let items = table.case.items;
-    let mut add = |ours: &str, op: Op, peer: &str, limit: f64| {
+    let mut add = |ours: &str, op: Figure, peer: &str, limit: f64| {
         lines.extend(table.line(ours, op, &[peer], limit));
     };
     match items {
-        1_000_000 => add("everbloom blocked, batch", Op::Fill, SBBF, 0.7),
-        50_000_000 => add("everbloom blocked, batch", Op::Fill, SBBF, 0.6),
+        1_000_000 => add("everbloom blocked, batch", Figure::Insert, SBBF, 0.7),
+        50_000_000 => add("everbloom blocked, batch", Figure::Insert, SBBF, 0.6),
         _ => {}
     }
-    for op in [Op::Hit, Op::Miss, Op::Fill] {
+    for op in [Figure::Hit, Figure::Miss, Figure::Insert] {
         add("everbloom bloom", op, "fastbloom + foldhash", 1.0);
     }
-    add("everbloom bloom, batch", Op::Miss, "fastbloom + foldhash", 0.45);
+    add("everbloom bloom, batch", Figure::Miss, "fastbloom + foldhash", 0.45);
     if items == 50_000_000 {
-        add("everbloom bloom, batch", Op::Fill, "fastbloom + foldhash", 0.5);
+        add("everbloom bloom, batch", Figure::Insert, "fastbloom + foldhash", 0.5);
     }
     if items == 1_000_000 {
-        for op in [Op::Hit, Op::Miss] {
+        for op in [Figure::Hit, Figure::Miss] {
             add("everbloom ribbon", op, "ribbon-filter", 0.3);
         }
-        add("everbloom ribbon", Op::Fill, "ribbon-filter", 0.5);
-        add("everbloom blocked, concurrent", Op::Fill, "fastbloom atomic + foldhash", 0.6);
+        add("everbloom ribbon", Figure::Insert, "ribbon-filter", 0.5);
+        add("everbloom blocked, concurrent", Figure::Insert, "fastbloom atomic + foldhash", 0.6);
     }
     if items >= 1_000_000 {
-        add("everbloom binary-fuse", Op::Fill, "xorf BinaryFuse8/16", 0.85);
+        add("everbloom binary-fuse", Figure::Insert, "xorf BinaryFuse8/16", 0.85);
     }
 }
 
 /// Rates and bits per key: limits of their own, not of a peer.
 fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
-    let Case { items, rate } = table.case;
+    let (items, rate) = (table.case.items, table.case.rate.unwrap_or(1.0));
     let strict = rate < 0.005;
-    for name in ["everbloom blocked", "everbloom bloom", "everbloom split-block"] {
-        let Some(round) = table.get(name) else { continue };
-        let what = table.label(name.trim_start_matches("everbloom "), "rate");
-        lines.push(Line::of(what, "target", &[round.rate], &[rate], 1.05));
-    }
+    let names = ["everbloom blocked", "everbloom bloom", "everbloom split-block"];
+    lines.extend(names.into_iter().filter_map(|name| table.keeps_rate(name)));
     let mut bits = |name: &str, most: f64| {
-        let Some(round) = table.get(name) else { return };
-        let what = table.label(name.trim_start_matches("everbloom "), "bits per key");
-        lines.push(Line::of(what, "budget", &[round.bits_per_key], &[most], 1.0));
+        lines.extend(table.within(name, Figure::BitsPerKey, most));
     };
     bits("everbloom bloom", if strict { 14.4 } else { 9.6 });
     bits("everbloom blocked", if strict { 15.8 } else { 10.3 });
@@ -288,7 +190,7 @@ fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
         bits("everbloom binary-fuse", 9.05);
     }
     if items >= 1_000_000 {
-        let achieved = table.get("everbloom ribbon").map(|round| round.rate);
+        let achieved = table.get("everbloom ribbon", Figure::Rate);
         bits("everbloom ribbon", 1.05 * -achieved.unwrap_or(rate).log2());
     }
 }
@@ -339,27 +241,13 @@ fn concurrent(items: u64) -> Line {
 }
 
 fn memory_floor(items: u64, results: &[Result], lines: &mut Vec<Line>) {
-    let table = Table { results, case: Case { items, rate: 0.01 } };
-    let Some(round) = table.get("everbloom blocked, batch") else { return };
-    let bytes = (round.bits_per_key * items as f64 / 8.0) as usize;
-    let theirs = floor::random_lines(bytes, true);
-    for op in [Op::Hit, Op::Miss] {
-        let what = table.label("blocked, batch", op.name());
-        lines.push(Line::of(
-            what,
-            "cache-line floor, huge pages",
-            &[op.of(round)],
-            &[theirs],
-            1.35,
-        ));
-    }
-}
-
-/// 10k, 1M.
-pub fn size(items: u64) -> String {
-    match items {
-        n if n >= 1_000_000 && n % 1_000_000 == 0 => format!("{}M", n / 1_000_000),
-        n if n >= 1000 && n % 1000 == 0 => format!("{}k", n / 1000),
-        n => n.to_string(),
+    let table = Table { results, case: Case { items, rate: Some(0.01) } };
+    let name = "everbloom blocked, batch";
+    let Some(bits) = table.get(name, Figure::BitsPerKey) else { return };
+    let theirs = floor::random_lines((bits * items as f64 / 8.0) as usize, true);
+    for op in [Figure::Hit, Figure::Miss] {
+        let (what, peer) = (table.label(name, op), "cache-line floor, huge pages");
+        let ours = table.get(name, op);
+        lines.extend(ours.map(|ours| Line::of(what, peer, &[ours], &[theirs], 1.35)));
     }
 }

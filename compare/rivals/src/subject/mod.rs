@@ -1,6 +1,10 @@
 //! What is measured: a filter of ours or of a rival behind one small face. Loops over keys are on the far
 //! side of it, so that no call per key is dynamic.
 
+mod foreign;
+pub mod sketches;
+pub mod tables;
+
 use everbloom::compact::{BinaryFuse, Ribbon};
 use everbloom::internals::hash::{HashId, Hasher};
 use everbloom::membership::{AtomicBlocked, BlockedBloom, Bloom, SplitBlock};
@@ -13,20 +17,30 @@ pub trait Subject {
     fn count(&self, keys: &[u64]) -> u64;
     /// Bits in use.
     fn bits(&self) -> u64;
+    /// Whether it takes the same keys again without becoming another: a table of fingerprints fills up.
+    fn refills(&self) -> bool {
+        true
+    }
+    /// Removes the keys, if that can be: how many it had.
+    fn remove(&mut self, _: &[u64]) -> Option<u64> {
+        None
+    }
 }
 
-/// A filter, and how it is filled and asked.
-pub struct Of<F, I, C, B> {
+/// A filter, and how it is filled and asked, and emptied again if that can be.
+pub struct Of<F, I, C, R, B> {
     filter: F,
     fill: I,
     count: C,
+    remove: Option<R>,
     bits: B,
 }
 
-impl<F, I, C, B> Subject for Of<F, I, C, B>
+impl<F, I, C, R, B> Subject for Of<F, I, C, R, B>
 where
     I: Fn(&mut F, &[u64]),
     C: Fn(&F, &[u64]) -> u64,
+    R: Fn(&mut F, &[u64]) -> u64,
     B: Fn(&F) -> u64,
 {
     fn fill(&mut self, keys: &[u64]) {
@@ -40,6 +54,14 @@ where
     fn bits(&self) -> u64 {
         (self.bits)(&self.filter)
     }
+
+    fn refills(&self) -> bool {
+        self.remove.is_none()
+    }
+
+    fn remove(&mut self, keys: &[u64]) -> Option<u64> {
+        self.remove.as_ref().map(|remove| remove(&mut self.filter, keys))
+    }
 }
 
 fn of<F: 'static>(
@@ -48,7 +70,8 @@ fn of<F: 'static>(
     count: impl Fn(&F, &[u64]) -> u64 + 'static,
     bits: impl Fn(&F) -> u64 + 'static,
 ) -> Box<dyn Subject> {
-    Box::new(Of { filter, fill, count, bits })
+    let remove = None::<fn(&mut F, &[u64]) -> u64>;
+    Box::new(Of { filter, fill, count, remove, bits })
 }
 
 /// A filter that takes and is asked key by key.
@@ -96,10 +119,12 @@ pub const RIVALS: &[Rival] = &[
     Rival { name: "everbloom split-block, batch", make: split_block_many },
     Rival { name: "everbloom binary-fuse", make: binary_fuse },
     Rival { name: "everbloom ribbon", make: ribbon },
-    Rival { name: "Boost fast_multiblock32<8>", make: boost_apart },
-    Rival { name: "Boost fast_multiblock32<8>, stride 1", make: boost_dense },
-    Rival { name: "Boost classic", make: boost_classic },
-    Rival { name: "Boost fast_multiblock32<8>, stride 1, native", make: boost_native },
+    Rival { name: "Boost fast_multiblock32<8>", make: foreign::boost_apart },
+    Rival { name: "Boost fast_multiblock32<8>, stride 1", make: foreign::boost_dense },
+    Rival { name: "Boost classic", make: foreign::boost_classic },
+    Rival { name: "Boost fast_multiblock32<8>, stride 1, native", make: foreign::boost_native },
+    Rival { name: "RocksDB FastLocalBloom", make: foreign::rocksdb },
+    Rival { name: "RocksDB FastLocalBloom, native", make: foreign::rocksdb_native },
     Rival { name: "fastbloom", make: fastbloom_default },
     Rival { name: "fastbloom + foldhash", make: fastbloom_fold },
     Rival { name: "fastbloom atomic + foldhash", make: fastbloom_atomic },
@@ -108,16 +133,7 @@ pub const RIVALS: &[Rival] = &[
     Rival { name: "xorf BinaryFuse8/16", make: xorf },
     Rival { name: "ribbon-filter", make: ribbon_rival },
     Rival { name: "bloomfilter", make: bloomfilter },
-    Rival { name: "qfilter", make: qfilter },
-    Rival { name: "cuckoofilter", make: cuckoo },
 ];
-
-impl Rival {
-    /// Whether it takes the same keys again without becoming another: a table of fingerprints fills up.
-    pub fn refills(&self) -> bool {
-        !matches!(self.name, "qfilter" | "cuckoofilter")
-    }
-}
 
 /// The rival of that name.
 pub fn rival(name: &str) -> Rival {
@@ -248,142 +264,6 @@ fn ribbon(_: u64, p: f64) -> Option<Box<dyn Subject>> {
     ))
 }
 
-use boost::{Boost, For};
-
-#[cfg(boost)]
-mod boost {
-    use std::ffi::{c_int, c_void};
-
-    /// What the shim hands out.
-    #[repr(C)]
-    struct Table {
-        multiblock: unsafe extern "C" fn(u64, f64, c_int) -> *mut c_void,
-        classic: unsafe extern "C" fn(u64, c_int) -> *mut c_void,
-        insert: unsafe extern "C" fn(*mut c_void, *const u64, usize),
-        count: unsafe extern "C" fn(*const c_void, *const u64, usize) -> u64,
-        bits: unsafe extern "C" fn(*const c_void) -> u64,
-        release: unsafe extern "C" fn(*mut c_void),
-    }
-
-    unsafe extern "C" {
-        static boost_plain: Table;
-        static boost_native: Table;
-    }
-
-    /// For which processor a shim is compiled.
-    #[derive(Clone, Copy)]
-    pub enum For {
-        Any,
-        ThisOne,
-    }
-
-    pub struct Boost(*mut c_void, &'static Table);
-
-    impl Boost {
-        pub fn multiblock(n: u64, p: f64, stride: i32, machine: For) -> Option<Self> {
-            let table = table(machine);
-            // SAFETY: makes a filter that `drop` frees.
-            Some(Self(unsafe { (table.multiblock)(n, p, stride) }, table))
-        }
-
-        pub fn classic(bits: u64, k: u32, machine: For) -> Option<Self> {
-            let table = table(machine);
-            // SAFETY: makes a filter that `drop` frees, or nothing for a k it does not have.
-            let made = unsafe { (table.classic)(bits, k as c_int) };
-            (!made.is_null()).then_some(Self(made, table))
-        }
-    }
-
-    fn table(machine: For) -> &'static Table {
-        // SAFETY: constants of the shim.
-        unsafe {
-            match machine {
-                For::Any => &boost_plain,
-                For::ThisOne => &boost_native,
-            }
-        }
-    }
-
-    impl super::Subject for Boost {
-        fn fill(&mut self, keys: &[u64]) {
-            // SAFETY: the filter is alive, and the keys are `len` readable words.
-            unsafe { (self.1.insert)(self.0, keys.as_ptr(), keys.len()) }
-        }
-
-        fn count(&self, keys: &[u64]) -> u64 {
-            // SAFETY: as above.
-            unsafe { (self.1.count)(self.0, keys.as_ptr(), keys.len()) }
-        }
-
-        fn bits(&self) -> u64 {
-            // SAFETY: the filter is alive.
-            unsafe { (self.1.bits)(self.0) }
-        }
-    }
-
-    impl Drop for Boost {
-        fn drop(&mut self) {
-            // SAFETY: made by one of the makers above, and freed once.
-            unsafe { (self.1.release)(self.0) }
-        }
-    }
-}
-
-#[cfg(not(boost))]
-mod boost {
-    /// For which processor a shim would be compiled.
-    pub enum For {
-        Any,
-        ThisOne,
-    }
-
-    /// Stands where Boost would, if there were a C++ compiler.
-    pub enum Boost {}
-
-    impl Boost {
-        pub fn multiblock(_: u64, _: f64, _: i32, _: For) -> Option<Self> {
-            None
-        }
-
-        pub fn classic(_: u64, _: u32, _: For) -> Option<Self> {
-            None
-        }
-    }
-
-    impl super::Subject for Boost {
-        fn fill(&mut self, _: &[u64]) {}
-
-        fn count(&self, _: &[u64]) -> u64 {
-            0
-        }
-
-        fn bits(&self) -> u64 {
-            0
-        }
-    }
-}
-
-/// Compiled as everything else here is.
-const LIKE_US: For = if cfg!(target_feature = "avx2") { For::ThisOne } else { For::Any };
-
-fn boost_apart(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    Some(Box::new(Boost::multiblock(n, p, 0, LIKE_US)?))
-}
-
-fn boost_dense(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    Some(Box::new(Boost::multiblock(n, p, 1, LIKE_US)?))
-}
-
-/// As many bits and probes as ours.
-fn boost_classic(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    let ours = Bloom::with_rate(n, p).ok()?;
-    Some(Box::new(Boost::classic(ours.m(), ours.k(), LIKE_US)?))
-}
-
-fn boost_native(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    Some(Box::new(Boost::multiblock(n, p, 1, For::ThisOne)?))
-}
-
 fn fastbloom_default(n: u64, p: f64) -> Option<Box<dyn Subject>> {
     Some(one_by_one(
         fastbloom::BloomFilter::with_false_pos(p).seed(&1).expected_items(n as usize),
@@ -511,29 +391,5 @@ fn bloomfilter(n: u64, p: f64) -> Option<Box<dyn Subject>> {
         |f, key| f.set(key),
         |f, key| f.check(key),
         |f| f.len(),
-    ))
-}
-
-fn qfilter(n: u64, p: f64) -> Option<Box<dyn Subject>> {
-    Some(one_by_one(
-        qfilter::Filter::new(n, p).ok()?,
-        |f, key| {
-            let _ = f.insert(key);
-        },
-        |f, key| f.contains(key),
-        |f| 8 * f.memory_usage() as u64,
-    ))
-}
-
-/// Eight-bit fingerprints in buckets of four: about 3 %, whatever is asked for.
-fn cuckoo(n: u64, _: f64) -> Option<Box<dyn Subject>> {
-    use std::collections::hash_map::DefaultHasher;
-    Some(one_by_one(
-        cuckoofilter::CuckooFilter::<DefaultHasher>::with_capacity(n as usize),
-        |f, key| {
-            let _ = f.add(key);
-        },
-        |f, key| f.contains(key),
-        |f| 8 * f.memory_usage() as u64,
     ))
 }

@@ -1,0 +1,119 @@
+//! Ones of words: how many there are, and where one of them is.
+//!
+//! Processors have an instruction for either, which a program compiled for any x86-64 does not use: it counts by
+//! a dozen others. Here such a program asks at run time, and the instruction stands where the call is; a loop over
+//! many words is called once instead.
+
+#![allow(unsafe_code)]
+
+/// Ones of a word.
+#[inline(always)]
+pub(crate) fn count(word: u64) -> u32 {
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "popcnt")))]
+    if crate::simd::has_avx2() {
+        let ones: u64;
+        // SAFETY: the instruction is there, and touches registers alone.
+        unsafe {
+            std::arch::asm!(
+                "popcnt {ones}, {word}",
+                word = in(reg) word,
+                ones = lateout(reg) ones,
+                options(pure, nomem, nostack)
+            );
+        }
+        return ones as u32;
+    }
+    word.count_ones()
+}
+
+/// The place of the one number `rank`, counted from 0, which the word must have.
+#[inline(always)]
+pub(crate) fn select(word: u64, rank: u32) -> u32 {
+    debug_assert!(rank < word.count_ones());
+    #[cfg(target_arch = "x86_64")]
+    if crate::simd::has_avx2() {
+        let place: u64;
+        // SAFETY: the instructions are there, and touch registers alone.
+        unsafe {
+            std::arch::asm!(
+                "pdep {place}, {one}, {word}",
+                "tzcnt {place}, {place}",
+                one = in(reg) 1u64 << (rank % 64),
+                word = in(reg) word,
+                place = out(reg) place,
+                options(pure, nomem, nostack)
+            );
+        }
+        return place as u32;
+    }
+    select_portably(word, rank)
+}
+
+fn select_portably(word: u64, mut rank: u32) -> u32 {
+    let mut at = 0;
+    for half in [32, 16, 8] {
+        let ones = (word >> at & ((1 << half) - 1)).count_ones();
+        if rank >= ones {
+            (rank, at) = (rank - ones, at + half);
+        }
+    }
+    let mut rest = word >> at;
+    (0..rank).for_each(|_| rest &= rest.wrapping_sub(1));
+    at + rest.trailing_zeros()
+}
+
+/// Ones that two arrays of words have in common, as far as both go.
+#[inline]
+pub(crate) fn in_both(a: &[u64], b: &[u64]) -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "popcnt")))]
+    if crate::simd::has_avx2() {
+        // SAFETY: the instruction is there.
+        return unsafe { in_both_by_popcnt(a, b) };
+    }
+    sum(a, b)
+}
+
+#[cfg(all(target_arch = "x86_64", not(target_feature = "popcnt")))]
+#[target_feature(enable = "popcnt")]
+fn in_both_by_popcnt(a: &[u64], b: &[u64]) -> u64 {
+    sum(a, b)
+}
+
+#[inline(always)]
+fn sum(a: &[u64], b: &[u64]) -> u64 {
+    a.iter().zip(b).map(|(a, b)| u64::from((a & b).count_ones())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix64;
+
+    #[test]
+    fn ones_are_counted_and_found_as_by_looking() {
+        for i in 0..2000 {
+            // From few ones to nearly all.
+            let word = match i % 3 {
+                0 => mix64(i) & mix64(!i) & mix64(i << 20),
+                1 => mix64(i),
+                _ => mix64(i) | mix64(!i) | mix64(i << 20),
+            };
+            let places: Vec<u32> = (0..64).filter(|at| word >> at & 1 != 0).collect();
+            assert_eq!(count(word), places.len() as u32, "{word:x}");
+            for (rank, at) in (0..).zip(&places) {
+                assert_eq!([select(word, rank), select_portably(word, rank)], [*at; 2], "{word:x}");
+            }
+        }
+        assert_eq!((select(u64::MAX, 63), select(1 << 63, 0), count(0)), (63, 63, 0));
+    }
+
+    #[test]
+    fn common_ones_are_those_of_every_pair_of_words() {
+        let [a, b] = [0, 100].map(|from| (from..from + 40).map(mix64).collect::<Vec<u64>>());
+        for n in 0..40 {
+            let looked: u32 = (0..n).map(|i| count(a[i] & b[i])).sum();
+            assert_eq!(in_both(&a[..n], &b), looked.into());
+            assert_eq!(sum(&a[..n], &b), looked.into());
+        }
+    }
+}
