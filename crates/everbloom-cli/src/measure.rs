@@ -39,18 +39,7 @@ pub fn measure(
 ) -> Result<Measured> {
     let items = items.min(variant.reach);
     let goal = Goal::new(items, RATE).set("form", form);
-    let keys = |style| Sample::new(&variant.input, style, 0..items);
-    let (members, style) = (keys(Style::Words), Style::Words);
-    let built = sample::build(variant, &goal, &members.records());
-    // Some forms take short keys alone.
-    let (members, style, filter) = match built {
-        Ok(filter) => (members, style, filter),
-        Err(_) => {
-            let members = keys(Style::Short);
-            let filter = sample::build(variant, &goal, &members.records())?;
-            (members, Style::Short, filter)
-        }
-    };
+    let (filter, members, style) = built(variant, &goal, items)?;
     let non_members = Sample::new(&variant.input, style, items..items + queries);
     let predicted = variant.expect(&goal, &Load::items(items))?.map(|e| e.fpr);
     let share = |sample: &Sample, verdict: Verdict| -> Result<f64> {
@@ -71,4 +60,19 @@ pub fn measure(
         missed: share(&members, Verdict::Absent)?,
         filter,
     })
+}
+
+/// A filter of `items` words, with the words and their style.
+pub fn built(
+    variant: &'static Variant,
+    goal: &Goal,
+    items: u64,
+) -> Result<(Box<dyn Filter>, Sample, Style)> {
+    let build = |style| {
+        let members = Sample::new(&variant.input, style, 0..items);
+        let filter = sample::build(variant, goal, &members.records())?;
+        Ok((filter, members, style))
+    };
+    // Some forms take short keys alone.
+    build(Style::Words).or_else(|_: everbloom::Error| build(Style::Short)).map_err(Into::into)
 }

@@ -1,4 +1,4 @@
-//! README.md, GUIDE.md, docs/JSON.md and docs/FORMATS.md do what they say: every command in a `console` block is run, in order,
+//! README.md, GUIDE.md, FORMAT.md and pages of docs/ do what they say: every command in a `console` block is run, in order,
 //! in one folder a page, and what it prints is compared with the lines beneath it. `…` alone on a line stands
 //! for any lines. A command with nothing beneath it must only succeed.
 //!
@@ -119,6 +119,40 @@ fn the_page_on_json_does_what_it_says() {
 #[test]
 fn the_page_on_formats_does_what_it_says() {
     check("docs/FORMATS.md");
+}
+
+#[test]
+fn the_page_on_the_file_format_does_what_it_says() {
+    check("FORMAT.md");
+}
+
+#[test]
+fn test_vectors_are_those_of_the_code() {
+    check("docs/format/VECTORS.md");
+}
+
+/// FIELDS.md is what the command prints, and FORMAT.md quotes lines of it alone.
+#[test]
+fn fields_are_those_of_the_code() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (fine, printed) = run("everbloom catalog --fields", folder.path());
+    assert!(fine, "{printed}");
+    let page = root().join("docs/format/FIELDS.md");
+    if std::env::var("EVERBLOOM_PAGES").is_ok_and(|v| v == "write") {
+        std::fs::write(&page, &printed).expect("the page is written");
+    }
+    let fields = std::fs::read_to_string(page).expect("the page");
+    assert!(
+        fields == printed,
+        "stale: cargo run --release -- catalog --fields > docs/format/FIELDS.md"
+    );
+    let format = std::fs::read_to_string(root().join("FORMAT.md")).expect("the page");
+    let quoted: Vec<&str> =
+        format.lines().filter(|l| l.contains("`: `filter: {head: bytes")).collect();
+    assert!(quoted.len() >= 20, "{} lines of fields", quoted.len());
+    for line in quoted {
+        assert!(fields.lines().any(|field| field == line), "FORMAT.md: no such fields: {line}");
+    }
 }
 
 #[test]

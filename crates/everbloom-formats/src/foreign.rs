@@ -3,7 +3,8 @@
 use std::fmt;
 
 use everbloom::internals::filter::{fact, real};
-use everbloom::{Error, Fact, Filter, Kind, Result};
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Bloom, Error, Fact, Filter, Hasher, Kind, Result};
 
 use crate::bits::Bits;
 use crate::read::corrupt;
@@ -136,6 +137,11 @@ pub(crate) trait Scheme: Send + Sync {
 
     /// Notes that a key was inserted, and whether a bit was new.
     fn inserted(&mut self, _new: bool) {}
+
+    /// The probes and the hash of a library's filter that finds keys at the same bits, if there are such.
+    fn probes(&self) -> Option<(Probes, Hasher)> {
+        None
+    }
 }
 
 /// Bits with k probes per key into all of them.
@@ -217,6 +223,44 @@ impl<S: Scheme> Layout for Flat<S> {
     fn bits(&self) -> u64 {
         self.bits.m()
     }
+
+    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+        let (probes, hasher) = self.scheme.probes()?;
+        Some(to_bloom(&self.bits, self.k, probes, hasher))
+    }
+}
+
+/// Bits as a filter of the library.
+pub(crate) fn to_bloom(
+    bits: &Bits,
+    k: u32,
+    probes: Probes,
+    hasher: Hasher,
+) -> Result<Box<dyn Filter>> {
+    Ok(Box::new(Bloom::from_foreign(bits.bytes(), bits.m(), k, probes, hasher)?))
+}
+
+/// A filter of the library whose bits a format can hold, in whole words, and which of `kinds` of probes and hash it has.
+pub(crate) fn adopted<'a>(
+    format: &Format,
+    filter: &'a dyn Filter,
+    kinds: &[Option<(Probes, Hasher)>],
+) -> Result<(&'a Bloom, usize, Bits)> {
+    let cannot = || {
+        let slug = filter.facts().slug;
+        format.cannot(&format!("hold the bits of this {slug} filter, which has other probes"))
+    };
+    let bloom: &Bloom = filter.as_same().map_err(|_| cannot())?;
+    let ours = Some((bloom.scheme(), filter.head().hasher.clone()));
+    let kind = kinds.iter().position(|kind| *kind == ours).ok_or_else(cannot)?;
+    if !filter.head().reading.is_plain() {
+        return Err(format.cannot("say how the keys of this filter were read"));
+    }
+    if !bloom.m().is_multiple_of(64) {
+        return Err(format.cannot("hold bits that are not whole words"));
+    }
+    let bytes: Vec<u8> = bloom.bits().words().iter().flat_map(|w| w.to_le_bytes()).collect();
+    Ok((bloom, kind, Bits::new(&bytes, bloom.m())?))
 }
 
 /// The number of keys that leave so many ones among m bits; `None` if there is no zero left.

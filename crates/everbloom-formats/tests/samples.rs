@@ -346,3 +346,72 @@ fn clickhouse_indexes_answer_for_their_keys() {
         assert!(again[0].filter.write().unwrap() == granule);
     }
 }
+
+/// Filters whose bits are those of a variant.
+const CONVERTED: &[&str] = &["guava", "spark", "redisbloom", "redis-cuckoo", "parquet"];
+
+/// A key as the library takes it.
+fn bytes(key: &Key<'_>) -> Vec<u8> {
+    match key {
+        Key::Bytes(bytes) => bytes.to_vec(),
+        Key::Long(number) => number.to_le_bytes().to_vec(),
+        other => panic!("no key of these samples: {other:?}"),
+    }
+}
+
+/// A filter of the library with the same bits says the same of every key, in memory and from a file, and becomes the same
+/// foreign filter again.
+fn converts(name: &str, foreign: &Foreign, keys: Keys) -> Vec<u8> {
+    let filter = foreign.to_filter().unwrap_or_else(|e| panic!("{name}: {e}"));
+    let reopened = everbloom::Opener::new().decode(&everbloom::to_bytes(&*filter)).unwrap();
+    let members = (0..1000).map(|i| keys.member(i));
+    for key in members.chain((0..QUERIES).map(|i| keys.absent(i))) {
+        let says = foreign.contains(key.clone()).unwrap();
+        let bytes = bytes(&key);
+        assert_eq!(filter.contains(&bytes), says, "{name}: {key:?}");
+        assert_eq!(reopened.contains(&bytes), says, "{name} from a file: {key:?}");
+    }
+    let again = foreign.format().adopt(&*reopened).unwrap_or_else(|e| panic!("{name}: {e}"));
+    answers(name, &again, keys, 1000);
+    again.write().unwrap()
+}
+
+#[test]
+fn filters_become_filters_of_the_library_and_back() {
+    for (format, name, keys) in FILES.iter().filter(|(format, ..)| CONVERTED.contains(format)) {
+        let bytes = sample(name);
+        let written = converts(name, &opened(format, &bytes).unwrap(), *keys);
+        // RedisBloom's other numbers are not kept, and Parquet's bitset gets a header.
+        let kept = !matches!(*format, "redisbloom" | "parquet");
+        assert!(!kept || written == bytes, "{name}");
+    }
+    let fixed = opened("redisbloom", &chunks("redisbloom_scandump_fixed.json")).unwrap();
+    converts("scandump", &fixed, Keys::Items);
+    let dump = chunks("redisbloom_cf_scandump.json");
+    let cuckoo = opened("redis-cuckoo", &dump).unwrap();
+    assert_eq!(converts("cuckoo", &cuckoo, Keys::Items), dump);
+}
+
+#[test]
+fn what_does_not_convert_says_so() {
+    let layers = opened("redisbloom", &chunks("redisbloom_scandump_scaling.json")).unwrap();
+    assert!(layers.to_filter().is_err_and(|e| e.to_string().contains("layers")));
+    let others = FILES.iter().filter(|(format, ..)| !CONVERTED.contains(format));
+    for (format, name, _) in others {
+        assert!(opened(format, &sample(name)).unwrap().to_filter().is_err(), "{name}");
+    }
+    // A filter of our own has other bits than any of them.
+    let ours = everbloom::Bloom::with_rate(100, 0.01).unwrap();
+    for format in CONVERTED {
+        assert!(Format::named(format).unwrap().adopt(&ours).is_err(), "{format}");
+    }
+}
+
+/// By Spark 4.3's own Murmur3_x86_32.hashUnsafeBytes, with a tail of a byte above 127.
+#[test]
+fn sparks_hash_takes_the_bytes_of_a_tail_as_signed() {
+    use everbloom::internals::hash::murmur3_spark;
+    assert_eq!(murmur3_spark("café".as_bytes(), 0), 0x9032_de76);
+    assert_eq!(murmur3_spark("café".as_bytes(), 42), 0xaee2_a634);
+    assert_eq!(murmur3_spark(b"item-1", 42), 0x65e8_6423);
+}

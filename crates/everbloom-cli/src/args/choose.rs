@@ -56,6 +56,9 @@ pub struct Catalog {
     /// Print the list as CATALOG.md, with rates measured on the spot.
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub markdown: bool,
+    /// Print the fields of every variant's file, in order, as docs/format/FIELDS.md.
+    #[arg(long, conflicts_with_all = ["markdown", "json", "csv", "slug"])]
+    pub fields: bool,
     #[command(flatten)]
     pub shown: Tabular,
 }

@@ -7,7 +7,7 @@ use everbloom_report::Table;
 
 use crate::args::Catalog;
 use crate::output::{Sheet, facts, print, print_json};
-use crate::report::{catalog, json};
+use crate::report::{catalog, fields, json};
 use crate::{Outcome, Result, Stop, suggest};
 
 pub fn run(args: &Catalog) -> Result<Outcome> {
@@ -20,6 +20,8 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
         print(&describe(variant, sheet))?;
     } else if args.markdown {
         print(&catalog::page()?)?;
+    } else if args.fields {
+        print(&fields::page()?)?;
     } else {
         print(&sheet.text(&listing()))?;
     }

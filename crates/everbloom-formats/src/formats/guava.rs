@@ -9,10 +9,11 @@
 //! UTF-8 string funnel and the byte funnel give the bytes as they are, those of integers 4 or 8 little-endian bytes.
 
 use everbloom::internals::filter::text;
-use everbloom::{Fact, Result};
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Fact, Filter, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::foreign::{Flat, Scheme, adopted, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
@@ -30,7 +31,7 @@ pub static FORMAT: Format = Format {
     open,
     writes: true,
     create: Some(create),
-    adopt: None,
+    adopt: Some(adopt),
 };
 
 /// A value of the first byte.
@@ -62,6 +63,14 @@ impl Scheme for Strategy {
         out.extend_from_slice(&((bits.m() / 64) as u32).to_be_bytes());
         bits.push(Order::Big, &mut out);
         Some(out)
+    }
+
+    fn probes(&self) -> Option<(Probes, Hasher)> {
+        let probes = match self {
+            Strategy::Mitz32 => Probes::Signed32,
+            Strategy::Mitz64 => Probes::Positive,
+        };
+        Some((probes, Hasher::with_id(HashId::Murmur3_128, 0).ok()?))
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -99,4 +108,13 @@ fn create(items: u64, fpr: f64) -> Result<Foreign> {
     let k = best_probes(m, items).round().clamp(1.0, 255.0);
     let bits = Bits::zeros(m.max(1).next_multiple_of(64), 8)?;
     Ok(Foreign::new(&FORMAT, Flat::new(Strategy::Mitz64, k as u64, bits)?))
+}
+
+fn adopt(filter: &dyn Filter) -> Result<Foreign> {
+    let strategies = [Strategy::Mitz32, Strategy::Mitz64];
+    let (bloom, kind, bits) = adopted(&FORMAT, filter, &strategies.map(|s| s.probes()))?;
+    if bloom.k() > 255 {
+        return Err(FORMAT.cannot("have more than 255 probes"));
+    }
+    Ok(Foreign::new(&FORMAT, Flat::new(strategies[kind], bloom.k().into(), bits)?))
 }

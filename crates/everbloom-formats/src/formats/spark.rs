@@ -10,10 +10,12 @@
 //! integers are hashed as 8 little-endian bytes, which is what `putLong` does.
 
 use everbloom::internals::filter::{fact, text};
-use everbloom::{Fact, Result};
+use everbloom::internals::hash::murmur3_spark;
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Fact, Filter, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::foreign::{Flat, Scheme, adopted, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
@@ -31,7 +33,7 @@ pub static FORMAT: Format = Format {
     open,
     writes: true,
     create: Some(create),
-    adopt: None,
+    adopt: Some(adopt),
 };
 
 /// Which version, with the seed of the second.
@@ -46,8 +48,8 @@ impl Scheme for Version {
     fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
         let seed = if let Version::V2 { seed } = self { *seed } else { 0 };
         let (h1, h2) = key.little(|bytes| {
-            let h1 = hashes::murmur3_spark(bytes, seed);
-            (h1, hashes::murmur3_spark(bytes, h1))
+            let h1 = murmur3_spark(bytes, seed);
+            (h1, murmur3_spark(bytes, h1))
         });
         match self {
             Version::V1 => hashes::Halves { h1, h2 }.all(m, k, probe),
@@ -71,6 +73,14 @@ impl Scheme for Version {
         head.iter().for_each(|word| out.extend_from_slice(&word.to_be_bytes()));
         bits.push(Order::Big, &mut out);
         Some(out)
+    }
+
+    fn probes(&self) -> Option<(Probes, Hasher)> {
+        let (probes, seed) = match self {
+            Version::V1 => (Probes::Signed32, 0),
+            Version::V2 { seed } => (Probes::Signed64, u64::from(*seed)),
+        };
+        Some((probes, Hasher::with_id(HashId::SparkMurmur3, seed).ok()?))
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -101,4 +111,11 @@ fn create(items: u64, fpr: f64) -> Result<Foreign> {
     let k = best_probes(m, items).round().max(1.0);
     let bits = Bits::zeros(m.max(1).next_multiple_of(64), 8)?;
     Ok(Foreign::new(&FORMAT, Flat::new(Version::V1, k as u64, bits)?))
+}
+
+fn adopt(filter: &dyn Filter) -> Result<Foreign> {
+    let seed = filter.head().hasher.seed() as u32;
+    let versions = [Version::V1, Version::V2 { seed }];
+    let (bloom, kind, bits) = adopted(&FORMAT, filter, &versions.map(|v| v.probes()))?;
+    Ok(Foreign::new(&FORMAT, Flat::new(versions[kind], bloom.k().into(), bits)?))
 }

@@ -6,6 +6,13 @@
 mod city;
 mod xxh3_preview;
 
+pub(crate) use everbloom::internals::hash::{
+    murmur_64a as murmur2_64a, murmur3_last_64 as fmix64, murmur3_x64_128,
+};
+use everbloom::internals::hash::{
+    murmur3_last_32 as fmix32, murmur3_round, murmur3_scramble, murmur3_with_tail,
+};
+
 pub(crate) use city::{city_64, city_128_to_64};
 pub(crate) use xxh3_preview::xxh3_preview;
 
@@ -24,85 +31,17 @@ pub(crate) fn murmur3_x86_32(bytes: &[u8], seed: u32) -> u32 {
     fmix32(h ^ bytes.len() as u32)
 }
 
-/// Spark's MurmurHash3 x86 32 (`hashUnsafeBytes`): each byte of the tail, sign-extended, has a round of its own.
-pub(crate) fn murmur3_spark(bytes: &[u8], seed: u32) -> u32 {
-    let (words, tail) = bytes.as_chunks::<4>();
-    let h = words.iter().fold(seed, |h, word| murmur3_round(h, u32::from_le_bytes(*word)));
-    let h = tail.iter().fold(h, |h, byte| murmur3_round(h, *byte as i8 as u32));
-    fmix32(h ^ bytes.len() as u32)
-}
-
-fn murmur3_scramble(word: u32) -> u32 {
-    word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
-}
-
-fn murmur3_round(h: u32, word: u32) -> u32 {
-    (h ^ murmur3_scramble(word)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
-}
-
-fn fmix32(mut h: u32) -> u32 {
-    h = (h ^ h >> 16).wrapping_mul(0x85eb_ca6b);
-    h = (h ^ h >> 13).wrapping_mul(0xc2b2_ae35);
-    h ^ h >> 16
-}
-
-/// How a tail byte enters MurmurHash3 x64 128.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tail {
-    Unsigned,
-    /// Cassandra's: bytes of the tail are sign-extended.
-    Signed,
-}
-
-/// MurmurHash3 x64 128, as its two words.
-#[inline]
-pub(crate) fn murmur3_x64_128(bytes: &[u8], seed: u64) -> [u64; 2] {
-    murmur3_wide(bytes, seed, Tail::Unsigned)
-}
-
 /// MurmurHash3 x64 128 with the bytes after the last whole block sign-extended, as Cassandra has it.
 pub(crate) fn murmur3_cassandra(bytes: &[u8], seed: u64) -> [u64; 2] {
-    murmur3_wide(bytes, seed, Tail::Signed)
+    let mut last = [0u64; 2];
+    for (i, byte) in bytes.as_chunks::<16>().1.iter().enumerate() {
+        last[i / 8] ^= (*byte as i8 as u64) << (i % 8 * 8);
+    }
+    murmur3_with_tail(bytes, last, seed)
 }
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
-
-#[inline]
-fn murmur3_wide(bytes: &[u8], seed: u64, kind: Tail) -> [u64; 2] {
-    let mix1 = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);
-    let mix2 = |k: u64| k.wrapping_mul(C2).rotate_left(33).wrapping_mul(C1);
-    let (blocks, tail) = bytes.as_chunks::<16>();
-    let (mut h1, mut h2) = (seed, seed);
-    for block in blocks {
-        h1 ^= mix1(u64::from_le_bytes(block[..8].try_into().unwrap_or_default()));
-        h1 = h1.rotate_left(27).wrapping_add(h2).wrapping_mul(5).wrapping_add(0x52dc_e729);
-        h2 ^= mix2(u64::from_le_bytes(block[8..].try_into().unwrap_or_default()));
-        h2 = h2.rotate_left(31).wrapping_add(h1).wrapping_mul(5).wrapping_add(0x3849_5ab5);
-    }
-    let mut last = [0u64; 2];
-    for (i, byte) in tail.iter().enumerate() {
-        let byte = if kind == Tail::Signed { *byte as i8 as u64 } else { u64::from(*byte) };
-        last[i / 8] ^= byte << (i % 8 * 8);
-    }
-    h2 ^= mix2(last[1]);
-    h1 ^= mix1(last[0]);
-    h1 ^= bytes.len() as u64;
-    h2 ^= bytes.len() as u64;
-    h1 = h1.wrapping_add(h2);
-    h2 = h2.wrapping_add(h1);
-    h1 = fmix64(h1);
-    h2 = fmix64(h2);
-    h1 = h1.wrapping_add(h2);
-    [h1, h2.wrapping_add(h1)]
-}
-
-/// The last step of MurmurHash3 x64, which ClickHouse calls `intHash64`.
-pub(crate) fn fmix64(mut h: u64) -> u64 {
-    h = (h ^ h >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    h = (h ^ h >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    h ^ h >> 33
-}
 
 /// Hive's and ORC's `Murmur3.hash64`: one lane of the 128-bit function.
 pub(crate) fn murmur3_hive_64(bytes: &[u8]) -> u64 {
@@ -130,24 +69,6 @@ pub(crate) fn wang_64(key: i64) -> u64 {
     key = key.wrapping_add(key << 2).wrapping_add(key << 4);
     key ^= key >> 28;
     key.wrapping_add(key << 31) as u64
-}
-
-/// MurmurHash64A.
-pub(crate) fn murmur2_64a(bytes: &[u8], seed: u64) -> u64 {
-    const M: u64 = 0xc6a4_a793_5bd1_e995;
-    let (words, tail) = bytes.as_chunks::<8>();
-    let mut h = seed ^ (bytes.len() as u64).wrapping_mul(M);
-    for word in words {
-        let k = u64::from_le_bytes(*word).wrapping_mul(M);
-        h = (h ^ (k ^ k >> 47).wrapping_mul(M)).wrapping_mul(M);
-    }
-    if !tail.is_empty() {
-        let mut last = [0; 8];
-        last[..tail.len()].copy_from_slice(tail);
-        h = (h ^ u64::from_le_bytes(last)).wrapping_mul(M);
-    }
-    h = (h ^ h >> 47).wrapping_mul(M);
-    h ^ h >> 47
 }
 
 /// Hadoop's (and stream-lib's) MurmurHash2, 32 bits: bytes after the last whole word are sign-extended, and enter in

@@ -11,6 +11,7 @@ mod generator;
 mod key;
 mod many;
 mod murmur;
+mod murmur3;
 mod secret;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vector;
@@ -22,6 +23,10 @@ pub use generator::Generator;
 pub use key::Key;
 pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};
 pub use murmur::{murmur_32, murmur_64a};
+pub use murmur3::{
+    murmur3_last_32, murmur3_last_64, murmur3_round, murmur3_scramble, murmur3_spark,
+    murmur3_with_tail, murmur3_x64_128,
+};
 pub use secret::SecretKey;
 #[cfg(feature = "secure")]
 pub(crate) use secret::from_hex;
@@ -57,6 +62,12 @@ pub enum HashId {
     /// MurmurHash64A with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere. Only where
     /// n·2⁻⁶⁴ ≤ p/100.
     Murmur64A = 8,
+    /// MurmurHash3 x64 128 with a 64-bit seed: Guava's.
+    Murmur3_128 = 9,
+    /// Spark's MurmurHash3 x86 32 with a 32-bit seed, and again with the first hash as its seed, widened by [`mix64`].
+    SparkMurmur3 = 10,
+    /// MurmurHash64A with a 64-bit seed, and again with the first hash as its seed: RedisBloom's.
+    Murmur64ATwice = 11,
 }
 
 impl HashId {
@@ -72,21 +83,34 @@ impl HashId {
         HashId::Murmur64A,
     ];
 
+    /// Those of filters that other software made, which no filter is built with here.
+    pub const FOREIGN: [HashId; 3] =
+        [HashId::Murmur3_128, HashId::SparkMurmur3, HashId::Murmur64ATwice];
+
     /// Whether digests have 64 bits of their own: two keys then have the same one with probability 2⁻⁶⁴.
     pub const fn is_narrow(self) -> bool {
-        !matches!(self, HashId::Xxh3_128 | HashId::SipHash24_128)
+        !matches!(
+            self,
+            HashId::Xxh3_128 | HashId::SipHash24_128 | HashId::Murmur3_128 | HashId::Murmur64ATwice
+        )
     }
 
     /// The id stored in a file as `number`, if this build knows it.
     pub const fn from_number(number: u16) -> Option<Self> {
-        let mut at = 0;
-        while at < Self::ALL.len() {
-            if Self::ALL[at] as u16 == number {
-                return Some(Self::ALL[at]);
+        const fn among(ids: &[HashId], number: u16) -> Option<HashId> {
+            let mut at = 0;
+            while at < ids.len() {
+                if ids[at] as u16 == number {
+                    return Some(ids[at]);
+                }
+                at += 1;
             }
-            at += 1;
+            None
         }
-        None
+        match among(&Self::ALL, number) {
+            None => among(&Self::FOREIGN, number),
+            known => known,
+        }
     }
 
     /// The name shown to people and accepted as the parameter `hash`.
@@ -100,6 +124,9 @@ impl HashId {
             HashId::Quick64 => "quick-64",
             HashId::Lane64 => "lane-64",
             HashId::Murmur64A => "murmur-64a",
+            HashId::Murmur3_128 => "murmur3-128",
+            HashId::SparkMurmur3 => "murmur3-spark",
+            HashId::Murmur64ATwice => "murmur-64a-twice",
         }
     }
 }
@@ -351,6 +378,19 @@ fn digest_bytes(
         (HashId::Xxh3_64, _) => widen(xxh3::of(bytes, seed)),
         (HashId::Xxh64, _) => widen(xxhash_rust::xxh64::xxh64(bytes, seed)),
         (HashId::Murmur64A, _) => widen(murmur_64a(bytes, seed)),
+        (HashId::Murmur3_128, _) => {
+            let [h1, h2] = murmur3_x64_128(bytes, seed);
+            Digest { h1, h2 }
+        }
+        (HashId::SparkMurmur3, _) => {
+            let first = murmur3_spark(bytes, seed as u32);
+            let second = murmur3_spark(bytes, first);
+            widen(u64::from(second) << 32 | u64::from(first))
+        }
+        (HashId::Murmur64ATwice, _) => {
+            let h1 = murmur_64a(bytes, seed);
+            Digest { h1, h2: murmur_64a(bytes, h1) }
+        }
         (HashId::SipHash24_128, _) => key.map_or(LOCKED, |key| key.digest(bytes)),
     }
 }

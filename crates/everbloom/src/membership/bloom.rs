@@ -70,6 +70,37 @@ impl Bloom {
         Ok(Self { head, flat: FlatBits { probe: Probe::over(m, k), bits } })
     }
 
+    /// The filter whose first `m` bits these are, the lowest bit of a byte first, with `k` probes by `scheme` under
+    /// `hasher`: what other software wrote. How many keys are inside is estimated from the bits.
+    pub fn from_foreign(
+        bytes: &[u8],
+        m: u64,
+        k: u32,
+        scheme: Scheme,
+        hasher: Hasher,
+    ) -> Result<Self> {
+        let Flat { m, k } = Flat { m, k }.checked()?;
+        let probe = Probe::flat(scheme, m, k)?;
+        let mut bits = Bits::try_new(m)?;
+        for (i, byte) in (0..).zip(bytes) {
+            let ones = (0..8).map(|j| 8 * i + j).filter(|bit| byte >> (bit % 8) & 1 != 0);
+            for bit in ones {
+                if bit >= m {
+                    return Err(Error::parameter(format!("a one behind the {m} bits")));
+                }
+                bits.set(bit);
+            }
+        }
+        let (mut head, flat) = (Head::new(hasher, FORM), FlatBits { probe, bits });
+        recount(&mut head, &flat);
+        Ok(Self { head, flat })
+    }
+
+    /// How probes follow from a digest.
+    pub fn scheme(&self) -> Scheme {
+        self.flat.probe.scheme()
+    }
+
     /// Inserts a key.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {

@@ -8,6 +8,7 @@
 //! | [`Mixed`] | any | multiply-shift | independent indices, also in a range of a few cells |
 //! | [`Partitioned`] | any | multiply-shift | one slice per hash |
 //! | [`Blocked`] | any | multiply-shift | all indices inside one block, anywhere or one a lane |
+//! | [`Foreign`] | large | mod | what other software does; only filters that it made have them |
 //! | [`Residues`] | any | mod | one hash for parts of coprime lengths; no [`Probe`], since its parts differ |
 //!
 //! Two filters are compatible only if their schemes are equal, so a scheme's number stands in every
@@ -22,6 +23,7 @@ mod choice;
 mod double;
 mod enhanced;
 mod flat;
+mod foreign;
 mod mixed;
 mod partitioned;
 mod residues;
@@ -34,6 +36,7 @@ pub(crate) use choice::check_search;
 pub use choice::place_fewest;
 pub use double::Double;
 pub use enhanced::Enhanced;
+pub use foreign::{Foreign, Rule};
 pub use mixed::Mixed;
 pub(crate) use partitioned::MANY;
 pub use partitioned::Partitioned;
@@ -85,6 +88,14 @@ pub enum Scheme {
     Fields = 7,
     /// One block per key, one index in each of its lanes by products of H2, multiply-shift.
     Lanes = 8,
+    /// [`Rule::Signed32`], mod.
+    Signed32 = 9,
+    /// [`Rule::Signed64`], mod.
+    Signed64 = 10,
+    /// [`Rule::Wrapped`], mod.
+    Wrapped = 11,
+    /// [`Rule::Positive`], mod.
+    Positive = 12,
 }
 
 impl Scheme {
@@ -100,6 +111,10 @@ impl Scheme {
         Scheme::Lanes,
     ];
 
+    /// Those of filters that other software made.
+    pub const FOREIGN: [Scheme; 4] =
+        [Scheme::Signed32, Scheme::Signed64, Scheme::Wrapped, Scheme::Positive];
+
     /// The name shown to people and accepted as the parameter `scheme`.
     pub fn name(self) -> &'static str {
         match self {
@@ -111,6 +126,10 @@ impl Scheme {
             Scheme::Blocked => "blocked",
             Scheme::Fields => "fields",
             Scheme::Lanes => "lanes",
+            Scheme::Signed32 => "signed-32",
+            Scheme::Signed64 => "signed-64",
+            Scheme::Wrapped => "wrapped",
+            Scheme::Positive => "positive",
         }
     }
 
@@ -148,6 +167,8 @@ pub enum Probe {
     Partitioned(Partitioned),
     /// See [`Blocked`].
     Blocked(Blocked),
+    /// See [`Foreign`].
+    Foreign(Foreign),
 }
 
 /// Runs `$body` with `$p` bound to the scheme inside: static dispatch, one branch per key.
@@ -160,6 +181,7 @@ macro_rules! dispatch {
             Probe::Mixed($p) => $body,
             Probe::Partitioned($p) => $body,
             Probe::Blocked($p) => $body,
+            Probe::Foreign($p) => $body,
         }
     };
 }
@@ -192,7 +214,7 @@ impl Probe {
         match self {
             Probe::Ring(_) => ring_theory::floor(m, n, self.k(), fill),
             // Both values agree mod m, or hardly any index does.
-            Probe::Double(_) | Probe::Enhanced(_) => (n / (m * m)).min(1.0),
+            Probe::Double(_) | Probe::Enhanced(_) | Probe::Foreign(_) => (n / (m * m)).min(1.0),
             Probe::Mixed(_) | Probe::Partitioned(_) | Probe::Blocked(_) => 0.0,
         }
     }
@@ -204,6 +226,10 @@ impl Probe {
             Scheme::Enhanced => Probe::Enhanced(Enhanced::new(m, k)),
             Scheme::Ring => Probe::Ring(Ring::new(m, k)),
             Scheme::Mixed => Probe::Mixed(Mixed::new(m, k)),
+            Scheme::Signed32 => Probe::Foreign(Foreign::new(Rule::Signed32, m, k)),
+            Scheme::Signed64 => Probe::Foreign(Foreign::new(Rule::Signed64, m, k)),
+            Scheme::Wrapped => Probe::Foreign(Foreign::new(Rule::Wrapped, m, k)),
+            Scheme::Positive => Probe::Foreign(Foreign::new(Rule::Positive, m, k)),
             Scheme::Partitioned | Scheme::Blocked | Scheme::Fields | Scheme::Lanes => {
                 let kind = if scheme == Scheme::Partitioned { "partitioned" } else { "blocked" };
                 let message = format!("this scheme has a variant of its own, {kind}");
@@ -221,6 +247,7 @@ impl Probe {
             Probe::Mixed(_) => Scheme::Mixed,
             Probe::Partitioned(_) => Scheme::Partitioned,
             Probe::Blocked(p) => p.scheme(),
+            Probe::Foreign(p) => p.scheme(),
         }
     }
 
@@ -289,6 +316,7 @@ impl Probe {
             Probe::Mixed(p) => (Probe::Mixed(p.fold()?), Pairing::Neighbors(1)),
             Probe::Partitioned(p) => (Probe::Partitioned(p.fold()?), Pairing::Neighbors(1)),
             Probe::Blocked(p) => (Probe::Blocked(p.fold()?), Pairing::Neighbors(p.block())),
+            Probe::Foreign(p) => (Probe::Foreign(p.fold()?), Pairing::Halves),
         })
     }
 
@@ -356,6 +384,7 @@ impl State for Probe {
             let number = u64::load("scheme", src)?;
             let scheme = Scheme::ALL
                 .into_iter()
+                .chain(Scheme::FOREIGN)
                 .find(|s| *s as u64 == number)
                 .ok_or_else(|| src.unsupported(format!("probe scheme {number}")))?;
             let k = u32::load("k", src)?;

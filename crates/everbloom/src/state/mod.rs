@@ -4,6 +4,7 @@
 //! follow from that statement. The decoder allocates nothing that is not there, and runs every part's own
 //! check of cross-field invariants.
 
+mod outline;
 mod tree;
 
 pub(crate) use tree::{Context, Payload, too_large};

@@ -8,13 +8,14 @@ use std::any::Any;
 use std::borrow::Cow;
 
 use super::State;
+use super::outline::outline;
 use crate::error::{Error, Kind, Result};
 use crate::memory::{HUGE_FROM, Mapping, Words, check_room};
 
 /// What follows a field's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Tag {
+pub(super) enum Tag {
     U64 = 1,
     F64 = 2,
     Bytes = 3,
@@ -165,6 +166,11 @@ impl<'a> Encoder<'a> {
         // Trees are parameters, not data: a dictionary of 4 GiB would have to be an array.
         debug_assert!(len <= u32::MAX as usize);
         self.tree.extend_from_slice(&(len as u32).to_le_bytes());
+    }
+
+    /// Names and kinds of the fields that were written, in order.
+    pub fn outline(&self) -> String {
+        outline(&self.tree)
     }
 
     /// The memory of what was written.

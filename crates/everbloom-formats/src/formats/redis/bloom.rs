@@ -11,11 +11,12 @@
 //! 0xc6a4a7935bd1e995, b the same under the seed a, and index i = 0 … k − 1 is (a + i·b) mod the bits.
 
 use everbloom::internals::filter::{fact, text};
-use everbloom::{Error, Fact, Kind, Result};
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Error, Fact, Filter, HashId, Hasher, Kind, Result};
 
 use super::dump::{Dump, Values, module_id};
 use crate::bits::{Bits, Order};
-use crate::foreign::{Layout, cardinality, checked_k};
+use crate::foreign::{Layout, adopted, cardinality, checked_k, to_bloom};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
@@ -29,12 +30,12 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur2-64a, twice",
     limits: "not the 32-bit hashes of versions before 2, nor dumps packed by LZF; a layer that is full takes no key, \
-             where Redis adds a layer",
+             where Redis adds a layer; a filter of several layers is not converted",
     fit,
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Chain::read(bytes)?))]),
     writes: true,
     create: Some(create),
-    adopt: None,
+    adopt: Some(adopt),
 };
 
 const MODULE: u64 = module_id(b"MBbloom--", 4);
@@ -177,6 +178,11 @@ fn hash(key: &Key<'_>) -> (u64, u64) {
     })
 }
 
+/// The probes and the hash of a layer in the library's words.
+fn probes() -> Option<(Probes, Hasher)> {
+    Some((Probes::Wrapped, Hasher::with_id(HashId::Murmur64ATwice, SEED).ok()?))
+}
+
 impl Layer {
     fn all(&self, (a, b): (u64, u64)) -> impl Iterator<Item = u64> + use<> {
         let m = self.bits.m();
@@ -246,6 +252,24 @@ impl Layout for Chain {
     fn bits(&self) -> u64 {
         self.layers.iter().map(|layer| layer.bits.m()).fold(0, u64::saturating_add)
     }
+
+    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+        let [layer] = &self.layers[..] else {
+            let message = "no variant has layers of such probes: a filter of one layer is imported";
+            return Some(Err(Error::new(Kind::Unsupported, message)));
+        };
+        let (probes, hasher) = probes()?;
+        Some(to_bloom(&layer.bits, layer.k, probes, hasher))
+    }
+}
+
+/// One layer that takes no further keys: what it was made for is not known.
+fn adopt(filter: &dyn Filter) -> Result<Foreign> {
+    let (bloom, _, bits) = adopted(&FORMAT, filter, &[probes()])?;
+    let (k, items) = (bloom.k(), filter.len());
+    let (error, capacity) = (bits.fill().powi(k as i32), items.max(1));
+    let per_item = bits.m() as f64 / capacity as f64;
+    Ok(single(Layer { bits, items, error, per_item, k, capacity, log2: 0 }))
 }
 
 /// One layer, as `BF.RESERVE … NONSCALING` makes it.
@@ -255,8 +279,12 @@ fn create(items: u64, error: f64) -> Result<Foreign> {
     let k = checked_k((std::f64::consts::LN_2 * per_item).ceil().max(1.0) as u64)?;
     let m = ((items as f64 * per_item) as u64).max(1).next_multiple_of(64);
     let bits = Bits::zeros(m, 8)?;
-    let layer = Layer { bits, items: 0, error, per_item, k, capacity: items, log2: 0 };
-    let options = NO_ROUND | FORCE_64 | NO_SCALING;
-    let chain = Chain { form: Form::Scan, items: 0, options, growth: 2, layers: vec![layer] };
-    Ok(Foreign::new(&FORMAT, chain))
+    Ok(single(Layer { bits, items: 0, error, per_item, k, capacity: items, log2: 0 }))
+}
+
+/// A filter of one layer that never gets another one.
+fn single(layer: Layer) -> Foreign {
+    let (items, options) = (layer.items, NO_ROUND | FORCE_64 | NO_SCALING);
+    let chain = Chain { form: Form::Scan, items, options, growth: 2, layers: vec![layer] };
+    Foreign::new(&FORMAT, chain)
 }

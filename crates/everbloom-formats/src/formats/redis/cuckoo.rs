@@ -9,8 +9,9 @@
 //! h is MurmurHash64A of the key, seed 0; the fingerprint h mod 255 + 1; the buckets h and
 //! h ⊕ fingerprint·0x5bd1e995, mod their number.
 
+use everbloom::alternates;
 use everbloom::internals::filter::fact;
-use everbloom::{Fact, Result};
+use everbloom::{Fact, Filter, Result};
 
 use crate::foreign::Layout;
 use crate::format::{Hints, Part};
@@ -30,7 +31,7 @@ pub static FORMAT: Format = Format {
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Cuckoo::read(bytes)?))]),
     writes: true,
     create: None,
-    adopt: None,
+    adopt: Some(adopt),
 };
 
 struct Cuckoo {
@@ -134,4 +135,17 @@ impl Layout for Cuckoo {
     fn bits(&self) -> u64 {
         8 * self.filters.iter().map(Vec::len).sum::<usize>() as u64
     }
+
+    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+        let filter = alternates::Cuckoo::from_redis(&self.write()?);
+        Some(filter.map(|filter| -> Box<dyn Filter> { Box::new(filter) }))
+    }
+}
+
+fn adopt(filter: &dyn Filter) -> Result<Foreign> {
+    let cuckoo: &alternates::Cuckoo = filter.as_same().map_err(|_| {
+        let slug = filter.facts().slug;
+        FORMAT.cannot(&format!("hold the fingerprints of a {slug} filter"))
+    })?;
+    Ok(Foreign::new(&FORMAT, Cuckoo::read(&cuckoo.to_redis()?)?))
 }
