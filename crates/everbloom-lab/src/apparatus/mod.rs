@@ -10,4 +10,5 @@ pub(crate) mod highest;
 pub(crate) mod losses;
 pub(crate) mod parts;
 pub(crate) mod stages;
+pub(crate) mod streams;
 pub(crate) mod subject;

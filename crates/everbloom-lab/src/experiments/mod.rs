@@ -1,5 +1,13 @@
 //! The experiments, a file each.
 
+mod b12_load;
+mod b14_learned;
+mod b15_elastic;
+mod b17_hll;
+mod b17_top;
+mod b7_load;
+mod b9_adaptive;
+mod decaying;
 mod s0_eq12;
 mod s0_eq18;
 mod s0_errata;
@@ -10,6 +18,9 @@ mod s0_hashing;
 mod s0_table1;
 mod s0_table2;
 mod s0_theorems;
+mod s10_dynamic;
+mod s14_weighted;
+mod s18_iblt;
 mod s1_concentration;
 mod s1_fig2;
 mod s1_intersection;
@@ -17,6 +28,7 @@ mod s1_overflow;
 mod s1_space;
 mod s1_table1;
 mod s1_uniform;
+mod s21_k_mer;
 mod s2_fig10;
 mod s2_fig11;
 mod s2_fig12;
@@ -38,10 +50,14 @@ mod s3_eq7;
 mod s3_errata;
 mod s3_table3;
 mod s3_table4;
+mod s46_attack;
 mod s4_counting;
 mod s4_d_left;
 mod s4_dynamic_count;
 mod s4_spectral;
+mod s5_shifting;
+mod s6_count_min;
+mod s8_braids;
 mod which_filter;
 
 use crate::lab::Experiment;
@@ -90,5 +106,21 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s4_spectral::EXPERIMENT,
     &s4_dynamic_count::EXPERIMENT,
     &s4_d_left::EXPERIMENT,
+    &decaying::EXPERIMENT,
+    &s5_shifting::EXPERIMENT,
+    &s6_count_min::EXPERIMENT,
+    &s8_braids::EXPERIMENT,
+    &s10_dynamic::EXPERIMENT,
+    &s14_weighted::EXPERIMENT,
+    &s18_iblt::EXPERIMENT,
+    &s21_k_mer::EXPERIMENT,
+    &s46_attack::EXPERIMENT,
+    &b7_load::EXPERIMENT,
+    &b9_adaptive::EXPERIMENT,
+    &b12_load::EXPERIMENT,
+    &b14_learned::EXPERIMENT,
+    &b15_elastic::EXPERIMENT,
+    &b17_hll::EXPERIMENT,
+    &b17_top::EXPERIMENT,
     &which_filter::EXPERIMENT,
 ];
