@@ -101,28 +101,21 @@ face!(SimplifiedCuckoo: Insert, Remove, Count, Bulk);
 planned!(SimplifiedCuckoo);
 fingerprints!(SimplifiedCuckoo: table);
 
-impl Filter for SimplifiedCuckoo {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
-    }
-}
+by_part!(SimplifiedCuckoo: table);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 104,
-        slug: "simplified-cuckoo",
-        entry: "B8",
-        name: "Simplified cuckoo filter",
-        paper: "D. Eppstein, Cuckoo filter: simplification and analysis, SWAT 2016",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "compact"],
-        forms: &[Form::removing("standard", &[Ability::Insert, Ability::Remove, Ability::Count])],
-        params: PARAMS,
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<SimplifiedCuckoo>(),
-};
+pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {
+    id: 104,
+    slug: "simplified-cuckoo",
+    entry: "B8",
+    name: "Simplified cuckoo filter",
+    paper: "D. Eppstein, Cuckoo filter: simplification and analysis, SWAT 2016",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "compact"],
+    forms: &[Form::removing("standard", &[Ability::Insert, Ability::Remove, Ability::Count])],
+    params: PARAMS,
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

@@ -29,49 +29,40 @@ pub(crate) use secret::from_hex;
 use std::fmt;
 
 use crate::error::{Error, Kind, Result};
+use crate::names::listed;
 
 /// The seed used when the caller names none, so that filters of two machines merge.
 pub const DEFAULT_SEED: u64 = 0;
 
-/// Which function turns key bytes into a digest. The numbers stand in files, for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
-pub enum HashId {
-    /// XXH3-128 with a 64-bit seed: the default, for trusted input.
-    Xxh3_128 = 1,
-    /// XXH3-64 with a 64-bit seed, widened by [`mix64`]. Only where n·2⁻⁶⁴ ≤ p/100.
-    Xxh3_64 = 2,
-    /// XXH64 with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere.
-    Xxh64 = 3,
-    /// SipHash-2-4-128 under a secret key: for keys chosen by an adversary.
-    SipHash24_128 = 4,
-    /// Folded multiplications for 8-byte keys, XXH3-64 for others, with a 64-bit seed: where nanoseconds
-    /// count. Only where n·2⁻⁶⁴ ≤ p/100.
-    Fold64 = 5,
-    /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: the fastest, for
-    /// schemes that take the high bits of the digest's words. Only where n·2⁻⁶⁴ ≤ p/100.
-    Quick64 = 6,
-    /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: as `quick-64`, for
-    /// schemes that take the high bits of H1 and the low half of H2. Only where n·2⁻⁶⁴ ≤ p/100.
-    Lane64 = 7,
-    /// MurmurHash64A with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere. Only where
-    /// n·2⁻⁶⁴ ≤ p/100.
-    Murmur64A = 8,
+listed! {
+    /// Which function turns key bytes into a digest. The numbers stand in files, for ever.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u16)]
+    pub enum HashId {
+        /// XXH3-128 with a 64-bit seed: the default, for trusted input.
+        Xxh3_128 = 1 => "xxh3-128",
+        /// XXH3-64 with a 64-bit seed, widened by [`mix64`]. Only where n·2⁻⁶⁴ ≤ p/100.
+        Xxh3_64 = 2 => "xxh3-64",
+        /// XXH64 with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere.
+        Xxh64 = 3 => "xxh64",
+        /// SipHash-2-4-128 under a secret key: for keys chosen by an adversary.
+        SipHash24_128 = 4 => "siphash-2-4-128",
+        /// Folded multiplications for 8-byte keys, XXH3-64 for others, with a 64-bit seed: where nanoseconds
+        /// count. Only where n·2⁻⁶⁴ ≤ p/100.
+        Fold64 = 5 => "fold-64",
+        /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: the fastest, for
+        /// schemes that take the high bits of the digest's words. Only where n·2⁻⁶⁴ ≤ p/100.
+        Quick64 = 6 => "quick-64",
+        /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: as `quick-64`, for
+        /// schemes that take the high bits of H1 and the low half of H2. Only where n·2⁻⁶⁴ ≤ p/100.
+        Lane64 = 7 => "lane-64",
+        /// MurmurHash64A with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere. Only where
+        /// n·2⁻⁶⁴ ≤ p/100.
+        Murmur64A = 8 => "murmur-64a",
+    }
 }
 
 impl HashId {
-    /// Every id, in order.
-    pub const ALL: [HashId; 8] = [
-        HashId::Xxh3_128,
-        HashId::Xxh3_64,
-        HashId::Xxh64,
-        HashId::SipHash24_128,
-        HashId::Fold64,
-        HashId::Quick64,
-        HashId::Lane64,
-        HashId::Murmur64A,
-    ];
-
     /// Whether digests have 64 bits of their own: two keys then have the same one with probability 2⁻⁶⁴.
     pub const fn is_narrow(self) -> bool {
         !matches!(self, HashId::Xxh3_128 | HashId::SipHash24_128)
@@ -87,20 +78,6 @@ impl HashId {
             at += 1;
         }
         None
-    }
-
-    /// The name shown to people and accepted as the parameter `hash`.
-    pub fn name(self) -> &'static str {
-        match self {
-            HashId::Xxh3_128 => "xxh3-128",
-            HashId::Xxh3_64 => "xxh3-64",
-            HashId::Xxh64 => "xxh64",
-            HashId::SipHash24_128 => "siphash-2-4-128",
-            HashId::Fold64 => "fold-64",
-            HashId::Quick64 => "quick-64",
-            HashId::Lane64 => "lane-64",
-            HashId::Murmur64A => "murmur-64a",
-        }
     }
 }
 
