@@ -51,7 +51,7 @@ const FLOORS: &[Floor] = &[
     Floor { name: "", modules: &["memory"] },
     Floor { name: "", modules: &["disk", "hash", "theory"] },
     Floor { name: "", modules: &["simd", "sys", "threads"] },
-    Floor { name: "", modules: &["error"] },
+    Floor { name: "", modules: &["error", "names"] },
 ];
 
 /// Where the picture of DESIGN.md begins and ends.

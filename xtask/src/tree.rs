@@ -58,16 +58,16 @@ impl Tree {
         self.cargo_with(&[], args)
     }
 
+    fn program(&self, name: &str, env: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(name);
+        command.current_dir(&self.root).envs(env.iter().copied());
+        command.env("CARGO_TARGET_DIR", &self.build).env_remove("CI");
+        command
+    }
+
     /// Runs cargo in the copy with further variables.
     pub fn cargo_with(&self, env: &[(&str, &str)], args: &[&str]) -> Result<Output, String> {
-        Command::new("cargo")
-            .args(args)
-            .envs(env.iter().copied())
-            .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", &self.build)
-            .env_remove("CI")
-            .output()
-            .map_err(|e| format!("cargo: {e}"))
+        self.program("cargo", env).args(args).output().map_err(|e| format!("cargo: {e}"))
     }
 
     /// Runs cargo in the copy with further variables, in a group of its own that is ended when it takes longer than
@@ -80,13 +80,10 @@ impl Tree {
     ) -> Result<Option<Output>, String> {
         let seconds = limit.as_secs().to_string();
         // timeout(1) ends what cargo started, too.
-        let output = Command::new("timeout")
+        let output = self
+            .program("timeout", env)
             .args(["--kill-after=5", &seconds, "cargo"])
             .args(args)
-            .envs(env.iter().copied())
-            .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", &self.build)
-            .env_remove("CI")
             .output()
             .map_err(|e| format!("timeout: {e}"))?;
         Ok(Some(output).filter(|output| !matches!(output.status.code(), Some(124 | 137))))

@@ -115,6 +115,7 @@ mod error;
 mod filter;
 mod hash;
 mod memory;
+mod names;
 mod pages;
 mod parts;
 mod plan;

@@ -192,20 +192,8 @@ fn small(n: u64) -> impl Iterator<Item = (&'static Variant, &'static Form, Box<d
 #[test]
 fn abilities_are_what_the_list_says() {
     for (variant, form, mut filter) in small(50) {
-        let found = [
-            (Ability::Insert, filter.as_insert().is_some()),
-            (Ability::Remove, filter.as_remove().is_some()),
-            (Ability::Count, filter.as_count().is_some()),
-            (Ability::Lookup, filter.as_lookup().is_some()),
-            (Ability::Age, filter.as_age().is_some()),
-            (Ability::Merge, filter.as_merge().is_some()),
-            (Ability::Reconcile, filter.as_reconcile().is_some()),
-            (Ability::List, filter.as_list().is_some()),
-        ];
-        for (ability, there) in found {
-            let listed = form.abilities.contains(&ability);
-            assert_eq!(there, listed, "{} ({}): {ability:?}", variant.slug, form.name);
-        }
+        let what = format!("{} ({})", variant.slug, form.name);
+        support::check_abilities(&mut *filter, form, &what);
         assert_eq!(filter.head().form, form.name);
         assert_eq!(filter.facts().id, variant.id);
     }
@@ -245,13 +233,7 @@ fn saved_filters_come_back_the_same() {
         codec::save(&*filter, &path).expect(&what);
         assert_eq!(std::fs::read(&path).expect(&what), bytes, "{what}: save is to_bytes");
         let members = records_of(variant, Style::Short, 0..2000);
-        let opened = [
-            Opener::new().decode(&bytes),
-            Opener::new().open(&path),
-            Opener::new().access(Access::Map).open(&path),
-            Opener::new().access(Access::MapUnverified).open(&path),
-        ];
-        for again in opened {
+        for again in support::opened(&bytes, &path) {
             let again = again.expect(&what);
             assert_eq!(codec::to_bytes(&*again), bytes, "{what}: encoding is canonical");
             assert_eq!(again.head(), filter.head(), "{what}");

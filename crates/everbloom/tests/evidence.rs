@@ -78,6 +78,7 @@ mod evidence {
     mod multilayer_counting;
     mod multiple_choice;
     mod multistage;
+    mod numbers;
     mod omass;
     mod one_hash;
     mod optihash;

@@ -47,17 +47,7 @@ fn sketches_have_no_members_and_the_abilities_that_the_list_says() {
         assert!(refused.to_string().contains("sketch"), "{what}: {refused}");
         assert!(!sketch.contains(members.records()[0].key), "{what}");
         assert!(sketch.as_bulk().is_none() && sketch.as_bulk_mut().is_none(), "{what}");
-        let found = [
-            (Ability::Insert, sketch.as_insert().is_some()),
-            (Ability::Remove, sketch.as_remove().is_some()),
-            (Ability::Count, sketch.as_count().is_some()),
-            (Ability::Merge, sketch.as_merge().is_some()),
-            (Ability::List, sketch.as_list().is_some()),
-            (Ability::Estimate, sketch.as_estimate().is_some()),
-        ];
-        for (ability, there) in found {
-            assert_eq!(there, form.abilities.contains(&ability), "{what}: {ability:?}");
-        }
+        support::check_abilities(&mut *sketch, form, &what);
         let asked = [Ability::Count, Ability::List, Ability::Estimate];
         assert!(asked.iter().any(|ability| form.abilities.contains(ability)), "{what}: mute");
         seen += 1;
@@ -77,13 +67,7 @@ fn saved_sketches_come_back_the_same_and_builds_are_reproducible() {
         assert_eq!(codec::to_bytes(&*build(&goal)), bytes, "{what}: reproducible");
         let path = folder.path().join("sketch.evb");
         codec::save(&*sketch, &path).expect(&what);
-        let opened = [
-            Opener::new().decode(&bytes),
-            Opener::new().open(&path),
-            Opener::new().access(Access::Map).open(&path),
-            Opener::new().access(Access::MapUnverified).open(&path),
-        ];
-        for again in opened {
+        for again in support::opened(&bytes, &path) {
             let again = again.expect(&what);
             assert_eq!(codec::to_bytes(&*again), bytes, "{what}: encoding is canonical");
             assert_eq!(again.head(), sketch.head(), "{what}");

@@ -215,8 +215,6 @@ impl ResourceTree {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A10",
-    form: Form::Simulation,
-    uses: &["bloom"],
     oracle: "a map from resource to node, and shortest ways in the tree",
     data: "a complete binary tree of depth 10 with four resources at each node",
     experiment: Experiment {
@@ -227,6 +225,8 @@ pub static APPLICATION: Application = Application {
                 of 0.01 a level if the wrong child comes first, 0.05 in random order.",
         run,
     },
+    form: Form::Simulation,
+    uses: &["bloom"],
 };
 
 const DEPTH: u32 = 10;

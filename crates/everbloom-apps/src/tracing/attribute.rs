@@ -223,8 +223,6 @@ impl Attribution {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A25",
-    form: Form::Tool { verb: "attribute" },
-    uses: &["hierarchical"],
     oracle: "a search through all payloads",
     data: "random payloads of 1000 bytes of many senders; excerpts of them, and splices of two",
     experiment: Experiment {
@@ -236,6 +234,8 @@ pub static APPLICATION: Application = Application {
                 payloads passes block by block and is refused as a whole.",
         run,
     },
+    form: Form::Tool { verb: "attribute" },
+    uses: &["hierarchical"],
 };
 
 const PAYLOAD: usize = 1000;

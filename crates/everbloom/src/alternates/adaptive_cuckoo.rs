@@ -25,7 +25,7 @@ use crate::hash::{Generator, mix64, multiply_shift};
 use crate::parts::kicks::{self, Nests};
 use crate::parts::ledger::{Item, Ledger};
 use crate::plan::cuckoo::{MAX_KICKS, PARAM_KICKS};
-use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::plan::{MAX_CELLS, check_cells};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
 
@@ -398,10 +398,8 @@ impl Plan for AdaptiveCuckoo {
             let possible = bits <= f64::from(MAX_FINGERPRINT);
             if possible { buckets * each * (bits + f64::from(selector)) } else { f64::INFINITY }
         };
-        let (n, p) = match (set, bits) {
-            (Some(_), Some(_)) => (1, 0.5),
-            _ => request.items_and_rate(|n, p| size(shaped(n, p)))?,
-        };
+        let by_hand = set.is_some() && bits.is_some();
+        let (n, p) = request.items_unless(by_hand, |n, p| size(shaped(n, p)))?;
         let (buckets, bits) = shaped(n, p);
         if bits > f64::from(MAX_FINGERPRINT) {
             return Err(Error::parameter(format!(
@@ -409,11 +407,7 @@ impl Plan for AdaptiveCuckoo {
                  higher {{rate}}"
             )));
         }
-        // Asked the negative way, so that NaN is refused too.
-        let fits = size((buckets, bits)) <= MAX_CELLS as f64;
-        if !fits {
-            return Err(too_many_cells(n, p, size((buckets, bits))));
-        }
+        check_cells(n, p, size((buckets, bits)))?;
         let fingerprint = bits as u32;
         Ok(Shape { tables, buckets: buckets as u64, room, selector, fingerprint, kicks })
     }
@@ -501,41 +495,33 @@ const BUCKETS: &str = "buckets";
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 105,
-        slug: "adaptive-cuckoo",
-        entry: "B9",
-        name: "Adaptive cuckoo filter",
-        paper: "M. Mitzenmacher, S. Pontarelli, P. Reviriego, Adaptive cuckoo filters, ALENEX 2018",
-        family: "alternates",
-        needs: &["membership", "delete", "known-queries"],
-        meaning: "items are insertions minus removals; the rate is that of false positives among keys that are \
-                  asked for the first time",
-        forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
-        params: &[
-            Param::integer(
-                "d",
-                1,
-                MAX_TABLES as u64,
-                "number of tables, one bucket of a key in each",
-            ),
-            Param::integer("buckets", 1, 1 << 40, "buckets per table"),
-            Param::integer(
-                "selector",
-                0,
-                MAX_SELECTOR as u64,
-                "bits that tell which fingerprint a slot holds",
-            ),
-            Param::integer("fingerprint", 1, MAX_FINGERPRINT as u64, "bits per fingerprint"),
-            PARAM_KICKS.or(Preset::Integer(500)),
-        ],
-        // Whole keys are kept in memory.
-        reach: 500_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<AdaptiveCuckoo>(),
-};
+pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
+    id: 105,
+    slug: "adaptive-cuckoo",
+    entry: "B9",
+    name: "Adaptive cuckoo filter",
+    paper: "M. Mitzenmacher, S. Pontarelli, P. Reviriego, Adaptive cuckoo filters, ALENEX 2018",
+    family: "alternates",
+    needs: &["membership", "delete", "known-queries"],
+    meaning: "items are insertions minus removals; the rate is that of false positives among keys that are \
+              asked for the first time",
+    forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
+    params: &[
+        Param::integer("d", 1, MAX_TABLES as u64, "number of tables, one bucket of a key in each"),
+        Param::integer("buckets", 1, 1 << 40, "buckets per table"),
+        Param::integer(
+            "selector",
+            0,
+            MAX_SELECTOR as u64,
+            "bits that tell which fingerprint a slot holds",
+        ),
+        Param::integer("fingerprint", 1, MAX_FINGERPRINT as u64, "bits per fingerprint"),
+        PARAM_KICKS.or(Preset::Integer(500)),
+    ],
+    // Whole keys are kept in memory.
+    reach: 500_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

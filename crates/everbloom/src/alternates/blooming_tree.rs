@@ -24,9 +24,10 @@
 //! be bitmaps alone. **Don't** where bits count (`ribbon`, `perfect-hash`).
 
 use crate::cells::{Bits, Packed, Ranked};
+use crate::filter::compared;
 use crate::hash::multiply_shift;
 use crate::parts::static_set::{self, StaticSet, static_set};
-use crate::plan::fingerprint::{Fingerprints, MEANING};
+use crate::plan::fingerprint::{Fingerprints, MAX_FINGERPRINT, MEANING, param_fingerprint};
 use crate::theory::fingerprint::false_positives;
 use crate::threads::Cores;
 use crate::variant::prelude::*;
@@ -379,16 +380,10 @@ impl Filter for BloomingTree {
 
     /// The fingerprint that the key is compared with.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let looked = |index: u64| {
-            let (value, agrees) = (self.fingerprints.get(index), self.contains(key));
-            Touched { index, value, agrees }
-        };
-        self.index(key).map(looked).into_iter().collect()
+        compared(self.index(key), |at| self.fingerprints.get(at), self.contains(key))
     }
 }
 
-const FORM: &str = "standard";
-const MAX_FINGERPRINT: u32 = 64;
 const RATIOS: std::ops::RangeInclusive<f64> = 0.5..=3.0;
 
 /// m/n.
@@ -397,31 +392,23 @@ const PARAM_RATIO: Param =
         .or(Preset::Real(1.0));
 
 /// j.
-const PARAM_BITS: Param = Param::integer(
-    "fingerprint-bits",
-    1,
-    MAX_FINGERPRINT as u64,
-    "bits per fingerprint, j for 0.548·2^-j",
-);
+const PARAM_BITS: Param = param_fingerprint("bits per fingerprint, j for 0.548·2^-j");
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 98,
-        slug: "blooming-tree",
-        entry: "B1",
-        name: "Blooming tree (minimal perfect hashing)",
-        paper: "Y. Lu, B. Prabhakar, F. Bonomi, Perfect hashing for network applications, ISIT 2006",
-        family: "alternates",
-        needs: &["membership", "static"],
-        meaning: MEANING,
-        forms: &[Form::exact(FORM, &[])],
-        params: &[PARAM_RATIO, PARAM_BITS],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<BloomingTree>(),
-};
+pub static VARIANT: Variant = Variant::of::<BloomingTree>(Facts {
+    id: 98,
+    slug: "blooming-tree",
+    entry: "B1",
+    name: "Blooming tree (minimal perfect hashing)",
+    paper: "Y. Lu, B. Prabhakar, F. Bonomi, Perfect hashing for network applications, ISIT 2006",
+    family: "alternates",
+    needs: &["membership", "static"],
+    meaning: MEANING,
+    forms: &[Form::exact(FORM, &[])],
+    params: &[PARAM_RATIO, PARAM_BITS],
+    build: Build::Collected,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -24,15 +24,10 @@
 //!
 //! [`quotient`]: super::quotient
 
-use super::quotients::{
-    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values,
-    View,
-};
+use super::quotients::{self, Code, Shape, Table, Values, View, countable, quotients};
 use crate::cells::{Marks, Runs};
-use crate::filter::{Face, List};
 use crate::hash::CHUNK;
-use crate::parts::multisets;
-use crate::state::MAX_ITEMS;
+use crate::parts::{multisets, times_of};
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints with exact counts, in the runs of their quotients.
@@ -146,19 +141,6 @@ fn read(run: &View<'_>, digits: std::ops::Range<u64>, base: u64, x: u64) -> Opti
 }
 
 impl CountingQuotient {
-    /// A filter of `slots` slots, rounded up as its form `rank-select` or `status-bits` has it, with remainders of
-    /// `remainder` bits, 2 to 61.
-    pub fn with_shape(form: &str, slots: u64, remainder: u32, hasher: Hasher) -> Result<Self> {
-        let form = VARIANT.form(form).ok_or_else(|| {
-            Error::setting("form", form, format!("there are {RANK_SELECT} and {STATUS_BITS}"))
-        })?;
-        if remainder < Digits::LEAST {
-            return Err(Error::setting("remainder", remainder, "digits need two bits"));
-        }
-        let shape = Shape::new(form, slots, remainder)?;
-        Self::empty(&shape, Head::new(hasher.or(Self::HASH), form.name))
-    }
-
     /// Counts a key once more. Refused, with nothing changed, if there is no room for it.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
@@ -171,10 +153,7 @@ impl CountingQuotient {
         if times == 0 {
             return Ok(Seen::new_if(!self.table.contains(digest)));
         }
-        if times > MAX_ITEMS - self.head.items.min(MAX_ITEMS) {
-            let message = format!("more than {MAX_ITEMS} items in all cannot be counted");
-            return Err(Error::new(Kind::CapacityExceeded, message));
-        }
+        countable(self.head.items, times)?;
         let new = self.table.insert_times(digest, times)?;
         self.head.count(times);
         Ok(Seen::new_if(new))
@@ -207,42 +186,9 @@ impl CountingQuotient {
         Ok(())
     }
 
-    /// The same filter in twice the slots, with remainders a bit shorter and therefore the same rate. Refused
-    /// where the remainders have two bits.
-    pub fn doubled(&self) -> Result<Self> {
-        Ok(Self { head: self.head.clone(), table: self.table.doubled()? })
-    }
-
-    /// The same filter in half the slots, with remainders a bit longer. Refused where they would be too few.
-    pub fn halved(&self) -> Result<Self> {
-        Ok(Self { head: self.head.clone(), table: self.table.halved()? })
-    }
-
-    /// Number of slots.
-    pub fn slots(&self) -> u64 {
-        self.table.runs.slots()
-    }
-
     /// Slots in use.
     pub fn used(&self) -> u64 {
         self.table.runs.used()
-    }
-
-    /// Bits of a remainder.
-    pub fn remainder(&self) -> u32 {
-        self.table.runs.width()
-    }
-
-    /// Every fingerprint in order, with its count.
-    pub fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.table.fingerprints()
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.table.form() == self.head.form && self.table.items() == self.head.items {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: other slots than its form and items say"))
     }
 }
 
@@ -269,127 +215,46 @@ pub fn decoded(r: u32, slots: &[u64]) -> Option<Vec<(u64, u64)>> {
     Some(pairs)
 }
 
-impl Plan for CountingQuotient {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request, PARAMS, SENSIBLE)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.expect(load))
-    }
-}
-
-impl Stream for CountingQuotient {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, table: Table::new(shape)? })
-    }
-}
-
-face!(CountingQuotient: Insert, Remove, Count, Merge, List, Bulk);
-planned!(CountingQuotient);
+quotients!(CountingQuotient: Digits, SENSIBLE);
 multisets!(CountingQuotient: table; Count, Bulk);
-
-/// The count that a record carries, 1 without one.
-fn times(record: Record<'_>) -> Result<u64> {
-    match record.value {
-        None => Ok(1),
-        Some(Value::Count(0)) => {
-            Err(Error::record("a count of 0 changes nothing: leave the record out"))
-        }
-        Some(Value::Count(times)) => Ok(times),
-        Some(_) => Err(Error::record("the value beside the key must be a count")),
-    }
-}
 
 impl Insert for CountingQuotient {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        self.insert_times(record.key, times(record)?)
+        self.insert_times(record.key, times_of(&record)?)
     }
 }
 
 impl Remove for CountingQuotient {
     fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        self.remove_times(record.key, times(record)?)
-    }
-}
-
-impl Merge for CountingQuotient {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Multiset
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        let other: &Self = other.as_same()?;
-        self.head.agree(&other.head)?;
-        self.table.agree(&other.table)?;
-        if other.head().items > MAX_ITEMS - self.head.items {
-            let message = format!("more than {MAX_ITEMS} items in all cannot be counted");
-            return Err(Error::new(Kind::CapacityExceeded, message));
-        }
-        self.table = self.table.merged(&other.table)?;
-        self.head.count(other.head().items);
-        Ok(())
-    }
-}
-
-impl List for CountingQuotient {
-    /// Fingerprints as 8 little-endian bytes, with their counts.
-    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
-        let each =
-            |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
-        self.fingerprints().for_each(each);
-        Ok(())
-    }
-}
-
-impl Filter for CountingQuotient {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
+        self.remove_times(record.key, times_of(&record)?)
     }
 }
 
 /// Digits of two bits work and make long numbers; filters are planned with three at least.
 const SENSIBLE: u32 = 3;
 
-const ABILITIES: &[Ability] =
-    &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List];
-
-const PARAMS: &[Param] = &[
-    PARAM_SLOTS,
-    PARAM_LOAD,
-    Param::integer(
-        "remainder",
-        Digits::LEAST as u64,
-        MAX_REMAINDER as u64,
-        "bits of a fingerprint that a slot stores",
-    ),
-];
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 109,
-        slug: "counting-quotient",
-        entry: "B13",
-        name: "Counting quotient filter",
-        paper: "P. Pandey, M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter: making every \
-                bit count, SIGMOD 2017",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "merge", "compact"],
-        meaning: "items are slots to plan for, one for a key that comes once, and insertions minus removals \
-                  when counted; the rate is that of false positives",
-        forms: &[Form::removing(RANK_SELECT, ABILITIES), Form::removing(STATUS_BITS, ABILITIES)],
-        params: PARAMS,
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<CountingQuotient>(),
-};
+pub static VARIANT: Variant = Variant::of::<CountingQuotient>(Facts {
+    id: 109,
+    slug: "counting-quotient",
+    entry: "B13",
+    name: "Counting quotient filter",
+    paper: "P. Pandey, M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter: making every \
+            bit count, SIGMOD 2017",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "merge", "compact"],
+    meaning: "items are slots to plan for, one for a key that comes once, and insertions minus removals \
+              when counted; the rate is that of false positives",
+    forms: quotients::FORMS,
+    params: &quotients::params(Digits::LEAST),
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {
+    use super::quotients::{RANK_SELECT, STATUS_BITS};
     use super::*;
+    use crate::state::MAX_ITEMS;
     use crate::{Opener, to_bytes};
 
     /// Insertions one by one, many at a time and all of a key at once leave the same slots, and removals none.

@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 
 use crate::cells::Packed;
 use crate::parts::d_left;
-use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::plan::check_cells;
 use crate::probe::multiply_shift;
 use crate::state::{Decoder, Encoder, State};
 use crate::theory::choice::load_tails_to_the_left;
@@ -373,7 +373,7 @@ impl Plan for DLeftReassign {
 
     /// The highest load up to six that keeps the rate, in buckets of the width that takes fewer bits then.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let d = request.integer("d").unwrap_or(4) as u32;
+        let d = request.whole("d") as u32;
         let (set, coding) = (request.form() != MULTISET, Coding::of(request.form()));
         let width = request.choice("width").map(|width| if width == "128" { 2 } else { 1 });
         if let Some(buckets) = request.integer("buckets") {
@@ -409,11 +409,7 @@ impl Plan for DLeftReassign {
                 format!("a rate of {p} is out of reach of {d} buckets: ask for a higher {{rate}}");
             Error::parameter(message)
         })?;
-        // Asked the negative way, so that NaN is refused too.
-        let fits = size(n, p) <= MAX_CELLS as f64;
-        if !fits {
-            return Err(too_many_cells(n, p, size(n, p)));
-        }
+        check_cells(n, p, size(n, p))?;
         Ok(Shape { d, buckets: buckets(n, load) as u64, words, set, coding })
     }
 
@@ -456,42 +452,35 @@ impl Insert for DLeftReassign {
     }
 }
 
-impl Filter for DLeftReassign {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
-    }
-}
+by_part!(DLeftReassign: table);
 
 const SET: &str = "set";
 const MULTISET: &str = "multiset";
 const SORTED: &str = "sorted";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 99,
-        slug: "d-left-reassign",
-        entry: "B2",
-        name: "Bloom filter via d-left hashing and dynamic bit reassignment",
-        paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, Bloom filters via d-left hashing and \
-                dynamic bit reassignment, Allerton 2006",
-        family: "alternates",
-        needs: &["membership", "parallel"],
-        forms: &[
-            Form::exact(SET, &[Ability::Insert]),
-            Form::exact(MULTISET, &[Ability::Insert]),
-            Form::exact(SORTED, &[Ability::Insert]),
-        ],
-        params: &[
-            Param::integer("d", 1, MAX_D as u64, "number of tables").or(Preset::Integer(4)),
-            Param::integer("buckets", 1, 1 << 40, "buckets per table"),
-            Param::choice("width", &["64", "128"], "bits per bucket"),
-            Param::real("load", 0.01, 6.0, "keys per bucket to plan for"),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<DLeftReassign>(),
-};
+pub static VARIANT: Variant = Variant::of::<DLeftReassign>(Facts {
+    id: 99,
+    slug: "d-left-reassign",
+    entry: "B2",
+    name: "Bloom filter via d-left hashing and dynamic bit reassignment",
+    paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, Bloom filters via d-left hashing and \
+            dynamic bit reassignment, Allerton 2006",
+    family: "alternates",
+    needs: &["membership", "parallel"],
+    forms: &[
+        Form::exact(SET, &[Ability::Insert]),
+        Form::exact(MULTISET, &[Ability::Insert]),
+        Form::exact(SORTED, &[Ability::Insert]),
+    ],
+    params: &[
+        Param::integer("d", 1, MAX_D as u64, "number of tables").or(Preset::Integer(4)),
+        Param::integer("buckets", 1, 1 << 40, "buckets per table"),
+        Param::choice("width", &["64", "128"], "bits per bucket"),
+        Param::real("load", 0.01, 6.0, "keys per bucket to plan for"),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

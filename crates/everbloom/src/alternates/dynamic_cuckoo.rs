@@ -97,7 +97,7 @@ impl Plan for DynamicCuckoo {
 
     /// Each of the filters asked for takes its share of the items, at its share of the rate.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let filters = request.integer("filters").unwrap_or(1);
+        let filters = request.whole("filters");
         let each =
             Buckets::plan_shared(request, filters, Layout::Plain, |slots, _| theory::load(slots))?;
         Ok(Shape { each })
@@ -120,37 +120,30 @@ planned!(DynamicCuckoo);
 fingerprints!(DynamicCuckoo: list);
 table_lists!(DynamicCuckoo: list);
 
-impl Filter for DynamicCuckoo {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.list)
-    }
-}
+by_part!(DynamicCuckoo: list);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 106,
-        slug: "dynamic-cuckoo",
-        entry: "B10",
-        name: "Dynamic cuckoo filter",
-        paper: "H. Chen, L. Liao, H. Jin, J. Wu, The dynamic cuckoo filter, ICNP 2017",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "grow", "merge", "compact"],
-        forms: &[Form::removing(
-            "standard",
-            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-        )],
-        params: &[
-            PARAM_BUCKETS,
-            PARAM_SLOTS,
-            PARAM_FINGERPRINT,
-            PARAM_KICKS,
-            PARAM_FILTERS.or(Preset::Integer(1)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<DynamicCuckoo>(),
-};
+pub static VARIANT: Variant = Variant::of::<DynamicCuckoo>(Facts {
+    id: 106,
+    slug: "dynamic-cuckoo",
+    entry: "B10",
+    name: "Dynamic cuckoo filter",
+    paper: "H. Chen, L. Liao, H. Jin, J. Wu, The dynamic cuckoo filter, ICNP 2017",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "grow", "merge", "compact"],
+    forms: &[Form::removing(
+        "standard",
+        &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+    )],
+    params: &[
+        PARAM_BUCKETS,
+        PARAM_SLOTS,
+        PARAM_FINGERPRINT,
+        PARAM_KICKS,
+        PARAM_FILTERS.or(Preset::Integer(1)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

@@ -153,9 +153,9 @@ impl Plan for Elastic {
 
     /// Buckets for the items, F = ⌈log₂(2.16·λ/ε)⌉, or ⌈log₂(λ(1 + 0.75·g)/ε)⌉ for at most g doublings.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let load = request.integer("load").unwrap_or(LOAD);
+        let load = request.whole("load");
         let widening = request.form() == WIDENING;
-        let doublings = request.integer("doublings").unwrap_or(DOUBLINGS) as f64;
+        let doublings = request.whole("doublings") as f64;
         let margin = if widening { 2.16 } else { 1.0 + 0.75 * doublings };
         let (first, length) = (request.integer("buckets"), request.integer("length"));
         let shaped = |n: u64, p: f64| {
@@ -164,17 +164,10 @@ impl Plan for Elastic {
             let first = first.unwrap_or(n.div_ceil(load));
             Shape { first, load, length: length.unwrap_or(bits as u64) as u32, widening }
         };
-        let shape = match (first, length) {
-            (Some(_), Some(_)) => shaped(1, 0.5),
-            _ => {
-                let bits = |n: u64, p: f64| {
-                    let shape = shaped(n, p);
-                    Buckets::bits_for(shape.first, n, shape.length + 1) as f64
-                };
-                let (n, p) = request.items_and_rate(bits)?;
-                shaped(n, p)
-            }
-        };
+        let shape =
+            request.shape(first.is_some() && length.is_some(), shaped, |n, shape: Shape| {
+                Buckets::bits_for(shape.first, n, shape.length + 1)
+            })?;
         possible(&shape)?;
         Ok(shape)
     }
@@ -223,43 +216,35 @@ impl Insert for Elastic {
     }
 }
 
-impl Filter for Elastic {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
-    }
-}
+by_part!(Elastic: table);
 
 const WIDENING: &str = "widening";
 const FIXED: &str = "fixed";
 const LOAD: u64 = 4;
-const DOUBLINGS: u64 = 10;
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Count];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 111,
-        slug: "elastic",
-        entry: "B15",
-        name: "Elastic filter",
-        paper: "after N. Dayan, I. Bercea, P. Reviriego, R. Pagh, InfiniFilter: expanding filters to infinity and \
-                beyond, SIGMOD 2023, on W. Litwin's linear hashing, VLDB 1980",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "grow"],
-        meaning: "items are the keys it begins with, insertions minus removals when counted; the rate is that of \
-                  false positives, kept as it grows",
-        forms: &[Form::removing(WIDENING, ABILITIES), Form::removing(FIXED, ABILITIES)],
-        params: &[
-            Param::integer("load", 1, MAX_LOAD, "keys per bucket").or(Preset::Integer(LOAD)),
-            Param::integer("buckets", 1, MAX_BUCKETS, "buckets at first, and at least"),
-            Param::integer("length", 1, MAX_LENGTH as u64, "bits of a fingerprint at first"),
-            Param::integer("doublings", 0, 48, "doublings that form fixed is planned for")
-                .or(Preset::Integer(DOUBLINGS)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<Elastic>(),
-};
+pub static VARIANT: Variant = Variant::of::<Elastic>(Facts {
+    id: 111,
+    slug: "elastic",
+    entry: "B15",
+    name: "Elastic filter",
+    paper: "after N. Dayan, I. Bercea, P. Reviriego, R. Pagh, InfiniFilter: expanding filters to infinity and \
+            beyond, SIGMOD 2023, on W. Litwin's linear hashing, VLDB 1980",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "grow"],
+    meaning: "items are the keys it begins with, insertions minus removals when counted; the rate is that of \
+              false positives, kept as it grows",
+    forms: &[Form::removing(WIDENING, ABILITIES), Form::removing(FIXED, ABILITIES)],
+    params: &[
+        Param::integer("load", 1, MAX_LOAD, "keys per bucket").or(Preset::Integer(LOAD)),
+        Param::integer("buckets", 1, MAX_BUCKETS, "buckets at first, and at least"),
+        Param::integer("length", 1, MAX_LENGTH as u64, "bits of a fingerprint at first"),
+        Param::integer("doublings", 0, 48, "doublings that form fixed is planned for")
+            .or(Preset::Integer(10)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

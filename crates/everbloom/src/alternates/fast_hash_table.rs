@@ -27,6 +27,7 @@ use std::collections::BTreeSet;
 
 use crate::cells::Counters;
 use crate::parts::ledger::{Item, Ledger};
+use crate::plan::Wide;
 use crate::probe::{Coincide, Indices, Probe};
 use crate::variant::prelude::*;
 
@@ -253,30 +254,21 @@ impl FastHashTable {
     }
 }
 
-/// Number of buckets, buckets per key, and bits per counter.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    width: u32,
-}
-
 impl Plan for FastHashTable {
-    type Shape = Shape;
+    type Shape = Wide;
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.integer("width").unwrap_or(4);
-        Ok(Shape { flat: Flat::plan(request, width)?, width: width as u32 })
+    fn plan(request: &Request<'_>) -> Result<Wide> {
+        Wide::plan(request, 0)
     }
 
     /// Answers are exact.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let bits = shape.flat.m.saturating_mul(shape.width.into());
-        Some(Expect { fpr: 0.0, ..shape.flat.expect(load, bits) })
+    fn expect(shape: &Wide, load: &Load) -> Option<Expect> {
+        Some(Expect { fpr: 0.0, ..shape.expect(load, 0) })
     }
 }
 
 impl Stream for FastHashTable {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+    fn empty(shape: &Wide, head: Head) -> Result<Self> {
         let Flat { m, k } = shape.flat;
         let counters = Counters::try_new(m, shape.width)?;
         let (probe, buckets) = (Probe::over(m, k), Ledger::default());
@@ -347,31 +339,28 @@ const BASIC: &str = "basic";
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Lookup];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 102,
-        slug: "fast-hash-table",
-        entry: "B6",
-        name: "Fast hash table (extended Bloom filter)",
-        paper: "H. Song, S. Dharmapurikar, J. Turner, J. Lockwood, Fast hash table lookup using extended Bloom \
-                filter: an aid to network processing, SIGCOMM 2005",
-        family: "alternates",
-        needs: &["values", "delete"],
-        input: Input::valued(ValueKind::Bytes),
-        meaning: "items are keys; the rate is that of absent keys whose look-up reads a bucket, and answers are exact",
-        forms: &[Form::exact(PRUNED, ABILITIES), Form::exact(BASIC, ABILITIES)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("width", 2, 16, "bits per counter, which sticks at its maximum")
-                .or(Preset::Integer(4)),
-        ],
-        // Whole keys and values are kept in memory.
-        reach: 200_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<FastHashTable>(),
-};
+pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
+    id: 102,
+    slug: "fast-hash-table",
+    entry: "B6",
+    name: "Fast hash table (extended Bloom filter)",
+    paper: "H. Song, S. Dharmapurikar, J. Turner, J. Lockwood, Fast hash table lookup using extended Bloom \
+            filter: an aid to network processing, SIGCOMM 2005",
+    family: "alternates",
+    needs: &["values", "delete"],
+    input: Input::valued(ValueKind::Bytes),
+    meaning: "items are keys; the rate is that of absent keys whose look-up reads a bucket, and answers are exact",
+    forms: &[Form::exact(PRUNED, ABILITIES), Form::exact(BASIC, ABILITIES)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("width", 2, 16, "bits per counter, which sticks at its maximum")
+            .or(Preset::Integer(4)),
+    ],
+    // Whole keys and values are kept in memory.
+    reach: 200_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -134,6 +134,7 @@ pub struct Shape {
     p: u32,
 }
 
+/// Nothing is predicted: its error is no rate of queries.
 impl Plan for HyperLogLog {
     type Shape = Shape;
 
@@ -157,11 +158,6 @@ impl Plan for HyperLogLog {
             ))
         })?;
         Ok(Shape { p: p as u32 })
-    }
-
-    /// Its error is no rate of queries.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
     }
 }
 
@@ -208,23 +204,20 @@ const DEFAULT_P: u64 = 14;
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge, Ability::Estimate];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 113,
-        slug: "hyperloglog",
-        entry: "B17",
-        name: "HyperLogLog",
-        paper: "P. Flajolet, É. Fusy, O. Gandouet, F. Meunier, HyperLogLog, AofA 2007; O. Ertl, New cardinality estimation \
-                algorithms for HyperLogLog sketches, 2017",
-        family: "alternates",
-        needs: &["estimate", "merge"],
-        meaning: "items are insertions, the rate is the relative standard error of the number of different keys",
-        forms: &[Form::exact("standard", ABILITIES), Form::exact(REDIS, ABILITIES)],
-        params: &[Param::integer("p", LEAST_P, MOST_P, "index bits: 2^p registers of six bits")],
-        ..Facts::SKETCH
-    },
-    ops: Ops::of::<HyperLogLog>(),
-};
+pub static VARIANT: Variant = Variant::of::<HyperLogLog>(Facts {
+    id: 113,
+    slug: "hyperloglog",
+    entry: "B17",
+    name: "HyperLogLog",
+    paper: "P. Flajolet, É. Fusy, O. Gandouet, F. Meunier, HyperLogLog, AofA 2007; O. Ertl, New cardinality estimation \
+            algorithms for HyperLogLog sketches, 2017",
+    family: "alternates",
+    needs: &["estimate", "merge"],
+    meaning: "items are insertions, the rate is the relative standard error of the number of different keys",
+    forms: &[Form::exact("standard", ABILITIES), Form::exact(REDIS, ABILITIES)],
+    params: &[Param::integer("p", LEAST_P, MOST_P, "index bits: 2^p registers of six bits")],
+    ..Facts::SKETCH
+});
 
 #[cfg(test)]
 mod tests {

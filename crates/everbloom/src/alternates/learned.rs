@@ -328,49 +328,46 @@ fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 110,
-        slug: "learned",
-        entry: "B14",
-        name: "Learned Bloom filter, sandwiched",
-        paper: "T. Kraska, A. Beutel, E. H. Chi, J. Dean, N. Polyzotis, The case for learned index structures, SIGMOD \
-                2018; M. Mitzenmacher, A model for learned Bloom filters, and optimizing by sandwiching, NeurIPS 2018",
-        family: "alternates",
-        needs: &["membership", "known-queries", "compact"],
-        input: Input {
-            negatives: Negatives::Required,
-            sample: Some(Example::keys(example)),
-            ..Input::KEYS
-        },
-        meaning: "items are keys; the rate is that of false positives among queries like the known non-members, and \
-                  of no others",
-        forms: &[
-            Form::exact(NAIVE_BAYES, &[Ability::Insert]),
-            Form::exact(LOGISTIC, &[Ability::Insert]),
-        ],
-        params: &[
-            Param::choice("features", &["bytes", "pairs"], "what the model looks at")
-                .or(Preset::Choice("bytes")),
-            Param::choice(
-                "front",
-                &["yes", "no"],
-                "whether a filter of all keys stands before the model",
-            )
-            .or(Preset::Choice("yes")),
-            Param::integer(
-                "threshold",
-                0,
-                1 << 40,
-                "score from which on the model says yes, in 1/256 of a natural logarithm",
-            ),
-        ],
-        build: Build::Collected,
-        reach: 1_000_000,
-        ..Facts::FILTER
+pub static VARIANT: Variant = Variant::of::<Learned>(Facts {
+    id: 110,
+    slug: "learned",
+    entry: "B14",
+    name: "Learned Bloom filter, sandwiched",
+    paper: "T. Kraska, A. Beutel, E. H. Chi, J. Dean, N. Polyzotis, The case for learned index structures, SIGMOD \
+            2018; M. Mitzenmacher, A model for learned Bloom filters, and optimizing by sandwiching, NeurIPS 2018",
+    family: "alternates",
+    needs: &["membership", "known-queries", "compact"],
+    input: Input {
+        negatives: Negatives::Required,
+        sample: Some(Example::keys(example)),
+        ..Input::KEYS
     },
-    ops: Ops::of::<Learned>(),
-};
+    meaning: "items are keys; the rate is that of false positives among queries like the known non-members, and \
+              of no others",
+    forms: &[
+        Form::exact(NAIVE_BAYES, &[Ability::Insert]),
+        Form::exact(LOGISTIC, &[Ability::Insert]),
+    ],
+    params: &[
+        Param::choice("features", &["bytes", "pairs"], "what the model looks at")
+            .or(Preset::Choice("bytes")),
+        Param::choice(
+            "front",
+            &["yes", "no"],
+            "whether a filter of all keys stands before the model",
+        )
+        .or(Preset::Choice("yes")),
+        Param::integer(
+            "threshold",
+            0,
+            1 << 40,
+            "score from which on the model says yes, in 1/256 of a natural logarithm",
+        ),
+    ],
+    build: Build::Collected,
+    reach: 1_000_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

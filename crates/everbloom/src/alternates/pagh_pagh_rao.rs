@@ -280,17 +280,10 @@ impl Plan for PaghPaghRao {
             let bits = bits.clamp(0.0, f64::from(MAX_REMAINDER) + 1.0);
             Shape { quotients, remainder: remainder.unwrap_or(bits as u64) as u32 }
         };
-        let shape = match (quotients, remainder) {
-            (Some(_), Some(_)) => shaped(1, 0.5),
-            _ => {
-                let bits = |n: u64, p: f64| {
-                    let Shape { quotients, remainder } = shaped(n, p);
-                    Buckets::bits_for(quotients, n, remainder) as f64
-                };
-                let (n, p) = request.items_and_rate(bits)?;
-                shaped(n, p)
-            }
-        };
+        let shape =
+            request.shape(quotients.is_some() && remainder.is_some(), shaped, |n, shape| {
+                Buckets::bits_for(shape.quotients, n, shape.remainder)
+            })?;
         shape.possible()?;
         Ok(shape)
     }
@@ -322,42 +315,35 @@ impl List for PaghPaghRao {
     }
 }
 
-impl Filter for PaghPaghRao {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.lists)
-    }
-}
+by_part!(PaghPaghRao: lists);
 
 const FORM: &str = "blocks";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 100,
-        slug: "pagh-pagh-rao",
-        entry: "B3",
-        name: "Optimal Bloom filter replacement (Pagh, Pagh, Rao)",
-        paper: "A. Pagh, R. Pagh, S. S. Rao, An optimal Bloom filter replacement, SODA 2005",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "merge", "compact"],
-        forms: &[Form::removing(
-            FORM,
-            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
-        )],
-        params: &[
-            Param::integer("quotients", 1, MAX_QUOTIENTS, "lists, by default as many as keys"),
-            Param::integer(
-                "remainder",
-                0,
-                MAX_REMAINDER as u64,
-                "bits of a fingerprint that are stored",
-            ),
-        ],
-        reach: 1_000_000,
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<PaghPaghRao>(),
-};
+pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
+    id: 100,
+    slug: "pagh-pagh-rao",
+    entry: "B3",
+    name: "Optimal Bloom filter replacement (Pagh, Pagh, Rao)",
+    paper: "A. Pagh, R. Pagh, S. S. Rao, An optimal Bloom filter replacement, SODA 2005",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "merge", "compact"],
+    forms: &[Form::removing(
+        FORM,
+        &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
+    )],
+    params: &[
+        Param::integer("quotients", 1, MAX_QUOTIENTS, "lists, by default as many as keys"),
+        Param::integer(
+            "remainder",
+            0,
+            MAX_REMAINDER as u64,
+            "bits of a fingerprint that are stored",
+        ),
+    ],
+    reach: 1_000_000,
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

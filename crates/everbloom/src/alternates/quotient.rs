@@ -27,11 +27,7 @@
 //! **Don't** for keys that come many times each, since a copy is a slot (`counting-quotient`), nor for sets that
 //! never change (`ribbon`, at 8.03 bits a key).
 
-use super::quotients::{
-    Code, MAX_REMAINDER, PARAM_LOAD, PARAM_SLOTS, RANK_SELECT, STATUS_BITS, Shape, Table, Values,
-    View,
-};
-use crate::filter::{Face, List};
+use super::quotients::{self, Code, Shape, Table, Values, View, quotients};
 use crate::parts::fingerprints;
 use crate::variant::prelude::*;
 
@@ -77,55 +73,9 @@ impl Code for Copies {
 }
 
 impl Quotient {
-    /// A filter of `slots` slots, rounded up as its form `rank-select` or `status-bits` has it, with remainders of
-    /// `remainder` bits, 1 to 61.
-    pub fn with_shape(form: &str, slots: u64, remainder: u32, hasher: Hasher) -> Result<Self> {
-        let form = VARIANT.form(form).ok_or_else(|| {
-            Error::setting("form", form, format!("quotient has {RANK_SELECT} and {STATUS_BITS}"))
-        })?;
-        if remainder < Copies::LEAST {
-            return Err(Error::setting("remainder", remainder, "at least one bit is stored"));
-        }
-        let shape = Shape::new(form, slots, remainder)?;
-        Self::empty(&shape, Head::new(hasher.or(Self::HASH), form.name))
-    }
-
-    /// The same filter in twice the slots, with remainders a bit shorter and therefore the same rate. Refused
-    /// where the remainders have a single bit.
-    pub fn doubled(&self) -> Result<Self> {
-        Ok(Self { head: self.head.clone(), table: self.table.doubled()? })
-    }
-
-    /// The same filter in half the slots, with remainders a bit longer. Refused where they would be too few.
-    pub fn halved(&self) -> Result<Self> {
-        Ok(Self { head: self.head.clone(), table: self.table.halved()? })
-    }
-
-    /// Number of slots.
-    pub fn slots(&self) -> u64 {
-        self.table.runs.slots()
-    }
-
-    /// Bits of a remainder.
-    pub fn remainder(&self) -> u32 {
-        self.table.runs.width()
-    }
-
     /// Every run in order of the quotients: the quotient, the slot it begins at and its slots.
     pub fn runs(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.table.runs.iter().map(|(quotient, run)| (quotient, run.start, run.len))
-    }
-
-    /// Every fingerprint in order, with its number of copies.
-    pub fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.table.fingerprints()
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.table.form() == self.head.form && self.table.items() == self.head.items {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: other slots than its form and items say"))
     }
 }
 
@@ -141,93 +91,27 @@ pub fn stretch(alpha: f64) -> f64 {
     alpha / ((1.0 - alpha) * -libm::expm1(-alpha))
 }
 
-impl Plan for Quotient {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request, PARAMS, Copies::LEAST)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.expect(load))
-    }
-}
-
-impl Stream for Quotient {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, table: Table::new(shape)? })
-    }
-}
-
-face!(Quotient: Insert, Remove, Count, Merge, List, Bulk);
-planned!(Quotient);
+quotients!(Quotient: Copies, Copies::LEAST);
 fingerprints!(Quotient: table);
 
-impl Merge for Quotient {
-    fn law(&self) -> MergeLaw {
-        MergeLaw::Multiset
-    }
-
-    fn merge(&mut self, other: &dyn Filter) -> Result<()> {
-        let other: &Self = other.as_same()?;
-        self.head.agree(&other.head)?;
-        self.table.agree(&other.table)?;
-        self.table = self.table.merged(&other.table)?;
-        self.head.count(other.head().items);
-        Ok(())
-    }
-}
-
-impl List for Quotient {
-    /// Fingerprints as 8 little-endian bytes, with their copies.
-    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
-        let each =
-            |(h, count): (u64, u64)| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
-        self.fingerprints().for_each(each);
-        Ok(())
-    }
-}
-
-impl Filter for Quotient {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
-    }
-}
-
-const ABILITIES: &[Ability] =
-    &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List];
-
-const PARAMS: &[Param] = &[
-    PARAM_SLOTS,
-    PARAM_LOAD,
-    Param::integer(
-        "remainder",
-        Copies::LEAST as u64,
-        MAX_REMAINDER as u64,
-        "bits of a fingerprint that a slot stores",
-    ),
-];
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 108,
-        slug: "quotient",
-        entry: "B12",
-        name: "Quotient filter",
-        paper: "M. A. Bender et al., Don't thrash: how to cache your hash on flash, VLDB 2012; P. Pandey, \
-                M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter, SIGMOD 2017",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "merge", "compact"],
-        forms: &[Form::removing(RANK_SELECT, ABILITIES), Form::removing(STATUS_BITS, ABILITIES)],
-        params: PARAMS,
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<Quotient>(),
-};
+pub static VARIANT: Variant = Variant::of::<Quotient>(Facts {
+    id: 108,
+    slug: "quotient",
+    entry: "B12",
+    name: "Quotient filter",
+    paper: "M. A. Bender et al., Don't thrash: how to cache your hash on flash, VLDB 2012; P. Pandey, \
+            M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter, SIGMOD 2017",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "merge", "compact"],
+    forms: quotients::FORMS,
+    params: &quotients::params(Copies::LEAST),
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {
+    use super::quotients::{RANK_SELECT, STATUS_BITS};
     use super::*;
     use crate::{Opener, to_bytes};
 

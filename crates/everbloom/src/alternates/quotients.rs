@@ -1,6 +1,9 @@
 //! What the two quotient filters share: fingerprints cut into quotient and remainder, and runs that are read,
 //! changed and written as pairs of a remainder and its count. How a count is written in slots is a [`Code`].
 
+mod face;
+mod shape;
+
 use std::marker::PhantomData;
 
 use smallvec::SmallVec;
@@ -8,40 +11,19 @@ use smallvec::SmallVec;
 use crate::cells::{Marks, Run, Runs};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
-use crate::filter::{Form, Param};
 use crate::hash::Digest;
-use crate::plan::{Expect, Load, Request};
 use crate::probe::bulk::FETCH_FROM;
 use crate::state::{Decoder, Encoder, Inline, MAX_ITEMS, State};
-use crate::theory::bloom;
+
+pub(super) use face::quotients;
+pub use shape::Shape;
+pub(super) use shape::{FORMS, params};
+use shape::{FULLEST, MAX_REMAINDER, MAX_SLOTS, form, range};
+#[cfg(test)]
+pub(super) use shape::{RANK_SELECT, STATUS_BITS};
 
 /// Salts the digest for the fingerprint.
 const FINGERPRINT: u64 = 0x51;
-
-pub(super) const RANK_SELECT: &str = "rank-select";
-pub(super) const STATUS_BITS: &str = "status-bits";
-
-/// More slots than any machine has.
-const MAX_SLOTS: u64 = 1 << 48;
-pub(super) const MAX_REMAINDER: u32 = Runs::MAX_WIDTH;
-/// The fullest that tables are planned for, or left at by a merge.
-const FULLEST: f64 = 0.95;
-
-/// Slots of all quotient filters.
-pub(super) const PARAM_SLOTS: Param = Param::integer(
-    "slots",
-    2,
-    MAX_SLOTS,
-    "slots, rounded up to a multiple of 64 or to a power of two with status bits",
-);
-
-/// α.
-pub(super) const PARAM_LOAD: Param = Param::real(
-    "load",
-    0.01,
-    0.99,
-    "share of slots in use to plan for, 0.95 or 0.9 with status bits",
-);
 
 /// How often a remainder is there, in slots.
 pub(super) trait Code {
@@ -116,89 +98,6 @@ impl<C: Code> Iterator for Pairs<'_, C> {
     }
 }
 
-/// How runs are found, slots, and bits of a remainder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    marks: Marks,
-    pub(super) slots: u64,
-    pub(super) remainder: u32,
-}
-
-impl Shape {
-    /// A shape made by hand, if it can be.
-    pub(super) fn new(form: &Form, slots: u64, remainder: u32) -> Result<Self> {
-        let shape = Self::rounded(marks(form.name), slots, remainder);
-        shape.possible()?;
-        Ok(shape)
-    }
-
-    fn rounded(marks: Marks, slots: u64, remainder: u32) -> Self {
-        let slots = slots.clamp(2, 2 * MAX_SLOTS);
-        let slots = match marks {
-            Marks::RankSelect => slots.next_multiple_of(Runs::BLOCK),
-            Marks::StatusBits => slots.next_power_of_two(),
-        };
-        Self { marks, slots, remainder }
-    }
-
-    /// Slots for the load, then remainders for the rate: ⌈log₂(n/ε)⌉ bits in all where slots are a power of two.
-    pub(super) fn plan(request: &Request<'_>, params: &[Param], least: u32) -> Result<Self> {
-        let marks = marks(request.form());
-        let fullest = if marks == Marks::StatusBits { 0.9 } else { FULLEST };
-        let load = request.real(PARAM_LOAD.name).unwrap_or(fullest);
-        let [slots, _, remainder] = params else { unreachable!("three parameters") };
-        let (slots, remainder) = (request.integer(slots.name), request.integer(remainder.name));
-        let shaped = |n: u64, p: f64| {
-            let planned = (n as f64 / load).ceil().max(n as f64 + 1.0) as u64;
-            let shape = Self::rounded(marks, slots.unwrap_or(planned), 0);
-            let bits = libm::ceil(libm::log2(n as f64 / (shape.slots as f64 * p)));
-            let planned = bits.clamp(f64::from(least), f64::from(MAX_REMAINDER) + 1.0);
-            Self { remainder: remainder.unwrap_or(planned as u64) as u32, ..shape }
-        };
-        let shape = match (slots, remainder) {
-            (Some(_), Some(_)) => shaped(1, 0.5),
-            _ => {
-                let (n, p) = request.items_and_rate(|n, p| shaped(n, p).bits() as f64)?;
-                shaped(n, p)
-            }
-        };
-        shape.possible()?;
-        Ok(shape)
-    }
-
-    fn possible(&self) -> Result<()> {
-        let Self { slots, remainder, .. } = *self;
-        let wide = remainder <= MAX_REMAINDER && slots.ilog2() + remainder <= 63;
-        if wide && (2..=MAX_SLOTS).contains(&slots) && self.bits() < u64::MAX {
-            return Ok(());
-        }
-        Err(Error::parameter(format!(
-            "{slots} slots with remainders of {remainder} bits are beyond the 2^64 fingerprints there are: \
-             ask for fewer {{items}} or a higher {{rate}}"
-        )))
-    }
-
-    fn bits(&self) -> u64 {
-        Runs::bits_for(self.marks, self.slots, self.remainder)
-    }
-
-    /// Slots are in use one by one, and a non-member passes if it has the fingerprint of a member.
-    pub(super) fn expect(&self, load: &Load) -> Expect {
-        let range = range(self.slots, self.remainder) as f64;
-        let used = load.items.min(self.slots - 1) as f64 / self.slots as f64;
-        Expect::one_sided(bloom::fill(range, load.distinct as f64), self.bits(), Some((used, 0.0)))
-    }
-}
-
-fn marks(form: &str) -> Marks {
-    if form == STATUS_BITS { Marks::StatusBits } else { Marks::RankSelect }
-}
-
-/// R, the number of fingerprints there are.
-fn range(slots: u64, remainder: u32) -> u128 {
-    u128::from(slots) << remainder
-}
-
 /// A multiset of fingerprints in runs.
 #[derive(Debug)]
 pub(super) struct Table<C> {
@@ -238,7 +137,7 @@ impl<C: Code> Table<C> {
 
     /// The form that marks runs like this table.
     pub(super) fn form(&self) -> &'static str {
-        if self.runs.marks() == Marks::StatusBits { STATUS_BITS } else { RANK_SELECT }
+        form(self.runs.marks())
     }
 
     /// R.
@@ -596,4 +495,13 @@ impl<C: Code> Part for Table<C> {
         };
         (0..).zip(self.runs.values(run)).map(slot).collect()
     }
+}
+
+/// Refuses `more` items than can be counted.
+pub(super) fn countable(items: u64, more: u64) -> Result<()> {
+    if more <= MAX_ITEMS - items.min(MAX_ITEMS) {
+        return Ok(());
+    }
+    let message = format!("more than {MAX_ITEMS} items in all cannot be counted");
+    Err(Error::new(Kind::CapacityExceeded, message))
 }

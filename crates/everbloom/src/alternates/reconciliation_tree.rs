@@ -173,24 +173,21 @@ pub fn found(leaf: f64, inner: f64, depth: f64) -> f64 {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 101,
-        slug: "reconciliation-tree",
-        entry: "B5",
-        kind: EntryKind::Protocol,
-        name: "Approximate reconciliation tree",
-        paper: "J. Byers, J. Considine, M. Mitzenmacher, Fast approximate reconciliation of set differences, \
-                Boston University technical report 2002-019; Informed content delivery across adaptive overlay \
-                networks, SIGCOMM 2002",
-        family: "alternates",
-        needs: &["reconcile"],
-        meaning: "one party finds most of the keys that the other does not have from one message, and reports none \
-                  wrongly",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 101,
+    slug: "reconciliation-tree",
+    entry: "B5",
+    kind: EntryKind::Protocol,
+    name: "Approximate reconciliation tree",
+    paper: "J. Byers, J. Considine, M. Mitzenmacher, Fast approximate reconciliation of set differences, \
+            Boston University technical report 2002-019; Informed content delivery across adaptive overlay \
+            networks, SIGCOMM 2002",
+    family: "alternates",
+    needs: &["reconcile"],
+    meaning: "one party finds most of the keys that the other does not have from one message, and reports none \
+              wrongly",
+    ..Facts::TECHNIQUE
+});
 
 #[cfg(test)]
 mod tests {

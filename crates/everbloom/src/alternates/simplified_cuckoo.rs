@@ -141,43 +141,36 @@ planned!(SimplifiedCuckoo);
 fingerprints!(SimplifiedCuckoo: list);
 table_lists!(SimplifiedCuckoo: list);
 
-impl Filter for SimplifiedCuckoo {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.list)
-    }
-}
+by_part!(SimplifiedCuckoo: list);
 
 const STANDARD: &str = "standard";
 const GROWING: &str = "growing";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 104,
-        slug: "simplified-cuckoo",
-        entry: "B8",
-        name: "Simplified cuckoo filter",
-        paper: "D. Eppstein, Cuckoo filter: simplification and analysis, SWAT 2016",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "compact"],
-        forms: &[
-            Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
-            Form::removing(
-                GROWING,
-                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-            ),
-        ],
-        params: &[
-            PARAM_BUCKETS,
-            PARAM_SLOTS,
-            PARAM_FINGERPRINT,
-            PARAM_KICKS.or(Preset::Integer(KICKS)),
-            PARAM_FILTERS.or(Preset::Integer(1)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<SimplifiedCuckoo>(),
-};
+pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {
+    id: 104,
+    slug: "simplified-cuckoo",
+    entry: "B8",
+    name: "Simplified cuckoo filter",
+    paper: "D. Eppstein, Cuckoo filter: simplification and analysis, SWAT 2016",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "compact"],
+    forms: &[
+        Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
+        Form::removing(
+            GROWING,
+            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+        ),
+    ],
+    params: &[
+        PARAM_BUCKETS,
+        PARAM_SLOTS,
+        PARAM_FINGERPRINT,
+        PARAM_KICKS.or(Preset::Integer(KICKS)),
+        PARAM_FILTERS.or(Preset::Integer(1)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

@@ -210,12 +210,13 @@ pub struct Shape {
     decay: f64,
 }
 
+/// Nothing is predicted: which keys are found depends on how skewed the stream is.
 impl Plan for TopK {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.integer("k").unwrap_or(K);
-        let d = request.integer("d").unwrap_or(ROWS);
+        let k = request.whole("k");
+        let d = request.whole("d");
         let fits = request.goal_bits().map(|room| room / (CELL_BITS * d));
         let planned = if request.form() == REDIS { 8 } else { (4 * k).max(8) };
         let w = request.integer("w").or(fits).unwrap_or(planned);
@@ -226,12 +227,7 @@ impl Plan for TopK {
                 "{d} rows of {w} cells of {CELL_BITS} bits do not fit the {{memory}}, or are none"
             )));
         }
-        Ok(Shape { k, w, d, decay: request.real("decay").unwrap_or(DECAY) })
-    }
-
-    /// Which keys are found depends on how skewed the stream is.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
+        Ok(Shape { k, w, d, decay: request.number("decay") })
     }
 }
 
@@ -308,9 +304,7 @@ const REDIS: &str = "redis";
 const FINGERPRINT: u64 = 1919;
 const COINS: u64 = 0x7090;
 const K: u64 = 10;
-const ROWS: u64 = 7;
 const MOST_ROWS: u64 = 64;
-const DECAY: f64 = 0.9;
 const MOST_TIMES: u64 = 100_000;
 const CELL_BITS: u64 = 64;
 
@@ -320,30 +314,27 @@ const fn form(name: &'static str) -> Form {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 114,
-        slug: "top-k",
-        entry: "B17",
-        name: "Top-k by HeavyKeeper",
-        paper: "T. Yang, J. Gong, H. Zhang, L. Zou, L. Shi, X. Li, HeavyGuardian and HeavyKeeper, USENIX ATC 2018 and \
-                IEEE/ACM ToN 27(5), 2019",
-        family: "alternates",
-        needs: &["count"],
-        input: Input::valued(ValueKind::Count),
-        meaning: "items are the total of all counts; there is no rate to plan for",
-        forms: &[form("standard"), form(REDIS)],
-        params: &[
-            Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(K)),
-            Param::integer("w", 1, 1 << 40, "cells per row: at least 4k are advised"),
-            Param::integer("d", 1, MOST_ROWS, "number of rows").or(Preset::Integer(ROWS)),
-            Param::real("decay", 1e-9, 1.0, "base of the probability that a count gives way")
-                .or(Preset::Real(DECAY)),
-        ],
-        ..Facts::SKETCH
-    },
-    ops: Ops::of::<TopK>(),
-};
+pub static VARIANT: Variant = Variant::of::<TopK>(Facts {
+    id: 114,
+    slug: "top-k",
+    entry: "B17",
+    name: "Top-k by HeavyKeeper",
+    paper: "T. Yang, J. Gong, H. Zhang, L. Zou, L. Shi, X. Li, HeavyGuardian and HeavyKeeper, USENIX ATC 2018 and \
+            IEEE/ACM ToN 27(5), 2019",
+    family: "alternates",
+    needs: &["count"],
+    input: Input::valued(ValueKind::Count),
+    meaning: "items are the total of all counts; there is no rate to plan for",
+    forms: &[form("standard"), form(REDIS)],
+    params: &[
+        Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(K)),
+        Param::integer("w", 1, 1 << 40, "cells per row: at least 4k are advised"),
+        Param::integer("d", 1, MOST_ROWS, "number of rows").or(Preset::Integer(7)),
+        Param::real("decay", 1e-9, 1.0, "base of the probability that a count gives way")
+            .or(Preset::Real(0.9)),
+    ],
+    ..Facts::SKETCH
+});
 
 #[cfg(test)]
 mod tests {

@@ -12,30 +12,25 @@
 use super::Rows;
 use super::rows::Row;
 use crate::error::{Error, Result};
+use crate::names::named;
 use crate::state::{Decoder, Encoder, MAX_ITEMS, State, state};
 
 /// Counters per row.
 const ROW: u64 = 64;
 
-/// Which of Elias' codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Code {
-    /// γ.
-    Gamma = 1,
-    /// δ.
-    Delta = 2,
+named! {
+    /// Which of Elias' codes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[repr(u8)]
+    pub enum Code {
+        /// γ.
+        Gamma = 1 => "gamma",
+        /// δ.
+        Delta = 2 => "delta",
+    }
 }
 
 impl Code {
-    /// The name shown to people and accepted as the parameter `code`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Code::Gamma => "gamma",
-            Code::Delta => "delta",
-        }
-    }
-
     /// Bits of the code of `v` ≥ 1.
     pub fn bits(self, v: u64) -> u64 {
         let n = u64::from(v.max(1).ilog2());

@@ -27,7 +27,7 @@ mod peeling;
 use crate::cells::{Fields, Packed, View};
 use crate::hash::{Generator, fold};
 use crate::parts::static_set::{self, StaticSet, static_set};
-use crate::plan::fingerprint::{Fingerprints, MEANING};
+use crate::plan::fingerprint::{Fingerprints, MAX_BITS, MEANING, PARAM_BITS};
 use crate::solve::{ATTEMPTS, retry};
 use crate::threads::Cores;
 use crate::variant::many;
@@ -311,37 +311,29 @@ impl Filter for BinaryFuse {
 
 const THREE: &str = "three";
 const FOUR: &str = "four";
-const MAX_BITS: u32 = 32;
 
 fn arity_of(form: &str) -> u32 {
     if form == FOUR { 4 } else { 3 }
 }
 
-/// r.
-const PARAM_BITS: Param =
-    Param::integer("bits", 1, MAX_BITS as u64, "bits per fingerprint, r for a rate of 2^-r");
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 55,
-        slug: "binary-fuse",
-        entry: "B4",
-        name: "Binary fuse filter",
-        paper: "T. M. Graf, D. Lemire, Binary fuse filters: fast and smaller than xor filters, ACM JEA 27, \
-                2022; E. Porat, An optimal Bloom filter replacement based on matrix solving, CSR 2009; \
-                M. Dietzfelbinger, R. Pagh, Succinct data structures for retrieval and approximate \
-                membership, ICALP 2008; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
-        family: "compact",
-        needs: &["membership", "static", "compact", "fast"],
-        meaning: MEANING,
-        forms: &[Form::exact(THREE, &[]), Form::exact(FOUR, &[])],
-        params: &[PARAM_BITS],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<BinaryFuse>(),
-};
+pub static VARIANT: Variant = Variant::of::<BinaryFuse>(Facts {
+    id: 55,
+    slug: "binary-fuse",
+    entry: "B4",
+    name: "Binary fuse filter",
+    paper: "T. M. Graf, D. Lemire, Binary fuse filters: fast and smaller than xor filters, ACM JEA 27, \
+            2022; E. Porat, An optimal Bloom filter replacement based on matrix solving, CSR 2009; \
+            M. Dietzfelbinger, R. Pagh, Succinct data structures for retrieval and approximate \
+            membership, ICALP 2008; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
+    family: "compact",
+    needs: &["membership", "static", "compact", "fast"],
+    meaning: MEANING,
+    forms: &[Form::exact(THREE, &[]), Form::exact(FOUR, &[])],
+    params: &[PARAM_BITS],
+    build: Build::Collected,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests;

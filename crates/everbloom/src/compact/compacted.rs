@@ -143,7 +143,9 @@ impl Compacted {
             return corrupt("blocks of more than 2^64 bits");
         };
         self.probe.check_flat(m)?;
-        if !WIDTHS.contains(&self.indices.width()) || u64::from(self.blocks) >= self.indices.max() {
+        if !(MIN_WIDTH..=MAX_WIDTH).contains(&self.indices.width())
+            || u64::from(self.blocks) >= self.indices.max()
+        {
             return corrupt("more blocks than an index can name");
         }
         let known = |index: u64| index <= self.blocks.into() || index == self.indices.max();
@@ -164,7 +166,8 @@ impl Compacted {
 const LOSSLESS: u32 = 4;
 
 /// Bits of an index. With one bit no block could be named; with eight, 254 can.
-const WIDTHS: std::ops::RangeInclusive<u32> = 2..=8;
+const MIN_WIDTH: u32 = 2;
+const MAX_WIDTH: u32 = 8;
 
 /// The filter before compaction, and how it is cut.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +183,7 @@ impl Plan for Compacted {
     /// The least filter whose rate *after* compaction is the one asked for and that misses at most a share
     /// `fnr` of its members.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.integer("index-bits").unwrap_or(3) as u32;
+        let width = request.whole("index-bits") as u32;
         let one_sided = request.form() == ONE_SIDED;
         let most = (1 << width) - 2;
         let usual = if one_sided { LOSSLESS.min(most) } else { most };
@@ -198,7 +201,7 @@ impl Plan for Compacted {
             );
             return Err(Error::setting("blocks", blocks, message));
         }
-        let fnr = request.real("fnr").unwrap_or(FNR);
+        let fnr = request.number("fnr");
         let cells = |n: u64, p: f64, k: u32| {
             k as f64 * n as f64 / -libm::log1p(-fullest(blocks, k, p, fnr))
         };
@@ -316,45 +319,36 @@ const ONE_SIDED: &str = "one-sided";
 const FNR: f64 = 0.1;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 44,
-        slug: "compacted",
-        entry: "I9",
-        name: "Compacted Bloom filter",
-        paper: "N. Mosharraf, A. P. Jayasumana, I. Ray, Compacted Bloom filter, IEEE Int. Conf. on \
-                Collaboration and Internet Computing (CIC), 2016",
-        family: "compact",
-        needs: &["membership", "compact", "static"],
-        meaning: "items are keys, the rate is that of false positives after compaction",
-        forms: &[
-            Form::lossy(
-                LOSSY,
-                &[],
-                "of several ones in a column, fewer than half, all but one are lost",
-            ),
-            Form::exact(ONE_SIDED, &[]),
-        ],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "blocks",
-                1,
-                254,
-                "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
-            ),
-            Param::integer(
-                "index-bits",
-                *WIDTHS.start() as u64,
-                *WIDTHS.end() as u64,
-                "m0, bits to an index",
-            )
+pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
+    id: 44,
+    slug: "compacted",
+    entry: "I9",
+    name: "Compacted Bloom filter",
+    paper: "N. Mosharraf, A. P. Jayasumana, I. Ray, Compacted Bloom filter, IEEE Int. Conf. on \
+            Collaboration and Internet Computing (CIC), 2016",
+    family: "compact",
+    needs: &["membership", "compact", "static"],
+    meaning: "items are keys, the rate is that of false positives after compaction",
+    forms: &[
+        Form::lossy(
+            LOSSY,
+            &[],
+            "of several ones in a column, fewer than half, all but one are lost",
+        ),
+        Form::exact(ONE_SIDED, &[]),
+    ],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "blocks",
+            1,
+            254,
+            "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
+        ),
+        Param::integer("index-bits", MIN_WIDTH as u64, MAX_WIDTH as u64, "m0, bits to an index")
             .or(Preset::Integer(3)),
-            Param::real("fnr", 1e-9, 1.0, "share of members that may be missed")
-                .or(Preset::Real(FNR)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Compacted>(),
-};
+        Param::real("fnr", 1e-9, 1.0, "share of members that may be missed").or(Preset::Real(FNR)),
+    ],
+    ..Facts::FILTER
+});

@@ -125,7 +125,7 @@ impl Plan for Compressed {
     /// is sent is a `stretch`-th of it.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
-        let stretch = request.real("stretch").unwrap_or(STRETCH);
+        let stretch = request.number("stretch");
         let (items, room) = (request.goal_items(), request.goal_bits());
         if let Some(z) = request.real("transmit") {
             let n = items.ok_or_else(|| {
@@ -218,38 +218,33 @@ impl Filter for Compressed {
     }
 }
 
-const FORM: &str = "standard";
-
 /// Up to three times the memory sends 7 % less at a rate of 1 %, and halves the rate at 16 bits sent; the next
 /// steps cost far more memory and gain less.
 const STRETCH: f64 = 3.0;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 43,
-        slug: "compressed",
-        entry: "I8",
-        name: "Compressed Bloom filter",
-        paper: "M. Mitzenmacher, Compressed Bloom filters, IEEE/ACM Transactions on Networking 10(5), 2002",
-        family: "compact",
-        needs: &["membership", "merge", "compact"],
-        meaning: "items are keys, the rate is that of false positives; memory is what the filter takes \
-                  while in use, its file is shorter",
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::real("transmit", 0.01, 10_000.0, "bits sent for each key; the rate follows"),
-            Param::real(
-                "stretch",
-                1.0,
-                1e6,
-                "bits of memory for each bit that a standard filter would take, or that is sent",
-            )
-            .or(Preset::Real(STRETCH)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Compressed>(),
-};
+pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
+    id: 43,
+    slug: "compressed",
+    entry: "I8",
+    name: "Compressed Bloom filter",
+    paper: "M. Mitzenmacher, Compressed Bloom filters, IEEE/ACM Transactions on Networking 10(5), 2002",
+    family: "compact",
+    needs: &["membership", "merge", "compact"],
+    meaning: "items are keys, the rate is that of false positives; memory is what the filter takes \
+              while in use, its file is shorter",
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::real("transmit", 0.01, 10_000.0, "bits sent for each key; the rate follows"),
+        Param::real(
+            "stretch",
+            1.0,
+            1e6,
+            "bits of memory for each bit that a standard filter would take, or that is sent",
+        )
+        .or(Preset::Real(STRETCH)),
+    ],
+    ..Facts::FILTER
+});

@@ -214,7 +214,7 @@ impl Plan for Golomb {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let interval = request.integer("interval").unwrap_or(INTERVAL);
+        let interval = request.whole("interval");
         let fixed = match (request.form(), request.integer("b"), request.integer("P")) {
             (RICE, Some(_), _) => {
                 return Err(Error::parameter("form rice takes P, the logarithm of b, not b"));
@@ -298,30 +298,22 @@ const RICE: &str = "rice";
 const INTERVAL: u64 = 128;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 46,
-        slug: "golomb",
-        entry: "I18",
-        name: "Golomb-coded set",
-        paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, WEA, 2007",
-        family: "compact",
-        needs: &["membership", "compact", "static", "accurate"],
-        forms: &[Form::exact(GOLOMB, &[]), Form::exact(RICE, &[])],
-        params: &[
-            Param::integer("N", 2, 1 << 61, "numbers for each key, in place of the rate 1/N"),
-            Param::integer("b", 1, MAX_PARAMETER, "Golomb's parameter"),
-            Param::integer("P", 0, 62, "Rice's parameter, b = 2^P"),
-            Param::integer(
-                "interval",
-                0,
-                1 << 32,
-                "entries to an entry of the index; 0 for no index",
-            )
+pub static VARIANT: Variant = Variant::of::<Golomb>(Facts {
+    id: 46,
+    slug: "golomb",
+    entry: "I18",
+    name: "Golomb-coded set",
+    paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, WEA, 2007",
+    family: "compact",
+    needs: &["membership", "compact", "static", "accurate"],
+    forms: &[Form::exact(GOLOMB, &[]), Form::exact(RICE, &[])],
+    params: &[
+        Param::integer("N", 2, 1 << 61, "numbers for each key, in place of the rate 1/N"),
+        Param::integer("b", 1, MAX_PARAMETER, "Golomb's parameter"),
+        Param::integer("P", 0, 62, "Rice's parameter, b = 2^P"),
+        Param::integer("interval", 0, 1 << 32, "entries to an entry of the index; 0 for no index")
             .or(Preset::Integer(INTERVAL)),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Golomb>(),
-};
+    ],
+    build: Build::Collected,
+    ..Facts::FILTER
+});

@@ -50,19 +50,16 @@ pub fn times_bound(filter: &dyn Filter) -> Option<f64> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 32,
-        slug: "lower-bound",
-        entry: "F7",
-        kind: EntryKind::Theory,
-        name: "Space lower bound",
-        paper: "L. Carter, R. Floyd, J. Gill, G. Markowsky, M. Wegman, Exact and approximate membership testers, \
-                STOC 1978",
-        family: "compact",
-        needs: &["membership", "compact"],
-        meaning: "no filter without false negatives holds n keys at a rate of ε in fewer than n·log2(1/ε) bits",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 32,
+    slug: "lower-bound",
+    entry: "F7",
+    kind: EntryKind::Theory,
+    name: "Space lower bound",
+    paper: "L. Carter, R. Floyd, J. Gill, G. Markowsky, M. Wegman, Exact and approximate membership testers, \
+            STOC 1978",
+    family: "compact",
+    needs: &["membership", "compact"],
+    meaning: "no filter without false negatives holds n keys at a rate of ε in fewer than n·log2(1/ε) bits",
+    ..Facts::TECHNIQUE
+});

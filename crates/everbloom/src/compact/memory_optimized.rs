@@ -27,7 +27,7 @@
 use crate::cells::Bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
 use crate::parts::{keys, sets};
-use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::plan::check_cells;
 use crate::probe::{Probe, multiply_shift};
 use crate::state::{Decoder, Encoder, Inline};
 use crate::theory::bloom as theory;
@@ -160,11 +160,7 @@ impl Plan for MemoryOptimized {
         }
         let (n, p) = request.items_and_rate(bits_for)?;
         let wanted = bits_for(n, p);
-        // Asked the negative way, so that NaN is refused too.
-        let fits = wanted <= MAX_CELLS as f64;
-        if !fits {
-            return Err(too_many_cells(n, p, wanted));
-        }
+        check_cells(n, p, wanted)?;
         Ok(Flat { m: wanted as u64, k })
     }
 
@@ -187,38 +183,29 @@ planned!(MemoryOptimized);
 keys!(MemoryOptimized: chosen);
 sets!(@union MemoryOptimized: chosen);
 
-impl Filter for MemoryOptimized {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.chosen)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(MemoryOptimized: chosen);
 
 /// Candidates unless said otherwise; the rate does not depend on them.
 const CANDIDATES: u64 = 4;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 45,
-        slug: "memory-optimized",
-        entry: "I11",
-        name: "Memory-optimized Bloom filter",
-        paper: "M. Ahmadi, S. Wong, A memory-optimized Bloom filter using an additional hashing function, \
-                IEEE GLOBECOM, 2008",
-        family: "compact",
-        needs: &["membership", "merge", "fast"],
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            PARAM_M,
-            Param {
-                default: Preset::Integer(CANDIDATES),
-                help: "candidate cells of a key, of which one is used",
-                ..PARAM_K
-            },
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<MemoryOptimized>(),
-};
+pub static VARIANT: Variant = Variant::of::<MemoryOptimized>(Facts {
+    id: 45,
+    slug: "memory-optimized",
+    entry: "I11",
+    name: "Memory-optimized Bloom filter",
+    paper: "M. Ahmadi, S. Wong, A memory-optimized Bloom filter using an additional hashing function, \
+            IEEE GLOBECOM, 2008",
+    family: "compact",
+    needs: &["membership", "merge", "fast"],
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[
+        PARAM_M,
+        Param {
+            default: Preset::Integer(CANDIDATES),
+            help: "candidate cells of a key, of which one is used",
+            ..PARAM_K
+        },
+    ],
+    ..Facts::FILTER
+});

@@ -20,8 +20,9 @@
 //! or go, which nothing but a new build allows, or for rates above 2 %, where `bloom` is smaller.
 
 use crate::cells::Packed;
+use crate::filter::compared;
 use crate::parts::static_set::{self, StaticSet, static_set};
-use crate::plan::fingerprint::{Fingerprints, MEANING};
+use crate::plan::fingerprint::{Fingerprints, MAX_FINGERPRINT, MEANING, param_fingerprint};
 use crate::solve::Mphf;
 use crate::threads::Cores;
 use crate::variant::prelude::*;
@@ -164,45 +165,30 @@ impl Filter for PerfectHash {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let looked = |index: u64| {
-            let (value, agrees) = (self.fingerprints.get(index), self.contains(key));
-            Touched { index, value, agrees }
-        };
-        self.slot(key).map(looked).into_iter().collect()
+        compared(self.slot(key), |at| self.fingerprints.get(at), self.contains(key))
     }
 }
 
-const FORM: &str = "standard";
-const MAX_FINGERPRINT: u32 = 64;
-
 /// j.
-const PARAM_BITS: Param = Param::integer(
-    "fingerprint-bits",
-    1,
-    MAX_FINGERPRINT as u64,
-    "bits per fingerprint, j for a rate of 2^-j",
-);
+const PARAM_BITS: Param = param_fingerprint("bits per fingerprint, j for a rate of 2^-j");
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 31,
-        slug: "perfect-hash",
-        entry: "F6",
-        name: "Perfect-hashing filter",
-        paper: "A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, Internet \
-                Mathematics 1(4), 2004, §2.2; F. C. Botelho, R. Pagh, N. Ziviani, Simple and space-efficient \
-                minimal perfect hash functions, WADS 2007",
-        family: "compact",
-        needs: &["membership", "static", "compact"],
-        meaning: MEANING,
-        forms: &[Form::exact(FORM, &[])],
-        params: &[PARAM_BITS],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<PerfectHash>(),
-};
+pub static VARIANT: Variant = Variant::of::<PerfectHash>(Facts {
+    id: 31,
+    slug: "perfect-hash",
+    entry: "F6",
+    name: "Perfect-hashing filter",
+    paper: "A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, Internet \
+            Mathematics 1(4), 2004, §2.2; F. C. Botelho, R. Pagh, N. Ziviani, Simple and space-efficient \
+            minimal perfect hash functions, WADS 2007",
+    family: "compact",
+    needs: &["membership", "static", "compact"],
+    meaning: MEANING,
+    forms: &[Form::exact(FORM, &[])],
+    params: &[PARAM_BITS],
+    build: Build::Collected,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

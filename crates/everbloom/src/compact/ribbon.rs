@@ -35,7 +35,7 @@ mod sizing;
 use crate::hash::{Generator, fold};
 use crate::memory::prefetch;
 use crate::parts::static_set::{self, StaticSet, static_set};
-use crate::plan::fingerprint::{Fingerprints, MEANING};
+use crate::plan::fingerprint::{Fingerprints, MAX_BITS, MEANING, PARAM_BITS};
 use crate::probe::multiply_shift;
 use crate::solve::{ATTEMPTS, WIDTH, retry, sorted_hashes};
 use crate::theory::fingerprint::false_positives;
@@ -252,7 +252,7 @@ impl Plan for Ribbon {
             // It may let a quarter more pass, which is within the rate all the same.
             HOMOGENEOUS => (Sizing::Homogeneous { per_key }, 1.25),
             _ => {
-                let overload = request.real("overload").unwrap_or(OVERLOAD);
+                let overload = request.number("overload");
                 (Sizing::Bumped { overload }, 1.0)
             }
         };
@@ -330,42 +330,30 @@ impl Filter for Ribbon {
 const BUMPED: &str = "bumped";
 const STANDARD: &str = "standard";
 const HOMOGENEOUS: &str = "homogeneous";
-const MAX_BITS: u32 = 32;
-
-/// r.
-const PARAM_BITS: Param =
-    Param::integer("bits", 1, MAX_BITS as u64, "bits per fingerprint, r for a rate of 2^-r");
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 56,
-        slug: "ribbon",
-        entry: "B4",
-        name: "Ribbon filter",
-        paper: "P. C. Dillinger, S. Walzer, Ribbon filter: practically smaller than Bloom and xor, 2021; \
-                P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, Fast succinct retrieval and \
-                approximate membership using ribbon, SEA 2022; E. Porat, An optimal Bloom filter replacement \
-                based on matrix solving, CSR 2009",
-        family: "compact",
-        needs: &["membership", "static", "compact", "accurate"],
-        meaning: MEANING,
-        forms: &[
-            Form::exact(BUMPED, &[]),
-            Form::exact(STANDARD, &[]),
-            Form::exact(HOMOGENEOUS, &[]),
-        ],
-        params: &[
-            PARAM_BITS,
-            Param::real("overload", 1.0, 1.1, "keys to a slot of a layer, in the form bumped")
-                .or(Preset::Real(OVERLOAD)),
-            Param::real("slots", 1.0, 4.0, "slots per key, in the forms standard and homogeneous"),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Ribbon>(),
-};
+pub static VARIANT: Variant = Variant::of::<Ribbon>(Facts {
+    id: 56,
+    slug: "ribbon",
+    entry: "B4",
+    name: "Ribbon filter",
+    paper: "P. C. Dillinger, S. Walzer, Ribbon filter: practically smaller than Bloom and xor, 2021; \
+            P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, Fast succinct retrieval and \
+            approximate membership using ribbon, SEA 2022; E. Porat, An optimal Bloom filter replacement \
+            based on matrix solving, CSR 2009",
+    family: "compact",
+    needs: &["membership", "static", "compact", "accurate"],
+    meaning: MEANING,
+    forms: &[Form::exact(BUMPED, &[]), Form::exact(STANDARD, &[]), Form::exact(HOMOGENEOUS, &[])],
+    params: &[
+        PARAM_BITS,
+        Param::real("overload", 1.0, 1.1, "keys to a slot of a layer, in the form bumped")
+            .or(Preset::Real(OVERLOAD)),
+        Param::real("slots", 1.0, 4.0, "slots per key, in the forms standard and homogeneous"),
+    ],
+    build: Build::Collected,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests;

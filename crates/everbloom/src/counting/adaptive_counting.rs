@@ -148,7 +148,7 @@ impl Plan for AdaptiveCounting {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let share = request.real("share").unwrap_or(SHARE);
+        let share = request.number("share");
         let set = request.integer("counts");
         let counts = |m: f64| set.map_or_else(|| (m * share).ceil().max(LEAST_BITS), |c| c as f64);
         let flat = Flat::plan_sized(request, |m, _, _| m + counts(m))?;
@@ -157,7 +157,7 @@ impl Plan for AdaptiveCounting {
         if flat.m.saturating_add(counts) > room {
             return Err(Error::parameter("so many bits for counts do not fit the {memory}"));
         }
-        Ok(Shape { flat, counts, most: request.integer("most").unwrap_or(LONGEST) })
+        Ok(Shape { flat, counts, most: request.whole("most") })
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -203,44 +203,31 @@ impl Filter for AdaptiveCounting {
 
 /// Beyond all salts of probes.
 const LIST: u64 = 0xADA;
-const SHARE: f64 = 0.5;
-const LONGEST: u64 = 255;
 const MOST: u64 = 4096;
 const LEAST_BITS: f64 = 64.0;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 62,
-        slug: "adaptive-counting",
-        entry: "§4",
-        name: "Adaptive Bloom filter",
-        paper: "Y. Matsumoto, H. Hazeyama, Y. Kadobayashi, Adaptive Bloom filter: a space-efficient counting algorithm for \
-                unpredictable network traffic, IEICE Transactions 91-D(5), 2008",
-        family: "counting",
-        needs: &["membership", "count"],
-        meaning: "items are insertions, the rate is that of false positives",
-        forms: &[
-            Form::exact("standard", &[Ability::Insert, Ability::Count]).counting(Counts::Above)
-        ],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::real("share", 0.01, 64.0, "bits for counts per membership bit")
-                .or(Preset::Real(SHARE)),
-            Param::integer(
-                "counts",
-                1,
-                1 << 48,
-                "bits for counts, in place of the parameter `share`",
-            ),
-            Param::integer("most", 1, MOST, "longest run that is told")
-                .or(Preset::Integer(LONGEST)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<AdaptiveCounting>(),
-};
+pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
+    id: 62,
+    slug: "adaptive-counting",
+    entry: "§4",
+    name: "Adaptive Bloom filter",
+    paper: "Y. Matsumoto, H. Hazeyama, Y. Kadobayashi, Adaptive Bloom filter: a space-efficient counting algorithm for \
+            unpredictable network traffic, IEICE Transactions 91-D(5), 2008",
+    family: "counting",
+    needs: &["membership", "count"],
+    meaning: "items are insertions, the rate is that of false positives",
+    forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count]).counting(Counts::Above)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::real("share", 0.01, 64.0, "bits for counts per membership bit")
+            .or(Preset::Real(0.5)),
+        Param::integer("counts", 1, 1 << 48, "bits for counts, in place of the parameter `share`"),
+        Param::integer("most", 1, MOST, "longest run that is told").or(Preset::Integer(255)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

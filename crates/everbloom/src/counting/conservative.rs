@@ -117,7 +117,7 @@ impl Plan for Conservative {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.integer("width").unwrap_or(WIDTH);
+        let width = request.whole("width");
         let stages = request.form() == STAGES;
         // A stage of ⌊m/k⌋ + 1 counters is no fuller than m that are shared, and takes k more at most.
         let more = |k: u32| if stages { f64::from(k) } else { 0.0 };
@@ -186,34 +186,30 @@ impl Insert for Conservative {
 
 const STAGES: &str = "stages";
 const SHARED: &str = "shared";
-const WIDTH: u64 = 32;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 58,
-        slug: "conservative-update",
-        entry: "§7",
-        name: "Conservative update",
-        paper: "C. Estan, G. Varghese, New directions in traffic measurement and accounting, SIGCOMM 2002",
-        family: "counting",
-        needs: &["membership", "count"],
-        input: Input::valued(ValueKind::Count),
-        meaning: "items are distinct keys to plan for, and records when counted; the rate is that of non-members \
-                  that pass",
-        forms: &[Form::exact(STAGES, ABILITIES), Form::exact(SHARED, ABILITIES)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("width", 1, 64, "bits per counter, which sticks at its maximum")
-                .or(Preset::Integer(WIDTH)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Conservative>(),
-};
+pub static VARIANT: Variant = Variant::of::<Conservative>(Facts {
+    id: 58,
+    slug: "conservative-update",
+    entry: "§7",
+    name: "Conservative update",
+    paper: "C. Estan, G. Varghese, New directions in traffic measurement and accounting, SIGCOMM 2002",
+    family: "counting",
+    needs: &["membership", "count"],
+    input: Input::valued(ValueKind::Count),
+    meaning: "items are distinct keys to plan for, and records when counted; the rate is that of non-members \
+              that pass",
+    forms: &[Form::exact(STAGES, ABILITIES), Form::exact(SHARED, ABILITIES)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("width", 1, 64, "bits per counter, which sticks at its maximum")
+            .or(Preset::Integer(32)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

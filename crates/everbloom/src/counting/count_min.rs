@@ -539,60 +539,55 @@ const AHEAD: usize = MANY;
 /// The most rows: δ = 10⁻³⁰⁰ needs 691.
 const MOST_ROWS: u32 = 1023;
 const MOST_STEP: u32 = 8;
-const STEP: u64 = 8;
-const PHI: f64 = 0.01;
 /// At least so large a share is heavy: lists stay short, and so do files.
 const LEAST_PHI: f64 = 1e-5;
 
 const TURNSTILE: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 64,
-        slug: "count-min",
-        entry: "§6",
-        name: "Count-min sketch",
-        paper: "G. Cormode, S. Muthukrishnan, An improved data stream summary: the count-min sketch and its \
-                applications, LATIN 2004 and J. Algorithms 55(1), 2005",
-        family: "counting",
-        needs: &["membership", "delete", "count", "merge"],
-        input: Input::valued(ValueKind::Count),
-        meaning: "items are distinct keys to plan for, and the total of all counts when counted; the rate is that \
-                  of non-members with a count; the parameters `epsilon` and `delta` plan for the error of counts instead",
-        forms: &[
-            Form::removing(STRICT, TURNSTILE),
-            Form::exact_while(SIGNED, TURNSTILE, "no total is below zero"),
-            Form::exact(HEAVY, &[Ability::Insert, Ability::Count, Ability::Merge, Ability::List]),
-            Form::removing(
-                DYADIC,
-                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
-            ),
-        ],
-        params: &[
-            Param::real(
-                "epsilon",
-                1e-12,
-                1.0,
-                "error of a count as a share of the total; w = ⌈e/epsilon⌉",
-            ),
-            Param::real("delta", 1e-300, 0.99, "probability of a larger error; d = ⌈ln(1/delta)⌉"),
-            Param::integer("w", 1, 1 << 42, "counters per row"),
-            Param::integer("d", 1, MOST_ROWS as u64, "number of rows; odd in the signed form"),
-            Param::real(
-                "phi",
-                LEAST_PHI,
-                1.0,
-                "share of the total from which a key is heavy, of the forms that list",
-            )
-            .or(Preset::Real(PHI)),
-            Param::integer("step", 1, MOST_STEP as u64, "bits per level, of the dyadic form")
-                .or(Preset::Integer(STEP)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<CountMin>(),
-};
+pub static VARIANT: Variant = Variant::of::<CountMin>(Facts {
+    id: 64,
+    slug: "count-min",
+    entry: "§6",
+    name: "Count-min sketch",
+    paper: "G. Cormode, S. Muthukrishnan, An improved data stream summary: the count-min sketch and its \
+            applications, LATIN 2004 and J. Algorithms 55(1), 2005",
+    family: "counting",
+    needs: &["membership", "delete", "count", "merge"],
+    input: Input::valued(ValueKind::Count),
+    meaning: "items are distinct keys to plan for, and the total of all counts when counted; the rate is that \
+              of non-members with a count; the parameters `epsilon` and `delta` plan for the error of counts instead",
+    forms: &[
+        Form::removing(STRICT, TURNSTILE),
+        Form::exact_while(SIGNED, TURNSTILE, "no total is below zero"),
+        Form::exact(HEAVY, &[Ability::Insert, Ability::Count, Ability::Merge, Ability::List]),
+        Form::removing(
+            DYADIC,
+            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
+        ),
+    ],
+    params: &[
+        Param::real(
+            "epsilon",
+            1e-12,
+            1.0,
+            "error of a count as a share of the total; w = ⌈e/epsilon⌉",
+        ),
+        Param::real("delta", 1e-300, 0.99, "probability of a larger error; d = ⌈ln(1/delta)⌉"),
+        Param::integer("w", 1, 1 << 42, "counters per row"),
+        Param::integer("d", 1, MOST_ROWS as u64, "number of rows; odd in the signed form"),
+        Param::real(
+            "phi",
+            LEAST_PHI,
+            1.0,
+            "share of the total from which a key is heavy, of the forms that list",
+        )
+        .or(Preset::Real(0.01)),
+        Param::integer("step", 1, MOST_STEP as u64, "bits per level, of the dyadic form")
+            .or(Preset::Integer(8)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

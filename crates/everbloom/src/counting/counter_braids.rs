@@ -215,13 +215,14 @@ impl Shape {
     }
 }
 
+/// Nothing is predicted: it answers no queries that a rate could speak of.
 impl Plan for CounterBraids {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.integer("k").unwrap_or(3) as u32;
-        let width = request.integer("width").unwrap_or(WIDTH) as u32;
-        let share = request.real("overflow").unwrap_or(OVERFLOW);
+        let k = request.whole("k") as u32;
+        let width = request.whole("width") as u32;
+        let share = request.number("overflow");
         let carries = request.integer("carries");
         let shaped = |m: f64, p: f64, rate| {
             let slice = (m / f64::from(k)).ceil().clamp(1.0, MAX_CELLS as f64) as u64;
@@ -243,11 +244,6 @@ impl Plan for CounterBraids {
             return Err(Error::parameter("so many counters do not fit: ask for fewer {items}"));
         }
         Ok(shape)
-    }
-
-    /// It answers no queries that a rate could speak of.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
     }
 }
 
@@ -326,45 +322,40 @@ const CARRY_BITS: u64 = 32;
 /// The k that [`cells_for`] knows.
 const MIN_K: u64 = 3;
 const MAX_K: u64 = 7;
-const WIDTH: u64 = 8;
 const MOST_WIDTH: u64 = 16;
-const OVERFLOW: f64 = 0.2;
 const MOST_TIMES: u64 = 1 << 40;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 65,
-        slug: "counter-braids",
-        entry: "§8",
-        name: "Counter braids",
-        paper: "Y. Lu, A. Montanari, B. Prabhakar, S. Dharmapurikar, A. Kabbani, Counter braids: a novel counter architecture \
-                for per-flow measurement, SIGMETRICS 2008",
-        family: "counting",
-        needs: &["count", "merge", "compact"],
-        input: Input::valued(ValueKind::Count),
-        meaning: "items are flows to plan for, and the total of all counts when counted; the rate is that of lists of flows that \
-                  fail to decode",
-        forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count, Ability::Merge])
-            .counting(Counts::Above)],
-        params: &[
-            PARAM_M,
-            Param::integer("k", MIN_K, MAX_K, "counters per flow").or(Preset::Integer(3)),
-            Param::integer("width", 1, MOST_WIDTH, "bits per counter of layer 1")
-                .or(Preset::Integer(WIDTH)),
-            Param::real("overflow", 0.0, 1.0, "share of layer-1 counters that overflow")
-                .or(Preset::Real(OVERFLOW)),
-            Param::integer(
-                "carries",
-                1,
-                1 << 40,
-                "counters of layer 2, in place of the parameter `overflow`",
-            ),
-        ],
-        ..Facts::SKETCH
-    },
-    ops: Ops::of::<CounterBraids>(),
-};
+pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
+    id: 65,
+    slug: "counter-braids",
+    entry: "§8",
+    name: "Counter braids",
+    paper: "Y. Lu, A. Montanari, B. Prabhakar, S. Dharmapurikar, A. Kabbani, Counter braids: a novel counter architecture \
+            for per-flow measurement, SIGMETRICS 2008",
+    family: "counting",
+    needs: &["count", "merge", "compact"],
+    input: Input::valued(ValueKind::Count),
+    meaning: "items are flows to plan for, and the total of all counts when counted; the rate is that of lists of flows that \
+              fail to decode",
+    forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count, Ability::Merge])
+        .counting(Counts::Above)],
+    params: &[
+        PARAM_M,
+        Param::integer("k", MIN_K, MAX_K, "counters per flow").or(Preset::Integer(3)),
+        Param::integer("width", 1, MOST_WIDTH, "bits per counter of layer 1")
+            .or(Preset::Integer(8)),
+        Param::real("overflow", 0.0, 1.0, "share of layer-1 counters that overflow")
+            .or(Preset::Real(0.2)),
+        Param::integer(
+            "carries",
+            1,
+            1 << 40,
+            "counters of layer 2, in place of the parameter `overflow`",
+        ),
+    ],
+    ..Facts::SKETCH
+});
 
 #[cfg(test)]
 mod tests {

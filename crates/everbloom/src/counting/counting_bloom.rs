@@ -22,7 +22,7 @@
 use crate::cells::{Bits, Counters};
 use crate::parts::multisets;
 use crate::parts::tally::Tallies;
-use crate::probe::Probe;
+use crate::plan::Wide;
 use crate::variant::prelude::*;
 
 /// A multiset in m saturating counters with k probes per key.
@@ -69,31 +69,22 @@ impl Counting {
     }
 }
 
-/// Number of counters and probes, and bits per counter.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    width: u32,
-}
-
 impl Plan for Counting {
-    type Shape = Shape;
+    type Shape = Wide;
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.integer("width").unwrap_or(4);
-        Ok(Shape { flat: Flat::plan(request, width)?, width: width as u32 })
+    fn plan(request: &Request<'_>) -> Result<Wide> {
+        Wide::plan(request, 0)
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.flat.expect(load, shape.flat.m * u64::from(shape.width)))
+    fn expect(shape: &Wide, load: &Load) -> Option<Expect> {
+        Some(shape.expect(load, 0))
     }
 }
 
 impl Stream for Counting {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { flat: Flat { m, k }, width } = *shape;
-        let cells = Counters::try_new(m, width)?;
-        Ok(Self { head, tallies: Tallies { probe: Probe::over(m, k), cells } })
+    fn empty(shape: &Wide, head: Head) -> Result<Self> {
+        let cells = Counters::try_new(shape.flat.m, shape.width)?;
+        Ok(Self { head, tallies: Tallies::over(shape.flat, cells) })
     }
 }
 
@@ -101,29 +92,22 @@ face!(Counting: Insert, Remove, Count, Merge);
 planned!(Counting);
 multisets!(Counting: tallies);
 
-impl Filter for Counting {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.tallies)
-    }
-}
+by_part!(Counting: tallies);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 4,
-        slug: "counting",
-        entry: "C1",
-        name: "Counting Bloom filter",
-        paper: "L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache, SIGCOMM 1998 and IEEE/ACM ToN 8(3), 2000",
-        family: "counting",
-        needs: &["membership", "delete", "count", "merge", "hostile"],
-        forms: &[Form::COUNTING],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<Counting>(),
-};
+pub static VARIANT: Variant = Variant::of::<Counting>(Facts {
+    id: 4,
+    slug: "counting",
+    entry: "C1",
+    name: "Counting Bloom filter",
+    paper: "L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache, SIGCOMM 1998 and IEEE/ACM ToN 8(3), 2000",
+    family: "counting",
+    needs: &["membership", "delete", "count", "merge", "hostile"],
+    forms: &[Form::COUNTING],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
+    ],
+    ..Facts::MULTISET
+});

@@ -134,13 +134,8 @@ impl Plan for DLeft {
             let remainder = remainder.map_or(bits as u32, |r| r as u32);
             Shape { d, buckets, room, remainder, count }
         };
-        let shape = match (set, remainder) {
-            (Some(_), Some(_)) => shaped(1, 0.5),
-            _ => {
-                let (n, p) = request.items_and_rate(|n, p| shaped(n, p).bits() as f64)?;
-                shaped(n, p)
-            }
-        };
+        let by_hand = set.is_some() && remainder.is_some();
+        let shape = request.shape(by_hand, shaped, |_, shape| shape.bits())?;
         shape.possible()?;
         Ok(shape)
     }
@@ -166,45 +161,36 @@ face!(DLeft: Insert, Remove, Count);
 planned!(DLeft);
 multisets!(DLeft: table; TryInsert, Remove, Count);
 
-impl Filter for DLeft {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.table)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(DLeft: table);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 49,
-        slug: "d-left",
-        entry: "I10",
-        name: "d-left counting Bloom filter (dlCBF)",
-        paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, An improved construction for \
-                counting Bloom filters, ESA 2006",
-        family: "counting",
-        needs: &["membership", "delete", "count", "compact"],
-        forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove, Ability::Count])],
-        params: &[
-            Param::integer("d", 1, MAX_D as u64, "number of tables").or(Preset::Integer(4)),
-            Param::integer("buckets", 1, 1 << 40, "buckets per table"),
-            Param::integer("cells", 1, MAX_ROOM as u64, "cells per bucket").or(Preset::Integer(8)),
-            Param::real(
-                "load",
-                0.01,
-                MAX_ROOM as f64,
-                "keys per bucket to plan for, by default three quarters of its cells",
-            ),
-            Param::integer(
-                "remainder",
-                1,
-                MAX_REMAINDER as u64,
-                "bits of a fingerprint that a cell stores",
-            ),
-            Param::integer("count", 2, 16, "bits of a cell's count").or(Preset::Integer(2)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<DLeft>(),
-};
+pub static VARIANT: Variant = Variant::of::<DLeft>(Facts {
+    id: 49,
+    slug: "d-left",
+    entry: "I10",
+    name: "d-left counting Bloom filter (dlCBF)",
+    paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, An improved construction for \
+            counting Bloom filters, ESA 2006",
+    family: "counting",
+    needs: &["membership", "delete", "count", "compact"],
+    forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove, Ability::Count])],
+    params: &[
+        Param::integer("d", 1, MAX_D as u64, "number of tables").or(Preset::Integer(4)),
+        Param::integer("buckets", 1, 1 << 40, "buckets per table"),
+        Param::integer("cells", 1, MAX_ROOM as u64, "cells per bucket").or(Preset::Integer(8)),
+        Param::real(
+            "load",
+            0.01,
+            MAX_ROOM as f64,
+            "keys per bucket to plan for, by default three quarters of its cells",
+        ),
+        Param::integer(
+            "remainder",
+            1,
+            MAX_REMAINDER as u64,
+            "bits of a fingerprint that a cell stores",
+        ),
+        Param::integer("count", 2, 16, "bits of a cell's count").or(Preset::Integer(2)),
+    ],
+    ..Facts::MULTISET
+});

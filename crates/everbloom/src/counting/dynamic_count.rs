@@ -127,46 +127,34 @@ face!(DynamicCount: Insert, Remove, Count, Merge);
 planned!(DynamicCount);
 multisets!(DynamicCount: tallies);
 
-impl Filter for DynamicCount {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.tallies)
-    }
-}
+by_part!(DynamicCount: tallies);
 
 /// x where it is not known how often keys are inserted (catalogue part D).
 const UNKNOWN_X: u32 = 2;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 53,
-        slug: "dynamic-count",
-        entry: "C4",
-        name: "Dynamic count filter (DCF)",
-        paper: "J. Aguilar-Saborit, P. Trancoso, V. Muntés-Mulero, J.-L. Larriba-Pey, Dynamic count filters, \
-                SIGMOD Record 35(1), 2006",
-        family: "counting",
-        needs: &["membership", "delete", "count", "merge"],
-        meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
-                  that of false positives",
-        forms: &[Form::COUNTING],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "x",
-                1,
-                16,
-                "bits of a counter before it overflows; by default from the repeats, else 2",
-            ),
-            Param::real(
-                "repeats",
-                1.0,
-                1e15,
-                "how often a key is inserted on average, to choose x",
-            ),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<DynamicCount>(),
-};
+pub static VARIANT: Variant = Variant::of::<DynamicCount>(Facts {
+    id: 53,
+    slug: "dynamic-count",
+    entry: "C4",
+    name: "Dynamic count filter (DCF)",
+    paper: "J. Aguilar-Saborit, P. Trancoso, V. Muntés-Mulero, J.-L. Larriba-Pey, Dynamic count filters, \
+            SIGMOD Record 35(1), 2006",
+    family: "counting",
+    needs: &["membership", "delete", "count", "merge"],
+    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
+              that of false positives",
+    forms: &[Form::COUNTING],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "x",
+            1,
+            16,
+            "bits of a counter before it overflows; by default from the repeats, else 2",
+        ),
+        Param::real("repeats", 1.0, 1e15, "how often a key is inserted on average, to choose x"),
+    ],
+    ..Facts::FILTER
+});

@@ -209,33 +209,26 @@ face!(FingerprintCounting: Insert, Remove, Count, Merge);
 planned!(FingerprintCounting);
 multisets!(FingerprintCounting: marks);
 
-impl Filter for FingerprintCounting {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.marks)
-    }
-}
+by_part!(FingerprintCounting: marks);
 
 const MAX_FINGERPRINT: u64 = 32;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 26,
-        slug: "fingerprint-counting",
-        entry: "R16",
-        name: "Fingerprint counting Bloom filter (FP-CBF)",
-        paper: "S. Pontarelli, P. Reviriego, J. A. Maestro, Improving counting Bloom filter performance with fingerprints, Information Processing Letters 116(4), 2016",
-        family: "counting",
-        needs: &["membership", "delete", "count", "merge", "accurate"],
-        forms: &[Form::COUNTING],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
-            Param::integer("fingerprint", 1, MAX_FINGERPRINT, "bits per fingerprint")
-                .or(Preset::Integer(4)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<FingerprintCounting>(),
-};
+pub static VARIANT: Variant = Variant::of::<FingerprintCounting>(Facts {
+    id: 26,
+    slug: "fingerprint-counting",
+    entry: "R16",
+    name: "Fingerprint counting Bloom filter (FP-CBF)",
+    paper: "S. Pontarelli, P. Reviriego, J. A. Maestro, Improving counting Bloom filter performance with fingerprints, Information Processing Letters 116(4), 2016",
+    family: "counting",
+    needs: &["membership", "delete", "count", "merge", "accurate"],
+    forms: &[Form::COUNTING],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
+        Param::integer("fingerprint", 1, MAX_FINGERPRINT, "bits per fingerprint")
+            .or(Preset::Integer(4)),
+    ],
+    ..Facts::MULTISET
+});

@@ -28,7 +28,7 @@ use crate::cells::{Bits, Packed};
 use crate::error::agree;
 use crate::parts::multisets;
 use crate::parts::tally::{Cells, Tallies, Tally};
-use crate::probe::Probe;
+use crate::plan::Wide;
 use crate::variant::prelude::*;
 
 /// m registers, each with its flag.
@@ -110,6 +110,20 @@ impl Cells for Registers {
     const NAME: &'static str = "registers";
     const TOLD: bool = false;
 
+    fn most(&self) -> u64 {
+        self.register().max()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let register = self.register();
+        vec![
+            fact("width", self.states.width()),
+            fact("largest count", register.max()),
+            fact("steps", self.iter().sum::<u64>()),
+            fact("stuck", self.stuck()),
+        ]
+    }
+
     fn len(&self) -> u64 {
         self.flags.len()
     }
@@ -129,10 +143,6 @@ impl Cells for Registers {
 }
 
 impl Tally for Registers {
-    fn most(&self) -> u64 {
-        self.register().max()
-    }
-
     fn raise(&mut self, i: u64, by: u64) -> bool {
         let zero = !self.flags.get(i);
         (0..by.min(self.register().max())).for_each(|_| self.up(i));
@@ -155,16 +165,6 @@ impl Tally for Registers {
             self.states.set(i, register.state(sum));
             self.flags.set(i);
         }
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        let register = self.register();
-        vec![
-            fact("width", self.states.width()),
-            fact("largest count", register.max()),
-            fact("steps", self.iter().sum::<u64>()),
-            fact("stuck", self.stuck()),
-        ]
     }
 }
 
@@ -202,31 +202,22 @@ impl LfsrCounting {
     }
 }
 
-/// Number of registers and probes, and bits per register.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    width: u32,
-}
-
 impl Plan for LfsrCounting {
-    type Shape = Shape;
+    type Shape = Wide;
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.integer("width").unwrap_or(4);
-        Ok(Shape { flat: Flat::plan(request, width + 1)?, width: width as u32 })
+    fn plan(request: &Request<'_>) -> Result<Wide> {
+        Wide::plan(request, 1)
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.flat.expect(load, shape.flat.m * u64::from(shape.width + 1)))
+    fn expect(shape: &Wide, load: &Load) -> Option<Expect> {
+        Some(shape.expect(load, 1))
     }
 }
 
 impl Stream for LfsrCounting {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { flat: Flat { m, k }, width } = *shape;
-        let cells = Registers::new(m, width)?;
-        Ok(Self { head, tallies: Tallies { probe: Probe::over(m, k), cells } })
+    fn empty(shape: &Wide, head: Head) -> Result<Self> {
+        let cells = Registers::new(shape.flat.m, shape.width)?;
+        Ok(Self { head, tallies: Tallies::over(shape.flat, cells) })
     }
 }
 
@@ -234,31 +225,23 @@ face!(LfsrCounting: Insert, Remove, Count, Merge);
 planned!(LfsrCounting);
 multisets!(LfsrCounting: tallies);
 
-impl Filter for LfsrCounting {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.tallies)
-    }
-}
+by_part!(LfsrCounting: tallies);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 50,
-        slug: "lfsr-counting",
-        entry: "I16",
-        name: "LFSR counting Bloom filter (L-CBF)",
-        paper: "E. Safi, A. Moshovos, A. Veneris, L-CBF: a low-power, fast counting Bloom filter architecture, \
-                IEEE Transactions on VLSI Systems 16(6), 2008",
-        family: "counting",
-        needs: &["membership", "delete", "count", "merge"],
-        forms: &[Form::COUNTING],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("width", 2, 16, "bits per register, beside the flag")
-                .or(Preset::Integer(4)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<LfsrCounting>(),
-};
+pub static VARIANT: Variant = Variant::of::<LfsrCounting>(Facts {
+    id: 50,
+    slug: "lfsr-counting",
+    entry: "I16",
+    name: "LFSR counting Bloom filter (L-CBF)",
+    paper: "E. Safi, A. Moshovos, A. Veneris, L-CBF: a low-power, fast counting Bloom filter architecture, \
+            IEEE Transactions on VLSI Systems 16(6), 2008",
+    family: "counting",
+    needs: &["membership", "delete", "count", "merge"],
+    forms: &[Form::COUNTING],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("width", 2, 16, "bits per register, beside the flag").or(Preset::Integer(4)),
+    ],
+    ..Facts::MULTISET
+});

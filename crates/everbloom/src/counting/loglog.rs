@@ -25,7 +25,7 @@ use crate::error::agree;
 use crate::filter::Bound;
 use crate::hash::{Generator, mix64};
 use crate::parts::several::flat_for;
-use crate::plan::{MAX_CELLS, k_for_m, too_many_cells};
+use crate::plan::{check_cells, k_for_m};
 use crate::probe::{Coincide, Probe};
 use crate::theory::{bloom as theory, loglog};
 use crate::variant::prelude::*;
@@ -170,9 +170,9 @@ impl Plan for LogLog {
 
     /// As a standard filter of d·n keys: a rank is wrong as often as a key would be there.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let d = request.integer("d").unwrap_or(RANKS) as u32;
-        let width = request.integer("width").unwrap_or(WIDTH) as u32;
-        let stream = request.integer("stream").unwrap_or(0);
+        let d = request.whole("d") as u32;
+        let width = request.whole("width") as u32;
+        let stream = request.whole("stream");
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
             let k = k_for_m(request, |n| theory::best_k(m, n.saturating_mul(d.into())))?;
@@ -194,9 +194,7 @@ impl Plan for LogLog {
         };
         let (n, p) = request.items_and_rate(|n, p| cells(n, p).0 * f64::from(width))?;
         let (m, k) = cells(n, p);
-        if m > MAX_CELLS as f64 {
-            return Err(too_many_cells(n, p, m));
-        }
+        check_cells(n, p, m)?;
         Ok(Shape { flat: Flat { m: m as u64, k }, d, width, stream })
     }
 
@@ -279,49 +277,44 @@ impl Filter for LogLog {
     }
 }
 
-const RANKS: u64 = 16;
 const MOST_RANKS: u64 = 1024;
-const WIDTH: u64 = 5;
 const COINS: u64 = 0x1061_06BF;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 61,
-        slug: "loglog",
-        entry: "§3",
-        name: "Loglog Bloom filter",
-        paper: "M. Durand, P. Flajolet, Loglog counting of large cardinalities, ESA 2003, in a Bloom filter of multisets \
-                (S3 §VI-A, its references 113 and 116)",
-        family: "counting",
-        needs: &["membership", "count", "merge", "fold"],
-        meaning: "items are distinct keys to plan for, and insertions when counted; the rate is that of ranks which \
-                  other keys raise",
-        forms: &[Form::exact(
-            "standard",
-            &[Ability::Insert, Ability::Count, Ability::Merge, Ability::Fold],
+pub static VARIANT: Variant = Variant::of::<LogLog>(Facts {
+    id: 61,
+    slug: "loglog",
+    entry: "§3",
+    name: "Loglog Bloom filter",
+    paper: "M. Durand, P. Flajolet, Loglog counting of large cardinalities, ESA 2003, in a Bloom filter of multisets \
+            (S3 §VI-A, its references 113 and 116)",
+    family: "counting",
+    needs: &["membership", "count", "merge", "fold"],
+    meaning: "items are distinct keys to plan for, and insertions when counted; the rate is that of ranks which \
+              other keys raise",
+    forms: &[Form::exact(
+        "standard",
+        &[Ability::Insert, Ability::Count, Ability::Merge, Ability::Fold],
+    )
+    .counting(Counts::Around)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("d", 2, MOST_RANKS, "ranks per key: the relative error is 1.30/√d")
+            .or(Preset::Integer(16)),
+        Param::integer(
+            "stream",
+            0,
+            u32::MAX as u64,
+            "number of this place: filters to be joined draw ranks of their own",
         )
-        .counting(Counts::Around)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("d", 2, MOST_RANKS, "ranks per key: the relative error is 1.30/√d")
-                .or(Preset::Integer(RANKS)),
-            Param::integer(
-                "stream",
-                0,
-                u32::MAX as u64,
-                "number of this place: filters to be joined draw ranks of their own",
-            )
-            .or(Preset::Integer(0)),
-            Param::integer("width", 1, 6, "bits per cell: five reach 2^31 copies")
-                .or(Preset::Integer(WIDTH)),
-        ],
-        reach: 100_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<LogLog>(),
-};
+        .or(Preset::Integer(0)),
+        Param::integer("width", 1, 6, "bits per cell: five reach 2^31 copies")
+            .or(Preset::Integer(5)),
+    ],
+    reach: 100_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

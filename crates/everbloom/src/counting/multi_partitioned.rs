@@ -74,8 +74,8 @@ impl Plan for MultiPartitioned {
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let w = request.choice("w").and_then(|w| w.parse().ok()).unwrap_or(512);
         let k = request.integer(PARAM_K.name).map(|k| k as u32);
-        let g = request.integer("g").unwrap_or(1) as u32;
-        let overflow = request.real("overflow").unwrap_or(1e-6);
+        let g = request.whole("g") as u32;
+        let overflow = request.number("overflow");
         if let Some(l) = request.integer("l") {
             let n = request.goal_items().ok_or_else(|| {
                 Error::parameter("{l} needs {items}, to leave room for so many keys in a word")
@@ -117,41 +117,32 @@ face!(MultiPartitioned: Insert, Remove, Merge);
 planned!(MultiPartitioned);
 multisets!(MultiPartitioned: words; TryInsert, Remove, Merge);
 
-impl Filter for MultiPartitioned {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.words)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(MultiPartitioned: words);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 27,
-        slug: "multi-partitioned-counting",
-        entry: "R17",
-        name: "Multi-partitioned counting Bloom filter (MPCBF)",
-        paper: "K. Huang, J. Zhang, D. Zhang, G. Xie, K. Salamatian, A. X. Liu, W. Li, A multi-partitioning approach to building fast and accurate counting Bloom filters, IPDPS 2013",
-        family: "counting",
-        needs: &["membership", "delete", "merge", "fast", "accurate"],
-        forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove, Ability::Merge])],
-        params: &[
-            PARAM_K,
-            Param::choice("w", &["16", "32", "64", "128", "256", "512"], "bits per word")
-                .or(Preset::Choice("512")),
-            Param::integer("l", 1, 1 << 40, "number of words"),
-            Param::integer("g", 1, MAX_G as u64, "words per key; k is a multiple of it")
-                .or(Preset::Integer(1)),
-            Param::real(
-                "overflow",
-                1e-15,
-                1.0,
-                "expected number of words that overflow; the paper's rule is 1",
-            )
-            .or(Preset::Real(1e-6)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<MultiPartitioned>(),
-};
+pub static VARIANT: Variant = Variant::of::<MultiPartitioned>(Facts {
+    id: 27,
+    slug: "multi-partitioned-counting",
+    entry: "R17",
+    name: "Multi-partitioned counting Bloom filter (MPCBF)",
+    paper: "K. Huang, J. Zhang, D. Zhang, G. Xie, K. Salamatian, A. X. Liu, W. Li, A multi-partitioning approach to building fast and accurate counting Bloom filters, IPDPS 2013",
+    family: "counting",
+    needs: &["membership", "delete", "merge", "fast", "accurate"],
+    forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove, Ability::Merge])],
+    params: &[
+        PARAM_K,
+        Param::choice("w", &["16", "32", "64", "128", "256", "512"], "bits per word")
+            .or(Preset::Choice("512")),
+        Param::integer("l", 1, 1 << 40, "number of words"),
+        Param::integer("g", 1, MAX_G as u64, "words per key; k is a multiple of it")
+            .or(Preset::Integer(1)),
+        Param::real(
+            "overflow",
+            1e-15,
+            1.0,
+            "expected number of words that overflow; the paper's rule is 1",
+        )
+        .or(Preset::Real(1e-6)),
+    ],
+    ..Facts::MULTISET
+});

@@ -50,6 +50,10 @@ impl Cells for Layers {
     const NAME: &'static str = "layers";
     const TOLD: bool = false;
 
+    fn facts(&self) -> Vec<Fact> {
+        vec![fact("layer bits", self.bits())]
+    }
+
     fn len(&self) -> u64 {
         Layers::len(self)
     }
@@ -85,10 +89,6 @@ impl Tally for Layers {
 
     fn add(&mut self, other: &Self) {
         Layers::add(self, other);
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![fact("layer bits", self.bits())]
     }
 }
 
@@ -137,26 +137,19 @@ face!(MultilayerCounting: Insert, Remove, Count, Merge);
 planned!(MultilayerCounting);
 multisets!(MultilayerCounting: tallies);
 
-impl Filter for MultilayerCounting {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.tallies)
-    }
-}
+by_part!(MultilayerCounting: tallies);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 51,
-        slug: "multilayer-counting",
-        entry: "C2",
-        name: "Multilayer compressed counting Bloom filter (ML-CCBF)",
-        paper: "D. Ficara, S. Giordano, G. Procissi, F. Vitucci, MultiLayer compressed counting Bloom filters, \
-                INFOCOM 2008",
-        family: "counting",
-        needs: &["membership", "delete", "count", "merge", "compact"],
-        forms: &[Form::COUNTING],
-        params: &[PARAM_M, PARAM_K],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<MultilayerCounting>(),
-};
+pub static VARIANT: Variant = Variant::of::<MultilayerCounting>(Facts {
+    id: 51,
+    slug: "multilayer-counting",
+    entry: "C2",
+    name: "Multilayer compressed counting Bloom filter (ML-CCBF)",
+    paper: "D. Ficara, S. Giordano, G. Procissi, F. Vitucci, MultiLayer compressed counting Bloom filters, \
+            INFOCOM 2008",
+    family: "counting",
+    needs: &["membership", "delete", "count", "merge", "compact"],
+    forms: &[Form::COUNTING],
+    params: &[PARAM_M, PARAM_K],
+    ..Facts::MULTISET
+});

@@ -103,18 +103,15 @@ impl ChoiceTable {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 30,
-        slug: "multiple-choice",
-        entry: "F5",
-        name: "Multiple-choice hashing: d choices and d-left",
-        paper: "Y. Azar, A. Broder, A. Karlin, E. Upfal, Balanced allocations, STOC 1994; \
-                B. Vöcking, How asymmetry helps load balancing, FOCS 1999",
-        family: "counting",
-        needs: &["membership", "compact"],
-        meaning: "a rule for placing keys in buckets: the least loaded of d candidates takes the key",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 30,
+    slug: "multiple-choice",
+    entry: "F5",
+    name: "Multiple-choice hashing: d choices and d-left",
+    paper: "Y. Azar, A. Broder, A. Karlin, E. Upfal, Balanced allocations, STOC 1994; \
+            B. Vöcking, How asymmetry helps load balancing, FOCS 1999",
+    family: "counting",
+    needs: &["membership", "compact"],
+    meaning: "a rule for placing keys in buckets: the least loaded of d candidates takes the key",
+    ..Facts::TECHNIQUE
+});

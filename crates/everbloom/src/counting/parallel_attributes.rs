@@ -308,7 +308,6 @@ impl Merge for ParallelAttributes {
 
 const EXACT: &str = "exact";
 const COMPACT: &str = "compact";
-const ATTRIBUTES: u64 = 2;
 const MAX_ATTRIBUTES: u64 = 64;
 /// Values of one attribute are often the same, so that counters must count further than those of keys.
 const WIDTH: u64 = 8;
@@ -321,36 +320,29 @@ fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 88,
-        slug: "parallel-attributes",
-        entry: "§38",
-        name: "Parallel Bloom filter over several attributes",
-        paper: "B. Xiao, Y. Hua, Using parallel Bloom filters for multiattribute representation on network services, \
-                IEEE Transactions on Parallel and Distributed Systems 21(1), 2010",
-        family: "counting",
-        needs: &["attributes", "delete", "count", "merge", "parallel"],
-        input: Input {
-            key: KeyKind::Attributes,
-            sample: Some(Example::keys(example)),
-            ..Input::KEYS
-        },
-        meaning: "items are insertions minus removals; the rate is that of a foreign value in one attribute, and in \
-                  compact of a mixture of several items' values",
-        forms: &[Form::removing(EXACT, ABILITIES), Form::removing(COMPACT, ABILITIES)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("attributes", 1, MAX_ATTRIBUTES, "attributes per item")
-                .or(Preset::Integer(ATTRIBUTES)),
-            Param::integer("width", 2, 64, "bits per counter, which sticks at its maximum")
-                .or(Preset::Integer(WIDTH)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<ParallelAttributes>(),
-};
+pub static VARIANT: Variant = Variant::of::<ParallelAttributes>(Facts {
+    id: 88,
+    slug: "parallel-attributes",
+    entry: "§38",
+    name: "Parallel Bloom filter over several attributes",
+    paper: "B. Xiao, Y. Hua, Using parallel Bloom filters for multiattribute representation on network services, \
+            IEEE Transactions on Parallel and Distributed Systems 21(1), 2010",
+    family: "counting",
+    needs: &["attributes", "delete", "count", "merge", "parallel"],
+    input: Input { key: KeyKind::Attributes, sample: Some(Example::keys(example)), ..Input::KEYS },
+    meaning: "items are insertions minus removals; the rate is that of a foreign value in one attribute, and in \
+              compact of a mixture of several items' values",
+    forms: &[Form::removing(EXACT, ABILITIES), Form::removing(COMPACT, ABILITIES)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("attributes", 1, MAX_ATTRIBUTES, "attributes per item")
+            .or(Preset::Integer(2)),
+        Param::integer("width", 2, 64, "bits per counter, which sticks at its maximum")
+            .or(Preset::Integer(WIDTH)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests;

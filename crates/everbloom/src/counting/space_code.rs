@@ -181,9 +181,9 @@ impl Plan for SpaceCode {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let groups = request.integer("l").unwrap_or(GROUPS) as u32;
-        let ratio = request.integer("ratio").unwrap_or(RATIO) as u32;
-        let largest = request.integer("largest").unwrap_or(LARGEST) as f64 / f64::from(groups);
+        let groups = request.whole("l") as u32;
+        let ratio = request.whole("ratio") as u32;
+        let largest = request.whole("largest") as f64 / f64::from(groups);
         let more = (libm::log(largest.max(1.0)) / libm::log(ratio.into())).ceil() as u32;
         let levels = if request.form() == MULTI { (more + 1).min(MOST_LEVELS as u32) } else { 1 };
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
@@ -276,9 +276,6 @@ impl Filter for SpaceCode {
 const SINGLE: &str = "single";
 const MULTI: &str = "multi-resolution";
 
-const GROUPS: u64 = 32;
-const RATIO: u64 = 4;
-const LARGEST: u64 = 1000;
 const MOST_GROUPS: u64 = 256;
 const MOST_RATIO: u64 = 16;
 const MOST_LEVELS: usize = 16;
@@ -291,51 +288,43 @@ const COINS: u64 = 0x5CBF;
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 59,
-        slug: "space-code",
-        entry: "§1",
-        name: "Space-code Bloom filter",
-        paper: "A. Kumar, J. Xu, J. Wang, O. Spatschek, L. Li, Space-code Bloom filter for efficient per-flow traffic \
-                measurement, INFOCOM 2004 and IEEE JSAC 24(12), 2006",
-        family: "counting",
-        needs: &["membership", "count"],
-        meaning: "items are insertions, the rate is that of non-members with a count",
-        forms: &[
-            Form::exact(SINGLE, ABILITIES).counting(Counts::Around),
-            Form::exact(MULTI, ABILITIES).counting(Counts::Around),
-        ],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "l",
-                2,
-                MOST_GROUPS,
-                "groups per key: counts are told up to about l·ln l",
-            )
-            .or(Preset::Integer(GROUPS)),
-            Param::integer(
-                "ratio",
-                2,
-                MOST_RATIO,
-                "each resolution samples one of so many insertions of the one before",
-            )
-            .or(Preset::Integer(RATIO)),
-            Param::integer(
-                "largest",
-                1,
-                1 << 20,
-                "largest count to tell, of the multi-resolution form",
-            )
-            .or(Preset::Integer(LARGEST)),
-        ],
-        reach: 200_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<SpaceCode>(),
-};
+pub static VARIANT: Variant = Variant::of::<SpaceCode>(Facts {
+    id: 59,
+    slug: "space-code",
+    entry: "§1",
+    name: "Space-code Bloom filter",
+    paper: "A. Kumar, J. Xu, J. Wang, O. Spatschek, L. Li, Space-code Bloom filter for efficient per-flow traffic \
+            measurement, INFOCOM 2004 and IEEE JSAC 24(12), 2006",
+    family: "counting",
+    needs: &["membership", "count"],
+    meaning: "items are insertions, the rate is that of non-members with a count",
+    forms: &[
+        Form::exact(SINGLE, ABILITIES).counting(Counts::Around),
+        Form::exact(MULTI, ABILITIES).counting(Counts::Around),
+    ],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("l", 2, MOST_GROUPS, "groups per key: counts are told up to about l·ln l")
+            .or(Preset::Integer(32)),
+        Param::integer(
+            "ratio",
+            2,
+            MOST_RATIO,
+            "each resolution samples one of so many insertions of the one before",
+        )
+        .or(Preset::Integer(4)),
+        Param::integer(
+            "largest",
+            1,
+            1 << 20,
+            "largest count to tell, of the multi-resolution form",
+        )
+        .or(Preset::Integer(1000)),
+    ],
+    reach: 200_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

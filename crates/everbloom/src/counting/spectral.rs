@@ -66,6 +66,10 @@ state!(Spectral { head, ..tallies; moved });
 impl Cells for Elias {
     const NAME: &'static str = "counters";
 
+    fn facts(&self) -> Vec<Fact> {
+        vec![text("code", self.code().name()), fact("code bits", self.bits())]
+    }
+
     fn len(&self) -> u64 {
         Elias::len(self)
     }
@@ -90,10 +94,6 @@ impl Tally for Elias {
 
     fn agree(&self, other: &Self) -> Result<()> {
         agree("code", self.code().name(), other.code().name())
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![text("code", self.code().name()), fact("code bits", self.bits())]
     }
 }
 
@@ -263,48 +263,45 @@ const MINIMUM_INCREASE: &str = "minimum-increase";
 const RECURRING_MINIMUM: &str = "recurring-minimum";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 52,
-        slug: "spectral",
-        entry: "C3",
-        name: "Spectral Bloom filter",
-        paper: "S. Cohen, Y. Matias, Spectral Bloom filters, SIGMOD 2003",
-        family: "counting",
-        needs: &["membership", "delete", "count", "merge", "compact"],
-        meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
-                  that of non-members that pass and, by minimum selection, of members counted too high",
-        forms: &[
-            Form { name: MINIMUM_SELECTION, ..Form::COUNTING },
-            Form::exact(MINIMUM_INCREASE, &[Ability::Insert, Ability::Count]),
-            Form::removing(RECURRING_MINIMUM, &[Ability::Insert, Ability::Remove, Ability::Count]),
-        ],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::choice(
-                "code",
-                &["delta", "gamma"],
-                "Elias code of the counters: gamma is shorter below 16, delta above",
-            )
-            .or(Preset::Choice("delta")),
-            Param::integer(
-                "second",
-                1,
-                MAX_CELLS,
-                "counters of the second filter, for recurring minima; by default m/2",
-            ),
-            Param::integer(
-                "marker",
-                1,
-                MAX_CELLS,
-                "bits that mark moved keys, for recurring minima; by default m",
-            ),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Spectral>(),
-};
+pub static VARIANT: Variant = Variant::of::<Spectral>(Facts {
+    id: 52,
+    slug: "spectral",
+    entry: "C3",
+    name: "Spectral Bloom filter",
+    paper: "S. Cohen, Y. Matias, Spectral Bloom filters, SIGMOD 2003",
+    family: "counting",
+    needs: &["membership", "delete", "count", "merge", "compact"],
+    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
+              that of non-members that pass and, by minimum selection, of members counted too high",
+    forms: &[
+        Form { name: MINIMUM_SELECTION, ..Form::COUNTING },
+        Form::exact(MINIMUM_INCREASE, &[Ability::Insert, Ability::Count]),
+        Form::removing(RECURRING_MINIMUM, &[Ability::Insert, Ability::Remove, Ability::Count]),
+    ],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::choice(
+            "code",
+            &["delta", "gamma"],
+            "Elias code of the counters: gamma is shorter below 16, delta above",
+        )
+        .or(Preset::Choice("delta")),
+        Param::integer(
+            "second",
+            1,
+            MAX_CELLS,
+            "counters of the second filter, for recurring minima; by default m/2",
+        ),
+        Param::integer(
+            "marker",
+            1,
+            MAX_CELLS,
+            "bits that mark moved keys, for recurring minima; by default m",
+        ),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -106,7 +106,7 @@ impl Plan for VariableIncrement {
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let number = |name| request.integer(name).map(|v| v as u32);
         let rule = if request.form() == DL {
-            Rule::Least(request.integer("L").unwrap_or(4))
+            Rule::Least(request.whole("L"))
         } else {
             let (u, order) = (number("u").unwrap_or(4), number("order").unwrap_or(3));
             Rule::Sequence(Sequence::of_size(u as usize, order)?)
@@ -140,11 +140,7 @@ face!(VariableIncrement: Insert, Remove, Merge);
 planned!(VariableIncrement);
 multisets!(VariableIncrement: marks; Insert, Remove, Merge);
 
-impl Filter for VariableIncrement {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.marks)
-    }
-}
+by_part!(VariableIncrement: marks);
 
 const DL: &str = "dl";
 const BH: &str = "bh";
@@ -156,33 +152,30 @@ const PARAM_L: Param =
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Merge];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 25,
-        slug: "variable-increment",
-        entry: "R15",
-        name: "Variable-increment counting Bloom filter (VI-CBF)",
-        paper: "O. Rottenstreich, Y. Kanizo, I. Keslassy, The variable-increment counting Bloom filter, INFOCOM 2012",
-        family: "counting",
-        needs: &["membership", "delete", "merge", "accurate"],
-        forms: &[Form::removing(DL, ABILITIES), Form::removing(BH, ABILITIES)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            PARAM_L,
-            Param::integer("u", 1, rule::MAX_INCREMENTS as u64, "bh: number of increments")
-                .or(Preset::Integer(4)),
-            Param::integer(
-                "order",
-                1,
-                rule::MAX_ORDER as u64,
-                "bh: keys in a cell that are told apart",
-            )
-            .or(Preset::Integer(3)),
-            Param::integer("counts", 1, 16, "bh: bits per count"),
-            Param::integer("width", 1, 16, "bits per sum"),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<VariableIncrement>(),
-};
+pub static VARIANT: Variant = Variant::of::<VariableIncrement>(Facts {
+    id: 25,
+    slug: "variable-increment",
+    entry: "R15",
+    name: "Variable-increment counting Bloom filter (VI-CBF)",
+    paper: "O. Rottenstreich, Y. Kanizo, I. Keslassy, The variable-increment counting Bloom filter, INFOCOM 2012",
+    family: "counting",
+    needs: &["membership", "delete", "merge", "accurate"],
+    forms: &[Form::removing(DL, ABILITIES), Form::removing(BH, ABILITIES)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        PARAM_L,
+        Param::integer("u", 1, rule::MAX_INCREMENTS as u64, "bh: number of increments")
+            .or(Preset::Integer(4)),
+        Param::integer(
+            "order",
+            1,
+            rule::MAX_ORDER as u64,
+            "bh: keys in a cell that are told apart",
+        )
+        .or(Preset::Integer(3)),
+        Param::integer("counts", 1, 16, "bh: bits per count"),
+        Param::integer("width", 1, 16, "bits per sum"),
+    ],
+    ..Facts::MULTISET
+});

@@ -258,28 +258,25 @@ const fn form(name: &'static str) -> Form {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 81,
-        slug: "decaying",
-        entry: "§29",
-        name: "Decaying and block-decaying Bloom filter",
-        paper: "H. Shen, Y. Zhang, Improved approximate detection of duplicates for data streams over \
-                sliding windows, Journal of Computer Science and Technology 23(6), 2008",
-        family: "decaying",
-        needs: &["decay"],
-        meaning: "items are the last arrivals, all of which are found; the rate is that of false positives \
-                for ever",
-        forms: &[form(BLOCK), form(WHOLE)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("blocks", 1, 1 << 48, "blocks of cells that are decremented by turns"),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Decaying>(),
-};
+pub static VARIANT: Variant = Variant::of::<Decaying>(Facts {
+    id: 81,
+    slug: "decaying",
+    entry: "§29",
+    name: "Decaying and block-decaying Bloom filter",
+    paper: "H. Shen, Y. Zhang, Improved approximate detection of duplicates for data streams over \
+            sliding windows, Journal of Computer Science and Technology 23(6), 2008",
+    family: "decaying",
+    needs: &["decay"],
+    meaning: "items are the last arrivals, all of which are found; the rate is that of false positives \
+            for ever",
+    forms: &[form(BLOCK), form(WHOLE)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("blocks", 1, 1 << 48, "blocks of cells that are decremented by turns"),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

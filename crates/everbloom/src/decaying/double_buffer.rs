@@ -21,8 +21,7 @@
 //! **Use it** where a cache of recent keys must cost no more than one query. **Don't** where memory counts:
 //! `active-active` remembers twice as many keys in the same bits, for up to twice the probes.
 
-use super::no_items;
-use crate::parts::generations::Generations;
+use super::buffers::{Buffers, Shape};
 use crate::parts::several::expected_fill;
 use crate::variant::prelude::*;
 
@@ -42,43 +41,34 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct DoubleBuffer {
     head: Head,
-    /// The filter that warms up is the newer one.
-    buffers: Generations,
-    /// c, the keys that the active filter takes.
-    capacity: u64,
+    pub(super) both: Buffers<1>,
 }
 
-state!(DoubleBuffer { head, buffers, capacity });
+state!(plain DoubleBuffer { head, ..both });
 
-const WARM: usize = 0;
-const ACTIVE: usize = 1;
+const ACTIVE: usize = Buffers::<1>::ACTIVE;
+/// The filter that warms up is the newer one.
+const WARM: usize = Buffers::<1>::OTHER;
 
 impl DoubleBuffer {
     /// Two filters of `m` bits and `k` probes each that swap after `capacity` keys, at least 2.
     pub fn with_shape(m: u64, k: u32, capacity: u64, hasher: Hasher) -> Result<Self> {
-        Flat::new(m, k)?;
-        if !(2..=1 << 48).contains(&capacity) {
-            let message = format!("{capacity} keys per filter: at least 2, at most 2^48");
-            return Err(Error::parameter(message));
-        }
-        let shape = Shape { flat: Flat { m, k }, capacity };
-        Self::empty(&shape, Head::new(hasher, FORM))
+        Self::empty(&Shape::new::<1>(m, k, capacity)?, Head::new(hasher, FORM))
     }
 
     /// Processes an arrival: queries, then remembers the key. `Maybe` flags a repetition.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.hasher.digest(key);
-        let seen = self.buffers.contains(ACTIVE, digest);
+        let Buffers { buffers, capacity } = &mut self.both;
+        let seen = buffers.contains(ACTIVE, digest);
         if !seen {
-            self.buffers.insert(ACTIVE, digest);
+            buffers.insert(ACTIVE, digest);
         }
-        if self.buffers.items(ACTIVE) > self.capacity / 2 {
-            self.buffers.insert(WARM, digest);
+        if buffers.items(ACTIVE) > *capacity / 2 {
+            buffers.insert(WARM, digest);
         }
-        if self.buffers.items(ACTIVE) >= self.capacity {
-            self.buffers.shift();
-        }
+        self.both.turn();
         self.head.count(1);
         Seen::new_if(!seen)
     }
@@ -86,28 +76,13 @@ impl DoubleBuffer {
     /// Whether the key seems to have arrived lately.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.buffers.contains(ACTIVE, self.head.hasher.digest(key))
+        self.both.contains(self.head.hasher.digest(key))
     }
 
     /// The distinct keys that the active filter and the other one have counted.
     pub fn counts(&self) -> (u64, u64) {
-        (self.buffers.items(ACTIVE), self.buffers.items(WARM))
+        self.both.counts()
     }
-
-    fn check(&self) -> Result<()> {
-        self.buffers.check_len(|len| len == 2)?;
-        if self.capacity >= 2 && self.counts().0 < self.capacity {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: an active filter that should have been swapped"))
-    }
-}
-
-/// One filter's bits and probes, and the keys it takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    capacity: u64,
 }
 
 impl Shape {
@@ -129,10 +104,7 @@ impl Plan for DoubleBuffer {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let capacity = |n: u64| n.saturating_mul(2);
-        let plan = Flat::plan_held(request, |n, p| (capacity(n), p), |m, _| 2.0 * m)?;
-        let (flat, n) = (plan.0.checked()?, plan.1.ok_or_else(no_items)?);
-        Ok(Shape { flat, capacity: capacity(n) })
+        Shape::plan(request, |n, p| (n.saturating_mul(2), p))
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -147,7 +119,7 @@ impl Plan for DoubleBuffer {
 
 impl Stream for DoubleBuffer {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, buffers: Generations::new(shape.flat, 2)?, capacity: shape.capacity })
+        Ok(Self { head, both: Buffers::new(shape)? })
     }
 }
 
@@ -158,61 +130,27 @@ planned!(
 );
 keyed!(DoubleBuffer: Insert);
 
-impl Filter for DoubleBuffer {
-    fn query(&self, record: Record<'_>) -> Result<Answer> {
-        Ok(Answer::of(self.contains(record.key)))
-    }
-
-    fn fill(&self) -> Option<f64> {
-        Some(self.buffers.fill())
-    }
-
-    /// Members are the last c/2 distinct keys.
-    fn now(&self) -> Rates {
-        Rates::one_sided(self.buffers.fpr(ACTIVE))
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        let (active, warm) = self.counts();
-        let mut facts = self.buffers.describe();
-        facts.extend([
-            fact("capacity", self.capacity),
-            fact("active", active),
-            fact("warm-up", warm),
-        ]);
-        facts
-    }
-
-    fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        self.buffers.trace([ACTIVE], self.head.hasher.digest(key))
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(DoubleBuffer: both);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 83,
-        slug: "double-buffer",
-        entry: "§31",
-        name: "Double buffering",
-        paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004",
-        family: "decaying",
-        needs: &["decay"],
-        meaning: "items are the recent distinct keys that are always found, the rate is that of false \
-                positives for ever",
-        forms: &[Form::lossy(FORM, &[Ability::Insert], "keys are forgotten when the filters swap")],
-        params: &[Param { help: "bits of each of the two filters", ..PARAM_M }, PARAM_K],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<DoubleBuffer>(),
-};
+pub static VARIANT: Variant = Variant::of::<DoubleBuffer>(Facts {
+    id: 83,
+    slug: "double-buffer",
+    entry: "§31",
+    name: "Double buffering",
+    paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004",
+    family: "decaying",
+    needs: &["decay"],
+    meaning: "items are the recent distinct keys that are always found, the rate is that of false \
+            positives for ever",
+    forms: &[Form::lossy(FORM, &[Ability::Insert], "keys are forgotten when the filters swap")],
+    params: &[Param { help: "bits of each of the two filters", ..PARAM_M }, PARAM_K],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Opener, to_bytes};
 
     /// A key that the active filter knows is renewed in the one that warms up, and counted once.
     #[test]
@@ -227,24 +165,5 @@ mod tests {
         f.insert("d");
         assert_eq!(f.counts(), (3, 0), "swapped");
         assert!(["a", "c", "d"].iter().all(|key| f.contains(*key)) && !f.contains("b"));
-    }
-
-    #[test]
-    fn files_that_should_have_swapped_are_refused() {
-        let mut f = DoubleBuffer::with_shape(100, 3, 4, Hasher::default()).unwrap();
-        f.extend(["a", "b", "c"]);
-        let back: DoubleBuffer = Opener::new().decode_as(&to_bytes(&f)).unwrap();
-        assert_eq!(back, f);
-        let lies: [fn(&mut DoubleBuffer); 4] = [
-            |f| f.capacity = 3,
-            |f| f.capacity = 0,
-            |f| f.buffers.resize(1).unwrap(),
-            |f| f.buffers.resize(3).unwrap(),
-        ];
-        for (i, lie) in lies.into_iter().enumerate() {
-            let mut liar = f.clone();
-            lie(&mut liar);
-            assert!(Opener::new().decode(&to_bytes(&liar)).is_err(), "lie {i}");
-        }
     }
 }

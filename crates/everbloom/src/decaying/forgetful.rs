@@ -169,7 +169,7 @@ impl Plan for Forgetful {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let past = request.integer("past").unwrap_or(PAST);
+        let past = request.whole("past");
         let held = |n: u64, p: f64| (n.saturating_mul(2), filter_rate(p, past));
         let plan = Flat::plan_held(request, held, |m, _| m * (past + 2) as f64)?;
         Ok(Shape { flat: plan.0.checked()?, past, epoch: plan.1.ok_or_else(no_items)? })
@@ -237,41 +237,35 @@ impl Age for Forgetful {
     }
 }
 
-const FORM: &str = "standard";
-const PAST: u64 = 3;
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 85,
-        slug: "forgetful",
-        entry: "§33",
-        name: "Forgetful Bloom filter",
-        paper: "R. Subramanyam, I. Gupta, L. M. Leslie, W. Wang, Idempotent distributed counters using a \
-                forgetful Bloom filter, ICCAC 2015",
-        family: "decaying",
-        needs: &["decay", "accurate"],
-        meaning: "items are the keys of an epoch, the rate is that of false positives for ever",
-        forms: &[Form::lossy(
-            FORM,
-            &[Ability::Insert, Ability::Age],
-            "keys are forgotten some epochs after they came",
-        )],
-        params: &[
-            Param { help: "bits of each filter", ..PARAM_M },
-            PARAM_K,
-            Param::integer(
-                "past",
-                0,
-                1000,
-                "filters of the past, beside the present and the future one",
-            )
-            .or(Preset::Integer(PAST)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Forgetful>(),
-};
+pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
+    id: 85,
+    slug: "forgetful",
+    entry: "§33",
+    name: "Forgetful Bloom filter",
+    paper: "R. Subramanyam, I. Gupta, L. M. Leslie, W. Wang, Idempotent distributed counters using a \
+            forgetful Bloom filter, ICCAC 2015",
+    family: "decaying",
+    needs: &["decay", "accurate"],
+    meaning: "items are the keys of an epoch, the rate is that of false positives for ever",
+    forms: &[Form::lossy(
+        FORM,
+        &[Ability::Insert, Ability::Age],
+        "keys are forgotten some epochs after they came",
+    )],
+    params: &[
+        Param { help: "bits of each filter", ..PARAM_M },
+        PARAM_K,
+        Param::integer(
+            "past",
+            0,
+            1000,
+            "filters of the past, beside the present and the future one",
+        )
+        .or(Preset::Integer(3)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

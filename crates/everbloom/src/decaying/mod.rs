@@ -1,6 +1,7 @@
 //! Streams without end: filters that forget.
 
 pub mod active_active;
+mod buffers;
 pub mod decaying_bloom;
 pub mod double_buffer;
 pub mod forgetful;

@@ -210,48 +210,43 @@ impl Age for Stable {
     }
 }
 
-const FORM: &str = "standard";
-
 /// Levels up to 255; wider cells only make P, and so every arrival, more expensive.
 const MAX_BITS: u32 = 8;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 8,
-        slug: "stable",
-        entry: "§27",
-        name: "Stable Bloom filter",
-        paper: "F. Deng, D. Rafiei, Approximately detecting duplicates for streaming data using stable \
-                Bloom filters, SIGMOD 2006",
-        family: "decaying",
-        needs: &["decay"],
-        meaning: "items are the recent keys to recognize, the rate is that of false positives for ever",
-        forms: &[Form::lossy(
-            FORM,
-            &[Ability::Insert, Ability::Age],
-            "keys are forgotten some time after they came",
-        )],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            // Two bits are within a sixth of the least space at 1 % and 10 %, where one bit takes three
-            // times as much; three bits are a little smaller but decrement twice as many cells.
-            Param::integer(
-                "max-bits",
-                1,
-                MAX_BITS as u64,
-                "bits per cell; a key sets its cells to the largest value they hold",
-            )
-            .or(Preset::Integer(2)),
-            Param::integer("decrements", 1, 1 << 48, "cells decremented per arrival"),
-            Param::real("fnr", 1e-6, 0.999, "rate of false negatives averaged over the window")
-                .or(Preset::Real(0.1)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Stable>(),
-};
+pub static VARIANT: Variant = Variant::of::<Stable>(Facts {
+    id: 8,
+    slug: "stable",
+    entry: "§27",
+    name: "Stable Bloom filter",
+    paper: "F. Deng, D. Rafiei, Approximately detecting duplicates for streaming data using stable \
+            Bloom filters, SIGMOD 2006",
+    family: "decaying",
+    needs: &["decay"],
+    meaning: "items are the recent keys to recognize, the rate is that of false positives for ever",
+    forms: &[Form::lossy(
+        FORM,
+        &[Ability::Insert, Ability::Age],
+        "keys are forgotten some time after they came",
+    )],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        // Two bits are within a sixth of the least space at 1 % and 10 %, where one bit takes three
+        // times as much; three bits are a little smaller but decrement twice as many cells.
+        Param::integer(
+            "max-bits",
+            1,
+            MAX_BITS as u64,
+            "bits per cell; a key sets its cells to the largest value they hold",
+        )
+        .or(Preset::Integer(2)),
+        Param::integer("decrements", 1, 1 << 48, "cells decremented per arrival"),
+        Param::real("fnr", 1e-6, 0.999, "rate of false negatives averaged over the window")
+            .or(Preset::Real(0.1)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

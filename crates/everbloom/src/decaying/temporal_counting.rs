@@ -189,8 +189,8 @@ impl Plan for TemporalCounting {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let initial = request.integer("initial").unwrap_or(INITIAL);
-        let decay = request.integer("decay").unwrap_or(1);
+        let initial = request.whole("initial");
+        let decay = request.whole("decay");
         // Room for sums of two, and for lives of their own.
         let cap = request.integer("cap").unwrap_or(2 * initial + 1);
         if cap < initial {
@@ -273,51 +273,47 @@ keyed!(TemporalCounting: Union);
 
 const MAXIMUM: &str = "maximum";
 const KEEP: &str = "keep";
-const INITIAL: u64 = 7;
 const MOST: u64 = 1 << 48;
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Age, Ability::Merge];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 80,
-        slug: "temporal-counting",
-        entry: "§28",
-        name: "Temporal counting Bloom filter",
-        paper: "Y. Zhao, J. Wu, B-SUB: a practical Bloom-filter-based publish-subscribe system for human \
-                networks, ICDCS 2010",
-        family: "decaying",
-        needs: &["decay", "merge"],
-        input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
-        meaning: "items are living keys, the count beside a key is its initial value, the rate is that of \
-                false positives",
-        forms: &[
-            Form::exact_while(MAXIMUM, ABILITIES, "keys are queried within their life"),
-            // Merging by the maximum would undo what the rule forgets.
-            Form::lossy(
-                KEEP,
-                &[Ability::Insert, Ability::Age],
-                "a key that shares a counter with an older one is lost with it",
-            ),
-        ],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("initial", 1, MOST, "value that a key sets its counters to")
-                .or(Preset::Integer(INITIAL)),
-            Param::integer("decay", 1, MOST, "what a tick takes off every counter")
-                .or(Preset::Integer(1)),
-            Param::integer(
-                "cap",
-                1,
-                1 << 50,
-                "largest value of a counter; twice the initial one and one",
-            ),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<TemporalCounting>(),
-};
+pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
+    id: 80,
+    slug: "temporal-counting",
+    entry: "§28",
+    name: "Temporal counting Bloom filter",
+    paper: "Y. Zhao, J. Wu, B-SUB: a practical Bloom-filter-based publish-subscribe system for human \
+            networks, ICDCS 2010",
+    family: "decaying",
+    needs: &["decay", "merge"],
+    input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
+    meaning: "items are living keys, the count beside a key is its initial value, the rate is that of \
+            false positives",
+    forms: &[
+        Form::exact_while(MAXIMUM, ABILITIES, "keys are queried within their life"),
+        // Merging by the maximum would undo what the rule forgets.
+        Form::lossy(
+            KEEP,
+            &[Ability::Insert, Ability::Age],
+            "a key that shares a counter with an older one is lost with it",
+        ),
+    ],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("initial", 1, MOST, "value that a key sets its counters to")
+            .or(Preset::Integer(7)),
+        Param::integer("decay", 1, MOST, "what a tick takes off every counter")
+            .or(Preset::Integer(1)),
+        Param::integer(
+            "cap",
+            1,
+            1 << 50,
+            "largest value of a counter; twice the initial one and one",
+        ),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -213,8 +213,8 @@ impl Plan for TimeDecaying {
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let lazy = request.form() == LAZY;
         let flat = Flat::plan(request, if lazy { 128 } else { 64 })?.checked()?;
-        let half_life = request.real("half-life").unwrap_or(DEFAULT_HALF_LIFE);
-        Ok(Shape { flat, half_life, least: request.real("least").unwrap_or(DEFAULT_LEAST), lazy })
+        let half_life = request.number("half-life");
+        Ok(Shape { flat, half_life, least: request.number("least"), lazy })
     }
 
     /// For keys of weight 1 that came `load.age` ago. A cell counts if it holds c keys or more, with c·λ^age ≥ `least`.
@@ -332,9 +332,7 @@ impl Merge for TimeDecaying {
 const SCALED: &str = "scaled";
 const LAZY: &str = "lazy";
 const HALF_LIFE: (f64, f64) = (1e-3, 1e15);
-const DEFAULT_HALF_LIFE: f64 = 1000.0;
 const LEAST: (f64, f64) = (1e-100, 1e9);
-const DEFAULT_LEAST: f64 = 1e-6;
 
 const fn form(name: &'static str) -> Form {
     let abilities = &[Ability::Insert, Ability::Count, Ability::Age, Ability::Merge];
@@ -342,32 +340,29 @@ const fn form(name: &'static str) -> Form {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 82,
-        slug: "time-decaying",
-        entry: "§30",
-        name: "Time-decaying Bloom filter",
-        paper: "K. Cheng, L. Xiang, M. Iwaihara, H. Xu, M. M. Mohania, Time-decaying Bloom filters for data \
-                streams with skewed distributions, RIDE-SDMA 2005",
-        family: "decaying",
-        needs: &["decay", "count", "merge"],
-        input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
-        meaning: "items are distinct keys, the count beside a key is its weight, the rate is that of \
-                non-members that seem to have one",
-        forms: &[form(SCALED), form(LAZY)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::real("half-life", HALF_LIFE.0, HALF_LIFE.1, "time in which a weight halves")
-                .or(Preset::Real(DEFAULT_HALF_LIFE)),
-            Param::real("least", LEAST.0, LEAST.1, "weight below which a key is forgotten")
-                .or(Preset::Real(DEFAULT_LEAST)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<TimeDecaying>(),
-};
+pub static VARIANT: Variant = Variant::of::<TimeDecaying>(Facts {
+    id: 82,
+    slug: "time-decaying",
+    entry: "§30",
+    name: "Time-decaying Bloom filter",
+    paper: "K. Cheng, L. Xiang, M. Iwaihara, H. Xu, M. M. Mohania, Time-decaying Bloom filters for data \
+            streams with skewed distributions, RIDE-SDMA 2005",
+    family: "decaying",
+    needs: &["decay", "count", "merge"],
+    input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
+    meaning: "items are distinct keys, the count beside a key is its weight, the rate is that of \
+            non-members that seem to have one",
+    forms: &[form(SCALED), form(LAZY)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::real("half-life", HALF_LIFE.0, HALF_LIFE.1, "time in which a weight halves")
+            .or(Preset::Real(1000.0)),
+        Param::real("least", LEAST.0, LEAST.1, "weight below which a key is forgotten")
+            .or(Preset::Real(1e-6)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

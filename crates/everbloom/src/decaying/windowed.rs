@@ -332,17 +332,7 @@ fn run_of(layers: &Generations, digest: Digest, run: u64) -> bool {
     })
 }
 
-impl Plan for Windowed {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.expect(load))
-    }
-}
+shaped!(Windowed);
 
 impl Stream for Windowed {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
@@ -466,35 +456,32 @@ const SLICES: &str = "slices";
 const LIVING: &str = "keys are queried within their time to live";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 115,
-        slug: "windowed",
-        entry: "B18",
-        name: "Windowed filter with a time to live per insertion",
-        paper: "B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, Cuckoo filter: practically better \
-                than Bloom, CoNEXT 2014; A. Shtul, C. Baquero, P. S. Almeida, Age-partitioned Bloom \
-                filters, 2020",
-        family: "decaying",
-        needs: &["decay", "delete"],
-        input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
-        meaning: "items are keys that live at the same time, or the last insertions in the form slices; the \
-                count beside a key is its time to live, the rate is that of false positives",
-        forms: &[
-            Form::exact_while(CUCKOO, &[Ability::Insert, Ability::Age], LIVING),
-            Form::exact_while(MULTISET, &[Ability::Insert, Ability::Remove, Ability::Age], LIVING),
-            Form::exact_while(RING, &[Ability::Insert, Ability::Age, Ability::Merge], LIVING),
-            Form::lossy(
-                SLICES,
-                &[Ability::Insert, Ability::Age],
-                "keys are forgotten with their slices",
-            ),
-        ],
-        params: planning::PARAMS,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Windowed>(),
-};
+pub static VARIANT: Variant = Variant::of::<Windowed>(Facts {
+    id: 115,
+    slug: "windowed",
+    entry: "B18",
+    name: "Windowed filter with a time to live per insertion",
+    paper: "B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, Cuckoo filter: practically better \
+            than Bloom, CoNEXT 2014; A. Shtul, C. Baquero, P. S. Almeida, Age-partitioned Bloom \
+            filters, 2020",
+    family: "decaying",
+    needs: &["decay", "delete"],
+    input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
+    meaning: "items are keys that live at the same time, or the last insertions in the form slices; the \
+            count beside a key is its time to live, the rate is that of false positives",
+    forms: &[
+        Form::exact_while(CUCKOO, &[Ability::Insert, Ability::Age], LIVING),
+        Form::exact_while(MULTISET, &[Ability::Insert, Ability::Remove, Ability::Age], LIVING),
+        Form::exact_while(RING, &[Ability::Insert, Ability::Age, Ability::Merge], LIVING),
+        Form::lossy(
+            SLICES,
+            &[Ability::Insert, Ability::Age],
+            "keys are forgotten with their slices",
+        ),
+    ],
+    params: planning::PARAMS,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -336,46 +336,41 @@ impl Filter for Deletable {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 57,
-        slug: "deletable",
-        entry: "§25",
-        name: "Deletable Bloom filter",
-        paper: "C. E. Rothenberg, C. A. B. Macapuna, F. L. Verdi, M. F. Magalhães, The deletable Bloom filter: \
-                a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",
-        family: "deleting",
-        needs: &["membership", "delete", "merge", "estimate", "fold"],
-        meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
-                  are refused",
-        forms: &[Form::removing(
-            FORM,
-            &[
-                Ability::Insert,
-                Ability::Remove,
-                Ability::Merge,
-                Ability::Intersect,
-                Ability::Fold,
-                Ability::Estimate,
-            ],
-        )],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "r",
-                1,
-                1 << 47,
-                "regions, with a bit each that is part of m; by default as many as bits for keys",
-            ),
+pub static VARIANT: Variant = Variant::of::<Deletable>(Facts {
+    id: 57,
+    slug: "deletable",
+    entry: "§25",
+    name: "Deletable Bloom filter",
+    paper: "C. E. Rothenberg, C. A. B. Macapuna, F. L. Verdi, M. F. Magalhães, The deletable Bloom filter: \
+            a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",
+    family: "deleting",
+    needs: &["membership", "delete", "merge", "estimate", "fold"],
+    meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
+              are refused",
+    forms: &[Form::removing(
+        FORM,
+        &[
+            Ability::Insert,
+            Ability::Remove,
+            Ability::Merge,
+            Ability::Intersect,
+            Ability::Fold,
+            Ability::Estimate,
         ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Deletable>(),
-};
+    )],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "r",
+            1,
+            1 << 47,
+            "regions, with a bit each that is part of m; by default as many as bits for keys",
+        ),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -259,21 +259,18 @@ const CELL_BITS: u32 = 2;
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 7,
-        slug: "ternary",
-        entry: "§26",
-        name: "Ternary Bloom filter",
-        paper: "H. Lim, J. Lee, H. Byun, C. Yim, Ternary Bloom filter replacing counting Bloom filter, \
-                IEEE Communications Letters 21(2), 2017",
-        family: "deleting",
-        needs: &["membership", "delete"],
-        meaning: "items are insertions minus removals, the rate is that of false positives and \
-                  undecided answers together",
-        forms: &[Form::removing(TWO_BIT, ABILITIES), Form::removing(QUATERNARY, ABILITIES)],
-        params: &[PARAM_M, PARAM_K],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Ternary>(),
-};
+pub static VARIANT: Variant = Variant::of::<Ternary>(Facts {
+    id: 7,
+    slug: "ternary",
+    entry: "§26",
+    name: "Ternary Bloom filter",
+    paper: "H. Lim, J. Lee, H. Byun, C. Yim, Ternary Bloom filter replacing counting Bloom filter, \
+            IEEE Communications Letters 21(2), 2017",
+    family: "deleting",
+    needs: &["membership", "delete"],
+    meaning: "items are insertions minus removals, the rate is that of false positives and \
+              undecided answers together",
+    forms: &[Form::removing(TWO_BIT, ABILITIES), Form::removing(QUATERNARY, ABILITIES)],
+    params: &[PARAM_M, PARAM_K],
+    ..Facts::FILTER
+});

@@ -26,7 +26,7 @@
 
 use crate::cells::Bits;
 use crate::hash::Generator;
-use crate::plan::MAX_CELLS;
+use crate::plan::check_cells;
 use crate::probe::{Coincide, MAX_K, Probe};
 use crate::theory::bloom as theory;
 use crate::theory::tail::{binomial_at_least, binomial_pmf};
@@ -279,7 +279,7 @@ impl Plan for VariableLength {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let share = request.real("share").unwrap_or(SHARE);
+        let share = request.number("share");
         let integer = |name: &str| request.integer(name).map(|value| value as u32);
         let [t, q, d] = ["t", "q", "d"].map(integer);
         let wanted = Wanted { k: integer(PARAM_K.name), t, q, d };
@@ -306,11 +306,7 @@ impl Plan for VariableLength {
         let (n, p) =
             request.items_and_rate(|n, p| least(n, p).map_or(f64::INFINITY, |(bits, _)| bits))?;
         let (bits, signature) = least(n, p).ok_or_else(impossible)?;
-        // Asked the negative way, so that NaN is refused too.
-        let fits = bits <= MAX_CELLS as f64;
-        if !fits {
-            return Err(crate::plan::too_many_cells(n, p, bits));
-        }
+        check_cells(n, p, bits)?;
         Ok(Shape { m: (bits as u64).max(1), signature, share })
     }
 
@@ -387,7 +383,6 @@ impl Age for VariableLength {
 
 const ROUND_ROBIN: &str = "round-robin";
 const RANDOM: &str = "random";
-const SHARE: f64 = 0.1;
 
 const fn form(name: &'static str) -> Form {
     Form::lossy(
@@ -398,29 +393,26 @@ const fn form(name: &'static str) -> Form {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 66,
-        slug: "variable-length",
-        entry: "§9",
-        name: "Variable-length signatures",
-        paper: "Y. Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, Allerton 2005",
-        family: "deleting",
-        needs: &["membership", "delete", "decay", "count"],
-        forms: &[form(ROUND_ROBIN), form(RANDOM)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("t", 1, MAX_K as u64, "positions that an insertion sets, at most k"),
-            Param::integer("q", 1, MAX_K as u64, "ones that make a member, at most t"),
-            Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal may leave, below q"),
-            Param::real("share", 0.0, 1.0, "share of the bits that a tick clears")
-                .or(Preset::Real(SHARE)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<VariableLength>(),
-};
+pub static VARIANT: Variant = Variant::of::<VariableLength>(Facts {
+    id: 66,
+    slug: "variable-length",
+    entry: "§9",
+    name: "Variable-length signatures",
+    paper: "Y. Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, Allerton 2005",
+    family: "deleting",
+    needs: &["membership", "delete", "decay", "count"],
+    forms: &[form(ROUND_ROBIN), form(RANDOM)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("t", 1, MAX_K as u64, "positions that an insertion sets, at most k"),
+        Param::integer("q", 1, MAX_K as u64, "ones that make a member, at most t"),
+        Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal may leave, below q"),
+        Param::real("share", 0.0, 1.0, "share of the bits that a tick clears")
+            .or(Preset::Real(0.1)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

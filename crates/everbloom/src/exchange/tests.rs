@@ -9,6 +9,18 @@ use crate::error::{Error, Kind};
 use crate::filter::{Filter, Record};
 use crate::hash::Generator;
 
+/// A frame as a peer may send it.
+pub(super) fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    Frame::write(&mut out, kind, body, &Limits::NETWORK).expect("small");
+    out
+}
+
+/// What comes of bytes that no honest peer sends.
+pub(super) fn fails(session: &mut dyn Session, bytes: &[u8]) -> Kind {
+    session.receive(bytes).expect_err("no honest peer says so").kind()
+}
+
 fn key(i: u32) -> Vec<u8> {
     format!("key {i}").into_bytes()
 }

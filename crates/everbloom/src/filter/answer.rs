@@ -116,6 +116,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Present or absent, with the count: in a difference, counts below 1 say nothing of the key.
+    pub(crate) fn in_difference(found: bool, count: u64) -> Self {
+        let detail = if count > 0 { Detail::Count(Counted::about(count)) } else { Detail::None };
+        Answer::of(found).with(detail)
+    }
+
     /// Present if `present`, else absent, with no detail.
     #[inline]
     pub fn of(present: bool) -> Self {
@@ -189,6 +195,15 @@ pub(crate) fn touched(indices: &[u64], value: impl Fn(u64) -> u64) -> Vec<Touche
         Touched { index, value, agrees: value != 0 }
     };
     indices.iter().map(cell).collect()
+}
+
+/// The one cell that a key is compared with, if there is any.
+pub(crate) fn compared(
+    index: Option<u64>,
+    value: impl FnOnce(u64) -> u64,
+    agrees: bool,
+) -> Vec<Touched> {
+    index.map(|index| Touched { index, value: value(index), agrees }).into_iter().collect()
 }
 
 /// One fact of a filter's shape, for people and machines.

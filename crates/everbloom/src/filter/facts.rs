@@ -1,9 +1,7 @@
 //! What a list entry says of itself: plain data, from which command line, format, tests and tables are derived.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use crate::error::{Error, Result};
+use super::Param;
+use crate::names::named;
 
 /// The facts of one entry of the list.
 #[derive(Debug)]
@@ -109,31 +107,20 @@ pub const NEEDS: &[(&str, &str)] = &[
     ("faults", "bits of memory may flip"),
 ];
 
-/// What kind of thing an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
-    /// Can be built, saved, opened, queried and described.
-    Filter,
-    /// Has no membership: it estimates, counts or lists.
-    Sketch,
-    /// A part that filters are made of, or a policy they wear.
-    Technique,
-    /// A formula.
-    Theory,
-    /// An exchange between parties.
-    Protocol,
-}
-
-impl EntryKind {
-    /// Its name in the list.
-    pub fn name(self) -> &'static str {
-        match self {
-            EntryKind::Filter => "filter",
-            EntryKind::Sketch => "sketch",
-            EntryKind::Technique => "technique",
-            EntryKind::Theory => "theory",
-            EntryKind::Protocol => "protocol",
-        }
+named! {
+    /// What kind of thing an entry is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum EntryKind {
+        /// Can be built, saved, opened, queried and described.
+        Filter => "filter",
+        /// Has no membership: it estimates, counts or lists.
+        Sketch => "sketch",
+        /// A part that filters are made of, or a policy they wear.
+        Technique => "technique",
+        /// A formula.
+        Theory => "theory",
+        /// An exchange between parties.
+        Protocol => "protocol",
     }
 }
 
@@ -199,23 +186,25 @@ impl Input {
     }
 }
 
-/// What a key is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyKind {
-    /// Any bytes.
-    Bytes,
-    /// An unsigned integer in 8 little-endian bytes.
-    Integer,
-    /// A vector: one coordinate per byte, all keys of one length. In text, a bit vector is its 0s and 1s.
-    Vector,
-    /// A sequence whose parts matter.
-    Sequence,
-    /// A point in space.
-    Point,
-    /// Several attributes, each a byte string; an empty one in a query stands for any.
-    Attributes,
-    /// A key whose value lies in a half-open range.
-    Range,
+named! {
+    /// What a key is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum KeyKind {
+        /// Any bytes.
+        Bytes => "bytes",
+        /// An unsigned integer in 8 little-endian bytes.
+        Integer => "integer",
+        /// A vector: one coordinate per byte, all keys of one length. In text, a bit vector is its 0s and 1s.
+        Vector => "vector",
+        /// A sequence whose parts matter.
+        Sequence => "sequence",
+        /// A point in space.
+        Point => "point",
+        /// Several attributes, each a byte string; an empty one in a query stands for any.
+        Attributes => "attributes",
+        /// A key whose value lies in a half-open range.
+        Range => "range",
+    }
 }
 
 impl KeyKind {
@@ -223,92 +212,53 @@ impl KeyKind {
     pub fn is_integer(self) -> bool {
         self == KeyKind::Integer
     }
+}
 
-    /// Its name in the list.
-    pub fn name(self) -> &'static str {
-        match self {
-            KeyKind::Bytes => "bytes",
-            KeyKind::Integer => "integer",
-            KeyKind::Vector => "vector",
-            KeyKind::Sequence => "sequence",
-            KeyKind::Point => "point",
-            KeyKind::Attributes => "attributes",
-            KeyKind::Range => "range",
-        }
+named! {
+    /// What stands beside a key.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ValueKind {
+        /// Nothing.
+        None => "none",
+        /// A class, group or short value.
+        Label => "label",
+        /// A weight, prior or frequency.
+        Weight => "weight",
+        /// A multiplicity.
+        Count => "count",
+        /// Arbitrary bytes.
+        Bytes => "bytes",
     }
 }
 
-/// What stands beside a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueKind {
-    /// Nothing.
-    None,
-    /// A class, group or short value.
-    Label,
-    /// A weight, prior or frequency.
-    Weight,
-    /// A multiplicity.
-    Count,
-    /// Arbitrary bytes.
-    Bytes,
-}
-
-impl ValueKind {
-    /// Its name in the list.
-    pub fn name(self) -> &'static str {
-        match self {
-            ValueKind::None => "none",
-            ValueKind::Label => "label",
-            ValueKind::Weight => "weight",
-            ValueKind::Count => "count",
-            ValueKind::Bytes => "bytes",
-        }
+named! {
+    /// Whether records carry a time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Time {
+        /// They carry none.
+        No => "no",
+        /// They may.
+        Optional => "optional",
+        /// They must.
+        Required => "required",
     }
 }
 
-/// Whether records carry a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Time {
-    /// They carry none.
-    No,
-    /// They may.
-    Optional,
-    /// They must.
-    Required,
-}
-
-impl Time {
-    /// Its name in the list.
-    pub fn name(self) -> &'static str {
-        match self {
-            Time::No => "no",
-            Time::Optional => "optional",
-            Time::Required => "required",
-        }
+named! {
+    /// Whether a build uses known non-members.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Negatives {
+        /// It takes none.
+        No => "no",
+        /// It takes them if given.
+        Optional => "optional",
+        /// It cannot be built without.
+        Required => "required",
     }
 }
 
-/// Whether a build uses known non-members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Negatives {
-    /// It takes none.
-    No,
-    /// It takes them if given.
-    Optional,
-    /// It cannot be built without.
-    Required,
-}
-
-impl Negatives {
-    /// Its name in the list.
-    pub fn name(self) -> &'static str {
-        match self {
-            Negatives::No => "no",
-            Negatives::Optional => "optional",
-            Negatives::Required => "required",
-        }
-    }
-}
+/// The only form of most entries.
+pub(crate) const FORM: &str = "standard";
 
 /// One way of using a variant.
 #[derive(Clone, Copy, Debug)]
@@ -386,55 +336,40 @@ impl Form {
     }
 }
 
-/// What a form can do beyond answering queries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ability {
-    /// Takes further keys.
-    Insert,
-    /// Removes keys.
-    Remove,
-    /// Estimates multiplicities.
-    Count,
-    /// Returns values.
-    Lookup,
-    /// Forgets with time.
-    Age,
-    /// Combines with another filter.
-    Merge,
-    /// Keeps what another filter holds, too.
-    Intersect,
-    /// Is made smaller.
-    Fold,
-    /// Tells set differences.
-    Reconcile,
-    /// Lists what is inside.
-    List,
-    /// Estimates the number of different keys.
-    Estimate,
+named! {
+    /// What a form can do beyond answering queries.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Ability {
+        /// Takes further keys.
+        Insert => "insert",
+        /// Removes keys.
+        Remove => "remove",
+        /// Estimates multiplicities.
+        Count => "count",
+        /// Returns values.
+        Lookup => "lookup",
+        /// Forgets with time.
+        Age => "age",
+        /// Combines with another filter.
+        Merge => "merge",
+        /// Keeps what another filter holds, too.
+        Intersect => "intersect",
+        /// Is made smaller.
+        Fold => "fold",
+        /// Tells set differences.
+        Reconcile => "reconcile",
+        /// Lists what is inside.
+        List => "list",
+        /// Estimates the number of different keys.
+        Estimate => "estimate",
+    }
 }
 
 impl Ability {
     /// What filters can do that stand for their sets in every respect.
     pub const OF_SETS: &'static [Ability] =
         &[Ability::Insert, Ability::Merge, Ability::Intersect, Ability::Fold, Ability::Estimate];
-
-    /// Its name in the list.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ability::Insert => "insert",
-            Ability::Remove => "remove",
-            Ability::Count => "count",
-            Ability::Lookup => "lookup",
-            Ability::Age => "age",
-            Ability::Merge => "merge",
-            Ability::Intersect => "intersect",
-            Ability::Fold => "fold",
-            Ability::Reconcile => "reconcile",
-            Ability::List => "list",
-            Ability::Estimate => "estimate",
-        }
-    }
 }
 
 /// Whether members can be missed.
@@ -455,165 +390,4 @@ pub enum Build {
     Streaming,
     /// All records are held at once.
     Collected,
-}
-
-/// A parameter that a goal may set.
-#[derive(Clone, Copy, Debug)]
-pub struct Param {
-    /// Its name.
-    pub name: &'static str,
-    /// What it may be.
-    pub range: Range,
-    /// What it is when not set.
-    pub default: Preset,
-    /// One line for people.
-    pub help: &'static str,
-}
-
-/// What a parameter is when not set.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Preset {
-    /// Derived from the goal.
-    Planned,
-    /// A whole number.
-    Integer(u64),
-    /// A real number.
-    Real(f64),
-    /// A word.
-    Choice(&'static str),
-}
-
-impl Param {
-    /// A whole number from `low` to `high`.
-    pub const fn integer(name: &'static str, low: u64, high: u64, help: &'static str) -> Self {
-        Self { name, range: Range::Integer(low, high), default: Preset::Planned, help }
-    }
-
-    /// A real number from `low` to `high`.
-    pub const fn real(name: &'static str, low: f64, high: f64, help: &'static str) -> Self {
-        Self { name, range: Range::Real(low, high), default: Preset::Planned, help }
-    }
-
-    /// One of some words.
-    pub const fn choice(
-        name: &'static str,
-        words: &'static [&'static str],
-        help: &'static str,
-    ) -> Self {
-        Self { name, range: Range::Choice(words), default: Preset::Planned, help }
-    }
-
-    /// The same with a default that does not depend on the goal.
-    #[must_use]
-    pub const fn or(self, default: Preset) -> Self {
-        Self { default, ..self }
-    }
-
-    /// The value that a setting gives this parameter.
-    pub(crate) fn accept(&self, setting: &Setting) -> Result<Preset> {
-        let text = setting.to_string();
-        let bad =
-            |want: String| Error::setting(self.name, &text, format!("{want} ({})", self.help));
-        match self.range {
-            Range::Integer(low, high) => match text.parse::<u64>() {
-                Ok(v) if (low..=high).contains(&v) => Ok(Preset::Integer(v)),
-                _ => Err(bad(format!("must be a whole number from {low} to {high}"))),
-            },
-            Range::Real(low, high) => match text.parse::<f64>() {
-                // A NaN is in no range.
-                Ok(v) if (low..=high).contains(&v) => Ok(Preset::Real(v)),
-                _ => Err(bad(format!("must be a number from {low} to {high}"))),
-            },
-            Range::Choice(words) => match words.iter().find(|w| **w == text) {
-                Some(word) => Ok(Preset::Choice(word)),
-                None => Err(bad(format!("must be one of {}", words.join(", ")))),
-            },
-        }
-    }
-}
-
-/// What a parameter may be.
-#[derive(Clone, Copy, Debug)]
-pub enum Range {
-    /// A whole number between the two, both included.
-    Integer(u64, u64),
-    /// A real number between the two, both included.
-    Real(f64, f64),
-    /// One of these words.
-    Choice(&'static [&'static str]),
-}
-
-/// The value that a caller gives a parameter. Words may also spell numbers, as they do on a command line.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Setting {
-    /// A whole number.
-    Integer(u64),
-    /// A real number.
-    Real(f64),
-    /// A word.
-    Word(Cow<'static, str>),
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Setting::Integer(v) => v.fmt(f),
-            Setting::Real(v) => v.fmt(f),
-            Setting::Word(v) => v.fmt(f),
-        }
-    }
-}
-
-impl From<u64> for Setting {
-    fn from(value: u64) -> Self {
-        Setting::Integer(value)
-    }
-}
-
-impl From<u32> for Setting {
-    fn from(value: u32) -> Self {
-        Setting::Integer(value.into())
-    }
-}
-
-impl From<i32> for Setting {
-    /// What an integer literal is; no parameter is below zero.
-    fn from(value: i32) -> Self {
-        u64::try_from(value).map_or(Setting::Real(value.into()), Setting::Integer)
-    }
-}
-
-impl From<usize> for Setting {
-    fn from(value: usize) -> Self {
-        Setting::Integer(value as u64)
-    }
-}
-
-impl From<f64> for Setting {
-    fn from(value: f64) -> Self {
-        Setting::Real(value)
-    }
-}
-
-impl From<&str> for Setting {
-    fn from(word: &str) -> Self {
-        Setting::Word(Cow::Owned(word.to_owned()))
-    }
-}
-
-impl From<String> for Setting {
-    fn from(word: String) -> Self {
-        Setting::Word(Cow::Owned(word))
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Preset::Planned => f.write_str("planned"),
-            Preset::Integer(v) => v.fmt(f),
-            Preset::Real(v) => v.fmt(f),
-            Preset::Choice(v) => v.fmt(f),
-        }
-    }
 }

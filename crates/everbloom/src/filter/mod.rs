@@ -10,6 +10,7 @@ mod face;
 mod facts;
 mod head;
 pub(crate) mod paged;
+mod param;
 mod part;
 mod reading;
 mod record;
@@ -18,20 +19,22 @@ pub use ability::{
     Age, Assign, Bulk, BulkInsert, Count, Difference, Estimate, Fold, Insert, Intersect, Lent,
     LentCells, List, Lookup, Merge, MergeLaw, Reconcile, Remove,
 };
-pub(crate) use answer::touched;
 pub use answer::{
     Answer, Bound, Counted, Detail, Fact, FactValue, Number, Rates, Seen, Touched, Verdict, fact,
     real, text,
 };
+pub(crate) use answer::{compared, touched};
 pub use face::Face;
 pub(crate) use face::can;
+pub(crate) use facts::FORM;
 pub use facts::{
     Ability, Build, Counts, EntryKind, Example, Facts, FalseNegatives, Form, Input, KeyKind, NEEDS,
-    Negatives, Param, Preset, Range, Setting, Time, ValueKind,
+    Negatives, Time, ValueKind,
 };
 pub use head::Child;
 pub use head::Head;
 pub(crate) use head::{Loader, Lock, Origin};
+pub use param::{Param, Preset, Range, Setting};
 pub use part::Part;
 pub use reading::Reading;
 pub use record::{Parts, Record, Value};

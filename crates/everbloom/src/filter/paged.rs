@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::head::{Children, Lock, Origin};
 use super::{Facts, Head};
+use crate::disk::Wait;
 use crate::error::{Error, Kind, Result};
 use crate::hash::SecretKey;
 use crate::pages::{MANIFEST_MAGIC, Manifest, Pages, Purpose};
@@ -23,15 +24,41 @@ pub(crate) fn commit<T: State>(pages: &Pages, facts: &Facts, head: &Head, state:
     pages.commit(&prefix, &encoder)
 }
 
-/// The store of a variant in `folder`, with `room` pages in memory, and the head in its manifest.
+/// `opens!(ForestStore { directory }: Directory::of);`: the ways to open a store with the fields `head`, `pages` and its
+/// own state, which the function makes of pages, manifest and head.
+macro_rules! opens {
+    ($type:ident { $state:ident }: $committed:path) => {
+        impl $type {
+            /// The store in a folder, with at most `room` pages in memory.
+            pub fn open(folder: impl AsRef<Path>, room: usize) -> Result<Self> {
+                Self::open_keyed(folder, room, None)
+            }
+
+            /// [`Self::open`] for a store that may be keyed.
+            pub fn open_keyed(
+                folder: impl AsRef<Path>,
+                room: usize,
+                key: Option<&SecretKey>,
+            ) -> Result<Self> {
+                let folder = folder.as_ref();
+                let (pages, manifest, head) = paged::open(folder, room, &VARIANT.facts, key)?;
+                let (head, $state) =
+                    $committed(&pages, &manifest, head).map_err(|e| e.context(folder.display()))?;
+                Ok(Self { head, $state, pages })
+            }
+        }
+    };
+}
+pub(crate) use opens;
+
+/// The store of a variant in `folder`, to be written to, with `room` pages in memory, and the head in its manifest.
 pub(crate) fn open(
     folder: &Path,
     room: usize,
-    purpose: Purpose,
     facts: &'static Facts,
     key: Option<&SecretKey>,
 ) -> Result<(Pages, Manifest, Head)> {
-    let (pages, manifest) = Pages::open(folder, room, purpose)?;
+    let (pages, manifest) = Pages::open(folder, room, Purpose::Write(Wait::No))?;
     let id = u16_at(manifest.prefix(), 20);
     if id != facts.id {
         let message = format!("the store holds variant {id}, not a {} filter", facts.slug);

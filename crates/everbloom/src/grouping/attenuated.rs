@@ -163,7 +163,7 @@ impl Plan for Attenuated {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let depth = request.integer("depth").unwrap_or(DEPTH);
+        let depth = request.whole("depth");
         let held = |n: u64, p: f64| (n.div_ceil(depth), p);
         let flat = Flat::plan_held(request, held, |m, _| m * depth as f64)?.0.checked()?;
         Ok(Shape { flat, depth })
@@ -253,34 +253,29 @@ impl Insert for Attenuated {
     }
 }
 
-const FORM: &str = "standard";
-const DEPTH: u64 = 8;
 const MAX_DEPTH: u64 = 256;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 90,
-        slug: "attenuated",
-        entry: "§40",
-        name: "Attenuated Bloom filter",
-        paper: "S. C. Rhea, J. Kubiatowicz, Probabilistic location and routing, INFOCOM 2002",
-        family: "grouping",
-        needs: &["groups", "merge"],
-        input: Input::valued(ValueKind::Count),
-        meaning: "items are objects, evenly over the levels, and the count beside each is its distance in \
-                hops; the rate is that of one level",
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            Param { help: "bits of each level", ..PARAM_M },
-            PARAM_K,
-            Param::integer("depth", 1, MAX_DEPTH, "levels: the farthest hops that are told of")
-                .or(Preset::Integer(DEPTH)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Attenuated>(),
-};
+pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
+    id: 90,
+    slug: "attenuated",
+    entry: "§40",
+    name: "Attenuated Bloom filter",
+    paper: "S. C. Rhea, J. Kubiatowicz, Probabilistic location and routing, INFOCOM 2002",
+    family: "grouping",
+    needs: &["groups", "merge"],
+    input: Input::valued(ValueKind::Count),
+    meaning: "items are objects, evenly over the levels, and the count beside each is its distance in \
+            hops; the rate is that of one level",
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[
+        Param { help: "bits of each level", ..PARAM_M },
+        PARAM_K,
+        Param::integer("depth", 1, MAX_DEPTH, "levels: the farthest hops that are told of")
+            .or(Preset::Integer(8)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -270,63 +270,60 @@ impl Remove for Combinatorial {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 38,
-        slug: "combinatorial",
-        entry: "I3",
-        name: "Combinatorial Bloom filter",
-        paper: "F. Hao, M. Kodialam, T. V. Lakshman, H. Song, Fast dynamic multiset membership \
-                testing using combinatorial Bloom filters, INFOCOM 2009",
-        family: "grouping",
-        needs: &["groups", "delete", "parallel"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are keys, the label of each is its group; the rate bounds the non-members that are \
-                  accepted without naming a group and the members whose group is not told, in a bank the \
-                  false positives of one group",
-        forms: &[
-            Form::exact(FIXED, &[Ability::Insert]),
-            Form::exact_while(
-                COUNTING,
-                &[Ability::Insert, Ability::Remove],
-                "only keys that were inserted with a group are removed from it",
-            ),
-            Form::exact(PLAIN, &[Ability::Insert]),
-            Form::exact(BANK, &[Ability::Insert]),
-            Form::exact(CODE_BANK, &[Ability::Insert]),
-        ],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "groups",
-                1,
-                MAX_GROUPS,
-                "most groups there may be; banks share their memory among so many",
-            )
-            .or(Preset::Integer(16)),
-            Param::integer(
-                "code-bits",
-                1,
-                MAX_CODE_BITS as u64,
-                "bits of a group's code; by default the fewest",
-            ),
-            Param::integer(
-                "weight",
-                1,
-                MAX_CODE_BITS as u64,
-                "ones in a code of fixed weight; by default the fewest",
-            ),
-            Param::integer("width", 1, 16, "bits per counter in the counting form")
-                .or(Preset::Integer(4)),
-            Param::choice(
-                "layout",
-                &["shared", CHUNKED],
-                "probes anywhere in an array, or each in its chunk of it",
-            )
-            .or(Preset::Choice("shared")),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Combinatorial>(),
-};
+pub static VARIANT: Variant = Variant::of::<Combinatorial>(Facts {
+    id: 38,
+    slug: "combinatorial",
+    entry: "I3",
+    name: "Combinatorial Bloom filter",
+    paper: "F. Hao, M. Kodialam, T. V. Lakshman, H. Song, Fast dynamic multiset membership \
+            testing using combinatorial Bloom filters, INFOCOM 2009",
+    family: "grouping",
+    needs: &["groups", "delete", "parallel"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are keys, the label of each is its group; the rate bounds the non-members that are \
+              accepted without naming a group and the members whose group is not told, in a bank the \
+              false positives of one group",
+    forms: &[
+        Form::exact(FIXED, &[Ability::Insert]),
+        Form::exact_while(
+            COUNTING,
+            &[Ability::Insert, Ability::Remove],
+            "only keys that were inserted with a group are removed from it",
+        ),
+        Form::exact(PLAIN, &[Ability::Insert]),
+        Form::exact(BANK, &[Ability::Insert]),
+        Form::exact(CODE_BANK, &[Ability::Insert]),
+    ],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "groups",
+            1,
+            MAX_GROUPS,
+            "most groups there may be; banks share their memory among so many",
+        )
+        .or(Preset::Integer(16)),
+        Param::integer(
+            "code-bits",
+            1,
+            MAX_CODE_BITS as u64,
+            "bits of a group's code; by default the fewest",
+        ),
+        Param::integer(
+            "weight",
+            1,
+            MAX_CODE_BITS as u64,
+            "ones in a code of fixed weight; by default the fewest",
+        ),
+        Param::integer("width", 1, 16, "bits per counter in the counting form")
+            .or(Preset::Integer(4)),
+        Param::choice(
+            "layout",
+            &["shared", CHUNKED],
+            "probes anywhere in an array, or each in its chunk of it",
+        )
+        .or(Preset::Choice("shared")),
+    ],
+    ..Facts::FILTER
+});

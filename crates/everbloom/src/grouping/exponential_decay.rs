@@ -26,7 +26,7 @@ use crate::filter::Face;
 use crate::hash::Generator;
 use crate::parts::flat_bits::FlatBits;
 use crate::parts::{SetPart, recount, sets};
-use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::plan::check_cells;
 use crate::probe::{Mixed, Probe};
 use crate::theory::tail;
 use crate::variant::prelude::*;
@@ -189,8 +189,8 @@ impl Plan for ExponentialDecay {
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let k = request.integer(PARAM_K.name).unwrap_or(K) as u32;
-        let decay = request.real("decay").unwrap_or(2.0);
-        let hops = request.integer("hops").unwrap_or(3);
+        let decay = request.number("decay");
+        let hops = request.whole("hops");
         let heard = (f64::from(k) / libm::pow(decay, hops as f64 - 1.0)).ceil().max(1.0);
         let threshold = request.integer("threshold").unwrap_or(heard as u64);
         if threshold > k.into() {
@@ -206,10 +206,8 @@ impl Plan for ExponentialDecay {
         };
         let (n, p) = request.items_and_rate(bits)?;
         let wanted = bits(n, p);
-        if wanted <= MAX_CELLS as f64 {
-            return Ok(shape(wanted as u64));
-        }
-        Err(too_many_cells(n, p, wanted))
+        check_cells(n, p, wanted)?;
+        Ok(shape(wanted as u64))
     }
 
     /// For objects of the node itself; `load.age` hops away all their bits have faded as often.
@@ -279,42 +277,38 @@ impl Age for ExponentialDecay {
     }
 }
 
-const FORM: &str = "standard";
 const K: u64 = 32;
 const DECAY: (f64, f64) = (1.01, 1000.0);
 const SALT: u64 = 0x4544_4246_0000_0001;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 91,
-        slug: "exponential-decay",
-        entry: "§41",
-        name: "Exponentially decaying Bloom filter",
-        paper: "A. Kumar, J. Xu, E. W. Zegura, Efficient and scalable query routing for unstructured \
-                peer-to-peer networks, INFOCOM 2005",
-        family: "grouping",
-        needs: &["groups", "decay", "merge"],
-        meaning: "items are objects, the rate is that of non-members whose ones reach the threshold",
-        forms: &[Form::exact_while(
-            FORM,
-            &[Ability::Insert, Ability::Age, Ability::Merge],
-            "objects are those of the node itself and have not faded",
-        )],
-        params: &[
-            PARAM_M,
-            PARAM_K.or(Preset::Integer(K)),
-            Param::real("decay", DECAY.0, DECAY.1, "one in so many bits is passed on")
-                .or(Preset::Real(2.0)),
-            Param::integer("hops", 1, 64, "distance up to which objects stand out")
-                .or(Preset::Integer(3)),
-            Param::integer("threshold", 1, 4096, "ones from which on a key counts as present"),
-        ],
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<ExponentialDecay>(),
-};
+pub static VARIANT: Variant = Variant::of::<ExponentialDecay>(Facts {
+    id: 91,
+    slug: "exponential-decay",
+    entry: "§41",
+    name: "Exponentially decaying Bloom filter",
+    paper: "A. Kumar, J. Xu, E. W. Zegura, Efficient and scalable query routing for unstructured \
+            peer-to-peer networks, INFOCOM 2005",
+    family: "grouping",
+    needs: &["groups", "decay", "merge"],
+    meaning: "items are objects, the rate is that of non-members whose ones reach the threshold",
+    forms: &[Form::exact_while(
+        FORM,
+        &[Ability::Insert, Ability::Age, Ability::Merge],
+        "objects are those of the node itself and have not faded",
+    )],
+    params: &[
+        PARAM_M,
+        PARAM_K.or(Preset::Integer(K)),
+        Param::real("decay", DECAY.0, DECAY.1, "one in so many bits is passed on")
+            .or(Preset::Real(2.0)),
+        Param::integer("hops", 1, 64, "distance up to which objects stand out")
+            .or(Preset::Integer(3)),
+        Param::integer("threshold", 1, 4096, "ones from which on a key counts as present"),
+    ],
+    reach: 1_000_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

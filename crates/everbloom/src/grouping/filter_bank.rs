@@ -261,36 +261,33 @@ const fn form(name: &'static str) -> Form {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 89,
-        slug: "filter-bank",
-        entry: "§39",
-        name: "Filter bank and action codes",
-        paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004; Y. \
-                Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, \
-                Allerton 2005",
-        family: "grouping",
-        needs: &["groups", "delete", "parallel"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are keys, the label of each is its class; the rate is that of one filter of a bank, \
-                or bounds the members whose code is read wrong",
-        forms: &[form(BANK), form(CODE_BANK), form(FIXED_BANK)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("groups", 1, MAX_GROUPS, "most classes there may be")
-                .or(Preset::Integer(16)),
-            Param::integer("code-bits", 1, MAX_CODE_BITS as u64, "bits of a class's code"),
-            Param::integer("weight", 1, MAX_CODE_BITS as u64, "ones in a code of fixed weight"),
-            Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
-            Param::choice("policy", &[RECLASSIFY, ALL], "what a key of several classes is")
-                .or(Preset::Choice(RECLASSIFY)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<FilterBank>(),
-};
+pub static VARIANT: Variant = Variant::of::<FilterBank>(Facts {
+    id: 89,
+    slug: "filter-bank",
+    entry: "§39",
+    name: "Filter bank and action codes",
+    paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004; Y. \
+            Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, \
+            Allerton 2005",
+    family: "grouping",
+    needs: &["groups", "delete", "parallel"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are keys, the label of each is its class; the rate is that of one filter of a bank, \
+            or bounds the members whose code is read wrong",
+    forms: &[form(BANK), form(CODE_BANK), form(FIXED_BANK)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("groups", 1, MAX_GROUPS, "most classes there may be")
+            .or(Preset::Integer(16)),
+        Param::integer("code-bits", 1, MAX_CODE_BITS as u64, "bits of a class's code"),
+        Param::integer("weight", 1, MAX_CODE_BITS as u64, "ones in a code of fixed weight"),
+        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
+        Param::choice("policy", &[RECLASSIFY, ALL], "what a key of several classes is")
+            .or(Preset::Choice(RECLASSIFY)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -205,25 +205,20 @@ impl Filter for LoadBalanced {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 37,
-        slug: "load-balanced",
-        entry: "I2",
-        name: "Distributed load-balanced Bloom filter",
-        paper: "H. Song, F. Hao, M. Kodialam, T. V. Lakshman, IPv6 lookups using distributed and load \
-                balanced Bloom filters for 100Gbps core router line cards, INFOCOM 2009",
-        family: "grouping",
-        needs: &["groups", "prefixes", "merge", "parallel"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are keys of all classes together, the label of each is its class; the rate is that \
-                  of false positives of a query that names a class",
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[PARAM_M, PARAM_K],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<LoadBalanced>(),
-};
+pub static VARIANT: Variant = Variant::of::<LoadBalanced>(Facts {
+    id: 37,
+    slug: "load-balanced",
+    entry: "I2",
+    name: "Distributed load-balanced Bloom filter",
+    paper: "H. Song, F. Hao, M. Kodialam, T. V. Lakshman, IPv6 lookups using distributed and load \
+            balanced Bloom filters for 100Gbps core router line cards, INFOCOM 2009",
+    family: "grouping",
+    needs: &["groups", "prefixes", "merge", "parallel"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are keys of all classes together, the label of each is its class; the rate is that \
+              of false positives of a query that names a class",
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[PARAM_M, PARAM_K],
+    ..Facts::FILTER
+});

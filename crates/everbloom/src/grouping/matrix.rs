@@ -223,7 +223,7 @@ impl Plan for Matrix {
 
     /// Rows for the longest document; memory is that of all rows.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let documents = request.integer("documents").unwrap_or(16);
+        let documents = request.whole("documents");
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         let flat = |n: u64, p: f64| {
             let m = match k_set {
@@ -315,38 +315,33 @@ impl Filter for Matrix {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 40,
-        slug: "matrix",
-        entry: "I12",
-        name: "Matrix Bloom filter",
-        paper: "S. Geravand, M. Ahmadi, A novel adjustable matrix Bloom filter-based copy detection system \
-                for digital libraries, CIT 2011",
-        family: "grouping",
-        needs: &["groups", "similar", "merge"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are the chunks of the longest document, the label of each is its document; the rate is \
-                  that of false positives in such a document, and memory is that of all documents planned",
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "documents",
-                1,
-                MAX_GROUPS,
-                "documents that share the memory; more may come",
-            )
-            .or(Preset::Integer(16)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Matrix>(),
-};
+pub static VARIANT: Variant = Variant::of::<Matrix>(Facts {
+    id: 40,
+    slug: "matrix",
+    entry: "I12",
+    name: "Matrix Bloom filter",
+    paper: "S. Geravand, M. Ahmadi, A novel adjustable matrix Bloom filter-based copy detection system \
+            for digital libraries, CIT 2011",
+    family: "grouping",
+    needs: &["groups", "similar", "merge"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are the chunks of the longest document, the label of each is its document; the rate is \
+              that of false positives in such a document, and memory is that of all documents planned",
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "documents",
+            1,
+            MAX_GROUPS,
+            "documents that share the memory; more may come",
+        )
+        .or(Preset::Integer(16)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -210,8 +210,8 @@ impl Plan for Omass {
 
     /// The fewest words over all k that divide a word into sub-blocks of a bit for each set, or more.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.integer("word").unwrap_or(64);
-        let sets = request.integer("sets").unwrap_or(16);
+        let width = request.whole("word");
+        let sets = request.whole("sets");
         let k_set = request.integer(PARAM_K.name);
         let fits = |k: &u64| width.is_multiple_of(*k) && width / k >= sets;
         let ks: Vec<u32> = (1..=width)
@@ -306,37 +306,31 @@ impl Filter for Omass {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 39,
-        slug: "omass",
-        entry: "I7",
-        name: "One memory access set separation",
-        paper: "M. Mitzenmacher, P. Reviriego, S. Pontarelli, OMASS: one memory access set separation, IEEE \
-                Transactions on Knowledge and Data Engineering 28(7), 2016",
-        family: "grouping",
-        needs: &["groups", "fast", "parallel"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are insertions into all sets together, the label of each is its set; the rate is that \
-                  of false positives of a query that names a set",
-        forms: &[Form::exact(FORM, &[Ability::Insert])],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("word", 2, MAX_WORD, "bits per word; k divides it")
-                .or(Preset::Integer(64)),
-            Param::integer(
-                "sets",
-                1,
-                MAX_WORD,
-                "sets to be told apart, at most the bits of a sub-block",
-            )
-            .or(Preset::Integer(16)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Omass>(),
-};
+pub static VARIANT: Variant = Variant::of::<Omass>(Facts {
+    id: 39,
+    slug: "omass",
+    entry: "I7",
+    name: "One memory access set separation",
+    paper: "M. Mitzenmacher, P. Reviriego, S. Pontarelli, OMASS: one memory access set separation, IEEE \
+            Transactions on Knowledge and Data Engineering 28(7), 2016",
+    family: "grouping",
+    needs: &["groups", "fast", "parallel"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are insertions into all sets together, the label of each is its set; the rate is that \
+              of false positives of a query that names a set",
+    forms: &[Form::exact(FORM, &[Ability::Insert])],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("word", 2, MAX_WORD, "bits per word; k divides it").or(Preset::Integer(64)),
+        Param::integer(
+            "sets",
+            1,
+            MAX_WORD,
+            "sets to be told apart, at most the bits of a sub-block",
+        )
+        .or(Preset::Integer(16)),
+    ],
+    ..Facts::FILTER
+});

@@ -4,9 +4,7 @@
 use crate::error::{Error, Result};
 use crate::grouping::code::{Code, MAX_CODE_BITS, choose};
 use crate::memory::check_room;
-use crate::plan::{
-    Expect, Flat, Load, MAX_CELLS, PARAM_K, PARAM_M, Request, k_for_m, too_many_cells,
-};
+use crate::plan::{Expect, Flat, Load, PARAM_K, PARAM_M, Request, check_cells, k_for_m};
 use crate::probe::{MAX_K, Partitioned, Probe};
 use crate::theory::bloom as theory;
 
@@ -197,10 +195,7 @@ impl Shape {
             let sized = |n: u64, p: f64| shape.sized(n as f64 * most, shape.chance(p), k_set);
             let (n, p) = request.items_and_rate(|n, p| sized(n, p).0 * arrays * width)?;
             let (m, k) = sized(n, p);
-            let fits = m * arrays <= MAX_CELLS as f64;
-            if !fits {
-                return Err(too_many_cells(n, p, m * arrays));
-            }
+            check_cells(n, p, m * arrays)?;
             shape.flat = Flat { m: m as u64, k };
         }
         check_room((shape.flat.m * shape.arrays()).saturating_mul(shape.width.into()))?;

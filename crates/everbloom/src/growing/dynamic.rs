@@ -28,7 +28,7 @@ use crate::cells::Counters;
 use crate::parts::layers::{self, Counts, Layer};
 use crate::parts::several::check_parts;
 use crate::parts::tally::Tallies;
-use crate::plan::MAX_CELLS;
+use crate::plan::check_cells;
 use crate::probe::Probe;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -183,9 +183,9 @@ impl Plan for Dynamic {
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let width = match request.form() {
             BITS => 1,
-            _ => request.integer("width").unwrap_or(WIDTH) as u32,
+            _ => request.whole("width") as u32,
         };
-        let filters = request.integer("filters").unwrap_or(FILTERS);
+        let filters = request.whole("filters");
         let each = |p: f64| layers::each_passes(p, filters as f64);
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
@@ -203,9 +203,7 @@ impl Plan for Dynamic {
         let all = |n: u64| filters.min(n) as f64 * f64::from(width);
         let (n, p) = request.items_and_rate(|n, p| flat(n, p).m as f64 * all(n))?;
         let planned = flat(n, p);
-        if planned.m as f64 * all(n) > MAX_CELLS as f64 {
-            return Err(crate::plan::too_many_cells(n, p, planned.m as f64 * filters as f64));
-        }
+        check_cells(n, p, planned.m as f64 * all(n))?;
         check_parts([planned])?;
         Ok(Shape { flat: planned, capacity: n.div_ceil(filters), width })
     }
@@ -278,36 +276,31 @@ keyed!(Dynamic: Remove);
 
 const COUNTING: &str = "counting";
 const BITS: &str = "bits";
-const WIDTH: u64 = 4;
-const FILTERS: u64 = 4;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 67,
-        slug: "dynamic",
-        entry: "§10",
-        name: "Dynamic Bloom filter",
-        paper: "D. Guo, J. Wu, H. Chen, Y. Yuan, X. Luo, The dynamic Bloom filters, IEEE TKDE 22(1), 2010",
-        family: "growing",
-        needs: &["membership", "grow", "delete"],
-        meaning: "items are the keys planned for, in all filters together; further ones raise the rate by one filter's",
-        forms: &[
-            Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
-            Form::exact(BITS, &[Ability::Insert]),
-        ],
-        params: &[
-            Param { help: "number of cells of each filter", ..PARAM_M },
-            PARAM_K,
-            Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
-                .or(Preset::Integer(FILTERS)),
-            Param::integer("width", 2, 16, "bits per counter, of the form counting")
-                .or(Preset::Integer(WIDTH)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<Dynamic>(),
-};
+pub static VARIANT: Variant = Variant::of::<Dynamic>(Facts {
+    id: 67,
+    slug: "dynamic",
+    entry: "§10",
+    name: "Dynamic Bloom filter",
+    paper: "D. Guo, J. Wu, H. Chen, Y. Yuan, X. Luo, The dynamic Bloom filters, IEEE TKDE 22(1), 2010",
+    family: "growing",
+    needs: &["membership", "grow", "delete"],
+    meaning: "items are the keys planned for, in all filters together; further ones raise the rate by one filter's",
+    forms: &[
+        Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
+        Form::exact(BITS, &[Ability::Insert]),
+    ],
+    params: &[
+        Param { help: "number of cells of each filter", ..PARAM_M },
+        PARAM_K,
+        Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
+            .or(Preset::Integer(4)),
+        Param::integer("width", 2, 16, "bits per counter, of the form counting")
+            .or(Preset::Integer(4)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

@@ -28,7 +28,7 @@ use crate::cells::Packed;
 use crate::memory::Words;
 use crate::parts::layers;
 use crate::parts::several::{check_parts, flat_for};
-use crate::plan::MAX_CELLS;
+use crate::plan::check_cells;
 use crate::probe::{Coincide, Probe};
 use crate::state::{Decoder, Encoder, Role, State};
 use crate::variant::prelude::*;
@@ -360,8 +360,8 @@ impl Plan for DynamicArray {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let filters = request.integer("filters").unwrap_or(FILTERS);
-        let group = request.integer("group").unwrap_or(GROUP);
+        let filters = request.whole("filters");
+        let group = request.whole("group");
         let each = |p: f64| layers::each_passes(p, filters as f64);
         let flat = |n: u64, p: f64| flat_for(n.div_ceil(filters), each(p));
         // A group takes the memory of all its filters from the start.
@@ -371,12 +371,10 @@ impl Plan for DynamicArray {
         };
         let (n, p) = request.items_and_rate(|n, p| flat(n, p).m as f64 * all(n))?;
         let flat = flat(n, p);
-        if flat.m as f64 * all(n) > MAX_CELLS as f64 {
-            return Err(crate::plan::too_many_cells(n, p, flat.m as f64 * all(n)));
-        }
+        check_cells(n, p, flat.m as f64 * all(n))?;
         check_parts([flat])?;
         let capacity = n.div_ceil(filters);
-        let stale = request.real("stale").unwrap_or(STALE);
+        let stale = request.number("stale");
         let stale_limit = ((stale * capacity as f64).ceil() as u64).max(1);
         let verified = request.form() == VERIFIED;
         Ok(Shape { flat, capacity, group, stale_limit, verified })
@@ -476,39 +474,34 @@ pub fn fpr_of(r: u64, f: f64) -> f64 {
 
 const VERIFIED: &str = "verified";
 const FILTERS_ALONE: &str = "filters";
-const FILTERS: u64 = 16;
 const GROUP: u64 = 16;
 const MAX_GROUP: u64 = 64;
-const STALE: f64 = 0.25;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 68,
-        slug: "dynamic-array",
-        entry: "§12",
-        name: "Dynamic Bloom filter array",
-        paper: "J. Wei, H. Jiang, K. Zhou, D. Feng, DBA: a dynamic Bloom filter array for scalable membership \
-                representation of variable large data sets, MASCOTS 2011",
-        family: "growing",
-        needs: &["membership", "grow", "delete", "accurate"],
-        meaning: "items are the keys planned for, in all filters together; the rate is that at which the filters send \
-                  non-members to the index",
-        forms: &[Form::exact(VERIFIED, ABILITIES), Form::exact(FILTERS_ALONE, ABILITIES)],
-        params: &[
-            Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
-                .or(Preset::Integer(FILTERS)),
-            Param::integer("group", 1, MAX_GROUP, "filters that are interleaved")
-                .or(Preset::Integer(GROUP)),
-            Param::real("stale", 0.0, 1.0, "share of a filter's keys whose deletion makes it anew")
-                .or(Preset::Real(STALE)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<DynamicArray>(),
-};
+pub static VARIANT: Variant = Variant::of::<DynamicArray>(Facts {
+    id: 68,
+    slug: "dynamic-array",
+    entry: "§12",
+    name: "Dynamic Bloom filter array",
+    paper: "J. Wei, H. Jiang, K. Zhou, D. Feng, DBA: a dynamic Bloom filter array for scalable membership \
+            representation of variable large data sets, MASCOTS 2011",
+    family: "growing",
+    needs: &["membership", "grow", "delete", "accurate"],
+    meaning: "items are the keys planned for, in all filters together; the rate is that at which the filters send \
+              non-members to the index",
+    forms: &[Form::exact(VERIFIED, ABILITIES), Form::exact(FILTERS_ALONE, ABILITIES)],
+    params: &[
+        Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
+            .or(Preset::Integer(16)),
+        Param::integer("group", 1, MAX_GROUP, "filters that are interleaved")
+            .or(Preset::Integer(GROUP)),
+        Param::real("stale", 0.0, 1.0, "share of a filter's keys whose deletion makes it anew")
+            .or(Preset::Real(0.25)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

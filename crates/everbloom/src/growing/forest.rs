@@ -180,9 +180,9 @@ impl Plan for Forest {
     /// has so many pages that all keys fit, though hashes fill them unevenly: it is the rate of the whole
     /// then. Blocks have 16 pages, or fewer if that is all there are.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let page_bytes = request.integer("page").unwrap_or(4096);
+        let page_bytes = request.whole("page");
         let page_bits = page_bytes * 8;
-        let children = request.integer("children").unwrap_or(4);
+        let children = request.whole("children");
         let [blocks, pages] = ["blocks", "pages"].map(|name| request.integer(name));
         // Keys a page takes, with the k that makes them most.
         let room = |p: f64| {
@@ -295,11 +295,9 @@ impl Insert for Forest {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
+pub static VARIANT: Variant = Variant::paged::<Forest>(
+    Facts {
         id: 41,
         slug: "forest",
         entry: "I13",
@@ -308,7 +306,7 @@ pub static VARIANT: Variant = Variant {
         family: "growing",
         needs: &["membership", "grow"],
         meaning: "items are the keys of the first layer, memory is its memory; the rate is that of a full page, \
-                  met while one layer is enough, and 1 − (1 − p)^l with l layers",
+              met while one layer is enough, and 1 − (1 − p)^l with l layers",
         forms: &[Form::exact(FORM, &[Ability::Insert])],
         params: &[
             Param::integer("page", 8, MAX_PAGE_BYTES, "bytes per page, a multiple of 8")
@@ -332,11 +330,11 @@ pub static VARIANT: Variant = Variant {
         ],
         ..Facts::FILTER
     },
-    ops: Some(Ops::with_pages::<Forest>(Some(PageOps {
+    PageOps {
         save: |filter, folder| filter.as_same::<Forest>()?.save_pages(folder),
         open: |pages, manifest, head| {
             let (head, directory) = Directory::of(pages, manifest, head)?;
             Ok(Box::new(Forest::read(head, directory, pages)?))
         },
-    }))),
-};
+    },
+);

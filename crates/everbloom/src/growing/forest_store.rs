@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::directory::{Directory, PageSet, Shape};
 use super::forest::{Forest, VARIANT};
-use crate::disk::Wait;
 use crate::error::Result;
-use crate::filter::{Head, Seen, paged};
+use crate::filter::paged::{self, opens};
+use crate::filter::{Head, Seen};
 use crate::hash::{Key, SecretKey};
-use crate::pages::{PageIo, Pages, Purpose};
+use crate::pages::{PageIo, Pages};
 use crate::probe::Indices;
 
 /// A forest on disk: a folder of pages, of which a bounded number is in memory.
@@ -54,26 +54,9 @@ impl PageSet for Pages {
     }
 }
 
+opens!(ForestStore { directory }: Directory::of);
+
 impl ForestStore {
-    /// The forest in a folder, with at most `room` pages in memory.
-    pub fn open(folder: impl AsRef<Path>, room: usize) -> Result<Self> {
-        Self::open_keyed(folder, room, None)
-    }
-
-    /// [`ForestStore::open`] for a store that may be keyed.
-    pub fn open_keyed(
-        folder: impl AsRef<Path>,
-        room: usize,
-        key: Option<&SecretKey>,
-    ) -> Result<Self> {
-        let folder = folder.as_ref();
-        let (pages, manifest, head) =
-            paged::open(folder, room, Purpose::Write(Wait::No), &VARIANT.facts, key)?;
-        let (head, directory) =
-            Directory::of(&pages, &manifest, head).map_err(|e| e.context(folder.display()))?;
-        Ok(Self { head, directory, pages })
-    }
-
     /// Inserts a key, unless it seems to be there.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         let seen = self.directory.insert(self.head.hasher.digest(key), &mut self.pages)?;

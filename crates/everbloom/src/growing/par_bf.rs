@@ -26,7 +26,7 @@ use super::scalable::{layer_bits, layer_k};
 use crate::cells::Counters;
 use crate::parts::layers::{self, Counts, Layer};
 use crate::parts::tally::Tallies;
-use crate::plan::MAX_CELLS;
+use crate::plan::{MAX_CELLS, first_too_large};
 use crate::probe::{MAX_K, Probe};
 use crate::threads::{WORTH_A_THREAD, available};
 use crate::variant::prelude::*;
@@ -265,8 +265,8 @@ impl Plan for ParBf {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let filters = request.integer("filters").unwrap_or(FILTERS);
-        let width = request.integer("width").unwrap_or(WIDTH);
+        let filters = request.whole("filters");
+        let width = request.whole("width");
         let with = |n: u64, fpr: f64| Shape { items: n.div_ceil(filters), fpr, filters, width };
         let (n, p) = request.items_and_rate(|n, p| {
             let shape = with(n, p);
@@ -274,12 +274,7 @@ impl Plan for ParBf {
             first * filters.min(n) as f64 * width as f64
         })?;
         let shape = with(n, p);
-        shape.flat(0).map_err(|_| {
-            Error::parameter(format!(
-                "{n} items at a rate of {p} need a first list of more than {MAX_CELLS} bits: \
-                 ask for fewer {{items}} or a higher {{rate}}"
-            ))
-        })?;
+        shape.flat(0).map_err(|_| first_too_large(n, p, "list"))?;
         Ok(shape)
     }
 
@@ -359,37 +354,29 @@ impl Insert for ParBf {
 
 keyed!(ParBf: Remove);
 
-const FORM: &str = "standard";
-const FILTERS: u64 = 8;
 const MAX_FILTERS: u64 = 1024;
-const WIDTH: u64 = 4;
 const MIN_WIDTH: u64 = 2;
 const MAX_WIDTH: u64 = 16;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 69,
-        slug: "par-bf",
-        entry: "§13",
-        name: "Par-BF",
-        paper: "Y. Liu, X. Ge, D. H. C. Du, X. Huang, Par-BF: a parallel partitioned Bloom filter for dynamic data \
-                sets, IJHPCA 30(3), 2016",
-        family: "growing",
-        needs: &["membership", "grow", "delete", "parallel"],
-        meaning: "items are the keys that fill the first list, memory is its memory, \
-                  the rate is the limit of all lists together",
-        forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove])],
-        params: &[
-            Param::integer("filters", 1, MAX_FILTERS, "most filters of a list")
-                .or(Preset::Integer(FILTERS)),
-            Param::integer("width", MIN_WIDTH, MAX_WIDTH, "bits per counter")
-                .or(Preset::Integer(WIDTH)),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<ParBf>(),
-};
+pub static VARIANT: Variant = Variant::of::<ParBf>(Facts {
+    id: 69,
+    slug: "par-bf",
+    entry: "§13",
+    name: "Par-BF",
+    paper: "Y. Liu, X. Ge, D. H. C. Du, X. Huang, Par-BF: a parallel partitioned Bloom filter for dynamic data \
+            sets, IJHPCA 30(3), 2016",
+    family: "growing",
+    needs: &["membership", "grow", "delete", "parallel"],
+    meaning: "items are the keys that fill the first list, memory is its memory, \
+              the rate is the limit of all lists together",
+    forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove])],
+    params: &[
+        Param::integer("filters", 1, MAX_FILTERS, "most filters of a list").or(Preset::Integer(8)),
+        Param::integer("width", MIN_WIDTH, MAX_WIDTH, "bits per counter").or(Preset::Integer(4)),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

@@ -157,9 +157,9 @@ impl Plan for Adaptive {
         let usual = || best_first(flat.k, planned_fill(request, flat));
         let policy = Policy {
             first: request.integer(PARAM_FIRST.name).map_or_else(usual, |k1| k1 as u32),
-            high: request.integer("high").unwrap_or(HIGH),
-            patience: request.integer("patience").unwrap_or(PATIENCE),
-            room: request.integer("room").unwrap_or(ROOM),
+            high: request.whole("high"),
+            patience: request.whole("patience"),
+            room: request.whole("room"),
         };
         if policy.check().is_err() || policy.first > flat.k {
             return Err(Error::parameter(WORKABLE));
@@ -203,7 +203,6 @@ impl Filter for Adaptive {
     }
 }
 
-const FORM: &str = "standard";
 const HIGH: u64 = 2;
 const PATIENCE: u64 = 8;
 const ROOM: u64 = 64;
@@ -212,39 +211,36 @@ const WORKABLE: &str = "a pipeline needs at least one and at most k functions in
                         patience of a tick or more, and a queue with room for more keys than its high mark";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 48,
-        slug: "adaptive",
-        entry: "I15",
-        name: "Energy-efficient self-adaptive Bloom filter (EABF)",
-        paper: "Y. Zhou, T. Song, X. Wang, EABF: Energy efficient self-adaptive Bloom filter for network \
-                packet processing, IEEE ICC, 2012",
-        family: "hardware",
-        needs: &["membership", "merge"],
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            PARAM_FIRST,
-            Param::integer(
-                "high",
-                0,
-                MAX_ROOM - 1,
-                "a longer queue brings a function into the first stage",
-            )
-            .or(Preset::Integer(HIGH)),
-            Param::integer(
-                "patience",
-                1,
-                1 << 32,
-                "ticks with an empty queue that send a function out",
-            )
-            .or(Preset::Integer(PATIENCE)),
-            Param::integer("room", 1, MAX_ROOM, "keys that the queue has room for")
-                .or(Preset::Integer(ROOM)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Adaptive>(),
-};
+pub static VARIANT: Variant = Variant::of::<Adaptive>(Facts {
+    id: 48,
+    slug: "adaptive",
+    entry: "I15",
+    name: "Energy-efficient self-adaptive Bloom filter (EABF)",
+    paper: "Y. Zhou, T. Song, X. Wang, EABF: Energy efficient self-adaptive Bloom filter for network \
+            packet processing, IEEE ICC, 2012",
+    family: "hardware",
+    needs: &["membership", "merge"],
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        PARAM_FIRST,
+        Param::integer(
+            "high",
+            0,
+            MAX_ROOM - 1,
+            "a longer queue brings a function into the first stage",
+        )
+        .or(Preset::Integer(HIGH)),
+        Param::integer(
+            "patience",
+            1,
+            1 << 32,
+            "ticks with an empty queue that send a function out",
+        )
+        .or(Preset::Integer(PATIENCE)),
+        Param::integer("room", 1, MAX_ROOM, "keys that the queue has room for")
+            .or(Preset::Integer(ROOM)),
+    ],
+    ..Facts::FILTER
+});

@@ -150,47 +150,38 @@ planned!(Banked);
 keys!(Banked: part);
 sets!(@union Banked: part);
 
-impl Filter for Banked {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.part)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(Banked: part);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 35,
-        slug: "banked",
-        entry: "I17",
-        name: "Banked (segmented) Bloom filter",
-        paper: "M. Breternitz, G. Loh, B. Black, J. Rupley, P. Sassone, W. Attrot, Y. Wu, A segmented Bloom \
-                filter algorithm for efficient predictors, SBAC-PAD 2008",
-        family: "hardware",
-        needs: &["membership", "merge", "estimate", "parallel"],
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "banks",
-                1,
-                MAX_BANKS as u64,
-                "number of banks, at least k; by default the next power of two",
-            ),
-            Param::integer(
-                "stride",
-                1,
-                MAX_BANKS as u64,
-                "banks from one probe to the next, without a factor in common with their number",
-            )
-            .or(Preset::Integer(1)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Banked>(),
-};
+pub static VARIANT: Variant = Variant::of::<Banked>(Facts {
+    id: 35,
+    slug: "banked",
+    entry: "I17",
+    name: "Banked (segmented) Bloom filter",
+    paper: "M. Breternitz, G. Loh, B. Black, J. Rupley, P. Sassone, W. Attrot, Y. Wu, A segmented Bloom \
+            filter algorithm for efficient predictors, SBAC-PAD 2008",
+    family: "hardware",
+    needs: &["membership", "merge", "estimate", "parallel"],
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "banks",
+            1,
+            MAX_BANKS as u64,
+            "number of banks, at least k; by default the next power of two",
+        ),
+        Param::integer(
+            "stride",
+            1,
+            MAX_BANKS as u64,
+            "banks from one probe to the next, without a factor in common with their number",
+        )
+        .or(Preset::Integer(1)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -249,20 +249,17 @@ pub(crate) const PARAM_FIRST: Param = Param::integer(
 );
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 47,
-        slug: "pipelined",
-        entry: "I14",
-        name: "Pipelined Bloom filter",
-        paper: "I. Kaya, T. Kocak, Energy-efficient pipelined Bloom filters for network intrusion detection, \
-                IEEE ICC, 2006; M. Paynter, T. Kocak, Fully pipelined Bloom filter architecture, IEEE \
-                Communications Letters 12(11), 2008",
-        family: "hardware",
-        needs: &["membership", "merge"],
-        forms: &[Form::exact(TWO_STAGE, ABILITIES), Form::exact(FULL, ABILITIES)],
-        params: &[PARAM_M, PARAM_K, PARAM_FIRST],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Pipelined>(),
-};
+pub static VARIANT: Variant = Variant::of::<Pipelined>(Facts {
+    id: 47,
+    slug: "pipelined",
+    entry: "I14",
+    name: "Pipelined Bloom filter",
+    paper: "I. Kaya, T. Kocak, Energy-efficient pipelined Bloom filters for network intrusion detection, \
+            IEEE ICC, 2006; M. Paynter, T. Kocak, Fully pipelined Bloom filter architecture, IEEE \
+            Communications Letters 12(11), 2008",
+    family: "hardware",
+    needs: &["membership", "merge"],
+    forms: &[Form::exact(TWO_STAGE, ABILITIES), Form::exact(FULL, ABILITIES)],
+    params: &[PARAM_M, PARAM_K, PARAM_FIRST],
+    ..Facts::FILTER
+});

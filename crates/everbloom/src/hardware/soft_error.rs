@@ -162,7 +162,7 @@ impl Plan for SoftError {
 
     /// m and k of the standard filter; parity counts towards the memory.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let word = request.integer("word").unwrap_or(64) as u32;
+        let word = request.whole("word") as u32;
         let with_parity = |m: f64, _, _| m.ceil() + (m / f64::from(word)).ceil();
         Ok(Shape { flat: Flat::plan_sized(request, with_parity)?, word })
     }
@@ -187,39 +187,31 @@ planned!(SoftError);
 keys!(SoftError: part);
 sets!(SoftError: part);
 
-impl Filter for SoftError {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.part)
-    }
-}
+by_part!(SoftError: part);
 
 const FORM: &str = "parity";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 36,
-        slug: "soft-error",
-        entry: "I20",
-        name: "Bloom filter protected against soft errors",
-        paper: "P. Reviriego, S. Pontarelli, J. A. Maestro, M. Ottavi, A method to protect Bloom filters from soft \
-                errors, DFT 2015; A. Sánchez-Macián, P. Reviriego, J. A. Maestro, S. Liu, Single event transient \
-                tolerant Bloom filter implementations, IEEE Trans. Computers 66(10), 2017",
-        family: "hardware",
-        needs: &["membership", "merge", "estimate", "fold", "faults"],
-        meaning: "items are keys, the rate is that of false positives while no bit has flipped",
-        forms: &[Form::exact_while(
-            FORM,
-            Ability::OF_SETS,
-            "no two bits of a word flip between two scrubs or writes of it",
-        )],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("word", 1, MAX_WORD as u64, "bits per parity bit")
-                .or(Preset::Integer(64)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<SoftError>(),
-};
+pub static VARIANT: Variant = Variant::of::<SoftError>(Facts {
+    id: 36,
+    slug: "soft-error",
+    entry: "I20",
+    name: "Bloom filter protected against soft errors",
+    paper: "P. Reviriego, S. Pontarelli, J. A. Maestro, M. Ottavi, A method to protect Bloom filters from soft \
+            errors, DFT 2015; A. Sánchez-Macián, P. Reviriego, J. A. Maestro, S. Liu, Single event transient \
+            tolerant Bloom filter implementations, IEEE Trans. Computers 66(10), 2017",
+    family: "hardware",
+    needs: &["membership", "merge", "estimate", "fold", "faults"],
+    meaning: "items are keys, the rate is that of false positives while no bit has flipped",
+    forms: &[Form::exact_while(
+        FORM,
+        Ability::OF_SETS,
+        "no two bits of a word flip between two scrubs or writes of it",
+    )],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("word", 1, MAX_WORD as u64, "bits per parity bit").or(Preset::Integer(64)),
+    ],
+    ..Facts::FILTER
+});

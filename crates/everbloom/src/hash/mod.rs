@@ -34,44 +34,48 @@ pub(crate) use secret::from_hex;
 use std::fmt;
 
 use crate::error::{Error, Kind, Result};
+use crate::names::named;
 
 /// The seed used when the caller names none, so that filters of two machines merge.
 pub const DEFAULT_SEED: u64 = 0;
 
-/// Which function turns key bytes into a digest. The numbers stand in files, for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
-pub enum HashId {
-    /// XXH3-128 with a 64-bit seed: the default, for trusted input.
-    Xxh3_128 = 1,
-    /// XXH3-64 with a 64-bit seed, widened by [`mix64`]. Only where n·2⁻⁶⁴ ≤ p/100.
-    Xxh3_64 = 2,
-    /// XXH64 with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere.
-    Xxh64 = 3,
-    /// SipHash-2-4-128 under a secret key: for keys chosen by an adversary.
-    SipHash24_128 = 4,
-    /// Folded multiplications for 8-byte keys, XXH3-64 for others, with a 64-bit seed: where nanoseconds
-    /// count. Only where n·2⁻⁶⁴ ≤ p/100.
-    Fold64 = 5,
-    /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: the fastest, for
-    /// schemes that take the high bits of the digest's words. Only where n·2⁻⁶⁴ ≤ p/100.
-    Quick64 = 6,
-    /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: as `quick-64`, for
-    /// schemes that take the high bits of H1 and the low half of H2. Only where n·2⁻⁶⁴ ≤ p/100.
-    Lane64 = 7,
-    /// MurmurHash64A with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere. Only where
-    /// n·2⁻⁶⁴ ≤ p/100.
-    Murmur64A = 8,
-    /// MurmurHash3 x64 128 with a 64-bit seed: Guava's.
-    Murmur3_128 = 9,
-    /// Spark's MurmurHash3 x86 32 with a 32-bit seed, and again with the first hash as its seed, widened by [`mix64`].
-    SparkMurmur3 = 10,
-    /// MurmurHash64A with a 64-bit seed, and again with the first hash as its seed: RedisBloom's.
-    Murmur64ATwice = 11,
+named! {
+    /// Which function turns key bytes into a digest. The numbers stand in files, for ever.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[repr(u16)]
+    pub enum HashId {
+        /// XXH3-128 with a 64-bit seed: the default, for trusted input.
+        Xxh3_128 = 1 => "xxh3-128",
+        /// XXH3-64 with a 64-bit seed, widened by [`mix64`]. Only where n·2⁻⁶⁴ ≤ p/100.
+        Xxh3_64 = 2 => "xxh3-64",
+        /// XXH64 with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere.
+        Xxh64 = 3 => "xxh64",
+        /// SipHash-2-4-128 under a secret key: for keys chosen by an adversary.
+        SipHash24_128 = 4 => "siphash-2-4-128",
+        /// Folded multiplications for 8-byte keys, XXH3-64 for others, with a 64-bit seed: where nanoseconds
+        /// count. Only where n·2⁻⁶⁴ ≤ p/100.
+        Fold64 = 5 => "fold-64",
+        /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: the fastest, for
+        /// schemes that take the high bits of the digest's words. Only where n·2⁻⁶⁴ ≤ p/100.
+        Quick64 = 6 => "quick-64",
+        /// One folded multiplication for 8-byte keys, XXH3-64 for others, with a 64-bit seed: as `quick-64`, for
+        /// schemes that take the high bits of H1 and the low half of H2. Only where n·2⁻⁶⁴ ≤ p/100.
+        Lane64 = 7 => "lane-64",
+        /// MurmurHash64A with a 64-bit seed, widened by [`mix64`]: for layouts defined elsewhere. Only where
+        /// n·2⁻⁶⁴ ≤ p/100.
+        Murmur64A = 8 => "murmur-64a",
+        /// MurmurHash3 x64 128 with a 64-bit seed: Guava's.
+        Murmur3_128 = 9 => "murmur3-128",
+        /// Spark's MurmurHash3 x86 32 with a 32-bit seed, and again with the first hash as its seed, widened by
+        /// [`mix64`].
+        SparkMurmur3 = 10 => "murmur3-spark",
+        /// MurmurHash64A with a 64-bit seed, and again with the first hash as its seed: RedisBloom's.
+        Murmur64ATwice = 11 => "murmur-64a-twice",
+    }
 }
 
 impl HashId {
-    /// Every id, in order.
+    /// Every id that filters are built with, in order.
     pub const ALL: [HashId; 8] = [
         HashId::Xxh3_128,
         HashId::Xxh3_64,
@@ -82,6 +86,11 @@ impl HashId {
         HashId::Lane64,
         HashId::Murmur64A,
     ];
+
+    /// The one of these called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|id| id.name() == name)
+    }
 
     /// Those of filters that other software made, which no filter is built with here.
     pub const FOREIGN: [HashId; 3] =
@@ -110,23 +119,6 @@ impl HashId {
         match among(&Self::ALL, number) {
             None => among(&Self::FOREIGN, number),
             known => known,
-        }
-    }
-
-    /// The name shown to people and accepted as the parameter `hash`.
-    pub fn name(self) -> &'static str {
-        match self {
-            HashId::Xxh3_128 => "xxh3-128",
-            HashId::Xxh3_64 => "xxh3-64",
-            HashId::Xxh64 => "xxh64",
-            HashId::SipHash24_128 => "siphash-2-4-128",
-            HashId::Fold64 => "fold-64",
-            HashId::Quick64 => "quick-64",
-            HashId::Lane64 => "lane-64",
-            HashId::Murmur64A => "murmur-64a",
-            HashId::Murmur3_128 => "murmur3-128",
-            HashId::SparkMurmur3 => "murmur3-spark",
-            HashId::Murmur64ATwice => "murmur-64a-twice",
         }
     }
 }

@@ -173,10 +173,10 @@ impl Plan for Generalized {
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let number = |name| request.integer(name).map(|k| k as u32);
-        let zeros = request.real("zeros").unwrap_or(1.0);
-        let fnr = request.real("fnr").unwrap_or(0.05);
+        let zeros = request.number("zeros");
+        let fnr = request.number("fnr");
         let planner = Planner { k0: number("k0"), k1: number("k1"), zeros, fnr };
-        let init_seed = request.integer("init-seed").unwrap_or(0);
+        let init_seed = request.whole("init-seed");
         let (n, p, m) = match request.integer(PARAM_M.name) {
             Some(m) => (request.goal_items(), request.fpr(), m as f64),
             None => {
@@ -271,48 +271,43 @@ impl Filter for Generalized {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 11,
-        slug: "generalized",
-        entry: "R10",
-        name: "Generalized Bloom filter",
-        paper: "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure \
-                distributed network applications, Computer Networks 55(8), 2011",
-        family: "hostile",
-        needs: &["membership", "hostile"],
-        meaning: "items are keys, the rate bounds false positives whatever the bits become",
-        forms: &[Form::lossy(
-            FORM,
-            &[Ability::Insert],
-            "later keys overwrite the bits of earlier ones; the last key is never missed",
-        )],
-        params: &[
-            PARAM_M,
-            Param::integer(
-                "k0",
-                0,
-                MOST_HASHES as u64,
-                "number of resetting hashes; 0 is the standard filter",
-            ),
-            Param::integer("k1", 1, MOST_HASHES as u64, "number of setting hashes"),
-            Param::real("fnr", 1e-9, 0.999, "bound on the rate of false negatives")
-                .or(Preset::Real(0.05)),
-            Param::real("zeros", 0.0, 1.0, "share of zeros among the initial bits")
-                .or(Preset::Real(1.0)),
-            Param::integer(
-                "init-seed",
-                0,
-                u64::MAX,
-                "seed that draws the initial bits where they are mixed",
-            )
-            .or(Preset::Integer(0)),
-        ],
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Generalized>(),
-};
+pub static VARIANT: Variant = Variant::of::<Generalized>(Facts {
+    id: 11,
+    slug: "generalized",
+    entry: "R10",
+    name: "Generalized Bloom filter",
+    paper: "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure \
+            distributed network applications, Computer Networks 55(8), 2011",
+    family: "hostile",
+    needs: &["membership", "hostile"],
+    meaning: "items are keys, the rate bounds false positives whatever the bits become",
+    forms: &[Form::lossy(
+        FORM,
+        &[Ability::Insert],
+        "later keys overwrite the bits of earlier ones; the last key is never missed",
+    )],
+    params: &[
+        PARAM_M,
+        Param::integer(
+            "k0",
+            0,
+            MOST_HASHES as u64,
+            "number of resetting hashes; 0 is the standard filter",
+        ),
+        Param::integer("k1", 1, MOST_HASHES as u64, "number of setting hashes"),
+        Param::real("fnr", 1e-9, 0.999, "bound on the rate of false negatives")
+            .or(Preset::Real(0.05)),
+        Param::real("zeros", 0.0, 1.0, "share of zeros among the initial bits")
+            .or(Preset::Real(1.0)),
+        Param::integer(
+            "init-seed",
+            0,
+            u64::MAX,
+            "seed that draws the initial bits where they are mixed",
+        )
+        .or(Preset::Integer(0)),
+    ],
+    reach: 1_000_000,
+    ..Facts::FILTER
+});

@@ -43,7 +43,7 @@ use crate::memory::Words;
 use crate::pages::Pages;
 use crate::parts::labels::label_of;
 use crate::parts::several::flat_for;
-use crate::plan::MAX_CELLS;
+use crate::plan::check_cells;
 use crate::state::{Decoder, Encoder, Role, State};
 use crate::variant::PageOps;
 use crate::variant::prelude::*;
@@ -260,12 +260,13 @@ impl BloomStoreImage {
     }
 }
 
+/// Nothing is predicted: how many pages there are depends on how long the pairs are.
 impl Plan for BloomStoreImage {
     type Shape = Shape;
 
     /// The filters of all pages fit the memory; ranges are so many that a chain has about [`BLOCK`] pages.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let page = request.integer("page").unwrap_or(PAGE_BYTES);
+        let page = request.whole("page");
         let words = page.div_ceil(8).max(2);
         let pairs = request.integer("pairs").unwrap_or((page / PAIR_BYTES).max(1));
         let ranges_for = |n: u64| {
@@ -282,9 +283,7 @@ impl Plan for BloomStoreImage {
             blocks as f64 * (columns(p) * BLOCK) as f64
         };
         let (n, p) = request.items_and_rate(bits)?;
-        if bits(n, p) > MAX_CELLS as f64 {
-            return Err(crate::plan::too_many_cells(n, p, bits(n, p)));
-        }
+        check_cells(n, p, bits(n, p))?;
         let Flat { m, k } = flat_for(pairs, p);
         let shape = Shape { words, pairs, m, k, ranges: ranges_for(n) };
         shape.check().map_err(|_| {
@@ -294,11 +293,6 @@ impl Plan for BloomStoreImage {
             ))
         })?;
         Ok(shape)
-    }
-
-    /// How many pages there are depends on how long the pairs are.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
     }
 }
 
@@ -359,13 +353,12 @@ pub fn useless_reads(pages: u64, f: f64) -> (f64, f64) {
     (-libm::expm1(pages as f64 * libm::log1p(-f)), pages as f64 * f)
 }
 
-const PAGE_BYTES: u64 = 4096;
 /// Bytes of a pair, where nothing is said.
 const PAIR_BYTES: u64 = 32;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
+pub static VARIANT: Variant = Variant::paged::<BloomStoreImage>(
+    Facts {
         id: 72,
         slug: "bloom-store",
         entry: "§16",
@@ -375,11 +368,10 @@ pub static VARIANT: Variant = Variant {
         needs: &["values", "delete", "grow", "groups"],
         input: Input::valued(ValueKind::Bytes),
         meaning: "items are keys with a value; the rate is that at which the filter of a page sends a lookup there in \
-                  vain, answers are exact; memory is that of the filters",
+              vain, answers are exact; memory is that of the filters",
         forms: &[Form::exact("standard", &[Ability::Insert, Ability::Remove, Ability::Lookup])],
         params: &[
-            Param::integer("page", 64, MAX_PAGE_BYTES, "bytes per page")
-                .or(Preset::Integer(PAGE_BYTES)),
+            Param::integer("page", 64, MAX_PAGE_BYTES, "bytes per page").or(Preset::Integer(4096)),
             Param::integer(
                 "pairs",
                 1,
@@ -396,14 +388,14 @@ pub static VARIANT: Variant = Variant {
         reach: 1_000_000,
         ..Facts::FILTER
     },
-    ops: Some(Ops::with_pages::<BloomStoreImage>(Some(PageOps {
+    PageOps {
         save: |filter, folder| filter.as_same::<BloomStoreImage>()?.save_pages(folder),
         open: |pages, manifest, head| {
             let (head, chains) = store::committed(pages, manifest, head)?;
             Ok(Box::new(BloomStoreImage::read(head, chains, pages)?))
         },
-    }))),
-};
+    },
+);
 
 #[cfg(test)]
 mod tests {

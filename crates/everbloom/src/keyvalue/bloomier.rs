@@ -320,35 +320,32 @@ const MUTABLE: &str = "mutable";
 const ABILITIES: &[Ability] = &[Ability::Lookup];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 6,
-        slug: "bloomier",
-        entry: "§20",
-        name: "Bloomier filter",
-        paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
-        family: "keyvalue",
-        needs: &["values", "groups", "static"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get \
-                  a value",
-        forms: &[Form::exact(IMMUTABLE, ABILITIES), Form::exact(MUTABLE, ABILITIES)],
-        params: &[
-            Param::integer(
-                "value-bits",
-                1,
-                64,
-                "bits per value, at least; by default what the largest value needs",
-            ),
-            Param::integer(
-                "check-bits",
-                0,
-                MAX_CHECK_BITS as u64,
-                "bits that tell members from others",
-            ),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Bloomier>(),
-};
+pub static VARIANT: Variant = Variant::of::<Bloomier>(Facts {
+    id: 6,
+    slug: "bloomier",
+    entry: "§20",
+    name: "Bloomier filter",
+    paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
+    family: "keyvalue",
+    needs: &["values", "groups", "static"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get \
+              a value",
+    forms: &[Form::exact(IMMUTABLE, ABILITIES), Form::exact(MUTABLE, ABILITIES)],
+    params: &[
+        Param::integer(
+            "value-bits",
+            1,
+            64,
+            "bits per value, at least; by default what the largest value needs",
+        ),
+        Param::integer(
+            "check-bits",
+            0,
+            MAX_CHECK_BITS as u64,
+            "bits that tell members from others",
+        ),
+    ],
+    build: Build::Collected,
+    ..Facts::FILTER
+});

@@ -435,23 +435,20 @@ impl Lookup for Cascade {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 75,
-        slug: "bloomier-cascade",
-        entry: "§19",
-        name: "Bloomier filter, cascade form",
-        paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004",
-        family: "keyvalue",
-        needs: &["values", "groups", "static"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get a value",
-        forms: &[Form::exact("standard", &[Ability::Lookup])],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Cascade>(),
-};
+pub static VARIANT: Variant = Variant::of::<Cascade>(Facts {
+    id: 75,
+    slug: "bloomier-cascade",
+    entry: "§19",
+    name: "Bloomier filter, cascade form",
+    paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004",
+    family: "keyvalue",
+    needs: &["values", "groups", "static"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get a value",
+    forms: &[Form::exact("standard", &[Ability::Lookup])],
+    build: Build::Collected,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -36,7 +36,7 @@ use smallvec::SmallVec;
 
 use crate::filter::{Difference, List};
 use crate::parts::labels::shown;
-use crate::parts::sum_cells::{CHECK, MAX_SEGMENTS, MIN_SEGMENTS, Place, SumCells};
+use crate::parts::sum_cells::{CHECK, Place, SumCells, param_k};
 use crate::plan::{check_fit, segments};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -299,9 +299,9 @@ impl Plan for Iblt {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.integer("k").unwrap_or(3) as u32;
-        let key_bytes = request.integer("key-bytes").unwrap_or(KEY_BYTES);
-        let value_bytes = request.integer("value-bytes").unwrap_or(VALUE_BYTES);
+        let k = request.whole("k") as u32;
+        let key_bytes = request.whole("key-bytes");
+        let value_bytes = request.whole("value-bytes");
         let shape = Shape { slice: 1, k, key_bytes, value_bytes, rate: None };
         let (slice, rate) = segments(request, k, shape.cell_bits())?;
         let shape = Shape { slice, rate, ..shape };
@@ -481,55 +481,43 @@ impl Reconcile for Iblt {
 /// The salt of ids: beyond the probes and the check.
 const ID: u64 = 2 << 32;
 
-const FORM: &str = "standard";
-const KEY_BYTES: u64 = 16;
-const VALUE_BYTES: u64 = 12;
 const MAX_KEY_BYTES: u64 = 4096;
 const MAX_VALUE_BYTES: u64 = 65_535;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 74,
-        slug: "iblt",
-        entry: "§18",
-        name: "Invertible Bloom lookup table",
-        paper: "M. T. Goodrich, M. Mitzenmacher, Invertible Bloom lookup tables, Allerton 2011",
-        family: "keyvalue",
-        needs: &["values", "delete", "reconcile"],
-        input: Input::valued(ValueKind::Bytes),
-        meaning: "items are the pairs inside when they are listed, the rate is that of failed listings",
-        forms: &[Form::exact_while(
-            FORM,
-            &[
-                Ability::Insert,
-                Ability::Remove,
-                Ability::Lookup,
-                Ability::Merge,
-                Ability::Reconcile,
-                Ability::List,
-            ],
-            "only pairs that were inserted are deleted; members that other pairs hide are undecided",
-        )],
-        params: &[
-            PARAM_M,
-            Param::integer(
-                "k",
-                MIN_SEGMENTS as u64,
-                MAX_SEGMENTS as u64,
-                "number of segments, one cell per pair in each",
-            )
-            .or(Preset::Integer(3)),
-            Param::integer("key-bytes", 1, MAX_KEY_BYTES, "length of the longest key")
-                .or(Preset::Integer(KEY_BYTES)),
-            Param::integer("value-bytes", 0, MAX_VALUE_BYTES, "length of the longest value")
-                .or(Preset::Integer(VALUE_BYTES)),
+pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
+    id: 74,
+    slug: "iblt",
+    entry: "§18",
+    name: "Invertible Bloom lookup table",
+    paper: "M. T. Goodrich, M. Mitzenmacher, Invertible Bloom lookup tables, Allerton 2011",
+    family: "keyvalue",
+    needs: &["values", "delete", "reconcile"],
+    input: Input::valued(ValueKind::Bytes),
+    meaning: "items are the pairs inside when they are listed, the rate is that of failed listings",
+    forms: &[Form::exact_while(
+        FORM,
+        &[
+            Ability::Insert,
+            Ability::Remove,
+            Ability::Lookup,
+            Ability::Merge,
+            Ability::Reconcile,
+            Ability::List,
         ],
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Iblt>(),
-};
+        "only pairs that were inserted are deleted; members that other pairs hide are undecided",
+    )],
+    params: &[
+        PARAM_M,
+        param_k("number of segments, one cell per pair in each", 3),
+        Param::integer("key-bytes", 1, MAX_KEY_BYTES, "length of the longest key")
+            .or(Preset::Integer(16)),
+        Param::integer("value-bytes", 0, MAX_VALUE_BYTES, "length of the longest value")
+            .or(Preset::Integer(12)),
+    ],
+    reach: 1_000_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

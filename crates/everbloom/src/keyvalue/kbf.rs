@@ -242,8 +242,8 @@ impl Plan for Kbf {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let counter_bits = request.integer("counter-bits").unwrap_or(COUNTER_BITS) as u32;
-        let t = request.integer("value-bits").unwrap_or(VALUE_BITS) as u32;
+        let counter_bits = request.whole("counter-bits") as u32;
+        let t = request.whole("value-bits") as u32;
         let shape = Shape { flat: Flat { m: 1, k: 1 }, counter_bits, t };
         let flat = Flat::plan_sized(request, |m, _, _| shape.bits(m))?;
         Ok(Shape { flat, ..shape })
@@ -377,42 +377,35 @@ impl Fold for Kbf {
     }
 }
 
-const FORM: &str = "standard";
-const COUNTER_BITS: u64 = 4;
-const VALUE_BITS: u64 = 8;
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 73,
-        slug: "kbf",
-        entry: "§17",
-        name: "kBF",
-        paper: "S. Xiong, Y. Yao, Q. Cao, T. He, kBF: a Bloom filter for key-value storage with an application on \
-                approximate state machines, INFOCOM 2014",
-        family: "keyvalue",
-        needs: &["values", "groups", "delete", "fold"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are pairs; the rate is that of non-members without an empty cell, most of which are seen \
-                  through",
-        forms: &[Form::exact_while(
-            FORM,
-            &[Ability::Insert, Ability::Remove, Ability::Lookup, Ability::Merge, Ability::Fold],
-            "only pairs that were inserted are removed; members whose value others hide are undecided",
-        )],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("value-bits", MIN_T as u64, MAX_T as u64, "bits per value, t")
-                .or(Preset::Integer(VALUE_BITS)),
-            Param::integer("counter-bits", 2, 16, "bits per counter; a full one is dead")
-                .or(Preset::Integer(COUNTER_BITS)),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Kbf>(),
-};
+pub static VARIANT: Variant = Variant::of::<Kbf>(Facts {
+    id: 73,
+    slug: "kbf",
+    entry: "§17",
+    name: "kBF",
+    paper: "S. Xiong, Y. Yao, Q. Cao, T. He, kBF: a Bloom filter for key-value storage with an application on \
+            approximate state machines, INFOCOM 2014",
+    family: "keyvalue",
+    needs: &["values", "groups", "delete", "fold"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are pairs; the rate is that of non-members without an empty cell, most of which are seen \
+              through",
+    forms: &[Form::exact_while(
+        FORM,
+        &[Ability::Insert, Ability::Remove, Ability::Lookup, Ability::Merge, Ability::Fold],
+        "only pairs that were inserted are removed; members whose value others hide are undecided",
+    )],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("value-bits", MIN_T as u64, MAX_T as u64, "bits per value, t")
+            .or(Preset::Integer(8)),
+        Param::integer("counter-bits", 2, 16, "bits per counter; a full one is dead")
+            .or(Preset::Integer(4)),
+    ],
+    build: Build::Collected,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

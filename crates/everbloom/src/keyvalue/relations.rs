@@ -405,7 +405,6 @@ impl Remove for Relations {
 
 const STATIC: &str = "static";
 const DYNAMIC: &str = "dynamic";
-const PARENT_BITS: u64 = 8;
 const MAX_PARENT_BITS: u64 = 32;
 /// Bits per counter, which stick at their maximum.
 const WIDTH: u32 = 4;
@@ -420,49 +419,41 @@ const EXAMPLE: Example = Example {
 };
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 112,
-        slug: "relations",
-        entry: "B16",
-        name: "Relationship-preserving filter for trees",
-        paper: "open issue of L. Luo, D. Guo, R. T. B. Ma, O. Rottenstreich, X. Luo, Optimizing Bloom filter: challenges, \
-                solutions, and comparisons, IEEE Communications Surveys & Tutorials 21(2), 2019, §IX",
-        family: "keyvalue",
-        needs: &["groups", "static"],
-        input: Input { sample: Some(EXAMPLE), ..Input::valued(ValueKind::Label) },
-        meaning: "items are nodes, the label beside one its parent; the rate is that of foreign nodes taken for ones of \
-                  the tree",
-        forms: &[
-            Form::exact(STATIC, &[]),
-            Form::removing(DYNAMIC, &[Ability::Insert, Ability::Remove]),
-        ],
-        params: &[
-            Param::integer(
-                "node-bits",
-                0,
-                MAX_CHECK_BITS as u64,
-                "u, bits that tell nodes from others, in static",
-            ),
-            Param::integer(
-                "parent-bits",
-                1,
-                MAX_PARENT_BITS,
-                "b, bits that tell parents from others",
-            )
-            .or(Preset::Integer(PARENT_BITS)),
-            Param::choice(
-                "depth",
-                &["no", "yes"],
-                "whether nodes know their depth modulo 3, in static",
-            )
-            .or(Preset::Choice("no")),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Relations>(),
-};
+pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
+    id: 112,
+    slug: "relations",
+    entry: "B16",
+    name: "Relationship-preserving filter for trees",
+    paper: "open issue of L. Luo, D. Guo, R. T. B. Ma, O. Rottenstreich, X. Luo, Optimizing Bloom filter: challenges, \
+            solutions, and comparisons, IEEE Communications Surveys & Tutorials 21(2), 2019, §IX",
+    family: "keyvalue",
+    needs: &["groups", "static"],
+    input: Input { sample: Some(EXAMPLE), ..Input::valued(ValueKind::Label) },
+    meaning: "items are nodes, the label beside one its parent; the rate is that of foreign nodes taken for ones of \
+              the tree",
+    forms: &[
+        Form::exact(STATIC, &[]),
+        Form::removing(DYNAMIC, &[Ability::Insert, Ability::Remove]),
+    ],
+    params: &[
+        Param::integer(
+            "node-bits",
+            0,
+            MAX_CHECK_BITS as u64,
+            "u, bits that tell nodes from others, in static",
+        ),
+        Param::integer("parent-bits", 1, MAX_PARENT_BITS, "b, bits that tell parents from others")
+            .or(Preset::Integer(8)),
+        Param::choice(
+            "depth",
+            &["no", "yes"],
+            "whether nodes know their depth modulo 3, in static",
+        )
+        .or(Preset::Choice("no")),
+    ],
+    build: Build::Collected,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests;

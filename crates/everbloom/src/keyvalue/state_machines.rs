@@ -31,16 +31,19 @@
 //! **Use it** for per-flow state in a fixed space: video congestion, peer-to-peer traffic, connection tracking.
 //! **Don't** where a value must be exact (`bloomier` for known sets, a hash table otherwise).
 
+mod cells;
+mod planning;
 mod table;
 
-use table::{CELLS, LOAD, MAX_PRINT, TABLES, Table};
+use cells::Cells;
+pub use planning::{Shape, foreign_rates, unknown_rate};
+use planning::{code_bits, pairs};
+use table::{MAX_PRINT, TABLES, Table};
 
-use crate::cells::{Bits, Counters, Packed, width_of};
+use crate::cells::{Bits, Counters, Packed};
 use crate::parts::groups::Groups;
 use crate::parts::labels::label_of;
 use crate::parts::tally::Tallies;
-use crate::plan::{MAX_CELLS, too_many_cells};
-use crate::probe::{Coincide, Indices, Probe};
 use crate::variant::prelude::*;
 
 /// Flows and their states.
@@ -78,77 +81,6 @@ pub enum Flow {
     DontKnow,
     /// The flow is not there.
     None,
-}
-
-/// Counters, the state of each in the form `stateful`, and whether it was touched in this epoch.
-#[derive(Clone, Debug, PartialEq)]
-struct Cells {
-    tallies: Tallies<Counters>,
-    codes: Option<Packed>,
-    touched: Bits,
-}
-
-state!(Cells { ..tallies; codes, touched });
-
-impl Cells {
-    fn indices(&self, digest: Digest) -> Indices {
-        self.tallies.probe.collect(digest, Coincide::Distinct)
-    }
-
-    /// Adds one to each cell, or takes one off; a cell that becomes empty forgets its state.
-    fn count(&mut self, cells: &[u64], up: bool) {
-        for &i in cells {
-            let counters = &mut self.tallies.cells;
-            if up {
-                counters.increment(i);
-                self.touched.set(i);
-            } else {
-                counters.decrement(i);
-            }
-            if counters.get(i) == 0 {
-                self.forget(i);
-            }
-        }
-    }
-
-    fn forget(&mut self, i: u64) {
-        self.tallies.cells.set(i, 0);
-        self.touched.reset(i);
-        if let Some(codes) = &mut self.codes {
-            codes.set(i, 0);
-        }
-    }
-
-    /// Writes a state into cells that hold it alone, at most `others` counted; elsewhere states that differ become
-    /// `unknown`.
-    fn write(&mut self, cells: &[u64], code: u64, unknown: u64, others: u64) {
-        let Some(codes) = &mut self.codes else { return };
-        for &i in cells {
-            if self.tallies.cells.get(i) <= others {
-                codes.set(i, code);
-            } else if codes.get(i) != code {
-                codes.set(i, unknown);
-            }
-            self.touched.set(i);
-        }
-    }
-
-    fn sweep(&mut self) {
-        for i in (0..self.tallies.m()).filter(|&i| !self.touched.get(i)).collect::<Vec<_>>() {
-            self.forget(i);
-        }
-        self.touched.clear();
-    }
-
-    fn check(&self) -> Result<()> {
-        let m = self.tallies.m();
-        let codes = self.codes.as_ref().is_none_or(|codes| codes.len() == m);
-        self.tallies.check_flat()?;
-        if codes && self.touched.len() == m {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: counters and states do not fit"))
-    }
 }
 
 impl StateMachines {
@@ -386,136 +318,9 @@ enum Code {
     State(u64),
 }
 
-/// Bits of a state: none, each of σ, or unknown.
-fn code_bits(states: u64) -> u32 {
-    width_of(states + 1)
-}
-
-/// P(one of `states` pairs passes) and P(several do), each with a chance of `f`.
-fn pairs(f: f64, states: f64) -> (f64, f64) {
-    let none = libm::pow(1.0 - f, states);
-    let one = states * f * libm::pow(1.0 - f, states - 1.0);
-    (one, (1.0 - none - one).max(0.0))
-}
-
-/// P(don't know | member), static, with σ equally likely states: (1 − e^{−λ(1−1/σ)})^k, λ = k(n−1)/m.
-pub fn unknown_rate(m: f64, n: f64, k: f64, states: f64) -> f64 {
-    let load = k * (n - 1.0) / m;
-    libm::pow(-libm::expm1(-load * (1.0 - 1.0 / states)), k)
-}
-
-/// P(some state | not there) of the form `stateful`, σ((π+δ)^k − δ^k), and P(don't know | not there), δ^k.
-pub fn foreign_rates(m: f64, n: f64, k: f64, states: f64) -> (f64, f64) {
-    let load = k * n / m;
-    let own = libm::exp(-load * (1.0 - 1.0 / states)) - libm::exp(-load);
-    let unknown = (-libm::expm1(-load) - states * own).max(0.0);
-    let all = libm::pow(unknown, k);
-    (states * (libm::pow(own + unknown, k) - all), all)
-}
-
-/// Form, states, and the size of cells or tables.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    form: &'static str,
-    states: u64,
-    /// Bits per counter.
-    width: u32,
-    flat: Flat,
-    /// Buckets per table and bits per fingerprint.
-    table: (u64, u32),
-}
-
-impl Shape {
-    fn cell_bits(&self) -> u32 {
-        match self.form {
-            STATEFUL => self.width + code_bits(self.states) + 1,
-            DIRECT => self.width + 1,
-            _ => self.table.1 + code_bits(self.states) + 1,
-        }
-    }
-
-    fn bits(&self) -> u64 {
-        let cells = match self.form {
-            FINGERPRINT => self.table.0.saturating_mul(TABLES * CELLS),
-            _ => self.flat.m,
-        };
-        cells.saturating_mul(self.cell_bits().into())
-    }
-}
-
-impl Plan for StateMachines {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let states = request.integer("states").unwrap_or(16);
-        let width = request.integer("width").unwrap_or(4) as u32;
-        let form = request.form();
-        let flat = Flat { m: 1, k: 1 };
-        let shape = Shape { form, states, width, flat, table: (1, 1) };
-        if form != FINGERPRINT {
-            // A question for each state in the form `direct`.
-            let questions = if form == DIRECT { states as f64 } else { 1.0 };
-            let bits = f64::from(shape.cell_bits());
-            let flat = Flat::plan_held(request, |n, p| (n, p / questions), |m, _| m * bits)?.0;
-            return Ok(Shape { flat: flat.checked()?, ..shape });
-        }
-        let by_hand = request.integer("print").map(|print| print as f64);
-        let print = |p: f64| {
-            let compared = (TABLES * LOAD) as f64;
-            by_hand.unwrap_or(libm::log2(compared / p).ceil().max(1.0))
-        };
-        let sized = |n: u64, p: f64| {
-            let print = print(p).min(f64::from(MAX_PRINT) + 1.0) as u32;
-            Shape { table: (n.div_ceil(TABLES * LOAD).saturating_add(1), print), ..shape }
-        };
-        let (n, p) = request.items_and_rate(|n, p| match sized(n, p) {
-            shape if shape.table.1 <= MAX_PRINT => shape.bits() as f64,
-            _ => f64::INFINITY,
-        })?;
-        let shape = sized(n, p);
-        if shape.table.1 > MAX_PRINT {
-            let message = format!("a rate of {p} needs fingerprints of more than {MAX_PRINT} bits");
-            return Err(Error::setting("rate", p, message));
-        }
-        if shape.bits() > MAX_CELLS {
-            return Err(too_many_cells(n, p, shape.bits() as f64));
-        }
-        Ok(shape)
-    }
-
-    /// Of queries that name one of σ equally likely states.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let states = if load.classes > 0 { load.classes } else { shape.states } as f64;
-        let (n, Flat { m, k }, bits) = (load.distinct, shape.flat, shape.bits());
-        let (m, kf) = (m as f64, f64::from(k));
-        let (some, undecided, fill) = match shape.form {
-            FINGERPRINT => {
-                let (buckets, print) = shape.table;
-                let (some, several) = table::rates(n as f64 / buckets as f64, print);
-                (some, several, (n as f64 / (buckets * TABLES * CELLS) as f64, 0.0))
-            }
-            STATEFUL => {
-                let (some, unknown) = foreign_rates(m, n as f64, kf, states);
-                (some, unknown, shape.flat.fill(n))
-            }
-            _ => {
-                let (some, several) = pairs(shape.flat.fpr(n), states);
-                (some, several, shape.flat.fill(n))
-            }
-        };
-        let undecided = if shape.form == DIRECT { named(undecided, states) } else { undecided };
-        Some(Expect { undecided, ..Expect::one_sided(some / states, bits, Some(fill)) })
-    }
-}
-
-/// P(several states pass and the one that is named is among them), to first order: two of them.
-fn named(several: f64, states: f64) -> f64 {
-    2.0 * several / states
-}
-
 impl Stream for StateMachines {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let (Flat { m, k }, states) = (shape.flat, shape.states);
+        let (m, states) = (shape.flat.m, shape.states);
         let (mut cells, mut table) = (None, None);
         if shape.form == FINGERPRINT {
             let (buckets, print) = shape.table;
@@ -524,7 +329,7 @@ impl Stream for StateMachines {
             let stateful = shape.form == STATEFUL;
             let codes = stateful.then(|| Packed::try_new(m, code_bits(states))).transpose()?;
             let counters = Counters::try_new(m, shape.width)?;
-            let tallies = Tallies { probe: Probe::over(m, k), cells: counters };
+            let tallies = Tallies::over(shape.flat, counters);
             cells = Some(Cells { tallies, codes, touched: Bits::try_new(m)? });
         }
         Ok(Self { head, names: Groups::default(), states, cells, table })
@@ -654,32 +459,28 @@ const fn form(name: &'static str) -> Form {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 92,
-        slug: "state-machines",
-        entry: "§42",
-        name: "Approximate concurrent state machines",
-        paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, Beyond Bloom filters: from \
-                approximate membership checks to approximate state machines, SIGCOMM 2006",
-        family: "keyvalue",
-        needs: &["values", "delete", "decay"],
-        input: Input::valued(ValueKind::Label),
-        meaning: "items are flows, the label of each is its state; the rate bounds flows that are not there \
-                and get some state",
-        forms: &[form(FINGERPRINT), form(STATEFUL), form(DIRECT)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("states", 1, MAX_STATES, "states to be told apart")
-                .or(Preset::Integer(16)),
-            Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
-            Param::integer("print", 1, MAX_PRINT as u64, "bits per fingerprint"),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<StateMachines>(),
-};
+pub static VARIANT: Variant = Variant::of::<StateMachines>(Facts {
+    id: 92,
+    slug: "state-machines",
+    entry: "§42",
+    name: "Approximate concurrent state machines",
+    paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, Beyond Bloom filters: from \
+            approximate membership checks to approximate state machines, SIGCOMM 2006",
+    family: "keyvalue",
+    needs: &["values", "delete", "decay"],
+    input: Input::valued(ValueKind::Label),
+    meaning: "items are flows, the label of each is its state; the rate bounds flows that are not there \
+            and get some state",
+    forms: &[form(FINGERPRINT), form(STATEFUL), form(DIRECT)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("states", 1, MAX_STATES, "states to be told apart").or(Preset::Integer(16)),
+        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
+        Param::integer("print", 1, MAX_PRINT as u64, "bits per fingerprint"),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -275,39 +275,34 @@ impl Filter for Complement {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 18,
-        slug: "complement",
-        entry: "R7",
-        name: "Complement Bloom filter",
-        paper: "H. Lim, J. Lee, C. Yim, Complement Bloom filter for identifying true positiveness of a Bloom filter, IEEE Communications Letters 19(11), 2015",
-        family: "known",
-        needs: &["membership", "known-queries", "exact"],
-        input: Input { negatives: Negatives::Required, ..Input::KEYS },
-        meaning: "items are members, known non-members the rest of the universe; the rate is that of \
-                  queries inside the universe that stay undecided, for which an exact table is queried",
-        forms: &[Form::exact(FORM, &[Ability::Insert])],
-        params: &[
-            Param::integer(
-                "others",
-                0,
-                MAX_CELLS,
-                "keys in the rest of the universe; by default as many as are read",
-            ),
-            Param::real(
-                "complement-rate",
-                1e-300,
-                0.999_999,
-                "rate of the complement's filter, where not that of the main filter",
-            ),
-        ],
-        build: Build::Collected,
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Complement>(),
-};
+pub static VARIANT: Variant = Variant::of::<Complement>(Facts {
+    id: 18,
+    slug: "complement",
+    entry: "R7",
+    name: "Complement Bloom filter",
+    paper: "H. Lim, J. Lee, C. Yim, Complement Bloom filter for identifying true positiveness of a Bloom filter, IEEE Communications Letters 19(11), 2015",
+    family: "known",
+    needs: &["membership", "known-queries", "exact"],
+    input: Input { negatives: Negatives::Required, ..Input::KEYS },
+    meaning: "items are members, known non-members the rest of the universe; the rate is that of \
+              queries inside the universe that stay undecided, for which an exact table is queried",
+    forms: &[Form::exact(FORM, &[Ability::Insert])],
+    params: &[
+        Param::integer(
+            "others",
+            0,
+            MAX_CELLS,
+            "keys in the rest of the universe; by default as many as are read",
+        ),
+        Param::real(
+            "complement-rate",
+            1e-300,
+            0.999_999,
+            "rate of the complement's filter, where not that of the main filter",
+        ),
+    ],
+    build: Build::Collected,
+    reach: 1_000_000,
+    ..Facts::FILTER
+});

@@ -189,7 +189,7 @@ impl Plan for CrossChecking {
     /// bits add up and so do logarithms of rates.
     fn plan(request: &Request<'_>) -> Result<Shape> {
         let none = Flat { m: 1, k: 1 };
-        let parts = request.integer("parts").unwrap_or(2);
+        let parts = request.whole("parts");
         let base = Shape { main: none, cross: none, parts, own: request.form() == OWN };
         let main_rate = request.real("main-rate");
         let sized = |n: u64, p: f64| {
@@ -275,31 +275,28 @@ const OWN: &str = "own-part";
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 17,
-        slug: "cross-checking",
-        entry: "R6",
-        name: "Cross-checking Bloom filter",
-        paper: "H. Lim, N. Lee, J. Lee, C. Yim, Reducing false positives of a Bloom filter using cross-checking Bloom filters, Applied Mathematics & Information Sciences 8(4), 2014",
-        family: "known",
-        needs: &["membership", "merge", "accurate"],
-        meaning: "items are keys, the rate is that of false positives of all filters together",
-        forms: &[Form::exact(ANY, ABILITIES), Form::exact(OWN, ABILITIES)],
-        params: &[
-            Param::integer("parts", 1, MAX_PARTS, "number of cross filters").or(Preset::Integer(2)),
-            Param::real(
-                "main-rate",
-                1e-300,
-                0.999_999,
-                "rate of the main filter alone; the square root of the rate by default",
-            ),
-            PARAM_M,
-            PARAM_K,
-            Param { name: "cross-m", help: "bits of each cross filter", ..PARAM_M },
-            Param { name: "cross-k", help: "number of probes into a cross filter", ..PARAM_K },
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<CrossChecking>(),
-};
+pub static VARIANT: Variant = Variant::of::<CrossChecking>(Facts {
+    id: 17,
+    slug: "cross-checking",
+    entry: "R6",
+    name: "Cross-checking Bloom filter",
+    paper: "H. Lim, N. Lee, J. Lee, C. Yim, Reducing false positives of a Bloom filter using cross-checking Bloom filters, Applied Mathematics & Information Sciences 8(4), 2014",
+    family: "known",
+    needs: &["membership", "merge", "accurate"],
+    meaning: "items are keys, the rate is that of false positives of all filters together",
+    forms: &[Form::exact(ANY, ABILITIES), Form::exact(OWN, ABILITIES)],
+    params: &[
+        Param::integer("parts", 1, MAX_PARTS, "number of cross filters").or(Preset::Integer(2)),
+        Param::real(
+            "main-rate",
+            1e-300,
+            0.999_999,
+            "rate of the main filter alone; the square root of the rate by default",
+        ),
+        PARAM_M,
+        PARAM_K,
+        Param { name: "cross-m", help: "bits of each cross filter", ..PARAM_M },
+        Param { name: "cross-k", help: "number of probes into a cross filter", ..PARAM_K },
+    ],
+    ..Facts::FILTER
+});

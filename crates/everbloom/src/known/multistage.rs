@@ -198,6 +198,7 @@ fn read(
     })
 }
 
+/// Nothing is predicted: the sizes are found by searching, so no formula knows them.
 impl Plan for Multistage {
     type Shape = Shape;
 
@@ -211,11 +212,6 @@ impl Plan for Multistage {
         }
         let max_k = request.integer("max-k").map(|k| k as u32);
         Ok(Shape { search: Search { max_bits: request.integer("max-bits"), max_k }, room })
-    }
-
-    /// The sizes are found by searching, so no formula knows them.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
     }
 }
 
@@ -273,35 +269,30 @@ impl Filter for Multistage {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 13,
-        slug: "multistage",
-        entry: "R2",
-        name: "False-positive-free multistage Bloom filter",
-        paper: "J. Tapolcai et al., Optimal false-positive-free Bloom filter design for scalable multicast forwarding, IEEE/ACM Transactions on Networking 23(6), 2015",
-        family: "known",
-        needs: &["membership", "known-queries", "static", "exact"],
-        input: Input { negatives: Negatives::Required, ..Input::valued(ValueKind::Label) },
-        meaning: "items are the links read, whatever was planned, and the label of each is the number of its \
-                  stage; no rate is planned: the excluded links never pass, and others as the shortest \
-                  filter lets them",
-        forms: &[Form::exact(FORM, &[])],
-        params: &[
-            Param::integer(
-                "max-bits",
-                1,
-                1 << 32,
-                "longest filter to try for a stage; by default four times the formula's",
-            ),
-            Param::integer("max-k", 1, 64, "most probes to try for a stage; by default 10 or more"),
-        ],
-        build: Build::Collected,
-        reach: 1_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Multistage>(),
-};
+pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
+    id: 13,
+    slug: "multistage",
+    entry: "R2",
+    name: "False-positive-free multistage Bloom filter",
+    paper: "J. Tapolcai et al., Optimal false-positive-free Bloom filter design for scalable multicast forwarding, IEEE/ACM Transactions on Networking 23(6), 2015",
+    family: "known",
+    needs: &["membership", "known-queries", "static", "exact"],
+    input: Input { negatives: Negatives::Required, ..Input::valued(ValueKind::Label) },
+    meaning: "items are the links read, whatever was planned, and the label of each is the number of its \
+              stage; no rate is planned: the excluded links never pass, and others as the shortest \
+              filter lets them",
+    forms: &[Form::exact(FORM, &[])],
+    params: &[
+        Param::integer(
+            "max-bits",
+            1,
+            1 << 32,
+            "longest filter to try for a stage; by default four times the formula's",
+        ),
+        Param::integer("max-k", 1, 64, "most probes to try for a stage; by default 10 or more"),
+    ],
+    build: Build::Collected,
+    reach: 1_000,
+    ..Facts::FILTER
+});

@@ -30,7 +30,7 @@
 use super::{all, negatives};
 use crate::cells::Bits;
 use crate::filter::touched;
-use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::plan::{MAX_CELLS, check_cells};
 use crate::probe::{Ring, check_search};
 use crate::variant::prelude::*;
 
@@ -248,10 +248,8 @@ impl Plan for Optihash {
         let sent = f64::from(alpha_bits + beta_bits);
         let (n, p) = request.items_and_rate(|n, p| cells(n, p) + sent)?;
         let m = cells(n, p).max(1.0);
-        if m <= MAX_CELLS as f64 {
-            return Ok(Shape { m: m as u64, alpha_bits, beta_bits });
-        }
-        Err(too_many_cells(n, p, m))
+        check_cells(n, p, m)?;
+        Ok(Shape { m: m as u64, alpha_bits, beta_bits })
     }
 
     /// The rate on unknown keys. The search leans towards an emptier v, but only as far as Q can tell one
@@ -304,34 +302,29 @@ impl Filter for Optihash {
     }
 }
 
-const FORM: &str = "standard";
-
 const PARAM_ALPHA: Param =
     Param::integer("alpha", 0, MAX_WIDTH as u64, "bits of α").or(Preset::Integer(4));
 
 const PARAM_BETA: Param = Param { name: "beta", help: "bits of β", ..PARAM_ALPHA };
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 15,
-        slug: "optihash",
-        entry: "R4",
-        name: "Optihash",
-        paper: "L. Carrea, A. Vernitski, M. Reed, Optimized hash for network path encoding with minimized \
-                false positives, Computer Networks 58, 2014",
-        family: "known",
-        needs: &["membership", "accurate", "known-queries", "static"],
-        input: Input { negatives: Negatives::Required, ..Input::KEYS },
-        meaning: "items are keys, the rate is that of false positives on keys outside the known queries",
-        forms: &[Form::exact(FORM, &[])],
-        params: &[PARAM_M, PARAM_ALPHA, PARAM_BETA],
-        build: Build::Collected,
-        reach: 1000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Optihash>(),
-};
+pub static VARIANT: Variant = Variant::of::<Optihash>(Facts {
+    id: 15,
+    slug: "optihash",
+    entry: "R4",
+    name: "Optihash",
+    paper: "L. Carrea, A. Vernitski, M. Reed, Optimized hash for network path encoding with minimized \
+            false positives, Computer Networks 58, 2014",
+    family: "known",
+    needs: &["membership", "accurate", "known-queries", "static"],
+    input: Input { negatives: Negatives::Required, ..Input::KEYS },
+    meaning: "items are keys, the rate is that of false positives on keys outside the known queries",
+    forms: &[Form::exact(FORM, &[])],
+    params: &[PARAM_M, PARAM_ALPHA, PARAM_BETA],
+    build: Build::Collected,
+    reach: 1000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

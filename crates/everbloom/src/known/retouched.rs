@@ -195,7 +195,7 @@ impl Plan for Retouched {
         let clearing = match (selective, request.integer("clear")) {
             (Some(rule), _) => Clearing::Selective(rule),
             (None, Some(bits)) => Clearing::Bits(bits),
-            (None, None) => Clearing::Share(request.real("share").unwrap_or(SHARE)),
+            (None, None) => Clearing::Share(request.number("share")),
         };
         let shape = Shape { flat, clearing };
         shape.check()?;
@@ -294,38 +294,35 @@ const FORMS: &[Form] = &[
 ];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 20,
-        slug: "retouched",
-        entry: "R9",
-        name: "Retouched Bloom filter",
-        paper: "B. Donnet, B. Baynat, T. Friedman, Retouched Bloom filters: allowing networked applications to trade off selected false positives against false negatives, CoNEXT 2006",
-        family: "known",
-        needs: &["membership", "known-queries"],
-        input: Input { negatives: Negatives::Optional, ..Input::KEYS },
-        meaning: "items are keys, the rate is that of false positives before bits are cleared",
-        forms: FORMS,
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "clear",
-                0,
-                MAX_CELLS,
-                "ones that random clearing resets, when built and at every tick",
-            ),
-            Param::real(
-                "share",
-                0.0,
-                1.0,
-                "share of the ones that random clearing resets, if their number is not set",
-            )
-            .or(Preset::Real(SHARE)),
-        ],
-        build: Build::Collected,
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Retouched>(),
-};
+pub static VARIANT: Variant = Variant::of::<Retouched>(Facts {
+    id: 20,
+    slug: "retouched",
+    entry: "R9",
+    name: "Retouched Bloom filter",
+    paper: "B. Donnet, B. Baynat, T. Friedman, Retouched Bloom filters: allowing networked applications to trade off selected false positives against false negatives, CoNEXT 2006",
+    family: "known",
+    needs: &["membership", "known-queries"],
+    input: Input { negatives: Negatives::Optional, ..Input::KEYS },
+    meaning: "items are keys, the rate is that of false positives before bits are cleared",
+    forms: FORMS,
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "clear",
+            0,
+            MAX_CELLS,
+            "ones that random clearing resets, when built and at every tick",
+        ),
+        Param::real(
+            "share",
+            0.0,
+            1.0,
+            "share of the ones that random clearing resets, if their number is not set",
+        )
+        .or(Preset::Real(SHARE)),
+    ],
+    build: Build::Collected,
+    reach: 1_000_000,
+    ..Facts::FILTER
+});

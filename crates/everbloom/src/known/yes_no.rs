@@ -233,8 +233,8 @@ impl Plan for YesNo {
 
     /// The yes-filter alone keeps to the rate, for unknown keys; the no-filters take a tenth of all bits.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let no_filters = request.integer("no-filters").unwrap_or(4);
-        let share = request.real("no-share").unwrap_or(0.1);
+        let no_filters = request.whole("no-filters");
+        let share = request.number("no-share");
         let sized = |n: u64, p: f64| {
             let yes = flat_set(request, ["m", "k"], n, flat_for(n, p).m);
             let room = share / (1.0 - share) * yes.m as f64 / no_filters.max(1) as f64;
@@ -324,39 +324,34 @@ impl Insert for YesNo {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 19,
-        slug: "yes-no",
-        entry: "R8",
-        name: "Yes-no Bloom filter",
-        paper: "L. Carrea, A. Vernitski, M. Reed, Yes-no Bloom filter: a way of representing sets with fewer false positives, arXiv:1603.01060, 2016",
-        family: "known",
-        needs: &["membership", "known-queries", "accurate"],
-        input: Input { negatives: Negatives::Optional, ..Input::KEYS },
-        meaning: "items are keys, the rate is that of false positives among unknown keys",
-        forms: &[Form::exact(FORM, &[Ability::Insert])],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("no-filters", 0, MAX_NO_FILTERS, "number of no-filters")
-                .or(Preset::Integer(4)),
-            Param::real("no-share", 0.0, 0.9, "share of all bits that the no-filters get")
-                .or(Preset::Real(0.1)),
-            Param { name: "no-bits", help: "bits of each no-filter", ..PARAM_M },
-            Param::integer(
-                "no-k",
-                1,
-                MAX_NO_K as u64,
-                "places of a key in the no-filters; about log2 of the items by default",
-            ),
-        ],
-        build: Build::Collected,
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<YesNo>(),
-};
+pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
+    id: 19,
+    slug: "yes-no",
+    entry: "R8",
+    name: "Yes-no Bloom filter",
+    paper: "L. Carrea, A. Vernitski, M. Reed, Yes-no Bloom filter: a way of representing sets with fewer false positives, arXiv:1603.01060, 2016",
+    family: "known",
+    needs: &["membership", "known-queries", "accurate"],
+    input: Input { negatives: Negatives::Optional, ..Input::KEYS },
+    meaning: "items are keys, the rate is that of false positives among unknown keys",
+    forms: &[Form::exact(FORM, &[Ability::Insert])],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("no-filters", 0, MAX_NO_FILTERS, "number of no-filters")
+            .or(Preset::Integer(4)),
+        Param::real("no-share", 0.0, 0.9, "share of all bits that the no-filters get")
+            .or(Preset::Real(0.1)),
+        Param { name: "no-bits", help: "bits of each no-filter", ..PARAM_M },
+        Param::integer(
+            "no-k",
+            1,
+            MAX_NO_K as u64,
+            "places of a key in the no-filters; about log2 of the items by default",
+        ),
+    ],
+    build: Build::Collected,
+    reach: 1_000_000,
+    ..Facts::FILTER
+});

@@ -20,38 +20,24 @@
 //! There are no false negatives as long as *every* ancestor was inserted, so a wrapped filter is fed by
 //! [`Ancestors::insert`] or [`Nodes`], never directly. The root is not stored: it is always in.
 
+use crate::names::listed;
 use crate::variant::prelude::*;
 use std::collections::HashSet;
 
-/// What the parent of a key is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hierarchy {
-    /// `10110` → `1011`: all but the last byte.
-    Prefixes,
-    /// `www.example.org` → `example.org`: all after the first dot.
-    Names,
-    /// `/usr/lib/x` → `/usr/lib`: all before the last slash.
-    Paths,
+listed! {
+    /// What the parent of a key is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Hierarchy {
+        /// `10110` → `1011`: all but the last byte.
+        Prefixes => "prefixes",
+        /// `www.example.org` → `example.org`: all after the first dot.
+        Names => "names",
+        /// `/usr/lib/x` → `/usr/lib`: all before the last slash.
+        Paths => "paths",
+    }
 }
 
 impl Hierarchy {
-    /// Every hierarchy.
-    pub const ALL: [Hierarchy; 3] = [Hierarchy::Prefixes, Hierarchy::Names, Hierarchy::Paths];
-
-    /// The name shown to people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Hierarchy::Prefixes => "prefixes",
-            Hierarchy::Names => "names",
-            Hierarchy::Paths => "paths",
-        }
-    }
-
-    /// The hierarchy called `name`.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|h| h.name() == name)
-    }
-
     /// The node above this one; none above it but the root.
     pub fn parent(self, node: &[u8]) -> Option<&[u8]> {
         let parent = match self {
@@ -220,18 +206,15 @@ impl Source for Nodes<'_> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 16,
-        slug: "ancestors",
-        entry: "R5",
-        name: "Ancestor checking in tries",
-        paper: "H. M. Ju, H. Lim, On reducing false positives of a Bloom filter in trie-based algorithms, ANCS 2014",
-        family: "membership",
-        needs: &["membership", "accurate", "prefixes"],
-        meaning: "a way of querying a filter that holds all nodes of a trie: items are nodes, and a node whose \
-                  deepest real ancestor is d levels above it passes with f^min(d, a+1)",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 16,
+    slug: "ancestors",
+    entry: "R5",
+    name: "Ancestor checking in tries",
+    paper: "H. M. Ju, H. Lim, On reducing false positives of a Bloom filter in trie-based algorithms, ANCS 2014",
+    family: "membership",
+    needs: &["membership", "accurate", "prefixes"],
+    meaning: "a way of querying a filter that holds all nodes of a trie: items are nodes, and a node whose \
+              deepest real ancestor is d levels above it passes with f^min(d, a+1)",
+    ..Facts::TECHNIQUE
+});

@@ -219,37 +219,28 @@ face!(BestOfN: Insert, Bulk, BulkInsert);
 built!(BestOfN);
 keys!(BestOfN: part);
 
-impl Filter for BestOfN {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.part)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(BestOfN: part);
 
 const PARAM_N: Param =
     Param::integer("n", 1, MAX_TRIES, "filters to build, of which the best is kept")
         .or(Preset::Integer(16));
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 23,
-        slug: "best-of-n",
-        entry: "R13",
-        name: "Best-of-N Bloom filter",
-        paper: "M. Jimeno, K. Christensen, A. Roginsky, A power management proxy with a new best-of-N \
-                Bloom filter design to reduce false positives, IEEE IPCCC 2007",
-        family: "membership",
-        needs: &["membership", "accurate", "static"],
-        forms: &[Form::exact(FORM, &[Ability::Insert])],
-        params: &[PARAM_M, PARAM_K, PARAM_N],
-        build: Build::Collected,
-        reach: 100_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<BestOfN>(),
-};
+pub static VARIANT: Variant = Variant::of::<BestOfN>(Facts {
+    id: 23,
+    slug: "best-of-n",
+    entry: "R13",
+    name: "Best-of-N Bloom filter",
+    paper: "M. Jimeno, K. Christensen, A. Roginsky, A power management proxy with a new best-of-N \
+            Bloom filter design to reduce false positives, IEEE IPCCC 2007",
+    family: "membership",
+    needs: &["membership", "accurate", "static"],
+    forms: &[Form::exact(FORM, &[Ability::Insert])],
+    params: &[PARAM_M, PARAM_K, PARAM_N],
+    build: Build::Collected,
+    reach: 100_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -316,35 +316,26 @@ keys!(@parallel Bloom: flat);
 keyed!(Bloom: Insert);
 sets!(Bloom: flat);
 
-impl Filter for Bloom {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.flat)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(Bloom: flat);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 1,
-        slug: "bloom",
-        entry: "F1",
-        name: "Standard Bloom filter",
-        paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
-        family: "membership",
-        needs: &["membership", "merge", "estimate", "fold", "concurrent", "hostile"],
-        forms: &[Form::exact(FORM, Ability::OF_SETS)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::choice(
-                "scheme",
-                &["double", "enhanced", "ring", "mixed"],
-                "how probes derive from the digest",
-            ),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Bloom>(),
-};
+pub static VARIANT: Variant = Variant::of::<Bloom>(Facts {
+    id: 1,
+    slug: "bloom",
+    entry: "F1",
+    name: "Standard Bloom filter",
+    paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
+    family: "membership",
+    needs: &["membership", "merge", "estimate", "fold", "concurrent", "hostile"],
+    forms: &[Form::exact(FORM, Ability::OF_SETS)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::choice(
+            "scheme",
+            &["double", "enhanced", "ring", "mixed"],
+            "how probes derive from the digest",
+        ),
+    ],
+    ..Facts::FILTER
+});

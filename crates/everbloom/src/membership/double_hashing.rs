@@ -5,17 +5,14 @@
 use crate::variant::prelude::*;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 28,
-        slug: "double-hashing",
-        entry: "F3",
-        name: "Double hashing (less hashing)",
-        paper: "A. Kirsch, M. Mitzenmacher, Less hashing, same performance: building a better Bloom filter, \
-                ESA 2006",
-        family: "membership",
-        meaning: "k indices from two hash values, h1 + i·h2 mod m: the parameter `scheme` of bloom",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 28,
+    slug: "double-hashing",
+    entry: "F3",
+    name: "Double hashing (less hashing)",
+    paper: "A. Kirsch, M. Mitzenmacher, Less hashing, same performance: building a better Bloom filter, \
+            ESA 2006",
+    family: "membership",
+    meaning: "k indices from two hash values, h1 + i·h2 mod m: the parameter `scheme` of bloom",
+    ..Facts::TECHNIQUE
+});

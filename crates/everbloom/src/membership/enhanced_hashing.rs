@@ -5,16 +5,13 @@
 use crate::variant::prelude::*;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 29,
-        slug: "enhanced-double-hashing",
-        entry: "F4",
-        name: "Enhanced double hashing",
-        paper: "P. C. Dillinger, P. Manolios, Bloom filters in probabilistic verification, FMCAD 2004",
-        family: "membership",
-        meaning: "k indices from two hash values, h1 + i·h2 + (i³ − i)/6 mod m: the parameter `scheme` of bloom",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 29,
+    slug: "enhanced-double-hashing",
+    entry: "F4",
+    name: "Enhanced double hashing",
+    paper: "P. C. Dillinger, P. Manolios, Bloom filters in probabilistic verification, FMCAD 2004",
+    family: "membership",
+    meaning: "k indices from two hash values, h1 + i·h2 + (i³ − i)/6 mod m: the parameter `scheme` of bloom",
+    ..Facts::TECHNIQUE
+});

@@ -22,7 +22,7 @@
 use crate::cells::Bits;
 use crate::parts::slices::CoprimeSlices;
 use crate::parts::{keys, sets};
-use crate::plan::{MAX_CELLS, m_alone, too_many_cells};
+use crate::plan::{MAX_CELLS, check_cells, m_alone};
 use crate::probe::{MAX_PARTS, Residues};
 use crate::theory::bloom as theory;
 use crate::theory::prime::nearest_primes;
@@ -177,11 +177,8 @@ impl Plan for OneHash {
         }
         let parts = |n: u64, p: f64| k.unwrap_or_else(|| best_parts(n, p));
         let (n, p) = request.items_and_rate(|n, p| estimate(n, p, parts(n, p)))?;
-        let cells = estimate(n, p, parts(n, p));
-        if cells <= MAX_CELLS as f64 {
-            return Shape::least(n, p, parts(n, p), room);
-        }
-        Err(too_many_cells(n, p, cells))
+        check_cells(n, p, estimate(n, p, parts(n, p)))?;
+        Shape::least(n, p, parts(n, p), room)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
@@ -208,33 +205,24 @@ planned!(OneHash);
 keys!(OneHash: slices);
 sets!(@union OneHash: slices);
 
-impl Filter for OneHash {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.slices)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(OneHash: slices);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 33,
-        slug: "one-hash",
-        entry: "I1",
-        name: "One-hashing Bloom filter",
-        paper: "J. Lu, T. Yang, Y. Wang, H. Dai, L. Jin, H. Song, B. Liu, One-hashing Bloom filter, IWQoS 2015",
-        family: "membership",
-        needs: &["membership", "merge", "estimate"],
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            PARAM_M,
-            Param::integer("k", 1, MAX_PARTS as u64, "number of parts, one probe into each"),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<OneHash>(),
-};
+pub static VARIANT: Variant = Variant::of::<OneHash>(Facts {
+    id: 33,
+    slug: "one-hash",
+    entry: "I1",
+    name: "One-hashing Bloom filter",
+    paper: "J. Lu, T. Yang, Y. Wang, H. Dai, L. Jin, H. Song, B. Liu, One-hashing Bloom filter, IWQoS 2015",
+    family: "membership",
+    needs: &["membership", "merge", "estimate"],
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    params: &[
+        PARAM_M,
+        Param::integer("k", 1, MAX_PARTS as u64, "number of parts, one probe into each"),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

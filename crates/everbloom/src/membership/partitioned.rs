@@ -92,31 +92,22 @@ planned!(PartitionedBloom);
 keys!(PartitionedBloom: slices);
 sets!(PartitionedBloom: slices);
 
-impl Filter for PartitionedBloom {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.slices)
-    }
-}
-
-const FORM: &str = "standard";
+by_part!(PartitionedBloom: slices);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 2,
-        slug: "partitioned",
-        entry: "F2",
-        name: "Partitioned Bloom filter",
-        paper: "S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
-                distributed systems, IEEE Comm. Surveys & Tutorials 14(1), 2012, §II-C3",
-        family: "membership",
-        needs: &["membership", "merge", "estimate", "fold", "parallel"],
-        forms: &[Form::exact(FORM, Ability::OF_SETS)],
-        params: &[PARAM_M, PARAM_K],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<PartitionedBloom>(),
-};
+pub static VARIANT: Variant = Variant::of::<PartitionedBloom>(Facts {
+    id: 2,
+    slug: "partitioned",
+    entry: "F2",
+    name: "Partitioned Bloom filter",
+    paper: "S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
+            distributed systems, IEEE Comm. Surveys & Tutorials 14(1), 2012, §II-C3",
+    family: "membership",
+    needs: &["membership", "merge", "estimate", "fold", "parallel"],
+    forms: &[Form::exact(FORM, Ability::OF_SETS)],
+    params: &[PARAM_M, PARAM_K],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

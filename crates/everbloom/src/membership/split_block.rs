@@ -309,28 +309,21 @@ keys!(@parallel SplitBlock: halves);
 keys!(@bulk SplitBlock: halves);
 sets!(SplitBlock: halves);
 
-impl Filter for SplitBlock {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.halves)
-    }
-}
+by_part!(SplitBlock: halves);
 
 const FORM: &str = "parquet";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 54,
-        slug: "split-block",
-        entry: "I4",
-        name: "Split-block (ultra-fast) Bloom filter",
-        paper: "J. Lu et al., Ultra-fast Bloom filters using SIMD techniques, IWQoS 2017 and IEEE TPDS 2019; \
-                bits and hash of the Apache Parquet specification",
-        family: "membership",
-        needs: &["membership", "merge", "fold", "fast", "estimate"],
-        forms: &[Form::exact(FORM, Ability::OF_SETS)],
-        params: &[PARAM_M],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<SplitBlock>(),
-};
+pub static VARIANT: Variant = Variant::of::<SplitBlock>(Facts {
+    id: 54,
+    slug: "split-block",
+    entry: "I4",
+    name: "Split-block (ultra-fast) Bloom filter",
+    paper: "J. Lu et al., Ultra-fast Bloom filters using SIMD techniques, IWQoS 2017 and IEEE TPDS 2019; \
+            bits and hash of the Apache Parquet specification",
+    family: "membership",
+    needs: &["membership", "merge", "fold", "fast", "estimate"],
+    forms: &[Form::exact(FORM, Ability::OF_SETS)],
+    params: &[PARAM_M],
+    ..Facts::FILTER
+});

@@ -219,28 +219,23 @@ impl Filter for TwoChoices {
     }
 }
 
-const FORM: &str = "standard";
-
 const PARAM_D: Param =
     Param::integer("d", 1, MAX_D, "groups of hashes a key chooses from").or(Preset::Integer(2));
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 21,
-        slug: "two-choices",
-        entry: "R11",
-        name: "Power-of-two-choices Bloom filter",
-        paper: "S. Lumetta, M. Mitzenmacher, Using the power of two choices to improve Bloom filters, \
-                Internet Mathematics 4(1), 2007",
-        family: "membership",
-        needs: &["membership", "accurate"],
-        forms: &[Form::exact(FORM, &[Ability::Insert])],
-        params: &[PARAM_M, PARAM_K, PARAM_D],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<TwoChoices>(),
-};
+pub static VARIANT: Variant = Variant::of::<TwoChoices>(Facts {
+    id: 21,
+    slug: "two-choices",
+    entry: "R11",
+    name: "Power-of-two-choices Bloom filter",
+    paper: "S. Lumetta, M. Mitzenmacher, Using the power of two choices to improve Bloom filters, \
+            Internet Mathematics 4(1), 2007",
+    family: "membership",
+    needs: &["membership", "accurate"],
+    forms: &[Form::exact(FORM, &[Ability::Insert])],
+    params: &[PARAM_M, PARAM_K, PARAM_D],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -53,14 +53,7 @@ macro_rules! multisets {
             }
         }
 
-        impl $crate::filter::Insert for $type {
-            fn insert(
-                &mut self,
-                record: $crate::filter::Record<'_>,
-            ) -> $crate::error::Result<$crate::filter::Seen> {
-                $type::insert(self, record.key)
-            }
-        }
+        $crate::variant::keyed!($type: TryInsert);
     };
     (@Remove $type:ident: $part:ident) => {
         impl $type {

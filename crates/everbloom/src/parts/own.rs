@@ -53,7 +53,13 @@ macro_rules! keys {
             pub fn contains_many_into<K: $crate::hash::Key>(&self, keys: &[K], found: &mut [bool]) {
                 $crate::variant::many::contains_into(self, keys.iter(), found);
             }
+        }
 
+        $crate::parts::keys!(@iterated $type);
+    };
+    // Queries for keys of an iterator.
+    (@iterated $type:ident) => {
+        impl $type {
             /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
             /// [`Self::contains_many`], since keys are taken and asked 256 at a time.
             pub fn contains_iter<K: $crate::hash::Key>(
@@ -100,18 +106,9 @@ macro_rules! keys {
                 let digests = $crate::hash::Batch::<_, HASH>::new(&self.head.hasher, keys);
                 $crate::parts::Batched::have(&self.$part, digests, found);
             }
-
-            /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
-            /// [`Self::contains_many`], since keys are taken and asked 256 at a time.
-            pub fn contains_iter<K: $crate::hash::Key>(
-                &self,
-                keys: impl IntoIterator<Item = K>,
-            ) -> impl Iterator<Item = (K, bool)> {
-                $crate::variant::many::in_chunks(keys.into_iter(), |keys: &[K], found: &mut [bool]| {
-                    self.contains_many_into(keys, found);
-                })
-            }
         }
+
+        $crate::parts::keys!(@iterated $type);
 
         impl<K: $crate::hash::Key> Extend<K> for $type {
             fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {

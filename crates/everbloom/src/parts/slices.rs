@@ -20,19 +20,30 @@ pub(crate) type CoprimeSlices = ProbedBits<Residues>;
 state!(inline Partitioned as probe);
 state!(inline Residues as parts);
 
+/// What slices of one length and of several share.
+macro_rules! slices {
+    () => {
+        fn m(&self) -> u64 {
+            Self::m(self)
+        }
+
+        #[inline]
+        fn all(&self, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
+            self.indices(digest).all(f)
+        }
+
+        fn fpr(&self, bits: &Bits) -> f64 {
+            passing(bits, self.spans())
+        }
+
+        fn cardinality(&self, bits: &Bits) -> Option<f64> {
+            cardinality(bits, self.spans())
+        }
+    };
+}
+
 impl Probes for Partitioned {
-    fn m(&self) -> u64 {
-        Partitioned::m(self)
-    }
-
-    #[inline]
-    fn all(&self, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
-        self.indices(digest).all(f)
-    }
-
-    fn fpr(&self, bits: &Bits) -> f64 {
-        passing(bits, self.spans())
-    }
+    slices!();
 
     fn describe(&self) -> Vec<Fact> {
         vec![fact("m", self.m()), fact("k", self.k()), fact("slice", self.slice())]
@@ -41,10 +52,6 @@ impl Probes for Partitioned {
     fn agree(&self, other: &Self) -> Result<()> {
         agree("m", self.m(), other.m())?;
         agree("k", self.k(), other.k())
-    }
-
-    fn cardinality(&self, bits: &Bits) -> Option<f64> {
-        cardinality(bits, self.spans())
     }
 
     /// Slice by slice (S1 §2.4).
@@ -63,18 +70,7 @@ impl Probes for Partitioned {
 }
 
 impl Probes for Residues {
-    fn m(&self) -> u64 {
-        Residues::m(self)
-    }
-
-    #[inline]
-    fn all(&self, digest: Digest, f: impl FnMut(u64) -> bool) -> bool {
-        self.indices(digest).all(f)
-    }
-
-    fn fpr(&self, bits: &Bits) -> f64 {
-        passing(bits, self.spans())
-    }
+    slices!();
 
     fn describe(&self) -> Vec<Fact> {
         let (first, last) = (self.parts()[0], self.parts()[self.parts().len() - 1]);
@@ -90,10 +86,6 @@ impl Probes for Residues {
         agree("k", self.k(), other.k())?;
         let mut pairs = self.parts().iter().zip(other.parts());
         pairs.try_for_each(|(ours, theirs)| agree("length of a part", *ours, *theirs))
-    }
-
-    fn cardinality(&self, bits: &Bits) -> Option<f64> {
-        cardinality(bits, self.spans())
     }
 }
 

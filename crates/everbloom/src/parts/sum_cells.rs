@@ -8,6 +8,7 @@
 
 use crate::cells::{Cell, Sums};
 use crate::error::{Error, Result};
+use crate::filter::{Ability, Form, Param, Preset};
 use crate::hash::Digest;
 use crate::probe::{Partitioned, Probe};
 use crate::state::state;
@@ -15,6 +16,18 @@ use crate::state::state;
 /// The numbers of segments that [`cells_for`](crate::theory::peeling::cells_for) knows.
 pub(crate) const MIN_SEGMENTS: u32 = 3;
 pub(crate) const MAX_SEGMENTS: u32 = 7;
+
+/// k.
+pub(crate) const fn param_k(help: &'static str, default: u64) -> Param {
+    Param::integer("k", MIN_SEGMENTS as u64, MAX_SEGMENTS as u64, help).or(Preset::Integer(default))
+}
+
+/// A form whose differences are read back, without false negatives while `condition` holds.
+pub(crate) const fn form(name: &'static str, condition: &'static str) -> Form {
+    let abilities =
+        &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::Reconcile];
+    Form::exact_while(name, abilities, condition)
+}
 
 /// The salt of checks: beyond the probes, which use the words 0..k.
 pub(crate) const CHECK: u64 = 1 << 32;

@@ -9,6 +9,7 @@ use crate::cells::{Counters, Fading, Packed};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Detail, Fact, Part, Rates, Touched, fact, touched};
 use crate::hash::Digest;
+use crate::plan::Flat;
 use crate::probe::{Coincide, Indices, Probe};
 use crate::state::{Decoder, Encoder, Inline, MAX_ITEMS, State};
 
@@ -19,6 +20,16 @@ pub(crate) trait Cells: State {
 
     /// Whether a query tells the count, too. Not where that takes more than looking whether it is above zero.
     const TOLD: bool = true;
+
+    /// The number at which a cell sticks, since it cannot count further.
+    fn most(&self) -> u64 {
+        MAX_ITEMS
+    }
+
+    /// What is to be told of the cells beside how many there are.
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
 
     /// Number of cells.
     fn len(&self) -> u64;
@@ -45,11 +56,6 @@ pub(crate) trait Cells: State {
 
 /// Cells that count.
 pub(crate) trait Tally: Cells {
-    /// The count at which a counter sticks, since it cannot count further.
-    fn most(&self) -> u64 {
-        MAX_ITEMS
-    }
-
     /// Adds `by` to the counter at `i`; returns whether it was zero.
     fn raise(&mut self, i: u64, by: u64) -> bool;
 
@@ -65,10 +71,10 @@ pub(crate) trait Tally: Cells {
             self.raise(i, count);
         }
     }
-
-    /// What is to be told of them beside their number.
-    fn facts(&self) -> Vec<Fact>;
 }
+
+/// Cells with numbers beside them.
+type Hits = SmallVec<[(u64, u64); 16]>;
 
 /// m cells with k probes per digest.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +108,11 @@ impl<C: Cells> State for Tallies<C> {
 }
 
 impl<C: Cells> Tallies<C> {
+    /// Cells that all of a key's probes range over.
+    pub(crate) fn over(Flat { m, k }: Flat, cells: C) -> Self {
+        Self { probe: Probe::over(m, k), cells }
+    }
+
     /// Refuses, in a file, probes that do not range over all cells.
     pub(crate) fn check_flat(&self) -> Result<()> {
         self.probe.check_flat(self.cells.len())
@@ -146,19 +157,7 @@ impl<C: Cells> Tallies<C> {
         (0..u64::from(self.k())).map(|s| used(s) as f64 / slice as f64).product()
     }
 
-    fn sizes(&self) -> Vec<Fact> {
-        vec![fact("m", self.m()), fact("k", self.k())]
-    }
-
-    fn touched(&self, digest: Digest) -> Vec<Touched> {
-        touched(&self.probe.collect(digest, Coincide::PerHash), |i| self.cells.get(i))
-    }
-}
-
-/// A key's distinct cells, each with the number of its hashes that point there.
-type Hits = SmallVec<[(u64, u64); 16]>;
-
-impl<C: Tally> Tallies<C> {
+    /// A key's distinct cells, each with the number of its hashes that point there.
     pub(crate) fn hits(&self, digest: Digest) -> Hits {
         let mut out = Hits::new();
         self.probe.each(digest, |i| match out.iter_mut().find(|(cell, _)| *cell == i) {
@@ -168,6 +167,26 @@ impl<C: Tally> Tallies<C> {
         out
     }
 
+    /// How often a key was inserted, as its least counter tells; one that several of the key's hashes share
+    /// is divided by their number. Stops at the first that says never. Marked if only stuck counters say so.
+    pub(crate) fn count(&self, digest: Digest) -> Counted {
+        let (most, mut least, mut stuck) = (self.cells.most(), u64::MAX, false);
+        for (cell, hashes) in self.hits(digest) {
+            let count = self.cells.get(cell);
+            let (share, sticks) = (count / hashes, count >= most);
+            if share <= least {
+                stuck = sticks && (stuck || share < least);
+                least = share;
+            }
+            if least == 0 {
+                break;
+            }
+        }
+        Counted::stuck_if(stuck, least)
+    }
+}
+
+impl<C: Tally> Tallies<C> {
     /// Counts a key once more; true if it was certainly not there.
     #[inline]
     pub(crate) fn insert(&mut self, digest: Digest) -> bool {
@@ -211,24 +230,6 @@ impl<C: Tally> Tallies<C> {
         Ok(())
     }
 
-    /// How often a key was inserted, as its least counter tells; one that several of the key's hashes share
-    /// is divided by their number. Stops at the first that says never. Marked if only stuck counters say so.
-    pub(crate) fn count(&self, digest: Digest) -> Counted {
-        let (most, mut least, mut stuck) = (self.cells.most(), u64::MAX, false);
-        for (cell, hashes) in self.hits(digest) {
-            let count = self.cells.get(cell);
-            let (share, sticks) = (count / hashes, count >= most);
-            if share <= least {
-                stuck = sticks && (stuck || share < least);
-                least = share;
-            }
-            if least == 0 {
-                break;
-            }
-        }
-        Counted::stuck_if(stuck, least)
-    }
-
     /// The [`Tallies::least`] of a key's counters as its count.
     pub(crate) fn least_count(&self, digest: Digest) -> Counted {
         let least = self.least(digest);
@@ -247,7 +248,7 @@ impl<C: Tally> Tallies<C> {
     }
 }
 
-impl<C: Tally> Part for Tallies<C> {
+impl<C: Cells> Part for Tallies<C> {
     fn answer(&self, digest: Digest) -> Answer {
         let answer = Answer::of(self.contains(digest));
         if C::TOLD { answer.with(Detail::Count(self.count(digest))) } else { answer }
@@ -262,38 +263,49 @@ impl<C: Tally> Part for Tallies<C> {
     }
 
     fn describe(&self) -> Vec<Fact> {
-        let mut facts = self.sizes();
+        let mut facts = vec![fact("m", self.m()), fact("k", self.k())];
         facts.extend(self.cells.facts());
         facts
     }
 
     fn trace(&self, digest: Digest) -> Vec<Touched> {
-        self.touched(digest)
+        touched(&self.probe.collect(digest, Coincide::PerHash), |i| self.cells.get(i))
     }
+}
+
+/// What cells of fixed width tell by methods of the same names.
+macro_rules! fixed_width {
+    () => {
+        fn len(&self) -> u64 {
+            Self::len(self)
+        }
+
+        #[inline]
+        fn get(&self, i: u64) -> u64 {
+            Self::get(self, i)
+        }
+
+        fn iter(&self) -> impl Iterator<Item = u64> {
+            Self::iter(self)
+        }
+    };
 }
 
 impl Cells for Counters {
     const NAME: &'static str = "counters";
 
-    fn len(&self) -> u64 {
-        Counters::len(self)
-    }
+    fixed_width!();
 
-    #[inline]
-    fn get(&self, i: u64) -> u64 {
-        Counters::get(self, i)
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        Counters::iter(self)
-    }
-}
-
-impl Tally for Counters {
     fn most(&self) -> u64 {
         self.max()
     }
 
+    fn facts(&self) -> Vec<Fact> {
+        vec![fact("width", self.width()), fact("saturated", self.saturated())]
+    }
+}
+
+impl Tally for Counters {
     #[inline]
     fn raise(&mut self, i: u64, by: u64) -> bool {
         let new = Counters::get(self, i) == 0;
@@ -312,33 +324,24 @@ impl Tally for Counters {
     fn add(&mut self, other: &Self) {
         Counters::add(self, other);
     }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![fact("width", self.width()), fact("saturated", self.saturated())]
-    }
 }
 
 /// Plain numbers, whose owner says what they mean.
 impl Cells for Packed {
     const NAME: &'static str = "cells";
+    const TOLD: bool = false;
 
-    fn len(&self) -> u64 {
-        Packed::len(self)
-    }
-
-    #[inline]
-    fn get(&self, i: u64) -> u64 {
-        Packed::get(self, i)
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        Packed::iter(self)
-    }
+    fixed_width!();
 }
 
 /// A number is the life that the cell has left.
 impl Cells for Fading {
     const NAME: &'static str = "lives";
+    const TOLD: bool = false;
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![fact("width", self.width())]
+    }
 
     fn len(&self) -> u64 {
         Fading::len(self)
@@ -347,52 +350,6 @@ impl Cells for Fading {
     #[inline]
     fn get(&self, i: u64) -> u64 {
         self.left(i)
-    }
-}
-
-impl Part for Tallies<Fading> {
-    fn answer(&self, digest: Digest) -> Answer {
-        Answer::of(self.contains(digest))
-    }
-
-    fn fill(&self) -> f64 {
-        self.used()
-    }
-
-    fn rates(&self) -> Rates {
-        Rates::one_sided(self.fpr())
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        let mut facts = self.sizes();
-        facts.push(fact("width", self.cells.width()));
-        facts
-    }
-
-    fn trace(&self, digest: Digest) -> Vec<Touched> {
-        self.touched(digest)
-    }
-}
-
-impl Part for Tallies<Packed> {
-    fn answer(&self, digest: Digest) -> Answer {
-        Answer::of(self.contains(digest))
-    }
-
-    fn fill(&self) -> f64 {
-        self.used()
-    }
-
-    fn rates(&self) -> Rates {
-        Rates::one_sided(self.fpr())
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        self.sizes()
-    }
-
-    fn trace(&self, digest: Digest) -> Vec<Touched> {
-        self.touched(digest)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Planning of filters whose keys each lie in one block of bits.
 
-use super::{MAX_CELLS, Request, too_many_cells};
+use super::{MAX_CELLS, Request, check_cells};
 use crate::error::Result;
 
 /// The blocks of `block` bits that fit the memory, if that and the items are what the goal gives; even, so that
@@ -17,9 +17,7 @@ pub(crate) fn even_blocks(request: &Request<'_>, block: u64, bits_per_item: f64)
     let blocks = |n: u64| (n as f64 * bits_per_item / block as f64).ceil().max(1.0);
     let (n, p) = request.items_and_rate(|n, _| blocks(n) * block as f64)?;
     let cells = blocks(n) * block as f64;
-    if cells > MAX_CELLS as f64 {
-        return Err(too_many_cells(n, p, cells));
-    }
+    check_cells(n, p, cells)?;
     let room = request.goal_bits().map_or(MAX_CELLS, |room| room) / block;
     Ok((blocks(n) as u64).next_multiple_of(2).min(room.max(1)))
 }

@@ -1,6 +1,6 @@
 //! Planning of tables of fingerprints, in buckets of which each key has two.
 
-use super::{Expect, Load, MAX_CELLS, Request, too_many_cells};
+use super::{Expect, Load, Request, check_cells};
 use crate::cells::{Layout, Slots};
 use crate::error::{Error, Result};
 use crate::filter::Param;
@@ -82,10 +82,8 @@ impl Buckets {
             }
             tables as f64 * Slots::bits_for(buckets(n, f), slots, f, layout)
         };
-        let (n, p) = match by_hand {
-            (Some(_), Some(_)) => (1, 0.5),
-            _ => request.items_and_rate(size)?,
-        };
+        let set = by_hand.0.is_some() && by_hand.1.is_some();
+        let (n, p) = request.items_unless(set, size)?;
         let (fingerprint, wanted) = (bits(p), size(n, p));
         if !(least..=most).contains(&fingerprint) {
             return Err(Error::parameter(format!(
@@ -93,11 +91,7 @@ impl Buckets {
                  a higher {{rate}}"
             )));
         }
-        // Asked the negative way, so that NaN is refused too.
-        let fits = wanted <= MAX_CELLS as f64;
-        if !fits {
-            return Err(too_many_cells(n, p, wanted));
-        }
+        check_cells(n, p, wanted)?;
         let buckets = buckets(n, fingerprint) as u64;
         if !buckets.is_power_of_two() {
             let message = "the other bucket of a fingerprint is found by xor: a power of two";

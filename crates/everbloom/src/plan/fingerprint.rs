@@ -7,6 +7,21 @@ use crate::error::{Error, Result};
 use crate::filter::{Head, Param};
 use crate::theory::fingerprint::{false_positives, fingerprint_bits_for};
 
+/// The longest fingerprints that are solved for.
+pub(crate) const MAX_BITS: u32 = 32;
+
+/// r, of such fingerprints.
+pub(crate) const PARAM_BITS: Param =
+    Param::integer("bits", 1, MAX_BITS as u64, "bits per fingerprint, r for a rate of 2^-r");
+
+/// The longest fingerprints that keys of their own slots have.
+pub(crate) const MAX_FINGERPRINT: u32 = 64;
+
+/// j, of such fingerprints.
+pub(crate) const fn param_fingerprint(help: &'static str) -> Param {
+    Param::integer("fingerprint-bits", 1, MAX_FINGERPRINT as u64, help)
+}
+
 /// What items and rate mean for such a filter.
 pub(crate) const MEANING: &str = "items are the different keys read, whatever was planned; the rate is that of \
                                   false positives, rounded down to a power of two";

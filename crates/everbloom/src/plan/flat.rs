@@ -31,6 +31,28 @@ pub const PARAM_K: Param = Param {
     help: "number of probes per key",
 };
 
+/// A flat shape whose cells have several bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Wide {
+    /// Number of cells and probes.
+    pub flat: Flat,
+    /// Bits per cell, as the parameter `width` says.
+    pub width: u32,
+}
+
+impl Wide {
+    /// Cells of as many bits as the parameter says, with `beside` further bits to each.
+    pub(crate) fn plan(request: &Request<'_>, beside: u64) -> Result<Self> {
+        let width = request.whole("width");
+        Ok(Self { flat: Flat::plan(request, width + beside)?, width: width as u32 })
+    }
+
+    /// What is expected of such cells, with `beside` further bits to each.
+    pub(crate) fn expect(&self, load: &Load, beside: u64) -> Expect {
+        self.flat.expect(load, self.flat.m.saturating_mul(u64::from(self.width) + beside))
+    }
+}
+
 /// m was set by hand, and nothing tells the best k for it.
 pub(crate) fn m_alone() -> Error {
     Error::parameter("{m} without {k} needs {items}, to choose the best k")
@@ -43,6 +65,20 @@ pub(crate) fn k_for_m(request: &Request<'_>, best: impl FnOnce(u64) -> u32) -> R
         (None, Some(n)) => Ok(best(n)),
         (None, None) => Err(m_alone()),
     }
+}
+
+/// Refuses more cells than an array can have.
+pub(crate) fn check_cells(n: u64, p: f64, cells: f64) -> Result<()> {
+    // Asked the positive way, so that NaN is refused too.
+    if cells <= MAX_CELLS as f64 { Ok(()) } else { Err(too_many_cells(n, p, cells)) }
+}
+
+/// The first of the filters that take keys in turn is larger than an array can be.
+pub(crate) fn first_too_large(n: u64, p: f64, first: &str) -> Error {
+    Error::parameter(format!(
+        "{n} items at a rate of {p} need a first {first} of more than {MAX_CELLS} bits: \
+         ask for fewer {{items}} or a higher {{rate}}"
+    ))
 }
 
 /// More cells than an array can have.
@@ -145,9 +181,7 @@ impl Flat {
             bits(m, n, k_for(m.ceil() as u64, n))
         })?;
         let wanted = cells(n, p, k_set).ceil();
-        if wanted > MAX_CELLS as f64 {
-            return Err(too_many_cells(n, p, wanted));
-        }
+        check_cells(n, p, wanted)?;
         let mut m = (wanted as u64).max(2).next_multiple_of(2);
         let too_many = |room: u64| bits(m as f64, n, k_for(m, n)) > room as f64;
         if m > 2 && request.goal_bits().is_some_and(too_many) {
@@ -183,11 +217,7 @@ impl Flat {
         };
         let (n, p) = request.items_and_rate(|n, p| sized(n, p).1 + extra(n) as f64)?;
         let (k, wanted) = sized(n, p);
-        // Asked the negative way, so that NaN is refused too.
-        let fits = wanted <= MAX_CELLS as f64;
-        if !fits {
-            return Err(too_many_cells(n, p, wanted));
-        }
+        check_cells(n, p, wanted)?;
         Ok((Self { m: wanted as u64, k }, Some(n)))
     }
 

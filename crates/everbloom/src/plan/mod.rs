@@ -12,8 +12,8 @@ mod slices;
 
 pub(crate) use blocks::{blocks_in_memory, even_blocks};
 pub use expect::{Expect, Load};
-pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M};
-pub(crate) use flat::{k_for_m, lowest, m_alone, too_many_cells};
+pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M, Wide};
+pub(crate) use flat::{check_cells, first_too_large, k_for_m, lowest, m_alone, too_many_cells};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};
 pub(crate) use segments::{check_fit, segments};

@@ -54,8 +54,7 @@ impl<'a> Request<'a> {
                 })?;
             }
             "hash" => {
-                let named = |h: &HashId| h.name() == setting.to_string();
-                let id = HashId::ALL.into_iter().find(named).ok_or_else(|| {
+                let id = HashId::named(&setting.to_string()).ok_or_else(|| {
                     bad(format!("must be one of {}", HashId::ALL.map(HashId::name).join(", ")))
                 })?;
                 if !(self.hasher.is_named() && self.hasher.id() == id) {
@@ -168,6 +167,27 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// What `shaped` makes of items and rate, or of any where sizes are `set` by hand; `bits(n, shape)` is the
+    /// variant's own sizing.
+    pub(crate) fn shape<S>(
+        &self,
+        set: bool,
+        shaped: impl Fn(u64, f64) -> S,
+        bits: impl Fn(u64, S) -> u64,
+    ) -> Result<S> {
+        let (n, p) = self.items_unless(set, |n, p| bits(n, shaped(n, p)) as f64)?;
+        Ok(shaped(n, p))
+    }
+
+    /// [`Request::items_and_rate`], or any of both where sizes are `set` by hand.
+    pub(crate) fn items_unless(
+        &self,
+        set: bool,
+        bits: impl Fn(u64, f64) -> f64,
+    ) -> Result<(u64, f64)> {
+        if set { Ok((1, 0.5)) } else { self.items_and_rate(bits) }
+    }
+
     fn setting(&self, name: &str) -> Preset {
         let set = self.settings.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);
         let default = || self.facts.params.iter().find(|p| p.name == name).map(|p| p.default);
@@ -188,6 +208,16 @@ impl<'a> Request<'a> {
             Preset::Real(v) => Some(v),
             _ => None,
         }
+    }
+
+    /// The whole number of a parameter that has a default.
+    pub(crate) fn whole(&self, name: &str) -> u64 {
+        self.integer(name).unwrap_or_else(|| unreachable!("{name} has no default"))
+    }
+
+    /// The real number of a parameter that has a default.
+    pub(crate) fn number(&self, name: &str) -> f64 {
+        self.real(name).unwrap_or_else(|| unreachable!("{name} has no default"))
     }
 
     /// A word that was set or has a default.

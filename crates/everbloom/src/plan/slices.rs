@@ -1,6 +1,6 @@
 //! Planning of filters that are cut into k slices of cells, with one probe into each.
 
-use super::{Expect, Load, MAX_CELLS, PARAM_K, PARAM_M, Request, k_for_m, too_many_cells};
+use super::{Expect, Load, MAX_CELLS, PARAM_K, PARAM_M, Request, check_cells, k_for_m};
 use crate::error::{Error, Result};
 use crate::probe::{MAX_K, Partitioned};
 use crate::theory::bloom as theory;
@@ -43,10 +43,8 @@ impl Slices {
         };
         let (n, p) = request.items_and_rate(|n, p| cells(sized(n, p)))?;
         let (slice, k) = sized(n, p);
-        if cells((slice, k)) <= MAX_CELLS as f64 {
-            return Ok(Self { slice: slice as u64, k });
-        }
-        Err(too_many_cells(n, p, cells((slice, k))))
+        check_cells(n, p, cells((slice, k)))?;
+        Ok(Self { slice: slice as u64, k })
     }
 
     /// The best number of slices of `m` cells for `n` keys: with slices rounded down the optimum may lie one

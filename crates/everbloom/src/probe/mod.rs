@@ -53,6 +53,7 @@ use crate::cells::Pairing;
 use crate::error::{Error, Result};
 pub use crate::hash::multiply_shift;
 use crate::hash::{Digest, HashId};
+use crate::names::named;
 use crate::state::{Decoder, Encoder, State};
 use crate::theory::ring as ring_theory;
 
@@ -68,38 +69,40 @@ pub enum Coincide {
     Distinct,
 }
 
-/// Which scheme, by its permanent number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub enum Scheme {
-    /// Double hashing, mod.
-    Double = 1,
-    /// Enhanced double hashing, mod.
-    Enhanced = 2,
-    /// Enhanced double hashing on the 2⁶⁴ ring, multiply-shift.
-    Ring = 3,
-    /// Re-mixed indices, multiply-shift.
-    Mixed = 4,
-    /// One slice per hash, re-mixed, multiply-shift.
-    Partitioned = 5,
-    /// One block per key, re-mixed inside, multiply-shift.
-    Blocked = 6,
-    /// One block per key, one index in each of its lanes by fields of H2, multiply-shift: in older files.
-    Fields = 7,
-    /// One block per key, one index in each of its lanes by products of H2, multiply-shift.
-    Lanes = 8,
-    /// [`Rule::Signed32`], mod.
-    Signed32 = 9,
-    /// [`Rule::Signed64`], mod.
-    Signed64 = 10,
-    /// [`Rule::Wrapped`], mod.
-    Wrapped = 11,
-    /// [`Rule::Positive`], mod.
-    Positive = 12,
+named! {
+    /// Which scheme, by its permanent number.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[repr(u16)]
+    pub enum Scheme {
+        /// Double hashing, mod.
+        Double = 1 => "double",
+        /// Enhanced double hashing, mod.
+        Enhanced = 2 => "enhanced",
+        /// Enhanced double hashing on the 2⁶⁴ ring, multiply-shift.
+        Ring = 3 => "ring",
+        /// Re-mixed indices, multiply-shift.
+        Mixed = 4 => "mixed",
+        /// One slice per hash, re-mixed, multiply-shift.
+        Partitioned = 5 => "partitioned",
+        /// One block per key, re-mixed inside, multiply-shift.
+        Blocked = 6 => "blocked",
+        /// One block per key, one index in each of its lanes by fields of H2, multiply-shift: in older files.
+        Fields = 7 => "fields",
+        /// One block per key, one index in each of its lanes by products of H2, multiply-shift.
+        Lanes = 8 => "lanes",
+        /// [`Rule::Signed32`], mod.
+        Signed32 = 9 => "signed-32",
+        /// [`Rule::Signed64`], mod.
+        Signed64 = 10 => "signed-64",
+        /// [`Rule::Wrapped`], mod.
+        Wrapped = 11 => "wrapped",
+        /// [`Rule::Positive`], mod.
+        Positive = 12 => "positive",
+    }
 }
 
 impl Scheme {
-    /// Every scheme, in order.
+    /// Every scheme that filters are built with, in order.
     pub const ALL: [Scheme; 8] = [
         Scheme::Double,
         Scheme::Enhanced,
@@ -111,38 +114,20 @@ impl Scheme {
         Scheme::Lanes,
     ];
 
+    /// The one of these called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+
     /// Those of filters that other software made.
     pub const FOREIGN: [Scheme; 4] =
         [Scheme::Signed32, Scheme::Signed64, Scheme::Wrapped, Scheme::Positive];
-
-    /// The name shown to people and accepted as the parameter `scheme`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheme::Double => "double",
-            Scheme::Enhanced => "enhanced",
-            Scheme::Ring => "ring",
-            Scheme::Mixed => "mixed",
-            Scheme::Partitioned => "partitioned",
-            Scheme::Blocked => "blocked",
-            Scheme::Fields => "fields",
-            Scheme::Lanes => "lanes",
-            Scheme::Signed32 => "signed-32",
-            Scheme::Signed64 => "signed-64",
-            Scheme::Wrapped => "wrapped",
-            Scheme::Positive => "positive",
-        }
-    }
 
     /// Whether a hash gives the scheme what it needs. Reduction by mod takes the low bits of two words that are
     /// independent; of the fastest hashes one word is a multiple of the other, so that its low bits follow.
     pub fn takes(self, hash: HashId) -> bool {
         let multiple = matches!(hash, HashId::Fold64 | HashId::Quick64 | HashId::Lane64);
         !(multiple && matches!(self, Scheme::Double | Scheme::Enhanced))
-    }
-
-    /// The scheme called `name`.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|s| s.name() == name)
     }
 }
 

@@ -40,7 +40,7 @@ pub use shape::Shape;
 
 use crate::error::agree;
 use crate::filter::Difference;
-use crate::parts::sum_cells::{CHECK, MAX_SEGMENTS, MIN_SEGMENTS, Place, SumCells};
+use crate::parts::sum_cells::{CHECK, MAX_SEGMENTS, Place, SumCells, form, param_k};
 use crate::variant::prelude::*;
 
 /// What an estimate is multiplied by before a filter is sized from it (the paper's factor): with the
@@ -307,12 +307,7 @@ planned!(
 
 impl Filter for Invertible {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        // In a difference, counts below 1 say nothing of the key.
-        let detail = match self.count(record.key) {
-            0 => Detail::None,
-            count => Detail::Count(Counted::about(count)),
-        };
-        Ok(Answer::of(self.contains(record.key)).with(detail))
+        Ok(Answer::in_difference(self.contains(record.key), self.count(record.key)))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -389,45 +384,32 @@ impl Reconcile for Invertible {
 const CELLS: &str = "cells";
 const STRATA: &str = "strata";
 
-const ABILITIES: &[Ability] =
-    &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::Reconcile];
-const fn form(name: &'static str) -> Form {
-    Form::exact_while(name, ABILITIES, "only keys that were inserted are removed or subtracted")
-}
+const CONDITION: &str = "only keys that were inserted are removed or subtracted";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 10,
-        slug: "invertible",
-        entry: "§37",
-        name: "Invertible Bloom filter",
-        paper: "D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, What's the difference? Efficient set reconciliation without prior context, SIGCOMM 2011",
-        family: "reconciling",
-        needs: &["reconcile", "delete", "count"],
-        meaning: "items are the keys in which two sets differ, the rate is that of failed decodes; \
-                  the strata form takes any number",
-        forms: &[form(CELLS), form(STRATA)],
-        params: &[
-            PARAM_M,
-            Param::integer(
-                "k",
-                MIN_SEGMENTS as u64,
-                MAX_SEGMENTS as u64,
-                "number of segments, one cell per key in each",
-            )
-            .or(Preset::Integer(4)),
-            Param::integer("strata", 1, MAX_STRATA, "number of strata, of the strata form")
-                .or(Preset::Integer(32)),
-            Param::integer(
-                "stratum-cells",
-                MAX_SEGMENTS as u64,
-                1 << 20,
-                "number of cells per stratum, of the strata form",
-            )
-            .or(Preset::Integer(80)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Invertible>(),
-};
+pub static VARIANT: Variant = Variant::of::<Invertible>(Facts {
+    id: 10,
+    slug: "invertible",
+    entry: "§37",
+    name: "Invertible Bloom filter",
+    paper: "D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, What's the difference? Efficient set reconciliation without prior context, SIGCOMM 2011",
+    family: "reconciling",
+    needs: &["reconcile", "delete", "count"],
+    meaning: "items are the keys in which two sets differ, the rate is that of failed decodes; \
+              the strata form takes any number",
+    forms: &[form(CELLS, CONDITION), form(STRATA, CONDITION)],
+    params: &[
+        PARAM_M,
+        param_k("number of segments, one cell per key in each", 4),
+        Param::integer("strata", 1, MAX_STRATA, "number of strata, of the strata form")
+            .or(Preset::Integer(32)),
+        Param::integer(
+            "stratum-cells",
+            MAX_SEGMENTS as u64,
+            1 << 20,
+            "number of cells per stratum, of the strata form",
+        )
+        .or(Preset::Integer(80)),
+    ],
+    ..Facts::FILTER
+});

@@ -31,6 +31,7 @@ use cells::{Cells, cell_bits};
 
 use crate::filter::Difference;
 use crate::parts::exact::Exact;
+use crate::parts::sum_cells::{form, param_k};
 use crate::parts::times_of;
 use crate::plan::MAX_CELLS;
 use crate::theory::bloom as theory;
@@ -40,9 +41,6 @@ use crate::variant::prelude::*;
 /// Salts of what derives from a key's digest (the id) and from the id's (its check): beyond the probes.
 const ID: u64 = 1;
 const CHECK: u64 = 1 << 32;
-/// The k that [`cells_for`] knows.
-const MIN_K: u32 = 3;
-const MAX_K: u32 = 7;
 
 /// What two multisets do not share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -263,7 +261,7 @@ impl Plan for InvertibleCounting {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.integer("k").unwrap_or(4) as u32;
+        let k = request.whole("k") as u32;
         let sums = request.form() == SUMS;
         let shape = if let Some(m) = request.integer(PARAM_M.name) {
             Shape { slice: (m / u64::from(k)).max(1), k, sums, rate: None }
@@ -366,12 +364,7 @@ impl Reconcile for InvertibleCounting {
 impl Filter for InvertibleCounting {
     /// The value beside the key is its count, as in a build, and does not matter here.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        // In a difference, counts below 1 say nothing of the key.
-        let detail = match self.count(record.key) {
-            0 => Detail::None,
-            count => Detail::Count(Counted::about(count)),
-        };
-        Ok(Answer::of(self.contains(record.key)).with(detail))
+        Ok(Answer::in_difference(self.contains(record.key), self.count(record.key)))
     }
 
     fn fill(&self) -> Option<f64> {
@@ -405,43 +398,26 @@ const SUMS: &str = "sums";
 /// No multiplicity is larger: counts have a sign.
 const MOST_TIMES: u64 = i64::MAX.unsigned_abs();
 
-const ABILITIES: &[Ability] =
-    &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::Reconcile];
-
-const fn form(name: &'static str) -> Form {
-    Form::exact_while(name, ABILITIES, "only copies that were inserted are removed or subtracted")
-}
+const CONDITION: &str = "only copies that were inserted are removed or subtracted";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 60,
-        slug: "invertible-counting",
-        entry: "§2",
-        name: "Invertible counting Bloom filter",
-        paper: "S3 §VI-A and its reference 20; sums with checks after D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, \
-                What's the difference?, SIGCOMM 2011",
-        family: "reconciling",
-        needs: &["membership", "delete", "count", "merge", "reconcile"],
-        input: Input::valued(ValueKind::Count),
-        meaning: "items are distinct elements in which two multisets differ to plan for, and copies when counted; the rate is \
-                  that of differences that fail to decode",
-        forms: &[form(SUMS), form(XOR)],
-        params: &[
-            PARAM_M,
-            Param::integer(
-                "k",
-                MIN_K as u64,
-                MAX_K as u64,
-                "number of segments, one cell per key in each",
-            )
-            .or(Preset::Integer(4)),
-        ],
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<InvertibleCounting>(),
-};
+pub static VARIANT: Variant = Variant::of::<InvertibleCounting>(Facts {
+    id: 60,
+    slug: "invertible-counting",
+    entry: "§2",
+    name: "Invertible counting Bloom filter",
+    paper: "S3 §VI-A and its reference 20; sums with checks after D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, \
+            What's the difference?, SIGCOMM 2011",
+    family: "reconciling",
+    needs: &["membership", "delete", "count", "merge", "reconcile"],
+    input: Input::valued(ValueKind::Count),
+    meaning: "items are distinct elements in which two multisets differ to plan for, and copies when counted; the rate is \
+              that of differences that fail to decode",
+    forms: &[form(SUMS, CONDITION), form(XOR, CONDITION)],
+    params: &[PARAM_M, param_k("number of segments, one cell per key in each", 4)],
+    reach: 1_000_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

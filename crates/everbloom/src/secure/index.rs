@@ -311,23 +311,20 @@ impl Index {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 93,
-        slug: "secure-index",
-        entry: "§43",
-        kind: EntryKind::Protocol,
-        name: "Secure index (Z-IDX)",
-        paper: "E.-J. Goh, Secure indexes, IACR ePrint 2003/216",
-        family: "secure",
-        needs: &["membership"],
-        meaning: "items are the most different words of a document, the rate is that of documents that match \
-                  without having the word (`everbloom secure index`)",
-        reach: 1 << 26,
-        ..Facts::FILTER
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 93,
+    slug: "secure-index",
+    entry: "§43",
+    kind: EntryKind::Protocol,
+    name: "Secure index (Z-IDX)",
+    paper: "E.-J. Goh, Secure indexes, IACR ePrint 2003/216",
+    family: "secure",
+    needs: &["membership"],
+    meaning: "items are the most different words of a document, the rate is that of documents that match \
+              without having the word (`everbloom secure index`)",
+    reach: 1 << 26,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

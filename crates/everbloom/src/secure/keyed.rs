@@ -52,19 +52,16 @@ pub fn most_fill(flat: Flat, n: u64) -> f64 {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 96,
-        slug: "keyed",
-        entry: "§46",
-        name: "Keyed hashing against pollution and all-one attacks",
-        paper: "J.-P. Aumasson, D. J. Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012; \
-                R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure distributed \
-                network applications, Computer Networks 55(8), 2011",
-        family: "secure",
-        needs: &["hostile"],
-        meaning: "a way of hashing for any filter (`--key-file`): keys aimed at its cells fill it as other keys do",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 96,
+    slug: "keyed",
+    entry: "§46",
+    name: "Keyed hashing against pollution and all-one attacks",
+    paper: "J.-P. Aumasson, D. J. Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012; \
+            R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure distributed \
+            network applications, Computer Networks 55(8), 2011",
+    family: "secure",
+    needs: &["hostile"],
+    meaning: "a way of hashing for any filter (`--key-file`): keys aimed at its cells fill it as other keys do",
+    ..Facts::TECHNIQUE
+});

@@ -26,21 +26,18 @@
 use crate::variant::prelude::*;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 95,
-        slug: "private-query",
-        entry: "§45",
-        kind: EntryKind::Protocol,
-        name: "Private query by an oblivious function",
-        paper: "R. Nojima, Y. Kadobayashi, Cryptographically secure Bloom-filters, Transactions on Data Privacy 2(2), \
-                2009; A. Davidson, A. Faz-Hernandez, N. Sullivan, C. A. Wood, Oblivious pseudorandom functions \
-                (OPRFs) using prime-order groups, RFC 9497, 2023",
-        family: "secure",
-        needs: &["membership"],
-        meaning: "items are keys of the server's set, the rate is that of false positives (`everbloom secure query`)",
-        reach: 1 << 26,
-        ..Facts::FILTER
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 95,
+    slug: "private-query",
+    entry: "§45",
+    kind: EntryKind::Protocol,
+    name: "Private query by an oblivious function",
+    paper: "R. Nojima, Y. Kadobayashi, Cryptographically secure Bloom-filters, Transactions on Data Privacy 2(2), \
+            2009; A. Davidson, A. Faz-Hernandez, N. Sullivan, C. A. Wood, Oblivious pseudorandom functions \
+            (OPRFs) using prime-order groups, RFC 9497, 2023",
+    family: "secure",
+    needs: &["membership"],
+    meaning: "items are keys of the server's set, the rate is that of false positives (`everbloom secure query`)",
+    reach: 1 << 26,
+    ..Facts::FILTER
+});

@@ -274,8 +274,8 @@ impl Plan for Hierarchical {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let block = request.integer("block").unwrap_or(BLOCK);
-        let longest = (request.integer("longest").unwrap_or(PACKET) / block).max(1);
+        let block = request.whole("block");
+        let longest = (request.whole("longest") / block).max(1);
         let trials = (block * longest) as f64;
         let lookup = |p: f64| -libm::expm1(libm::log1p(-p) / trials);
         let cells = |n: u64, p: f64, k: u32| {
@@ -366,7 +366,6 @@ impl Insert for Hierarchical {
     }
 }
 
-const FORM: &str = "standard";
 const BLOCK: u64 = 16;
 const MIN_BLOCK: u64 = 1;
 const MAX_BLOCK: u64 = 4096;
@@ -385,40 +384,36 @@ fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 78,
-        slug: "hierarchical",
-        entry: "§23",
-        name: "Hierarchical Bloom filter",
-        paper: "K. Shanmugasundaram, H. Brönnimann, N. Memon, Payload attribution via hierarchical Bloom filters, \
-                CCS 2004",
-        family: "sequence",
-        needs: &["pieces", "groups", "merge", "estimate"],
-        input: Input {
-            key: KeyKind::Sequence,
-            sample: Some(Example::keys(example)),
-            ..Input::valued(ValueKind::Label)
-        },
-        meaning: "items are blocks on all levels, up to two for each block of a payload; the rate is that of the \
-                  shortest excerpts that were nowhere, in the payloads of one sender",
-        forms: &[Form::exact_while(
-            FORM,
-            &[Ability::Insert, Ability::Merge, Ability::Estimate],
-            "excerpts have at least two blocks less one byte",
-        )],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("block", MIN_BLOCK, MAX_BLOCK, "bytes per block")
-                .or(Preset::Integer(BLOCK)),
-            Param::integer("longest", 1, LONGEST, "bytes of the longest payload to plan for")
-                .or(Preset::Integer(PACKET)),
-        ],
-        ..Facts::FILTER
+pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
+    id: 78,
+    slug: "hierarchical",
+    entry: "§23",
+    name: "Hierarchical Bloom filter",
+    paper: "K. Shanmugasundaram, H. Brönnimann, N. Memon, Payload attribution via hierarchical Bloom filters, \
+            CCS 2004",
+    family: "sequence",
+    needs: &["pieces", "groups", "merge", "estimate"],
+    input: Input {
+        key: KeyKind::Sequence,
+        sample: Some(Example::keys(example)),
+        ..Input::valued(ValueKind::Label)
     },
-    ops: Ops::of::<Hierarchical>(),
-};
+    meaning: "items are blocks on all levels, up to two for each block of a payload; the rate is that of the \
+              shortest excerpts that were nowhere, in the payloads of one sender",
+    forms: &[Form::exact_while(
+        FORM,
+        &[Ability::Insert, Ability::Merge, Ability::Estimate],
+        "excerpts have at least two blocks less one byte",
+    )],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("block", MIN_BLOCK, MAX_BLOCK, "bytes per block").or(Preset::Integer(BLOCK)),
+        Param::integer("longest", 1, LONGEST, "bytes of the longest payload to plan for")
+            .or(Preset::Integer(PACKET)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

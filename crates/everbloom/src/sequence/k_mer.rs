@@ -239,7 +239,7 @@ impl Plan for KMer {
         };
         let rate = |flat: Flat, n: u64| random_rate(form, flat.fpr(n));
         let (flat, _) = Flat::search(request, |_| 0, cells, rate)?;
-        let length = request.integer("length").unwrap_or(LENGTH) as u32;
+        let length = request.whole("length") as u32;
         let both_strands = u32::from(request.choice("strands") == Some(BOTH));
         Ok(Shape { flat, length, both_strands, form })
     }
@@ -323,44 +323,37 @@ fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 76,
-        slug: "k-mer",
-        entry: "§21",
-        name: "k-mer Bloom filter",
-        paper: "D. Pellow, D. Filippova, C. Kingsford, Improving Bloom filter performance on sequence data using \
-                k-mer Bloom filters, RECOMB 2016",
-        family: "sequence",
-        needs: &["pieces", "merge", "estimate"],
-        input: Input {
-            key: KeyKind::Sequence,
-            sample: Some(Example::keys(example)),
-            ..Input::KEYS
-        },
-        meaning: "items are K-mers, of which a sequence has as many as letters, less K − 1; the rate is that of \
-                  random K-mers that pass",
-        forms: &[
-            Form::exact(ONE_SIDED, ABILITIES),
-            Form::exact(TWO_SIDED, ABILITIES),
-            Form::exact(PLAIN, ABILITIES),
-        ],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("length", MIN_LENGTH, MAX_LENGTH, "letters per K-mer")
-                .or(Preset::Integer(LENGTH)),
-            Param::choice(
-                "strands",
-                &[ONE, BOTH],
-                "whether a K-mer and its reverse complement are one",
-            )
-            .or(Preset::Choice(ONE)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<KMer>(),
-};
+pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
+    id: 76,
+    slug: "k-mer",
+    entry: "§21",
+    name: "k-mer Bloom filter",
+    paper: "D. Pellow, D. Filippova, C. Kingsford, Improving Bloom filter performance on sequence data using \
+            k-mer Bloom filters, RECOMB 2016",
+    family: "sequence",
+    needs: &["pieces", "merge", "estimate"],
+    input: Input { key: KeyKind::Sequence, sample: Some(Example::keys(example)), ..Input::KEYS },
+    meaning: "items are K-mers, of which a sequence has as many as letters, less K − 1; the rate is that of \
+              random K-mers that pass",
+    forms: &[
+        Form::exact(ONE_SIDED, ABILITIES),
+        Form::exact(TWO_SIDED, ABILITIES),
+        Form::exact(PLAIN, ABILITIES),
+    ],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer("length", MIN_LENGTH, MAX_LENGTH, "letters per K-mer")
+            .or(Preset::Integer(LENGTH)),
+        Param::choice(
+            "strands",
+            &[ONE, BOTH],
+            "whether a K-mer and its reverse complement are one",
+        )
+        .or(Preset::Choice(ONE)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -322,7 +322,7 @@ impl Plan for Clk {
         Ok(Shape {
             m,
             rule: Rule { letters: number("letters", LETTERS) as u32, k },
-            threshold: request.real("threshold").unwrap_or(THRESHOLD),
+            threshold: request.number("threshold"),
             salted: request.choice("salt") == Some("first"),
             balanced,
         })
@@ -410,14 +410,12 @@ impl Merge for Clk {
     }
 }
 
-const FORM: &str = "standard";
 const M: u64 = 1000;
 const MIN_M: u64 = 2;
 const MAX_M: u64 = 1 << 20;
 const K: u64 = 15;
 const LETTERS: u64 = 2;
 const MAX_LETTERS: u64 = 16;
-const THRESHOLD: f64 = 0.8;
 const MAX_FIELDS: usize = 64;
 const PAD: u8 = b'_';
 const SALT: u64 = 0x7361_6C74_0000_0001;
@@ -437,53 +435,45 @@ fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 97,
-        slug: "clk",
-        entry: "§47",
-        name: "Cryptographic long-term keys",
-        paper: "R. Schnell, T. Bachteler, J. Reiher, Privacy-preserving record linkage using Bloom filters, BMC \
-                Medical Informatics and Decision Making 9:41, 2009",
-        family: "similarity",
-        needs: &["similar", "attributes", "merge"],
-        input: Input {
-            key: KeyKind::Attributes,
-            sample: Some(Example::keys(example)),
-            ..Input::KEYS
-        },
-        meaning: "items are records; how many others pass depends on how alike they are, not on a rate",
-        forms: &[Form::lossy(
-            FORM,
-            &[Ability::Insert, Ability::Merge],
-            "a record like one of the list may be missed; that record itself never is",
-        )],
-        params: &[
-            Param::integer("m", MIN_M, MAX_M, "bits per record").or(Preset::Integer(M)),
-            Param::integer("k", 1, MAX_K as u64, "bits per piece of a field")
-                .or(Preset::Integer(K)),
-            Param::integer("letters", 1, MAX_LETTERS, "q, letters per piece")
-                .or(Preset::Integer(LETTERS)),
-            Param::real("threshold", 0.0, 1.0, "Dice coefficient from which on records match")
-                .or(Preset::Real(THRESHOLD)),
-            Param::choice(
-                "salt",
-                &["none", "first"],
-                "whether the first field is a salt of the others",
-            )
-            .or(Preset::Choice("none")),
-            Param::choice(
-                "balance",
-                &["no", "yes"],
-                "whether filters are followed by their complements",
-            )
-            .or(Preset::Choice("no")),
-        ],
-        reach: 5_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Clk>(),
-};
+pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
+    id: 97,
+    slug: "clk",
+    entry: "§47",
+    name: "Cryptographic long-term keys",
+    paper: "R. Schnell, T. Bachteler, J. Reiher, Privacy-preserving record linkage using Bloom filters, BMC \
+            Medical Informatics and Decision Making 9:41, 2009",
+    family: "similarity",
+    needs: &["similar", "attributes", "merge"],
+    input: Input { key: KeyKind::Attributes, sample: Some(Example::keys(example)), ..Input::KEYS },
+    meaning: "items are records; how many others pass depends on how alike they are, not on a rate",
+    forms: &[Form::lossy(
+        FORM,
+        &[Ability::Insert, Ability::Merge],
+        "a record like one of the list may be missed; that record itself never is",
+    )],
+    params: &[
+        Param::integer("m", MIN_M, MAX_M, "bits per record").or(Preset::Integer(M)),
+        Param::integer("k", 1, MAX_K as u64, "bits per piece of a field").or(Preset::Integer(K)),
+        Param::integer("letters", 1, MAX_LETTERS, "q, letters per piece")
+            .or(Preset::Integer(LETTERS)),
+        Param::real("threshold", 0.0, 1.0, "Dice coefficient from which on records match")
+            .or(Preset::Real(0.8)),
+        Param::choice(
+            "salt",
+            &["none", "first"],
+            "whether the first field is a salt of the others",
+        )
+        .or(Preset::Choice("none")),
+        Param::choice(
+            "balance",
+            &["no", "yes"],
+            "whether filters are followed by their complements",
+        )
+        .or(Preset::Choice("no")),
+    ],
+    reach: 5_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

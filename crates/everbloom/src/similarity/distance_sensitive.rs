@@ -280,65 +280,46 @@ impl Merge for DistanceSensitive {
     }
 }
 
-const FORM: &str = "standard";
 const COORDINATES: u64 = 0x636F_6F72_6400_0001;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 9,
-        slug: "distance-sensitive",
-        entry: "§34",
-        name: "Distance-sensitive Bloom filter",
-        paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
-        family: "similarity",
-        needs: &["similar", "merge", "parallel"],
-        input: Input { key: KeyKind::Vector, ..Input::KEYS },
-        meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
-        forms: &[Form::lossy(
-            FORM,
-            &[Ability::Insert, Ability::Merge],
-            "a key near a member may be missed; a member itself never is",
-        )],
-        params: &[
-            Param::integer(
-                "length",
-                1,
-                1 << 32,
-                "coordinates per vector; the first record's, if not set",
-            ),
-            Param::real(
-                "near",
-                0.0,
-                0.99,
-                "share of differing coordinates up to which keys are near",
-            )
+pub static VARIANT: Variant = Variant::of::<DistanceSensitive>(Facts {
+    id: 9,
+    slug: "distance-sensitive",
+    entry: "§34",
+    name: "Distance-sensitive Bloom filter",
+    paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
+    family: "similarity",
+    needs: &["similar", "merge", "parallel"],
+    input: Input { key: KeyKind::Vector, ..Input::KEYS },
+    meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
+    forms: &[Form::lossy(
+        FORM,
+        &[Ability::Insert, Ability::Merge],
+        "a key near a member may be missed; a member itself never is",
+    )],
+    params: &[
+        Param::integer(
+            "length",
+            1,
+            1 << 32,
+            "coordinates per vector; the first record's, if not set",
+        ),
+        Param::real("near", 0.0, 0.99, "share of differing coordinates up to which keys are near")
             .or(Preset::Real(0.05)),
-            Param::real(
-                "far",
-                0.001,
-                1.0,
-                "share of differing coordinates from which on keys are far",
-            )
+        Param::real("far", 0.001, 1.0, "share of differing coordinates from which on keys are far")
             .or(Preset::Real(0.4)),
-            Param::real(
-                "fnr",
-                1e-12,
-                0.999,
-                "rate of near keys that may be missed; as the false-positive rate, if not set",
-            ),
-            Param::integer(
-                "samples",
-                1,
-                MAX_SAMPLES as u64,
-                "coordinates that each array looks at",
-            ),
-            Param::integer("arrays", 1, MAX_ARRAYS as u64, "number of arrays"),
-            Param::integer("slice", 1, 1 << 36, "bits per array"),
-            Param::integer("threshold", 1, MAX_ARRAYS as u64, "arrays that make a key close"),
-        ],
-        reach: 100_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<DistanceSensitive>(),
-};
+        Param::real(
+            "fnr",
+            1e-12,
+            0.999,
+            "rate of near keys that may be missed; as the false-positive rate, if not set",
+        ),
+        Param::integer("samples", 1, MAX_SAMPLES as u64, "coordinates that each array looks at"),
+        Param::integer("arrays", 1, MAX_ARRAYS as u64, "number of arrays"),
+        Param::integer("slice", 1, 1 << 36, "bits per array"),
+        Param::integer("threshold", 1, MAX_ARRAYS as u64, "arrays that make a key close"),
+    ],
+    reach: 100_000,
+    ..Facts::FILTER
+});

@@ -178,10 +178,10 @@ impl Plan for LocalitySensitive {
     /// Half of the bits set, and tuples at a rate that makes up for all that are tried; but never above the rate
     /// asked for, since it is also that of vectors whose buckets are each some member's.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let lines = request.integer("lines").unwrap_or(LINES) as u32;
-        let shifts = request.integer("shifts").unwrap_or(SHIFTS) as u32;
+        let lines = request.whole("lines") as u32;
+        let shifts = request.whole("shifts") as u32;
         let shifts = if request.form() == PLAIN { 0 } else { shifts };
-        let width = request.real("width").unwrap_or(WIDTH);
+        let width = request.number("width");
         let sized = |n: u64, p: f64| {
             let m = (n as f64 * f64::from(lines) / core::f64::consts::LN_2).ceil().max(2.0) as u64;
             let tried = (tuples(lines, shifts) * libm::exp2(-f64::from(lines))).max(1.0);
@@ -286,8 +286,6 @@ impl Merge for LocalitySensitive {
 
 const OVERFLOW: &str = "overflow";
 const PLAIN: &str = "plain";
-const LINES: u64 = 6;
-const SHIFTS: u64 = 2;
 const WIDTH: f64 = 4.0;
 /// A query tries up to Σ C(L, j)·2^j tuples: 41,000 with these.
 const MAX_LINES: u32 = 32;
@@ -301,53 +299,49 @@ pub(super) fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 86,
-        slug: "locality-sensitive",
-        entry: "§35",
-        name: "Locality-sensitive Bloom filter",
-        paper: "Y. Hua, B. Xiao, B. Veeravalli, D. Feng, Locality-sensitive Bloom filter for approximate membership \
-                query, IEEE Transactions on Computers 61(6), 2012",
-        family: "similarity",
-        needs: &["similar", "merge"],
-        input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
-        meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones",
-        forms: &[
-            Form::lossy(
-                OVERFLOW,
-                &[Ability::Insert, Ability::Merge],
-                "a vector near a member may be missed; a member itself never is",
-            ),
-            Form::lossy(
-                PLAIN,
-                &[Ability::Insert, Ability::Merge],
-                "a vector near a member is missed if one bucket differs; a member itself never is",
-            ),
-        ],
-        params: &[
-            Param::integer("lines", 1, MAX_LINES as u64, "L, random lines")
-                .or(Preset::Integer(LINES)),
-            Param::real(
-                "width",
-                MIN_WIDTH,
-                MAX_WIDTH,
-                "width of a bucket, several times the distance of near vectors",
-            )
-            .or(Preset::Real(WIDTH)),
-            Param::integer(
-                "shifts",
-                0,
-                MAX_SHIFTS as u64,
-                "buckets of a near vector that may be a neighbor's, in overflow",
-            )
-            .or(Preset::Integer(SHIFTS)),
-        ],
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<LocalitySensitive>(),
-};
+pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
+    id: 86,
+    slug: "locality-sensitive",
+    entry: "§35",
+    name: "Locality-sensitive Bloom filter",
+    paper: "Y. Hua, B. Xiao, B. Veeravalli, D. Feng, Locality-sensitive Bloom filter for approximate membership \
+            query, IEEE Transactions on Computers 61(6), 2012",
+    family: "similarity",
+    needs: &["similar", "merge"],
+    input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
+    meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones",
+    forms: &[
+        Form::lossy(
+            OVERFLOW,
+            &[Ability::Insert, Ability::Merge],
+            "a vector near a member may be missed; a member itself never is",
+        ),
+        Form::lossy(
+            PLAIN,
+            &[Ability::Insert, Ability::Merge],
+            "a vector near a member is missed if one bucket differs; a member itself never is",
+        ),
+    ],
+    params: &[
+        Param::integer("lines", 1, MAX_LINES as u64, "L, random lines").or(Preset::Integer(6)),
+        Param::real(
+            "width",
+            MIN_WIDTH,
+            MAX_WIDTH,
+            "width of a bucket, several times the distance of near vectors",
+        )
+        .or(Preset::Real(WIDTH)),
+        Param::integer(
+            "shifts",
+            0,
+            MAX_SHIFTS as u64,
+            "buckets of a near vector that may be a neighbor's, in overflow",
+        )
+        .or(Preset::Integer(2)),
+    ],
+    reach: 1_000_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -312,11 +312,9 @@ impl Merge for MultiGranularity {
     }
 }
 
-const FORM: &str = "standard";
 const LINES: u64 = 4;
 const GROUPS: u64 = 8;
 const LEVELS: u64 = 3;
-const WIDTH: f64 = 4.0;
 const MAX_LINES: u32 = 32;
 const MAX_GROUPS: u32 = 32;
 const MAX_CHECKS: u32 = 1024;
@@ -324,54 +322,46 @@ const OFFSETS: u64 = 0x6F66_6673_6574_0002;
 const FINER: u64 = 0x6669_6E65_7200_0001;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 87,
-        slug: "multi-granularity",
-        entry: "§36",
-        name: "Multi-granularity locality-sensitive Bloom filter",
-        paper: "J. Qian, Q. Zhu, H. Chen, Multi-granularity locality-sensitive Bloom filter, IEEE Transactions on \
-                Computers 64(12), 2015",
-        family: "similarity",
-        needs: &["similar", "merge"],
-        input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
-        meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones at the \
-                  coarsest level",
-        forms: &[Form::lossy(
-            FORM,
-            &[Ability::Insert, Ability::Merge],
-            "a vector near a member may be missed; a member itself never is",
-        )],
-        params: &[
-            Param::integer(
-                "lines",
-                1,
-                MAX_LINES as u64,
-                "k, lines per group, all of which must agree",
-            )
+pub static VARIANT: Variant = Variant::of::<MultiGranularity>(Facts {
+    id: 87,
+    slug: "multi-granularity",
+    entry: "§36",
+    name: "Multi-granularity locality-sensitive Bloom filter",
+    paper: "J. Qian, Q. Zhu, H. Chen, Multi-granularity locality-sensitive Bloom filter, IEEE Transactions on \
+            Computers 64(12), 2015",
+    family: "similarity",
+    needs: &["similar", "merge"],
+    input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
+    meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones at the \
+              coarsest level",
+    forms: &[Form::lossy(
+        FORM,
+        &[Ability::Insert, Ability::Merge],
+        "a vector near a member may be missed; a member itself never is",
+    )],
+    params: &[
+        Param::integer("lines", 1, MAX_LINES as u64, "k, lines per group, all of which must agree")
             .or(Preset::Integer(LINES)),
-            Param::integer(
-                "groups",
-                1,
-                MAX_GROUPS as u64,
-                "L, groups of lines, one of which is enough",
-            )
-            .or(Preset::Integer(GROUPS)),
-            Param::integer(
-                "levels",
-                1,
-                MAX_LEVELS as u64,
-                "s, widths of buckets, each twice the one before",
-            )
-            .or(Preset::Integer(LEVELS)),
-            Param::real("width", MIN_WIDTH, MAX_WIDTH, "width of a bucket at the finest level")
-                .or(Preset::Real(WIDTH)),
-        ],
-        reach: 100_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<MultiGranularity>(),
-};
+        Param::integer(
+            "groups",
+            1,
+            MAX_GROUPS as u64,
+            "L, groups of lines, one of which is enough",
+        )
+        .or(Preset::Integer(GROUPS)),
+        Param::integer(
+            "levels",
+            1,
+            MAX_LEVELS as u64,
+            "s, widths of buckets, each twice the one before",
+        )
+        .or(Preset::Integer(LEVELS)),
+        Param::real("width", MIN_WIDTH, MAX_WIDTH, "width of a bucket at the finest level")
+            .or(Preset::Real(4.0)),
+    ],
+    reach: 100_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests;

@@ -191,8 +191,8 @@ impl Plan for Areas {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let areas = request.integer("areas").unwrap_or(AREAS);
-        let size = request.real("size").unwrap_or(1.0);
+        let areas = request.whole("areas");
+        let size = request.number("size");
         Ok(Shape { flat: Flat::plan(request, width(areas).into())?, areas, size })
     }
 
@@ -256,8 +256,6 @@ impl Insert for Areas {
     }
 }
 
-const FORM: &str = "standard";
-const AREAS: u64 = 16;
 const MAX_AREAS: u64 = 1 << 20;
 const MIN_SIZE: f64 = 1e-9;
 const MAX_SIZE: f64 = 1e9;
@@ -270,40 +268,37 @@ fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 77,
-        slug: "spatial",
-        entry: "§22",
-        name: "Spatial Bloom filter",
-        paper: "P. Palmieri, L. Calderoni, D. Maio, Spatial Bloom filters: enabling privacy in location-aware \
-                applications, Inscrypt 2014",
-        family: "spatial",
-        needs: &["places", "groups", "merge", "estimate"],
-        input: Input {
-            key: KeyKind::Point,
-            sample: Some(Example::keys(example)),
-            ..Input::valued(ValueKind::Label)
-        },
-        meaning: "items are points of different grid cells, the rate is that of points in no area that are put in \
-                  some",
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge, Ability::Estimate])],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "areas",
-                1,
-                MAX_AREAS,
-                "number of areas, numbered from 0, the more important the higher",
-            )
-            .or(Preset::Integer(AREAS)),
-            Param::real("size", MIN_SIZE, MAX_SIZE, "edge of a grid cell").or(Preset::Real(1.0)),
-        ],
-        ..Facts::FILTER
+pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
+    id: 77,
+    slug: "spatial",
+    entry: "§22",
+    name: "Spatial Bloom filter",
+    paper: "P. Palmieri, L. Calderoni, D. Maio, Spatial Bloom filters: enabling privacy in location-aware \
+            applications, Inscrypt 2014",
+    family: "spatial",
+    needs: &["places", "groups", "merge", "estimate"],
+    input: Input {
+        key: KeyKind::Point,
+        sample: Some(Example::keys(example)),
+        ..Input::valued(ValueKind::Label)
     },
-    ops: Ops::of::<Areas>(),
-};
+    meaning: "items are points of different grid cells, the rate is that of points in no area that are put in \
+              some",
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge, Ability::Estimate])],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "areas",
+            1,
+            MAX_AREAS,
+            "number of areas, numbered from 0, the more important the higher",
+        )
+        .or(Preset::Integer(16)),
+        Param::real("size", MIN_SIZE, MAX_SIZE, "edge of a grid cell").or(Preset::Real(1.0)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

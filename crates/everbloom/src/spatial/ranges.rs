@@ -271,7 +271,6 @@ impl Remove for Ranges {
 const STANDARD: &str = "standard";
 const COUNTING: &str = "counting";
 const EQUAL: &str = "equal";
-const SEGMENTS: u64 = 10;
 const MAX_ATTRIBUTES: u64 = 64;
 /// A segment at either end is planned for an eighth of what one between has.
 const OUTER: u64 = 8;
@@ -281,54 +280,47 @@ fn example(i: u64) -> Vec<u8> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 79,
-        slug: "ranges",
-        entry: "§24",
-        name: "Range queries over segmented attributes",
-        paper: "as told in S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
-                distributed systems, IEEE Communications Surveys & Tutorials 14(1), 2012, §IV-F",
-        family: "spatial",
-        needs: &["places", "attributes"],
-        input: Input {
-            key: KeyKind::Attributes,
-            sample: Some(Example::keys(example)),
-            ..Input::KEYS
-        },
-        meaning: "items are ids; the rate is that of ids that are not there, asked for in one segment of every \
-                  attribute",
-        forms: &[
-            Form::exact(STANDARD, &[Ability::Insert]),
-            Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
-        ],
-        params: &[
-            Param::integer("attributes", 1, MAX_ATTRIBUTES, "values beside the id of a record")
-                .or(Preset::Integer(1)),
-            Param::integer(
-                "segments",
-                1,
-                segments::MOST,
-                "segments per attribute, but for the two at the ends",
-            )
-            .or(Preset::Integer(SEGMENTS)),
-            Param::choice("bounds", &["quantile", EQUAL], "where segments begin")
-                .or(Preset::Choice("quantile")),
-            Param::real(
-                "low",
-                0.0,
-                1e300,
-                "where the first segment of equal width begins; at the least value, if not set",
-            ),
-            Param::real(
-                "high",
-                0.0,
-                1e300,
-                "where the last one ends; behind the greatest value, if not set",
-            ),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Ranges>(),
-};
+pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
+    id: 79,
+    slug: "ranges",
+    entry: "§24",
+    name: "Range queries over segmented attributes",
+    paper: "as told in S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
+            distributed systems, IEEE Communications Surveys & Tutorials 14(1), 2012, §IV-F",
+    family: "spatial",
+    needs: &["places", "attributes"],
+    input: Input { key: KeyKind::Attributes, sample: Some(Example::keys(example)), ..Input::KEYS },
+    meaning: "items are ids; the rate is that of ids that are not there, asked for in one segment of every \
+              attribute",
+    forms: &[
+        Form::exact(STANDARD, &[Ability::Insert]),
+        Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
+    ],
+    params: &[
+        Param::integer("attributes", 1, MAX_ATTRIBUTES, "values beside the id of a record")
+            .or(Preset::Integer(1)),
+        Param::integer(
+            "segments",
+            1,
+            segments::MOST,
+            "segments per attribute, but for the two at the ends",
+        )
+        .or(Preset::Integer(10)),
+        Param::choice("bounds", &["quantile", EQUAL], "where segments begin")
+            .or(Preset::Choice("quantile")),
+        Param::real(
+            "low",
+            0.0,
+            1e300,
+            "where the first segment of equal width begins; at the least value, if not set",
+        ),
+        Param::real(
+            "high",
+            0.0,
+            1e300,
+            "where the last one ends; behind the greatest value, if not set",
+        ),
+    ],
+    build: Build::Collected,
+    ..Facts::FILTER
+});

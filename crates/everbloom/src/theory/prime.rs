@@ -29,7 +29,8 @@ fn times(a: u64, b: u64, m: u64) -> u64 {
     (u128::from(a) * u128::from(b) % u128::from(m)) as u64
 }
 
-fn power(mut base: u64, mut exponent: u64, m: u64) -> u64 {
+/// base^exponent modulo m.
+pub(crate) fn power(mut base: u64, mut exponent: u64, m: u64) -> u64 {
     let mut out = 1;
     while exponent > 0 {
         if exponent & 1 == 1 {

@@ -29,6 +29,18 @@ macro_rules! face {
 }
 pub(crate) use face;
 
+/// `by_part!(Bloom: flat);`: a filter that leaves answers, rates and description to one of its fields.
+macro_rules! by_part {
+    ($type:ident: $part:ident) => {
+        impl $crate::filter::Filter for $type {
+            fn part(&self) -> Option<&dyn $crate::filter::Part> {
+                Some(&self.$part)
+            }
+        }
+    };
+}
+pub(crate) use by_part;
+
 /// One method of [`Face`].
 macro_rules! ability {
     (Insert) => { $crate::variant::ability!(mut as_insert Insert: Insert); };
@@ -78,7 +90,8 @@ pub(crate) use ability;
 
 /// Abilities that are the type's own methods of the same name, for keys without values:
 /// `keyed!(Counting: Insert, Remove);`. `Union` is a merge of sets by the method `union`,
-/// `InsertOne` an insertion by a type that takes keys of iterators in a way of its own.
+/// `InsertOne` an insertion by a type that takes keys of iterators in a way of its own, `TryInsert` one that can be
+/// refused.
 macro_rules! keyed {
     ($type:ident: $($ability:ident),+) => {
         $($crate::variant::keyed!(@$ability $type);)+
@@ -101,6 +114,16 @@ macro_rules! keyed {
                 record: $crate::filter::Record<'_>,
             ) -> $crate::error::Result<$crate::filter::Seen> {
                 Ok($type::insert(self, record.key))
+            }
+        }
+    };
+    (@TryInsert $type:ident) => {
+        impl $crate::filter::Insert for $type {
+            fn insert(
+                &mut self,
+                record: $crate::filter::Record<'_>,
+            ) -> $crate::error::Result<$crate::filter::Seen> {
+                $type::insert(self, record.key)
             }
         }
     };
@@ -162,6 +185,24 @@ macro_rules! keyed {
     };
 }
 pub(crate) use keyed;
+
+/// `shaped!(Scalable);`: a type that is planned and predicted by its `Shape`.
+macro_rules! shaped {
+    ($type:ident) => {
+        impl $crate::variant::Plan for $type {
+            type Shape = Shape;
+
+            fn plan(request: &$crate::plan::Request<'_>) -> $crate::error::Result<Shape> {
+                Shape::plan(request)
+            }
+
+            fn expect(shape: &Shape, load: &$crate::plan::Load) -> Option<$crate::plan::Expect> {
+                shape.expect(load).into()
+            }
+        }
+    };
+}
+pub(crate) use shaped;
 
 /// The ways to an empty filter of a type that is a [`Stream`](crate::variant::Stream): `planned!(Bloom);`.
 /// A type to which items and rate mean something else says so: `planned!(Stable: "A filter that …");`.

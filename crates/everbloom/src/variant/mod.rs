@@ -7,7 +7,7 @@ pub(crate) mod prelude;
 mod structure;
 
 pub use builder::Builder;
-pub(crate) use face::{ability, built, face, keyed, planned};
+pub(crate) use face::{ability, built, by_part, face, keyed, planned, shaped};
 pub use structure::{Create, Inputs, Listed, Ops, PageOps, Plan, Source, Stream};
 pub(crate) use structure::{digests, empty, settle};
 
@@ -35,6 +35,21 @@ impl Deref for Variant {
 }
 
 impl Variant {
+    /// The entry of the type `T`.
+    pub(crate) const fn of<T: Create>(facts: Facts) -> Self {
+        Self { facts, ops: Some(Ops::of::<T>(None)) }
+    }
+
+    /// The entry of the type `T`, which can be kept as a folder of pages.
+    pub(crate) const fn paged<T: Create>(facts: Facts, pages: PageOps) -> Self {
+        Self { facts, ops: Some(Ops::of::<T>(Some(pages))) }
+    }
+
+    /// The entry of what is no filter.
+    pub(crate) const fn untyped(facts: Facts) -> Self {
+        Self { facts, ops: None }
+    }
+
     fn ops(&self) -> Result<&Ops> {
         self.ops.as_ref().ok_or_else(|| {
             let kind = self.kind.name();

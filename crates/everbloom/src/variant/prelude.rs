@@ -1,14 +1,15 @@
 //! What nearly every variant's file uses.
 
 pub(crate) use super::{
-    Create, Inputs, Ops, Plan, Source, Stream, Variant, built, digests, empty, face, keyed, planned,
+    Create, Inputs, Plan, Source, Stream, Variant, built, by_part, digests, empty, face, keyed,
+    planned, shaped,
 };
 pub(crate) use crate::error::{Error, Kind, Result};
 pub(crate) use crate::filter::{
-    Ability, Age, Answer, Assign, Build, Count, Counted, Counts, Detail, EntryKind, Example, Fact,
-    Facts, Filter, Form, Head, Input, Insert, KeyKind, Lookup, Merge, MergeLaw, Negatives, Param,
-    Part, Preset, Rates, Reconcile, Record, Remove, Seen, Touched, Value, ValueKind, Verdict, fact,
-    real, text, touched,
+    Ability, Age, Answer, Assign, Build, Count, Counted, Counts, Detail, EntryKind, Example, FORM,
+    Fact, Facts, Filter, Form, Head, Input, Insert, KeyKind, Lookup, Merge, MergeLaw, Negatives,
+    Param, Part, Preset, Rates, Reconcile, Record, Remove, Seen, Touched, Value, ValueKind,
+    Verdict, fact, real, text, touched,
 };
 pub(crate) use crate::hash::{Digest, HashId, Hasher, Key};
 pub(crate) use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request, m_alone};

@@ -73,7 +73,9 @@ pub trait Plan: Filter + Listed + State + Sized {
     fn plan(request: &Request<'_>) -> Result<Self::Shape>;
 
     /// What the formulas say of that shape under a load; `None` where no formula exists.
-    fn expect(shape: &Self::Shape, load: &Load) -> Option<Expect>;
+    fn expect(_shape: &Self::Shape, _load: &Load) -> Option<Expect> {
+        None
+    }
 }
 
 /// A type whose filters start empty and take one record after the other.
@@ -168,13 +170,8 @@ pub struct PageOps {
 }
 
 impl Ops {
-    /// The functions of `T`.
-    pub const fn of<T: Create>() -> Option<Self> {
-        Some(Self::with_pages::<T>(None))
-    }
-
     /// The functions of `T`, which may be kept as a folder of pages.
-    pub(crate) const fn with_pages<T: Create>(pages: Option<PageOps>) -> Self {
+    pub(super) const fn of<T: Create>(pages: Option<PageOps>) -> Self {
         Self {
             build: |request, inputs| {
                 let (shape, head) = planned::<T>(request)?;

@@ -145,18 +145,15 @@ pub fn select(priors: &[f64], shape: Flat, alpha: f64) -> Result<Vec<usize>> {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 14,
-        slug: "bloom-paradox",
-        entry: "R3",
-        name: "Bloom paradox: selective query and insertion",
-        paper: "O. Rottenstreich, I. Keslassy, The Bloom paradox: when not to use a Bloom filter?, INFOCOM 2012",
-        family: "weighted",
-        needs: &["membership", "weighted"],
-        meaning: "a policy over a filter: keys whose prior is below f/(f + α) are denied and not inserted, \
-                  at the price of false negatives among them",
-        ..Facts::TECHNIQUE
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 14,
+    slug: "bloom-paradox",
+    entry: "R3",
+    name: "Bloom paradox: selective query and insertion",
+    paper: "O. Rottenstreich, I. Keslassy, The Bloom paradox: when not to use a Bloom filter?, INFOCOM 2012",
+    family: "weighted",
+    needs: &["membership", "weighted"],
+    meaning: "a policy over a filter: keys whose prior is below f/(f + α) are denied and not inserted, \
+              at the price of false negatives among them",
+    ..Facts::TECHNIQUE
+});

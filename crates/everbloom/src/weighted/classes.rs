@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 
 use crate::cells::Bits;
 use crate::error::{Error, Result};
+use crate::filter::{Ability, Build, Facts, Form, Input, Negatives, Param, Preset, ValueKind};
 use crate::filter::{Answer, Fact, Head, Record, Touched, Value, fact, real, text, touched};
 use crate::hash::{Digest, Hasher, Key};
-use crate::plan::Goal;
-use crate::probe::{Indices, Probe};
+use crate::memory::check_room;
+use crate::plan::{Flat, Goal, Request};
+use crate::probe::{Indices, MAX_K, Probe};
 use crate::state::{MAX_ITEMS, state};
 use crate::variant::{Create, Inputs, Source, settle};
 
@@ -263,6 +265,34 @@ fn owned<K: Key>(keys: impl IntoIterator<Item = (K, f64)>) -> Vec<(Vec<u8>, f64)
 
 fn weighed((key, weight): &(Vec<u8>, f64)) -> Record<'_> {
     Record::key(key).with(Value::Weight(*weight))
+}
+
+/// What the entries of such filters share.
+pub(super) const FACTS: Facts = Facts {
+    family: "weighted",
+    needs: &["membership", "weighted", "accurate"],
+    input: Input { negatives: Negatives::Optional, ..Input::valued(ValueKind::Weight) },
+    meaning: "items are members, weights are query frequencies; the rate is that of the standard filter of this \
+              size, to be beaten",
+    build: Build::Collected,
+    ..Facts::FILTER
+};
+
+/// A form of such filters.
+pub(super) const fn form(name: &'static str) -> Form {
+    let condition = "keys are asked with the weight they were inserted with, or none";
+    Form::exact_while(name, &[Ability::Insert], condition)
+}
+
+/// The most probes of a key.
+pub(super) const PARAM_MOST: Param =
+    Param::integer("most", 1, MAX_K as u64, "most probes per key").or(Preset::Integer(64));
+
+/// Bits and probes of the standard filter; how many probes a key has, up to the most, the weights say.
+pub(super) fn plan(request: &Request<'_>) -> Result<(Flat, u32)> {
+    let flat = Flat::plan(request, 1)?.checked()?;
+    check_room(flat.m)?;
+    Ok((flat, request.whole(PARAM_MOST.name) as u32))
 }
 
 /// `classed!(WeightedBloom);`: what a type does that is a head and classed bits, all but choosing the probes.

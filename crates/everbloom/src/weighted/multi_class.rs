@@ -170,20 +170,16 @@ pub struct Shape {
     most: u32,
 }
 
+/// Nothing is predicted: rate and fill depend on priors that only the build sees.
 impl Plan for MultiClass {
     type Shape = Shape;
 
     /// As many bits as the standard filter needs; how many probes, the priors of the members say.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let most = request.integer("most").unwrap_or(64) as u32;
+        let most = request.whole("most") as u32;
         let flat = Flat::plan(request, 1)?;
         check_room(flat.m)?;
         Ok(Shape { flat, most })
-    }
-
-    /// Neither rate nor fill follow from the shape: they depend on priors that only the build sees.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
     }
 }
 
@@ -257,34 +253,29 @@ impl Insert for MultiClass {
     }
 }
 
-const FORM: &str = "standard";
-
 const _: () = assert!(MOST_CONSTANT == 2.0 * MAX_K as f64);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 12,
-        slug: "multi-class",
-        entry: "R1",
-        name: "Multi-class Bloom filter",
-        paper: "D. Li, H. Cui, Y. Hu, Y. Xia, X. Wang, Scalable data center multicast using multi-class Bloom filter, ICNP 2011",
-        family: "weighted",
-        needs: &["membership", "weighted", "accurate"],
-        input: Input::valued(ValueKind::Weight),
-        meaning: "items are members, weights are priors; the rate is that of the standard filter of this size, to be beaten",
-        forms: &[Form::exact_while(
-            FORM,
-            &[Ability::Insert],
-            "keys are asked with the prior they were inserted with, a higher one or none",
-        )],
-        params: &[
-            PARAM_M,
-            Param::integer("most", 1, MAX_K as u64, "most probes per key, for priors near 0")
-                .or(Preset::Integer(64)),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<MultiClass>(),
-};
+pub static VARIANT: Variant = Variant::of::<MultiClass>(Facts {
+    id: 12,
+    slug: "multi-class",
+    entry: "R1",
+    name: "Multi-class Bloom filter",
+    paper: "D. Li, H. Cui, Y. Hu, Y. Xia, X. Wang, Scalable data center multicast using multi-class Bloom filter, ICNP 2011",
+    family: "weighted",
+    needs: &["membership", "weighted", "accurate"],
+    input: Input::valued(ValueKind::Weight),
+    meaning: "items are members, weights are priors; the rate is that of the standard filter of this size, to be beaten",
+    forms: &[Form::exact_while(
+        FORM,
+        &[Ability::Insert],
+        "keys are asked with the prior they were inserted with, a higher one or none",
+    )],
+    params: &[
+        PARAM_M,
+        Param::integer("most", 1, MAX_K as u64, "most probes per key, for priors near 0")
+            .or(Preset::Integer(64)),
+    ],
+    build: Build::Collected,
+    ..Facts::FILTER
+});

@@ -22,8 +22,7 @@
 //!
 //! **Use it** when query frequencies are known and stay, and bits are few. **Don't** when they are guesses (`bloom`).
 
-use super::classes::{Class, ClassedBits, Read, classed};
-use crate::probe::MAX_K;
+use super::classes::{self, Class, ClassedBits, Read, classed};
 use crate::theory::weights::Problem;
 use crate::variant::prelude::*;
 
@@ -59,22 +58,15 @@ pub struct Shape {
     epsilon: Option<f64>,
 }
 
+/// Nothing is predicted: rate and fill depend on weights that only the build sees.
 impl Plan for Popularity {
     type Shape = Shape;
 
-    /// As many bits as the standard filter needs; how many probes, the weights say.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let most = request.integer("most").unwrap_or(MOST) as u32;
-        let least = request.integer("least").unwrap_or(1) as u32;
-        let flat = Flat::plan(request, 1)?.checked()?;
-        crate::memory::check_room(flat.m)?;
+        let (flat, most) = classes::plan(request)?;
+        let least = request.whole("least") as u32;
         let epsilon = request.real("epsilon").filter(|_| request.form() == GRID);
         Ok(Shape { flat, least, most, epsilon })
-    }
-
-    /// Neither rate nor fill follow from the shape: they depend on weights that only the build sees.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
     }
 }
 
@@ -104,52 +96,33 @@ impl Create for Popularity {
 
 const GREEDY: &str = "greedy";
 const GRID: &str = "grid";
-const MOST: u64 = 64;
-
-const fn form(name: &'static str) -> Form {
-    Form::exact_while(
-        name,
-        &[Ability::Insert],
-        "keys are asked with the weight they were inserted with, or none",
-    )
-}
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 71,
-        slug: "popularity",
-        entry: "§15",
-        name: "Popularity-conscious Bloom filter",
-        paper: "M. Zhong, P. Lu, K. Shen, J. Seiferas, Optimizing data popularity conscious Bloom filters, PODC 2008",
-        family: "weighted",
-        needs: &["membership", "weighted", "accurate"],
-        input: Input { negatives: Negatives::Optional, ..Input::valued(ValueKind::Weight) },
-        meaning: "items are members, weights are query frequencies; the rate is that of the standard filter of this \
-                  size, to be beaten",
-        forms: &[form(GREEDY), form(GRID)],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer(
-                "least",
-                0,
-                1,
-                "fewest probes per key; 0 lets keys that nobody asks for pass",
-            )
-            .or(Preset::Integer(1)),
-            Param::integer("most", 1, MAX_K as u64, "most probes per key")
-                .or(Preset::Integer(MOST)),
-            Param::real(
-                "epsilon",
-                0.01,
-                10.0,
-                "of the form grid: it is at most 2 + epsilon times the best",
-            )
-            .or(Preset::Real(0.5)),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Popularity>(),
-};
+pub static VARIANT: Variant = Variant::of::<Popularity>(Facts {
+    id: 71,
+    slug: "popularity",
+    entry: "§15",
+    name: "Popularity-conscious Bloom filter",
+    paper: "M. Zhong, P. Lu, K. Shen, J. Seiferas, Optimizing data popularity conscious Bloom filters, PODC 2008",
+    forms: &[classes::form(GREEDY), classes::form(GRID)],
+    params: &[
+        PARAM_M,
+        PARAM_K,
+        Param::integer(
+            "least",
+            0,
+            1,
+            "fewest probes per key; 0 lets keys that nobody asks for pass",
+        )
+        .or(Preset::Integer(1)),
+        classes::PARAM_MOST,
+        Param::real(
+            "epsilon",
+            0.01,
+            10.0,
+            "of the form grid: it is at most 2 + epsilon times the best",
+        )
+        .or(Preset::Real(0.5)),
+    ],
+    ..classes::FACTS
+});

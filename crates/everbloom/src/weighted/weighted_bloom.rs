@@ -29,8 +29,7 @@
 //! guesses (`bloom`), or when what is known are chances of being a member (`multi-class`). `popularity` solves the same
 //! problem in whole numbers.
 
-use super::classes::{Class, ClassedBits, Read, classed};
-use crate::probe::MAX_K;
+use super::classes::{self, Class, ClassedBits, Read, classed};
 use crate::theory::weights::best_probes;
 use crate::variant::prelude::*;
 
@@ -58,74 +57,38 @@ state!(plain WeightedBloom { head, ..classed });
 
 classed!(WeightedBloom);
 
-/// Bits, the probes of the standard filter, and the most probes that a class may have.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    most: u32,
-}
-
+/// Nothing is predicted: rate and fill depend on weights that only the build sees.
 impl Plan for WeightedBloom {
-    type Shape = Shape;
+    /// Bits, the probes of the standard filter, and the most probes that a class may have.
+    type Shape = (Flat, u32);
 
-    /// As many bits as the standard filter needs; how many probes, the weights say.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let most = request.integer("most").unwrap_or(MOST) as u32;
-        let flat = Flat::plan(request, 1)?.checked()?;
-        crate::memory::check_room(flat.m)?;
-        Ok(Shape { flat, most })
-    }
-
-    /// Neither rate nor fill follow from the shape: they depend on weights that only the build sees.
-    fn expect(_: &Shape, _: &Load) -> Option<Expect> {
-        None
+    fn plan(request: &Request<'_>) -> Result<(Flat, u32)> {
+        classes::plan(request)
     }
 }
 
 impl Create for WeightedBloom {
-    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+    fn create(&(flat, most): &(Flat, u32), head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let mut read = Read::from(&head.hasher, inputs)?;
         let classes = &mut read.classes;
         let known = classes.iter().any(|class| class.others > 0);
         let sums: Vec<(f64, f64)> =
             classes.iter().map(|class| (class.members as f64, class.missed(known))).collect();
-        let most = f64::from(shape.most);
-        for (class, k) in classes.iter_mut().zip(best_probes(shape.flat.m as f64, &sums)) {
-            class.probes = libm::round(k).clamp(1.0, most) as u32;
+        for (class, k) in classes.iter_mut().zip(best_probes(flat.m as f64, &sums)) {
+            class.probes = libm::round(k).clamp(1.0, f64::from(most)) as u32;
         }
-        Self::assemble(head, (shape.flat, shape.most), read)
+        Self::assemble(head, (flat, most), read)
     }
 }
 
-const FORM: &str = "standard";
-const MOST: u64 = 64;
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 70,
-        slug: "weighted",
-        entry: "§14",
-        name: "Weighted Bloom filter",
-        paper: "J. Bruck, J. Gao, A. Jiang, Weighted Bloom filter, ISIT 2006",
-        family: "weighted",
-        needs: &["membership", "weighted", "accurate"],
-        input: Input { negatives: Negatives::Optional, ..Input::valued(ValueKind::Weight) },
-        meaning: "items are members, weights are query frequencies; the rate is that of the standard filter of this \
-                  size, to be beaten",
-        forms: &[Form::exact_while(
-            FORM,
-            &[Ability::Insert],
-            "keys are asked with the weight they were inserted with, or none",
-        )],
-        params: &[
-            PARAM_M,
-            PARAM_K,
-            Param::integer("most", 1, MAX_K as u64, "most probes per key")
-                .or(Preset::Integer(MOST)),
-        ],
-        build: Build::Collected,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<WeightedBloom>(),
-};
+pub static VARIANT: Variant = Variant::of::<WeightedBloom>(Facts {
+    id: 70,
+    slug: "weighted",
+    entry: "§14",
+    name: "Weighted Bloom filter",
+    paper: "J. Bruck, J. Gao, A. Jiang, Weighted Bloom filter, ISIT 2006",
+    forms: &[classes::form(FORM)],
+    params: &[PARAM_M, PARAM_K, classes::PARAM_MOST],
+    ..classes::FACTS
+});

@@ -12,6 +12,8 @@ use everbloom::internals::probe::{Coincide, Probe};
 use everbloom::internals::theory::bloom;
 use everbloom::internals::theory::tail::binomial_bounds;
 
+use super::numbers::{hits, spread};
+
 fn shape(banks: u32, stride: u32, m: u64, k: u32) -> Shape {
     Shape { banks, stride, bank: m / u64::from(banks), k }
 }
@@ -22,10 +24,6 @@ fn filter(shape: Shape, n: u64, seed: u64) -> Banked {
         filter.insert(&key);
     });
     filter
-}
-
-fn hits(filter: &Banked, queries: u64) -> u64 {
-    (1 << 40..(1 << 40) + queries).filter(|key| filter.contains(key)).count() as u64
 }
 
 #[test]
@@ -52,7 +50,7 @@ fn i17_measured_rates() {
         let rates: Vec<f64> = (0..filters)
             .map(|seed| {
                 let filter = filter(shape(banks, stride, 8000, 5), 1000, seed);
-                hits(&filter, queries) as f64 / queries as f64
+                hits(|key| filter.contains(key), queries) as f64 / queries as f64
             })
             .collect();
         let mean = rates.iter().sum::<f64>() / filters as f64;
@@ -135,7 +133,7 @@ fn i17_now_follows_the_banks() {
         let filter = filter(shape(banks, stride, m, k), n, 11);
         assert!((0..n).all(|key| filter.contains(&key)));
         let (low, high) = binomial_bounds(1_000_000, filter.now().fpr.unwrap(), 1e-9);
-        let seen = hits(&filter, 1_000_000);
+        let seen = hits(|key| filter.contains(key), 1_000_000);
         assert!((low..=high).contains(&seen), "{banks}: {seen} of {low}..{high}");
         let estimate = filter.cardinality().unwrap();
         assert!((estimate / n as f64 - 1.0).abs() < 0.06, "{estimate}");
@@ -151,10 +149,7 @@ fn i17_fill_and_its_spread() {
             (0..FILTERS).map(|s| filter(shape(banks, 1, m, k), n, s).fill().unwrap()).collect();
         let goal = Goal::default().set("m", m).set("k", k).set("banks", banks);
         let (mean, sd) = VARIANT.expect(&goal, &Load::items(n)).unwrap().unwrap().fill.unwrap();
-        let average = fills.iter().sum::<f64>() / FILTERS as f64;
-        let spread = (fills.iter().map(|f| (f - average).powi(2)).sum::<f64>()
-            / (FILTERS - 1) as f64)
-            .sqrt();
+        let (average, spread) = spread(&fills);
         assert!((average - mean).abs() < 4.5 * sd / (FILTERS as f64).sqrt(), "{average} {mean}");
         assert!((0.88..1.12).contains(&(spread / sd)), "{banks}: {spread} against {sd}");
     }

@@ -8,6 +8,8 @@ use everbloom::internals::hash::{HashId, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::tail::binomial_bounds;
 
+use super::numbers;
+
 fn hasher(seed: u64) -> Hasher {
     Hasher::with_id(HashId::Quick64, seed).unwrap()
 }
@@ -31,8 +33,7 @@ fn fact(filter: &dyn Filter, name: &str) -> f64 {
 }
 
 fn hits(filter: &dyn Filter, queries: u64) -> u64 {
-    let others = 1 << 40..(1u64 << 40) + queries;
-    others.filter(|key| filter.contains(&key.to_le_bytes())).count() as u64
+    numbers::hits(|key| filter.contains(&key.to_le_bytes()), queries)
 }
 
 #[test]

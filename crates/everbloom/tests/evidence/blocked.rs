@@ -8,6 +8,8 @@ use everbloom::internals::theory::{blocked as theory, bloom, tail};
 use everbloom::membership::BlockedBloom;
 use everbloom::membership::blocked::{VARIANT, fpr_patterns};
 
+use super::numbers::{hits, spread};
+
 fn filter(blocks: u64, block: u64, k: u32, patterns: Option<u64>, seed: u64) -> BlockedBloom {
     let hasher = Hasher::with_id(HashId::Xxh3_128, seed).unwrap();
     BlockedBloom::with_shape(blocks, block, k, patterns, hasher).unwrap()
@@ -17,11 +19,6 @@ fn fill(filter: &mut BlockedBloom, n: u64) {
     (0..n).for_each(|key| {
         filter.insert(&key);
     });
-}
-
-/// False positives among `queries` keys that the filter never saw.
-fn hits(filter: &BlockedBloom, queries: u64) -> u64 {
-    (1 << 40..(1 << 40) + queries).filter(|key| filter.contains(key)).count() as u64
 }
 
 /// Mean rate of 20 filters, and its standard error from their scatter.
@@ -38,7 +35,7 @@ fn measured(
         .map(|seed| {
             let mut filter = filter(blocks, block, k, patterns, seed);
             fill(&mut filter, n);
-            hits(&filter, queries) as f64 / queries as f64
+            hits(|key| filter.contains(key), queries) as f64 / queries as f64
         })
         .collect();
     let mean = rates.iter().sum::<f64>() / FILTERS as f64;
@@ -129,7 +126,7 @@ fn i6_now_sees_the_crowded_blocks() {
         assert!((0..n).all(|key| filter.contains(&key)));
         let now = filter.now().fpr.unwrap();
         let (low, high) = tail::binomial_bounds(1_000_000, now, 1e-9);
-        let seen = hits(&filter, 1_000_000);
+        let seen = hits(|key| filter.contains(key), 1_000_000);
         assert!((low..=high).contains(&seen), "{block} {k} {patterns:?}: {seen} of {low}..{high}");
         // The rate of the mean fill is well below.
         let flat = filter.fill().unwrap().powi(k as i32);
@@ -161,10 +158,7 @@ fn i6_fill_and_its_spread() {
                 filter.fill().unwrap()
             })
             .collect();
-        let average = fills.iter().sum::<f64>() / FILTERS as f64;
-        let spread = (fills.iter().map(|f| (f - average).powi(2)).sum::<f64>()
-            / (FILTERS - 1) as f64)
-            .sqrt();
+        let (average, spread) = spread(&fills);
         let error = sd / (FILTERS as f64).sqrt();
         assert!((average - mean).abs() < 4.5 * error, "{settings:?}: {average} {mean} ± {error}");
         // 800 filters tell their standard deviation to 2.5 %; with few patterns it is approximate.
@@ -232,7 +226,7 @@ fn i6_beyond_32_bits() {
         assert_eq!(filter.m(), 1 << 34);
         fill(&mut filter, 24);
         assert!((0..24u64).all(|key| filter.contains(&key)));
-        assert_eq!(hits(&filter, 1000), 0);
+        assert_eq!(hits(|key| filter.contains(key), 1000), 0);
         // Each key is in the block its first word says, three quarters of them beyond 2^32 bits.
         let block = |key: u64| multiply_shift(Hasher::seeded(0).digest(&key).h1, 1 << 25);
         assert!((0..24).all(|key| filter.bits().ones_in(block(key) * 512, 512) > 0));

@@ -10,6 +10,8 @@ use everbloom::membership::bloom_g::{
 };
 use everbloom::membership::{BlockedBloom, BloomG};
 
+use super::numbers::{hits, spread};
+
 fn shape(c: u64, n: u64, word: u64, k: u32, g: u32, distinct: bool) -> Shape {
     Shape { words: n * c / word, word, k, g, distinct }
 }
@@ -22,17 +24,13 @@ fn filter(shape: Shape, n: u64, seed: u64) -> BloomG {
     filter
 }
 
-fn hits(filter: &BloomG, queries: u64) -> u64 {
-    (1 << 40..(1 << 40) + queries).filter(|key| filter.contains(key)).count() as u64
-}
-
 /// Mean rate of 20 filters of 20,000 keys, and its standard error from their scatter.
 fn measured(c: u64, word: u64, k: u32, g: u32, distinct: bool, queries: u64) -> (f64, f64) {
     let (n, filters) = (20_000, 20u64);
     let rates: Vec<f64> = (0..filters)
         .map(|seed| {
             let filter = filter(shape(c, n, word, k, g, distinct), n, seed);
-            hits(&filter, queries) as f64 / queries as f64
+            hits(|key| filter.contains(key), queries) as f64 / queries as f64
         })
         .collect();
     let mean = rates.iter().sum::<f64>() / filters as f64;
@@ -175,7 +173,7 @@ fn i5_now_and_fill_see_the_crowded_words() {
         assert!((0..n).all(|key| filter.contains(&key)));
         let now = filter.now().fpr.unwrap();
         let (low, high) = binomial_bounds(1_000_000, now, 1e-9);
-        let seen = hits(&filter, 1_000_000);
+        let seen = hits(|key| filter.contains(key), 1_000_000);
         assert!((low..=high).contains(&seen), "{what}: {seen} of {low}..{high}");
         let estimate = filter.cardinality().unwrap();
         assert!((estimate / n as f64 - 1.0).abs() < 0.02, "{what}: {estimate}");
@@ -195,10 +193,7 @@ fn i5_fill_and_its_spread() {
         let goal = Goal::new(n, 0.1).set("form", "bloom-g").set("g", g).set("m", words * 64);
         let goal = goal.set("k", k).set("positions", positions);
         let (mean, sd) = VARIANT.expect(&goal, &Load::items(n)).unwrap().unwrap().fill.unwrap();
-        let average = fills.iter().sum::<f64>() / FILTERS as f64;
-        let spread = (fills.iter().map(|f| (f - average).powi(2)).sum::<f64>()
-            / (FILTERS - 1) as f64)
-            .sqrt();
+        let (average, spread) = spread(&fills);
         assert!((average - mean).abs() < 4.5 * sd / (FILTERS as f64).sqrt(), "{average} {mean}");
         // 600 filters tell their standard deviation to 3 %.
         assert!((0.86..1.14).contains(&(spread / sd)), "{spread} against {sd}");

@@ -10,9 +10,7 @@ use everbloom::weighted::bloom_paradox::{
     Paradox, VARIANT, false_share, positives, select, threshold, threshold_at_best_k,
 };
 
-fn prints(value: f64, printed: f64, digit: f64) {
-    assert!((value - printed).abs() <= 0.501 * digit, "{value} {printed}");
-}
+use super::numbers::prints;
 
 #[test]
 fn r3_formulas() {

@@ -9,6 +9,8 @@ use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::bloom;
 use everbloom::internals::theory::choice::load_tails_to_the_left;
 
+use super::numbers::prints;
+
 /// The catalogue's table: four tables of 8192 buckets of eight cells at a load of six.
 const BUCKETS: u64 = 8192;
 const N: u64 = 24 * BUCKETS;
@@ -19,10 +21,6 @@ fn filled(buckets: u64, remainder: u32, n: u64, seed: u64) -> DLeft {
         filter.insert(&key).expect("room");
     });
     filter
-}
-
-fn prints(value: f64, printed: f64, digit: f64) {
-    assert!((value - printed).abs() <= 0.501 * digit, "{value} {printed}");
 }
 
 #[test]

@@ -9,13 +9,11 @@ use everbloom::internals::filter::{Face, Filter as _};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 
+use super::numbers::prints;
+
 fn passing(filter: &Elastic, queries: u64) -> f64 {
     let others = 1u64 << 40..(1 << 40) + queries;
     others.filter(|key| filter.contains(key)).count() as f64 / queries as f64
-}
-
-fn prints(value: f64, printed: f64, digit: f64) {
-    assert!((value - printed).abs() <= 0.501 * digit, "{value} {printed}");
 }
 
 #[test]

@@ -8,6 +8,8 @@ use everbloom::internals::filter::Filter as _;
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::theory::bloom;
 
+use super::numbers::{self, near};
+
 fn filled(m: u64, k: u32, a: u32, n: u64, seed: u64) -> FingerprintCounting {
     let mut filter = FingerprintCounting::with_shape(m, k, 4, a, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
@@ -16,29 +18,18 @@ fn filled(m: u64, k: u32, a: u32, n: u64, seed: u64) -> FingerprintCounting {
     filter
 }
 
-/// The share of 1,000,000 foreign keys that pass, averaged over 20 filters.
 fn measured(m: u64, k: u32, a: u32, n: u64) -> f64 {
-    let passed = |seed| {
-        let filter = filled(m, k, a, n, seed);
-        assert!((0..n).all(|key| filter.contains(&key)), "no false negatives");
-        (1 << 40..(1 << 40) + 50_000u64).filter(|key| filter.contains(key)).count()
-    };
-    (0..20).map(passed).sum::<usize>() as f64 / 1e6
-}
-
-#[track_caller]
-fn assert_near(value: f64, printed: f64, relative: f64) {
-    assert!((value / printed - 1.0).abs() < relative, "{value} against {printed}");
+    numbers::measured(n, |seed| filled(m, k, a, n, seed), |filter, key| filter.contains(key))
 }
 
 #[test]
 fn r16_formula() {
-    assert_near(fpr(8000, 1000, 5, 0), 0.021_684, 3e-5);
-    assert_near(fpr(8000, 1000, 5, 0), bloom::fpr_classic(8000.0, 1000.0, 5.0), 1e-9);
-    assert_near(fpr(8000, 1000, 5, 4), 7.877e-5, 1e-4);
-    assert_near(fpr(8000, 1000, 5, 8), 3.932e-5, 2e-4);
-    assert_near(fpr(3000, 1000, 3, 4), 0.023_699, 3e-5);
-    assert_near(fpr(5000, 1000, 5, 4), 0.001_955, 3e-4);
+    near(fpr(8000, 1000, 5, 0), 0.021_684, 3e-5);
+    near(fpr(8000, 1000, 5, 0), bloom::fpr_classic(8000.0, 1000.0, 5.0), 1e-9);
+    near(fpr(8000, 1000, 5, 4), 7.877e-5, 1e-4);
+    near(fpr(8000, 1000, 5, 8), 3.932e-5, 2e-4);
+    near(fpr(3000, 1000, 3, 4), 0.023_699, 3e-5);
+    near(fpr(5000, 1000, 5, 4), 0.001_955, 3e-4);
 }
 
 #[test]

@@ -8,15 +8,13 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::bloom;
 
+use super::numbers::prints;
+
 fn filled(quotients: u64, remainder: u32, n: u64, seed: u64) -> PaghPaghRao {
     let mut filter =
         PaghPaghRao::with_shape(quotients, remainder, Hasher::seeded(seed)).expect("a shape");
     (0..n).for_each(|key| _ = filter.insert(&key));
     filter
-}
-
-fn prints(value: f64, printed: f64, digit: f64) {
-    assert!((value - printed).abs() <= 0.501 * digit, "{value} {printed}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ use everbloom::internals::filter::{Face, Filter as _, List, Merge, Record};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 
+use super::numbers::prints;
+
 const FORMS: [&str; 2] = ["rank-select", "status-bits"];
 
 fn filled(form: &str, slots: u64, remainder: u32, n: u64, seed: u64) -> Quotient {
@@ -18,10 +20,6 @@ fn filled(form: &str, slots: u64, remainder: u32, n: u64, seed: u64) -> Quotient
         filter.insert(&key).expect("room");
     });
     filter
-}
-
-fn prints(value: f64, printed: f64, digit: f64) {
-    assert!((value - printed).abs() <= 0.501 * digit, "{value} {printed}");
 }
 
 #[test]

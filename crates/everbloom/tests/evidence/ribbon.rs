@@ -10,6 +10,8 @@ use everbloom::internals::probe::multiply_shift;
 use everbloom::internals::solve::{Band, Row};
 use everbloom::internals::theory::tail::binomial_bounds;
 
+use super::numbers;
+
 const FORMS: [&str; 3] = ["bumped", "standard", "homogeneous"];
 
 fn hasher(seed: u64) -> Hasher {
@@ -37,8 +39,7 @@ fn fact(filter: &dyn Filter, name: &str) -> f64 {
 }
 
 fn hits(filter: &dyn Filter, queries: u64) -> u64 {
-    let others = 1 << 40..(1u64 << 40) + queries;
-    others.filter(|key| filter.contains(&key.to_le_bytes())).count() as u64
+    numbers::hits(|key| filter.contains(&key.to_le_bytes()), queries)
 }
 
 /// The band of n random equations in m unknowns, by the entry's own words; `None` on a conflict.

@@ -1,9 +1,12 @@
 //! What the loops over the list share: the forms, how thorough to be, and all cores to do it on.
 
+use std::path::Path;
 use std::sync::Mutex;
 
+use everbloom::Result;
 use everbloom::catalog::VARIANTS;
-use everbloom::internals::filter::{EntryKind, Form};
+use everbloom::internals::file::{Access, Opener};
+use everbloom::internals::filter::{Ability, EntryKind, Filter, Form};
 use everbloom::internals::variant::Variant;
 
 /// Whether `EVERBLOOM_THOROUGH` is set, as `xtask thorough` does: all trials in place of a part of them.
@@ -55,4 +58,36 @@ pub fn on_all_cores<T: Send>(items: impl Iterator<Item = T> + Send, work: impl F
             });
         }
     });
+}
+
+/// Whether a filter has the abilities of its form, and no other.
+#[allow(dead_code, reason = "most loops take them for granted")]
+pub fn check_abilities(filter: &mut dyn Filter, form: &Form, what: &str) {
+    let found = [
+        (Ability::Insert, filter.as_insert().is_some()),
+        (Ability::Remove, filter.as_remove().is_some()),
+        (Ability::Count, filter.as_count().is_some()),
+        (Ability::Lookup, filter.as_lookup().is_some()),
+        (Ability::Age, filter.as_age().is_some()),
+        (Ability::Merge, filter.as_merge().is_some()),
+        (Ability::Intersect, filter.as_intersect().is_some()),
+        (Ability::Fold, filter.as_fold().is_some()),
+        (Ability::Reconcile, filter.as_reconcile().is_some()),
+        (Ability::List, filter.as_list().is_some()),
+        (Ability::Estimate, filter.as_estimate().is_some()),
+    ];
+    for (ability, there) in found {
+        assert_eq!(there, form.abilities.contains(&ability), "{what}: {ability:?}");
+    }
+}
+
+/// The filter in `bytes`, which are also the file at `path`, by every way to open it.
+#[allow(dead_code, reason = "most loops open in one way")]
+pub fn opened(bytes: &[u8], path: &Path) -> [Result<Box<dyn Filter>>; 4] {
+    [
+        Opener::new().decode(bytes),
+        Opener::new().open(path),
+        Opener::new().access(Access::Map).open(path),
+        Opener::new().access(Access::MapUnverified).open(path),
+    ]
 }

@@ -229,8 +229,6 @@ impl Wallet {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A30",
-    form: Form::Component,
-    uses: &["bloom", "golomb"],
     oracle: "a wallet that reads every transaction",
     data: "a generated chain of payments among 2,000 keys, 30 of them the wallet's; the published vectors",
     experiment: Experiment {
@@ -242,6 +240,8 @@ pub static APPLICATION: Application = Application {
                 keys away.",
         run,
     },
+    form: Form::Component,
+    uses: &["bloom", "golomb"],
 };
 
 const USERS: u64 = 2_000;

@@ -444,10 +444,8 @@ impl Plan for ConsistentCuckoo {
             let one = buckets * f64::from(slots) * bits;
             if possible { f64::from(rings) * one } else { f64::INFINITY }
         };
-        let (n, p) = match (set, bits) {
-            (Some(_), Some(_)) => (1, 0.5),
-            _ => request.items_and_rate(|n, p| size(shaped(n, p)))?,
-        };
+        let by_hand = set.is_some() && bits.is_some();
+        let (n, p) = request.items_unless(by_hand, |n, p| size(shaped(n, p)))?;
         let (buckets, bits) = shaped(n, p);
         if bits > f64::from(MAX_FINGERPRINT) {
             return Err(Error::parameter(format!(
@@ -494,56 +492,46 @@ planned!(ConsistentCuckoo);
 fingerprints!(ConsistentCuckoo: rings);
 table_lists!(ConsistentCuckoo: rings);
 
-impl Filter for ConsistentCuckoo {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.rings)
-    }
-}
+by_part!(ConsistentCuckoo: rings);
 
 const STANDARD: &str = "standard";
 const RINGS: &str = "rings";
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 107,
-        slug: "consistent-cuckoo",
-        entry: "B11",
-        name: "Consistent cuckoo filter",
-        paper: "L. Luo, D. Guo, O. Rottenstreich, R. T. B. Ma, X. Luo, B. Ren, The consistent cuckoo filter, \
-                INFOCOM 2019",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "grow"],
-        forms: &[
-            Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
-            Form::removing(
-                RINGS,
-                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-            ),
-        ],
-        params: &[
-            Param::integer("buckets", 1, (1 << 32) - 1, "number of buckets to begin with"),
-            PARAM_SLOTS,
-            PARAM_FINGERPRINT,
-            Param::integer("points", 1, MAX_POINTS as u64, "points of a bucket on the ring")
-                .or(Preset::Integer(4)),
-            Param::integer("choices", 1, MAX_CHOICES as u64, "points of a fingerprint on the ring")
-                .or(Preset::Integer(3)),
-            PARAM_KICKS.or(Preset::Integer(KICKS)),
-            Param::integer(
-                "rings",
-                1,
-                1024,
-                "rings over which the items asked for are spread: the list can shrink to one of them",
-            )
-            .or(Preset::Integer(1)),
-        ],
-        // Every query searches the ring, which is kept in memory beside the slots.
-        reach: 200_000,
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<ConsistentCuckoo>(),
-};
+pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
+    id: 107,
+    slug: "consistent-cuckoo",
+    entry: "B11",
+    name: "Consistent cuckoo filter",
+    paper: "L. Luo, D. Guo, O. Rottenstreich, R. T. B. Ma, X. Luo, B. Ren, The consistent cuckoo filter, \
+            INFOCOM 2019",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "grow"],
+    forms: &[
+        Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
+        Form::removing(RINGS, &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge]),
+    ],
+    params: &[
+        Param::integer("buckets", 1, (1 << 32) - 1, "number of buckets to begin with"),
+        PARAM_SLOTS,
+        PARAM_FINGERPRINT,
+        Param::integer("points", 1, MAX_POINTS as u64, "points of a bucket on the ring")
+            .or(Preset::Integer(4)),
+        Param::integer("choices", 1, MAX_CHOICES as u64, "points of a fingerprint on the ring")
+            .or(Preset::Integer(3)),
+        PARAM_KICKS.or(Preset::Integer(KICKS)),
+        Param::integer(
+            "rings",
+            1,
+            1024,
+            "rings over which the items asked for are spread: the list can shrink to one of them",
+        )
+        .or(Preset::Integer(1)),
+    ],
+    // Every query searches the ring, which is kept in memory beside the slots.
+    reach: 200_000,
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

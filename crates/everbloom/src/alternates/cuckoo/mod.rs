@@ -288,38 +288,35 @@ const REDISBLOOM: &str = "redisbloom";
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Count];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 103,
-        slug: "cuckoo",
-        entry: "B7",
-        name: "Cuckoo filter",
-        paper: "B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, Cuckoo filter: practically better than \
-                Bloom, CoNEXT 2014",
-        family: "alternates",
-        needs: &["membership", "delete", "count", "compact", "fast"],
-        forms: &[
-            Form::removing(STANDARD, ABILITIES),
-            Form::removing(SEMI_SORTED, ABILITIES),
-            Form::removing(REDISBLOOM, ABILITIES),
-        ],
-        params: &[
-            PARAM_BUCKETS,
-            PARAM_SLOTS,
-            PARAM_FINGERPRINT,
-            PARAM_KICKS,
-            Param::integer("capacity", 2, 1 << 40, "slots of the first sub-filter of redisbloom"),
-            Param::integer(
-                "expansion",
-                0,
-                MAX_EXPANSION,
-                "how many times as large the next sub-filter of redisbloom is; 0 for none",
-            ),
-        ],
-        ..Facts::MULTISET
-    },
-    ops: Ops::of::<Cuckoo>(),
-};
+pub static VARIANT: Variant = Variant::of::<Cuckoo>(Facts {
+    id: 103,
+    slug: "cuckoo",
+    entry: "B7",
+    name: "Cuckoo filter",
+    paper: "B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, Cuckoo filter: practically better than \
+            Bloom, CoNEXT 2014",
+    family: "alternates",
+    needs: &["membership", "delete", "count", "compact", "fast"],
+    forms: &[
+        Form::removing(STANDARD, ABILITIES),
+        Form::removing(SEMI_SORTED, ABILITIES),
+        Form::removing(REDISBLOOM, ABILITIES),
+    ],
+    params: &[
+        PARAM_BUCKETS,
+        PARAM_SLOTS,
+        PARAM_FINGERPRINT,
+        PARAM_KICKS,
+        Param::integer("capacity", 2, 1 << 40, "slots of the first sub-filter of redisbloom"),
+        Param::integer(
+            "expansion",
+            0,
+            MAX_EXPANSION,
+            "how many times as large the next sub-filter of redisbloom is; 0 for none",
+        ),
+    ],
+    ..Facts::MULTISET
+});
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
 use crate::hash::{Digest, Generator};
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, Turn, missing};
-use crate::plan::{Expect, Load, MAX_CELLS, Request, too_many_cells};
+use crate::plan::{Expect, Load, MAX_CELLS, Request, check_cells};
 use crate::state::{Decoder, Encoder, Inline, State, u16_at, u64_at};
 use crate::theory::cuckoo as theory;
 
@@ -90,11 +90,7 @@ impl Shape {
         };
         let bits = |n: u64, p: f64| buckets(n, p) * f64::from(slots * WIDTH);
         let (n, p) = request.items_and_rate(bits)?;
-        // Asked the negative way, so that NaN is refused too.
-        let fits = bits(n, p) <= MAX_CELLS as f64;
-        if !fits {
-            return Err(too_many_cells(n, p, bits(n, p)));
-        }
+        check_cells(n, p, bits(n, p))?;
         Ok(Self { buckets: buckets(n, p) as u64, slots, kicks, expansion })
     }
 

@@ -1,8 +1,8 @@
 //! From a goal to rows: by the error of counts (ε, δ), or by the rate of non-members that pass.
 
-use super::{DYADIC, HEAVY, MOST_ROWS, PHI, SIGNED, STEP, dyadic};
+use super::{DYADIC, HEAVY, MOST_ROWS, SIGNED, dyadic};
 use crate::error::{Error, Result};
-use crate::plan::{MAX_CELLS, Request, too_many_cells};
+use crate::plan::{MAX_CELLS, Request, check_cells};
 use crate::theory::{bloom as theory, tail};
 
 /// Counters per row, rows, and what the form adds to them.
@@ -24,8 +24,8 @@ pub struct Shape {
 impl Shape {
     pub(super) fn plan(request: &Request<'_>) -> Result<Self> {
         let signed = request.form() == SIGNED;
-        let phi = request.real("phi").unwrap_or(PHI);
-        let step = request.integer("step").unwrap_or(STEP) as u32;
+        let phi = request.number("phi");
+        let step = request.whole("step") as u32;
         let mut shape = Self {
             w: 0,
             d: 0,
@@ -45,9 +45,7 @@ impl Shape {
                 let bits = |n, p| shape.sized(n, p, d).0 * 64.0 * shape.levels() as f64;
                 let (n, p) = request.items_and_rate(bits)?;
                 let (cells, d) = shape.sized(n, p, d);
-                if bits(n, p) > MAX_CELLS as f64 {
-                    return Err(too_many_cells(n, p, cells * shape.levels() as f64));
-                }
+                check_cells(n, p, bits(n, p))?;
                 (shape.w, shape.d) = ((cells / f64::from(d)) as u64, d);
                 shape.by_hand = false;
             }

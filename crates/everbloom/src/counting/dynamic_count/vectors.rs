@@ -116,6 +116,10 @@ impl Vectors {
 impl Cells for Vectors {
     const NAME: &'static str = "counters";
 
+    fn facts(&self) -> Vec<Fact> {
+        vec![fact("x", self.x()), fact("y", self.y()), fact("rebuilds", self.rebuilds())]
+    }
+
     fn len(&self) -> u64 {
         self.base.len()
     }
@@ -142,10 +146,6 @@ impl Tally for Vectors {
 
     fn agree(&self, other: &Self) -> Result<()> {
         agree("x", self.x(), other.x())
-    }
-
-    fn facts(&self) -> Vec<Fact> {
-        vec![fact("x", self.x()), fact("y", self.y()), fact("rebuilds", self.rebuilds())]
     }
 }
 

@@ -1,8 +1,8 @@
 //! Counters for every attribute, and for the verification.
 
-use super::{ATTRIBUTES, COMPACT, ParallelAttributes, WIDTH};
+use super::{COMPACT, ParallelAttributes};
 use crate::parts::several::{expected_fill, flat_for};
-use crate::plan::{MAX_CELLS, Slices, too_many_cells};
+use crate::plan::{MAX_CELLS, Slices, check_cells};
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -26,8 +26,8 @@ impl Plan for ParallelAttributes {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let attributes = request.integer("attributes").unwrap_or(ATTRIBUTES);
-        let width = request.integer("width").unwrap_or(WIDTH) as u32;
+        let attributes = request.whole("attributes");
+        let width = request.whole("width") as u32;
         let compact = request.form() == COMPACT;
         let shape = |slices: Slices, flat: Flat| Shape {
             attributes,
@@ -55,9 +55,7 @@ impl Plan for ParallelAttributes {
             (all + flat) * f64::from(width)
         })?;
         let all = attributes as f64 * cells(n, p) * f64::from(width);
-        if all > MAX_CELLS as f64 {
-            return Err(too_many_cells(n, p, all));
-        }
+        check_cells(n, p, all)?;
         Ok(sized(n, p))
     }
 

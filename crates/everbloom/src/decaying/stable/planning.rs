@@ -77,8 +77,8 @@ impl Planner {
 
 /// The shape that a request leads to.
 pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
-    let max_bits = request.integer("max-bits").unwrap_or(2) as u32;
-    let fnr = request.real("fnr").unwrap_or(0.1);
+    let max_bits = request.whole("max-bits") as u32;
+    let fnr = request.number("fnr");
     let k = request.integer(PARAM_K.name).map(|k| k as u32);
     let planner = Planner { k, max_bits, decrements: request.integer("decrements"), fnr };
     let too_few = |p: f64| {

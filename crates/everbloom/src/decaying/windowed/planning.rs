@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::filter::{Param, Preset};
 use crate::parts::generations::MAX_GENERATIONS;
 use crate::parts::several::expected_fill;
-use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, Request, too_many_cells};
+use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, Request, check_cells};
 
 pub(super) const PARAMS: &[Param] = &[
     PARAM_K,
@@ -100,17 +100,17 @@ fn best_slices(p: f64, k_set: Option<u32>, more_set: Option<u32>) -> Option<(u32
 impl Shape {
     pub(super) fn plan(request: &Request<'_>) -> Result<Self> {
         let form = request.form();
-        let ttl = request.integer("ttl").unwrap_or(126);
+        let ttl = request.whole("ttl");
         let shape = |grain, of| Shape { form, grain, ttl, of };
         match form {
             CUCKOO | MULTISET => {
-                let tag = request.integer("tag").unwrap_or(8) as u32;
+                let tag = request.whole("tag") as u32;
                 // One epoch is lost to rounding up.
                 let grain = ttl.div_ceil(table::longest(tag) - 1);
                 Ok(shape(grain, table_for(request, tag)?))
             }
             RING => {
-                let epochs = request.integer("epochs").unwrap_or(8);
+                let epochs = request.whole("epochs");
                 let filters = epochs + 1;
                 let held = |n: u64, p: f64| (n.div_ceil(epochs), p / filters as f64);
                 let (flat, _) = Flat::plan_held(request, held, |m, _| m * filters as f64)?;
@@ -209,9 +209,7 @@ fn table_for(request: &Request<'_>, tag: u32) -> Result<Kind> {
             "a rate of {p} needs fingerprints of more than {MAX_PRINT} bits: ask for a higher {{rate}}"
         )));
     }
-    if bits(n, p) > MAX_CELLS as f64 {
-        return Err(too_many_cells(n, p, bits(n, p)));
-    }
+    check_cells(n, p, bits(n, p))?;
     Ok(Kind::Table { buckets: buckets_for(n) as u64, print: print_for(p) as u32, tag })
 }
 

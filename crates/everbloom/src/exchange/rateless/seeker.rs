@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::mem;
 
+use super::super::reconcile::finds;
 use super::super::{Frame, List, Outbox, Role, items};
 use super::wire::{body_of, numbers, symbols};
 use super::{
@@ -68,6 +69,8 @@ enum State {
     Done(Found),
 }
 
+finds!(Seeker);
+
 impl Seeker {
     /// The side that begins, with its keys; the salt is their seed.
     pub fn new(set: Set) -> Self {
@@ -114,19 +117,6 @@ impl Seeker {
     /// How many cells it took; none where all keys were sent instead.
     pub fn cells(&self) -> Cells {
         self.cells
-    }
-
-    /// This side's keys.
-    pub fn set(&self) -> &Set {
-        &self.set
-    }
-
-    /// What was found, when the exchange is over.
-    pub fn found(&self) -> Option<&Found> {
-        match &self.state {
-            State::Done(found) => Some(found),
-            _ => None,
-        }
     }
 
     fn open(&mut self, out: &mut Outbox) -> Result<()> {
@@ -303,13 +293,7 @@ impl Role for Seeker {
                 self.decode(&frame, decoder, most, out)
             }
             (State::Wanting { mut wanted, ours, mut theirs }, KEYS) => {
-                items(&frame, |key| {
-                    if !wanted.remove(&self.set.id(key)) {
-                        return Err(frame.wrong("a key that was not asked for"));
-                    }
-                    theirs.push(key.to_vec());
-                    Ok(())
-                })?;
+                self.set.take_wanted(&frame, &mut wanted, &mut theirs)?;
                 self.state = State::Wanting { wanted, ours, theirs };
                 Ok(())
             }

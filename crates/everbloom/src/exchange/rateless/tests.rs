@@ -1,6 +1,7 @@
 //! Exact between honest parties, at the cost promised; an error with others.
 
-use super::super::{Frame, Limits, Party, Session, Traffic, run};
+use super::super::tests::{fails, frame};
+use super::super::{Limits, Party, Session, Traffic, run};
 use super::*;
 use crate::error::Kind;
 
@@ -61,16 +62,6 @@ fn bytes_follow_the_difference() {
     }
     let (_, traffic) = difference(set(0..3000), set(0..3000));
     assert!(traffic.total() < 700, "equal sets: {}", traffic.total());
-}
-
-fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    Frame::write(&mut out, kind, body, &Limits::NETWORK).expect("small");
-    out
-}
-
-fn fails(session: &mut dyn Session, bytes: &[u8]) -> Kind {
-    session.receive(bytes).expect_err("no honest peer says so").kind()
 }
 
 #[test]

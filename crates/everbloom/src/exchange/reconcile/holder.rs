@@ -6,7 +6,7 @@ use std::mem;
 use super::super::{Frame, List, Outbox, Role, items};
 use super::{
     AGAIN, ASK, CELL_BYTES, CELLS, END, Found, OPEN, OURS, ROUNDS, SEEDS, STRATA, Set, THEIRS,
-    WANT, cells,
+    WANT, cells, finds,
 };
 use crate::error::{Error, Kind, Result};
 use crate::hash::Hasher;
@@ -34,23 +34,12 @@ enum State {
     Done(Found),
 }
 
+finds!(Holder);
+
 impl Holder {
     /// The side that answers, with its keys.
     pub fn new(set: Set) -> Self {
         Self { set, next: 0, state: State::Idle }
-    }
-
-    /// This side's keys.
-    pub fn set(&self) -> &Set {
-        &self.set
-    }
-
-    /// What was found, when the exchange is over.
-    pub fn found(&self) -> Option<&Found> {
-        match &self.state {
-            State::Done(found) => Some(found),
-            _ => None,
-        }
     }
 
     fn open(&mut self, frame: &Frame, out: &mut Outbox) -> Result<()> {

@@ -29,6 +29,8 @@ pub use holder::Holder;
 pub use seeker::Seeker;
 
 use super::list::{append, split};
+use super::{Frame, items};
+use crate::error::Result;
 use crate::hash::Hasher;
 use crate::reconciling::Invertible;
 
@@ -68,6 +70,27 @@ pub struct Found {
     /// Keys that only the other side has.
     pub theirs: Vec<Vec<u8>>,
 }
+
+/// `finds!(Seeker);`: what a side tells of its keys and of the other's.
+macro_rules! finds {
+    ($side:ident) => {
+        impl $side {
+            /// This side's keys.
+            pub fn set(&self) -> &Set {
+                &self.set
+            }
+
+            /// What was found, when the exchange is over.
+            pub fn found(&self) -> Option<&Found> {
+                match &self.state {
+                    State::Done(found) => Some(found),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(super) use finds;
 
 impl Found {
     pub(super) fn new(mut ours: Vec<Vec<u8>>, mut theirs: Vec<Vec<u8>>) -> Self {
@@ -126,6 +149,22 @@ fn cells(seed: u64, count: u64) -> crate::error::Result<Invertible> {
 }
 
 impl Set {
+    /// Reads keys whose ids are wanted.
+    pub(super) fn take_wanted(
+        &self,
+        frame: &Frame,
+        wanted: &mut HashSet<u64>,
+        keys: &mut Vec<Vec<u8>>,
+    ) -> Result<()> {
+        items(frame, |key| {
+            if !wanted.remove(&self.id(key)) {
+                return Err(frame.wrong("a key that was not asked for"));
+            }
+            keys.push(key.to_vec());
+            Ok(())
+        })
+    }
+
     /// An empty set.
     pub fn new() -> Self {
         Self::default()

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::mem;
 
-use super::super::{Frame, List, Outbox, Role, items};
+use super::super::{Frame, List, Outbox, Role};
 use super::{
     AGAIN, ASK, CELL_BYTES, CELLS, END, Found, K, OPEN, OURS, SEEDS, STRATA, Set, THEIRS, WANT,
-    cells,
+    cells, finds,
 };
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Difference, Face};
@@ -46,23 +46,12 @@ enum State {
     Done(Found),
 }
 
+finds!(Seeker);
+
 impl Seeker {
     /// The side that begins, with its keys.
     pub fn new(set: Set) -> Self {
         Self { set, seed: 0, state: State::Start }
-    }
-
-    /// This side's keys.
-    pub fn set(&self) -> &Set {
-        &self.set
-    }
-
-    /// What was found, when the exchange is over.
-    pub fn found(&self) -> Option<&Found> {
-        match &self.state {
-            State::Done(found) => Some(found),
-            _ => None,
-        }
     }
 
     /// Begins under the first seed, from this one on, under which no two keys of this side collide.
@@ -159,13 +148,7 @@ impl Role for Seeker {
                 Err(e) => Err(e),
             },
             (State::Wanting { mut wanted, ours, mut theirs }, THEIRS) => {
-                items(&frame, |key| {
-                    if !wanted.remove(&self.set.id(key)) {
-                        return Err(frame.wrong("a key that was not asked for"));
-                    }
-                    theirs.push(key.to_vec());
-                    Ok(())
-                })?;
+                self.set.take_wanted(&frame, &mut wanted, &mut theirs)?;
                 self.state = State::Wanting { wanted, ours, theirs };
                 Ok(())
             }

@@ -1,5 +1,6 @@
 //! Reconciliation trees: nothing is wrongly reported between honest parties, and lies are errors.
 
+use super::super::tests::{fails, frame};
 use super::super::{Limits, Party, Session, run};
 use super::*;
 use crate::file::to_bytes;
@@ -11,16 +12,6 @@ fn keys(range: std::ops::Range<u32>) -> Vec<Vec<u8>> {
 fn parties(a: Vec<Vec<u8>>, b: Vec<Vec<u8>>) -> (Party<Search>, Party<Summary>) {
     let limits = Limits::NETWORK;
     (Party::new(Search::new(a), limits), Party::new(Summary::new(b), limits))
-}
-
-fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    Frame::write(&mut out, kind, body, &Limits::NETWORK).expect("small");
-    out
-}
-
-fn fails(session: &mut dyn Session, bytes: &[u8]) -> Kind {
-    session.receive(bytes).expect_err("no honest peer says so").kind()
 }
 
 #[test]

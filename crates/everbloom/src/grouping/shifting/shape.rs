@@ -1,8 +1,8 @@
 //! From a goal to cells, probes and offsets.
 
-use super::{Task, WIDTH};
+use super::Task;
 use crate::error::{Error, Result};
-use crate::plan::{Load, MAX_CELLS, PARAM_K, PARAM_M, Request, too_many_cells};
+use crate::plan::{Load, PARAM_K, PARAM_M, Request, check_cells};
 use crate::theory::bloom as theory;
 use crate::theory::shifting::{self, SPAN, any_of, each_of};
 
@@ -24,12 +24,12 @@ impl Shape {
     pub(super) fn plan(request: &Request<'_>) -> Result<Self> {
         let kind = Task::of(request.form());
         let span = match kind {
-            Task::Multiplicity => request.integer("c").unwrap_or(20),
+            Task::Multiplicity => request.whole("c"),
             _ => SPAN,
         };
         let counting = request.form().starts_with("counting");
         let regions = request.integer("regions").filter(|_| kind == Task::Association);
-        let width = if counting { request.integer("width").unwrap_or(WIDTH) } else { 1 };
+        let width = if counting { request.whole("width") } else { 1 };
         let width = width as u32;
         let mut shape = Self { kind, m: 0, k: 0, span, width, regions: regions.unwrap_or(0) };
         let k = request.integer(PARAM_K.name).map(|k| k as u32);
@@ -48,9 +48,7 @@ impl Shape {
             let bits = |n, p| (shape.sized(n, p, k).0 + span as f64) * f64::from(width);
             let (n, p) = request.items_and_rate(bits)?;
             let (cells, k) = shape.sized(n, p, k);
-            if cells > MAX_CELLS as f64 {
-                return Err(too_many_cells(n, p, cells));
-            }
+            check_cells(n, p, cells)?;
             (shape.m, shape.k) = (cells as u64, k);
         }
         let room = request.goal_bits().unwrap_or(u64::MAX);

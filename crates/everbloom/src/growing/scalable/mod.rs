@@ -128,17 +128,7 @@ impl Scalable {
     }
 }
 
-impl Plan for Scalable {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        shape.expect(load)
-    }
-}
+shaped!(Scalable);
 
 impl Stream for Scalable {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
@@ -188,42 +178,37 @@ impl Insert for Scalable {
     }
 }
 
-const FORM: &str = "standard";
-
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 5,
-        slug: "scalable",
-        entry: "§11",
-        name: "Scalable Bloom filter",
-        paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
-                Information Processing Letters 101(6), 2007",
-        family: "growing",
-        needs: &["membership", "grow", "parallel"],
-        meaning: "items are the keys of the first layer, memory is its memory, \
-                  the rate is the limit of all layers together",
-        forms: &[Form::exact(FORM, &[Ability::Insert])],
-        params: &[
-            Param::integer(
-                "growth",
-                MIN_GROWTH,
-                MAX_GROWTH,
-                "capacity of a layer over that of the one before",
-            )
-            .or(Preset::Integer(2)),
-            Param::real(
-                "tightening",
-                MIN_TIGHTENING,
-                MAX_TIGHTENING,
-                "rate of a layer over that of the one before; the paper advises 0.8 to 0.9",
-            )
-            .or(Preset::Real(0.85)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Scalable>(),
-};
+pub static VARIANT: Variant = Variant::of::<Scalable>(Facts {
+    id: 5,
+    slug: "scalable",
+    entry: "§11",
+    name: "Scalable Bloom filter",
+    paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
+            Information Processing Letters 101(6), 2007",
+    family: "growing",
+    needs: &["membership", "grow", "parallel"],
+    meaning: "items are the keys of the first layer, memory is its memory, \
+              the rate is the limit of all layers together",
+    forms: &[Form::exact(FORM, &[Ability::Insert])],
+    params: &[
+        Param::integer(
+            "growth",
+            MIN_GROWTH,
+            MAX_GROWTH,
+            "capacity of a layer over that of the one before",
+        )
+        .or(Preset::Integer(2)),
+        Param::real(
+            "tightening",
+            MIN_TIGHTENING,
+            MAX_TIGHTENING,
+            "rate of a layer over that of the one before; the paper advises 0.8 to 0.9",
+        )
+        .or(Preset::Real(0.85)),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

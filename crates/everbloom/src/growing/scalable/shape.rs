@@ -1,7 +1,7 @@
 //! How large the layers of a scalable filter are, and what they promise together.
 
 use crate::error::{Error, Kind, Result};
-use crate::plan::{Expect, Load, MAX_CELLS, Request};
+use crate::plan::{Expect, Load, MAX_CELLS, Request, first_too_large};
 use crate::probe::{MAX_K, Partitioned};
 use crate::state::state;
 use crate::theory::bloom as theory;
@@ -86,20 +86,15 @@ impl Shape {
 
     /// Items and memory are those of the first layer; the rate is that of all together.
     pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
-        let growth = request.integer("growth").unwrap_or(2);
-        let tightening = request.real("tightening").unwrap_or(0.85);
+        let growth = request.whole("growth");
+        let tightening = request.number("tightening");
         let with = |items: u64, fpr: f64| Shape { items, fpr, growth, tightening };
         let (items, fpr) = request.items_and_rate(|n, p| {
             let (slice, k) = with(n, p).slices(0, n);
             slice * k
         })?;
         let shape = with(items, fpr);
-        shape.layer(0).map_err(|_| {
-            Error::parameter(format!(
-                "{items} items at a rate of {fpr} need a first layer of more than {MAX_CELLS} bits: \
-                 ask for fewer {{items}} or a higher {{rate}}"
-            ))
-        })?;
+        shape.layer(0).map_err(|_| first_too_large(items, fpr, "layer"))?;
         Ok(shape)
     }
 

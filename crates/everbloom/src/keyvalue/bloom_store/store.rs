@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::chains::{Chains, PageSet, Shape};
 use super::{BloomStoreImage, VARIANT};
-use crate::disk::Wait;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Head, paged};
+use crate::filter::Head;
+use crate::filter::paged::{self, opens};
 use crate::hash::{Key, SecretKey};
-use crate::pages::{Manifest, PageIo, Pages, Purpose};
+use crate::pages::{Manifest, PageIo, Pages};
 
 /// A key–value store in a folder of checked pages, of which a bounded number is in memory.
 ///
@@ -64,26 +64,9 @@ pub(super) fn committed(pages: &Pages, manifest: &Manifest, head: Head) -> Resul
     if fits { Ok((head, chains)) } else { Err(chains.wrong_pages()) }
 }
 
+opens!(BloomStore { chains }: committed);
+
 impl BloomStore {
-    /// The store in a folder, with at most `room` pages in memory.
-    pub fn open(folder: impl AsRef<Path>, room: usize) -> Result<Self> {
-        Self::open_keyed(folder, room, None)
-    }
-
-    /// [`BloomStore::open`] for a store that may be keyed.
-    pub fn open_keyed(
-        folder: impl AsRef<Path>,
-        room: usize,
-        key: Option<&SecretKey>,
-    ) -> Result<Self> {
-        let folder = folder.as_ref();
-        let (pages, manifest, head) =
-            paged::open(folder, room, Purpose::Write(Wait::No), &VARIANT.facts, key)?;
-        let (head, chains) =
-            committed(&pages, &manifest, head).map_err(|e| e.context(folder.display()))?;
-        Ok(Self { head, chains, pages })
-    }
-
     /// Puts a pair; the newest value of a key is the one that counts.
     pub fn put<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<()> {
         key.with_bytes(|key| {

@@ -1,9 +1,9 @@
 //! Bits of nodes and of their parents, or counting filters of nodes and edges.
 
-use super::{DEPTH_BITS, DYNAMIC, PARENT_BITS, Relations, WIDTH};
+use super::{DEPTH_BITS, DYNAMIC, Relations, WIDTH};
 use crate::keyvalue::xor_cells::{MAX_CHECK_BITS, cells_for, false_positives};
 use crate::parts::several::{expected_fill, flat_for};
-use crate::plan::{DEFAULT_FPR, MAX_CELLS, too_many_cells};
+use crate::plan::{DEFAULT_FPR, MAX_CELLS, check_cells};
 use crate::theory::fingerprint::fingerprint_bits_for;
 use crate::variant::prelude::*;
 
@@ -49,7 +49,7 @@ impl Plan for Relations {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let parent_bits = request.integer("parent-bits").unwrap_or(PARENT_BITS) as u32;
+        let parent_bits = request.whole("parent-bits") as u32;
         let by_hand = request.integer("node-bits").map(|bits| bits as u32);
         let depths = request.choice("depth") == Some("yes");
         let (rate, room) = (request.goal_fpr(), request.goal_bits());
@@ -76,9 +76,7 @@ impl Plan for Relations {
         let bits =
             |(nodes, edges): (Flat, Flat)| (nodes.m as f64 + edges.m as f64) * f64::from(WIDTH);
         let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
-        if bits(sized(n, p)) > MAX_CELLS as f64 {
-            return Err(too_many_cells(n, p, bits(sized(n, p))));
-        }
+        check_cells(n, p, bits(sized(n, p)))?;
         shape.counters = Some(sized(n, p));
         Ok(shape)
     }

@@ -196,49 +196,37 @@ keys!(@parallel BlockedBloom: blocks);
 keys!(@bulk BlockedBloom: blocks);
 sets!(BlockedBloom: blocks);
 
-impl Filter for BlockedBloom {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.blocks)
-    }
-}
+by_part!(BlockedBloom: blocks);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 3,
-        slug: "blocked",
-        entry: "I6",
-        name: "Blocked Bloom filter",
-        paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
-                WEA 2007 and ACM JEA 14, 2009",
-        family: "membership",
-        needs: &["membership", "merge", "fold", "fast", "estimate", "concurrent", "hostile"],
-        forms: &[
-            Form::exact(LANES, Ability::OF_SETS),
-            Form::exact(MIXED, Ability::OF_SETS),
-            Form::exact(PATTERNS, Ability::OF_SETS),
-        ],
-        params: &[
-            PARAM_M,
-            Param::integer(
-                "k",
-                1,
-                MOST_K as u64,
-                "number of probes per key; 8 or 16 in form lanes",
-            ),
-            Param::integer("block", 64, 4096, "bits per block, a power of two; 512 in form lanes")
-                .or(Preset::Integer(512)),
-            Param::integer(
-                "patterns",
-                1,
-                TABLE_BITS / 64,
-                "masks in the table of form patterns, by default as many as 960 KiB hold",
-            ),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<BlockedBloom>(),
-};
+pub static VARIANT: Variant = Variant::of::<BlockedBloom>(Facts {
+    id: 3,
+    slug: "blocked",
+    entry: "I6",
+    name: "Blocked Bloom filter",
+    paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
+            WEA 2007 and ACM JEA 14, 2009",
+    family: "membership",
+    needs: &["membership", "merge", "fold", "fast", "estimate", "concurrent", "hostile"],
+    forms: &[
+        Form::exact(LANES, Ability::OF_SETS),
+        Form::exact(MIXED, Ability::OF_SETS),
+        Form::exact(PATTERNS, Ability::OF_SETS),
+    ],
+    params: &[
+        PARAM_M,
+        Param::integer("k", 1, MOST_K as u64, "number of probes per key; 8 or 16 in form lanes"),
+        Param::integer("block", 64, 4096, "bits per block, a power of two; 512 in form lanes")
+            .or(Preset::Integer(512)),
+        Param::integer(
+            "patterns",
+            1,
+            TABLE_BITS / 64,
+            "masks in the table of form patterns, by default as many as 960 KiB hold",
+        ),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

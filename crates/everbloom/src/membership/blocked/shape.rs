@@ -162,7 +162,7 @@ impl Shape {
     /// The least number of blocks with the best k or the given one, so that the rate stays below p;
     /// even, so that the filter folds.
     pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
-        let block = request.integer("block").unwrap_or(512);
+        let block = request.whole("block");
         let patterns = match (request.form(), request.integer("patterns")) {
             (PATTERNS, count) => Some(count.unwrap_or(TABLE_BITS / block)),
             (_, None) => None,

@@ -207,17 +207,7 @@ impl Probes for Words {
     }
 }
 
-impl Plan for BloomG {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.expect(load))
-    }
-}
+shaped!(BloomG);
 
 impl Stream for BloomG {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
@@ -232,48 +222,40 @@ planned!(BloomG);
 keys!(BloomG: part);
 sets!(@union BloomG: part);
 
-impl Filter for BloomG {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.part)
-    }
-}
+by_part!(BloomG: part);
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge];
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 34,
-        slug: "bloom-g",
-        entry: "I5",
-        name: "Bloom-1 and Bloom-g",
-        paper: "Y. Qiao, T. Li, S. Chen, Fast Bloom filters and their generalization, IEEE Trans. Parallel and \
-                Distributed Systems 25(1), 2014",
-        family: "membership",
-        needs: &["membership", "merge", "fast"],
-        forms: &[Form::exact(BLOOM_1, ABILITIES), Form::exact(BLOOM_G, ABILITIES)],
-        params: &[
-            PARAM_M,
-            Param::integer(
-                "k",
-                1,
-                (MOST_K * MOST_G) as u64,
-                "number of probes per key, a multiple of g",
-            ),
-            Param::integer("g", 1, MOST_G as u64, "words per key of form bloom-g, by default 2"),
-            Param::integer("word", 8, 4096, "bits per word, a power of two")
-                .or(Preset::Integer(64)),
-            Param::choice(
-                "positions",
-                &[positions(false), positions(true)],
-                "whether the bits of a key in one word may coincide",
-            )
-            .or(Preset::Choice(positions(false))),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<BloomG>(),
-};
+pub static VARIANT: Variant = Variant::of::<BloomG>(Facts {
+    id: 34,
+    slug: "bloom-g",
+    entry: "I5",
+    name: "Bloom-1 and Bloom-g",
+    paper: "Y. Qiao, T. Li, S. Chen, Fast Bloom filters and their generalization, IEEE Trans. Parallel and \
+            Distributed Systems 25(1), 2014",
+    family: "membership",
+    needs: &["membership", "merge", "fast"],
+    forms: &[Form::exact(BLOOM_1, ABILITIES), Form::exact(BLOOM_G, ABILITIES)],
+    params: &[
+        PARAM_M,
+        Param::integer(
+            "k",
+            1,
+            (MOST_K * MOST_G) as u64,
+            "number of probes per key, a multiple of g",
+        ),
+        Param::integer("g", 1, MOST_G as u64, "words per key of form bloom-g, by default 2"),
+        Param::integer("word", 8, 4096, "bits per word, a power of two").or(Preset::Integer(64)),
+        Param::choice(
+            "positions",
+            &[positions(false), positions(true)],
+            "whether the bits of a key in one word may coincide",
+        )
+        .or(Preset::Choice(positions(false))),
+    ],
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

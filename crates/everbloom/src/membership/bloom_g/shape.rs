@@ -133,7 +133,7 @@ impl Shape {
 
     /// The least number of words with the best k or the given one, so that the rate stays below p.
     pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
-        let word = request.integer("word").unwrap_or(64);
+        let word = request.whole("word");
         let g = match (request.form(), request.integer("g")) {
             (BLOOM_1, Some(g)) if g > 1 => {
                 return Err(Error::setting("g", g, "goes with the {form} bloom-g"));

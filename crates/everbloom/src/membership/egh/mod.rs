@@ -152,7 +152,7 @@ impl Plan for Egh {
 
     /// The items are n_t. There is no rate to choose: inside the zone it is zero.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let universe = request.integer("universe").unwrap_or(DEFAULT_UNIVERSE);
+        let universe = request.whole("universe");
         let width = |n| match (request.form(), request.integer("width")) {
             (BITS, _) => Ok(None),
             (_, Some(width)) => Ok(Some(width as u32)),
@@ -283,37 +283,33 @@ impl Merge for Egh {
 
 const BITS: &str = "bits";
 const COUNTERS: &str = "counters";
-const DEFAULT_UNIVERSE: u64 = 1 << 20;
 /// The largest universe that is looked at integer by integer.
 const LOOK_AT_ALL: u64 = 1 << 24;
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 24,
-        slug: "egh",
-        entry: "R14",
-        name: "EGH filter: false-positive free zone",
-        paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
-        family: "membership",
-        needs: &["membership", "delete", "exact"],
-        input: Input { key: KeyKind::Integer, ..Input::KEYS },
-        meaning: "items are the members up to which there are no false positives; the rate is zero there",
-        forms: &[
-            Form::exact(BITS, &[Ability::Insert, Ability::Merge]),
-            Form::exact_while(
-                COUNTERS,
-                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
-                "only keys that were inserted are removed",
-            ),
-        ],
-        params: &[
-            Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
-                .or(Preset::Integer(DEFAULT_UNIVERSE)),
-            Param::integer("width", 1, 16, "counters: bits each"),
-        ],
-        reach: 1000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Egh>(),
-};
+pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
+    id: 24,
+    slug: "egh",
+    entry: "R14",
+    name: "EGH filter: false-positive free zone",
+    paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
+    family: "membership",
+    needs: &["membership", "delete", "exact"],
+    input: Input { key: KeyKind::Integer, ..Input::KEYS },
+    meaning: "items are the members up to which there are no false positives; the rate is zero there",
+    forms: &[
+        Form::exact(BITS, &[Ability::Insert, Ability::Merge]),
+        Form::exact_while(
+            COUNTERS,
+            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            "only keys that were inserted are removed",
+        ),
+    ],
+    params: &[
+        Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
+            .or(Preset::Integer(1 << 20)),
+        Param::integer("width", 1, 16, "counters: bits each"),
+    ],
+    reach: 1000,
+    ..Facts::FILTER
+});

@@ -206,17 +206,7 @@ impl Probes for Chosen {
     }
 }
 
-impl Plan for PartitionedHashing {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        shape.expect(load)
-    }
-}
+shaped!(PartitionedHashing);
 
 impl Create for PartitionedHashing {
     fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
@@ -229,31 +219,24 @@ face!(PartitionedHashing: Insert, Bulk, BulkInsert);
 built!(PartitionedHashing);
 keys!(PartitionedHashing: part);
 
-impl Filter for PartitionedHashing {
-    fn part(&self) -> Option<&dyn Part> {
-        Some(&self.part)
-    }
-}
+by_part!(PartitionedHashing: part);
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 22,
-        slug: "partitioned-hashing",
-        entry: "R12",
-        name: "Bloom filter with partitioned hashing",
-        paper: "F. Hao, M. Kodialam, T. V. Lakshman, Building high accuracy Bloom filters using \
-                partitioned hashing, SIGMETRICS 2007",
-        family: "membership",
-        needs: &["membership", "accurate", "static"],
-        forms: &[Form::exact(FRESH, &[Ability::Insert]), Form::exact(SUBSETS, &[Ability::Insert])],
-        params: &[PARAM_M, PARAM_K, PARAM_T, PARAM_SIZE, PARAM_GROUPS, PARAM_BASE],
-        build: Build::Collected,
-        reach: 1_000_000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<PartitionedHashing>(),
-};
+pub static VARIANT: Variant = Variant::of::<PartitionedHashing>(Facts {
+    id: 22,
+    slug: "partitioned-hashing",
+    entry: "R12",
+    name: "Bloom filter with partitioned hashing",
+    paper: "F. Hao, M. Kodialam, T. V. Lakshman, Building high accuracy Bloom filters using \
+            partitioned hashing, SIGMETRICS 2007",
+    family: "membership",
+    needs: &["membership", "accurate", "static"],
+    forms: &[Form::exact(FRESH, &[Ability::Insert]), Form::exact(SUBSETS, &[Ability::Insert])],
+    params: &[PARAM_M, PARAM_K, PARAM_T, PARAM_SIZE, PARAM_GROUPS, PARAM_BASE],
+    build: Build::Collected,
+    reach: 1_000_000,
+    ..Facts::FILTER
+});
 
 #[cfg(test)]
 mod tests {

@@ -152,17 +152,7 @@ impl Split {
     }
 }
 
-impl Plan for Split {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        Shape::plan(request)
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.expect(load))
-    }
-}
+shaped!(Split);
 
 impl Stream for Split {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
@@ -243,27 +233,23 @@ impl Merge for Split {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 42,
-        slug: "split",
-        entry: "I19",
-        name: "Split Bloom filter",
-        paper: "M. Xiao, Y. Dai, X. Li, Split Bloom filter, Acta Electronica Sinica 32(2), 2004",
-        family: "membership",
-        needs: &["membership", "merge", "parallel"],
-        meaning: "items are the most keys there will be, the rate is that of false positives with all of them",
-        forms: &[
-            Form::exact(HASHED, &[Ability::Insert, Ability::Merge]),
-            Form::exact(SEQUENTIAL, &[Ability::Insert]),
-        ],
-        params: &[
-            Param::integer("rows", 1, MAX_ROWS, "rows of the matrix, for ever")
-                .or(Preset::Integer(4)),
-            Param::integer("m", 1, MAX_CELLS, "bits per row"),
-            PARAM_K,
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Split>(),
-};
+pub static VARIANT: Variant = Variant::of::<Split>(Facts {
+    id: 42,
+    slug: "split",
+    entry: "I19",
+    name: "Split Bloom filter",
+    paper: "M. Xiao, Y. Dai, X. Li, Split Bloom filter, Acta Electronica Sinica 32(2), 2004",
+    family: "membership",
+    needs: &["membership", "merge", "parallel"],
+    meaning: "items are the most keys there will be, the rate is that of false positives with all of them",
+    forms: &[
+        Form::exact(HASHED, &[Ability::Insert, Ability::Merge]),
+        Form::exact(SEQUENTIAL, &[Ability::Insert]),
+    ],
+    params: &[
+        Param::integer("rows", 1, MAX_ROWS, "rows of the matrix, for ever").or(Preset::Integer(4)),
+        Param::integer("m", 1, MAX_CELLS, "bits per row"),
+        PARAM_K,
+    ],
+    ..Facts::FILTER
+});

@@ -70,7 +70,7 @@ impl Shape {
     /// Rows for n/s keys each. By hash, each at the rate asked for; in sequence at f_row with
     /// 1 − (1 − f_row)^s = p, since every row errs.
     pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
-        let (form, rows) = (request.form(), request.integer("rows").unwrap_or(4));
+        let (form, rows) = (request.form(), request.whole("rows"));
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         let share = |n: u64| n.div_ceil(rows).max(1);
         if let Some(m) = request.integer("m") {

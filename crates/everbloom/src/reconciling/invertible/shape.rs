@@ -17,10 +17,10 @@ pub struct Shape {
 impl Shape {
     /// From a goal to a shape.
     pub(super) fn plan(request: &Request<'_>) -> Result<Self> {
-        let k = request.integer("k").unwrap_or(4) as u32;
+        let k = request.whole("k") as u32;
         let shape = if request.form() == STRATA {
-            let cells = request.integer("stratum-cells").unwrap_or(80);
-            let layers = request.integer("strata").unwrap_or(32);
+            let cells = request.whole("stratum-cells");
+            let layers = request.whole("strata");
             Shape { layers, slice: (cells / u64::from(k)).max(1), k, rate: None }
         } else {
             let (slice, rate) = segments(request, k, CELL_BITS)?;

@@ -4,6 +4,7 @@ use super::CHECK;
 use crate::cells::Packed;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hasher};
+use crate::parts::sum_cells::{MAX_SEGMENTS, MIN_SEGMENTS};
 use crate::probe::{Partitioned, Probe};
 use crate::state::state;
 
@@ -49,7 +50,7 @@ impl Cells {
             [&self.counts, &self.ids, &self.checks].iter().all(|cells| cells.width() == 64);
         let lengths = (wide, self.ids.len()) == (0, m)
             || m.checked_mul(2).is_some_and(|two| (wide, self.ids.len()) == (two, two));
-        let known = (super::MIN_K..=super::MAX_K).contains(&self.probe.k());
+        let known = (MIN_SEGMENTS..=MAX_SEGMENTS).contains(&self.probe.k());
         if widths && lengths && known && matches!(self.probe, Probe::Partitioned(_)) {
             return Ok(());
         }

@@ -6,6 +6,8 @@ use crypto_bigint::modular::{FixedMontyForm, FixedMontyParams};
 use crypto_bigint::{NonZero, Odd, U2048, Uint};
 use zeroize::Zeroize;
 
+use crate::theory::prime::power;
+
 /// Elements and exponents modulo a safe prime. Both are numbers of the same length.
 pub trait Field: Clone + Copy + fmt::Debug + 'static {
     /// An element or an exponent.
@@ -124,18 +126,6 @@ impl<const Q: u64> Toy<Q> {
     }
 }
 
-fn small_power(base: u64, exponent: u64, modulus: u64) -> u64 {
-    let (mut out, mut base, mut exponent) = (1, base % modulus, exponent);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            out = out * base % modulus;
-        }
-        base = base * base % modulus;
-        exponent >>= 1;
-    }
-    out
-}
-
 impl<const Q: u64> Field for Toy<Q> {
     type Number = u64;
 
@@ -151,7 +141,7 @@ impl<const Q: u64> Field for Toy<Q> {
     }
 
     fn power(base: &u64, exponent: &u64) -> u64 {
-        small_power(*base, *exponent, Q)
+        power(*base, *exponent, Q)
     }
 
     fn product(a: &u64, b: &u64) -> u64 {
@@ -160,7 +150,7 @@ impl<const Q: u64> Field for Toy<Q> {
 
     /// By Euler: the units modulo 2q are (q − 1) many, for a prime q.
     fn inverse(exponent: &u64) -> Option<u64> {
-        let inverse = small_power(*exponent, Self::ORDER / 2 - 2, Self::ORDER);
+        let inverse = power(*exponent, Self::ORDER / 2 - 2, Self::ORDER);
         (Self::product(exponent, &inverse) == 1).then_some(inverse)
     }
 
@@ -170,7 +160,7 @@ impl<const Q: u64> Field for Toy<Q> {
 
     fn read_square(bytes: &[u8]) -> Option<u64> {
         let element = u64::from(u32::from_le_bytes(bytes.try_into().ok()?));
-        let square = (2..Q).contains(&element) && small_power(element, Self::ORDER / 2, Q) == 1;
+        let square = (2..Q).contains(&element) && power(element, Self::ORDER / 2, Q) == 1;
         square.then_some(element)
     }
 

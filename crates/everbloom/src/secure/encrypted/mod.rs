@@ -262,19 +262,16 @@ impl fmt::Debug for Salted {
 }
 
 /// The list entry.
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 94,
-        slug: "encrypted",
-        entry: "§44",
-        kind: EntryKind::Protocol,
-        name: "Encrypted Bloom filter (Pohlig–Hellman)",
-        paper: "S. M. Bellovin, W. R. Cheswick, Privacy-enhanced searches using encrypted Bloom filters, IACR ePrint 2004/022",
-        family: "secure",
-        needs: &["membership"],
-        meaning: "items are words of a document, the rate is that of documents that match without having the word",
-        reach: 1 << 26,
-        ..Facts::FILTER
-    },
-    ops: None,
-};
+pub static VARIANT: Variant = Variant::untyped(Facts {
+    id: 94,
+    slug: "encrypted",
+    entry: "§44",
+    kind: EntryKind::Protocol,
+    name: "Encrypted Bloom filter (Pohlig–Hellman)",
+    paper: "S. M. Bellovin, W. R. Cheswick, Privacy-enhanced searches using encrypted Bloom filters, IACR ePrint 2004/022",
+    family: "secure",
+    needs: &["membership"],
+    meaning: "items are words of a document, the rate is that of documents that match without having the word",
+    reach: 1 << 26,
+    ..Facts::FILTER
+});

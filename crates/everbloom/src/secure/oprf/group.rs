@@ -8,6 +8,8 @@ use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::Identity;
 use zeroize::Zeroize;
 
+use crate::theory::prime::power;
+
 /// A group of prime order and the encodings of its elements and scalars.
 pub trait Group: Clone + Copy + fmt::Debug + 'static {
     /// An element other than the identity, once it is decoded.
@@ -119,18 +121,6 @@ pub struct Toy;
 const P: u64 = (1 << 31) - 69;
 /// The order of the squares, a prime.
 const Q: u64 = (P - 1) / 2;
-
-fn power(base: u64, exponent: u64, modulus: u64) -> u64 {
-    let (mut out, mut base, mut exponent) = (1, base % modulus, exponent);
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            out = out * base % modulus;
-        }
-        base = base * base % modulus;
-        exponent >>= 1;
-    }
-    out
-}
 
 impl Group for Toy {
     type Element = u32;

@@ -68,8 +68,8 @@ struct Planner {
 pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
     let number = |name| request.integer(name).map(|v| v as u32);
     let planner = Planner {
-        near: request.real("near").unwrap_or(0.05),
-        far: request.real("far").unwrap_or(0.4),
+        near: request.number("near"),
+        far: request.number("far"),
         samples: number("samples"),
         arrays: number("arrays"),
         slice: request.integer("slice"),

@@ -1,8 +1,8 @@
 //! How segments are cut, and how large their filters are.
 
-use super::{COUNTING, EQUAL, OUTER, Ranges, SEGMENTS, segments};
+use super::{COUNTING, EQUAL, OUTER, Ranges, segments};
 use crate::parts::several::{expected_fill, flat_for};
-use crate::plan::{MAX_CELLS, too_many_cells};
+use crate::plan::check_cells;
 use crate::variant::prelude::*;
 
 /// Segments for each attribute, and the filter of each.
@@ -53,8 +53,8 @@ impl Plan for Ranges {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let attributes = request.integer("attributes").unwrap_or(1);
-        let segments = request.integer("segments").unwrap_or(SEGMENTS);
+        let attributes = request.whole("attributes");
+        let segments = request.whole("segments");
         let (low, high) = (request.real("low"), request.real("high"));
         if let (Some(low), Some(high)) = (low, high)
             && low >= high
@@ -74,9 +74,7 @@ impl Plan for Ranges {
         };
         let (n, p) = request.items_and_rate(|n, p| total(&shape(n, p)))?;
         let shape = shape(n, p);
-        if total(&shape) > MAX_CELLS as f64 {
-            return Err(too_many_cells(n, p, total(&shape)));
-        }
+        check_cells(n, p, total(&shape))?;
         Ok(shape)
     }
 
