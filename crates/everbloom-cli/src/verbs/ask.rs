@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use everbloom::internals::filter::{Detail, Filter};
+use everbloom::internals::filter::{Answer, Detail, Filter, Verdict};
 use everbloom::{Error, Kind};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
@@ -34,19 +34,33 @@ pub fn list(args: &List) -> Result<Outcome> {
     list.list(&mut |key, answer| {
         let integer = <[u8; 8]>::try_from(key).ok().filter(|_| integers).map(u64::from_le_bytes);
         let key = integer.map_or_else(|| key.to_vec(), |number| number.to_string().into_bytes());
-        rows.push((key, answer.detail));
+        rows.push((key, answer));
     })?;
     let mut out = Output::new();
-    for (key, detail) in &rows {
-        let count = if let Detail::Count(count) = detail { Some(count) } else { None };
+    for (key, Answer { verdict, detail }) in &rows {
+        // A pair that was taken out of a table it was not in.
+        let deleted = *verdict == Verdict::Absent;
         if args.machine.json {
-            let count = count.map(|count| count.whole());
-            out.json(&json!({ "key": bytes(key), "count": count }))?;
+            let mut row = json!({ "key": bytes(key), "count": null });
+            match detail {
+                Detail::Count(count) => row["count"] = json!(count.whole()),
+                Detail::Value(value) => {
+                    row["value"] = bytes(value);
+                    row["deleted"] = json!(deleted);
+                }
+                _ => {}
+            }
+            out.json(&row)?;
         } else {
-            let count = count.map_or(String::new(), |count| count.whole().to_string());
             out.write(|out| {
                 out.write_all(key)?;
-                writeln!(out, "\t{count}")
+                out.write_all(b"\t")?;
+                match detail {
+                    Detail::Count(count) => write!(out, "{}", count.whole())?,
+                    Detail::Value(value) => out.write_all(value)?,
+                    _ => {}
+                }
+                out.write_all(if deleted { b"\tdeleted\n" } else { b"\n" })
             })?;
         }
     }
