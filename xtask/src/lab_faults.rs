@@ -82,6 +82,22 @@ const FAULTS: &[Fault] = &[
     fault!("counters: they wrap", "cells/counters.rs", "        self.set(i, self.get(i).saturating_add(by));" => "        self.cells.set(i, self.get(i).wrapping_add(by) & self.max());", "s1-overflow" "stuck"),
     fault!("spectral: minimum increase is plain selection", "counting/spectral.rs", "            return Seen::new_if(self.tallies.lift(digest, times));" => "            return Seen::new_if(self.tallies.insert_times(digest, times));", "s4-spectral" "minimum increase: wrong counts"),
     fault!("spectral: recurring minimum is plain selection", "counting/spectral.rs", "self.moved.as_ref().filter(|_| first.whole() > 0);" => "self.moved.as_ref().filter(|_| first.whole() == u64::MAX);", "s4-spectral" "recurring minimum: wrong counts"),
+    fault!("double buffer: the second filter warms up late", "decaying/double_buffer.rs", "        if self.buffers.items(ACTIVE) > self.capacity / 2 {" => "        if self.buffers.items(ACTIVE) > self.capacity * 3 / 4 {", "decaying" "double buffer: denied within the window"),
+    fault!("pollution: the work of one hash fewer", "secure/keyed.rs", "    libm::pow(1.0 - fill, -f64::from(k))" => "    libm::pow(1.0 - fill, 1.0 - f64::from(k))", "s46-attack" "keys that set fresh bits"),
+    fault!("cuckoo: five evictions and no more", "plan/cuckoo.rs", "const KICKS: u64 = 500;" => "const KICKS: u64 = 5;", "b7-load" "first refusal, x = 4"),
+    fault!("adaptive cuckoo: a repair changes nothing", "alternates/adaptive_cuckoo.rs", "            let next = ((held >> shape.fingerprint) + 1) & ((1 << shape.selector) - 1);" => "            let next = held >> shape.fingerprint;", "b9-adaptive" "2 selector bits, x = 3"),
+    fault!("quotient: clusters as long as stretches", "alternates/quotient.rs", "    alpha / ((1.0 - alpha) * libm::expm1(alpha))" => "    alpha / ((1.0 - alpha) * -libm::expm1(-alpha))", "b12-load" "cluster: measured/curve over all points"),
+    fault!("learned: nobody asks the front filter", "alternates/learned.rs", "        self.front.as_ref().is_none_or(|front| front.contains(digest.salted(FRONT)))" => "        self.front.as_ref().is_none_or(|_| true)", "b14-learned" "8 bits per key, sandwiched"),
+    fault!("elastic: new fingerprints are no longer than the first", "alternates/elastic/table.rs", "if self.widening { self.length + more } else { self.length };" => "if self.widening { self.length + more / 9 } else { self.length };", "b15-elastic" "elastic, widening, x = 64"),
+    fault!("hyperloglog: ranks begin at two", "alternates/hyperloglog.rs", "u64::from(rest.trailing_zeros()) + 1)" => "u64::from(rest.trailing_zeros()) + 2)", "b17-hll" "1024 registers: measured/curve over all points"),
+    fault!("top-k: large counts decay like small ones", "alternates/top_k.rs", "libm::pow(self.decay, count as f64)" => "libm::pow(self.decay, (count as f64).min(2.0))", "b17-top" "relative error, x = 1000"),
+    fault!("shifting: one distance for all keys", "grouping/shifting.rs", "        digest.word(SHIFT) % (SPAN - 1) + 1" => "        digest.word(SHIFT) % 1 + 1", "s5-shifting" "shifting: measured/curve over all points"),
+    fault!("conservative update: it is plain", "counting/conservative.rs", "        Seen::new_if(self.tallies.lift(digest, times))" => "        Seen::new_if(self.tallies.insert_times(digest, times))", "s6-count-min" "conservative update: over plain, w = 500"),
+    fault!("counter braids: decoding gives up early", "solve/messages.rs", "const MOST_ROUNDS: u32 = 2000;" => "const MOST_ROUNDS: u32 = 6;", "s8-braids" "sizes 1 to 100, x = 1.28"),
+    fault!("dynamic: filters take half as many keys again", "growing/dynamic.rs", "position(|filter| filter.items < self.capacity) {" => "position(|filter| filter.items < self.capacity * 3 / 2) {", "s10-dynamic" "dynamic, x = 1000"),
+    fault!("weighted: hashes are half as far apart", "theory/weights.rs", "        class => base + score(class) - mean," => "        class => base + 0.5 * (score(class) - mean),", "s14-weighted" "weighted over it, 0.97 of queries hot"),
+    fault!("lookup table: empty cells say nothing", "keyvalue/iblt.rs", "            if self.sums.cells.get(i).is_empty() {" => "            if self.sums.cells.get(i).is_empty() && i % 2 == 0 {", "s18-iblt" "other keys, x = 2"),
+    fault!("k-mer: one of both sides is enough", "sequence/k_mer.rs", "            TWO_SIDED => (left() || ends() & FIRST != 0) && (right() || ends() & LAST != 0)," => "            TWO_SIDED => left() || right() || ends() != 0,", "s21-k-mer" "two-sided, x = 4"),
 ];
 
 #[cfg(test)]

@@ -97,6 +97,7 @@ fn compare(lab: &Lab, bits: u64, shares: [f64; 2], seed: u64) -> Result<Seen> {
     }
     let [learned_rate, sandwiched_rate, standard] = hits.map(|hits| hits as f64 / QUERIES as f64);
     let models = f64::from(u8::from(learned.has_model()) + u8::from(sandwiched.has_model()));
+    // Who takes more bits than were given does not count.
     let within = sandwiched.memory().cells <= m && learned.memory().cells <= m;
     let models = if within { models } else { f64::NAN };
     Ok(Seen { learned: learned_rate, sandwiched: sandwiched_rate, standard, models })

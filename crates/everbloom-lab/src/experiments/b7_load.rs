@@ -58,7 +58,8 @@ impl Size {
         let (mut rates, mut taken, mut keys) = (Vec::new(), 0, Generator::new(seed));
         while filter.insert(&keys.next_u64()).is_ok() {
             taken += 1;
-            if rates.len() as u64 + 1 <= STAGES && taken == self.stage(rates.len() as u64 + 1) {
+            let stage = rates.len() as u64 + 1;
+            if stage <= STAGES && taken == self.stage(stage) {
                 let hits = (0..QUERIES).filter(|_| filter.contains(&others.next_u64())).count();
                 rates.push(hits as f64 / QUERIES as f64);
             }

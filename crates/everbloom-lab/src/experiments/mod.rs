@@ -5,6 +5,7 @@ mod b14_learned;
 mod b15_elastic;
 mod b17_hll;
 mod b17_top;
+mod b18_window;
 mod b7_load;
 mod b9_adaptive;
 mod decaying;
@@ -48,6 +49,7 @@ mod s3_eq5;
 mod s3_eq6;
 mod s3_eq7;
 mod s3_errata;
+mod s3_loglog;
 mod s3_table3;
 mod s3_table4;
 mod s46_attack;
@@ -107,6 +109,7 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s4_dynamic_count::EXPERIMENT,
     &s4_d_left::EXPERIMENT,
     &decaying::EXPERIMENT,
+    &s3_loglog::EXPERIMENT,
     &s5_shifting::EXPERIMENT,
     &s6_count_min::EXPERIMENT,
     &s8_braids::EXPERIMENT,
@@ -122,5 +125,6 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &b15_elastic::EXPERIMENT,
     &b17_hll::EXPERIMENT,
     &b17_top::EXPERIMENT,
+    &b18_window::EXPERIMENT,
     &which_filter::EXPERIMENT,
 ];

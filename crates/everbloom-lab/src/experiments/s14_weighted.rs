@@ -44,7 +44,7 @@ fn measured(lab: &Lab, skew: f64, seed: u64) -> Result<[f64; 2]> {
     let hot = weight(skew);
     let keys = |from: u64, count: u64| {
         (from..from + count)
-            .map(move |i| (mix64(seed ^ mix64(i)), if i % 10 == 0 { hot } else { 1.0 }))
+            .map(move |i| (mix64(seed ^ mix64(i)), if i.is_multiple_of(10) { hot } else { 1.0 }))
     };
     let filter = WeightedBloom::from_weights(keys(0, MEMBERS), keys(MEMBERS, OTHERS), BITS)?;
     lab.ask_members(keys(0, MEMBERS), |(key, weight)| {

@@ -46,8 +46,8 @@ fn lists(ratio: f64, k: u32, seed: u64) -> Result<f64> {
     let mut listed: Vec<u64> = all
         .inserted
         .iter()
-        .filter(|(key, value)| value[..] == swapped(key).to_be_bytes()[..4])
-        .map(|(key, _)| swapped(key))
+        .filter(|(key, value)| value[..] == number(key).to_be_bytes()[..4])
+        .map(|(key, _)| number(key))
         .collect();
     listed.sort_unstable();
     keys.sort_unstable();
@@ -55,7 +55,7 @@ fn lists(ratio: f64, k: u32, seed: u64) -> Result<f64> {
 }
 
 /// The key that these eight bytes are.
-fn swapped(key: &[u8]) -> u64 {
+fn number(key: &[u8]) -> u64 {
     <[u8; 8]>::try_from(key).map_or(0, u64::from_le_bytes)
 }
 

@@ -92,7 +92,7 @@ impl Attacker {
         (0..count).map(aimed).collect()
     }
 
-    /// Keys that pass a filter with these members, which the attacker builds for himself.
+    /// Keys that pass a filter with these members, of which the attacker has a copy.
     fn forgery(&mut self, members: &[u64], count: u64) -> Vec<u64> {
         let probe = Probe::over(FLAT.m, FLAT.k);
         let mut set = vec![false; FLAT.m as usize];
@@ -212,8 +212,8 @@ fn run(lab: &Lab) -> Result<Report> {
         bound::mean(each, sd, runs).widened(each, 0.01),
     );
     Ok(Report::default().chart(fills).chart(rates).rows(work).rows(pass).note(
-        "The attacker computes the cells of random keys by the filter's public hash and seed. Under a secret key he \
-         works with the wrong hash: what he finds is as good as any key. All numbers are of keys that he chose, and \
+        "The attacker computes the cells of random keys by the filter's public hash and seed. Under a secret key that is \
+         the wrong hash: what it finds is as good as any key. All insertions are of keys that the attacker chose, and \
          rates are those of honest non-members.",
     ))
 }
