@@ -10,18 +10,23 @@
 //! - `toy`: adds a toy variant to a copy of the tree, by one file and one line, and runs the tests.
 //! - `throughput`: times the command beside md5sum and sort on a file of 50 million lines.
 //! - `instructions`: counts the instructions of the flagship filters' operations, by callgrind.
+//! - `reader`: compares the Python reader of docs/format with the command, on files of twenty variants.
+//! - `interop`: has filters that the command writes read by the software that their format belongs to.
 //! - `licenses`: checks every dependency's license against the allow-list.
 //! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
 //! - `words`: checks that pages and sources are written in plain English.
 
 mod breaks;
 mod instructions;
+mod interop;
 mod kills;
 mod lab_faults;
 mod layers;
 mod licenses;
 mod mutants;
 mod operators;
+mod python;
+mod reader;
 mod sanitize;
 mod thorough;
 mod throughput;
@@ -30,10 +35,10 @@ mod tree;
 mod words;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput | instructions";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
@@ -48,6 +53,8 @@ fn main() -> ExitCode {
         "sanitize" => sanitize::run(),
         "thorough" => thorough::run(),
         "toy" => toy::run(),
+        "reader" => reader::run(),
+        "interop" => interop::run(),
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
@@ -67,6 +74,27 @@ fn main() -> ExitCode {
 /// The argument at this place as a number, or what it is without one.
 fn number(place: usize, default: u64) -> u64 {
     std::env::args().nth(place).and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// What a program prints, if it succeeds.
+fn output(command: &mut Command) -> Result<Vec<u8>, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The command, built as tests build it.
+fn command() -> Result<PathBuf, String> {
+    let root = root();
+    let mut cargo = Command::new("cargo");
+    let built = cargo.args(["build", "-q", "-p", "everbloom-cli"]).current_dir(&root).status();
+    if !built.map_err(|e| format!("cargo: {e}"))?.success() {
+        return Err("the command does not compile".to_owned());
+    }
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
+    folder.join("debug/everbloom").canonicalize().map_err(|e| e.to_string())
 }
 
 /// The root of the repository.
