@@ -72,8 +72,9 @@ struct Trial {
 impl Trial {
     /// Keys of all lengths that hashes treat differently; labels for variants that take them.
     fn write_keys(&self) -> io::Result<()> {
-        let key =
-            |i: usize| format!("key-{i}{}", "x".repeat(if i % 32 == 0 { i % 300 } else { 0 }));
+        let key = |i: usize| {
+            format!("key-{i}{}", "x".repeat(if i.is_multiple_of(32) { i % 300 } else { 0 }))
+        };
         let lines =
             |range: std::ops::Range<usize>| range.map(|i| key(i) + "\n").collect::<String>();
         let others = 1_000_000..1_000_000 + NON_MEMBERS;
