@@ -13,6 +13,8 @@
 //! - `throughput`: times the command beside md5sum and sort on a file of 50 million lines.
 //! - `tools`: times the tools beside what people use now.
 //! - `instructions`: counts the instructions of the flagship filters' operations, by callgrind.
+//! - `reader`: compares the Python reader of docs/format with the command, on files of twenty variants.
+//! - `interop`: has filters that the command writes read by the software that their format belongs to.
 //! - `licenses`: checks every dependency's license against the allow-list.
 //! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
 //! - `words`: checks that pages and sources are written in plain English.
@@ -20,6 +22,7 @@
 mod breaks;
 mod browser;
 mod instructions;
+mod interop;
 mod kills;
 mod lab_faults;
 mod layers;
@@ -27,6 +30,8 @@ mod licenses;
 mod miri;
 mod mutants;
 mod operators;
+mod python;
+mod reader;
 mod sanitize;
 mod thorough;
 mod throughput;
@@ -37,10 +42,10 @@ mod tree;
 mod words;
 
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | licenses | layers [--draw] | words | throughput | tools [TOOL] | instructions | browser [FOLDER]";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput | tools [TOOL] | instructions | browser [FOLDER]";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
@@ -57,6 +62,8 @@ fn main() -> ExitCode {
         "miri" => miri::run(),
         "thorough" => thorough::run(),
         "toy" => toy::run(),
+        "reader" => reader::run(),
+        "interop" => interop::run(),
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
@@ -77,6 +84,27 @@ fn main() -> ExitCode {
 /// The argument at this place as a number, or what it is without one.
 fn number(place: usize, default: u64) -> u64 {
     std::env::args().nth(place).and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// What a program prints, if it succeeds.
+fn output(command: &mut Command) -> Result<Vec<u8>, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The command, built as tests build it.
+fn command() -> Result<PathBuf, String> {
+    let root = root();
+    let mut cargo = Command::new("cargo");
+    let built = cargo.args(["build", "-q", "-p", "everbloom-cli"]).current_dir(&root).status();
+    if !built.map_err(|e| format!("cargo: {e}"))?.success() {
+        return Err("the command does not compile".to_owned());
+    }
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
+    folder.join("debug/everbloom").canonicalize().map_err(|e| e.to_string())
 }
 
 /// The root of the repository.

@@ -9,10 +9,11 @@ use crate::tree::{Tree, failed_tests};
 
 struct Mutant {
     name: &'static str,
+    package: &'static str,
     file: &'static str,
     from: &'static str,
     to: &'static str,
-    /// Arguments of `cargo test -p everbloom` that are enough to notice it.
+    /// Arguments of `cargo test -p PACKAGE` that are enough to notice it.
     tests: &'static [&'static str],
 }
 
@@ -26,7 +27,7 @@ pub fn run(only: Option<&str>) -> Result<(), String> {
         let start = Instant::now();
         let original = tree.read(mutant.file)?;
         tree.replace(mutant.file, mutant.from, mutant.to)?;
-        let mut args = vec!["test", "-p", "everbloom", "--quiet", "--color", "never"];
+        let mut args = vec!["test", "-p", mutant.package, "--quiet", "--color", "never"];
         args.extend(mutant.tests);
         args.extend(["--", "--format", "pretty"]);
         let output = tree.cargo(&args)?;
@@ -52,14 +53,18 @@ pub fn run(only: Option<&str>) -> Result<(), String> {
 }
 
 macro_rules! mutant {
-    ($name:literal, $file:literal, $from:literal => $to:literal, $($test:literal)+) => {
+    (in $package:literal: $name:literal, $file:literal, $from:literal => $to:literal, $($test:literal)+) => {
         Mutant {
             name: $name,
-            file: concat!("crates/everbloom/src/", $file),
+            package: $package,
+            file: concat!("crates/", $package, "/src/", $file),
             from: $from,
             to: $to,
             tests: &[$($test),+],
         }
+    };
+    ($name:literal, $file:literal, $from:literal => $to:literal, $($test:literal)+) => {
+        mutant!(in "everbloom": $name, $file, $from => $to, $($test)+)
     };
 }
 
@@ -359,6 +364,14 @@ const MUTANTS: &[Mutant] = &[
     mutant!("encrypted: dummies count", "secure/encrypted/mod.rs", "all(|(bit, real)| *bit || !real)" => "all(|(bit, real)| *bit || (!real && bits.is_empty()))", "--features" "secure" "--test" "evidence" "s44_"),
     mutant!("encrypted: cells beyond the end", "secure/encrypted/mod.rs", "cells.iter().all(|cell| *cell < self.bits.m())" => "cells.iter().all(|cell| *cell <= self.bits.m())", "--features" "secure" "--lib" "exchange::encrypted"),
     mutant!("search: names are not counted", "exchange/search.rs", "if frame.number()? != self.partial.len() as u64 {" => "if frame.number()? == u64::MAX {", "--features" "secure" "--lib" "exchange::search"),
+    mutant!("foreign: probes count from 0", "probe/foreign.rs", "(i as i32 + 1).wrapping_mul(b)" => "(i as i32).wrapping_mul(b)", "--lib" "probe::foreign"),
+    mutant!("foreign: the sign stays", "probe/foreign.rs", "Rule::Positive => along & i64::MAX as u64," => "Rule::Positive => along,", "--lib" "probe::foreign"),
+    mutant!("murmur3: Spark's tail is unsigned", "hash/murmur3.rs", "murmur3_round(h, *byte as i8 as u32)" => "murmur3_round(h, u32::from(*byte))", "-p" "everbloom-formats" "--test" "samples" "sparks_hash"),
+    mutant!(in "everbloom-formats": "guava: k as its words", "formats/guava.rs", "let (k, words) = (src.u8()?, src.count_be()?);" => "let (k, words) = (src.u8()? + 1, src.count_be()?);", "--test" "samples" "files_of_one"),
+    mutant!(in "everbloom-formats": "guava: strategies swapped", "formats/guava.rs", "Strategy::Mitz32 => Probes::Signed32," => "Strategy::Mitz32 => Probes::Signed64,", "--test" "samples" "become"),
+    mutant!(in "everbloom-formats": "spark: the seed is dropped", "formats/spark.rs", "Version::V2 { seed } => (Probes::Signed64, u64::from(*seed))," => "Version::V2 { .. } => (Probes::Signed64, 0),", "--test" "samples" "become"),
+    mutant!(in "everbloom-formats": "redisbloom: layers beyond the first are dropped", "formats/redis/bloom.rs", "let [layer] = &self.layers[..] else {" => "let [layer, ..] = &self.layers[..] else {", "--test" "samples" "says_so"),
+    mutant!(in "everbloom-formats": "export: other probes are taken", "foreign.rs", "kinds.iter().position(|kind| *kind == ours)" => "kinds.iter().position(|kind| kind.is_some() && ours.is_some())", "--test" "samples" "says_so"),
 ];
 
 #[cfg(test)]

@@ -86,6 +86,24 @@ fn parquet_bits_are_taken_over_and_given_back() {
     assert!(refused.contains("cannot hold the bits of a split-block filter"), "{refused}");
 }
 
+#[test]
+fn filters_of_java_libraries_are_taken_over_and_given_back() {
+    let place = Place::new();
+    for (format, name) in
+        [("guava", "guava_MURMUR128_MITZ_32_utf8.bin"), ("spark", "spark_V2_strings.bin")]
+    {
+        let file = sample(name);
+        place.ok(&format!("import {file} --format {format} -o a.evb"), "");
+        assert_eq!(place.ok("check a.evb", &items()), items(), "{name}");
+        place.ok(&format!("export a.evb --format {format} -o b"), "");
+        assert_eq!(read(&place, "b"), std::fs::read(&file).unwrap(), "{name}");
+        // It takes keys like any other filter, and the other software's reader finds them.
+        place.ok("add a.evb", "another\n");
+        place.ok(&format!("export a.evb --format {format} -o b"), "");
+        assert_eq!(place.ok(&format!("check b --format {format}"), "another\n"), "another\n");
+    }
+}
+
 fn read(place: &Place, name: &str) -> Vec<u8> {
     std::fs::read(place.folder.path().join(name)).expect("a file")
 }

@@ -248,7 +248,7 @@ pub(crate) fn adopted<'a>(
 ) -> Result<(&'a Bloom, usize, Bits)> {
     let cannot = || {
         let slug = filter.facts().slug;
-        format.cannot(&format!("hold the bits of this {slug} filter, which has other probes"))
+        format.cannot(&format!("hold the bits of a {slug} filter, which has other probes"))
     };
     let bloom: &Bloom = filter.as_same().map_err(|_| cannot())?;
     let ours = Some((bloom.scheme(), filter.head().hasher.clone()));
