@@ -33,6 +33,7 @@ pub use slices::Slices;
 
 use crate::cells::Bits;
 use crate::error::agree;
+use crate::filter::List;
 use crate::variant::prelude::*;
 
 /// A small set of integers without false positives.
@@ -192,7 +193,7 @@ fn integer(key: &[u8]) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-face!(Egh: Insert, Merge, Remove, Count);
+face!(Egh: Insert, Merge, Remove, Count, List);
 
 impl Filter for Egh {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -231,6 +232,13 @@ impl Filter for Egh {
             fact("zone", self.slices.zone),
         ]
     }
+
+    /// A cell for each prime.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let inside = integer(key).ok().filter(|x| *x < self.slices.universe);
+        let cells: Vec<u64> = inside.iter().flat_map(|x| self.slices.cells(*x)).collect();
+        touched(&cells, |i| self.cells.get(i))
+    }
 }
 
 impl Insert for Egh {
@@ -248,6 +256,16 @@ impl Remove for Egh {
 impl Count for Egh {
     fn count(&self, key: &[u8]) -> Counted {
         Counted::about(integer(key).map_or(0, |x| Egh::count(self, x)))
+    }
+}
+
+impl List for Egh {
+    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
+        for x in Egh::list(self)? {
+            let key = x.to_le_bytes();
+            f(&key, self.query(Record::key(&key))?);
+        }
+        Ok(())
     }
 }
 
@@ -300,10 +318,10 @@ pub static VARIANT: Variant = Variant {
         input: Input { key: KeyKind::Integer, ..Input::KEYS },
         meaning: "items are the members up to which there are no false positives; the rate is zero there",
         forms: &[
-            Form::exact(BITS, &[Ability::Insert, Ability::Merge]),
+            Form::exact(BITS, &[Ability::Insert, Ability::Remove, Ability::Merge, Ability::List]),
             Form::exact_while(
                 COUNTERS,
-                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
                 "only keys that were inserted are removed",
             ),
         ],
