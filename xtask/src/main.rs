@@ -8,7 +8,7 @@
 //! - `sanitize`: runs the hostile tests under AddressSanitizer.
 //! - `thorough`: runs the loops over the list with all their trials, which takes minutes.
 //! - `toy`: adds a toy variant to a copy of the tree, by one file and one line, and runs the tests.
-//! - `throughput`: times the command beside md5sum and sort on a file of 50 million lines.
+//! - `throughput`: times the command beside md5sum, sort, awk, zstd, comm and join on files of 20 million lines.
 //! - `instructions`: counts the instructions of the flagship filters' operations, by callgrind.
 //! - `licenses`: checks every dependency's license against the allow-list.
 //! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput | instructions";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput [LINES] | instructions";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
-        "throughput" => throughput::run(),
+        "throughput" => throughput::run(number(2, 20_000_000)),
         "instructions" => instructions::run(),
         _ => Err(USAGE.to_owned()),
     };
