@@ -3,3 +3,4 @@
 pub mod catalog;
 pub mod json;
 pub mod passport;
+pub mod rate;

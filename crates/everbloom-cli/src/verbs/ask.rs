@@ -29,7 +29,8 @@ pub fn list(args: &List) -> Result<Outcome> {
     let filter = opened(&args.filter, &args.key_file)?;
     let list = filter.as_list().ok_or_else(|| unable(&*filter, "list keys"))?;
     // Integers are printed as they are typed.
-    let integers = filter.head().reading.key_type == KeyType::U64.name();
+    let integers = filter.head().reading.key_type == KeyType::U64.name()
+        || filter.facts().input.key.is_integer();
     let mut rows = Vec::new();
     list.list(&mut |key, answer| {
         let integer = <[u8; 8]>::try_from(key).ok().filter(|_| integers).map(u64::from_le_bytes);
@@ -38,15 +39,26 @@ pub fn list(args: &List) -> Result<Outcome> {
     })?;
     let mut out = Output::new();
     for (key, detail) in &rows {
-        let count = if let Detail::Count(count) = detail { Some(count) } else { None };
+        let (count, value) = match detail {
+            Detail::Count(count) => (Some(count.whole()), None),
+            Detail::Value(value) => (None, Some(value)),
+            _ => (None, None),
+        };
         if args.machine.json {
-            let count = count.map(|count| count.whole());
-            out.json(&json!({ "key": bytes(key), "count": count }))?;
+            let value = value.map(|value| bytes(value));
+            out.json(&json!({ "key": bytes(key), "count": count, "value": value }))?;
         } else {
-            let count = count.map_or(String::new(), |count| count.whole().to_string());
             out.write(|out| {
                 out.write_all(key)?;
-                writeln!(out, "\t{count}")
+                match (count, value) {
+                    (Some(count), _) => write!(out, "\t{count}")?,
+                    (None, Some(value)) => {
+                        out.write_all(b"\t")?;
+                        out.write_all(value)?;
+                    }
+                    (None, None) => {}
+                }
+                out.write_all(b"\n")
             })?;
         }
     }
