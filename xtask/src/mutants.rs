@@ -113,7 +113,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("save: not atomic", "disk/mod.rs", "temporary.persist(&path).map_err(|e| e.error)?;" => "temporary.persist(path.with_extension(\"tmp\")).map_err(|e| e.error)?;", "--test" "conformance" "saved_filters"),
     mutant!("plan: k by truncation", "plan/flat.rs", "k_set.unwrap_or_else(|| best_k(m, n))" => "k_set.unwrap_or_else(|| (bloom::optimal_k(m as f64, n as f64) as u32).max(1))", "--test" "evidence" "f1_planned"),
     mutant!("merge: seeds not compared", "hash/mod.rs", "let what = if self.is_keyed() { \"key\" } else { \"seed\" };" => "let what = \"seed\";\n        if other.seed != self.seed { return Ok(()); }", "--test" "conformance" "merging"),
-    mutant!("scalable: one layer salt dropped", "growing/scalable/mod.rs", "layer.part.insert(digest.salted(newest as u64));" => "layer.part.insert(digest.salted(0));", "--lib" "scalable"),
+    mutant!("scalable: one layer salt dropped", "growing/scalable/mod.rs", "newest.part.insert(digest.salted(place as u64));" => "newest.part.insert(digest.salted(0));", "--lib" "scalable"),
     mutant!("generalized: reset salt dropped", "hostile/generalized.rs", "let salted = digest.salted(RESET);" => "let salted = digest;", "--test" "evidence" "r10_"),
     mutant!("generalized: self-collisions not skipped", "hostile/generalized.rs", "self.bits.get(i) || resets.contains(&i)" => "self.bits.get(i)", "--test" "evidence" "r10_"),
     mutant!("bloom-g: words of a key share a salt", "membership/bloom_g/mod.rs", "digest.salted(u64::from(j))" => "digest.salted(u64::from(j.min(1)))", "--test" "evidence" "i5_"),

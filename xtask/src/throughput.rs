@@ -1,4 +1,4 @@
-//! How fast the command reads keys, beside md5sum and sort on the same file, in interleaved rounds.
+//! How fast the command reads lines, beside the tools that one would take otherwise, in interleaved rounds.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,77 +6,118 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-const LINES: u64 = 50_000_000;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
-/// Makes a file of lines of 20 digits in the system's folder for temporary files, times all, and prints
-/// medians and ratios.
-pub fn run() -> Result<(), String> {
-    let built =
-        Command::new(env!("CARGO")).args(["build", "--release", "-p", "everbloom-cli"]).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("the command does not build".to_owned());
-    }
+/// What is timed: a name, the command, and what does the same without it. `N` stands for the number of lines.
+/// Before them stands what some of them need, which is not timed.
+const PREPARED: [&str; 2] =
+    ["zstd -q keys -o keys.zst", "everbloom build keys -o keys.evb -n N -q"];
+const JOBS: [(&str, &str, &[&str]); 9] = [
+    ("build", "everbloom build keys -o f.evb -n N -q", &["md5sum keys"]),
+    ("build, blocked", "everbloom build keys -o f.evb --kind blocked -n N -q", &["md5sum keys"]),
+    ("build, counted first", "everbloom build keys -o f.evb -q", &["md5sum keys", "wc -l keys"]),
+    (
+        "build from zstd",
+        "everbloom build keys.zst -o f.evb -q",
+        &["zstd -dc keys.zst | everbloom build - -o f.evb -n N -q", "zstd -dc keys.zst"],
+    ),
+    ("check", "everbloom check keys.evb others", &["md5sum others"]),
+    ("dedupe", "everbloom dedupe keys keys -q", &["sort -u keys keys", AWK]),
+    ("dedupe, window", "everbloom dedupe keys keys --window 1M -q", &[AWK]),
+    ("diff", "everbloom diff keys others -q", &["comm -3 <(sort keys) <(sort others)"]),
+    ("join", "everbloom join keys others -q", &["join <(sort keys) <(sort others)"]),
+];
+const AWK: &str = "awk '!seen[$0]++' keys keys";
+
+/// Makes files of lines of 20 digits in the system's folder for temporary files, times all, and prints medians and
+/// ratios as a table.
+pub fn run(lines: u64) -> Result<(), String> {
+    let cargo = Command::new(env!("CARGO"))
+        .args(["build", "--release", "-p", "everbloom-cli", "--message-format=json"])
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| e.to_string())?;
+    let command = executable(&String::from_utf8_lossy(&cargo.stdout));
+    let command = command.filter(|_| cargo.status.success()).ok_or("the command does not build")?;
     let folder = std::env::temp_dir().join("everbloom-throughput");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let outcome = measure(&folder);
+    let outcome = Bench { folder: &folder, command: &command, lines }.measure();
     let _ = std::fs::remove_dir_all(&folder);
     outcome
 }
 
-fn measure(folder: &Path) -> Result<(), String> {
-    write_lines(&folder.join("keys")).map_err(|e| e.to_string())?;
-    let command = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/everbloom");
-    let command = command.display();
-    let jobs = [
-        ("md5sum", "md5sum keys".to_owned()),
-        ("build", format!("{command} build keys -o keys.evb --kind blocked -n 50M -q")),
-        ("check", format!("{command} check keys.evb keys")),
-    ];
-    let mut times: Vec<Vec<f64>> = vec![Vec::new(); jobs.len()];
-    for _ in 0..ROUNDS {
-        for ((_, line), times) in jobs.iter().zip(&mut times) {
-            times.push(seconds(folder, line)?);
+/// The command among cargo's messages, wherever its folder for targets is.
+fn executable(messages: &str) -> Option<String> {
+    let name =
+        |line: &str| Some(line.split_once("\"executable\":\"")?.1.split_once('"')?.0.to_owned());
+    messages.lines().filter_map(name).find(|path| path.contains("everbloom"))
+}
+
+struct Bench<'a> {
+    folder: &'a Path,
+    command: &'a str,
+    lines: u64,
+}
+
+impl Bench<'_> {
+    fn measure(&self) -> Result<(), String> {
+        // One line in a thousand of the others is not among the keys.
+        self.write("keys", 0)
+            .and_then(|()| self.write("others", self.lines / 1000))
+            .map_err(|e| e.to_string())?;
+        for line in PREPARED {
+            self.seconds(line)?;
+        }
+        println!(
+            "{} lines of 20 digits, medians of {ROUNDS} interleaved rounds, output thrown away.\n",
+            self.lines
+        );
+        println!(
+            "| | command | seconds | beside | seconds | ratio |\n|---|---|---:|---|---:|---:|"
+        );
+        for (name, ours, rivals) in JOBS {
+            let all: Vec<&str> = std::iter::once(ours).chain(rivals.iter().copied()).collect();
+            let mut times: Vec<Vec<f64>> = vec![Vec::new(); all.len()];
+            for _ in 0..ROUNDS {
+                for (line, times) in all.iter().zip(&mut times) {
+                    times.push(self.seconds(line)?);
+                }
+            }
+            let medians: Vec<f64> = times.into_iter().map(median).collect();
+            for (rival, time) in rivals.iter().zip(&medians[1..]) {
+                let (own, ratio) = (medians[0], medians[0] / time);
+                println!("| {name} | `{ours}` | {own:.2} | `{rival}` | {time:.2} | {ratio:.2} |");
+            }
+        }
+        Ok(())
+    }
+
+    /// Distinct numbers in no order, from number `first` on: the step is coprime to 2^64.
+    fn write(&self, name: &str, first: u64) -> std::io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 20, File::create(self.folder.join(name))?);
+        for i in first..first + self.lines {
+            writeln!(out, "{:020}", i.wrapping_mul(0x9E37_79B9_7F4A_7C15))?;
+        }
+        out.flush()
+    }
+
+    fn seconds(&self, line: &str) -> Result<f64, String> {
+        let line =
+            line.replace("everbloom", self.command).replace("-n N", &format!("-n {}", self.lines));
+        let start = Instant::now();
+        let status = Command::new("bash")
+            .args(["-o", "pipefail", "-c", &line])
+            .current_dir(self.folder)
+            .env("LC_ALL", "C")
+            .stdout(Stdio::null())
+            .status()
+            .map_err(|e| format!("{line}: {e}"))?;
+        // As diff(1), `everbloom diff` ends with 1 where files differ.
+        match status.code() {
+            Some(0 | 1) => Ok(start.elapsed().as_secs_f64()),
+            _ => Err(format!("{line}: {status}")),
         }
     }
-    let sort = seconds(folder, "sort -u keys")?;
-    let medians: Vec<f64> = times.into_iter().map(median).collect();
-    println!(
-        "{LINES} lines of 20 digits, medians of {ROUNDS} interleaved rounds, output thrown away"
-    );
-    for ((name, _), time) in jobs.iter().zip(&medians) {
-        let [to_md5, to_sort] = [medians[0] / time, sort / time];
-        println!(
-            "{name:<7} {time:>6.2} s   {to_md5:>5.2} x md5sum   {to_sort:>6.1} x LC_ALL=C sort -u"
-        );
-    }
-    println!("{:<7} {sort:>6.2} s   (once)", "sort");
-    Ok(())
-}
-
-fn write_lines(path: &Path) -> std::io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
-    // A step that is coprime to 2^64 visits distinct numbers in no order.
-    let numbers = (0..LINES).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    for number in numbers {
-        writeln!(out, "{number:020}")?;
-    }
-    out.flush()
-}
-
-fn seconds(folder: &Path, line: &str) -> Result<f64, String> {
-    let start = Instant::now();
-    let status = Command::new("sh")
-        .args(["-c", line])
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|e| format!("{line}: {e}"))?;
-    if !status.success() {
-        return Err(format!("{line}: {status}"));
-    }
-    Ok(start.elapsed().as_secs_f64())
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -4,12 +4,12 @@ use everbloom::internals::filter::NEEDS;
 
 pub const ALL: &str = "\
 The first ten minutes:
-  everbloom demo                             every variant, prediction beside measurement
-  everbloom plan -n 10M -p 1%                which filter, how big, how good?
-  everbloom build words.txt -o words.evb     keys, one a line, become a filter
-  everbloom check words.evb queries.txt      which of these may be in it?
-  everbloom info words.evb                   what it is, how full, how often it errs
-`everbloom help VERB` tells more, with examples; `--json` on any verb is for programs.";
+  everbloom tour                           what filters do, in three minutes
+  everbloom plan -n 10M -p 1%              which filter, how big, how good?
+  everbloom build words.txt -o words.evb   keys, one a line, become a filter
+  everbloom check words.evb queries.txt    which of these may be in it?
+  everbloom info words.evb                 how full it is, how often it errs
+`everbloom help VERB` tells more, with examples; `--json` is for programs.";
 
 pub const BUILD: &str = "\
 Examples:
@@ -349,6 +349,13 @@ pub const DEMO: &str = "\
 Examples:
   # a table and a picture, in a few seconds
   everbloom demo";
+
+pub const TOUR: &str = "\
+Examples:
+  # chapter by chapter; q leaves
+  everbloom tour
+  # all of it, to read at leisure
+  everbloom tour > tour.txt";
 
 pub const COMPLETIONS: &str = "\
 Examples:

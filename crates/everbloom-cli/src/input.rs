@@ -26,13 +26,11 @@ pub enum Passes {
 
 /// The lines of the file at `path`, or of stdin for `-`.
 pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
-    let lines = if path != Path::new("-") {
-        Lines::file(path, grammar)
-    } else if passes == Passes::Once {
-        Lines::reader("stdin", io::stdin(), grammar)
-    } else {
-        Lines::kept("stdin", io::stdin().lock(), grammar)?
+    let lines = match path == Path::new("-") {
+        true => Lines::reader("stdin", io::stdin(), grammar),
+        false => Lines::file(path, grammar),
     };
+    let lines = if passes == Passes::Several { lines.again() } else { lines };
     Ok(lines.watched(progress::watch).noticed(strange).skipping(skip))
 }
 

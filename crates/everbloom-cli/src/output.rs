@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use everbloom::{Error, Kind};
 use everbloom_report::Table;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
 use crate::{Result, Stop};
@@ -90,7 +91,9 @@ impl Sheet {
 pub fn facts(sheet: Sheet, width: usize, rows: &[(&str, String)]) -> String {
     match sheet {
         Sheet::Terminal => {
-            rows.iter().map(|(name, value)| format!("{name:>width$}  {value}\n")).collect()
+            let line =
+                |name: &str, value| format!("{name:>width$}  {}\n", wrapped(value, width + 2));
+            rows.iter().map(|(name, value)| line(name, value)).collect()
         }
         Sheet::Csv => {
             let rows = rows.iter().map(|(name, value)| [(*name).to_owned(), value.clone()]);

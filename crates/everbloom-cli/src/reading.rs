@@ -1,7 +1,7 @@
 //! How keys were read when a filter was built: its file remembers it, so that it is asked in the same way or
 //! not at all.
 
-use everbloom::internals::filter::Time;
+use everbloom::internals::filter::{Time, ValueKind};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Facts, Filter, Reading};
 use everbloom_records::{Case, Grammar, KeyType};
@@ -37,6 +37,17 @@ pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
     let text = Text { key_type: Some(key), ..text.clone() };
     let case = if reading.fold_case { Case::Folded } else { Case::Kept };
     Ok(Grammar { case, ..input::grammar(&text).with_input(&facts.input) })
+}
+
+/// The same records with a prior behind each key, for variants whose records have no values of their own.
+pub fn with_priors(grammar: Grammar, facts: &Facts) -> Result<Grammar> {
+    if grammar.value == ValueKind::None {
+        return Ok(Grammar { value: ValueKind::Weight, ..grammar });
+    }
+    Err(Stop::Error(format!(
+        "--priors: records of {} filters have values of their own behind the TAB",
+        facts.slug
+    )))
 }
 
 /// Refuses times for variants that know none.

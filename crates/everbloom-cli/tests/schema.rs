@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Verbs that print a file of another kind.
-const EXEMPT: [&str; 4] = ["completions", "man", "help", "sample"];
+/// Verbs that print a file of another kind, or a story for people.
+const EXEMPT: [&str; 5] = ["completions", "man", "help", "sample", "tour"];
 
 /// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
 const SLOW: [&str; 4] = ["lab run", "lab report", "lab passports", "app run"];
@@ -33,6 +33,7 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("info", "info fuse.evb", b""),
     ("info", "info ternary.evb", b""),
     ("info", "info full.evb", b""),
+    ("info", "info groups.evb", b""),
     ("info --format", "info ids.guava", b""),
     ("info --format", "info orders.parquet", b""),
     ("build --format", "build keys -o new.guava --format guava --keys-as long", b""),

@@ -73,6 +73,11 @@ impl<'a> Blocks<'a> {
         Ok(whole > 0)
     }
 
+    /// Ends of lines read so far.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
     /// Reads what is there: a pipe is not waited for until a block is full, so that lines pass as they
     /// come.
     fn read(&mut self, memory: &mut [u8]) -> io::Result<usize> {

@@ -8,6 +8,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod ahead;
 mod blocks;
 mod cores;
 mod error;
@@ -19,6 +20,7 @@ mod pool;
 mod scan;
 mod text;
 mod unpack;
+mod zstd;
 
 pub use cores::Order;
 pub use error::{Error, Fault, Result};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
 use everbloom::internals::filter::Record;
@@ -15,9 +15,9 @@ use crate::error::{Error, Fault, Result};
 use crate::grammar::{Bad, Cr, Grammar};
 use crate::hashed::Hashed;
 use crate::text;
-use crate::unpack::{Input, Notice, examined, unpacked};
+use crate::unpack::{Input, Notice, examined, opened};
 
-/// What a reader is kept in when it has to be read again: memory up to here, then a temporary file.
+/// What a text is kept in when it has to be read again: memory up to here, then a temporary file.
 const SPOOL: usize = 64 << 20;
 
 /// Watches the bytes of an input pass, as they come, still packed. It is told how many there will be,
@@ -34,10 +34,17 @@ pub type Skipped = fn(Error);
 enum Origin {
     /// A file, opened anew for each pass.
     File(PathBuf),
-    /// A reader, passed through once.
-    Reader(Input<'static>),
-    /// A reader, kept.
+    /// A reader, passed through once; then it is gone.
+    Reader(Option<Input<'static>>),
+    /// Text, kept.
     Spool(tempfile::SpooledTempFile),
+}
+
+/// An input from its beginning.
+struct Fresh {
+    text: Input<'static>,
+    /// Whether it should be read only once: it is gone then, or has to be unpacked again.
+    once: bool,
 }
 
 /// Lines as records.
@@ -49,6 +56,8 @@ pub struct Lines {
     /// What errors call it.
     name: String,
     grammar: Grammar,
+    /// Whether it is gone through several times.
+    again: bool,
     watch: Option<Watch>,
     noticed: Option<Noticed>,
     skipped: Option<Skipped>,
@@ -66,21 +75,18 @@ impl Lines {
         input: impl Read + Send + 'static,
         grammar: Grammar,
     ) -> Self {
-        Self::new(Origin::Reader(Box::new(input)), name.into(), grammar)
-    }
-
-    /// The lines of a reader, which is read to its end and kept, for several passes.
-    pub fn kept(name: impl Into<String>, mut input: impl Read, grammar: Grammar) -> Result<Self> {
-        let name = name.into();
-        let mut spool = tempfile::SpooledTempFile::new(SPOOL);
-        match io::copy(&mut input, &mut spool) {
-            Ok(_) => Ok(Self::new(Origin::Spool(spool), name, grammar)),
-            Err(e) => Err(Error::from(Fault::Keep(e)).of(name)),
-        }
+        Self::new(Origin::Reader(Some(Box::new(input))), name.into(), grammar)
     }
 
     fn new(origin: Origin, name: String, grammar: Grammar) -> Self {
-        Self { origin, name, grammar, watch: None, noticed: None, skipped: None }
+        Self { origin, name, grammar, again: false, watch: None, noticed: None, skipped: None }
+    }
+
+    /// The same lines, for several passes: a reader is kept in the first, and packed input is unpacked only once, into
+    /// memory or a temporary file.
+    #[must_use]
+    pub fn again(self) -> Self {
+        Self { again: true, ..self }
     }
 
     /// The same lines, watched while they are read.
@@ -107,28 +113,20 @@ impl Lines {
         self.grammar
     }
 
-    /// Opens the input, watched and unpacked.
+    /// Opens the input, watched and unpacked. What cannot be read again, or must be unpacked again, is kept if it will be.
     fn open(&mut self) -> Result<Input<'_>> {
-        let watched = |input, length| match self.watch {
-            Some(watch) => watch(input, length),
-            None => input,
-        };
-        let input: Input<'_> = match &mut self.origin {
-            Origin::File(path) => {
-                let file = File::open(path)?;
-                let metadata = file.metadata()?;
-                if metadata.is_dir() {
-                    return Err(Fault::Folder.into());
-                }
-                watched(Box::new(file), Some(metadata.len()))
-            }
-            Origin::Reader(input) => watched(Box::new(input), None),
-            Origin::Spool(spool) => {
+        let mut fresh = self.fresh()?;
+        if let Some(once) = fresh.take_if(|fresh| self.again && fresh.once) {
+            self.origin = Origin::Spool(spooled(once.text)?);
+        }
+        let text: Input<'_> = match (fresh, &mut self.origin) {
+            (Some(fresh), _) => fresh.text,
+            (None, Origin::Spool(spool)) => {
                 spool.rewind()?;
                 Box::new(spool)
             }
+            (None, _) => Box::new(io::empty()),
         };
-        let text = unpacked(input)?;
         let Some(noticed) = self.noticed else { return Ok(text) };
         let Grammar { end, cr, .. } = self.grammar;
         let name = &self.name;
@@ -137,6 +135,57 @@ impl Lines {
                 noticed(name, notice);
             }
         })?)
+    }
+
+    /// A file or a reader from its beginning; nothing of what was kept or is gone.
+    fn fresh(&mut self) -> Result<Option<Fresh>> {
+        let (input, length): (Input<'static>, _) = match &mut self.origin {
+            Origin::File(path) => {
+                let file = File::open(path)?;
+                let metadata = file.metadata()?;
+                if metadata.is_dir() {
+                    return Err(Fault::Folder.into());
+                }
+                // What is no file is a pipe, as `<(…)` of shells is.
+                (Box::new(file), metadata.is_file().then_some(metadata.len()))
+            }
+            Origin::Reader(input) => match input.take() {
+                Some(input) => (input, None),
+                None => return Ok(None),
+            },
+            Origin::Spool(_) => return Ok(None),
+        };
+        let watched = match self.watch {
+            Some(watch) => watch(input, length),
+            None => input,
+        };
+        let opened = opened(watched)?;
+        Ok(Some(Fresh { text: opened.text, once: length.is_none() || opened.packed }))
+    }
+
+    /// The number of records.
+    pub fn count(&mut self) -> Result<u64> {
+        let mut count = 0;
+        if self.grammar.bad == Bad::Skipped {
+            self.each(|_, records| {
+                count += records.len() as u64;
+                Ok(())
+            })?;
+            return Ok(count);
+        }
+        // Every line is one, or the work ends when it is read.
+        let end = self.grammar.end;
+        let mut read = || -> Result<()> {
+            let mut blocks = Blocks::new(self.open()?, end);
+            let mut block = Block::default();
+            while blocks.next(&mut block)? {
+                let last = u64::from(!block.text().ends_with(&[end]));
+                count = blocks.lines() + last;
+            }
+            Ok(())
+        };
+        read().map_err(|e| e.of(&self.name))?;
+        Ok(count)
     }
 
     /// What takes out the lines of a block that are skipped, given the number of lines before it.
@@ -183,6 +232,20 @@ impl Lines {
         on_all_cores(Blocks::new(input, end), order, work, |result: Result<T>| {
             done(result.map_err(|e| e.of(&name))?)
         })
+    }
+}
+
+/// A text, kept.
+fn spooled(mut text: Input<'_>) -> Result<tempfile::SpooledTempFile> {
+    let mut spool = tempfile::SpooledTempFile::new(SPOOL);
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match text.read(&mut buffer) {
+            Ok(0) => return Ok(spool),
+            Ok(read) => spool.write_all(&buffer[..read]).map_err(Fault::Keep)?,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e.into()),
+        }
     }
 }
 
@@ -278,8 +341,10 @@ mod tests {
         let grammar = Grammar { key: KeyType::U64, bad: Bad::Skipped, ..Grammar::default() };
         for text in ["x\n1\n\ny\n2\n3", "x\n1\n\ny\n2\n3\n", "1\n2\n3\n"] {
             NAMED.lock().expect("the lock").clear();
-            let mut lines = Lines::kept("text", text.as_bytes(), grammar).expect("text");
+            let mut lines = Lines::reader("text", text.as_bytes(), grammar).again();
             lines = lines.skipping(named);
+            assert_eq!(lines.count().expect("records"), 3, "{text:?}");
+            NAMED.lock().expect("the lock").clear();
             let (mut keys, mut digests) = (Vec::new(), Vec::new());
             let take = |_: &[&[u8]], records: &[Record<'_>]| {
                 keys.extend(records.iter().map(|record| record.key[0]));
@@ -298,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_can_be_read_again_and_a_reader_cannot() {
-        let mut kept = Lines::kept("text", &b"a\nb\n"[..], Grammar::default()).expect("memory");
+        let mut kept = Lines::reader("text", &b"a\nb\n"[..], Grammar::default()).again();
         let mut once = Lines::reader("text", &b"a\nb\n"[..], Grammar::default());
         for (pass, left) in [2, 0].into_iter().enumerate() {
             for (lines, expected) in [(&mut kept, 2), (&mut once, left)] {
@@ -312,6 +377,21 @@ mod tests {
                 assert_eq!(count, expected, "pass {pass}");
             }
         }
+    }
+
+    #[test]
+    fn packed_files_are_unpacked_once_for_several_passes() {
+        use std::io::Write as _;
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let mut gz = flate2::write::GzEncoder::new(&mut file, flate2::Compression::fast());
+        gz.write_all(b"a\nb").expect("a file");
+        gz.finish().expect("a file");
+        let grammar = Grammar::default();
+        let (mut once, mut again) =
+            (Lines::file(file.path(), grammar), Lines::file(file.path(), grammar).again());
+        assert_eq!((once.count().expect("lines"), again.count().expect("lines")), (2, 2));
+        std::fs::write(file.path(), "a\nb\nc\n").expect("a file");
+        assert_eq!((once.count().expect("lines"), again.count().expect("lines")), (3, 2));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::io::{self, Cursor, Read};
 
+use crate::ahead::ahead;
 use crate::error::{Fault, Result};
+use crate::zstd::Zstd;
 
 /// Bytes that are read once, perhaps on another thread.
 pub type Input<'a> = Box<dyn Read + Send + 'a>;
@@ -10,14 +12,12 @@ pub type Input<'a> = Box<dyn Read + Send + 'a>;
 /// A way to pack: the bytes it starts with, and how it is unpacked.
 type Packing = (&'static [u8], for<'a> fn(Input<'a>) -> io::Result<Input<'a>>);
 
-const PACKINGS: [Packing; 4] = [
+const PACKINGS: [Packing; 5] = [
     // gzip: its magic and the only method there is, deflate.
     (&[0x1f, 0x8b, 8], |input| Ok(Box::new(flate2::read::MultiGzDecoder::new(input)))),
-    // zstd.
-    (&[0x28, 0xb5, 0x2f, 0xfd], |input| {
-        let decoder = ruzstd::decoding::StreamingDecoder::new(input);
-        Ok(Box::new(decoder.map_err(io::Error::other)?))
-    }),
+    // zstd, and what parallel packers write before its first frame.
+    (&[0x28, 0xb5, 0x2f, 0xfd], |input| Ok(Box::new(Zstd::new(input)))),
+    (&[0x50, 0x2a, 0x4d, 0x18], |input| Ok(Box::new(Zstd::new(input)))),
     // xz, several streams one after the other, too.
     (&[0xfd, b'7', b'z', b'X', b'Z', 0], |input| {
         Ok(Box::new(lzma_rust2::XzReader::new(input, true)))
@@ -57,8 +57,21 @@ fn peek(mut input: Input<'_>, length: u64) -> io::Result<(Vec<u8>, Input<'_>)> {
     Ok((start, whole))
 }
 
-/// Unpacks what is packed, refuses what is no text, and hands everything else through.
-pub fn unpacked(input: Input<'_>) -> Result<Input<'_>> {
+/// Unpacks what is packed, on a thread of its own, refuses what is no text, and hands everything else through.
+pub fn unpacked(input: Input<'static>) -> Result<Input<'static>> {
+    Ok(opened(input)?.text)
+}
+
+/// An input that was looked at.
+pub struct Opened {
+    /// Its text.
+    pub text: Input<'static>,
+    /// Whether a second pass would cost as much as the first, since it has to unpack again.
+    pub packed: bool,
+}
+
+/// [`unpacked`], which tells whether anything was.
+pub fn opened(input: Input<'static>) -> Result<Opened> {
     let (start, whole) = peek(input, 16)?;
     if let Some((_, what)) = NOT_TEXT.iter().find(|(magic, _)| start.starts_with(magic)) {
         return Err(Fault::NotText { what }.into());
@@ -69,8 +82,8 @@ pub fn unpacked(input: Input<'_>) -> Result<Input<'_>> {
         start.starts_with(magic) && (magic != b"BZh" || start.get(4..10) == Some(&blocks[..]))
     };
     match PACKINGS.iter().find(|(magic, _)| fits(magic)) {
-        Some((_, unpack)) => Ok(unpack(whole)?),
-        None => Ok(whole),
+        Some((_, unpack)) => Ok(Opened { text: ahead(unpack(whole)?)?, packed: true }),
+        None => Ok(Opened { text: whole, packed: false }),
     }
 }
 
@@ -100,7 +113,7 @@ mod tests {
 
     fn read(packed: &[u8]) -> Result<Vec<u8>> {
         let mut text = Vec::new();
-        unpacked(Box::new(packed))?.read_to_end(&mut text)?;
+        unpacked(Box::new(Cursor::new(packed.to_vec())))?.read_to_end(&mut text)?;
         Ok(text)
     }
 

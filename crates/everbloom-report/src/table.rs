@@ -4,6 +4,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement};
 
 use crate::markup::escape;
+use crate::terminal::columns;
 
 /// A table whose first columns hold words, to the left, and the others numbers, to the right.
 #[derive(Clone, Debug)]
@@ -35,15 +36,17 @@ impl Table {
         rows.into_iter().fold(self, Self::row)
     }
 
-    /// With frames, for a terminal.
+    /// With frames, for a terminal, and no wider than that.
     pub fn terminal(&self) -> String {
         let mut table = comfy_table::Table::new();
-        // On a terminal, no wider than that.
         table
             .load_style(UTF8_FULL_CONDENSED)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_header(&self.header)
             .add_rows(&self.rows);
+        if let Some(columns) = columns() {
+            table.set_width(columns);
+        }
         for column in table.column_iter_mut().skip(self.words) {
             column.set_cell_alignment(CellAlignment::Right);
         }

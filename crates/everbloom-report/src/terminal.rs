@@ -1,4 +1,34 @@
-//! Pictures in the terminal.
+//! Pictures and text in the terminal.
+
+/// How wide the output may be: as `COLUMNS` says, or the terminal. What goes into a pipe may have any width.
+pub fn columns() -> Option<u16> {
+    let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    typed.or_else(|| comfy_table::Table::new().width())
+}
+
+/// Columns of the smallest usual terminal; prose is no wider, since long lines are hard to read.
+const NARROW: usize = 80;
+
+/// Text broken at blanks into lines that fit, all but the first indented.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    let width = columns().map_or(NARROW, |columns| NARROW.min(columns.into()));
+    let mut out = String::new();
+    let mut column = indent;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if !out.is_empty() {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out
+}
 
 /// A bar of `width` characters, filled to `fraction`.
 pub fn bar(fraction: f64, width: usize) -> String {
@@ -55,6 +85,16 @@ pub fn curve(points: &[Point], height: usize, label: impl Fn(f64) -> String) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_fit_and_words_stay() {
+        let text = "a bc ".repeat(60);
+        let broken = wrapped(text.trim_end(), 10);
+        assert!(broken.lines().count() > 4);
+        assert!(broken.lines().all(|line| line.chars().count() <= 80), "{broken}");
+        assert!(broken.lines().skip(1).all(|line| line.starts_with("          ")), "{broken}");
+        assert!(broken.split_whitespace().eq(text.split_whitespace()));
+    }
 
     #[test]
     fn bars_have_one_width_and_grow() {

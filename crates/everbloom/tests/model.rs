@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
 use everbloom::internals::filter::{FalseNegatives, Form};
-use everbloom::internals::filter::{Filter, Record, Verdict};
+use everbloom::internals::filter::{Filter, MergeLaw, Record, Verdict};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;
 use everbloom::internals::sample::{Sample, Style};
@@ -70,9 +70,10 @@ impl World {
                     if held > 0
                         && let Some(Ok(())) = filter.as_remove().map(|r| r.remove(record(key)))
                     {
-                        // A map whose values can be set forgets a key whole, however often it was put.
-                        let map = filter.as_assign().is_some();
-                        model.insert(*key, if map { 0 } else { held - 1 });
+                        // A set, or a map whose values can be set, forgets a key whole, however often it was put.
+                        let law = filter.as_merge().map(|merge| merge.law());
+                        let whole = filter.as_assign().is_some() || law == Some(MergeLaw::Set);
+                        model.insert(*key, if whole { 0 } else { held - 1 });
                         self.compare(&*filter, &model, &records)?;
                     }
                 }

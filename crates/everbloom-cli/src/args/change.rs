@@ -40,7 +40,8 @@ impl Waiting {
 pub struct Age {
     /// The filter file; it is replaced.
     pub filter: PathBuf,
-    /// Units of time that pass, such as 100 or 10k: for a stable filter as many as keys would have come.
+    /// Units of time that pass, such as 100 or 10k: for a stable filter as many as keys would have come, for a multistage
+    /// filter hops, each of which drops the leading stage.
     #[arg(default_value = "1", value_parser = quantity::count)]
     pub ticks: u64,
     /// A file with 32 hex digits, the secret key of a keyed filter.

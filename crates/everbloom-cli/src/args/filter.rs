@@ -45,6 +45,19 @@ pub struct Build {
     /// Known non-members, one a line, for variants that use them.
     #[arg(long, value_name = "FILE")]
     pub negatives: Option<PathBuf>,
+    /// Lines are key<TAB>prior, how likely the key will be a member when it is asked for: keys for which a "yes" of
+    /// the filter would be wrong more often than right are left out (the Bloom paradox).
+    #[arg(long, conflicts_with_all = ["like", "format", "ancestors"])]
+    pub priors: bool,
+    /// With --priors: what a missed member costs, in false positives.
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value = "1",
+        requires = "priors",
+        allow_negative_numbers = true
+    )]
+    pub cost: f64,
     /// Seed of the hash, in hex. Filters merge only under one seed. Default: 0.
     #[arg(long, value_name = "HEX", value_parser = quantity::seed, conflicts_with = "key_file")]
     pub seed: Option<u64>,
@@ -72,6 +85,7 @@ pub struct Build {
 }
 
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("likelihood").args(["prior", "priors"]).multiple(true)))]
 pub struct Check {
     /// The filter file.
     pub filter: PathBuf,
@@ -96,7 +110,7 @@ pub struct Check {
     pub ignore_case: bool,
     /// Another filter to look in; may be repeated. Queries that may be in any of them are printed, each with
     /// the names of the filters behind a TAB.
-    #[arg(long = "in", value_name = "FILTER", conflicts_with_all = ["answers", "ancestors", "prior", "invert_match"])]
+    #[arg(long = "in", value_name = "FILTER", conflicts_with_all = ["answers", "ancestors", "likelihood", "table", "invert_match"])]
     pub others: Vec<PathBuf>,
     /// Keys are nodes of a tree: their ancestors are looked up too, and one that is absent
     /// proves the key absent. A filter that was built with the option remembers it. `/` for paths, `.` for
@@ -110,15 +124,22 @@ pub struct Check {
     /// often than right (the Bloom paradox), the answer is "absent".
     #[arg(long, value_name = "PROBABILITY", value_parser = quantity::rate)]
     pub prior: Option<f64>,
-    /// With --prior: what a missed member costs, in false positives.
+    /// Queries are key<TAB>prior: each has its own, and --prior is for those that have none.
+    #[arg(long)]
+    pub priors: bool,
+    /// With --prior or --priors: what a missed member costs, in false positives.
     #[arg(
         long,
         value_name = "FACTOR",
         default_value = "1",
-        requires = "prior",
+        requires = "likelihood",
         allow_negative_numbers = true
     )]
     pub cost: f64,
+    /// The members, one a line: what the filter leaves undecided is looked up among them, so that it is present or
+    /// absent.
+    #[arg(long, value_name = "FILE")]
+    pub table: Option<PathBuf>,
     #[command(flatten)]
     pub foreign: Foreign,
     #[command(flatten)]

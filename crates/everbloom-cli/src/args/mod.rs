@@ -104,8 +104,8 @@ pub enum Verb {
     /// Print how often keys were inserted, as key<TAB>estimate.
     #[command(after_help = examples::COUNT)]
     Count(Ask),
-    /// Print the keys that a filter can list with their counts, as key<TAB>count, the largest first: the heavy
-    /// keys of a stream.
+    /// Print the keys that a filter can list, as key<TAB>count or key<TAB>value: the heavy keys of a stream, the largest
+    /// first; the pairs of a table; all members of a small set.
     #[command(after_help = examples::LIST)]
     List(List),
     /// Print the values of keys, as key<TAB>value.
@@ -113,7 +113,7 @@ pub enum Verb {
     /// A key without a value is not printed; exit code 1 if none has one.
     #[command(after_help = examples::GET)]
     Get(Ask),
-    /// Let time pass for a filter that forgets.
+    /// Let time pass for a filter that forgets, or a packet move on.
     #[command(after_help = examples::AGE)]
     Age(Age),
     /// Repair words of a soft-error filter in which a bit flipped.
@@ -276,6 +276,11 @@ pub enum Verb {
     /// Build and ask a filter of every variant, and compare prediction with measurement.
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
+    /// Walk through build, check, fill, overflow, delete and merge, with pictures, in three minutes.
+    ///
+    /// Every command is run in a temporary folder, which is removed. On a terminal each chapter waits for Enter.
+    #[command(after_help = examples::TOUR)]
+    Tour,
     /// Print a completion script for a shell.
     #[command(after_help = examples::COMPLETIONS)]
     Completions {

@@ -128,6 +128,8 @@ fn section(v: &Variant) -> String {
 pub fn range(range: &Range) -> String {
     match range {
         Range::Integer(low, high) => format!("{low} to {high}"),
+        // The least rate there is has 300 zeros.
+        Range::Real(low, high) if *low > 0.0 && *low <= 1e-9 => format!("{low:e} to {high}"),
         Range::Real(low, high) => format!("{low} to {high}"),
         Range::Choice(words) => words.join(", "),
     }

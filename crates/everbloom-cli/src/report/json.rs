@@ -10,6 +10,8 @@ use everbloom::{Counted, Fact, Number};
 use everbloom_report::json::bytes;
 use serde_json::{Map, Value, json};
 
+use super::rate;
+
 /// The list entry.
 pub fn variant(v: &Variant) -> Value {
     json!({
@@ -83,7 +85,8 @@ pub fn info(filter: &dyn Filter) -> Value {
         "fill": filter.fill(),
         "fpr_target": head.fpr,
         "fnr_target": head.fnr,
-        "fpr_now": now.fpr,
+        "fpr_now": rate::passing(filter),
+        "fpr_each_now": rate::of_each_set(filter),
         "fnr_now": now.fnr,
         "undecided_now": now.undecided,
         "past_capacity": filter.past_capacity(),

@@ -4,3 +4,4 @@ pub mod catalog;
 pub mod fields;
 pub mod json;
 pub mod passport;
+pub mod rate;

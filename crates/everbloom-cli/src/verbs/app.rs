@@ -2,6 +2,7 @@
 
 use everbloom_apps::{APPLICATIONS, Application, Form, by_name};
 use everbloom_report::Table;
+use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
 use super::lab::{conclude, perform, prepare};
@@ -72,9 +73,10 @@ fn show(args: &AppShow) -> Result<Outcome> {
         ("compared with", application.oracle.to_owned()),
         ("data", application.data.to_owned()),
     ];
-    let facts: String = lines.map(|(name, text)| format!("{name:<14} {text}\n")).concat();
+    let line = |(name, text): (&str, String)| format!("{name:<14} {}\n", wrapped(&text, 15));
+    let facts = lines.map(line).concat();
     let (title, shows) = (application.experiment.title, application.experiment.shows);
-    print(&format!("{title}\n\n{shows}\n\n{facts}"))?;
+    print(&format!("{title}\n\n{}\n\n{facts}", wrapped(shows, 0)))?;
     Ok(Outcome::Some)
 }
 

@@ -29,7 +29,8 @@ pub fn list(args: &List) -> Result<Outcome> {
     let filter = opened(&args.filter, &args.key_file)?;
     let list = filter.as_list().ok_or_else(|| unable(&*filter, "list keys"))?;
     // Integers are printed as they are typed.
-    let integers = filter.head().reading.key_type == KeyType::U64.name();
+    let integers = filter.head().reading.key_type == KeyType::U64.name()
+        || filter.facts().input.key.is_integer();
     let mut rows = Vec::new();
     list.list(&mut |key, answer| {
         let integer = <[u8; 8]>::try_from(key).ok().filter(|_| integers).map(u64::from_le_bytes);
@@ -38,27 +39,26 @@ pub fn list(args: &List) -> Result<Outcome> {
     })?;
     let mut out = Output::new();
     for (key, Answer { verdict, detail }) in &rows {
+        let (count, value) = match detail {
+            Detail::Count(count) => (Some(count.whole()), None),
+            Detail::Value(value) => (None, Some(value)),
+            _ => (None, None),
+        };
         // A pair that was taken out of a table it was not in.
         let deleted = *verdict == Verdict::Absent;
         if args.machine.json {
-            let mut row = json!({ "key": bytes(key), "count": null });
-            match detail {
-                Detail::Count(count) => row["count"] = json!(count.whole()),
-                Detail::Value(value) => {
-                    row["value"] = bytes(value);
-                    row["deleted"] = json!(deleted);
-                }
-                _ => {}
-            }
-            out.json(&row)?;
+            let value = value.map(|value| bytes(value));
+            out.json(&json!({ "key": bytes(key), "count": count, "value": value, "deleted": deleted }))?;
         } else {
             out.write(|out| {
                 out.write_all(key)?;
-                out.write_all(b"\t")?;
-                match detail {
-                    Detail::Count(count) => write!(out, "{}", count.whole())?,
-                    Detail::Value(value) => out.write_all(value)?,
-                    _ => {}
+                match (count, value) {
+                    (Some(count), _) => write!(out, "\t{count}")?,
+                    (None, Some(value)) => {
+                        out.write_all(b"\t")?;
+                        out.write_all(value)?;
+                    }
+                    (None, None) => {}
                 }
                 out.write_all(if deleted { b"\tdeleted\n" } else { b"\n" })
             })?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use everbloom::choose::{self, Why};
 use everbloom::internals::file as codec;
-use everbloom::internals::filter::{Ability, EntryKind, Filter};
+use everbloom::internals::filter::{Ability, EntryKind, FactValue, Filter};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
@@ -15,11 +15,12 @@ use everbloom_records::{Case, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::combine::unable;
+use super::selective::Selected;
 use super::{catalog, foreign, opened};
 use crate::args::{self, Build, Text};
 use crate::input::{self, Passes, secret_key};
 use crate::output::print_json;
-use crate::report::json;
+use crate::report::{json, rate};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
 
@@ -46,30 +47,55 @@ pub fn run(args: &Build) -> Result<Outcome> {
     let key_type = Some(reading::key_type(&goal.reading, text.key_type)?);
     let text = Text { key_type, ..text.clone() };
     let case = if goal.reading.fold_case { Case::Folded } else { Case::Kept };
-    let grammar = Grammar { case, ..input::grammar(&text).with_input(&variant.input) };
+    let mut grammar = Grammar { case, ..input::grammar(&text).with_input(&variant.input) };
     reading::timed(&variant.facts, &text)?;
+    if args.priors {
+        grammar = reading::with_priors(grammar, &variant.facts)?;
+        let lines = input::lines(&args.keys, grammar, Passes::Several)?;
+        let mut selected = Selected::new(lines, variant, &mut goal, args.cost)?;
+        return finish(
+            args,
+            variant,
+            &goal,
+            &mut Inputs { records: &mut selected, negatives: None },
+        );
+    }
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
     let once = variant.build == everbloom::internals::filter::Build::Streaming && !count_first;
     let mut lines =
         input::lines(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
+    let hierarchy = Hierarchy::named(&goal.reading.ancestors);
+    if count_first {
+        goal.items = Some(match hierarchy {
+            Some(hierarchy) => some_keys(count(&mut Nodes::new(&mut lines, hierarchy))?)?,
+            None => some_keys(lines.count()?)?,
+        });
+    }
     let mut nodes;
-    let records: &mut dyn Source = match Hierarchy::named(&goal.reading.ancestors) {
+    let records: &mut dyn Source = match hierarchy {
         Some(hierarchy) => {
             nodes = Nodes::new(&mut lines, hierarchy);
             &mut nodes
         }
         None => &mut lines,
     };
-    if count_first {
-        goal.items = Some(count(records)?);
-    }
-    useful(variant, &goal)?;
     let mut negatives = match &args.negatives {
         Some(path) => Some(input::lines(path, grammar, Passes::Several)?),
         None => None,
     };
     let negatives = negatives.as_mut().map(|n| n as &mut dyn Source);
-    let filter = variant.build(&goal, &mut Inputs { records, negatives })?;
+    finish(args, variant, &goal, &mut Inputs { records, negatives })
+}
+
+/// Builds, saves and reports.
+fn finish(
+    args: &Build,
+    variant: &'static Variant,
+    goal: &Goal,
+    inputs: &mut Inputs<'_>,
+) -> Result<Outcome> {
+    useful(variant, goal)?;
+    let filter = variant.build(goal, inputs)?;
     codec::save(&*filter, &args.output).map_err(full_disk)?;
     report(args, &*filter)
 }
@@ -106,8 +132,11 @@ fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
         reading: head.reading.clone(),
         ..Goal::default().set("form", head.form)
     };
-    // Figures of the shape that are parameters, too, such as m and k.
+    // Figures of the shape that are parameters, too, such as m and k; a filter that grows was planned for a first part.
     for fact in model.describe() {
+        if let ("first", FactValue::Integer(items)) = (fact.name, &fact.value) {
+            (goal.items, goal.fpr) = (Some(*items), head.fpr);
+        }
         if facts.params.iter().any(|param| param.name == fact.name) {
             goal = goal.set(fact.name, &*fact.value.to_string());
         }
@@ -115,7 +144,8 @@ fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
     let refused = |e: Error| {
         Stop::from(e.context(format!("no other filter can be built like {}", path.display())))
     };
-    let trial = Goal { items: Some(head.items.max(1)), ..goal.clone() };
+    let items = goal.items.unwrap_or(head.items.max(1));
+    let trial = Goal { items: Some(items), ..goal.clone() };
     let mut trial = variant.build_from(&trial, &[]).map_err(refused)?;
     let merge = trial.as_merge().ok_or_else(|| unable(facts, "merged", "merge"))?;
     merge.merge(&*model).map_err(refused)?;
@@ -209,12 +239,17 @@ pub fn writable(output: &Path) -> Result<()> {
     Err(Stop::Error(format!("cannot write {}: {reason}", output.display())))
 }
 
-pub fn count(records: &mut dyn Source) -> Result<u64> {
+fn count(records: &mut dyn Source) -> Result<u64> {
     let mut n = 0;
     records.batches(&mut |batch| {
         n += batch.len() as u64;
         Ok(())
     })?;
+    Ok(n)
+}
+
+/// Refuses to plan for no keys.
+pub fn some_keys(n: u64) -> Result<u64> {
     if n > 0 {
         return Ok(n);
     }
@@ -249,7 +284,7 @@ fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
     if head.items > 0 {
         line += &format!(", {:.2} bits each", memory.total() as f64 / head.items as f64);
     }
-    if let Some(fpr) = now.fpr {
+    if let Some(fpr) = rate::passing(filter) {
         line += &format!(", false positives now {}", rate_text(fpr));
     }
     if let Some(fnr) = now.fnr.filter(|fnr| *fnr > 0.0) {

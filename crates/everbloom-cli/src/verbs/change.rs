@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::args::{Age, Change, Scrub};
 use crate::input::{self, Passes};
 use crate::output::print_json;
+use crate::report::rate;
 use crate::talk::{say, tell};
 use crate::{Outcome, Result, reading};
 
@@ -139,7 +140,7 @@ fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
 
 fn report(args: &Change, done: &str, filter: &dyn Filter, tally: Tally) -> Result<Outcome> {
     let Tally { accepted, stuck, refused, refusals } = tally;
-    let (items, now) = (filter.head().items, filter.now().fpr);
+    let (items, now) = (filter.head().items, rate::passing(filter));
     if args.machine.json {
         let mut out = json!({ done: accepted, "refused": refused, "refusals": refusals });
         if done == "removed" {
@@ -171,8 +172,8 @@ fn report(args: &Change, done: &str, filter: &dyn Filter, tally: Tally) -> Resul
 
 /// The end of what is said of a filter that was changed.
 pub fn rate_now(filter: &dyn Filter) -> String {
-    let rate = filter.now().fpr;
-    rate.map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)))
+    rate::passing(filter)
+        .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)))
 }
 
 pub fn age(args: &Age) -> Result<Outcome> {
@@ -180,12 +181,15 @@ pub fn age(args: &Age) -> Result<Outcome> {
     let opener = input::opener(&args.key_file)?;
     let mut filter = opener.update(path, args.waiting.meant())?;
     let slug = filter.facts().slug;
-    let age = filter.as_age().ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?;
-    age.age(args.ticks);
+    // To a packet, time is the way from router to router.
+    if everbloom::known::forward(&mut *filter, args.ticks).is_none() {
+        let age = filter.as_age();
+        age.ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?.age(args.ticks);
+    }
     filter.save()?;
     if args.machine.json {
         print_json(&json!({
-            "ticks": args.ticks, "items": filter.head().items, "fpr_now": filter.now().fpr,
+            "ticks": args.ticks, "items": filter.head().items, "fpr_now": rate::passing(&*filter),
         }))?;
     }
     say!("{}: {} ticks passed{}", path.display(), integer_text(args.ticks), rate_now(&*filter));
@@ -203,7 +207,7 @@ pub fn scrub(args: &Scrub) -> Result<Outcome> {
         filter.save()?;
     }
     if args.machine.json {
-        print_json(&json!({ "repaired": repaired, "fpr_now": filter.now().fpr }))?;
+        print_json(&json!({ "repaired": repaired, "fpr_now": rate::passing(&*filter) }))?;
     }
     let words = if repaired == 1 { "word" } else { "words" };
     say!("{}: {} {words} repaired{}", path.display(), integer_text(repaired), rate_now(&*filter));

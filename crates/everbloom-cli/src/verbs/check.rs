@@ -1,5 +1,6 @@
 //! `everbloom check`: which queries may be members?
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -11,10 +12,11 @@ use everbloom::internals::filter::{
 use everbloom::internals::hash::Hasher;
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::weighted::Paradox;
-use everbloom_records::{Hashed, KeyType, Lines, Order};
+use everbloom_records::{Grammar, Hashed, KeyType, Lines, Order};
 use everbloom_report::json::bytes;
 
 use super::foreign;
+use super::selective::prior;
 use crate::args::Check;
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error, print};
@@ -49,19 +51,21 @@ pub fn run(args: &Check) -> Result<Outcome> {
         let others = others.collect::<Result<Vec<_>>>()?;
         return in_which(args, &*filter, &others);
     }
-    let grammar = reading::grammar(&*filter, &args.keyed.text)?;
+    let grammar = grammar(args, &*filter)?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
-    let plain = !args.answers && !args.machine.json && args.prior.is_none() && ancestors.is_none();
-    if let Some(bulk) = filter.as_bulk().filter(|_| plain) {
+    let likely = args.priors || args.prior.is_some();
+    let plain = !args.answers && !args.machine.json && !likely && ancestors.is_none();
+    if let Some(bulk) = filter.as_bulk().filter(|_| plain && args.table.is_none()) {
         return print_members(args, &filter.head().hasher, bulk, &mut lines);
     }
     let mut out = Output::new();
     let mut found = 0u64;
-    let paradox = args.prior.map(|_| Paradox::of(&*filter, args.cost)).transpose()?;
+    let paradox = likely.then(|| Paradox::of(&*filter, args.cost)).transpose()?;
+    let policy = Policy { args, paradox, ancestors, table: table(args, &*filter)? };
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
-            let answer = ask(&*filter, args, paradox.as_ref(), ancestors, *record)?;
+            let answer = policy.ask(&*filter, *record)?;
             let wanted = (answer.verdict != Verdict::Absent) != args.invert_match;
             found += u64::from(wanted);
             if args.count || !(wanted || args.answers) {
@@ -184,22 +188,54 @@ fn print_members(
     finish(args, all)
 }
 
-/// Asks the filter, wearing the policies that were asked for.
-fn ask(
-    filter: &dyn Filter,
-    args: &Check,
-    paradox: Option<&Paradox>,
-    ancestors: Option<Hierarchy>,
-    record: Record<'_>,
-) -> everbloom::Result<Answer> {
-    if let (Some(paradox), Some(prior)) = (paradox, args.prior)
-        && paradox.holds(prior)?
-    {
-        return Ok(Answer::of(false));
+/// How queries are read.
+fn grammar(args: &Check, filter: &dyn Filter) -> Result<Grammar> {
+    let grammar = reading::grammar(filter, &args.keyed.text)?;
+    if !args.priors {
+        return Ok(grammar);
     }
-    match ancestors {
-        Some(hierarchy) => hierarchy.query(filter, record, args.levels),
-        None => filter.query(record),
+    reading::with_priors(grammar, filter.facts())
+}
+
+/// The exact table that decides what the filter does not.
+fn table(args: &Check, filter: &dyn Filter) -> Result<Option<HashSet<Vec<u8>>>> {
+    let Some(path) = &args.table else { return Ok(None) };
+    let grammar = reading::grammar(filter, &args.keyed.text)?;
+    let mut members = HashSet::new();
+    input::lines(path, grammar, Passes::Once)?.each(|_, records| {
+        members.extend(records.iter().map(|record| record.key.to_vec()));
+        Ok(())
+    })?;
+    Ok(Some(members))
+}
+
+/// What is done beside asking the filter.
+struct Policy<'a> {
+    args: &'a Check,
+    paradox: Option<Paradox>,
+    ancestors: Option<Hierarchy>,
+    table: Option<HashSet<Vec<u8>>>,
+}
+
+impl Policy<'_> {
+    fn ask(&self, filter: &dyn Filter, mut record: Record<'_>) -> everbloom::Result<Answer> {
+        if let Some(paradox) = &self.paradox {
+            if paradox.holds(prior(&record, self.args.prior)?)? {
+                return Ok(Answer::of(false));
+            }
+            if self.args.priors {
+                record.value = None;
+            }
+        }
+        let mut answer = match self.ancestors {
+            Some(hierarchy) => hierarchy.query(filter, record, self.args.levels)?,
+            None => filter.query(record)?,
+        };
+        if let Some(table) = self.table.as_ref().filter(|_| answer.verdict == Verdict::Undecided) {
+            let member = table.contains(record.key);
+            answer.verdict = if member { Verdict::Present } else { Verdict::Absent };
+        }
+        Ok(answer)
     }
 }
 

@@ -62,6 +62,7 @@ fn combine(
 
 /// What to do about filters of different size: sizes stay exact, so both are planned for as many keys.
 fn unequal(e: Error, items: u64) -> Stop {
+    let planned = matches!(e.kind(), Kind::Incompatible { what: "items" | "rate" });
     // Of those with other causes, the error says all there is to say.
     let of_size = matches!(
         e.kind(),
@@ -74,6 +75,9 @@ fn unequal(e: Error, items: u64) -> Stop {
             "{message}; filters of one size merge: build both with -n {} and the same -p",
             quantity::short(items)
         )),
+        Stop::Error(message) if planned => {
+            Stop::Error(format!("{message}: build both with the same -n and -p"))
+        }
         stop => stop,
     }
 }

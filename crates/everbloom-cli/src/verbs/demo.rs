@@ -24,7 +24,7 @@ const EVERYDAY: [&str; 8] =
     ["bloom", "blocked", "counting", "scalable", "stable", "bloomier", "binary-fuse", "ribbon"];
 
 pub fn run(args: &Demo) -> Result<Outcome> {
-    let bloom = everbloom::catalog::by_slug("bloom").unwrap_or(VARIANTS[0]);
+    let bloom = bloom();
     let mut measured = Vec::new();
     let shown = |v: &&&Variant| args.all || EVERYDAY.contains(&v.slug);
     for variant in VARIANTS.iter().filter(|v| v.kind == EntryKind::Filter).filter(shown) {
@@ -67,27 +67,43 @@ fn text(bloom: &Variant, measured: &[Measured], more: usize, steps: &[Step]) -> 
     let sample = Sample::new(&bloom.input, Style::Words, 1_000_000..1_000_003);
     let words: Vec<_> =
         sample.records().iter().map(|r| String::from_utf8_lossy(r.key).into_owned()).collect();
-    let point = |step: &Step| Point {
-        x: (step.items / 1000) as f64,
-        predicted: step.predicted,
-        measured: step.measured,
-    };
     format!(
-        "{} made-up words ({}, …) go into each filter, planned for a false-positive rate of 1 %;\n\
-         then it is queried for all of them and for {} others.\n\n{}{}\n\
-         predicted: false-positive rate by the formulas, before the filter was built; now: from its real fill.\n\
-         missed: false negatives, where the variant trades them for something else (CATALOG.md).\n\n\
-         A standard filter planned for {} words, as it fills and overflows \
-         (· predicted, ● measured):\n\n{}\n{:>11}words inside, in thousands\n",
+        "{} made-up words ({}, …) go into each filter,\n\
+         planned for a false-positive rate of 1 %; then it is queried for all of them and\n\
+         for {} others.\n\n{}{}\n\
+         predicted: false-positive rate by the formulas, before the filter was built;\n\
+         now: from its real fill. missed: false negatives, where the variant trades them\n\
+         for something else (CATALOG.md).\n\n\
+         A standard filter planned for {} words, as it fills and overflows\n\
+         (· predicted, ● measured):\n\n{}",
         integer_text(WORDS),
         words.join(", "),
         integer_text(QUERIES),
         rates(measured),
         if more > 0 { format!("{more} more: everbloom demo --all\n") } else { String::new() },
         integer_text(WORDS),
-        curve(&steps.iter().map(point).collect::<Vec<_>>(), 16, rate_text),
-        "",
+        picture(steps),
     )
+}
+
+/// The rate over the number of words.
+fn picture(steps: &[Step]) -> String {
+    let point = |step: &Step| Point {
+        x: (step.items / 1000) as f64,
+        predicted: step.predicted,
+        measured: step.measured,
+    };
+    let points: Vec<Point> = steps.iter().map(point).collect();
+    format!("{}\n{:>11}words inside, in thousands\n", curve(&points, 16, rate_text), "")
+}
+
+/// A standard filter on its way past its capacity, drawn.
+pub fn overflow() -> Result<String> {
+    Ok(picture(&overfill(bloom())?))
+}
+
+fn bloom() -> &'static Variant {
+    everbloom::catalog::by_slug("bloom").unwrap_or(VARIANTS[0])
 }
 
 fn rates(measured: &[Measured]) -> String {

@@ -1,17 +1,18 @@
 //! `everbloom explain`: how a filter comes to its answer for one key.
 
-use everbloom::internals::filter::{Answer, Filter, Record, Touched, Verdict};
+use everbloom::internals::filter::{Answer, Detail, Filter, Record, Touched, Verdict};
 use everbloom::internals::hash::Digest;
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
+use everbloom_report::terminal::wrapped;
 use everbloom_report::{Drawing, Panel, Stroke, svg};
 use serde_json::{Value, json};
 
 use super::opened;
 use crate::args::Explain;
 use crate::output::{print, print_json};
-use crate::report::json;
+use crate::report::{json, rate};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
 
@@ -28,7 +29,8 @@ pub fn run(args: &Explain) -> Result<Outcome> {
     let answer = filter.query(Record::key(&key))?;
     let cells = filter.trace(&key);
     if let Some(path) = &args.svg {
-        std::fs::write(path, picture(&String::from_utf8_lossy(typed), &cells, &answer))
+        let why = reason(&*filter, &cells, &answer);
+        std::fs::write(path, picture(&String::from_utf8_lossy(typed), &cells, &answer, &why))
             .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
         say!("{}: drawn", path.display());
     }
@@ -55,7 +57,7 @@ fn object(
         "cells": cells.iter().map(cell).collect::<Vec<_>>(),
         "verdict": json::verdict(answer.verdict),
         "detail": json::detail(&answer.detail),
-        "fpr_now": filter.now().fpr,
+        "fpr_now": rate::passing(filter),
     })
 }
 
@@ -75,19 +77,45 @@ fn text(
         digest.h1,
         digest.h2
     );
-    if cells.is_empty() {
-        let slug = filter.facts().slug;
-        out += &format!("{:>9}  {slug} shows none\n", "cells");
-    } else {
-        out += &drawing(cells);
-    }
-    let odds = match filter.now().fpr {
+    out += &drawing(cells);
+    let odds = match rate::passing(filter) {
         Some(p) if answer.verdict != Verdict::Absent => {
             format!(" ({} of all non-members get this far)", rate_text(p))
         }
         _ => String::new(),
     };
-    out + &format!("{:>9}  {}{odds}\n", "verdict", json::verdict(answer.verdict))
+    out += &format!("{:>9}  {}{odds}\n", "verdict", json::verdict(answer.verdict));
+    out + &format!("{:>9}  {}\n", "because", wrapped(&reason(filter, cells, answer), 11))
+}
+
+/// What decided, in words.
+fn reason(filter: &dyn Filter, cells: &[Touched], answer: &Answer) -> String {
+    let (all, agree) = (cells.len(), cells.iter().filter(|cell| cell.agrees).count());
+    let against = cells.iter().position(|cell| !cell.agrees);
+    let cells = match (answer.verdict, against) {
+        (Verdict::Absent, _) if all == 0 => "there is no cell that could hold it".to_owned(),
+        _ if all == 0 => format!("{} compares the key with what it holds", filter.facts().slug),
+        (_, None) => match all {
+            1 => "the only cell speaks for it".to_owned(),
+            _ => format!("all {all} cells speak for it"),
+        },
+        (Verdict::Absent, Some(first)) => {
+            let cell = integer_text(cells[first].index);
+            format!("cell {cell}, of probe {}, speaks against it", first + 1)
+        }
+        (_, Some(_)) => format!("{agree} of {all} cells speak for it, which is enough"),
+    };
+    let list = |words: &[Vec<u8>]| {
+        words.iter().map(|w| String::from_utf8_lossy(w).into_owned()).collect::<Vec<_>>().join(", ")
+    };
+    match &answer.detail {
+        Detail::Count(count) => format!("{cells}; they count {count}"),
+        Detail::Value(value) => format!("{cells}; its value is {}", String::from_utf8_lossy(value)),
+        Detail::Labels(labels) if !labels.is_empty() => format!("{cells}; found: {}", list(labels)),
+        Detail::List(found) if !found.is_empty() => format!("{cells}; found: {}", list(found)),
+        Detail::Score(score) => format!("{cells}; its score is {score:.3}"),
+        _ => cells,
+    }
 }
 
 /// A line per probe: the index, the cell, whether it speaks for the key.
@@ -114,9 +142,9 @@ const SHOWN: usize = 64;
 const NAMED: usize = 16;
 
 /// The key above, its cells below in the order of their places; lines to those that speak against it stand out.
-fn picture(key: &str, cells: &[Touched], answer: &Answer) -> String {
+fn picture(key: &str, cells: &[Touched], answer: &Answer, why: &str) -> String {
     let verdict = json::verdict(answer.verdict);
-    let mut drawing = Drawing::new("", format!("{key}: {verdict}"));
+    let mut drawing = Drawing::new("", format!("{key}: {verdict}, because {why}"));
     drawing.dot((0.5, 0.0), key);
     let mut places: Vec<&Touched> = cells.iter().collect();
     places.sort_by_key(|cell| cell.index);

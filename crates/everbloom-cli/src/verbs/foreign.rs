@@ -13,7 +13,7 @@ use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::{Table, terminal};
 use serde_json::json;
 
-use super::build::{count, full_disk, writable};
+use super::build::{full_disk, some_keys, writable};
 use super::check::show;
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes};
@@ -290,7 +290,7 @@ pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
     let mut lines = input::lines(&args.keys, grammar, Passes::Several)?;
     let items = match args.items {
         Some(items) => items,
-        None => count(&mut lines)?,
+        None => some_keys(lines.count()?)?,
     };
     let mut filter = format.create(items, args.fpr.unwrap_or(0.01))?;
     let mut n = 0u64;

@@ -10,6 +10,7 @@ use super::foreign;
 use crate::args::Info;
 use crate::output::{Sheet, facts, print, print_json};
 use crate::report::json;
+use crate::report::rate::{of_each_set, passing};
 use crate::{Outcome, Result, input};
 
 pub fn run(args: &Info) -> Result<Outcome> {
@@ -57,10 +58,13 @@ fn describe(filter: &dyn Filter, sheet: Sheet) -> String {
     if let Some(fill) = filter.fill() {
         rows.push(("fill", format!("▕{}▏ {:.1} %", terminal::bar(fill, 40), fill * 100.0)));
     }
-    rows.push(("false positives", format!("{} now", rate(now.fpr))));
+    rows.push(("false positives", format!("{} now", rate(passing(filter)))));
+    if let Some(each) = of_each_set(filter) {
+        rows.push(("of each set", format!("{} now", rate_text(each))));
+    }
     rows.push(("false negatives", format!("{} now", rate(now.fnr))));
     if now.undecided.is_some() {
-        rows.push(("undecided", format!("{} now", rate(now.undecided))));
+        rows.push(("undecided", format!("{} now, among them", rate(now.undecided))));
     }
     if let Some(target) = head.fpr {
         rows.push(("planned rate", format!("{} ({})", rate_text(target), variant.meaning)));

@@ -27,11 +27,13 @@ mod published;
 mod revoked;
 mod sample;
 mod secure;
+mod selective;
 mod shell;
 mod similar;
 mod spell;
 mod sync;
 mod top;
+mod tour;
 
 use std::path::{Path, PathBuf};
 
@@ -90,6 +92,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Import(args) => foreign::import(&args),
         Verb::Export(args) => foreign::export(&args),
         Verb::Demo(args) => demo::run(&args),
+        Verb::Tour => tour::run(),
         Verb::Completions { shell } => shell::completions(shell),
         Verb::Man => shell::man(),
     }

@@ -9,6 +9,7 @@ use everbloom::internals::theory::bound;
 use everbloom::internals::variant::Variant;
 use everbloom::{Error, Kind};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_report::terminal::wrapped;
 use everbloom_report::{Axis, Chart, Curve, Series, Table, svg, terminal};
 use serde_json::{Value, json};
 
@@ -334,7 +335,7 @@ fn show(
     refusals: &[String],
 ) -> String {
     let candidates = &ranking.candidates;
-    let mut out = format!("{}\n\n  {command}\n\n", wrapped(reason));
+    let mut out = format!("{}\n\n  {command}\n\n", wrapped(reason, 0));
     let shown = if args.all { candidates.len() } else { candidates.len().min(SHOWN) };
     if shown > 0 {
         out += &table(ranking, &candidates[..shown], counts, Sheet::Terminal).terminal();
@@ -345,31 +346,12 @@ fn show(
     }
     if !ranking.open_ended.is_empty() {
         let slugs: Vec<&str> = ranking.open_ended.iter().map(|v| v.slug).collect();
-        out += &format!("{}\n", wrapped(&format!("sized when built: {}", slugs.join(", "))));
+        out += &format!("{}\n", wrapped(&format!("sized when built: {}", slugs.join(", ")), 0));
     }
     if args.all {
-        out.extend(refusals.iter().map(|refusal| format!("not {refusal}\n")));
+        out.extend(refusals.iter().map(|why| format!("{}\n", wrapped(&format!("not {why}"), 4))));
     } else if !refusals.is_empty() {
         out += &format!("{} do not fit: --all tells why\n", refusals.len());
-    }
-    out
-}
-
-/// Broken into lines of at most 80 columns.
-fn wrapped(text: &str) -> String {
-    let mut out = String::new();
-    let mut column = 0;
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > 80 {
-            out.push('\n');
-            column = 0;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out += word;
-        column += width;
     }
     out
 }

@@ -34,8 +34,13 @@ impl Place {
 
     /// Runs a command line, split at spaces.
     pub fn run(&self, line: &str, stdin: &str) -> Run {
+        self.run_args(&line.split_whitespace().collect::<Vec<_>>(), stdin)
+    }
+
+    /// Runs the command with arguments that may have blanks in them.
+    pub fn run_args(&self, args: &[&str], stdin: &str) -> Run {
         let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(line.split_whitespace())
+            .args(args)
             .current_dir(self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -175,6 +175,11 @@ impl Rates {
     pub fn one_sided(fpr: f64) -> Self {
         Self { fpr: Some(fpr), fnr: Some(0.0), undecided: None }
     }
+
+    /// P(not absent | not a member): what a filter lets pass, decided or not.
+    pub fn passing(&self) -> Option<f64> {
+        Some((self.fpr? + self.undecided.unwrap_or(0.0)).min(1.0))
+    }
 }
 
 /// A cell that a query looks at.

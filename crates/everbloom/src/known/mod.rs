@@ -14,7 +14,7 @@ pub mod yes_no;
 
 pub use complement::Complement;
 pub use cross_checking::CrossChecking;
-pub use multistage::Multistage;
+pub use multistage::{Multistage, forward};
 pub use optihash::Optihash;
 pub use retouched::Retouched;
 pub use yes_no::YesNo;

@@ -46,6 +46,15 @@ pub struct Multistage {
 
 state!(Multistage { head, first, stages });
 
+/// Drops the leading stages of a filter, one for each hop, and tells how many are left; `None` for a filter that is not
+/// multistage.
+pub fn forward(filter: &mut dyn Filter, hops: u64) -> Option<u64> {
+    let any: &mut dyn std::any::Any = filter;
+    let packet = any.downcast_mut::<Multistage>()?;
+    (0..hops.min(packet.stages.len() as u64)).for_each(|_| packet.forward());
+    Some(packet.stages.len() as u64)
+}
+
 const MAX_STAGES: u64 = 1024;
 /// The largest number a stage may have.
 const LAST_STAGE: u64 = u32::MAX as u64;

@@ -84,14 +84,13 @@ impl Paradox {
     /// For a filter as it is now: its rate comes from its real fill, so make a new policy when it has changed.
     /// What it leaves undecided is looked up like a "yes", and so counts as one.
     pub fn of(filter: &dyn Filter, alpha: f64) -> Result<Self> {
-        let now = filter.now();
-        let fpr = now.fpr.ok_or_else(|| {
+        let fpr = filter.now().passing().ok_or_else(|| {
             Error::parameter(format!(
                 "a {} filter does not know its own rate of false positives, on which the policy rests",
                 filter.facts().slug
             ))
         })?;
-        Self::new((fpr + now.undecided.unwrap_or(0.0)).min(1.0), alpha)
+        Self::new(fpr, alpha)
     }
 
     /// The prior below which keys are denied.

@@ -147,6 +147,14 @@ mod tests {
                 }
             }
         }
+        // Merged filters tell where a run begins by the size of its first layer.
+        for (fpr, r) in [(0.999, 0.01), (0.999, 0.5), (0.999, 0.99), (0.3, 0.5), (1e-9, 0.01)] {
+            for (items, growth) in [(1, 2), (2, 2), (3, 2), (1, 16), (1000, 2)] {
+                let shape = shape(items, fpr, growth, r);
+                let slices = (0..8).map(|i| shape.layer(i).unwrap().slice());
+                assert!(slices.is_sorted_by(|a, b| a < b), "{items} {fpr} {growth} {r}");
+            }
+        }
         // The formula of the entry alone would not do in a small layer.
         let (p, k) = (0.0015, layer_k(0.0015));
         let short = (layer_bits(5.0, p) / k).ceil();

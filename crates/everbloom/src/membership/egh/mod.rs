@@ -33,6 +33,7 @@ pub use slices::Slices;
 
 use crate::cells::Bits;
 use crate::error::agree;
+use crate::filter::List;
 use crate::variant::prelude::*;
 
 /// A small set of integers without false positives.
@@ -192,7 +193,7 @@ fn integer(key: &[u8]) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-face!(Egh: Insert, Merge, Remove, Count);
+face!(Egh: Insert, Merge, Remove, Count, List);
 
 impl Filter for Egh {
     fn query(&self, record: Record<'_>) -> Result<Answer> {
@@ -231,6 +232,13 @@ impl Filter for Egh {
             fact("zone", self.slices.zone),
         ]
     }
+
+    /// A cell for each prime.
+    fn trace(&self, key: &[u8]) -> Vec<Touched> {
+        let inside = integer(key).ok().filter(|x| *x < self.slices.universe);
+        let cells: Vec<u64> = inside.iter().flat_map(|x| self.slices.cells(*x)).collect();
+        touched(&cells, |i| self.cells.get(i))
+    }
 }
 
 impl Insert for Egh {
@@ -248,6 +256,16 @@ impl Remove for Egh {
 impl Count for Egh {
     fn count(&self, key: &[u8]) -> Counted {
         Counted::about(integer(key).map_or(0, |x| Egh::count(self, x)))
+    }
+}
+
+impl List for Egh {
+    fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
+        for x in Egh::list(self)? {
+            let key = x.to_le_bytes();
+            f(&key, self.query(Record::key(&key))?);
+        }
+        Ok(())
     }
 }
 
@@ -287,6 +305,7 @@ const COUNTERS: &str = "counters";
 const LOOK_AT_ALL: u64 = 1 << 24;
 
 /// The list entry.
+<<<<<<< HEAD
 pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
     id: 24,
     slug: "egh",
@@ -313,3 +332,34 @@ pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
     reach: 1000,
     ..Facts::FILTER
 });
+=======
+pub static VARIANT: Variant = Variant {
+    facts: Facts {
+        id: 24,
+        slug: "egh",
+        entry: "R14",
+        name: "EGH filter: false-positive free zone",
+        paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
+        family: "membership",
+        needs: &["membership", "delete", "exact"],
+        input: Input { key: KeyKind::Integer, ..Input::KEYS },
+        meaning: "items are the members up to which there are no false positives; the rate is zero there",
+        forms: &[
+            Form::exact(BITS, &[Ability::Insert, Ability::Remove, Ability::Merge, Ability::List]),
+            Form::exact_while(
+                COUNTERS,
+                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
+                "only keys that were inserted are removed",
+            ),
+        ],
+        params: &[
+            Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
+                .or(Preset::Integer(DEFAULT_UNIVERSE)),
+            Param::integer("width", 1, 16, "counters: bits each"),
+        ],
+        reach: 1000,
+        ..Facts::FILTER
+    },
+    ops: Ops::of::<Egh>(),
+};
+>>>>>>> w-command
