@@ -315,7 +315,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("xxh3: a word under half the seed", "hash/xxh3.rs", "let seed = seed ^ u64::from((seed as u32).swap_bytes()) << 32;\n" => "", "--lib" "hash::xxh3"),
     mutant!("packed: near fields wipe their neighbors", "cells/packed.rs", "& !(mask << (bit % 8)) | (value & mask)" => "| (value & mask)", "--lib" "cells::packed"),
     mutant!("signed: one more where a counter sticks", "cells/signed.rs", "was ^ was >> 63 != i64::MAX" => "was != i64::MAX", "--lib" "cells::signed"),
-    mutant!("partitioned: the low half is dropped", "probe/partitioned.rs", " + ((word & 0xFFFF_FFFF) * slice >> 32)" => "", "--lib" "probe::partitioned"),
+    mutant!("partitioned: the low half is dropped", "probe/partitioned.rs", " + (((word & 0xFFFF_FFFF) * slice) >> 32)" => "", "--lib" "probe::partitioned"),
     mutant!("candidates: of equals the last gives way", "parts/candidates.rs", "order(a) < order(b)" => "order(a).0 < order(b).0", "--lib" "parts::candidates"),
     mutant!("quotient: the run before is looked at, too", "cells/quotient/ranked.rs", "            if self.ends.get(wrapped(place, self.len())) {\n                return false;\n            }\n" => "", "--lib" "alternates::quotient"),
     mutant!("quotient: copies beyond what a code has", "alternates/counting_quotient.rs", "const COPIES: u64 = 2;" => "const COPIES: u64 = 3;", "--lib" "alternates::counting_quotient"),

@@ -235,7 +235,7 @@ impl Slots {
     pub fn find(&self, bucket: u64, value: u64) -> Option<u32> {
         if self.near > 0 {
             let tops = self.equal(self.near(bucket), value, self.ones);
-            return (tops != 0).then(|| tops.trailing_zeros() * self.inverse >> 16);
+            return (tops != 0).then(|| (tops.trailing_zeros() * self.inverse) >> 16);
         }
         self.find_far(bucket, value)
     }
@@ -243,7 +243,7 @@ impl Slots {
     #[inline(never)]
     fn find_far(&self, bucket: u64, value: u64) -> Option<u32> {
         let (first, tops) = self.matches(bucket, value).find(|(_, tops)| *tops != 0)?;
-        Some(first + (tops.trailing_zeros() * self.inverse >> 16))
+        Some(first + ((tops.trailing_zeros() * self.inverse) >> 16))
     }
 
     /// What a slot of a bucket holds.

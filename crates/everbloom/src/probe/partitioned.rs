@@ -33,7 +33,7 @@ fn places_by_avx512(digests: &[Digest; MANY], i: u64, slice: u32, places: &mut [
     for (place, digest) in places.iter_mut().zip(digests) {
         let word = digest.word(i);
         // The high word of the product, by halves that do not overflow.
-        *place = ((word >> 32) * slice + ((word & 0xFFFF_FFFF) * slice >> 32)) >> 32;
+        *place = ((word >> 32) * slice + (((word & 0xFFFF_FFFF) * slice) >> 32)) >> 32;
     }
 }
 
