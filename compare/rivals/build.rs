@@ -25,7 +25,7 @@ fn shim(name: &str, kind: &str, machine: &str, folders: &[PathBuf]) -> Result<()
     let mut build = cc::Build::new();
     build.cpp(true).std("c++20").opt_level(3).flag(format!("-march={machine}")).warnings(false);
     build.define("TABLE", object.as_str()).includes(folders);
-    build.define("ROCKSDB_NAMESPACE", object.as_str());
+    build.define("ROCKSDB_NAMESPACE", format!("{object}_space").as_str());
     build.define("ROCKSDB_PLATFORM_POSIX", None).define("OS_LINUX", None);
     build.file(format!("shim/{name}.cpp")).try_compile(&object)
 }

@@ -10,12 +10,8 @@
 //! - `miri`: runs what threads share under Miri.
 //! - `thorough`: runs the loops over the list with all their trials, which takes minutes.
 //! - `toy`: adds a toy variant to a copy of the tree, by one file and one line, and runs the tests.
-<<<<<<< HEAD
-//! - `throughput`: times the command beside md5sum and sort on a file of 50 million lines.
-//! - `tools`: times the tools beside what people use now.
-=======
 //! - `throughput`: times the command beside md5sum, sort, awk, zstd, comm and join on files of 20 million lines.
->>>>>>> w-command
+//! - `tools`: times the tools beside what people use now.
 //! - `instructions`: counts the instructions of the flagship filters' operations, by callgrind.
 //! - `reader`: compares the Python reader of docs/format with the command, on files of twenty variants.
 //! - `interop`: has filters that the command writes read by the software that their format belongs to.
@@ -49,11 +45,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-<<<<<<< HEAD
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput | tools [TOOL] | instructions | browser [FOLDER]";
-=======
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | thorough | toy | licenses | layers [--draw] | words | throughput [LINES] | instructions";
->>>>>>> w-command
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput [LINES] | tools [TOOL] | instructions | browser [FOLDER]";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
@@ -75,12 +67,8 @@ fn main() -> ExitCode {
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
-<<<<<<< HEAD
-        "throughput" => throughput::run(),
-        "tools" => tools::run(std::env::args().nth(2).as_deref()),
-=======
         "throughput" => throughput::run(number(2, 20_000_000)),
->>>>>>> w-command
+        "tools" => tools::run(std::env::args().nth(2).as_deref()),
         "instructions" => instructions::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -159,19 +159,22 @@ fn listed(listed: impl Iterator<Item = u64>, keys: &[u64]) -> f64 {
     listed.filter(|key| keys.contains(key)).count() as f64
 }
 
+fn our_top_k() -> Option<TopK> {
+    let builder = TopK::builder().set("k", K as u64).set("w", WIDTH as u64);
+    builder.set("d", DEPTH as u64).build().ok()
+}
+
+fn our_list(sketch: &mut TopK, keys: &[u64]) -> f64 {
+    let key = |(key, _): (&[u8], u64)| key.try_into().map(u64::from_le_bytes).ok();
+    listed(sketch.list().filter_map(key), keys)
+}
+
 /// The heaviest keys, ours first.
 pub const TOP_K: &[Named] = &[
     ("everbloom top-k", || {
-        let builder = TopK::builder().set("k", K as u64).set("w", WIDTH as u64);
-        fed(
-            builder.set("d", DEPTH as u64).build().ok()?,
-            |s, keys| keys.iter().for_each(|key| _ = s.add(key, 1)),
-            |s, keys| {
-                let key = |(key, _): (&[u8], u64)| key.try_into().map(u64::from_le_bytes).ok();
-                listed(s.list().filter_map(key), keys)
-            },
-        )
+        fed(our_top_k()?, |s, keys| keys.iter().for_each(|key| _ = s.add(key, 1)), our_list)
     }),
+    ("everbloom top-k, batch", || fed(our_top_k()?, |s, keys| s.add_many(keys), our_list)),
     ("heap over datasketches count-min", || {
         fed(
             Heap::new()?,

@@ -48,7 +48,9 @@ pub fn list(args: &List) -> Result<Outcome> {
         let deleted = *verdict == Verdict::Absent;
         if args.machine.json {
             let value = value.map(|value| bytes(value));
-            out.json(&json!({ "key": bytes(key), "count": count, "value": value, "deleted": deleted }))?;
+            out.json(
+                &json!({ "key": bytes(key), "count": count, "value": value, "deleted": deleted }),
+            )?;
         } else {
             out.write(|out| {
                 out.write_all(key)?;

@@ -64,6 +64,7 @@ impl Code for Digits {
     /// Digits are below 2^r − 2, which must be two at least.
     const LEAST: u32 = 2;
     const COPIES: u64 = 2;
+    const RISING: bool = false;
 
     fn push(slots: &mut Values, width: u32, x: u64, count: u64) {
         slots.push(x);

@@ -33,6 +33,9 @@ pub(super) trait Code {
     /// Up to how many times a remainder just stands there so often.
     const COPIES: u64;
 
+    /// Whether slots are remainders alone, so that those of a run rise.
+    const RISING: bool;
+
     /// Appends the slots of `count` ≥ 1 times the remainder `x`, which is above those before it.
     fn push(slots: &mut Values, width: u32, x: u64, count: u64);
 
@@ -184,8 +187,13 @@ impl<C: Code> Table<C> {
     }
 
     #[inline]
+    fn has(&self, (quotient, x): (u64, u64)) -> bool {
+        if C::RISING { self.runs.holds(quotient, x) } else { self.count_of((quotient, x)) > 0 }
+    }
+
+    #[inline]
     pub(super) fn contains(&self, digest: Digest) -> bool {
-        self.count_of(self.split(digest)) > 0
+        self.has(self.split(digest))
     }
 
     /// Writes for each digest whether its key may be a member: a large table is prefetched.
@@ -193,7 +201,7 @@ impl<C: Code> Table<C> {
         for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
             let places = self.fetched(digests);
             for (place, found) in places.iter().zip(found) {
-                *found = self.count_of(*place) > 0;
+                *found = self.has(*place);
             }
         }
     }
@@ -487,7 +495,7 @@ impl<C: Code> Part for Table<C> {
         if run.len == 0 {
             return vec![Touched { index: quotient, value: 0, agrees: false }];
         }
-        let there = self.count_of((quotient, x)) > 0;
+        let there = self.has((quotient, x));
         let slot = |(i, value): (u64, u64)| Touched {
             index: (run.start + i) % slots,
             value,

@@ -30,6 +30,7 @@ use crate::hash::{Generator, mix64, multiply_shift, murmur_32};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
 use crate::plan::MAX_CELLS;
+use crate::probe::{MANY, Partitioned};
 use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
@@ -87,6 +88,46 @@ impl TopK {
         self.w
     }
 
+    /// Counts every one of a slice of keys once more, in order: their cells are found together.
+    ///
+    /// ```
+    /// let mut top = everbloom::alternates::TopK::builder().set("k", 2).build()?;
+    /// top.add_many(&["to", "be", "or", "not", "to", "be", "to"]);
+    /// assert_eq!(top.list().next(), Some((&b"to"[..], 3)));
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn add_many<K: Key>(&mut self, keys: &[K]) {
+        let mut rows = vec![[0; MANY]; self.d() as usize];
+        for keys in keys.chunks(MANY) {
+            let fingerprints = self.places_of_all(keys, &mut rows);
+            for (i, (key, fingerprint)) in keys.iter().zip(fingerprints).enumerate() {
+                self.raise(key, fingerprint, rows.iter().map(|row| row[i]), 1);
+            }
+        }
+    }
+
+    /// [`Self::places`] of at most [`MANY`] keys, row by row.
+    fn places_of_all<K: Key>(&self, keys: &[K], rows: &mut [[u64; MANY]]) -> [u64; MANY] {
+        let mut fingerprints = [0; MANY];
+        if self.head.form == REDIS {
+            for (i, (key, own)) in keys.iter().zip(&mut fingerprints).enumerate() {
+                let (fingerprint, cells) = self.places(key);
+                *own = fingerprint;
+                rows.iter_mut().zip(cells).for_each(|(row, cell)| row[i] = cell);
+            }
+            return fingerprints;
+        }
+        let mut digests = [Digest { h1: 0, h2: 0 }; MANY];
+        for (digest, key) in digests.iter_mut().zip(keys) {
+            *digest = self.head.hasher.digest_usually(Self::HASH, key);
+        }
+        let mut row = rows.iter_mut();
+        Partitioned::new(self.w, self.d() as u32).each_slice(&digests, |cells| {
+            row.next().into_iter().for_each(|row| *row = *cells);
+        });
+        digests.map(|digest| digest.word(FINGERPRINT) >> 32)
+    }
+
     /// A key's fingerprint, and its cell in every row.
     #[inline]
     fn places<K: Key + ?Sized>(&self, key: &K) -> (u64, Cells) {
@@ -111,6 +152,18 @@ impl TopK {
             return Err(Error::record(message));
         }
         let (fingerprint, cells) = self.places(key);
+        Ok(self.raise(key, fingerprint, cells.into_iter(), times))
+    }
+
+    /// Counts a key in its cells, and lists it if it belongs there.
+    #[inline]
+    fn raise<K: Key + ?Sized>(
+        &mut self,
+        key: &K,
+        fingerprint: u64,
+        cells: impl Iterator<Item = u64>,
+        times: u64,
+    ) -> Option<Arc<[u8]>> {
         let mut most = 0;
         for cell in cells {
             most = most.max(self.raise_cell(cell, fingerprint, times));
@@ -118,20 +171,22 @@ impl TopK {
         self.head.count(times);
         // A count of 0 has no place in a list that is not full.
         if most == 0 || most < self.top.least() {
-            return Ok(None);
+            return None;
         }
-        Ok(key.with_bytes(|key| self.top.put(key, most)))
+        key.with_bytes(|key| self.top.put(key, most))
     }
 
     /// Counts a key in one cell; what the cell then says of it.
     #[inline]
     fn raise_cell(&mut self, cell: u64, fingerprint: u64, times: u64) -> u64 {
-        let mut count = self.counts.get(cell);
-        let own = self.fingerprints.get(cell) == fingerprint;
+        let mut count = self.counts.get_near(cell);
+        let own = self.fingerprints.get_near(cell) == fingerprint;
         if count == 0 || own {
             count = (count + times).min(self.counts.max());
-            self.fingerprints.set(cell, fingerprint);
-            self.counts.set(cell, count);
+            if !own {
+                self.fingerprints.set_near(cell, fingerprint);
+            }
+            self.counts.set_near(cell, count);
             return count;
         }
         for left in (1..=times).rev() {
@@ -340,6 +395,18 @@ pub static VARIANT: Variant = Variant::of::<TopK>(Facts {
 mod tests {
     use super::*;
     use crate::{Opener, to_bytes};
+
+    #[test]
+    fn many_keys_at_once_are_counted_like_one_by_one() {
+        for form in ["standard", REDIS] {
+            let make = || TopK::builder().form(form).set("k", 5).set("w", 20).build().unwrap();
+            let keys: Vec<u64> = (0..2000).map(|i| i * i % 97 % 41).collect();
+            let (mut one, mut many) = (make(), make());
+            keys.iter().for_each(|key| _ = one.add(key, 1).unwrap());
+            many.add_many(&keys);
+            assert_eq!(one, many, "{form}");
+        }
+    }
 
     #[test]
     fn rows_that_are_none_are_refused() {

@@ -63,6 +63,30 @@ impl Packed {
         set(self.words.make_mut(), self.width, i, value);
     }
 
+    /// [`Packed::get`], quicker for narrow fields in no order: see [`Packed::set_near`].
+    #[inline]
+    pub(crate) fn get_near(&self, i: u64) -> u64 {
+        let bit = i * u64::from(self.width);
+        let near = self.bytes().filter(|_| self.width <= NEAR);
+        match near.and_then(|bytes| bytes.get((bit / 8) as usize..)?.first_chunk()) {
+            Some(bytes) => u64::from_le_bytes(*bytes) >> (bit % 8) & self.max(),
+            None => self.get(i),
+        }
+    }
+
+    /// [`Packed::set`], quicker for narrow fields in no order: one word from the byte on where the field begins.
+    #[inline]
+    pub(crate) fn set_near(&mut self, i: u64, value: u64) {
+        let (bit, mask, narrow) = (i * u64::from(self.width), self.max(), self.width <= NEAR);
+        let near = self.words.fields_mut::<u8>().filter(|_| narrow);
+        let bytes = near.and_then(|bytes| bytes.get_mut((bit / 8) as usize..));
+        let Some(bytes) = bytes.and_then(|bytes| bytes.first_chunk_mut()) else {
+            return self.set(i, value);
+        };
+        let word = u64::from_le_bytes(*bytes) & !(mask << (bit % 8)) | (value & mask) << (bit % 8);
+        *bytes = word.to_le_bytes();
+    }
+
     /// Takes `by` from every field of a range, none below zero; returns how many became zero.
     #[inline]
     pub(crate) fn fade(&mut self, range: std::ops::Range<u64>, by: u64) -> u64 {
@@ -147,6 +171,9 @@ impl Packed {
         self.words.huge()
     }
 }
+
+/// Bits that a word has from any bit of its first byte on.
+pub(super) const NEAR: u32 = 57;
 
 /// The field at `i` of an array of fields of `width` bits.
 #[inline]
@@ -315,6 +342,20 @@ mod tests {
             }
             let at = if i < split { low.at(i) } else { high.at(i - split) };
             assert_eq!(at, Some(v));
+        }
+    }
+
+    #[test]
+    fn near_fields_are_read_and_written_like_all() {
+        for width in 1..=64 {
+            let (mut near, mut plain) = (Packed::new(50, width), Packed::new(50, width));
+            for i in (0..200).map(|i| i * 7 % 50) {
+                let value = crate::hash::mix64(i << 8 | near.get(i) & 0xFF);
+                near.set_near(i, value);
+                plain.set(i, value);
+                assert_eq!(near, plain, "{width}: {i}");
+                assert_eq!(near.get_near(i), plain.get(i), "{width}: {i}");
+            }
         }
     }
 

@@ -45,6 +45,15 @@ impl Signed {
         was
     }
 
+    /// Adds one to the counter at `i`, unless it is stuck.
+    #[inline]
+    pub(crate) fn increment(&mut self, i: u64) {
+        let word = &mut self.words.make_mut()[i as usize];
+        let was = word.cast_signed();
+        // Both ends of the range are the greatest number once the sign is folded away.
+        *word = word.wrapping_add(u64::from(was ^ was >> 63 != i64::MAX));
+    }
+
     /// Whether a counter of this value sticks there.
     #[inline]
     pub fn stuck(value: i64) -> bool {
@@ -100,6 +109,13 @@ mod tests {
             cells.add(i, -100);
         }
         assert_eq!(cells.iter().collect::<Vec<_>>(), [i64::MAX, i64::MIN, -7]);
+        for start in [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX] {
+            let mut pair = Signed::try_new(2).unwrap();
+            (0..2).for_each(|i| _ = pair.add(i, start));
+            pair.add(0, 1);
+            pair.increment(1);
+            assert_eq!(pair.get(0), pair.get(1), "{start}");
+        }
         let mut sum = Signed::try_new(3).unwrap();
         sum.add(0, -5);
         sum.add(2, 3);

@@ -13,6 +13,7 @@
 //! C(19,4) = 3876 values, so that the high nibbles of a bucket take 12 bits in place of 16: one bit less per slot.
 
 use super::Packed;
+use super::packed::NEAR;
 use crate::error::{Error, Result};
 use crate::memory::{prefetch, prefetch_to_write};
 use crate::state::{Decoder, Encoder, State};
@@ -31,9 +32,6 @@ const SORTED_ROOM: u32 = 4;
 /// The widths of a slot in the sorted layout.
 const SORTED_WIDTHS: std::ops::RangeInclusive<u32> = 5..=16;
 
-/// Bits that a word has from any bit of its first byte on.
-const NEAR: u32 = 57;
-
 /// Buckets of `room` slots, each of `width` bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
@@ -49,6 +47,8 @@ pub struct Slots {
     ones: u64,
     /// 2^16/width, rounded up: a division of up to 64 by the width is a product with it.
     inverse: u32,
+    /// Bits of a bucket that a word has from any bit of its first byte on; 0 where it may not.
+    near: u32,
 }
 
 impl Slots {
@@ -80,7 +80,9 @@ impl Slots {
             Layout::Sorted => cells.len(),
         };
         let inverse = (1u32 << 16).div_ceil(width);
-        Self { buckets, room, width, layout, cells, lanes, ones, inverse }
+        let near = Some(room * width).filter(|bits| layout == Layout::Plain && *bits <= NEAR);
+        let near = near.filter(|_| cells.bytes().is_some()).unwrap_or(0);
+        Self { buckets, room, width, layout, cells, lanes, ones, inverse, near }
     }
 
     fn possible(buckets: u64, room: u32, width: u32, layout: Layout) -> bool {
@@ -140,15 +142,21 @@ impl Slots {
         self.cells.words()
     }
 
-    /// The bits from `bit` on, 57 of them at least; what lies beyond the last word means nothing.
-    #[inline]
-    fn near(&self, bit: u64) -> u64 {
-        let at = (bit / 8) as usize;
-        let bytes = self.cells.bytes().and_then(|bytes| bytes.get(at..)?.first_chunk());
-        match bytes {
+    /// All slots of a bucket as lanes, where that is near.
+    #[inline(always)]
+    fn near(&self, bucket: u64) -> u64 {
+        let bit = bucket * u64::from(self.near);
+        let bytes = self.cells.bytes().unwrap_or_default();
+        match bytes.get((bit / 8) as usize..).and_then(|bytes| bytes.first_chunk()) {
             Some(bytes) => u64::from_le_bytes(*bytes) >> (bit % 8),
-            None => self.window(bit),
+            None => self.last(bit),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn last(&self, bit: u64) -> u64 {
+        self.window(bit)
     }
 
     /// The 64 bits from `bit` on; what lies beyond the last word means nothing.
@@ -172,22 +180,8 @@ impl Slots {
         }
     }
 
-    /// All slots of a bucket as lanes, if a word holds them.
-    #[inline]
-    fn whole(&self, bucket: u64) -> Option<u64> {
-        match self.layout {
-            _ if self.lanes < self.room => None,
-            Layout::Plain => {
-                let bits = self.room * self.width;
-                let bit = bucket * u64::from(bits);
-                Some(if bits <= NEAR { self.near(bit) } else { self.window(bit) })
-            }
-            Layout::Sorted => Some(sorted::unpack(self.cells.get(bucket), self.width)),
-        }
-    }
-
     /// The top bits of those lanes that hold `value`.
-    #[inline]
+    #[inline(always)]
     fn equal(&self, lanes: u64, value: u64, ones: u64) -> u64 {
         let tops = ones << (self.width - 1);
         let below = tops - ones;
@@ -209,12 +203,20 @@ impl Slots {
     /// Whether one of the two buckets holds `value`: without a branch where a bucket fits a word.
     #[inline]
     pub fn either(&self, a: u64, b: u64, value: u64) -> bool {
-        match (self.whole(a), self.whole(b)) {
-            (Some(a), Some(b)) => {
-                self.equal(a, value, self.ones) | self.equal(b, value, self.ones) != 0
-            }
-            _ => self.has(a, value) || self.has(b, value),
+        if self.near > 0 {
+            let found = |bucket| self.equal(self.near(bucket), value, self.ones);
+            return found(a) | found(b) != 0;
         }
+        self.either_far(a, b, value)
+    }
+
+    #[inline(never)]
+    fn either_far(&self, a: u64, b: u64, value: u64) -> bool {
+        if self.lanes == self.room {
+            let found = |bucket| self.equal(self.lanes(bucket, 0), value, self.ones);
+            return found(a) | found(b) != 0;
+        }
+        self.has(a, value) || self.has(b, value)
     }
 
     /// Whether a bucket holds `value`.
@@ -231,12 +233,17 @@ impl Slots {
     /// The first slot of a bucket that holds `value`.
     #[inline]
     pub fn find(&self, bucket: u64, value: u64) -> Option<u32> {
-        let found = match self.whole(bucket) {
-            Some(lanes) => Some((0, self.equal(lanes, value, self.ones))),
-            None => self.matches(bucket, value).find(|(_, tops)| *tops != 0),
-        };
-        let (first, tops) = found.filter(|(_, tops)| *tops != 0)?;
-        Some(first + (tops.trailing_zeros() * self.inverse >> 16))
+        if self.near > 0 {
+            let tops = self.equal(self.near(bucket), value, self.ones);
+            return (tops != 0).then(|| (tops.trailing_zeros() * self.inverse) >> 16);
+        }
+        self.find_far(bucket, value)
+    }
+
+    #[inline(never)]
+    fn find_far(&self, bucket: u64, value: u64) -> Option<u32> {
+        let (first, tops) = self.matches(bucket, value).find(|(_, tops)| *tops != 0)?;
+        Some(first + ((tops.trailing_zeros() * self.inverse) >> 16))
     }
 
     /// What a slot of a bucket holds.
@@ -254,7 +261,7 @@ impl Slots {
     pub fn set(&mut self, bucket: u64, slot: u32, value: u64) -> u32 {
         match self.layout {
             Layout::Plain => {
-                self.cells.set(bucket * u64::from(self.room) + u64::from(slot), value);
+                self.cells.set_near(bucket * u64::from(self.room) + u64::from(slot), value);
                 slot
             }
             Layout::Sorted => {

@@ -115,10 +115,15 @@ impl<A: Addressing> CuckooTable<A> {
     /// Puts a fingerprint into a free slot of its buckets, if there is one.
     #[inline]
     pub(crate) fn settle(&mut self, places: Places) -> bool {
-        [places.first, places.second].into_iter().any(|bucket| {
-            let free = self.slots.find(bucket, 0);
-            free.map(|slot| self.slots.set(bucket, slot, places.fingerprint)).is_some()
-        })
+        let Places { first, second, fingerprint } = places;
+        self.settle_in(first, fingerprint) || self.settle_in(second, fingerprint)
+    }
+
+    /// Puts a fingerprint into a free slot of a bucket, if there is one.
+    #[inline]
+    fn settle_in(&mut self, bucket: u64, fingerprint: u64) -> bool {
+        let free = self.slots.find(bucket, 0);
+        free.map(|slot| self.slots.set(bucket, slot, fingerprint)).is_some()
     }
 
     /// Puts a fingerprint into one of its buckets, moving others if it must; false, with nothing changed, if no
@@ -273,14 +278,13 @@ impl<A: Addressing> Nests for Walk<'_, A> {
     type Slot = (u64, u32);
 
     fn settle(&mut self, fingerprint: u64, from: Option<(u64, u32)>) -> Option<u64> {
-        let places = match from {
-            None => self.places,
+        let settled = match from {
+            None => self.table.settle(self.places),
             Some((bucket, _)) => {
-                let other = self.table.other(bucket, fingerprint);
-                Places { first: other, second: other, fingerprint }
+                self.table.settle_in(self.table.other(bucket, fingerprint), fingerprint)
             }
         };
-        if self.table.settle(places) { None } else { Some(fingerprint) }
+        if settled { None } else { Some(fingerprint) }
     }
 
     fn victim(&mut self, &fingerprint: &u64, from: Option<(u64, u32)>, kick: u32) -> (u64, u32) {

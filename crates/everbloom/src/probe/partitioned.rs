@@ -13,7 +13,9 @@ pub(crate) const MANY: usize = 32;
 #[inline]
 fn places_in(digests: &[Digest; MANY], i: u64, slice: u64, places: &mut [u64; MANY]) {
     #[cfg(target_arch = "x86_64")]
-    if slice <= 1 << 32 && crate::simd::has_avx512() {
+    if let Ok(slice) = u32::try_from(slice)
+        && crate::simd::has_avx512()
+    {
         // SAFETY: the instruction set is there.
         return unsafe { places_by_avx512(digests, i, slice, places) };
     }
@@ -22,15 +24,16 @@ fn places_in(digests: &[Digest; MANY], i: u64, slice: u64, places: &mut [u64; MA
     }
 }
 
-/// For slices of at most 2^32 cells. Plain code: products of 64 bits, eight at a time, are what the compiler makes
+/// For slices of fewer than 2^32 cells. Plain code: products of 64 bits, eight at a time, are what the compiler makes
 /// of it with this instruction set.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-fn places_by_avx512(digests: &[Digest; MANY], i: u64, slice: u64, places: &mut [u64; MANY]) {
+fn places_by_avx512(digests: &[Digest; MANY], i: u64, slice: u32, places: &mut [u64; MANY]) {
+    let slice = u64::from(slice);
     for (place, digest) in places.iter_mut().zip(digests) {
         let word = digest.word(i);
         // The high word of the product, by halves that do not overflow.
-        *place = ((word >> 32) * slice + ((word & 0xFFFF_FFFF) * slice >> 32)) >> 32;
+        *place = ((word >> 32) * slice + (((word & 0xFFFF_FFFF) * slice) >> 32)) >> 32;
     }
 }
 

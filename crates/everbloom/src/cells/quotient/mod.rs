@@ -134,6 +134,12 @@ impl Runs {
         either!(&self.slots, slots => slots.prefetch(quotient));
     }
 
+    /// Whether a quotient's run holds a value, if its values rise.
+    #[inline]
+    pub(crate) fn holds(&self, quotient: u64, value: u64) -> bool {
+        either!(&self.slots, slots => slots.holds(quotient, value))
+    }
+
     /// The run of a quotient.
     #[inline]
     pub fn run(&self, quotient: u64) -> Run {

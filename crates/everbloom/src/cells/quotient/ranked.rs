@@ -87,10 +87,20 @@ impl RankSelect {
 
     /// The place after the run end number `rank` from `place` on.
     #[inline]
-    fn after_end(&self, place: Place, mut rank: u32) -> Place {
+    fn after_end(&self, place: Place, rank: u32) -> Place {
+        let (words, block) = (self.ends.words(), place / BLOCK);
+        let word = words[wrapped(block, words.len() as u64) as usize];
+        let word = word >> (place % BLOCK) << (place % BLOCK);
+        if rank < ones::count(word) {
+            return block * BLOCK + u64::from(ones::select(word, rank)) + 1;
+        }
+        self.after_far_end(place, word, rank)
+    }
+
+    /// [`Self::after_end`] where it is beyond the block whose ends from there on are `word`.
+    fn after_far_end(&self, place: Place, mut word: u64, mut rank: u32) -> Place {
         let (words, blocks) = (self.ends.words(), self.ends.words().len() as u64);
         let mut block = place / BLOCK;
-        let mut word = words[wrapped(block, blocks) as usize] >> (place % BLOCK) << (place % BLOCK);
         loop {
             let ones = ones::count(word);
             if rank < ones {
@@ -109,7 +119,10 @@ impl RankSelect {
     /// The offset of a block.
     #[inline]
     fn offset(&self, block: u64) -> u64 {
-        let offset = self.offsets.get(block);
+        let offset = match self.offsets.bytes() {
+            Some(bytes) => u64::from(bytes[block as usize]),
+            None => self.offsets.get(block),
+        };
         if offset < FAR { offset } else { self.far_offset(block) }
     }
 
@@ -167,6 +180,30 @@ impl RankSelect {
         prefetch(self.offsets.words().as_ptr().wrapping_add(word / 8).cast());
         let at = (quotient * u64::from(self.width()) / 64) as usize;
         prefetch(self.values.words().as_ptr().wrapping_add(at).cast());
+    }
+
+    /// Whether a quotient's run, whose values rise, holds a value.
+    #[inline]
+    pub(super) fn holds(&self, quotient: u64, value: u64) -> bool {
+        let block = quotient / BLOCK;
+        let (word, at) = (self.occupied.words()[block as usize], quotient % BLOCK);
+        if word >> at & 1 == 0 {
+            return false;
+        }
+        // From its end backwards: where it begins need not be known.
+        let runs = ones::count(word << (BLOCK - 1 - at));
+        let mut place = self.limit(block, self.offset(block), runs) - 1;
+        loop {
+            let slot = wrapped(place, self.len());
+            let held = self.value(slot);
+            if held <= value || place == quotient {
+                return held == value;
+            }
+            place -= 1;
+            if self.ends.get(wrapped(place, self.len())) {
+                return false;
+            }
+        }
     }
 
     #[inline]

@@ -54,6 +54,12 @@ impl StatusBits {
         self.slots.get(slot) & status != 0
     }
 
+    /// Whether a quotient's run, whose values rise, holds a value.
+    pub(super) fn holds(&self, quotient: u64, value: u64) -> bool {
+        let run = self.run(quotient);
+        (0..run.len).any(|i| self.value(wrapped(run.start + i, self.len())) == value)
+    }
+
     /// Prefetches where a quotient's run is if nothing shifts it.
     #[inline]
     pub(super) fn prefetch(&self, quotient: u64) {

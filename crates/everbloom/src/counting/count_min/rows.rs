@@ -66,7 +66,7 @@ impl Rows {
     pub(super) fn add_all(&mut self, digests: &[Digest]) {
         let (rows, cells) = (self.rows(), &mut self.cells);
         rows.each_slice(&padded(digests), |indices| {
-            indices[..digests.len()].iter().for_each(|i| _ = cells.add(*i, 1));
+            indices[..digests.len()].iter().for_each(|i| cells.increment(*i));
         });
     }
 

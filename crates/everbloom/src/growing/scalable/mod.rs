@@ -230,7 +230,6 @@ impl Insert for Scalable {
 }
 
 /// The list entry.
-<<<<<<< HEAD
 pub static VARIANT: Variant = Variant::of::<Scalable>(Facts {
     id: 5,
     slug: "scalable",
@@ -239,10 +238,10 @@ pub static VARIANT: Variant = Variant::of::<Scalable>(Facts {
     paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
             Information Processing Letters 101(6), 2007",
     family: "growing",
-    needs: &["membership", "grow", "parallel"],
+    needs: &["membership", "grow", "parallel", "merge"],
     meaning: "items are the keys of the first layer, memory is its memory, \
               the rate is the limit of all layers together",
-    forms: &[Form::exact(FORM, &[Ability::Insert])],
+    forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     params: &[
         Param::integer(
             "growth",
@@ -261,41 +260,6 @@ pub static VARIANT: Variant = Variant::of::<Scalable>(Facts {
     ],
     ..Facts::FILTER
 });
-=======
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 5,
-        slug: "scalable",
-        entry: "§11",
-        name: "Scalable Bloom filter",
-        paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
-                Information Processing Letters 101(6), 2007",
-        family: "growing",
-        needs: &["membership", "grow", "parallel", "merge"],
-        meaning: "items are the keys of the first layer, memory is its memory, \
-                  the rate is the limit of all layers together",
-        forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
-        params: &[
-            Param::integer(
-                "growth",
-                MIN_GROWTH,
-                MAX_GROWTH,
-                "capacity of a layer over that of the one before",
-            )
-            .or(Preset::Integer(2)),
-            Param::real(
-                "tightening",
-                MIN_TIGHTENING,
-                MAX_TIGHTENING,
-                "rate of a layer over that of the one before; the paper advises 0.8 to 0.9",
-            )
-            .or(Preset::Real(0.85)),
-        ],
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Scalable>(),
-};
->>>>>>> w-command
 
 #[cfg(test)]
 mod tests {

@@ -305,7 +305,6 @@ const COUNTERS: &str = "counters";
 const LOOK_AT_ALL: u64 = 1 << 24;
 
 /// The list entry.
-<<<<<<< HEAD
 pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
     id: 24,
     slug: "egh",
@@ -317,49 +316,18 @@ pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
     input: Input { key: KeyKind::Integer, ..Input::KEYS },
     meaning: "items are the members up to which there are no false positives; the rate is zero there",
     forms: &[
-        Form::exact(BITS, &[Ability::Insert, Ability::Merge]),
+        Form::exact(BITS, &[Ability::Insert, Ability::Remove, Ability::Merge, Ability::List]),
         Form::exact_while(
             COUNTERS,
-            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
             "only keys that were inserted are removed",
         ),
     ],
     params: &[
         Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
-            .or(Preset::Integer(1 << 20)),
+            .or(Preset::Integer(DEFAULT_UNIVERSE)),
         Param::integer("width", 1, 16, "counters: bits each"),
     ],
     reach: 1000,
     ..Facts::FILTER
 });
-=======
-pub static VARIANT: Variant = Variant {
-    facts: Facts {
-        id: 24,
-        slug: "egh",
-        entry: "R14",
-        name: "EGH filter: false-positive free zone",
-        paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
-        family: "membership",
-        needs: &["membership", "delete", "exact"],
-        input: Input { key: KeyKind::Integer, ..Input::KEYS },
-        meaning: "items are the members up to which there are no false positives; the rate is zero there",
-        forms: &[
-            Form::exact(BITS, &[Ability::Insert, Ability::Remove, Ability::Merge, Ability::List]),
-            Form::exact_while(
-                COUNTERS,
-                &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
-                "only keys that were inserted are removed",
-            ),
-        ],
-        params: &[
-            Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
-                .or(Preset::Integer(DEFAULT_UNIVERSE)),
-            Param::integer("width", 1, 16, "counters: bits each"),
-        ],
-        reach: 1000,
-        ..Facts::FILTER
-    },
-    ops: Ops::of::<Egh>(),
-};
->>>>>>> w-command
