@@ -112,8 +112,8 @@ mod tests {
         let [a, b] = [0, 100].map(|from| (from..from + 40).map(mix64).collect::<Vec<u64>>());
         for n in 0..40 {
             let looked: u32 = (0..n).map(|i| count(a[i] & b[i])).sum();
-            assert_eq!(in_both(&a[..n], &b), looked.into());
-            assert_eq!(sum(&a[..n], &b), looked.into());
+            assert_eq!(in_both(&a[..n], &b), u64::from(looked));
+            assert_eq!(sum(&a[..n], &b), u64::from(looked));
         }
     }
 }

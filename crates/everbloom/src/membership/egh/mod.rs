@@ -325,7 +325,7 @@ pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
     ],
     params: &[
         Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
-            .or(Preset::Integer(DEFAULT_UNIVERSE)),
+            .or(Preset::Integer(1 << 20)),
         Param::integer("width", 1, 16, "counters: bits each"),
     ],
     reach: 1000,
