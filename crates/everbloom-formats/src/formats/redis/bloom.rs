@@ -30,11 +30,10 @@ pub static FORMAT: Format = Format {
     hash: "murmur2-64a, twice",
     limits: "not the 32-bit hashes of versions before 2, nor dumps packed by LZF; a layer that is full takes no key, \
              where Redis adds a layer",
-    fit,
+    fit: Some(fit),
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Chain::read(bytes)?))]),
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const MODULE: u64 = module_id(b"MBbloom--", 4);
