@@ -21,8 +21,9 @@ pub struct Format {
     pub hash: &'static str,
     /// What cannot be read, or is not known.
     pub limits: &'static str,
-    /// How well bytes look like this format: from their first and last bytes and their length.
-    pub(crate) fit: fn(&[u8]) -> Fit,
+    /// How well bytes look like this format, from their first and last bytes and their length; without it, whether
+    /// they open.
+    pub(crate) fit: Option<fn(&[u8]) -> Fit>,
     pub(crate) open: Open,
     /// Whether what was opened is written back, byte for byte.
     pub(crate) writes: bool,
@@ -96,9 +97,26 @@ impl From<Foreign> for Part {
 }
 
 impl Format {
+    /// What most formats share: they are recognized by what is in them, and written back.
+    pub(crate) const USUAL: Format = Format {
+        name: "",
+        writer: "",
+        versions: "",
+        recognized: "",
+        keys: &[],
+        hash: "",
+        limits: "none known",
+        fit: None,
+        open: |_, _| Ok(Vec::new()),
+        writes: true,
+        create: None,
+        adopt: None,
+    };
+
     /// How well bytes look like this format.
     pub fn fit(&self, bytes: &[u8]) -> Fit {
-        (self.fit)(bytes)
+        let opens = |bytes| (self.open)(bytes, &Hints::new(Limits::LOCAL)).is_ok();
+        self.fit.map_or_else(|| Fit::Fields.when(opens(bytes)), |fit| fit(bytes))
     }
 
     /// The formats that some bytes look like, equally well. Where nothing but their length speaks for them

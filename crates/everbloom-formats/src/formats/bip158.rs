@@ -27,11 +27,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::Hex, KeyAs::String],
     hash: "siphash-2-4 under the first 16 bytes of the block's hash",
     limits: "the hash of the block has to be given; a query takes time in proportion to N",
-    fit: |bytes| Fit::Fields.when(bytes.len() > 1 && Set::new(bytes, None).is_ok()),
+    fit: Some(|bytes| Fit::Fields.when(bytes.len() > 1 && Set::new(bytes, None).is_ok())),
     open: |bytes, hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Set::new(bytes, hints.key)?))]),
-    writes: true,
-    create: None,
-    adopt: None,
+    ..Format::USUAL
 };
 
 const P: u32 = 19;

@@ -14,7 +14,7 @@ use crate::bits::Bits;
 use crate::foreign::{Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -25,11 +25,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::Hex, KeyAs::String],
     hash: "murmur3-x86-32, a seed per probe",
     limits: "filters of no bytes, which match everything, are refused; 36,000 bytes and 50 hashes are the protocol's most",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const MOST_BYTES: u64 = 36_000;

@@ -22,7 +22,7 @@ use crate::bits::Bits;
 use crate::foreign::{Layout, best_bits, checked_k};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -33,11 +33,8 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur3-x86-32 or sha-256",
     limits: "built from members and non-members together (`everbloom revoked build`), not from members alone",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
-    create: None,
-    adopt: None,
+    ..Format::USUAL
 };
 
 struct Cascade {

@@ -14,7 +14,7 @@ use crate::bits::{Bits, Order};
 use crate::foreign::{Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -25,11 +25,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long, KeyAs::Float, KeyAs::Double],
     hash: "murmur3-x64-128 with sign-extended bytes at the end",
     limits: "files of older versions, whose words are big-endian, look the same and answer wrongly",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 #[derive(Clone, Copy, Debug)]

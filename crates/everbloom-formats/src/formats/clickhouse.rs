@@ -31,15 +31,13 @@ pub static FORMAT: Format = Format {
     hash: "cityhash-64 1.0.2, 15 seeds; integers by murmur3's last step",
     limits: "k has to be given; neither indexes of tokens or n-grams, nor those over several columns, nor blocks by \
              ZSTD; a granule is written alone",
-    fit: |bytes| {
+    fit: Some(|bytes| {
         let found = granules(bytes, 32 * bytes.len() as u64).is_ok_and(|found| !found.is_empty());
         let length = if directory(bytes).is_ok() { Fit::Fields } else { Fit::Length };
         length.when(found)
-    },
+    }),
     open,
-    writes: true,
-    create: None,
-    adopt: None,
+    ..Format::USUAL
 };
 
 const SEEDS: [u64; 15] = [

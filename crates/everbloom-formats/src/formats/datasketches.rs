@@ -16,7 +16,7 @@ use crate::bits::{Bits, Order};
 use crate::foreign::{Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs};
+use crate::{Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -27,11 +27,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Long, KeyAs::Double],
     hash: "xxh64, with a seed that the file holds",
     limits: "an empty string is in no filter",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const FAMILY: u8 = 21;

@@ -14,7 +14,7 @@ use crate::bits::{Bits, Order};
 use crate::foreign::{Flat, Scheme, best_bits, best_probes, rate};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -25,11 +25,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "fnv1-64",
     limits: "files packed by gzip have to be unpacked first",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const P: u64 = 18_446_744_073_709_551_557;

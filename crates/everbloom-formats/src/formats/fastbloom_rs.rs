@@ -25,11 +25,10 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "xxh3-64, seeds 0 and 32",
     limits: "k has to be given where the file does not hold it",
-    fit,
+    fit: Some(fit),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 /// Whether k stands before the words.

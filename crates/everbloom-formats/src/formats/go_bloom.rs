@@ -13,7 +13,7 @@ use crate::bits::{Bits, Order};
 use crate::foreign::{Flat, Scheme, best_bits};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -24,11 +24,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur3-x64-128 of the key and of the key with a byte 1 after it",
     limits: "not the JSON form",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 #[derive(Clone, Copy, Debug)]

@@ -27,11 +27,11 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long],
     hash: "murmur3-x64-128, seed 0",
     limits: "keys as the UTF-8, byte, integer and long funnels give them",
-    fit,
+    fit: Some(fit),
     open,
-    writes: true,
     create: Some(create),
     adopt: Some(adopt),
+    ..Format::USUAL
 };
 
 /// A value of the first byte.

@@ -29,11 +29,10 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "jenkins-lookup3 or murmur2-32 as Hadoop has it, chained",
     limits: "only the plain filter takes keys here",
-    fit: |bytes| Fit::Magic.when(bytes.starts_with(&[255; 4]) && read(bytes).is_ok()),
+    fit: Some(|bytes| Fit::Magic.when(bytes.starts_with(&[255; 4]) && read(bytes).is_ok())),
     open: |bytes, _: &Hints| Ok(vec![Part::from(read(bytes)?)]),
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const VERSION: u32 = u32::MAX;

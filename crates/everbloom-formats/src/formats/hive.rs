@@ -15,7 +15,7 @@ use crate::bits::{Bits, Order};
 use crate::foreign::{Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -26,11 +26,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Long, KeyAs::Double],
     hash: "murmur3-64 as Hive has it; integers by Thomas Wang's mix",
     limits: "none known",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 /// Bits of a block.

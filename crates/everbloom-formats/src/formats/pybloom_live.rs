@@ -16,7 +16,7 @@ use crate::bits::Bits;
 use crate::foreign::{Flat, Scheme, rate};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Fit, Foreign, Format, Key, KeyAs};
+use crate::{Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -28,11 +28,9 @@ pub static FORMAT: Format = Format {
     hash: "sha-512, sha-384, sha-256, sha-1 or xxh3-128, as the shape needs",
     limits: "not the scalable filter; filters of up to eight short slices that versions before 4 hashed by MD5 \
              look the same and answer wrongly",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 #[derive(Clone, Copy, Debug)]

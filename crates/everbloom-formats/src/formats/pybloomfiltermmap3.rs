@@ -26,11 +26,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur3-x64-128, a seed per probe that the file holds",
     limits: "integers, which Python hashes first, are not taken",
-    fit: |bytes| Fit::Magic.when(bytes.starts_with(MAGIC)),
+    fit: Some(|bytes| Fit::Magic.when(bytes.starts_with(MAGIC))),
     open,
-    writes: true,
-    create: None,
-    adopt: None,
+    ..Format::USUAL
 };
 
 const MAGIC: &[u8] = b"MBITARRAY";

@@ -15,7 +15,7 @@ use crate::bits::Bits;
 use crate::foreign::{Flat, Scheme, rate};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -26,11 +26,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "fnv1a-64, a basis per probe",
     limits: "the default hash; strings that are not ASCII have to be inserted as bytes",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 #[derive(Clone, Copy, Debug)]

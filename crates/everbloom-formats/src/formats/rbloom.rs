@@ -26,11 +26,10 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "the first 16 bytes of sha-256, big-endian",
     limits: "filters made with another hash function are opened, but not queried to any use",
-    fit,
+    fit: Some(fit),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 #[derive(Clone, Copy, Debug)]

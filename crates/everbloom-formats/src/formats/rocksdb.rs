@@ -28,11 +28,10 @@ pub static FORMAT: Format = Format {
     hash: "a preview of xxh3-64",
     limits: "neither Ribbon filters nor partitioned ones nor those of older versions; filters of tables are read, \
              and written alone; whole keys, not prefixes",
-    fit,
+    fit: Some(fit),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const MAGIC: [u8; 8] = 0x88e2_41b7_85f4_cff7_u64.to_le_bytes();

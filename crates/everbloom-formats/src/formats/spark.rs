@@ -18,7 +18,7 @@ use crate::bits::{Bits, Order};
 use crate::foreign::{Flat, Scheme, adopted, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs, hashes};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -29,11 +29,10 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Long],
     hash: "murmur3-x86-32 with Spark's tail",
     limits: "none known",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
     adopt: Some(adopt),
+    ..Format::USUAL
 };
 
 /// Which version, with the seed of the second.

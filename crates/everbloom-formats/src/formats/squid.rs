@@ -16,7 +16,7 @@ use crate::bits::Bits;
 use crate::foreign::{Flat, Scheme};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs};
+use crate::{Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -27,11 +27,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String],
     hash: "md5 of the method and the URL",
     limits: "keys are URLs that are fetched by GET",
-    fit: |bytes| Fit::Fields.when(open(bytes, &Hints::new(everbloom::Limits::LOCAL)).is_ok()),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const HASHES: u8 = 4;

@@ -26,11 +26,9 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::Utf16, KeyAs::String, KeyAs::Hex],
     hash: "murmur2-32 as Hadoop has it",
     limits: "none known",
-    fit: |bytes| Fit::Magic.when(bytes.get(4..4 + JAVA.len()) == Some(JAVA)),
+    fit: Some(|bytes| Fit::Magic.when(bytes.get(4..4 + JAVA.len()) == Some(JAVA))),
     open,
-    writes: true,
-    create: None,
-    adopt: None,
+    ..Format::USUAL
 };
 
 /// A stream (0xaced, 5) of an object of class `java.util.BitSet` with a field `bits`, which is an array of longs.

@@ -33,11 +33,10 @@ pub static FORMAT: Format = Format {
     hash: "murmur3-64 as Hive has it; integers by Thomas Wang's mix",
     limits: "not the older BLOOM_FILTER streams; filters of whole files are read, not written; not snappy, lzo, \
              lz4, zstd",
-    fit,
+    fit: Some(fit),
     open,
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const MAGIC: &[u8] = b"ORC";

@@ -32,11 +32,11 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long, KeyAs::Float, KeyAs::Double],
     hash: "xxh64, seed 0",
     limits: "filters of whole files are read, not written; encrypted footers are refused",
-    fit,
+    fit: Some(fit),
     open,
-    writes: true,
     create: Some(create),
     adopt: Some(adopt),
+    ..Format::USUAL
 };
 
 const MAGIC: &[u8; 4] = b"PAR1";

@@ -31,11 +31,11 @@ pub static FORMAT: Format = Format {
     hash: "murmur2-64a, twice",
     limits: "not the 32-bit hashes of versions before 2, nor dumps packed by LZF; a layer that is full takes no key, \
              where Redis adds a layer; a filter of several layers is not converted",
-    fit,
+    fit: Some(fit),
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Chain::read(bytes)?))]),
-    writes: true,
     create: Some(create),
     adopt: Some(adopt),
+    ..Format::USUAL
 };
 
 const MODULE: u64 = module_id(b"MBbloom--", 4);

@@ -27,11 +27,10 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur2-64a, seed 0",
     limits: "no keys are inserted or deleted here; not the payload of DUMP",
-    fit: |bytes| Fit::Fields.when(Cuckoo::read(bytes).is_ok()),
+    fit: Some(|bytes| Fit::Fields.when(Cuckoo::read(bytes).is_ok())),
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Cuckoo::read(bytes)?))]),
-    writes: true,
-    create: None,
     adopt: Some(adopt),
+    ..Format::USUAL
 };
 
 struct Cuckoo {

@@ -31,15 +31,14 @@ pub static FORMAT: Format = Format {
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "siphash-1-3, twice, under keys that the file holds",
     limits: "not dumps packed by LZF; keys of the crate are those hashed as byte slices",
-    fit: |bytes| match read(bytes) {
+    fit: Some(|bytes| match read(bytes) {
         Ok(Layers { around: Some(_), .. }) => Fit::Magic,
         Ok(_) => Fit::Fields,
         Err(_) => Fit::No,
-    },
+    }),
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, read(bytes)?))]),
-    writes: true,
     create: Some(create),
-    adopt: None,
+    ..Format::USUAL
 };
 
 const MODULE: u64 = module_id(b"bloomfltr", 1);
