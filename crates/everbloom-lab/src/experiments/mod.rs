@@ -27,6 +27,7 @@ mod s1_fig2;
 mod s1_intersection;
 mod s1_overflow;
 mod s1_space;
+mod s1_space_code;
 mod s1_table1;
 mod s1_uniform;
 mod s21_k_mer;
@@ -53,6 +54,7 @@ mod s3_loglog;
 mod s3_table3;
 mod s3_table4;
 mod s46_attack;
+mod s4_adaptive;
 mod s4_counting;
 mod s4_d_left;
 mod s4_dynamic_count;
@@ -64,7 +66,7 @@ mod which_filter;
 
 use crate::lab::Experiment;
 
-/// Every experiment, in the order of its source.
+/// Every experiment, in the order of its source: figures of the surveys first, then entries of the catalogue.
 pub static EXPERIMENTS: &[&Experiment] = &[
     &s0_table1::EXPERIMENT,
     &s0_fig3::EXPERIMENT,
@@ -109,7 +111,9 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s4_dynamic_count::EXPERIMENT,
     &s4_d_left::EXPERIMENT,
     &decaying::EXPERIMENT,
+    &s1_space_code::EXPERIMENT,
     &s3_loglog::EXPERIMENT,
+    &s4_adaptive::EXPERIMENT,
     &s5_shifting::EXPERIMENT,
     &s6_count_min::EXPERIMENT,
     &s8_braids::EXPERIMENT,
