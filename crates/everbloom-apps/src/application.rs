@@ -6,16 +6,16 @@ use everbloom_lab::Experiment;
 pub struct Application {
     /// The catalogue's entry, such as `A13`.
     pub entry: &'static str,
+    /// How a person meets it.
+    pub form: Form,
+    /// The variants it is made of, by slug.
+    pub uses: &'static [&'static str],
     /// The exact twin that every answer is compared with.
     pub oracle: &'static str,
     /// What it runs on: what is generated, and what `--data` takes where it takes something.
     pub data: &'static str,
     /// Its name, its source, and the run whose verdicts judge it.
     pub experiment: Experiment,
-    /// How a person meets it.
-    pub form: Form,
-    /// The variants it is made of, by slug.
-    pub uses: &'static [&'static str],
 }
 
 /// How a person meets an application.

@@ -51,6 +51,8 @@ impl Admission {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A32",
+    form: Form::Component,
+    uses: &["active-active"],
     oracle: "admission by the set of all objects ever requested",
     data: "400,000 Zipf(0.8) requests of 200,000 objects; --data: an access log (the path of each request, or whole \
            lines)",
@@ -62,8 +64,6 @@ pub static APPLICATION: Application = Application {
                 once are admitted at the rate of the filter; one requested again pays exactly one more miss.",
         run,
     },
-    form: Form::Component,
-    uses: &["active-active"],
 };
 
 const OBJECTS: usize = 200_000;

@@ -16,6 +16,8 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A61",
+    form: Form::Tool { verb: "follow" },
+    uses: &["bloom"],
     oracle: "a hash set of the annotated URLs",
     data: "random URLs, one page in a hundred annotated",
     experiment: Experiment {
@@ -26,8 +28,6 @@ pub static APPLICATION: Application = Application {
                 8 bits a URL; what was annotated since the download is missed.",
         run,
     },
-    form: Form::Tool { verb: "follow" },
-    uses: &["bloom"],
 };
 
 const URLS: u64 = 20_000;

@@ -98,6 +98,8 @@ impl Neighbor {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A5",
+    form: Form::Tool { verb: "publish" },
+    uses: &["bloom", "counting"],
     oracle: "a hash set of what is cached",
     data: "random URLs that are inserted and evicted",
     experiment: Experiment {
@@ -109,8 +111,6 @@ pub static APPLICATION: Application = Application {
                 filter has 131.",
         run,
     },
-    form: Form::Tool { verb: "publish" },
-    uses: &["bloom", "counting"],
 };
 
 /// Bits a URL, and the rate with Squid's four probes.

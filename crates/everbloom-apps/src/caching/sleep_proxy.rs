@@ -48,6 +48,8 @@ impl Proxy {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A57",
+    form: Form::Simulation,
+    uses: &["best-of-n"],
     oracle: "the set of shared files",
     data: "a computer with 100 files, some of which change whenever it is awake; Poisson queries for its files and \
            others",
@@ -60,8 +62,6 @@ pub static APPLICATION: Application = Application {
                 would.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["best-of-n"],
 };
 
 const FILES: u64 = 100;

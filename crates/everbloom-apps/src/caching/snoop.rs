@@ -90,6 +90,8 @@ impl Snoop {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A62",
+    form: Form::Simulation,
+    uses: &["counting", "bloom"],
     oracle: "the tags of every cache",
     data: "four cores with caches of least recent use, reading lines of their own and lines that they share",
     experiment: Experiment {
@@ -101,8 +103,6 @@ pub static APPLICATION: Application = Application {
                 anew.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["counting", "bloom"],
 };
 
 const LINES: u64 = 1_000;

@@ -106,6 +106,8 @@ impl Switch {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A20",
+    form: Form::Simulation,
+    uses: &["bloom", "counting"],
     oracle: "a table of the next hop of every address",
     data: "random addresses behind 10 and 32 next hops; hosts in a network of 64 switches, one link of which fails",
     experiment: Experiment {
@@ -116,8 +118,6 @@ pub static APPLICATION: Application = Application {
                 32, for f = 0.001. A change of routes rewrites the filters it touches, and no others.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom", "counting"],
 };
 
 const ADDRESSES: u64 = 500;

@@ -102,6 +102,8 @@ fn plain() -> Tags {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A36",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "a list of the permitted flows, paths and epochs",
     data: "flows over shortest paths of random networks; headers of others' flows, past epochs, and guessed ones",
     experiment: Experiment {
@@ -112,8 +114,6 @@ pub static APPLICATION: Application = Application {
                 hops with the h-th power of C(ones, k)/C(m, k), about ρ^k; one of ones passes nowhere.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const EPOCH: u64 = 1_000;

@@ -164,6 +164,8 @@ fn fields(header: &Header) -> [[u8; 6]; 2] {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A42",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the route itself: each packet arrives once, over the drawn core and no other switch",
     data: "packets between random hosts of a fat tree of 48-port switches (27,648 hosts)",
     experiment: Experiment {
@@ -174,8 +176,6 @@ pub static APPLICATION: Application = Application {
                 clean one, none. Cores are loaded evenly.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const PORTS: usize = 48;

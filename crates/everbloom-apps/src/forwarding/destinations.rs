@@ -131,6 +131,8 @@ impl Network {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A43",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the tree of shortest paths to the receivers",
     data: "packets to 8 and 20 random receivers of networks of 200 nodes with 4 links each",
     experiment: Experiment {
@@ -141,8 +143,6 @@ pub static APPLICATION: Application = Application {
                 destinations pass. With the header unchanged, copies multiply without bound.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const NODES: usize = 200;

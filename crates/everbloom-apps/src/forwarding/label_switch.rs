@@ -115,6 +115,8 @@ impl LabelSwitch {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A41",
+    form: Form::Simulation,
+    uses: &["d-left", "bloom"],
     oracle: "a hash map of labels and ports",
     data: "random labels of 256 bits with one of up to 32 ports each",
     experiment: Experiment {
@@ -125,8 +127,6 @@ pub static APPLICATION: Application = Application {
                 the same chance, where a filter for each of 32 ports has 0.045.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["d-left", "bloom"],
 };
 
 const BUCKETS: u64 = 512;

@@ -203,6 +203,8 @@ impl Trie {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A13",
+    form: Form::Component,
+    uses: &["bloom", "counting"],
     oracle: "a binary trie of the same routes",
     data: "routes of all 32 lengths with random prefixes; addresses under them and at random",
     experiment: Experiment {
@@ -213,8 +215,6 @@ pub static APPLICATION: Application = Application {
                 under a route at most B·f + 1: 1.685 at 8 bits a prefix, 1.100 at 12, 1.015 at 16.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom", "counting"],
 };
 
 /// Lengths 1 to 32, as in the paper's worst case.

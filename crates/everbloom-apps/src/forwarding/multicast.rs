@@ -77,6 +77,8 @@ impl Router {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A18",
+    form: Form::Simulation,
+    uses: &["filter-bank"],
     oracle: "a table of the interfaces of every group",
     data: "groups with members behind 3 of 16 interfaces; trees of 6 receivers in a network of 60 routers",
     experiment: Experiment {
@@ -87,8 +89,6 @@ pub static APPLICATION: Application = Application {
                 0.1065 at 13 of them and 10 bits a group.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["filter-bank"],
 };
 
 const INTERFACES: u64 = 16;

@@ -250,6 +250,8 @@ impl NameTrie {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A31",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "a hash table of all prefixes, tried from the longest down",
     data: "18,000 prefixes of 1 to 6 components with 16 ports; requests by Zipf's law, and absent names",
     experiment: Experiment {
@@ -261,8 +263,6 @@ pub static APPLICATION: Application = Application {
                 visits in vain and never has a wrong port.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 const DEPTH: usize = 6;

@@ -91,6 +91,8 @@ impl Gate {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A55",
+    form: Form::Simulation,
+    uses: &["bloom", "counting"],
     oracle: "a list of the permits",
     data: "hosts behind a tree of 121 routers, each with 4 permits of different lengths; random unwanted packets",
     experiment: Experiment {
@@ -101,8 +103,6 @@ pub static APPLICATION: Application = Application {
                 and h routers with f^h if each hashes with a seed of its own; with equal seeds, with f as one.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom", "counting"],
 };
 
 const LENGTHS: [u8; 4] = [8, 16, 24, 32];

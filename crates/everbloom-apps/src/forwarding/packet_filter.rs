@@ -191,6 +191,8 @@ impl PacketFilter {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A39",
+    form: Form::Component,
+    uses: &["bloom", "counting"],
     oracle: "a scan of all rules",
     data: "rules with 3 and with 8 different masks; packets that match some of them, and clean ones",
     experiment: Experiment {
@@ -201,8 +203,6 @@ pub static APPLICATION: Application = Application {
                 each side: 0.0244 for 3 masks in use and 0.0637 for 8.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom", "counting"],
 };
 
 const RULES: u64 = 2_000;

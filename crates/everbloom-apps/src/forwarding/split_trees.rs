@@ -159,6 +159,8 @@ fn key(link: Link) -> (u64, u64) {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A44",
+    form: Form::Simulation,
+    uses: &["bloom", "multistage"],
     oracle: "the links and receivers of the tree itself",
     data: "multicast trees of 80 links in networks of 120 nodes at random places",
     experiment: Experiment {
@@ -169,8 +171,6 @@ pub static APPLICATION: Application = Application {
                 for each hop none. All receivers are reached in each form.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom", "multistage"],
 };
 
 const M: u64 = 256;

@@ -298,6 +298,8 @@ fn joined(mut predicates: Vec<&str>) -> String {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A45",
+    form: Form::Component,
+    uses: &["bloom", "counting"],
     oracle: "all subscriptions of every neighbor, one by one",
     data: "subscriptions of 1 to 5 predicates, some of them ranges, and events of 6 attributes",
     experiment: Experiment {
@@ -308,8 +310,6 @@ pub static APPLICATION: Application = Application {
                 10 bits a subscription, 0.0041 at f = 10⁻⁴, 0.01 at 17.3 bits.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom", "counting"],
 };
 
 const SUBSCRIPTIONS: u64 = 500;

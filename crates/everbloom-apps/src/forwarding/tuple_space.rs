@@ -171,6 +171,8 @@ impl MaxByPriority for Option<Rule> {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A22",
+    form: Form::Component,
+    uses: &["bloom", "counting", "fast-hash-table"],
     oracle: "a scan of all rules",
     data: "rules of 50 tuples, and packets with a rule in three of them or in none",
     experiment: Experiment {
@@ -181,8 +183,6 @@ pub static APPLICATION: Application = Application {
                 bits a rule, in place of 50.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom", "counting", "fast-hash-table"],
 };
 
 const TUPLES: usize = 50;

@@ -298,6 +298,8 @@ fn each_path(document: &str, mut f: impl FnMut(&[String])) -> Result<()> {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A46",
+    form: Form::Component,
+    uses: &["bloom", "counting"],
     oracle: "every query against the path of every element",
     data: "queries from the root and from anywhere, some with *, and generated documents",
     experiment: Experiment {
@@ -308,8 +310,6 @@ pub static APPLICATION: Application = Application {
                 depth 6 and f = 0.001; the prefix filter spares most paths.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom", "counting"],
 };
 
 const NAMES: u64 = 12;

@@ -26,6 +26,8 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A19",
+    form: Form::Simulation,
+    uses: &["bloom", "best-of-n"],
     oracle: "the links and receivers of the tree itself",
     data: "multicast trees of 20, 35 and 40 links in networks of 120 nodes at random places",
     experiment: Experiment {
@@ -37,8 +39,6 @@ pub static APPLICATION: Application = Application {
                 the best of 8 tables.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom", "best-of-n"],
 };
 
 const M: u64 = 256;

@@ -179,6 +179,8 @@ impl FairBlue {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A15",
+    form: Form::Simulation,
+    uses: &["partitioned"],
     oracle: "BLUE with a bin for each flow",
     data: "flows that halve their rate when marked, and flows that do not, through one link",
     experiment: Experiment {
@@ -190,8 +192,6 @@ pub static APPLICATION: Application = Application {
                 others do.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["partitioned"],
 };
 
 const SETTING: Setting = Setting { levels: 2, bins: 23, limit: 12, step: 0.005 };

@@ -159,6 +159,8 @@ pub(super) fn flows(
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A69",
+    form: Form::Tool { verb: "top --exact" },
+    uses: &["bloom", "iblt", "invertible-counting"],
     oracle: "a hash map of every flow's packets",
     data: "packets of random flows, a few of each",
     experiment: Experiment {
@@ -170,8 +172,6 @@ pub static APPLICATION: Application = Application {
                 by their ids.",
         run,
     },
-    form: Form::Tool { verb: "top --exact" },
-    uses: &["bloom", "iblt", "invertible-counting"],
 };
 
 /// Cells for 1000 flows and the share of complete decodes that was simulated for the catalogue.

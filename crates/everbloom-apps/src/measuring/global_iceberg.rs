@@ -71,6 +71,8 @@ impl Collector {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A70",
+    form: Form::Tool { verb: "top --exact --merge" },
+    uses: &["bloom", "iblt", "invertible-counting"],
     oracle: "a hash map of every flow's packets at all sites",
     data: "1000 flows at four sites, half of them at each",
     experiment: Experiment {
@@ -81,8 +83,6 @@ pub static APPLICATION: Application = Application {
                 however many sites. Cells that xor keys cancel what two sites saw.",
         run,
     },
-    form: Form::Tool { verb: "top --exact --merge" },
-    uses: &["bloom", "iblt", "invertible-counting"],
 };
 
 const SITES: usize = 4;

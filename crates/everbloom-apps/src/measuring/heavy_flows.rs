@@ -147,6 +147,8 @@ pub fn passing_bound(total: f64, threshold: f64, counters: f64, stages: f64, s: 
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A16",
+    form: Form::Tool { verb: "top --at-least" },
+    uses: &["conservative-update", "count-min"],
     oracle: "a hash map of every flow's bytes",
     data: "packets of flows with Zipf's sizes, and the traffic that makes the most light flows pass",
     experiment: Experiment {
@@ -158,8 +160,6 @@ pub static APPLICATION: Application = Application {
                 same counters.",
         run,
     },
-    form: Form::Tool { verb: "top --at-least" },
-    uses: &["conservative-update", "count-min"],
 };
 
 /// The example of the entry: C bytes in an interval, T, b, d, and its light flow, before others.

@@ -154,6 +154,8 @@ impl Recount {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A17",
+    form: Form::Tool { verb: "top" },
+    uses: &["count-min"],
     oracle: "a hash map of the counts of all sites together",
     data: "streams of Zipf's keys at four sites, and a key that is below the threshold at each",
     experiment: Experiment {
@@ -164,8 +166,6 @@ pub static APPLICATION: Application = Application {
                 with probability δ; w = 27183 for ε = 10⁻⁴. After a second pass all counts are exact.",
         run,
     },
-    form: Form::Tool { verb: "top" },
-    uses: &["count-min"],
 };
 
 const SITES: u64 = 4;

@@ -75,6 +75,8 @@ impl Tally {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A56",
+    form: Form::Simulation,
+    uses: &["counting", "bloom"],
     oracle: "the lists of packets at both ends",
     data: "a thousand packets along a path of a random network; routers that lose, inject or change some",
     experiment: Experiment {
@@ -85,8 +87,6 @@ pub static APPLICATION: Application = Application {
                 5 packets were injected, and in none without.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["counting", "bloom"],
 };
 
 const M: u64 = 4096;

@@ -199,6 +199,8 @@ pub(super) fn told(known: &Set, other: Set, bytes: u64, seed: u64) -> Result<(Ve
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A8",
+    form: Form::Tool { verb: "sync --approximate" },
+    uses: &["bloom", "invertible"],
     oracle: "hash sets of both sides' keys",
     data: "two sets of random keys that share most of them",
     experiment: Experiment {
@@ -209,8 +211,6 @@ pub static APPLICATION: Application = Application {
                 exchange costs 1.4 cells of 17 bytes for each difference, and is cheaper below |B|/24 of them.",
         run,
     },
-    form: Form::Tool { verb: "sync --approximate" },
-    uses: &["bloom", "invertible"],
 };
 
 const KEYS_EACH: u64 = 4000;

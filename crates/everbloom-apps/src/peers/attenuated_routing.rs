@@ -148,6 +148,8 @@ impl Walks {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A11",
+    form: Form::Simulation,
+    uses: &["attenuated"],
     oracle: "the nodes that walks of each length reach, and shortest ways",
     data: "200 nodes of degree 5 with 100 objects each, three levels",
     experiment: Experiment {
@@ -158,8 +160,6 @@ pub static APPLICATION: Application = Application {
                 4096 bits a level most queries for objects three hops away are misled, with 16384 few.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["attenuated"],
 };
 
 const NODES: usize = 200;

@@ -218,6 +218,8 @@ impl Foreseer {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A60",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the stores themselves, and flooding as far",
     data: "400 peers with 500 objects each of one of 20 topics; queries of which a share is in the own topic",
     experiment: Experiment {
@@ -228,8 +230,6 @@ pub static APPLICATION: Application = Application {
                 topic. 20 links cost 0.43 requests in vain at 8 bits a key.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const PEERS: usize = 400;

@@ -20,6 +20,8 @@ pub const BYTES: u64 = 260;
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A59",
+    form: Form::Tool { verb: "sync --approximate=260B" },
+    uses: &["bloom"],
     oracle: "hash sets of the peers both sides know",
     data: "lists of random peers, of which half are shared",
     experiment: Experiment {
@@ -30,8 +32,6 @@ pub static APPLICATION: Application = Application {
                 200, 0.036 at 300, 0.083 at 400. Contacts under new seeds complete the list, under one seed they do not.",
         run,
     },
-    form: Form::Tool { verb: "sync --approximate=260B" },
-    uses: &["bloom"],
 };
 
 /// Known peers, and the share withheld of unknown ones.

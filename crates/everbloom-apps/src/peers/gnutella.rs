@@ -96,6 +96,8 @@ impl Ultrapeer {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A7",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the leaves' sets of words, and flooding as far",
     data: "80 ultrapeers with 6 links and 30 leaves each; queries for words of some leaves and of none",
     experiment: Experiment {
@@ -106,8 +108,6 @@ pub static APPLICATION: Application = Application {
                 of 0.785, which lets 0.617 of all queries pass at k = 2; sized for the union, few.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const ULTRAPEERS: usize = 80;

@@ -94,6 +94,8 @@ fn matching<W: everbloom::Key>(filters: &[Bloom], query: &[W]) -> Vec<usize> {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A6",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "an inverted index of the same words",
     data: "200 peers with 500 words each, queries whose words three of them have",
     experiment: Experiment {
@@ -105,8 +107,6 @@ pub static APPLICATION: Application = Application {
                 always.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const PEERS: usize = 200;

@@ -205,6 +205,8 @@ fn common_side(a: Cell, b: Cell) -> u32 {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A12",
+    form: Form::Simulation,
+    uses: &["counting", "bloom"],
     oracle: "a map from host to cell",
     data: "an area of 16 by 16 cells with 16 hosts each, which then move at random",
     experiment: Experiment {
@@ -215,8 +217,6 @@ pub static APPLICATION: Application = Application {
                 enter a sibling square in vain, 0.1136 over four sizes at f = 0.01.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["counting", "bloom"],
 };
 
 const SIDE: u32 = 16;

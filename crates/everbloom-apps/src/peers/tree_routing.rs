@@ -215,6 +215,8 @@ impl ResourceTree {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A10",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "a map from resource to node, and shortest ways in the tree",
     data: "a complete binary tree of depth 10 with four resources at each node",
     experiment: Experiment {
@@ -225,8 +227,6 @@ pub static APPLICATION: Application = Application {
                 of 0.01 a level if the wrong child comes first, 0.05 in random order.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const DEPTH: u32 = 10;

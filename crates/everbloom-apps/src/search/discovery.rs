@@ -190,6 +190,8 @@ impl Category {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A49",
+    form: Form::Component,
+    uses: &["counting", "bloom"],
     oracle: "the sets of features themselves",
     data: "10,000 services with 50 random features each; 2,000 in categories that share a vocabulary",
     experiment: Experiment {
@@ -200,8 +202,6 @@ pub static APPLICATION: Application = Application {
                 wrongly for one feature, 0.14 for three. The OR of a category spares most filters.",
         run,
     },
-    form: Form::Component,
-    uses: &["counting", "bloom"],
 };
 
 const SERVICES: u64 = 10_000;

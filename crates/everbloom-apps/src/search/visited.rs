@@ -186,6 +186,8 @@ impl Key for Sliding {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A37",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "the same search with a hash set",
     data: "all 20,160 states of the 2×4 sliding puzzle; 10,000 numbered states",
     experiment: Experiment {
@@ -196,8 +198,6 @@ pub static APPLICATION: Application = Application {
                 bits, 0.065 at 100 bits and 3 probes; a second search under another seed multiplies the shares.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 /// The share of n new states that are taken for visited, on average over the filter's fill, and of its squares.

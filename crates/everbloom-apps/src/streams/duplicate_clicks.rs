@@ -64,6 +64,8 @@ impl ExactWindow {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A26",
+    form: Form::Tool { verb: "dedupe --window" },
+    uses: &["stable", "decaying", "active-active", "blocked"],
     oracle: "an exact window of the last clicks",
     data: "new clicks, of which one in four comes again after 1 to 1000 others",
     experiment: Experiment {
@@ -75,8 +77,6 @@ pub static APPLICATION: Application = Application {
                 filter settles at a rate of 0.162 and misses some.",
         run,
     },
-    form: Form::Tool { verb: "dedupe --window" },
-    uses: &["stable", "decaying", "active-active", "blocked"],
 };
 
 const WINDOW: u64 = 1000;

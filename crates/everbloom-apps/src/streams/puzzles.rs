@@ -120,6 +120,8 @@ fn epoch_hasher(secret: &SecretKey, epoch: u64) -> Hasher {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A54",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "the sets of solutions used, by epoch",
     data: "solutions of random challenges, each sent again by an attacker",
     experiment: Experiment {
@@ -131,8 +133,6 @@ pub static APPLICATION: Application = Application {
                 than chance, since the key is secret.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 /// (1/n)·Σ f(i), for `n` solutions with `bits` bits each.

@@ -106,6 +106,8 @@ impl Replay {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A27",
+    form: Form::Component,
+    uses: &["bloom", "active-active"],
     oracle: "the set of all nonces ever accepted, with the same rules on stamps",
     data: "fresh requests and replays over many windows, delayed at random",
     experiment: Experiment {
@@ -116,8 +118,6 @@ pub static APPLICATION: Application = Application {
                 f = 0.005, in memory that does not grow.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom", "active-active"],
 };
 
 const WINDOW: u64 = 1_000;

@@ -197,6 +197,8 @@ pub fn best_rate(left: u64, right: u64, row_bits: f64) -> f64 {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A3",
+    form: Form::Tool { verb: "join --estimate" },
+    uses: &["bloom", "blocked"],
     oracle: "a hash map of the left rows",
     data: "two tables of 16-byte rows, a tenth of whose keys are shared",
     experiment: Experiment {
@@ -207,8 +209,6 @@ pub static APPLICATION: Application = Application {
                 Filters alone tell the size of the join within a tenth.",
         run,
     },
-    form: Form::Tool { verb: "join --estimate" },
-    uses: &["bloom", "blocked"],
 };
 
 const LEFT: u64 = 10_000;

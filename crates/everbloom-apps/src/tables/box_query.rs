@@ -120,6 +120,8 @@ fn inside<const D: usize>(values: &[f64; D], wanted: &[Range<f64>; D]) -> bool {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A58",
+    form: Form::Component,
+    uses: &["ranges"],
     oracle: "a scan of all records",
     data: "records with three numbers each, uniform or skewed; boxes at random places",
     experiment: Experiment {
@@ -131,8 +133,6 @@ pub static APPLICATION: Application = Application {
                 segments of equal width make a sixth of them candidates.",
         run,
     },
-    form: Form::Component,
-    uses: &["ranges"],
 };
 
 const RECORDS: u64 = 4_000;

@@ -128,6 +128,8 @@ impl<K: Key + Ord, V> DifferentialFile<K, V> {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A4",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "one map that is changed in place",
     data: "20,000 numbered records of which a share is changed or deleted, read at random, over three nights",
     experiment: Experiment {
@@ -138,8 +140,6 @@ pub static APPLICATION: Application = Application {
                 file c + f·(1 − c) times: 0.109 at 10 % and 1 %, so that 89.1 % of the reads are saved.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 const RECORDS: u64 = 20_000;

@@ -185,6 +185,8 @@ impl Chained {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A40",
+    form: Form::Component,
+    uses: &["fast-hash-table"],
     oracle: "chained hashing of the same flows",
     data: "flows with random ids that begin, send and end",
     experiment: Experiment {
@@ -196,8 +198,6 @@ pub static APPLICATION: Application = Application {
                 flows share a bucket until they are parted.",
         run,
     },
-    form: Form::Component,
-    uses: &["fast-hash-table"],
 };
 
 const FLOWS: u64 = 10_000;

@@ -18,6 +18,8 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A9",
+    form: Form::Tool { verb: "join --keys" },
+    uses: &["bloom", "blocked"],
     oracle: "the intersection of two hash sets",
     data: "two lists of 16-byte document ids that share a hundred",
     experiment: Experiment {
@@ -28,8 +30,6 @@ pub static APPLICATION: Application = Application {
                 are best: 167 585 bits, 13.1 % of sending the shorter list.",
         run,
     },
-    form: Form::Tool { verb: "join --keys" },
-    uses: &["bloom", "blocked"],
 };
 
 const A: u64 = 10_000;

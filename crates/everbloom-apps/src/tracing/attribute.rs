@@ -223,6 +223,8 @@ impl Attribution {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A25",
+    form: Form::Tool { verb: "attribute" },
+    uses: &["hierarchical"],
     oracle: "a search through all payloads",
     data: "random payloads of 1000 bytes of many senders; excerpts of them, and splices of two",
     experiment: Experiment {
@@ -234,8 +236,6 @@ pub static APPLICATION: Application = Application {
                 payloads passes block by block and is refused as a whole.",
         run,
     },
-    form: Form::Tool { verb: "attribute" },
-    uses: &["hierarchical"],
 };
 
 const PAYLOAD: usize = 1000;

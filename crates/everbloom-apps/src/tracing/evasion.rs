@@ -151,6 +151,8 @@ fn exact_left(signature: &[u8], fragments: &[(u64, Vec<u8>)]) -> usize {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A28",
+    form: Form::Component,
+    uses: &["counting"],
     oracle: "the pieces left of each signature in a map, and a search of the whole flow",
     data: "flows of words with a signature of 30 bytes or without, cut, shuffled and sent twice",
     experiment: Experiment {
@@ -162,8 +164,6 @@ pub static APPLICATION: Application = Application {
                 in place of counts takes a repetition for an attack.",
         run,
     },
-    form: Form::Component,
-    uses: &["counting"],
 };
 
 const ALPHA: f64 = 0.5;

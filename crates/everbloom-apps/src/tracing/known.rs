@@ -292,6 +292,8 @@ fn parse(hex: &[u8]) -> Option<Sum> {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A51",
+    form: Form::Tool { verb: "known" },
+    uses: &["bloom"],
     oracle: "a hash set of all blocks of the reference files",
     data: "random files; versions of them with parts replaced",
     experiment: Experiment {
@@ -302,8 +304,6 @@ pub static APPLICATION: Application = Application {
                 128 common blocks, 1062 with 256; the estimate of common blocks is within a tenth.",
         run,
     },
-    form: Form::Tool { verb: "known" },
-    uses: &["bloom"],
 };
 
 const BITS: u64 = 8192;

@@ -50,6 +50,8 @@ impl Passed {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A14",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the set of routers that the packet has passed",
     data: "packets on random networks in which some routers forward to a wrong neighbor",
     experiment: Experiment {
@@ -61,8 +63,6 @@ pub static APPLICATION: Application = Application {
                 after 16.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 /// Bits and probes of the two headers of the source.

@@ -213,6 +213,8 @@ impl Trie {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A21",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "a trie of all signatures, walked from every position",
     data: "random signatures of 2 to 26 bytes; streams of random bytes and of few letters, with signatures in them",
     experiment: Experiment {
@@ -223,8 +225,6 @@ pub static APPLICATION: Application = Application {
                 looks into tables: 0.539 for 25 lengths at 8 bits a signature.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=26;

@@ -109,6 +109,8 @@ impl Recorder {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A23",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the set of packets that each router forwarded",
     data: "packets between random nodes of a random network; endless regular networks for the numbers",
     experiment: Experiment {
@@ -120,8 +122,6 @@ pub static APPLICATION: Application = Application {
                 end of them where r ≥ 1.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const HOPS: u64 = 15;

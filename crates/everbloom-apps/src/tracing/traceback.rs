@@ -68,6 +68,8 @@ impl Stamp {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A24",
+    form: Form::Simulation,
+    uses: &["generalized", "bloom"],
     oracle: "the list of routers passed",
     data: "random paths in a random network; fields that the attacker fills with zeros, ones or a mixture",
     experiment: Experiment {
@@ -79,8 +81,6 @@ pub static APPLICATION: Application = Application {
                 routers is lost with F_n: 6.0 % at 128 bits a router, 2.3 % at 512 with k0 = 2, k1 = 3.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["generalized", "bloom"],
 };
 
 const PATH: usize = 10;

@@ -112,6 +112,8 @@ impl Template {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A66",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "the features themselves: who is who",
     data: "random feature matrices, and the same with bit errors",
     experiment: Experiment {
@@ -122,8 +124,6 @@ pub static APPLICATION: Application = Application {
                 shifts links templates of one person under two keys (0.39 against 0.94); under a keyed hash it does not.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 fn person(random: &mut Generator) -> Features {

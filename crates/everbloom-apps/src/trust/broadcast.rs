@@ -109,6 +109,8 @@ impl Sink {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A53",
+    form: Form::Simulation,
+    uses: &["bloom", "counting"],
     oracle: "the sink's list of valid users",
     data: "1000 users with random keys, some of them revoked, and forgers with keys of their own",
     experiment: Experiment {
@@ -119,8 +121,6 @@ pub static APPLICATION: Application = Application {
                 behind a narrow hash as many as it has values, divided by the users.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom", "counting"],
 };
 
 const USERS: u64 = 1000;

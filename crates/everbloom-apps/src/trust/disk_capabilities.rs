@@ -106,6 +106,8 @@ impl Server {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A50",
+    form: Form::Simulation,
+    uses: &["bloom", "active-active"],
     oracle: "the metadata server's set of revoked ids",
     data: "clients with capabilities of which a share is revoked, over two epochs of the disk's key",
     experiment: Experiment {
@@ -116,8 +118,6 @@ pub static APPLICATION: Application = Application {
                 renew at the rate f and needs 1/(1−f) = 1.008 tries.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom", "active-active"],
 };
 
 const REVOKED: u64 = 2_000;

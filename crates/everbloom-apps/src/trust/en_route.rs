@@ -146,6 +146,8 @@ fn accepted(network: u64, report: &Report) -> bool {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A52",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the simulator knows which reports are honest",
     data: "reports on paths of 20 random nodes, honest ones and forgeries of four kinds",
     experiment: Experiment {
@@ -156,8 +158,6 @@ pub static APPLICATION: Application = Application {
                 0.669, 0.890 and 0.988; all ones and repeated partitions are dropped at once.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 /// P(dropped at a hop): the node has a key of one of the four other partitions, and the guess fails.

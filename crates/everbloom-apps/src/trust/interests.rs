@@ -73,6 +73,8 @@ impl Interests {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A67",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "the sets of topics",
     data: "pairs of people with 20 topics each, of which 0 to 20 are shared",
     experiment: Experiment {
@@ -83,8 +85,6 @@ pub static APPLICATION: Application = Application {
                 right within a topic. Under another key they are those of chance.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 const TOPICS: u64 = 20;

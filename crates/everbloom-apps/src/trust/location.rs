@@ -82,6 +82,8 @@ impl Client {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A34",
+    form: Form::Component,
+    uses: &["spatial"],
     oracle: "the areas' grid cells themselves",
     data: "three areas of 100, 60 and 40 random cells of a grid; positions inside and outside",
     experiment: Experiment {
@@ -92,8 +94,6 @@ pub static APPLICATION: Application = Application {
                 formulas: 0.0089, 0.00052 and 7.8e-6 by area. Whoever has the map can list the areas.",
         run,
     },
-    form: Form::Component,
-    uses: &["spatial"],
 };
 
 const M: u64 = 2000;

@@ -150,6 +150,8 @@ impl Release {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A68",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "the sets of users",
     data: "two antennas with 1000 random users each, 300 of them the same",
     experiment: Experiment {
@@ -160,8 +162,6 @@ pub static APPLICATION: Application = Application {
                 35; at ε = 1 within 96 and 109, the latter useless. Nine releases of one filter show it.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 const M: u64 = 8192;

@@ -140,6 +140,8 @@ impl Reader {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A47",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the simulator knows which tag answered, and how often",
     data: "1000 tags with random states, read in random order, some of them by others in between",
     experiment: Experiment {
@@ -150,8 +152,6 @@ pub static APPLICATION: Application = Application {
                 9.2 windows of hashing in place of 500. A tag read too often by others is reported and found again.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const TAGS: usize = 1000;

@@ -154,6 +154,8 @@ impl Tree {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A64",
+    form: Form::Simulation,
+    uses: &["temporal-counting"],
     oracle: "tables of when each origin was last heard through each child",
     data: "a tree of 4 children and 5 levels in which every node reports, some fall silent and some move",
     experiment: Experiment {
@@ -165,8 +167,6 @@ pub static APPLICATION: Application = Application {
                 exactly ⌈ICV/DF⌉ ticks.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["temporal-counting"],
 };
 
 const ARITY: usize = 4;

@@ -62,6 +62,8 @@ impl Beacon {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A63",
+    form: Form::Simulation,
+    uses: &["bloom", "active-active"],
     oracle: "the same decisions from lists of neighbors",
     data: "nodes at random places with about 50 neighbors each",
     experiment: Experiment {
@@ -73,8 +75,6 @@ pub static APPLICATION: Application = Application {
                 everybody whom exact lists reach.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom", "active-active"],
 };
 
 struct Net {

@@ -50,6 +50,8 @@ impl Header {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A65",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the list of nodes on the path",
     data: "a path of 8 nodes with 60 others at random places beside it",
     experiment: Experiment {
@@ -60,8 +62,6 @@ pub static APPLICATION: Application = Application {
                 bits, 0.19 in 96; flooding lets all 68 transmit, gossip most of them.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const PATH: usize = 8;

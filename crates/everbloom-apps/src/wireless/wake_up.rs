@@ -104,6 +104,8 @@ impl Device {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A48",
+    form: Form::Simulation,
+    uses: &["bloom"],
     oracle: "the list of wanted ids",
     data: "100 devices with random ids, of which each frame wants some",
     experiment: Experiment {
@@ -114,8 +116,6 @@ pub static APPLICATION: Application = Application {
                 with the best of 8 seeds; a broadcast wakes 90. A frame of ones wakes nobody.",
         run,
     },
-    form: Form::Simulation,
-    uses: &["bloom"],
 };
 
 const DEVICES: usize = 100;

@@ -118,6 +118,8 @@ impl Similar {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A33",
+    form: Form::Tool { verb: "similar" },
+    uses: &["matrix"],
     oracle: "a hash set of each file's chunks",
     data: "random texts of which some hold passages of others",
     experiment: Experiment {
@@ -129,8 +131,6 @@ pub static APPLICATION: Application = Application {
                 every pair, and blocks of a fixed length lose all copies to one inserted letter.",
         run,
     },
-    form: Form::Tool { verb: "similar" },
-    uses: &["matrix"],
 };
 
 /// Ones of a row, common ones, and the estimate of common chunks, of two rows of 500 with `shared` in common.

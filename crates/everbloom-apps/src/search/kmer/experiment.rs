@@ -14,6 +14,8 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A71",
+    form: Form::Tool { verb: "kmer" },
+    uses: &["bloom", "hyperloglog"],
     oracle: "a hash set of each sample's K-mers",
     data: "random sequences; pieces of them and other random ones as reads",
     experiment: Experiment {
@@ -25,8 +27,6 @@ pub static APPLICATION: Application = Application {
                 many samples there are.",
         run,
     },
-    form: Form::Tool { verb: "kmer" },
-    uses: &["bloom", "hyperloglog"],
 };
 
 /// Letters of a read, of which 70 K-mers of 31 letters can be cut.

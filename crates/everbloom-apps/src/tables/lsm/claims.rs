@@ -14,6 +14,8 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A38",
+    form: Form::Component,
+    uses: &["bloom"],
     oracle: "a BTreeMap of the same cells",
     data: "rows with random names; puts, deletions, look-ups, and crashes in the middle of writes",
     experiment: Experiment {
@@ -24,8 +26,6 @@ pub static APPLICATION: Application = Application {
                 over 20 files, not 20; a present one 1 + 9.5·f. A damaged filter costs reads, never an answer.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom"],
 };
 
 const FILES: u64 = 20;

@@ -213,6 +213,8 @@ pub fn precision_and_recall<T: Eq + std::hash::Hash>(
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A35",
+    form: Form::Tool { verb: "link" },
+    uses: &["clk"],
     oracle: "all pairs, compared one by one",
     data: "records of three random names of 5 to 9 letters, and the same with one typing error",
     experiment: Experiment {
@@ -223,8 +225,6 @@ pub static APPLICATION: Application = Application {
                 pairs are found, comparing a small part of all pairs. Under two keys nothing is found.",
         run,
     },
-    form: Form::Tool { verb: "link" },
-    uses: &["clk"],
 };
 
 const M: u64 = 1000;

@@ -255,6 +255,8 @@ impl Revocations {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A29",
+    form: Form::Tool { verb: "revoked" },
+    uses: &["bloom"],
     oracle: "both sets in hash sets",
     data: "random serials of 32 bytes: revoked, valid, and neither",
     experiment: Experiment {
@@ -266,8 +268,6 @@ pub static APPLICATION: Application = Application {
                 instead of 3.2 MB.",
         run,
     },
-    form: Form::Tool { verb: "revoked" },
-    uses: &["bloom"],
 };
 
 const FPR: f64 = 0.01;

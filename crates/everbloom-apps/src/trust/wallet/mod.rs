@@ -229,6 +229,8 @@ impl Wallet {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A30",
+    form: Form::Component,
+    uses: &["bloom", "golomb"],
     oracle: "a wallet that reads every transaction",
     data: "a generated chain of payments among 2,000 keys, 30 of them the wallet's; the published vectors",
     experiment: Experiment {
@@ -240,8 +242,6 @@ pub static APPLICATION: Application = Application {
                 keys away.",
         run,
     },
-    form: Form::Component,
-    uses: &["bloom", "golomb"],
 };
 
 const USERS: u64 = 2_000;

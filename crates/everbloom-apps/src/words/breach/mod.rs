@@ -35,6 +35,8 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A2",
+    form: Form::Tool { verb: "breach" },
+    uses: &["bloom", "binary-fuse"],
     oracle: "all neighbors of a candidate, looked up in a hash set",
     data: "made-up words of eight letters, and candidates one and two edits away",
     experiment: Experiment {
@@ -45,8 +47,6 @@ pub static APPLICATION: Application = Application {
                 1 − (1 − f)^18: 16.6 % at f = 0.01, 0.9 % at f = 0.0005. Without tags \"ba\" is refused for \"ab\".",
         run,
     },
-    form: Form::Tool { verb: "breach" },
-    uses: &["bloom", "binary-fuse"],
 };
 
 const RATES: [f64; 2] = [0.01, 0.0005];

@@ -311,6 +311,8 @@ fn in_address(line: &[u8], start: usize, end: usize) -> bool {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A1",
+    form: Form::Tool { verb: "spell" },
+    uses: &["bloom"],
     oracle: "the same dictionary in a hash set, and a hyphenator that looks up every word",
     data: "words that are made up, and text made of them with errors; --data takes a word list",
     experiment: Experiment {
@@ -322,8 +324,6 @@ pub static APPLICATION: Application = Application {
                 and for a share f of the other words.",
         run,
     },
-    form: Form::Tool { verb: "spell" },
-    uses: &["bloom"],
 };
 
 const RATES: [f64; 3] = [0.1, 0.01, 0.001];
