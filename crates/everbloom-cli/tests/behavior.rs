@@ -10,6 +10,8 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
+mod place;
+
 fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder")
 }
@@ -214,17 +216,7 @@ fn any_byte_separates_columns() {
 fn writers_of_one_file_lose_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |args: &[&str], stdin: String| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(args)
-            .current_dir(folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        // Whoever is refused does not read.
-        let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
-        child
+        place::fed(place::command(folder.path(), args), stdin.as_bytes())
     };
     let lines = |i: u32| (0..100).map(|j| format!("{i}-{j}\n")).collect::<String>();
     let built = run(&["build", "-", "-o", "all.evb", "-n", "1000", "-q"], String::new());

@@ -1,17 +1,14 @@
 //! The command from outside: what it prints, what it returns, what it leaves behind.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
+mod place;
+
+use place::Run;
 
 /// A folder to work in, and the command run inside it.
 struct Place {
@@ -37,19 +34,11 @@ impl Place {
     }
 
     fn run_with(&self, args: &[&str], stdin: &[u8]) -> Run {
-        let mut child = self.command(args).spawn().expect("the command starts");
-        // The command may end before it has read everything.
-        let _ = child.stdin.take().expect("a pipe").write_all(stdin);
-        let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Run { code: status.code().unwrap_or(-1), out: text(&stdout), err: text(&stderr) }
+        Run::of(&place::output(self.command(args), stdin))
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_everbloom"));
-        command.args(args).current_dir(self.folder.path());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        place::command(self.folder.path(), args)
     }
 
     /// Runs a command that must fail: exit code 2, one sentence on stderr, nothing on stdout.

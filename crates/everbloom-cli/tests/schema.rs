@@ -2,12 +2,12 @@
 //! ranges of the page's tables; what the tables name is printed.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+
+mod place;
 
 /// Verbs that print a file of another kind, or a story for people.
 const EXEMPT: [&str; 5] = ["completions", "man", "help", "sample", "tour"];
@@ -206,16 +206,8 @@ impl Place {
     }
 
     fn run(&self, line: &str, stdin: &[u8]) -> (Option<i32>, String, String) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(line.split_whitespace())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        let _ = child.stdin.take().expect("a pipe").write_all(stdin);
-        let output = child.wait_with_output().expect("the command ends");
+        let command = place::command(self.folder.path(), line.split_whitespace());
+        let output = place::output(command, stdin);
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8, whatever the keys are");
         (output.status.code(), text(output.stdout), text(output.stderr))
     }

@@ -1,17 +1,12 @@
 //! Options for the second time one uses a verb: tables for spreadsheets, pictures, filters that fit others, times,
 //! and input that is not as clean as it should be.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
 use serde_json::Value;
 use tempfile::TempDir;
 
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
+mod place;
+
+use place::Run;
 
 struct Place(TempDir);
 
@@ -38,20 +33,7 @@ impl Place {
     }
 
     fn run_args(&self, args: &[&str], stdin: &str) -> Run {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(args)
-            .current_dir(self.0.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        // The command may end before it has read everything.
-        let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
-        let output = child.wait_with_output().expect("the command ends");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let code = output.status.code().unwrap_or(-1);
-        Run { code, out: text(&output.stdout), err: text(&output.stderr) }
+        Run::of(&place::output(place::command(self.0.path(), args), stdin.as_bytes()))
     }
 
     /// Runs a command that must succeed.

@@ -1,25 +1,18 @@
 //! The tools that read data of many kinds: heavy keys, K-mers, similar and known files, excerpts.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use everbloom_apps::capture::{Flow, Writer};
 
+mod place;
+
+use place::Run;
+
 /// Exit code, stdout and stderr of a line that is run in a folder.
 fn run(folder: &Path, line: &str, stdin: &[u8]) -> (i32, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-        .args(line.split_whitespace())
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
-    let _ = child.stdin.take().expect("a pipe").write_all(stdin);
-    let output = child.wait_with_output().expect("the command ends");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+    let command = place::command(folder, line.split_whitespace());
+    let Run { code, out, err } = Run::of(&place::output(command, stdin));
+    (code, out, err)
 }
 
 fn ok(folder: &Path, line: &str) -> String {

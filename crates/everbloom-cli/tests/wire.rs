@@ -14,11 +14,9 @@ use tempfile::TempDir;
 
 const BIN: &str = env!("CARGO_BIN_EXE_everbloom");
 
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
+mod place;
+
+use place::Run;
 
 struct Place {
     folder: TempDir,
@@ -60,20 +58,13 @@ impl Place {
     }
 
     fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(BIN);
-        command.args(line.split_whitespace()).current_dir(self.folder.path());
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = place::command(self.folder.path(), line.split_whitespace());
+        command.stdin(Stdio::null());
         command
     }
 
     fn run(&self, line: &str) -> Run {
-        let output = self.command(line).output().expect("the command ends");
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Run {
-            code: output.status.code().unwrap_or(-1),
-            out: text(&output.stdout),
-            err: text(&output.stderr),
-        }
+        Run::of(&self.command(line).output().expect("the command ends"))
     }
 
     /// The same with the other side behind the shell, at `ssh://there/PATH`.

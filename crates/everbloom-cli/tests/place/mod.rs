@@ -2,8 +2,10 @@
 // Not every test uses all of it.
 #![allow(dead_code)]
 
+use std::ffi::OsStr;
 use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -17,6 +19,34 @@ pub struct Run {
     pub code: i32,
     pub out: String,
     pub err: String,
+}
+
+impl Run {
+    pub fn of(Output { status, stdout, stderr }: &Output) -> Self {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    }
+}
+
+/// The command in a folder, with pipes.
+pub fn command(folder: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_everbloom"));
+    command.args(args).current_dir(folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Starts a command that reads `stdin`.
+pub fn fed(mut command: Command, stdin: &[u8]) -> Child {
+    let mut child = command.spawn().expect("the command starts");
+    // The command may end before it has read everything.
+    let _ = child.stdin.take().expect("a pipe").write_all(stdin);
+    child
+}
+
+/// What comes of a command that reads `stdin`.
+pub fn output(command: Command, stdin: &[u8]) -> Output {
+    fed(command, stdin).wait_with_output().expect("the command ends")
 }
 
 impl Place {
@@ -39,19 +69,7 @@ impl Place {
 
     /// Runs the command with arguments that may have blanks in them.
     pub fn run_args(&self, args: &[&str], stdin: &str) -> Run {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_everbloom"))
-            .args(args)
-            .current_dir(self.folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        // The command may end before it has read everything.
-        let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
-        let Output { status, stdout, stderr } = child.wait_with_output().expect("the command ends");
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-        Run { code: status.code().unwrap_or(-1), out: text(&stdout), err: text(&stderr) }
+        Run::of(&output(command(self.folder.path(), args), stdin.as_bytes()))
     }
 
     pub fn json(&self, line: &str) -> Value {
