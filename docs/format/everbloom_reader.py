@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reader of .evb files, written from FORMAT.md alone; Python 3, standard library only.
+"""A reader of .evb files that follows FORMAT.md; Python 3, standard library only.
 
     everbloom_reader.py FILE < QUERIES          the queries, one a line, that may be members
     everbloom_reader.py FILE FILE … < QUERIES   the same for each file, its name and a TAB in front

@@ -1,14 +1,20 @@
 //! The experiments, a file each.
 
-mod b12_load;
-mod b14_learned;
-mod b15_elastic;
-mod b17_hll;
-mod b17_top;
-mod b18_window;
-mod b7_load;
-mod b9_adaptive;
+mod adaptive_counting;
+mod adaptive_cuckoo;
+mod count_min;
+mod counter_braids;
+mod cuckoo_load;
 mod decaying;
+mod dynamic;
+mod elastic;
+mod hyperloglog;
+mod iblt;
+mod k_mer;
+mod learned;
+mod loglog;
+mod pollution;
+mod quotient_load;
 mod s0_eq12;
 mod s0_eq18;
 mod s0_errata;
@@ -19,18 +25,13 @@ mod s0_hashing;
 mod s0_table1;
 mod s0_table2;
 mod s0_theorems;
-mod s10_dynamic;
-mod s14_weighted;
-mod s18_iblt;
 mod s1_concentration;
 mod s1_fig2;
 mod s1_intersection;
 mod s1_overflow;
 mod s1_space;
-mod s1_space_code;
 mod s1_table1;
 mod s1_uniform;
-mod s21_k_mer;
 mod s2_fig10;
 mod s2_fig11;
 mod s2_fig12;
@@ -50,19 +51,18 @@ mod s3_eq5;
 mod s3_eq6;
 mod s3_eq7;
 mod s3_errata;
-mod s3_loglog;
 mod s3_table3;
 mod s3_table4;
-mod s46_attack;
-mod s4_adaptive;
 mod s4_counting;
 mod s4_d_left;
 mod s4_dynamic_count;
 mod s4_spectral;
-mod s5_shifting;
-mod s6_count_min;
-mod s8_braids;
+mod shifting;
+mod space_code;
+mod top_k;
+mod weighted;
 mod which_filter;
+mod windowed;
 
 use crate::lab::Experiment;
 
@@ -111,24 +111,24 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &s4_dynamic_count::EXPERIMENT,
     &s4_d_left::EXPERIMENT,
     &decaying::EXPERIMENT,
-    &s1_space_code::EXPERIMENT,
-    &s3_loglog::EXPERIMENT,
-    &s4_adaptive::EXPERIMENT,
-    &s5_shifting::EXPERIMENT,
-    &s6_count_min::EXPERIMENT,
-    &s8_braids::EXPERIMENT,
-    &s10_dynamic::EXPERIMENT,
-    &s14_weighted::EXPERIMENT,
-    &s18_iblt::EXPERIMENT,
-    &s21_k_mer::EXPERIMENT,
-    &s46_attack::EXPERIMENT,
-    &b7_load::EXPERIMENT,
-    &b9_adaptive::EXPERIMENT,
-    &b12_load::EXPERIMENT,
-    &b14_learned::EXPERIMENT,
-    &b15_elastic::EXPERIMENT,
-    &b17_hll::EXPERIMENT,
-    &b17_top::EXPERIMENT,
-    &b18_window::EXPERIMENT,
+    &space_code::EXPERIMENT,
+    &loglog::EXPERIMENT,
+    &adaptive_counting::EXPERIMENT,
+    &shifting::EXPERIMENT,
+    &count_min::EXPERIMENT,
+    &counter_braids::EXPERIMENT,
+    &dynamic::EXPERIMENT,
+    &weighted::EXPERIMENT,
+    &iblt::EXPERIMENT,
+    &k_mer::EXPERIMENT,
+    &pollution::EXPERIMENT,
+    &cuckoo_load::EXPERIMENT,
+    &adaptive_cuckoo::EXPERIMENT,
+    &quotient_load::EXPERIMENT,
+    &learned::EXPERIMENT,
+    &elastic::EXPERIMENT,
+    &hyperloglog::EXPERIMENT,
+    &top_k::EXPERIMENT,
+    &windowed::EXPERIMENT,
     &which_filter::EXPERIMENT,
 ];

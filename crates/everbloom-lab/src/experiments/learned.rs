@@ -12,7 +12,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b14-learned",
+    name: "learned",
     source: "S3 §IX and M. Mitzenmacher, A model for learned Bloom filters, NeurIPS 2018; catalogue B14",
     title: "Learned and sandwiched filters at equal bits, the model included",
     shows: "Where members look different from other keys, a filter with a model has a lower rate in the same bits, and a \

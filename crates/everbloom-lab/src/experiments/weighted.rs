@@ -9,7 +9,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s14-weighted",
+    name: "weighted",
     source: "S3 §VI-C, S0 §III-T and J. Bruck et al., Weighted Bloom filter, ISIT 2006; catalogue §14",
     title: "The weighted filter: rate over the skew of the queries",
     shows: "Where a tenth of the keys get most of the queries, giving those more hashes and the others fewer lowers the rate of \

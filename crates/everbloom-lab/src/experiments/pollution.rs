@@ -13,7 +13,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s46-attack",
+    name: "pollution",
     source: "S2 §I and S0 §III-W; catalogue §46",
     title: "Pollution and forged queries, without a key and with one",
     shows: "Keys that are chosen by the public hash set only zeros: the fill is nk/m instead of 1 - e^(-nk/m), and the rate \

@@ -10,7 +10,7 @@ use crate::apparatus::classic::{Shape, elements};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s10-dynamic",
+    name: "dynamic",
     source: "S3 §VI-B, S0 §III-E and D. Guo et al., The dynamic Bloom filters, TKDE 2010; catalogue §10",
     title: "Dynamic beside scalable as keys come",
     shows: "A dynamic filter appends one of the same size whenever the last is full, and the rate grows with their number: \

@@ -8,7 +8,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s4-adaptive",
+    name: "adaptive-counting",
     source: "S3 §VI-A, S0 §III-K; catalogue §4",
     title: "The adaptive filter: a count over the fill of its array",
     shows: "A key that comes again sets the next zero of a list of its own; its count is the run of ones there. Bits of other keys make \

@@ -9,7 +9,7 @@ use everbloom::internals::hash::{Generator, Hasher, mix64};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b18-window",
+    name: "windowed",
     source: "S3 §VII-B and A. Shtul et al., Age-partitioned Bloom filters, 2020; catalogue B18",
     title: "Windowed filters: the rate of slices, and lives that end on time",
     shows: "A key passes where k slices in a row have it. Each further slice is one more chance for a non-member, and another g keys \

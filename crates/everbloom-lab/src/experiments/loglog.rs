@@ -9,7 +9,7 @@ use crate::bound::mean_and_sd;
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s3-loglog",
+    name: "loglog",
     source: "S3 §VI-A; catalogue §3",
     title: "The loglog filter: relative error over the multiplicity",
     shows: "Cells of a few bits keep the highest rank that copies of a key drew. Counts are right on average from a few dozen copies on, \

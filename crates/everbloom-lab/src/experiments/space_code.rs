@@ -9,7 +9,7 @@ use crate::bound::mean_and_sd;
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s1-space-code",
+    name: "space-code",
     source: "S3 §VI-A, S0 §III-J and A. Kumar et al., Space-code Bloom filter, INFOCOM 2004; catalogue §1",
     title: "The space-code filter: relative error over the multiplicity",
     shows: "A key picks one of 32 groups each time it comes, and how often it came is told from the groups that are set. The error is a \

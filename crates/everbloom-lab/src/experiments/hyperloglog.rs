@@ -8,7 +8,7 @@ use crate::bound::mean_and_sd;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b17-hll",
+    name: "hyperloglog",
     source: "S3 §IX and P. Flajolet et al., HyperLogLog, AofA 2007; catalogue B17",
     title: "HyperLogLog: the error over the number of keys",
     shows: "The standard error is 1.04/√m whatever the number of keys, once there are more keys than registers; fewer keys are \

@@ -12,7 +12,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s5-shifting",
+    name: "shifting",
     source: "S3 §V-B and T. Yang et al., A shifting Bloom filter framework for set queries, VLDB 2016; catalogue §5",
     title: "The shifting filter: rate and memory reads beside the standard one",
     shows: "Each hash gives two bits, the second at a distance that depends on the key and fits into the same read: half the \

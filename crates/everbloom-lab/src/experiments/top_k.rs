@@ -7,7 +7,7 @@ use crate::apparatus::streams::{Ranks, zipf_shares};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b17-top",
+    name: "top-k",
     source: "S3 §IX and J. Gong et al., HeavyKeeper, USENIX ATC 2018; catalogue B17",
     title: "HeavyKeeper: recall and error over memory",
     shows: "A thousand cells name 98 % of the 50 most frequent keys of a Zipf stream, 56 cells a third of them. No count is too \

@@ -10,7 +10,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b7-load",
+    name: "cuckoo-load",
     source: "S3 §VIII and B. Fan et al., Cuckoo filter, CoNEXT 2014; catalogue B7",
     title: "The cuckoo filter: load at the first refusal, and the rate by load",
     shows: "Buckets of one slot refuse a key when the table is half full, buckets of four at 96 %. Larger buckets get \

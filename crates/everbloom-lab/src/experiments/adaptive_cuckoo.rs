@@ -7,7 +7,7 @@ use everbloom::internals::hash::{Generator, Hasher, mix64};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b9-adaptive",
+    name: "adaptive-cuckoo",
     source: "S3 §VIII and M. Mitzenmacher et al., Adaptive cuckoo filters, ALENEX 2018; catalogue B9",
     title: "The adaptive cuckoo filter: the rate per round of repeated queries",
     shows: "Each false positive that is found out changes the fingerprint that let it pass. Queries that come again and \

@@ -8,7 +8,7 @@ use crate::apparatus::streams::{Ranks, key_of, zipf_shares};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s6-count-min",
+    name: "count-min",
     source: "S3 §VI-A and G. Cormode, S. Muthukrishnan, Count-min sketch, 2005; catalogue §6 and §7",
     title: "Count-min and conservative update: error over width on Zipf traffic",
     shows: "One row is too high by N/w on average. The least of four rows is far closer, and raising only what must be raised \

@@ -10,7 +10,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s21-k-mer",
+    name: "k-mer",
     source: "S3 §VI-D and D. Pellow et al., Improving Bloom filter performance on sequence data, RECOMB 2016; catalogue §21",
     title: "K-mer filters: one- and two-sided beside plain",
     shows: "A piece of a sequence has neighbors in it that overlap in all letters but one. Asking for one of eight makes a random \

@@ -10,7 +10,7 @@ use crate::apparatus::generalized::steps;
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b12-load",
+    name: "quotient-load",
     source: "S3 §VIII and M. A. Bender et al., Don't thrash: how to cache your hash on flash, VLDB 2012; catalogue B12",
     title: "The quotient filter: clusters and the rate by load",
     shows: "Up to a load of three quarters a lookup reads a few slots; clusters are six slots long at 90 % and twelve at \

@@ -8,7 +8,7 @@ use everbloom::keyvalue::{Got, Iblt};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s18-iblt",
+    name: "iblt",
     source: "S3 §VI-C and M. T. Goodrich, M. Mitzenmacher, Invertible Bloom lookup tables, Allerton 2011; catalogue §18",
     title: "The invertible Bloom lookup table: listing and lookup over the load",
     shows: "Listing all pairs works from 1.22 cells per pair on with three hashes, from 1.30 with four, and not below. A single \

@@ -11,7 +11,7 @@ use crate::apparatus::classic::elements;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "b15-elastic",
+    name: "elastic",
     source: "S3 §IX, open questions; catalogue B15",
     title: "The elastic filter: the rate after growing and shrinking",
     shows: "Grown without its keys, a table of fixed fingerprints gets worse with every doubling; one whose new fingerprints \

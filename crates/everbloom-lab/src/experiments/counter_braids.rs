@@ -8,7 +8,7 @@ use everbloom::internals::theory::peeling::THRESHOLDS;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 pub static EXPERIMENT: Experiment = Experiment {
-    name: "s8-braids",
+    name: "counter-braids",
     source: "S3 §VI-A and Y. Lu et al., Counter braids, SIGMETRICS 2008; catalogue §8",
     title: "Counter braids: the phase transition of decoding",
     shows: "Below 1.22 counters per flow no message passing tells all counts; a little above it tells all of them, exactly. Sizes \
