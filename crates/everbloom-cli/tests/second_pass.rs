@@ -2,6 +2,7 @@
 //! and input that is not as clean as it should be.
 
 use serde_json::Value;
+use std::process::Command;
 use tempfile::TempDir;
 
 mod place;

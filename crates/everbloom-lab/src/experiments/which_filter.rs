@@ -73,7 +73,9 @@ fn series(lab: &Lab, slug: &str, keys: &str) -> Result<(Series, Vec<Seen>)> {
     let rates: Vec<f64> = RATES.into_iter().filter(|rate| *rate >= MEASURED_TO).collect();
     let seen = lab.over(&rates, |rate| look(lab, variant, *rate))?;
     for s in &seen {
-        one.point(s.bits, s.predicted, s.measured, bound::share(s.predicted, lab.scaled(QUERIES)));
+        // The rate is that of filters of this fill; fingerprints of one of them repeat more or less often.
+        let bound = bound::share(s.predicted, lab.scaled(QUERIES)).widened(s.predicted, 0.02);
+        one.point(s.bits, s.predicted, s.measured, bound);
     }
     // What was planned before there were keys holds for these, too, as far as fills differ.
     let planned = one.curve.clone();

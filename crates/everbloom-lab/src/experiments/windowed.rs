@@ -89,7 +89,7 @@ fn lives(form: &str, seed: u64) -> Result<[f64; 4]> {
         let (end, found) = (i + life(i), filter.contains(&key(i)));
         if end > now {
             seen[0] += f64::from(u8::from(!found));
-        } else if end + epoch <= now {
+        } else if end + epoch < now {
             seen[1] += f64::from(u8::from(found));
             seen[2] += 1.0;
         }

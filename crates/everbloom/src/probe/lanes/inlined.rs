@@ -8,6 +8,9 @@
 //! With AVX-512, only registers from 16 on are touched. A program without AVX has nothing in them, and they
 //! cost no transition between old and new instructions. AVX2 has to clear the upper halves behind it.
 //! A program compiled *with* AVX might have something there, so that this module is not for it.
+//!
+//! Results are late outputs, which may be given the register of an input: they are written behind the last use of
+//! any.
 
 use std::arch::asm;
 
@@ -273,9 +276,9 @@ pub(super) mod avx2 {
         unsafe {
             half_mask!(
                 "vptest ymm1, ymm0",
-                "setc {had}",
                 "vpor ymm1, ymm1, ymm0",
                 "vmovdqu ymmword ptr [{half}], ymm1",
+                "setc {had}",
                 => word = in(reg) key, half = in(reg) half.as_mut_ptr(), had = lateout(reg_byte) had,
                    options(nostack)
             );
