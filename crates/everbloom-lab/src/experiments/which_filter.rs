@@ -28,6 +28,9 @@ const MEASURED_TO: f64 = 1e-4;
 const RATES: [f64; 13] =
     [0.1, 0.03, 0.01, 0.004, 1e-3, 4e-4, 1e-4, 4e-5, 1e-5, 4e-6, 1e-6, 4e-7, 1e-7];
 
+/// Bits per key that the picture shows: counters need more below one percent.
+const WIDEST: f64 = 40.0;
+
 /// What may happen to the keys of each.
 const FILTERS: [(&str, &str); 8] = [
     ("ribbon", "never change"),
@@ -68,11 +71,12 @@ fn series(lab: &Lab, slug: &str, keys: &str) -> Result<(Series, Vec<Seen>)> {
     for rate in RATES {
         if let Some(expect) = variant.expect(&Goal::new(ITEMS, rate), &Load::items(ITEMS))? {
             one.curve.push((expect.bits as f64 / ITEMS as f64, expect.fpr));
+            one.curve.retain(|point| point.0 <= WIDEST);
         }
     }
     let rates: Vec<f64> = RATES.into_iter().filter(|rate| *rate >= MEASURED_TO).collect();
     let seen = lab.over(&rates, |rate| look(lab, variant, *rate))?;
-    for s in &seen {
+    for s in seen.iter().filter(|s| s.bits <= WIDEST) {
         // The rate is that of filters of this fill; fingerprints of one of them repeat more or less often.
         let bound = bound::share(s.predicted, lab.scaled(QUERIES)).widened(s.predicted, 0.02);
         one.point(s.bits, s.predicted, s.measured, bound);
