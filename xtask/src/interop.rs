@@ -68,7 +68,7 @@ struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     fn new(place: &'a Path) -> Result<Self, String> {
-        let trial = Self { command: crate::command()?, place };
+        let trial = Self { command: crate::command(crate::Profile::Dev)?, place };
         let keys: String = (0..MEMBERS).map(|i| format!("item-{i}\n")).collect();
         let others: String = (0..NON_MEMBERS).map(|i| format!("absent-{i}\n")).collect();
         trial.write("queries", &(keys.clone() + &others))?;

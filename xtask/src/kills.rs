@@ -12,17 +12,7 @@ const KEYS: u64 = 200;
 
 /// Kills `count` processes for each kind of store.
 pub fn run(count: u64) -> Result<(), String> {
-    let root = crate::root();
-    let built = Command::new("cargo")
-        .args(["build", "--release", "-q", "-p", "everbloom-cli"])
-        .current_dir(&root)
-        .status()
-        .map_err(|e| format!("cargo: {e}"))?;
-    if !built.success() {
-        return Err("the command does not compile".to_owned());
-    }
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
-    let command = folder.join("release/everbloom");
+    let command = crate::command(crate::Profile::Release)?;
     for (name, build) in [
         ("a filter file", &["--kind", "scalable", "-n", "1k"][..]),
         ("a page store", &["--kind", "forest", "-n", "1M"][..]),

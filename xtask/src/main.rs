@@ -95,16 +95,32 @@ fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The command, built as tests build it.
-fn command() -> Result<PathBuf, String> {
+/// How the command is compiled.
+enum Profile {
+    /// As tests have it.
+    Dev,
+    /// As users have it.
+    Release,
+}
+
+/// The command, built so.
+fn command(profile: Profile) -> Result<PathBuf, String> {
     let root = root();
     let mut cargo = Command::new("cargo");
-    let built = cargo.args(["build", "-q", "-p", "everbloom-cli"]).current_dir(&root).status();
+    cargo.args(["build", "-q", "-p", "everbloom-cli", "--profile"]).arg(match profile {
+        Profile::Dev => "dev",
+        Profile::Release => "release",
+    });
+    let built = cargo.current_dir(&root).status();
     if !built.map_err(|e| format!("cargo: {e}"))?.success() {
         return Err("the command does not compile".to_owned());
     }
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), Into::into);
-    folder.join("debug/everbloom").canonicalize().map_err(|e| e.to_string())
+    let name = match profile {
+        Profile::Dev => "debug/everbloom",
+        Profile::Release => "release/everbloom",
+    };
+    folder.join(name).canonicalize().map_err(|e| e.to_string())
 }
 
 /// The root of the repository.

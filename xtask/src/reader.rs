@@ -37,7 +37,7 @@ const CASES: &[(&str, &[&str], &[&str])] = &[
 
 pub fn run() -> Result<(), String> {
     let Some(python) = crate::python::find("reader") else { return Ok(()) };
-    let command = crate::command()?;
+    let command = crate::command(crate::Profile::Dev)?;
     let place = tempfile::tempdir().map_err(|e| e.to_string())?;
     let trial = Trial { command, python, place: place.path().to_owned() };
     trial.write_keys().map_err(|e| e.to_string())?;

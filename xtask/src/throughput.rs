@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+
+use crate::Profile;
+use crate::timing::{self, median};
 
 const ROUNDS: usize = 3;
 
@@ -32,25 +33,12 @@ const AWK: &str = "awk '!seen[$0]++' keys keys";
 /// Makes files of lines of 20 digits in the system's folder for temporary files, times all, and prints medians and
 /// ratios as a table.
 pub fn run(lines: u64) -> Result<(), String> {
-    let cargo = Command::new(env!("CARGO"))
-        .args(["build", "--release", "-p", "everbloom-cli", "--message-format=json"])
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| e.to_string())?;
-    let command = executable(&String::from_utf8_lossy(&cargo.stdout));
-    let command = command.filter(|_| cargo.status.success()).ok_or("the command does not build")?;
+    let command = crate::command(Profile::Release)?.display().to_string();
     let folder = std::env::temp_dir().join("everbloom-throughput");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let outcome = Bench { folder: &folder, command: &command, lines }.measure();
     let _ = std::fs::remove_dir_all(&folder);
     outcome
-}
-
-/// The command among cargo's messages, wherever its folder for targets is.
-fn executable(messages: &str) -> Option<String> {
-    let name =
-        |line: &str| Some(line.split_once("\"executable\":\"")?.1.split_once('"')?.0.to_owned());
-    messages.lines().filter_map(name).find(|path| path.contains("everbloom"))
 }
 
 struct Bench<'a> {
@@ -104,23 +92,6 @@ impl Bench<'_> {
     fn seconds(&self, line: &str) -> Result<f64, String> {
         let line =
             line.replace("everbloom", self.command).replace("-n N", &format!("-n {}", self.lines));
-        let start = Instant::now();
-        let status = Command::new("bash")
-            .args(["-o", "pipefail", "-c", &line])
-            .current_dir(self.folder)
-            .env("LC_ALL", "C")
-            .stdout(Stdio::null())
-            .status()
-            .map_err(|e| format!("{line}: {e}"))?;
-        // As diff(1), `everbloom diff` ends with 1 where files differ.
-        match status.code() {
-            Some(0 | 1) => Ok(start.elapsed().as_secs_f64()),
-            _ => Err(format!("{line}: {status}")),
-        }
+        Ok(timing::run(self.folder, &format!("{line} > /dev/null"))?.seconds)
     }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    values[values.len() / 2]
 }

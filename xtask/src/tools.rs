@@ -3,8 +3,8 @@
 //! Nothing is installed here: a line whose program or data is missing says so and is left out.
 
 use std::path::Path;
-use std::process::Command;
 
+use crate::Profile;
 use crate::timing::{self, median};
 
 const ROUNDS: usize = 3;
@@ -29,14 +29,7 @@ struct Other {
 
 /// Runs every row, or those of one tool, and prints a table in Markdown.
 pub fn run(only: Option<&str>) -> Result<(), String> {
-    let built =
-        Command::new(env!("CARGO")).args(["build", "--release", "-p", "everbloom-cli"]).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("the command does not build".to_owned());
-    }
-    let target = std::env::var("CARGO_TARGET_DIR")
-        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../target").to_owned());
-    let command = Path::new(&target).join("release/everbloom");
+    let command = crate::command(Profile::Release)?;
     println!("| tool | question | with | seconds | of ours | peak | last line of output |");
     println!("|---|---|---|---:|---:|---:|---|");
     for row in ROWS.iter().filter(|row| only.is_none_or(|tool| row.tool == tool)) {
