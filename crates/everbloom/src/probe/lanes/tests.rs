@@ -101,7 +101,7 @@ fn single_calls_equal_the_scalar_twin() {
 }
 
 /// The instructions that stand where the call is, against the twin, too.
-#[cfg(all(target_arch = "x86_64", not(target_feature = "avx")))]
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
 #[test]
 fn inlined_calls_equal_the_scalar_twin() {
     macro_rules! compare {
