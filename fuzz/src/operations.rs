@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use everbloom::catalog::VARIANTS;
-use everbloom::internals::filter::{EntryKind, FalseNegatives, Form};
+use everbloom::internals::filter::{EntryKind, FalseNegatives, Form, MergeLaw};
 use everbloom::internals::sample::{self, Sample, Style};
 use everbloom::{Filter, Goal, Opener, Record, Variant, Verdict, to_bytes};
 
@@ -70,8 +70,10 @@ pub fn operations(data: &[u8]) {
                 if model[key] > 0
                     && let Some(Ok(())) = filter.as_remove().map(|r| r.remove(record))
                 {
-                    // A map whose values can be set forgets a key whole, however often it was put.
-                    model[key] = if filter.as_assign().is_some() { 0 } else { model[key] - 1 };
+                    // A set, or a map whose values can be set, forgets a key whole, however often it was put.
+                    let law = filter.as_merge().map(|merge| merge.law());
+                    let whole = filter.as_assign().is_some() || law == Some(MergeLaw::Set);
+                    model[key] = if whole { 0 } else { model[key] - 1 };
                 }
             }
             5 => {
