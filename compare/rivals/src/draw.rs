@@ -150,17 +150,7 @@ pub fn space_and_time(plain: &Value) -> String {
     let mut body = String::from(
         "<text x=\"10\" y=\"24\" font-weight=\"bold\">A million keys at 1 %: bits per key and ns per query, plain build</text>\n",
     );
-    for tick in axis.ticks() {
-        let at = y(tick);
-        let _ = writeln!(
-            body,
-            "<line x1=\"{left}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\" stroke=\"#e4e4e4\"/>\n\
-             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick}</text>",
-            left + width,
-            left - 8.0,
-            at + 4.0
-        );
-    }
+    lines_across(&mut body, axis.ticks(), y, left, width);
     for bits in 6..most as u32 {
         let at = x(f64::from(bits));
         let _ = writeln!(
@@ -203,6 +193,27 @@ pub fn space_and_time(plain: &Value) -> String {
     page(left + width + 30.0, top + height + 34.0, &body)
 }
 
+/// A line and a number at every tick of the vertical axis.
+fn lines_across(
+    body: &mut String,
+    ticks: impl IntoIterator<Item = f64>,
+    y: impl Fn(f64) -> f64,
+    left: f64,
+    width: f64,
+) {
+    for tick in ticks {
+        let at = y(tick);
+        let _ = writeln!(
+            body,
+            "<line x1=\"{left}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\" stroke=\"#e4e4e4\"/>\n\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick}</text>",
+            left + width,
+            left - 8.0,
+            at + 4.0
+        );
+    }
+}
+
 /// Time of a query by the number of keys, a panel for each kind of filter; dashed lines where it outgrows a cache.
 pub fn growth(panels: &[Panel]) -> String {
     let (left, width, height) = (50.0, 560.0, 200.0);
@@ -219,17 +230,7 @@ pub fn growth(panels: &[Panel]) -> String {
             top - 14.0,
             panel.title
         );
-        for tick in time.ticks() {
-            let at = y(tick);
-            let _ = writeln!(
-                body,
-                "<line x1=\"{left}\" y1=\"{at:.1}\" x2=\"{:.1}\" y2=\"{at:.1}\" stroke=\"#e4e4e4\"/>\n\
-                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{tick}</text>",
-                left + width,
-                left - 8.0,
-                at + 4.0
-            );
-        }
+        lines_across(&mut body, time.ticks(), y, left, width);
         for power in
             (3..12).map(|power| 10f64.powi(power)).filter(|n| (keys.from..keys.to).contains(n))
         {

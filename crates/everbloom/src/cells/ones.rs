@@ -85,20 +85,25 @@ fn sum(a: &[u64], b: &[u64]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::hash::mix64;
 
-    #[test]
-    fn ones_are_counted_and_found_as_by_looking() {
-        for i in 0..2000 {
-            // From few ones to nearly all.
+    /// Words from few ones to nearly all, and the places of their ones.
+    pub(in crate::cells) fn words() -> impl Iterator<Item = (u64, Vec<u32>)> {
+        (0..2000).map(|i| {
             let word = match i % 3 {
                 0 => mix64(i) & mix64(!i) & mix64(i << 20),
                 1 => mix64(i),
                 _ => mix64(i) | mix64(!i) | mix64(i << 20),
             };
-            let places: Vec<u32> = (0..64).filter(|at| word >> at & 1 != 0).collect();
+            (word, (0..64).filter(|at| word >> at & 1 != 0).collect())
+        })
+    }
+
+    #[test]
+    fn ones_are_counted_and_found_as_by_looking() {
+        for (word, places) in words() {
             assert_eq!(count(word), places.len() as u32, "{word:x}");
             for (rank, at) in (0..).zip(&places) {
                 assert_eq!([select(word, rank), select_portably(word, rank)], [*at; 2], "{word:x}");

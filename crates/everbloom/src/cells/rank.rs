@@ -107,14 +107,7 @@ mod tests {
 
     #[test]
     fn rank_in_a_word_is_the_inverse_of_select() {
-        for i in 0..2000 {
-            // From few ones to nearly all.
-            let word = match i % 3 {
-                0 => mix64(i) & mix64(!i) & mix64(i << 20),
-                1 => mix64(i),
-                _ => mix64(i) | mix64(!i) | mix64(i << 20),
-            };
-            let places: Vec<u32> = (0..64).filter(|at| word >> at & 1 != 0).collect();
+        for (word, places) in ones::tests::words() {
             for (rank, at) in (0..).zip(&places) {
                 assert_eq!(rank_in_word(word, *at), rank, "{word:x}");
             }

@@ -34,19 +34,20 @@
 //! nor for light keys in heavy traffic: the error is a share of *all* counts.
 
 mod dyadic;
+mod many;
 mod rows;
 mod shape;
 
 pub use shape::Shape;
 
+use many::AHEAD;
 use rows::{Rows, middle};
 
 use crate::cells::Signed;
 use crate::error::agree;
-use crate::filter::{Bound, Bulk, List, Number};
+use crate::filter::{Bound, List, Number};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
-use crate::probe::MANY;
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
@@ -132,49 +133,6 @@ impl CountMin {
     pub fn remove_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<()> {
         let digest = self.digest(key);
         key.with_bytes(|key| self.lower(digest, key, times))
-    }
-
-    /// Counts every one of a slice of keys once more: their counters are prefetched together. Stops at the
-    /// first key that is refused.
-    pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
-        for keys in keys.chunks(AHEAD) {
-            let digests = self.digests(keys);
-            if self.is_plain() {
-                self.levels[0].add_all(&digests[..keys.len()]);
-                self.head.count(keys.len() as u64);
-                continue;
-            }
-            for (key, digest) in keys.iter().zip(digests) {
-                key.with_bytes(|key| self.raise(digest, key, 1))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Digests of at most [`AHEAD`] keys.
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; AHEAD] {
-        let mut digests = [Digest { h1: 0, h2: 0 }; AHEAD];
-        for (digest, key) in digests.iter_mut().zip(keys) {
-            *digest = self.digest(key);
-        }
-        digests
-    }
-
-    /// [`CountMin::count`] for every one of a slice of keys: their counters are prefetched together.
-    pub fn count_many<K: Key>(&self, keys: &[K]) -> Vec<u64> {
-        let mut counts = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(AHEAD) {
-            let digests = &self.digests(keys)[..keys.len()];
-            if self.signed() {
-                let estimates = digests.iter().map(|digest| self.estimate(*digest));
-                counts.extend(estimates.map(|count| count.max(0).cast_unsigned()));
-            } else {
-                let least = &self.levels[0].least_of_all(digests)[..keys.len()];
-                counts.extend(least.iter().map(|count| (*count).max(0).cast_unsigned()));
-            }
-        }
-        counts
     }
 
     /// Digests whose counters are on their way.
@@ -339,32 +297,6 @@ impl CountMin {
             && (LEAST_PHI..=1.0).contains(&self.phi);
         if ok { Ok(()) } else { Err(Error::corrupt(0, "corrupt filter: not the rows of its form")) }
     }
-
-    /// P(a non-member passes): that all its counters are in use, or that the middle one is.
-    fn passing(&self) -> f64 {
-        let shares = self.levels[0].shares();
-        if !self.signed() {
-            return shares.iter().map(|row| 1.0 - row.zero - row.below).product();
-        }
-        // chance[b][z]: so far b counters are below zero and z at zero.
-        let d = shares.len();
-        let mut chance = vec![vec![0.0; d + 1]; d + 1];
-        chance[0][0] = 1.0;
-        for (seen, row) in shares.iter().enumerate() {
-            let above = 1.0 - row.below - row.zero;
-            for b in (0..=seen + 1).rev() {
-                for z in (0..=seen + 1 - b).rev() {
-                    let from_below = if b > 0 { chance[b - 1][z] * row.below } else { 0.0 };
-                    let from_zero = if z > 0 { chance[b][z - 1] * row.zero } else { 0.0 };
-                    chance[b][z] = chance[b][z] * above + from_below + from_zero;
-                }
-            }
-        }
-        let at = (d - 1) / 2;
-        let zero = |b: usize, z: usize| b <= at && b + z > at;
-        let cases = (0..=d).flat_map(|b| (0..=d - b).map(move |z| (b, z)));
-        cases.filter(|(b, z)| !zero(*b, *z)).map(|(b, z)| chance[b][z]).sum()
-    }
 }
 
 impl Plan for CountMin {
@@ -412,7 +344,7 @@ impl Filter for CountMin {
     }
 
     fn now(&self) -> Rates {
-        Rates::one_sided((self.passing() + self.head.collisions()).min(1.0))
+        Rates::one_sided((self.levels[0].passing(self.signed()) + self.head.collisions()).min(1.0))
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -518,24 +450,11 @@ impl List for CountMin {
     }
 }
 
-impl Bulk for CountMin {
-    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
-        for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
-            digests.iter().for_each(|digest| self.levels[0].fetch(*digest));
-            for (digest, found) in digests.iter().zip(found) {
-                *found = self.has(*digest);
-            }
-        }
-    }
-}
-
 const STRICT: &str = "strict";
 const SIGNED: &str = "signed";
 const HEAVY: &str = "heavy";
 const DYADIC: &str = "dyadic";
 
-/// Keys whose counters are prefetched or worked on together.
-const AHEAD: usize = MANY;
 /// The most rows: δ = 10⁻³⁰⁰ needs 691.
 const MOST_ROWS: u32 = 1023;
 const MOST_STEP: u32 = 8;

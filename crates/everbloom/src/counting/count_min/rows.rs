@@ -103,6 +103,32 @@ impl Rows {
         middle(&mut values).unwrap_or(0)
     }
 
+    /// P(a non-member passes): that all its counters are in use, or, `signed`, that the middle one is.
+    pub(super) fn passing(&self, signed: bool) -> f64 {
+        let shares = self.shares();
+        if !signed {
+            return shares.iter().map(|row| 1.0 - row.zero - row.below).product();
+        }
+        // chance[b][z]: so far b counters are below zero and z at zero.
+        let d = shares.len();
+        let mut chance = vec![vec![0.0; d + 1]; d + 1];
+        chance[0][0] = 1.0;
+        for (seen, row) in shares.iter().enumerate() {
+            let above = 1.0 - row.below - row.zero;
+            for b in (0..=seen + 1).rev() {
+                for z in (0..=seen + 1 - b).rev() {
+                    let from_below = if b > 0 { chance[b - 1][z] * row.below } else { 0.0 };
+                    let from_zero = if z > 0 { chance[b][z - 1] * row.zero } else { 0.0 };
+                    chance[b][z] = chance[b][z] * above + from_below + from_zero;
+                }
+            }
+        }
+        let at = (d - 1) / 2;
+        let zero = |b: usize, z: usize| b <= at && b + z > at;
+        let cases = (0..=d).flat_map(|b| (0..=d - b).map(move |z| (b, z)));
+        cases.filter(|(b, z)| !zero(*b, *z)).map(|(b, z)| chance[b][z]).sum()
+    }
+
     pub(super) fn trace(&self, digest: Digest) -> Vec<Touched> {
         let indices: Indices = self.probe.collect(digest, Coincide::PerHash);
         touched(&indices, |i| self.cells.get(i).unsigned_abs())
