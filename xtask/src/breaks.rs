@@ -1,8 +1,6 @@
 //! Applications broken in one line each: a verdict, or the comparison with the exact twin, must turn red.
 
-use std::time::Instant;
-
-use crate::tree::{Tree, failed_tests};
+use crate::faults::{self, Fault, by_a_test};
 
 /// The application, its file in `crates/everbloom-apps/src`, and the line that is broken.
 struct Break {
@@ -14,35 +12,19 @@ struct Break {
 
 /// Runs every break, or those of the application `only`.
 pub fn run(only: Option<&str>) -> Result<(), String> {
-    let tree = Tree::copy("breaks")?;
-    let breaks: Vec<&Break> =
-        BREAKS.iter().filter(|b| only.is_none_or(|slug| b.slug == slug)).collect();
-    let mut unseen = Vec::new();
-    for Break { slug, file, from, to } in &breaks {
-        let start = Instant::now();
-        let file = format!("crates/everbloom-apps/src/{file}");
-        let original = tree.read(&file)?;
-        tree.replace(&file, from, to)?;
-        let args = ["test", "-p", "everbloom-apps", "--quiet", "--test", "list", "every_verdict"];
-        let output = tree.cargo_with(&[("EVERBLOOM_ONLY", slug)], &args)?;
-        tree.write(&file, &original)?;
-        let verdict = if !failed_tests(&output).is_empty() {
-            "turns red"
-        } else if output.status.success() {
-            unseen.push(format!("{slug}: {from}"));
-            "UNSEEN"
-        } else {
-            // A break that does not compile proves nothing.
-            return Err(format!("{slug}: {}", String::from_utf8_lossy(&output.stderr)));
-        };
-        println!("{slug:<24} {verdict} ({:.0} s)", start.elapsed().as_secs_f64());
-    }
-    if unseen.is_empty() {
-        println!("{} breaks, all seen", breaks.len());
-        Ok(())
-    } else {
-        Err(format!("unseen: {}", unseen.join(", ")))
-    }
+    let breaks = BREAKS.iter().filter(|b| only.is_none_or(|slug| b.slug == slug));
+    let faults: Vec<Fault> = breaks
+        .map(|Break { slug, file, from, to }| Fault {
+            name: slug,
+            file: format!("crates/everbloom-apps/src/{file}"),
+            from,
+            to,
+            package: "everbloom-apps",
+            tests: vec!["--test", "list", "every_verdict"],
+            only: Some(slug),
+        })
+        .collect();
+    faults::run("breaks", &faults, |_, output| by_a_test(output))
 }
 
 /// In the order of the applications' names.

@@ -1,8 +1,6 @@
 //! Faults of the library and its formulas that the lab must see: each turns a named verdict of one experiment red.
 
-use std::time::Instant;
-
-use crate::tree::Tree;
+use crate::faults::{self, Outcome};
 
 struct Fault {
     name: &'static str,
@@ -17,38 +15,30 @@ struct Fault {
 
 /// Runs every fault, or those whose name contains `only`.
 pub fn run(only: Option<&str>) -> Result<(), String> {
-    let tree = Tree::copy("lab-faults")?;
-    let faults: Vec<&Fault> =
-        FAULTS.iter().filter(|f| only.is_none_or(|name| f.name.contains(name))).collect();
-    let mut unseen = Vec::new();
-    for Fault { name, file, from, to, experiment, verdict } in &faults {
-        let start = Instant::now();
-        let file = format!("crates/everbloom/src/{file}");
-        let original = tree.read(&file)?;
-        tree.replace(&file, from, to)?;
-        let args =
-            ["test", "-p", "everbloom-lab", "--quiet", "--test", "experiments", "every_verdict"];
-        let output = tree.cargo_with(&[("EVERBLOOM_ONLY", experiment)], &args)?;
-        tree.write(&file, &original)?;
+    let chosen = FAULTS.iter().filter(|f| only.is_none_or(|name| f.name.contains(name)));
+    let faults: Vec<faults::Fault> = chosen
+        .map(|fault| faults::Fault {
+            name: fault.name,
+            file: format!("crates/everbloom/src/{}", fault.file),
+            from: fault.from,
+            to: fault.to,
+            package: "everbloom-lab",
+            tests: vec!["--test", "experiments", "every_verdict"],
+            only: Some(fault.experiment),
+        })
+        .collect();
+    faults::run("lab-faults", &faults, |fault, output| {
+        let verdict = FAULTS.iter().find(|f| f.name == fault.name).map_or("", |f| f.verdict);
         let text = String::from_utf8_lossy(&output.stdout);
-        let red = text.lines().find(|line| line.starts_with(experiment) && line.contains(verdict));
-        let outcome = if let Some(line) = red {
-            format!("turns red: {line}")
-        } else if output.status.success() || text.contains("verdicts disagree") {
-            unseen.push(*name);
-            format!("UNSEEN by {experiment}, {verdict}")
-        } else {
-            // A fault that does not compile proves nothing.
-            return Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr)));
-        };
-        println!("{name:<52} {outcome} ({:.0} s)", start.elapsed().as_secs_f64());
-    }
-    if unseen.is_empty() {
-        println!("{} faults, all seen", faults.len());
-        Ok(())
-    } else {
-        Err(format!("unseen: {}", unseen.join(", ")))
-    }
+        let of_experiment = |line: &&str| fault.only.is_some_and(|e| line.starts_with(e));
+        match text.lines().filter(of_experiment).find(|line| line.contains(verdict)) {
+            Some(line) => Outcome::Seen(format!("turns red: {line}")),
+            None if output.status.success() || text.contains("verdicts disagree") => {
+                Outcome::Unseen
+            }
+            None => Outcome::Neither,
+        }
+    })
 }
 
 macro_rules! fault {

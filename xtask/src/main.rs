@@ -21,6 +21,7 @@
 
 mod breaks;
 mod browser;
+mod faults;
 mod instructions;
 mod interop;
 mod kills;
@@ -33,6 +34,7 @@ mod operators;
 mod python;
 mod reader;
 mod sanitize;
+mod schemata;
 mod thorough;
 mod throughput;
 mod timing;

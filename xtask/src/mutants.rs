@@ -3,9 +3,7 @@
 //! Pinned files are left out of the tests that run, since they notice any change at all: what is shown
 //! here is that the *meaning* is tested.
 
-use std::time::Instant;
-
-use crate::tree::{Tree, failed_tests};
+use crate::faults::{self, Fault, by_a_test};
 
 struct Mutant {
     name: &'static str,
@@ -17,39 +15,21 @@ struct Mutant {
     tests: &'static [&'static str],
 }
 
-/// Runs every mutant, or the one called `only`.
+/// Runs every mutant, or those whose name contains `only`.
 pub fn run(only: Option<&str>) -> Result<(), String> {
-    let tree = Tree::copy("mutants")?;
-    let mutants: Vec<&Mutant> =
-        MUTANTS.iter().filter(|m| only.is_none_or(|name| m.name.contains(name))).collect();
-    let mut survived = Vec::new();
-    for mutant in &mutants {
-        let start = Instant::now();
-        let original = tree.read(mutant.file)?;
-        tree.replace(mutant.file, mutant.from, mutant.to)?;
-        let mut args = vec!["test", "-p", mutant.package, "--quiet", "--color", "never"];
-        args.extend(mutant.tests);
-        args.extend(["--", "--format", "pretty"]);
-        let output = tree.cargo(&args)?;
-        tree.write(mutant.file, &original)?;
-        let failed = failed_tests(&output);
-        let verdict = if let Some(first) = failed.first() {
-            format!("caught by {first}")
-        } else if output.status.success() {
-            survived.push(mutant.name);
-            "SURVIVED".to_owned()
-        } else {
-            // A mutant that does not compile proves nothing.
-            return Err(format!("{}: {}", mutant.name, String::from_utf8_lossy(&output.stderr)));
-        };
-        println!("{:<44} {verdict} ({:.0} s)", mutant.name, start.elapsed().as_secs_f64());
-    }
-    if survived.is_empty() {
-        println!("{} mutants, all caught", mutants.len());
-        Ok(())
-    } else {
-        Err(format!("survived: {}", survived.join(", ")))
-    }
+    let mutants = MUTANTS.iter().filter(|m| only.is_none_or(|name| m.name.contains(name)));
+    let faults: Vec<Fault> = mutants
+        .map(|Mutant { name, package, file, from, to, tests }| Fault {
+            name,
+            file: (*file).to_owned(),
+            from,
+            to,
+            package,
+            tests: tests.to_vec(),
+            only: None,
+        })
+        .collect();
+    faults::run("mutants", &faults, |_, output| by_a_test(output))
 }
 
 macro_rules! mutant {

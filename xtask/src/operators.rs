@@ -1,14 +1,16 @@
 //! Operators broken at random places: a seeded sample over the mechanisms that all variants stand on. What the named
 //! mutants show of chosen places, this shows of all of them.
 //!
-//! Every result is kept in `target/xtask/operators-SEED.txt`, so that a run that was stopped goes on where it was.
+//! All of them are in one build. Which were drawn, and what became of each, stands in
+//! `target/xtask/operators-SEED.txt`, so that a run that was stopped goes on where it was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::schemata::{Edit, SWITCH, weave};
 use crate::tree::{Tree, failed_tests};
 
 /// The folders whose operators are broken.
@@ -49,25 +51,8 @@ const TIME: Duration = Duration::from_secs(80 * 60);
 
 /// One place and what is done to it.
 struct Site {
-    file: String,
-    line: usize,
-    column: usize,
-    swap: (&'static str, &'static str),
-}
-
-impl Site {
-    fn name(&self) -> String {
-        let (from, to) = (self.swap.0.trim(), self.swap.1.trim());
-        format!("{}:{}:{} {from} -> {to}", self.file, self.line + 1, self.column + 1)
-    }
-
-    /// The text with the operator swapped.
-    fn applied(&self, text: &str) -> String {
-        let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-        let line = &mut lines[self.line];
-        line.replace_range(self.column..self.column + self.swap.0.len(), self.swap.1);
-        lines.join("\n")
-    }
+    name: String,
+    edit: Edit,
 }
 
 /// Breaks `count` operators drawn by `seed`, one at a time.
@@ -75,26 +60,38 @@ pub fn run(count: usize, seed: u64) -> Result<(), String> {
     let tree = Tree::copy("operators")?;
     let mut sites = sites(tree.root())?;
     shuffle(&mut sites, seed);
+    // Not every swap compiles.
+    sites.truncate(2 * count);
+    let edits: Vec<Edit> = sites.iter().map(|site| site.edit.clone()).collect();
+    let drawn: BTreeSet<usize> = weave(&tree, &edits)?.into_iter().take(count).collect();
     let kept = tree.root().join(format!("../operators-{seed}.txt"));
-    let mut done = read_results(&kept);
+    let before = read_results(&kept);
+    let mut results: BTreeMap<usize, (String, String)> = drawn
+        .iter()
+        .map(|number| {
+            let name = sites[*number].name.clone();
+            let known = before.get(number).filter(|(before, _)| *before == name);
+            let verdict = known.map_or(NOT_TRIED, |(_, verdict)| verdict).to_owned();
+            (*number, (name, verdict))
+        })
+        .collect();
+    write_results(&kept, &results)?;
     let start = Instant::now();
-    let mut tried = 0;
-    for site in &sites {
-        if tried == count || start.elapsed() > TIME {
+    for number in &drawn {
+        if start.elapsed() > TIME {
             break;
         }
-        let name = site.name();
-        if !done.contains_key(&name) {
-            let verdict = attempt(&tree, site)?;
-            println!("{name:<60} {verdict}");
-            done.insert(name.clone(), verdict);
-            write_results(&kept, &done)?;
+        if results[number].1 == NOT_TRIED {
+            let verdict = attempt(&tree, *number)?;
+            println!("{:<60} {verdict}", sites[*number].name);
+            results.insert(*number, (sites[*number].name.clone(), verdict));
+            write_results(&kept, &results)?;
         }
-        tried += usize::from(done[&name] != DOES_NOT_COMPILE);
     }
-    let survivors: Vec<_> = done.iter().filter(|(_, v)| *v == SURVIVED).map(|(n, _)| n).collect();
-    println!("{tried} of {count} operators broken, {} survived", survivors.len());
-    for name in &survivors {
+    let of = |wanted: &'static str| results.values().filter(move |(_, verdict)| verdict == wanted);
+    let tried = drawn.len() - of(NOT_TRIED).count();
+    println!("{tried} of {count} operators broken, {} survived", of(SURVIVED).count());
+    for (name, _) in of(SURVIVED) {
         println!("  {name}");
     }
     if tried < count {
@@ -104,36 +101,29 @@ pub fn run(count: usize, seed: u64) -> Result<(), String> {
 }
 
 const SURVIVED: &str = "SURVIVED";
-const DOES_NOT_COMPILE: &str = "does not compile";
+const NOT_TRIED: &str = "not tried";
 
-fn attempt(tree: &Tree, site: &Site) -> Result<String, String> {
-    let original = tree.read(&site.file)?;
-    tree.write(&site.file, &site.applied(&original))?;
-    let mut verdict = SURVIVED.to_owned();
+/// Switches a broken operator on and runs the tests until one fails.
+fn attempt(tree: &Tree, number: usize) -> Result<String, String> {
+    let number = number.to_string();
     for tests in TESTS {
         let mut args = vec!["test", "-p", "everbloom", "--quiet", "--color", "never"];
         args.extend(tests);
         args.extend(["--", "--format", "pretty"]);
-        // A loop that no longer ends must not hold up the rest.
-        let output = tree.cargo_within(Duration::from_secs(300), &[], &args)?;
-        let Some(output) = output else {
-            verdict = "caught: it does not end".to_owned();
-            break;
+        // A loop that no longer ends must not hold up the rest; the first call compiles everything.
+        let limit = Duration::from_secs(1200);
+        let Some(output) = tree.cargo_within(limit, &[(SWITCH, &number)], &args)? else {
+            return Ok("caught: it does not end".to_owned());
         };
         if output.status.success() {
             continue;
         }
-        verdict = match failed_tests(&output).first() {
+        return Ok(match failed_tests(&output).first() {
             Some(first) => format!("caught by {first}"),
-            None if String::from_utf8_lossy(&output.stderr).contains("could not compile") => {
-                DOES_NOT_COMPILE.to_owned()
-            }
             None => "caught: it ends the tests".to_owned(),
-        };
-        break;
+        });
     }
-    tree.write(&site.file, &original)?;
-    Ok(verdict)
+    Ok(SURVIVED.to_owned())
 }
 
 /// Every operator outside comments, strings and tests, in order of file and place.
@@ -148,16 +138,26 @@ fn sites(root: &Path) -> Result<Vec<Site>, String> {
     for path in files {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let file = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        for (number, line) in text.lines().enumerate() {
+        let mut start = 0;
+        for (number, line) in text.split_inclusive('\n').enumerate() {
             if line.starts_with("#[cfg(test)]") {
                 break;
             }
-            sites.extend(in_line(line).map(|(column, swap)| Site {
-                file: file.clone(),
-                line: number,
-                column,
-                swap,
+            sites.extend(in_line(line).map(|(column, (from, to))| Site {
+                name: format!(
+                    "{file}:{}:{} {} -> {}",
+                    number + 1,
+                    column + 1,
+                    from.trim(),
+                    to.trim()
+                ),
+                edit: Edit {
+                    file: file.clone(),
+                    at: start + column..start + column + from.len(),
+                    to: to.to_owned(),
+                },
             }));
+            start += line.len();
         }
     }
     Ok(sites)
@@ -205,15 +205,20 @@ fn shuffle(sites: &mut [Site], mut seed: u64) {
     }
 }
 
-fn read_results(path: &Path) -> BTreeMap<String, String> {
+/// What became of each number, with the place's name.
+fn read_results(path: &Path) -> BTreeMap<usize, (String, String)> {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let split = |line: &str| line.split_once('\t').map(|(n, v)| (n.to_owned(), v.to_owned()));
+    let split = |line: &str| {
+        let mut fields = line.split('\t');
+        let number = fields.next()?.parse().ok()?;
+        Some((number, (fields.next()?.to_owned(), fields.next()?.to_owned())))
+    };
     text.lines().filter_map(split).collect()
 }
 
-fn write_results(path: &Path, results: &BTreeMap<String, String>) -> Result<(), String> {
-    let text = results.iter().fold(String::new(), |mut text, (name, verdict)| {
-        let _ = writeln!(text, "{name}\t{verdict}");
+fn write_results(path: &Path, results: &BTreeMap<usize, (String, String)>) -> Result<(), String> {
+    let text = results.iter().fold(String::new(), |mut text, (number, (name, verdict))| {
+        let _ = writeln!(text, "{number}\t{name}\t{verdict}");
         text
     });
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
@@ -232,7 +237,5 @@ mod tests {
         assert_eq!(found("    assert!(a < b);"), []);
         assert_eq!(found("say(\"a < b\");"), []);
         assert_eq!(found("if a <= b && !c {"), [(4, " <= "), (9, " && ")]);
-        let site = Site { file: String::new(), line: 1, column: 1, swap: (" + ", " - ") };
-        assert_eq!(site.applied("x\na + b\n"), "x\na - b\n");
     }
 }

@@ -44,15 +44,6 @@ impl Tree {
         fs::write(self.root.join(file), text).map_err(|e| format!("{file}: {e}"))
     }
 
-    /// Replaces the one place where `from` stands.
-    pub fn replace(&self, file: &str, from: &str, to: &str) -> Result<(), String> {
-        let text = self.read(file)?;
-        match text.matches(from).count() {
-            1 => self.write(file, &text.replace(from, to)),
-            n => Err(format!("{file}: {from:?} stands there {n} times, not once")),
-        }
-    }
-
     /// Runs cargo in the copy.
     pub fn cargo(&self, args: &[&str]) -> Result<Output, String> {
         self.cargo_with(&[], args)
