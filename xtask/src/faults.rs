@@ -115,9 +115,8 @@ fn edit(tree: &Tree, Fault { file, from, to, .. }: &Fault) -> Result<Edit, Strin
 /// What the fault's tests print; `None` if they do not end.
 fn tests(tree: &Tree, fault: &Fault, number: usize) -> Result<Option<Output>, String> {
     let number = number.to_string();
-    let mut args = vec!["test", "-p", fault.package, "--quiet", "--color", "never"];
+    let mut args = vec!["test", "-p", fault.package, "--color", "never"];
     args.extend(&fault.tests);
-    args.extend(["--", "--format", "pretty"]);
     let mut env = vec![(SWITCH, number.as_str())];
     env.extend(fault.only.map(|only| ("EVERBLOOM_ONLY", only)));
     tree.cargo_within(LIMIT, &env, &args)

@@ -107,10 +107,9 @@ const NOT_TRIED: &str = "not tried";
 fn attempt(tree: &Tree, number: usize) -> Result<String, String> {
     let number = number.to_string();
     for tests in TESTS {
-        let mut args = vec!["test", "-p", "everbloom", "--quiet", "--color", "never"];
+        let mut args = vec!["test", "-p", "everbloom", "--color", "never"];
         args.extend(tests);
-        args.extend(["--", "--format", "pretty"]);
-        // A loop that no longer ends must not hold up the rest; the first call compiles everything.
+            // A loop that no longer ends must not hold up the rest; the first call compiles everything.
         let limit = Duration::from_secs(1200);
         let Some(output) = tree.cargo_within(limit, &[(SWITCH, &number)], &args)? else {
             return Ok("caught: it does not end".to_owned());

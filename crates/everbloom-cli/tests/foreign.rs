@@ -39,6 +39,30 @@ fn samples_are_recognized_and_answer_for_their_keys() {
 }
 
 #[test]
+fn what_check_can_it_can_with_foreign_files() {
+    let place = Place::new();
+    let lines = format!("nobody\n{}", items());
+    // One that is asked as a filter of ours, and one as it is.
+    for name in ["guava_MURMUR128_MITZ_64_utf8.bin", "dcso.bloom"] {
+        let file = sample(name);
+        assert_eq!(place.ok(&format!("check {file} - -v"), &lines), "nobody\n", "{name}");
+        assert_eq!(place.ok(&format!("check {file} - -c"), &lines), "1000\n", "{name}");
+        assert_eq!(place.ok(&format!("check {file} - -c -v"), &lines), "1\n", "{name}");
+        let refused = place.refused(&format!("check {file} - -i"), &lines);
+        assert!(refused.contains("-i"), "{refused}");
+    }
+    place.ok("build - -o ours.evb", "item-7\nnobody\n");
+    let both =
+        place.ok(&format!("check {} - --in ours.evb", sample("spark_V2_strings.bin")), &lines);
+    assert!(
+        both.starts_with("nobody\tours\n") && both.contains("item-7\tspark_V2_strings,ours"),
+        "{both}"
+    );
+    let refused = place.refused(&format!("check {} - --in ours.evb", sample("dcso.bloom")), &lines);
+    assert!(refused.contains("--in is for our own files"), "{refused}");
+}
+
+#[test]
 fn numbers_are_what_the_other_software_hashes() {
     let place = Place::new();
     let file = sample("guava_MURMUR128_MITZ_64_long.bin");

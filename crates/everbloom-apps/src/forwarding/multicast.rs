@@ -213,9 +213,7 @@ fn run(lab: &Lab) -> Result<Report> {
         let mean = seen.iter().map(|(vain, _)| vain).sum::<f64>() / runs as f64;
         let trials = runs * GROUPS * others as u64;
         // Interfaces differ in their number of groups by 2 %, and with it their rates by up to 5 %.
-        let share = bound::share(f, trials).widened(f, 0.05);
-        let bound =
-            Bound { low: share.low.map(|l| l * others), high: share.high.map(|h| h * others) };
+        let bound = bound::share(f, trials).widened(f, 0.05).map(|share| share * others);
         series.point(bits, others * f, mean, bound);
         let missed = seen.iter().map(|(_, missed)| missed).sum();
         oracle.none(&format!("interfaces missed at {bits} bits a group"), missed);

@@ -21,6 +21,8 @@ pub enum AppVerb {
     Show(AppShow),
     /// Run one, or all, beside its exact twin: writes CSV, SVG and JSON for each.
     Run(AppRun),
+    /// Run all of them and write one page: index.html and README.md, with every figure and verdict.
+    Report(AppReport),
 }
 
 /// Example:
@@ -48,6 +50,15 @@ pub struct AppRun {
     /// Data of your own instead of what is generated; `app show` says what it takes.
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
+    #[command(flatten)]
+    pub how: LabHow,
+}
+
+/// Example:
+///   everbloom app report --quick -o /tmp/apps
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct AppReport {
     #[command(flatten)]
     pub how: LabHow,
 }

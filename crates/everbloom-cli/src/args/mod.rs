@@ -22,7 +22,7 @@ mod wire;
 
 use clap::{Parser, Subcommand};
 
-pub use app::{App, AppRun, AppShow, AppVerb};
+pub use app::{App, AppReport, AppRun, AppShow, AppVerb};
 pub use breach::{Breach, BreachBuild, BreachCheck, BreachVerb};
 pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};

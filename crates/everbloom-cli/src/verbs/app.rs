@@ -5,8 +5,8 @@ use everbloom_report::Table;
 use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
-use super::lab::{conclude, perform, prepare};
-use crate::args::{AppRun, AppShow, AppVerb, Machine};
+use super::lab::{Collection, conclude, perform, prepare};
+use crate::args::{AppReport, AppRun, AppShow, AppVerb, Machine};
 use crate::output::{print, print_json};
 use crate::{Outcome, Result, Stop, suggest};
 
@@ -15,6 +15,7 @@ pub fn run(verb: &AppVerb) -> Result<Outcome> {
         AppVerb::List(machine) => list(machine),
         AppVerb::Show(args) => show(args),
         AppVerb::Run(args) => run_named(args),
+        AppVerb::Report(args) => report(args),
     }
 }
 
@@ -96,4 +97,15 @@ fn run_named(args: &AppRun) -> Result<Outcome> {
         )?);
     }
     conclude(&findings, &args.how)
+}
+
+fn report(args: &AppReport) -> Result<Outcome> {
+    let applications = Collection {
+        title: "Applications",
+        about: "What filters are used for, each run beside its exact twin; every number of its source is a verdict.",
+        each: "applications",
+        verb: "app",
+        experiments: APPLICATIONS.iter().map(|a| &a.experiment).collect(),
+    };
+    applications.report(&args.how)
 }

@@ -24,12 +24,16 @@ use crate::report::json;
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
-    if let Some(file) = foreign::recognized(&args.filter, &args.foreign, &args.keyed.key_file)? {
-        return foreign::check(&file, args);
-    }
     let access = if args.copy { Access::Copy } else { Access::Map };
     let opener = input::opener(&args.keyed.key_file)?.access(access);
-    let filter = opener.open(&args.filter).map_err(|e| hint(args, e))?;
+    let foreign = foreign::recognized(&args.filter, &args.foreign, &args.keyed.key_file)?;
+    let filter = match foreign {
+        None => opener.open(&args.filter).map_err(|e| hint(args, e))?,
+        Some(file) => match foreign::as_ours(&file, args)? {
+            Some(filter) => filter,
+            None => return foreign::check(&file, args),
+        },
+    };
     if filter.facts().kind == EntryKind::Sketch {
         let asked = [Ability::Count, Ability::List, Ability::Estimate].into_iter();
         let by = asked.filter(|ability| filter.can(*ability));
@@ -86,7 +90,7 @@ pub fn run(args: &Check) -> Result<Outcome> {
 }
 
 /// The number of lines, where that is all that was asked for, and whether there were any.
-fn finish(args: &Check, found: u64) -> Result<Outcome> {
+pub(super) fn finish(args: &Check, found: u64) -> Result<Outcome> {
     if args.count {
         print(&format!("{found}\n"))?;
     }

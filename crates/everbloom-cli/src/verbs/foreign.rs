@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use everbloom::internals::disk;
 use everbloom::internals::file::{self as codec, MAGIC};
-use everbloom::internals::filter::{Answer, Detail};
+use everbloom::internals::filter::{Answer, Detail, Filter};
 use everbloom::{Error, Kind, Limits};
 use everbloom_formats::{FORMATS, Fit, Foreign, Format, Hints, KeyAs, Part};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
@@ -14,7 +14,7 @@ use everbloom_report::{Table, terminal};
 use serde_json::json;
 
 use super::build::{full_disk, some_keys, writable};
-use super::check::show;
+use super::check::{finish, show};
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes};
 use crate::output::{Output, Sheet, facts, print, print_json};
@@ -133,12 +133,29 @@ fn keys_as(format: &Format, typed: Option<KeyAs>, said: Option<KeyAs>) -> Result
     }
 }
 
+/// The file's filter as one of ours, which is asked by all cores and in every way: where its bits fit a variant and
+/// keys are the bytes of a line.
+pub fn as_ours(file: &File, args: &Check) -> Result<Option<Box<dyn Filter>>> {
+    let [part] = &file.parts[..] else { return Ok(None) };
+    let keys = keys_as(file.format, args.foreign.keys_as, part.keys)?;
+    let fits = keys == KeyAs::String && part.column.is_empty() && file.format.can_convert();
+    Ok(fits.then(|| part.filter.to_filter()).and_then(std::result::Result::ok))
+}
+
 /// Which lines may be members, and of which row groups.
 pub fn check(file: &File, args: &Check) -> Result<Outcome> {
-    if args.prior.is_some() || args.ancestors.is_some() || args.keyed.text.key_type.is_some() {
+    let ours = [
+        ("--prior", args.prior.is_some()),
+        ("--priors", args.priors),
+        ("--ancestors", args.ancestors.is_some()),
+        ("--key-type", args.keyed.text.key_type.is_some()),
+        ("--table", args.table.is_some()),
+        ("--ignore-case", args.ignore_case),
+        ("--in", !args.others.is_empty()),
+    ];
+    if let Some((option, _)) = ours.iter().find(|(_, typed)| *typed) {
         return Err(Stop::Error(format!(
-            "{} is of the format {}: --prior, --ancestors and --key-type are for our own files; --keys-as says \
-             what lines are",
+            "{} is of the format {}: {option} is for our own files; --keys-as says what lines are",
             file.name, file.format.name
         )));
     }
@@ -152,13 +169,13 @@ pub fn check(file: &File, args: &Check) -> Result<Outcome> {
     let grammar = input::grammar(&args.keyed.text);
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
     let mut out = Output::new();
-    let mut some = false;
+    let mut found = 0;
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
             let answer = ask(&file.parts, &keys.parse(record.key)?)?;
-            let member = answer.verdict != everbloom::Verdict::Absent;
-            some |= member;
-            if !(member || args.answers) {
+            let wanted = (answer.verdict != everbloom::Verdict::Absent) != args.invert_match;
+            found += u64::from(wanted);
+            if args.count || !(wanted || args.answers) {
                 continue;
             }
             if args.machine.json {
@@ -170,7 +187,7 @@ pub fn check(file: &File, args: &Check) -> Result<Outcome> {
         Ok(())
     });
     out.end(done, None)?;
-    Ok(if some { Outcome::Some } else { Outcome::None })
+    finish(args, found)
 }
 
 /// Whether a filter has the key; the row groups that may, where a file has row groups.

@@ -64,19 +64,68 @@ fn run_named(args: &LabRun) -> Result<Outcome> {
 }
 
 fn report(args: &LabReport) -> Result<Outcome> {
-    prepare(&args.how)?;
-    let mut findings = Vec::new();
-    for experiment in EXPERIMENTS {
-        findings.push(match found(experiment, &args.how)? {
-            Some(finding) => finding,
-            None => perform(experiment, "lab run", None, &args.how)?,
-        });
+    let evidence = Collection {
+        title: "Evidence",
+        about: "What the surveys say, tried with the library's own filters.",
+        each: "experiments",
+        verb: "lab",
+        experiments: EXPERIMENTS.to_vec(),
+    };
+    evidence.report(&args.how)
+}
+
+/// Experiments that share a page.
+pub(super) struct Collection {
+    pub title: &'static str,
+    pub about: &'static str,
+    pub each: &'static str,
+    /// `everbloom VERB run NAME` runs one, `everbloom VERB report` all.
+    pub verb: &'static str,
+    pub experiments: Vec<&'static Experiment>,
+}
+
+impl Collection {
+    /// Runs what an earlier run with the same effort and seed has not, and writes the page.
+    pub(super) fn report(&self, how: &LabHow) -> Result<Outcome> {
+        prepare(how)?;
+        let mut findings = Vec::new();
+        for experiment in &self.experiments {
+            findings.push(match found(experiment, how)? {
+                Some(finding) => finding,
+                None => perform(experiment, &self.run(), None, how)?,
+            });
+        }
+        let page = self.page(&findings, how);
+        write(&how.output.join("index.html"), &page.html())?;
+        write(&how.output.join("README.md"), &page.markdown())?;
+        say!("{}: index.html and README.md written", how.output.display());
+        conclude(&findings, how)
     }
-    let page = page(&findings, &args.how);
-    write(&args.how.output.join("index.html"), &page.html())?;
-    write(&args.how.output.join("README.md"), &page.markdown())?;
-    say!("{}: index.html and README.md written", args.how.output.display());
-    conclude(&findings, &args.how)
+
+    fn run(&self) -> String {
+        format!("{} run", self.verb)
+    }
+
+    /// All findings on one page.
+    fn page<'a>(&self, findings: &'a [Finding], how: &LabHow) -> Page<'a> {
+        let scores = findings.iter().map(|finding| finding.report.score());
+        let (passed, verdicts) = scores.fold((0, 0), |(p, v), score| (p + score.0, v + score.1));
+        let (effort, seed, option) = (effort(how), how.seed, option(how));
+        let sections = findings.iter().zip(&self.experiments);
+        Page {
+            title: self.title,
+            intro: format!(
+                "{} {} {}, {passed} of {verdicts} verdicts agree (effort {}, seed {seed:x}).",
+                self.about,
+                findings.len(),
+                self.each,
+                effort.name()
+            ),
+            command: format!("everbloom {} report{option} --seed {seed:x} -o DIR", self.verb),
+            sources: &SOURCES,
+            sections: sections.map(|(f, e)| section(f, e, &self.run())).collect(),
+        }
+    }
 }
 
 /// Measures every filter of the list, or one, and writes a page for each.
@@ -132,25 +181,6 @@ fn option(how: &LabHow) -> &'static str {
         Effort::Quick => " --quick",
         Effort::Normal => "",
         Effort::Thorough => " --thorough",
-    }
-}
-
-/// All findings on one page.
-fn page<'a>(findings: &'a [Finding], how: &LabHow) -> Page<'a> {
-    let scores = findings.iter().map(|finding| finding.report.score());
-    let (passed, verdicts) = scores.fold((0, 0), |(p, v), score| (p + score.0, v + score.1));
-    let (effort, seed, option) = (effort(how), how.seed, option(how));
-    Page {
-        title: "Evidence",
-        intro: format!(
-            "What the surveys say, tried with the library's own filters. {} experiments, {passed} of \
-             {verdicts} verdicts agree (effort {}, seed {seed:x}).",
-            findings.len(),
-            effort.name()
-        ),
-        command: format!("everbloom lab report{option} --seed {seed:x} -o DIR"),
-        sources: &SOURCES,
-        sections: findings.iter().zip(EXPERIMENTS).map(|(f, e)| section(f, e, "lab run")).collect(),
     }
 }
 

@@ -8,13 +8,18 @@ mod cuckoo_load;
 mod decaying;
 mod dynamic;
 mod elastic;
+mod exponential_decay;
+mod hierarchical;
 mod hyperloglog;
 mod iblt;
 mod k_mer;
 mod learned;
+mod locality;
 mod loglog;
 mod pollution;
+mod popularity;
 mod quotient_load;
+mod ranges;
 mod s0_eq12;
 mod s0_eq18;
 mod s0_errata;
@@ -119,8 +124,13 @@ pub static EXPERIMENTS: &[&Experiment] = &[
     &counter_braids::EXPERIMENT,
     &dynamic::EXPERIMENT,
     &weighted::EXPERIMENT,
+    &popularity::EXPERIMENT,
     &iblt::EXPERIMENT,
     &k_mer::EXPERIMENT,
+    &hierarchical::EXPERIMENT,
+    &ranges::EXPERIMENT,
+    &locality::EXPERIMENT,
+    &exponential_decay::EXPERIMENT,
     &pollution::EXPERIMENT,
     &cuckoo_load::EXPERIMENT,
     &adaptive_cuckoo::EXPERIMENT,

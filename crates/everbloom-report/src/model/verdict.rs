@@ -42,6 +42,12 @@ impl Bound {
         Self { low: self.low.map(|l| l - slack), high: self.high.map(|h| h + slack) }
     }
 
+    /// The bound of a value that is computed from the bounded one by an increasing function.
+    #[must_use]
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        Self { low: self.low.map(&f), high: self.high.map(&f) }
+    }
+
     /// Whether the value agrees.
     pub fn admits(&self, value: f64) -> bool {
         !value.is_nan()
