@@ -109,7 +109,7 @@ fn attempt(tree: &Tree, number: usize) -> Result<String, String> {
     for tests in TESTS {
         let mut args = vec!["test", "-p", "everbloom", "--color", "never"];
         args.extend(tests);
-            // A loop that no longer ends must not hold up the rest; the first call compiles everything.
+        // A loop that no longer ends must not hold up the rest; the first call compiles everything.
         let limit = Duration::from_secs(1200);
         let Some(output) = tree.cargo_within(limit, &[(SWITCH, &number)], &args)? else {
             return Ok("caught: it does not end".to_owned());

@@ -14,8 +14,7 @@ use crate::tree::Tree;
 /// Names the fault that is switched on; none, and the code is as it was.
 pub const SWITCH: &str = "EVERBLOOM_FAULT";
 
-/// Where the switch stands, in the copy.
-const LIBRARY: &str = "crates/everbloom/src/lib.rs";
+/// What the root of a crate gains in the copy.
 const FAULTY: &str = r#"
 /// Whether this fault is switched on.
 #[doc(hidden)]
@@ -37,29 +36,37 @@ pub struct Edit {
 /// Writes every edit into the copy, behind a switch of its number, and tells which are there: an edit outside
 /// functions, in a constant one, or that does not compile is not.
 pub fn weave(tree: &Tree, edits: &[Edit]) -> Result<BTreeSet<usize>, String> {
-    let mut files = BTreeMap::from([(LIBRARY, tree.read(LIBRARY)?)]);
-    for edit in edits {
-        if !files.contains_key(edit.file.as_str()) {
-            files.insert(&edit.file, tree.read(&edit.file)?);
-        }
+    let roots: BTreeSet<String> = edits.iter().map(|edit| root_of(tree, &edit.file)).collect();
+    let mut files: BTreeMap<&str, String> = BTreeMap::new();
+    for file in edits.iter().map(|edit| &edit.file).chain(&roots) {
+        files.insert(file, tree.read(file)?);
     }
     let mut woven: BTreeSet<usize> = (0..edits.len()).collect();
     loop {
         let mut places = Vec::new();
         for (file, text) in &files {
             let of_file = woven.iter().copied().filter(|i| edits[*i].file == *file);
-            let (text, branches) = with_switches(file, text, edits, of_file)?;
+            let (mut text, branches) = with_switches(file, text, edits, of_file)?;
+            if roots.contains(*file) {
+                text += FAULTY;
+            }
             tree.write(file, &text)?;
             places.extend(branches);
         }
         woven = places.iter().map(|place| place.edit).collect();
-        tree.write(LIBRARY, &(tree.read(LIBRARY)? + FAULTY))?;
         let refused = refused(tree, &places)?;
         if refused.is_empty() {
             return Ok(woven);
         }
         woven.retain(|edit| !refused.contains(edit));
     }
+}
+
+/// The file that a file's crate begins with.
+fn root_of(tree: &Tree, file: &str) -> String {
+    let source = file.split_inclusive("/src/").next().unwrap_or_default();
+    let library = format!("{source}lib.rs");
+    if tree.root().join(&library).is_file() { library } else { format!("{source}main.rs") }
 }
 
 /// Where the body with an edit went: a part of a function's new body.
@@ -85,7 +92,6 @@ fn with_switches<'a>(
             bodies.entry(body.start).or_insert((body.clone(), Vec::new())).1.push(number);
         }
     }
-    let path = if file.starts_with("crates/everbloom/src") { "crate" } else { "everbloom" };
     let (mut new, mut branches, mut end) = (String::new(), Vec::new(), 0);
     for (body, numbers) in bodies.into_values() {
         new += &text[end..body.start];
@@ -97,7 +103,7 @@ fn with_switches<'a>(
             let Edit { at, to, .. } = &edits[number];
             let from = new.len();
             let (before, after) = (&text[body.start..at.start], &text[at.end..body.end]);
-            let _ = write!(new, "if {path}::faulty({number}) {before}{to}{after} else ");
+            let _ = write!(new, "if crate::faulty({number}) {before}{to}{after} else ");
             branches.push(Branch { edit: number, file, at: from..new.len(), body: 0..0 });
         }
         new += &text[body.clone()];
@@ -143,7 +149,10 @@ fn collect(stream: TokenStream, bodies: &mut Vec<Range<usize>>) {
 
 /// The edits that the compiler does not take.
 fn refused(tree: &Tree, branches: &[Branch]) -> Result<BTreeSet<usize>, String> {
-    let args = ["check", "--workspace", "--all-features", "--keep-going", "--message-format=json"];
+    let crates: BTreeSet<&str> =
+        branches.iter().filter_map(|branch| branch.file.split('/').nth(1)).collect();
+    let mut args = vec!["check", "--all-features", "--keep-going", "--message-format=json"];
+    args.extend(crates.iter().flat_map(|name| ["-p", name]));
     let output = tree.cargo(&args)?;
     if output.status.success() {
         return Ok(BTreeSet::new());
@@ -204,8 +213,8 @@ mod tests {
         let plus = text.find('+').expect("a sum");
         let edits = [edit(14..15, "2"), edit(plus..plus + 1, "-"), edit(plus..plus + 1, "*")];
         let (new, branches) = with_switches("lab.rs", text, &edits, 0..3).expect("Rust");
-        let switched = "fn f() -> u8 {if everbloom::faulty(1) { 1 - 2 } else \
-                        if everbloom::faulty(2) { 1 * 2 } else { 1 + 2 }}\n";
+        let switched = "fn f() -> u8 {if crate::faulty(1) { 1 - 2 } else \
+                        if crate::faulty(2) { 1 * 2 } else { 1 + 2 }}\n";
         assert_eq!(new, format!("const A: u8 = 1;\n{switched}"));
         assert_eq!(branches.iter().map(|branch| branch.edit).collect::<Vec<_>>(), [1, 2]);
         assert!(branches.iter().all(|branch| new[branch.body.clone()].ends_with("}}")));

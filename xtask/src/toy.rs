@@ -17,7 +17,7 @@ pub fn run() -> Result<(), String> {
     require(length < 60, &format!("it takes {length} lines beside its essay and its entry"))?;
     tree.write(FILE, toy)?;
     let family = tree.read(FAMILY)?;
-    tree.write(FAMILY, &format!("{family}\npub mod toy;\n"))?;
+    tree.write(FAMILY, format!("{family}\npub mod toy;\n"))?;
     let list = tree.read(LIST)?;
     let end = list.rfind("];").ok_or("the list has no end")?;
     let list = format!("{}    &membership::toy::VARIANT,\n{}", &list[..end], &list[end..]);

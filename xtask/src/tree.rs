@@ -1,5 +1,6 @@
 //! A copy of the tree to break or extend, with a build folder of its own.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -21,17 +22,31 @@ impl Tree {
             .output()
             .map_err(|e| format!("git ls-files: {e}"))?;
         let root = here.join("target/xtask").join(name);
-        let _ = fs::remove_dir_all(&root);
-        for file in String::from_utf8_lossy(&listed.stdout).lines() {
-            let to = root.join(file);
-            let folder = to.parent().unwrap_or(&root);
-            fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-            // A file deleted but not yet committed is listed and missing.
-            if here.join(file).is_file() {
-                fs::copy(here.join(file), &to).map_err(|e| format!("{file}: {e}"))?;
+        let tree = Self { root, build: here.join("target/xtask/build") };
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        // A file deleted but not yet committed is listed and missing.
+        let files: BTreeSet<&str> = listed.lines().filter(|f| here.join(f).is_file()).collect();
+        for file in &files {
+            let bytes = fs::read(here.join(file)).map_err(|e| format!("{file}: {e}"))?;
+            tree.write(file, &bytes)?;
+        }
+        tree.forget(&tree.root, &files)?;
+        Ok(tree)
+    }
+
+    /// Removes what an earlier copy had and this one has not.
+    fn forget(&self, folder: &Path, files: &BTreeSet<&str>) -> Result<(), String> {
+        let place = |e| format!("{}: {e}", folder.display());
+        for entry in fs::read_dir(folder).map_err(place)?.flatten() {
+            let path = entry.path();
+            let name = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
+            if path.is_dir() {
+                self.forget(&path, files)?;
+            } else if !files.contains(name.as_str()) {
+                fs::remove_file(&path).map_err(place)?;
             }
         }
-        Ok(Self { root, build: here.join("target/xtask/build") })
+        Ok(())
     }
 
     /// The file's text.
@@ -39,9 +54,14 @@ impl Tree {
         fs::read_to_string(self.root.join(file)).map_err(|e| format!("{file}: {e}"))
     }
 
-    /// Writes a file.
-    pub fn write(&self, file: &str, text: &str) -> Result<(), String> {
-        fs::write(self.root.join(file), text).map_err(|e| format!("{file}: {e}"))
+    /// Writes a file. One that is so already stays untouched, so that it is not compiled again.
+    pub fn write(&self, file: &str, content: impl AsRef<[u8]>) -> Result<(), String> {
+        let (path, place) = (self.root.join(file), |e| format!("{file}: {e}"));
+        if fs::read(&path).is_ok_and(|there| there == content.as_ref()) {
+            return Ok(());
+        }
+        fs::create_dir_all(path.parent().unwrap_or(&self.root)).map_err(place)?;
+        fs::write(path, content).map_err(place)
     }
 
     /// Runs cargo in the copy.

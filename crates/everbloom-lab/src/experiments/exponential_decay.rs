@@ -38,7 +38,7 @@ fn measured(lab: &Lab, background: f64, seed: u64) -> Result<(Vec<f64>, f64)> {
     lab.ask_members(0..OBJECTS, |key| own.ones(key) == u64::from(K));
     // What other nodes told: keys of their own, up to the share of ones.
     let mut others = empty.clone();
-    let mut key = 1 << 40;
+    let mut key = 1u64 << 40;
     while others.fill().unwrap_or(1.0) < background {
         others.insert(&key);
         key += 1;
@@ -81,6 +81,7 @@ fn run(lab: &Lab) -> Result<Report> {
                 bound::share(share, trials).widened(share, 0.01).map(|share| share * f64::from(K));
             one.point(hop.into(), expected, mean, bound);
         }
+        one.follows(|hop| expected_ones(K.into(), DECAY, hop as u32, fill), 0.01);
         series.push(one);
         let loud = seen.iter().map(|run| run.1).sum::<f64>() / runs as f64;
         let expected = noise(K, fill, HEARD);

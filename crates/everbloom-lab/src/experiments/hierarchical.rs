@@ -96,6 +96,7 @@ fn run(lab: &Lab) -> Result<Report> {
             let passed = mean(&|run| run.excerpts[j][i]);
             one.point(blocks as f64, expected, passed, bound::share(expected, runs * QUERIES));
         }
+        one.follows(|blocks| power(hits(blocks as usize)), 0.0);
         series.push(one);
     }
     let mut rows = Rows::new(

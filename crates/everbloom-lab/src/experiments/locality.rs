@@ -121,6 +121,8 @@ fn run(lab: &Lab) -> Result<Report> {
             overflow.point(distance, expected, of("overflow")?, Bound { high, ..bound });
         }
     }
+    plain.follows(all_agree, 0.0);
+    overflow.follows(|c| 1.0 - off_by_two(c), 0.02);
     let mut levels = Vec::new();
     for level in LEVELS {
         let scale = f64::from(1u32 << level);
@@ -136,6 +138,7 @@ fn run(lab: &Lab) -> Result<Report> {
             // From below: buckets that differ may still find bits that others have set.
             one.point(distance, expected, measured, Bound { low, high: Some(expected + 0.2) });
         }
+        one.follows(curve, 0.1);
         levels.push(one);
     }
     let chart = |id: &str, title: &str, series| Chart {

@@ -73,6 +73,9 @@ fn run(lab: &Lab) -> Result<Report> {
         let bound = bound::share(expected, runs * OUTSIDERS).widened(expected, 0.05);
         others.point(x, expected, mean(2), bound);
     }
+    ids.follows(|segments| share(RATE, segments as u64), 0.01);
+    // Filters are rounded to whole probes and differ from what was planned by as much.
+    others.follows(|segments| hashing(RATE, segments as u64), 0.15);
     Ok(Report::default()
         .chart(Chart {
             id: "a".into(),
