@@ -103,6 +103,20 @@ const FAULTS: &[Fault] = &[
     fault!("weighted: a query skips its last hash", "weighted/classes.rs", "        self.probe.all_of_first(self.probes(weight), digest, |i| self.bits.get(i))" => "        self.probe.all_of_first(self.probes(weight) - 1, digest, |i| self.bits.get(i))", "weighted" "weighted, x = 0.6"),
     fault!("lookup table: another threshold", "theory/peeling.rs", "[1.2218, 1.2949," => "[1.3218, 1.2949,", "iblt" "k = 3, x = 1.29"),
     fault!("k-mer: one-sided is plain", "sequence/k_mer.rs", "            ONE_SIDED => left() || right() || ends() != 0," => "            ONE_SIDED => true,", "k-mer" "one-sided, x = 4"),
+    fault!("popularity: probes do not gain less and less", "theory/weights.rs", "        let gain = |i: usize, k: u32| self.score(i) * libm::exp2(-f64::from(k + 1));" => "        let gain = |i: usize, k: u32| self.score(i) / f64::from(k + 1);", "popularity" "over the least possible, exponent 2"),
+    fault!("popularity: half of the budget", "theory/weights.rs", "            if cost > self.budget + HAIR {" => "            if cost > self.budget / 2.0 {", "popularity" "over the least possible, exponent 1"),
+    fault!("hierarchical: pairs are not asked for", "sequence/hierarchical.rs", "            && self.levels(bytes).skip(1).all(|level| {" => "            && self.levels(bytes).skip(9).all(|level| {", "hierarchical" "all levels"),
+    fault!("hierarchical: places do not count", "sequence/hierarchical.rs", "        (((first + before) >> level)..).zip(runs)" => "        (((first + before) >> level).min(0)..).map(|_| 0).zip(runs)", "hierarchical" "all levels"),
+    fault!("ranges: a segment more at the end", "spatial/ranges/segments.rs", "self.bounds.partition_point(|bound| *bound < range.end) + 1" => "self.bounds.partition_point(|bound| *bound < range.end) + 2", "ranges" "ids reported, x = 10"),
+    fault!("ranges: from the first segment on", "spatial/ranges/segments.rs", "self.of(range.start)..self" => "0..self", "ranges" "ids reported, x = 10"),
+    fault!("locality: one shift fewer", "similarity/locality_sensitive.rs", "set && self.verified(buckets, near, line + 1, shifts - 1)" => "set && self.verified(buckets, near, line + 1, shifts.saturating_sub(2))", "locality" "two may be a bucket off"),
+    fault!("locality: half of the distance", "theory/lsh.rs", "    let x = w / c;" => "    let x = 2.0 * w / c;", "locality" "six lines, p(c)⁶: measured/curve over all points"),
+    fault!("exponential decay: own bits fade, too", "grouping/exponential_decay.rs", "if flat.bits.get(i) && random.unit() * self.decay >= 1.0 {" => "if flat.bits.get(i) && random.unit() * self.decay >= 0.8 {", "exponential-decay" "nothing else, x = 3"),
+    fault!("exponential decay: one hop fewer", "grouping/exponential_decay.rs", "libm::pow(decay, f64::from(hops) - 1.0);\n    own" => "libm::pow(decay, f64::from(hops));\n    own", "exponential-decay" "measured/curve over all points"),
+    fault!("space-code: half of the groups", "counting/space_code.rs", "let group = self.generator.below(self.groups.into());" => "let group = self.generator.below(u64::from(self.groups) / 2);", "space-code" "measured/curve over all points"),
+    fault!("loglog: ranks begin at two", "counting/loglog.rs", "trailing_zeros()) + 1;" => "trailing_zeros()) + 2;", "loglog" "measured/curve over all points"),
+    fault!("adaptive counting: places are met twice", "counting/adaptive_counting.rs", "            if seen.contains(&place) {" => "            if seen.contains(&place) && seen.len() > 1000 {", "adaptive-counting" "measured/curve over all points"),
+    fault!("windowed: lives end with the epoch before", "decaying/windowed.rs", "    (end.div_ceil(grain.into()) - u128::from(now / grain)) as u64" => "    (end / u128::from(grain) - u128::from(now / grain)) as u64", "windowed" "cuckoo"),
 ];
 
 #[cfg(test)]
