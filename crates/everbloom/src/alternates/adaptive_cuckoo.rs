@@ -24,7 +24,7 @@ use crate::cells::Packed;
 use crate::hash::{Generator, mix64, multiply_shift};
 use crate::parts::kicks::{self, Nests};
 use crate::parts::ledger::{Item, Ledger};
-use crate::plan::cuckoo::{MAX_KICKS, PARAM_KICKS};
+use crate::plan::cuckoo::PARAM_KICKS;
 use crate::plan::{MAX_CELLS, check_cells};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
@@ -70,12 +70,12 @@ state!(Shape { tables, buckets, room, selector, fingerprint, kicks });
 impl Shape {
     fn check(&self) -> Result<()> {
         let Self { tables, buckets, room, selector, fingerprint, kicks } = *self;
-        let sound = (1..=MAX_TABLES).contains(&tables)
+        let sound = VARIANT.takes("d", tables)
             && (1..=MAX_CELLS).contains(&buckets)
             && [1, 4].contains(&room)
-            && selector <= MAX_SELECTOR
-            && (1..=MAX_FINGERPRINT).contains(&fingerprint)
-            && (1..=MAX_KICKS).contains(&kicks);
+            && VARIANT.takes("selector", selector)
+            && VARIANT.takes("fingerprint", fingerprint)
+            && PARAM_KICKS.takes(kicks);
         let wrong = || Error::corrupt(0, "corrupt filter: impossible tables");
         sound.then_some(()).ok_or_else(wrong)
     }
@@ -126,8 +126,6 @@ impl Shape {
 const PLACE: u64 = 0xB9;
 const FINGERPRINT: u64 = 0xB900;
 
-const MAX_TABLES: u32 = 8;
-const MAX_SELECTOR: u32 = 8;
 const MAX_FINGERPRINT: u32 = 48;
 const LOAD: f64 = 0.95;
 
@@ -507,14 +505,9 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
               asked for the first time",
     forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
     params: &[
-        Param::integer("d", 1, MAX_TABLES as u64, "number of tables, one bucket of a key in each"),
+        Param::integer("d", 1, 8, "number of tables, one bucket of a key in each"),
         Param::integer("buckets", 1, 1 << 40, "buckets per table"),
-        Param::integer(
-            "selector",
-            0,
-            MAX_SELECTOR as u64,
-            "bits that tell which fingerprint a slot holds",
-        ),
+        Param::integer("selector", 0, 8, "bits that tell which fingerprint a slot holds"),
         Param::integer("fingerprint", 1, MAX_FINGERPRINT as u64, "bits per fingerprint"),
         PARAM_KICKS.or(Preset::Integer(500)),
     ],

@@ -78,7 +78,6 @@ impl State for DLeftReassign {
 const ROOM: u64 = 8;
 /// Bits that say how many entries there are.
 const HEADER: u32 = 4;
-const MAX_D: u32 = 8;
 /// Salts the digest for the fingerprint; buckets take the numbers from 0 on.
 const FINGERPRINT: u64 = 0xB2;
 /// The loads that the plan chooses among are multiples of 1/4, up to 6.
@@ -291,7 +290,7 @@ impl Table {
 
     fn check(&self) -> Result<()> {
         let wrong = || Err(Error::corrupt(0, "corrupt filter: impossible buckets"));
-        let shaped = (1..=MAX_D).contains(&self.d)
+        let shaped = VARIANT.takes("d", self.d)
             && [1, 2].contains(&self.words)
             && self.cells.width() == 64
             && !self.cells.is_empty()
@@ -474,7 +473,7 @@ pub static VARIANT: Variant = Variant::of::<DLeftReassign>(Facts {
         Form::exact(SORTED, &[Ability::Insert]),
     ],
     params: &[
-        Param::integer("d", 1, MAX_D as u64, "number of tables").or(Preset::Integer(4)),
+        Param::integer("d", 1, 8, "number of tables").or(Preset::Integer(4)),
         Param::integer("buckets", 1, 1 << 40, "buckets per table"),
         Param::choice("width", &["64", "128"], "bits per bucket"),
         Param::real("load", 0.01, 6.0, "keys per bucket to plan for"),

@@ -55,7 +55,7 @@ impl HyperLogLog {
     fn check(&self) -> Result<()> {
         let (registers, p) = (self.registers(), self.p());
         let m = registers.len();
-        let shaped = m.is_power_of_two() && (LEAST_P..=MOST_P).contains(&u64::from(p));
+        let shaped = m.is_power_of_two() && VARIANT.takes("p", p);
         let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
         if shaped && redis && registers.width() == WIDTH {
             let most = u64::from(65 - p);

@@ -59,7 +59,7 @@ impl AdaptiveCounting {
     }
 
     fn check(&self) -> Result<()> {
-        if (1..=MOST).contains(&self.most) && !self.counts.is_empty() {
+        if VARIANT.takes("most", self.most) && !self.counts.is_empty() {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: no room for counts"))
@@ -203,7 +203,6 @@ impl Filter for AdaptiveCounting {
 
 /// Beyond all salts of probes.
 const LIST: u64 = 0xADA;
-const MOST: u64 = 4096;
 const LEAST_BITS: f64 = 64.0;
 
 /// The list entry.
@@ -224,7 +223,7 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
         Param::real("share", 0.01, 64.0, "bits for counts per membership bit")
             .or(Preset::Real(0.5)),
         Param::integer("counts", 1, 1 << 48, "bits for counts, in place of the parameter `share`"),
-        Param::integer("most", 1, MOST, "longest run that is told").or(Preset::Integer(255)),
+        Param::integer("most", 1, 4096, "longest run that is told").or(Preset::Integer(255)),
     ],
     ..Facts::FILTER
 });

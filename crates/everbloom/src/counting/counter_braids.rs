@@ -69,11 +69,9 @@ impl CounterBraids {
     fn check(&self) -> Result<()> {
         self.probe.check(self.low.len())?;
         self.carry_probe.check(self.carries.len())?;
-        let segments = |probe: &Probe| {
-            matches!(probe, Probe::Partitioned(_))
-                && (MIN_K..=MAX_K).contains(&u64::from(probe.k()))
-        };
-        let narrow = (1..=MOST_WIDTH).contains(&u64::from(self.low.width()));
+        let segments =
+            |probe: &Probe| matches!(probe, Probe::Partitioned(_)) && VARIANT.takes("k", probe.k());
+        let narrow = VARIANT.takes("width", self.low.width());
         let ok = segments(&self.probe) && segments(&self.carry_probe) && narrow;
         if ok && self.status.len() == self.low.len() {
             return Ok(());
@@ -319,9 +317,6 @@ impl Filter for CounterBraids {
 const CARRY: u64 = 2;
 const CARRY_K: u32 = 3;
 const CARRY_BITS: u64 = 32;
-/// The k that [`cells_for`] knows.
-const MIN_K: u64 = 3;
-const MAX_K: u64 = 7;
 const MOST_WIDTH: u64 = 16;
 const MOST_TIMES: u64 = 1 << 40;
 
@@ -342,7 +337,8 @@ pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
         .counting(Counts::Above)],
     params: &[
         PARAM_M,
-        Param::integer("k", MIN_K, MAX_K, "counters per flow").or(Preset::Integer(3)),
+        // The k that `cells_for` knows.
+        Param::integer("k", 3, 7, "counters per flow").or(Preset::Integer(3)),
         Param::integer("width", 1, MOST_WIDTH, "bits per counter of layer 1")
             .or(Preset::Integer(8)),
         Param::real("overflow", 0.0, 1.0, "share of layer-1 counters that overflow")

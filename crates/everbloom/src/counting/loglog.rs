@@ -58,8 +58,7 @@ impl LogLog {
     }
 
     fn check(&self) -> Result<()> {
-        if !(2..=MOST_RANKS).contains(&u64::from(self.d)) || !(1..=6).contains(&self.cells.width())
-        {
+        if !VARIANT.takes("d", self.d) || !VARIANT.takes("width", self.cells.width()) {
             return Err(Error::corrupt(0, "corrupt filter: not the cells of ranks"));
         }
         self.probe.check_flat(self.cells.len())
@@ -277,7 +276,6 @@ impl Filter for LogLog {
     }
 }
 
-const MOST_RANKS: u64 = 1024;
 const COINS: u64 = 0x1061_06BF;
 
 /// The list entry.
@@ -300,7 +298,7 @@ pub static VARIANT: Variant = Variant::of::<LogLog>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("d", 2, MOST_RANKS, "ranks per key: the relative error is 1.30/√d")
+        Param::integer("d", 2, 1024, "ranks per key: the relative error is 1.30/√d")
             .or(Preset::Integer(16)),
         Param::integer(
             "stream",

@@ -68,8 +68,8 @@ impl SpaceCode {
     fn check(&self) -> Result<()> {
         let most = if self.head.form == MULTI { MOST_LEVELS } else { 1 };
         let ok = (1..=most).contains(&self.levels.len())
-            && (2..=MOST_GROUPS).contains(&u64::from(self.groups))
-            && (2..=MOST_RATIO).contains(&u64::from(self.ratio));
+            && VARIANT.takes("l", self.groups)
+            && VARIANT.takes("ratio", self.ratio);
         if ok {
             Ok(())
         } else {
@@ -276,8 +276,6 @@ impl Filter for SpaceCode {
 const SINGLE: &str = "single";
 const MULTI: &str = "multi-resolution";
 
-const MOST_GROUPS: u64 = 256;
-const MOST_RATIO: u64 = 16;
 const MOST_LEVELS: usize = 16;
 /// A resolution has at least so many bits.
 const LEAST_BITS: u64 = 64;
@@ -305,12 +303,12 @@ pub static VARIANT: Variant = Variant::of::<SpaceCode>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("l", 2, MOST_GROUPS, "groups per key: counts are told up to about l·ln l")
+        Param::integer("l", 2, 256, "groups per key: counts are told up to about l·ln l")
             .or(Preset::Integer(32)),
         Param::integer(
             "ratio",
             2,
-            MOST_RATIO,
+            16,
             "each resolution samples one of so many insertions of the one before",
         )
         .or(Preset::Integer(4)),

@@ -145,7 +145,7 @@ impl Attenuated {
 
     fn check(&self) -> Result<()> {
         let same = self.levels.windows(2).all(|w| w[0].probe == w[1].probe);
-        if same && (1..=MAX_DEPTH).contains(&self.depth()) {
+        if same && VARIANT.takes("depth", self.depth()) {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: levels of different shapes"))
@@ -253,8 +253,6 @@ impl Insert for Attenuated {
     }
 }
 
-const MAX_DEPTH: u64 = 256;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
     id: 90,
@@ -271,7 +269,7 @@ pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
     params: &[
         Param { help: "bits of each level", ..PARAM_M },
         PARAM_K,
-        Param::integer("depth", 1, MAX_DEPTH, "levels: the farthest hops that are told of")
+        Param::integer("depth", 1, 256, "levels: the farthest hops that are told of")
             .or(Preset::Integer(8)),
     ],
     ..Facts::FILTER

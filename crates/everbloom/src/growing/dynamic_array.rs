@@ -316,7 +316,7 @@ impl DynamicArray {
 
     fn check(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
-        if !(1..=MAX_GROUP).contains(&self.group.into())
+        if !VARIANT.takes("group", self.group)
             || self.capacity == 0
             || self.stale_limit == 0
             || self.groups.is_empty()
@@ -474,8 +474,6 @@ pub fn fpr_of(r: u64, f: f64) -> f64 {
 
 const VERIFIED: &str = "verified";
 const FILTERS_ALONE: &str = "filters";
-const GROUP: u64 = 16;
-const MAX_GROUP: u64 = 64;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove];
 
@@ -495,8 +493,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicArray>(Facts {
     params: &[
         Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
             .or(Preset::Integer(16)),
-        Param::integer("group", 1, MAX_GROUP, "filters that are interleaved")
-            .or(Preset::Integer(GROUP)),
+        Param::integer("group", 1, 64, "filters that are interleaved").or(Preset::Integer(16)),
         Param::real("stale", 0.0, 1.0, "share of a filter's keys whose deletion makes it anew")
             .or(Preset::Real(0.25)),
     ],

@@ -255,8 +255,8 @@ impl Shape {
         let ok = self.items > 0
             && self.fpr > 0.0
             && self.fpr < 1.0
-            && (1..=MAX_FILTERS).contains(&self.filters)
-            && (MIN_WIDTH..=MAX_WIDTH).contains(&self.width);
+            && VARIANT.takes("filters", self.filters)
+            && VARIANT.takes("width", self.width);
         if ok { Ok(()) } else { Err(Error::corrupt(0, "corrupt filter: impossible lists")) }
     }
 }
@@ -354,10 +354,6 @@ impl Insert for ParBf {
 
 keyed!(ParBf: Remove);
 
-const MAX_FILTERS: u64 = 1024;
-const MIN_WIDTH: u64 = 2;
-const MAX_WIDTH: u64 = 16;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<ParBf>(Facts {
     id: 69,
@@ -372,8 +368,8 @@ pub static VARIANT: Variant = Variant::of::<ParBf>(Facts {
               the rate is the limit of all lists together",
     forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove])],
     params: &[
-        Param::integer("filters", 1, MAX_FILTERS, "most filters of a list").or(Preset::Integer(8)),
-        Param::integer("width", MIN_WIDTH, MAX_WIDTH, "bits per counter").or(Preset::Integer(4)),
+        Param::integer("filters", 1, 1024, "most filters of a list").or(Preset::Integer(8)),
+        Param::integer("width", 2, 16, "bits per counter").or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET
 });

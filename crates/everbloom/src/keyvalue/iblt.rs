@@ -240,8 +240,8 @@ impl Iblt {
     }
 
     fn check(&self) -> Result<()> {
-        let lengths = (1..=MAX_KEY_BYTES).contains(&self.key_bytes)
-            && self.value_bytes <= MAX_VALUE_BYTES
+        let lengths = VARIANT.takes("key-bytes", self.key_bytes)
+            && VARIANT.takes("value-bytes", self.value_bytes)
             && self.sums.cells.width() == words(self.key_bytes, self.value_bytes);
         if lengths {
             return Ok(());
@@ -481,9 +481,6 @@ impl Reconcile for Iblt {
 /// The salt of ids: beyond the probes and the check.
 const ID: u64 = 2 << 32;
 
-const MAX_KEY_BYTES: u64 = 4096;
-const MAX_VALUE_BYTES: u64 = 65_535;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
     id: 74,
@@ -510,9 +507,8 @@ pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
     params: &[
         PARAM_M,
         param_k("number of segments, one cell per pair in each", 3),
-        Param::integer("key-bytes", 1, MAX_KEY_BYTES, "length of the longest key")
-            .or(Preset::Integer(16)),
-        Param::integer("value-bytes", 0, MAX_VALUE_BYTES, "length of the longest value")
+        Param::integer("key-bytes", 1, 4096, "length of the longest key").or(Preset::Integer(16)),
+        Param::integer("value-bytes", 0, 65_535, "length of the longest value")
             .or(Preset::Integer(12)),
     ],
     reach: 1_000_000,

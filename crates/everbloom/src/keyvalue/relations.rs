@@ -273,7 +273,7 @@ impl Relations {
     }
 
     fn check(&self) -> Result<()> {
-        let bits = (1..=MAX_PARENT_BITS).contains(&u64::from(self.parent_bits)) && self.depths <= 1;
+        let bits = VARIANT.takes("parent-bits", self.parent_bits) && self.depths <= 1;
         let wanted = || self.parent_bits + DEPTH_BITS * self.depths;
         let dynamic = self.head.form == DYNAMIC;
         let cells = self.cells.as_ref();
@@ -405,7 +405,6 @@ impl Remove for Relations {
 
 const STATIC: &str = "static";
 const DYNAMIC: &str = "dynamic";
-const MAX_PARENT_BITS: u64 = 32;
 /// Bits per counter, which stick at their maximum.
 const WIDTH: u32 = 4;
 /// The salt of γ: beyond those of cells and masks.
@@ -442,7 +441,7 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
             MAX_CHECK_BITS as u64,
             "u, bits that tell nodes from others, in static",
         ),
-        Param::integer("parent-bits", 1, MAX_PARENT_BITS, "b, bits that tell parents from others")
+        Param::integer("parent-bits", 1, 32, "b, bits that tell parents from others")
             .or(Preset::Integer(8)),
         Param::choice(
             "depth",

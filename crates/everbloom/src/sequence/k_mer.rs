@@ -176,7 +176,7 @@ impl KMer {
 
     fn check(&self) -> Result<()> {
         let bad = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
-        if !(MIN_LENGTH..=MAX_LENGTH).contains(&u64::from(self.length)) || self.both_strands > 1 {
+        if !VARIANT.takes("length", self.length) || self.both_strands > 1 {
             return bad("K-mers of no such length or strands");
         }
         let letters = self.letters();
@@ -311,8 +311,6 @@ const PLAIN: &str = "plain";
 const ONE: &str = "one";
 const BOTH: &str = "both";
 const LENGTH: u64 = 31;
-const MIN_LENGTH: u64 = 2;
-const MAX_LENGTH: u64 = 63;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge, Ability::Estimate];
 
@@ -343,8 +341,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("length", MIN_LENGTH, MAX_LENGTH, "letters per K-mer")
-            .or(Preset::Integer(LENGTH)),
+        Param::integer("length", 2, 63, "letters per K-mer").or(Preset::Integer(LENGTH)),
         Param::choice(
             "strands",
             &[ONE, BOTH],

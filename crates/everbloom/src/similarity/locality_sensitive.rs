@@ -143,7 +143,7 @@ impl LocalitySensitive {
         let (lines, m) = (self.lines.functions(), self.bits.len());
         let shifts = if self.head.form == PLAIN { 0..=0 } else { 0..=MAX_SHIFTS };
         let empty = self.lines.dimensions() == 0 && self.bits.ones() > 0;
-        if m > 0 && lines <= MAX_LINES && shifts.contains(&self.shifts) && !empty {
+        if m > 0 && VARIANT.takes("lines", lines) && shifts.contains(&self.shifts) && !empty {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: buckets that no vector has"))
@@ -287,8 +287,7 @@ impl Merge for LocalitySensitive {
 const OVERFLOW: &str = "overflow";
 const PLAIN: &str = "plain";
 const WIDTH: f64 = 4.0;
-/// A query tries up to Σ C(L, j)·2^j tuples: 41,000 with these.
-const MAX_LINES: u32 = 32;
+/// A query tries up to Σ C(L, j)·2^j tuples: 41,000 with 32 lines.
 const MAX_SHIFTS: u32 = 3;
 const OFFSETS: u64 = 0x6F66_6673_6574_0001;
 
@@ -323,7 +322,7 @@ pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
         ),
     ],
     params: &[
-        Param::integer("lines", 1, MAX_LINES as u64, "L, random lines").or(Preset::Integer(6)),
+        Param::integer("lines", 1, 32, "L, random lines").or(Preset::Integer(6)),
         Param::real(
             "width",
             MIN_WIDTH,

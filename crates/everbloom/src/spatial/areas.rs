@@ -144,7 +144,7 @@ impl Areas {
 
     fn check(&self) -> Result<()> {
         let Self { size, areas, ref tallies, .. } = *self;
-        let known = (1..=MAX_AREAS).contains(&areas) && (MIN_SIZE..=MAX_SIZE).contains(&size);
+        let known = VARIANT.takes("areas", areas) && VARIANT.takes("size", size);
         let fits = known && tallies.cells.width() == width(areas);
         let held = || tallies.cells.iter().max().unwrap_or(0);
         if fits && held() <= areas && (self.dimensions > 0 || held() == 0) {
@@ -256,9 +256,6 @@ impl Insert for Areas {
     }
 }
 
-const MAX_AREAS: u64 = 1 << 20;
-const MIN_SIZE: f64 = 1e-9;
-const MAX_SIZE: f64 = 1e9;
 /// Grid cells from the origin: a double has all whole numbers up to there.
 const FAR: f64 = 9_007_199_254_740_992.0;
 
@@ -291,11 +288,11 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
         Param::integer(
             "areas",
             1,
-            MAX_AREAS,
+            1 << 20,
             "number of areas, numbered from 0, the more important the higher",
         )
         .or(Preset::Integer(16)),
-        Param::real("size", MIN_SIZE, MAX_SIZE, "edge of a grid cell").or(Preset::Real(1.0)),
+        Param::real("size", 1e-9, 1e9, "edge of a grid cell").or(Preset::Real(1.0)),
     ],
     ..Facts::FILTER
 });
