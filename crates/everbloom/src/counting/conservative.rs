@@ -106,17 +106,11 @@ impl Conservative {
     }
 }
 
-/// The probes, and bits per counter.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    probe: Probe,
-    width: u32,
-}
-
 impl Plan for Conservative {
-    type Shape = Shape;
+    /// The probes, and bits per counter.
+    type Shape = (Probe, u32);
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let width = request.whole("width");
         let stages = request.form() == STAGES;
         // A stage of ⌊m/k⌋ + 1 counters is no fuller than m that are shared, and takes k more at most.
@@ -134,13 +128,13 @@ impl Plan for Conservative {
                 return Err(Error::setting("m", m, message));
             }
         };
-        Ok(Shape { probe, width: width as u32 })
+        Ok((probe, width as u32))
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (m, k, n) = (shape.probe.m(), shape.probe.k(), load.distinct);
-        let bits = m.saturating_mul(u64::from(shape.width));
-        if shape.probe.scheme() != Scheme::Partitioned {
+    fn expect((probe, width): &Self::Shape, load: &Load) -> Option<Expect> {
+        let (m, k, n) = (probe.m(), probe.k(), load.distinct);
+        let bits = m.saturating_mul(u64::from(*width));
+        if probe.scheme() != Scheme::Partitioned {
             return Some(Flat { m, k }.expect(load, bits));
         }
         // Every stage takes n throws, independently of the others.
@@ -152,8 +146,7 @@ impl Plan for Conservative {
 }
 
 impl Stream for Conservative {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { probe, width } = *shape;
+    fn empty(&(probe, width): &Self::Shape, head: Head) -> Result<Self> {
         Ok(Self { head, tallies: Tallies { probe, cells: Counters::try_new(probe.m(), width)? } })
     }
 }

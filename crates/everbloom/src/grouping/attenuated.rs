@@ -152,26 +152,19 @@ impl Attenuated {
     }
 }
 
-/// One level's bits and probes, and the number of levels.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    depth: u64,
-}
-
 impl Plan for Attenuated {
-    type Shape = Shape;
+    /// One level's bits and probes, and the number of levels.
+    type Shape = (Flat, u64);
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let depth = request.whole("depth");
         let held = |n: u64, p: f64| (n.div_ceil(depth), p);
         let flat = Flat::plan_held(request, held, |m, _| m * depth as f64)?.0.checked()?;
-        Ok(Shape { flat, depth })
+        Ok((flat, depth))
     }
 
     /// Objects spread evenly over the levels.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (flat, depth) = (shape.flat, shape.depth);
+    fn expect(&(flat, depth): &Self::Shape, load: &Load) -> Option<Expect> {
         let fill = expected_fill((0..depth).map(|_| (flat.m, flat.fill(load.distinct / depth))));
         // Which level an object is in is chance, too; what is more in one is less in another.
         let fpr = flat.fpr(load.distinct / depth);
@@ -180,9 +173,9 @@ impl Plan for Attenuated {
 }
 
 impl Stream for Attenuated {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        crate::memory::check_room(shape.flat.m.saturating_mul(shape.depth))?;
-        let levels = (0..shape.depth).map(|_| FlatBits::new(shape.flat)).collect::<Result<_>>()?;
+    fn empty(&(flat, depth): &Self::Shape, head: Head) -> Result<Self> {
+        crate::memory::check_room(flat.m.saturating_mul(depth))?;
+        let levels = (0..depth).map(|_| FlatBits::new(flat)).collect::<Result<_>>()?;
         Ok(Self { head, levels })
     }
 }
