@@ -137,10 +137,6 @@ impl AdaptiveCuckoo {
         empty(&goal.set("fingerprint", fingerprint))
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// The slots that speak for a key.
     fn matching(&self, digest: Digest) -> SmallVec<[u64; 8]> {
         let shape = self.shape;
@@ -159,13 +155,13 @@ impl AdaptiveCuckoo {
 
     /// Whether the filter lets the key pass.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        !self.matching(self.digest(key)).is_empty()
+        !self.matching(self.head.digest(key)).is_empty()
     }
 
     /// Whether the key is a member: asks the table where the filter lets the key pass, and repairs the filter if that
     /// was a mistake.
     pub fn look_up<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let matching = self.matching(digest);
         if matching.is_empty() {
             return false;
@@ -203,13 +199,14 @@ impl AdaptiveCuckoo {
     /// Writes a slot from the key that is there.
     fn write(&mut self, slot: u64, selector: u64) {
         let key = self.keys.at(slot).first();
-        let cell = key.map_or(0, |item| self.shape.cell(self.digest(&*item.key), slot, selector));
+        let cell =
+            key.map_or(0, |item| self.shape.cell(self.head.digest(&*item.key), slot, selector));
         self.cells.set(slot, cell);
     }
 
     /// Inserts a key, which is counted if it is there. Refused, with nothing changed, if there is no room for it.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         key.with_bytes(|key| self.insert_bytes(digest, key))
     }
 
@@ -245,7 +242,7 @@ impl AdaptiveCuckoo {
 
     /// Removes a key; refused if it is not in the table. One that was inserted several times is removed as often.
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         key.with_bytes(|key| {
             let slot = self.slot_of(digest, key).ok_or_else(|| {
                 Error::new(Kind::NotDeletable, "the key is not in the table behind the filter")
@@ -291,8 +288,9 @@ impl AdaptiveCuckoo {
             return wrong("keys that are not those of the slots in use");
         }
         // Without the key of the hash nobody can tell where keys belong.
-        let speaks =
-            |(slot, item): (u64, &Item)| self.matching(self.digest(&*item.key)).contains(&slot);
+        let speaks = |(slot, item): (u64, &Item)| {
+            self.matching(self.head.digest(&*item.key)).contains(&slot)
+        };
         if !self.head.hasher.is_keyed() && !self.keys.iter().all(speaks) {
             return wrong("a slot that does not speak for its key");
         }
@@ -358,7 +356,7 @@ impl Nests for Walk<'_> {
         self.overwritten.push((slot, self.filter.cells.get(slot)));
         let item = self.filter.keys.take_all(slot).pop();
         let item = item.unwrap_or_else(|| Item { key: Box::default(), value: Box::default() });
-        let out = Entry { digest: self.filter.digest(&*item.key), item };
+        let out = Entry { digest: self.filter.head.digest(&*item.key), item };
         self.put(slot, entry);
         (slot, out)
     }
@@ -476,7 +474,7 @@ impl Filter for AdaptiveCuckoo {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let matching = self.matching(digest);
         let touched = |index: u64| Touched {
             index,

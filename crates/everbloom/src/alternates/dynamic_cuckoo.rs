@@ -21,8 +21,8 @@
 
 use crate::cells::Layout;
 use crate::parts::cuckoo_table::{CuckooTable, Mixed, check_plain};
-use crate::parts::fingerprints;
-use crate::parts::tables::{Tables, table_lists};
+use crate::parts::tables::Tables;
+use crate::parts::{fingerprints, multisets};
 use crate::plan::cuckoo::{
     Buckets, PARAM_BUCKETS, PARAM_FILTERS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
@@ -111,7 +111,7 @@ impl Stream for DynamicCuckoo {
 face!(DynamicCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(DynamicCuckoo);
 fingerprints!(DynamicCuckoo: list);
-table_lists!(DynamicCuckoo: list);
+multisets!(@Merge DynamicCuckoo: list);
 
 by_part!(DynamicCuckoo: list);
 

@@ -23,8 +23,8 @@
 
 use crate::cells::Layout;
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
-use crate::parts::fingerprints;
-use crate::parts::tables::{self, Tables, table_lists};
+use crate::parts::tables::{self, Tables};
+use crate::parts::{fingerprints, multisets};
 use crate::plan::cuckoo::{
     Buckets, KICKS, PARAM_BUCKETS, PARAM_FILTERS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
@@ -132,7 +132,7 @@ impl Stream for SimplifiedCuckoo {
 face!(SimplifiedCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(SimplifiedCuckoo);
 fingerprints!(SimplifiedCuckoo: list);
-table_lists!(SimplifiedCuckoo: list);
+multisets!(@Merge SimplifiedCuckoo: list);
 
 by_part!(SimplifiedCuckoo: list);
 

@@ -60,10 +60,6 @@ impl Conservative {
         empty(&Goal::of(hasher).set("form", SHARED).set("m", m).set("k", k))
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// Counts a key once more.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
@@ -71,7 +67,7 @@ impl Conservative {
 
     /// Counts a key `times` more times, a packet of so many bytes. No bytes change nothing.
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         self.head.count(u64::from(times > 0));
         Seen::new_if(self.tallies.lift(digest, times))
     }
@@ -79,12 +75,12 @@ impl Conservative {
     /// Whether the key may have been inserted.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.tallies.contains(self.digest(key))
+        self.tallies.contains(self.head.digest(key))
     }
 
     /// How often the key was inserted: never too low, unless counters stick at their maximum.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.tallies.least(self.digest(key))
+        self.tallies.least(self.head.digest(key))
     }
 
     /// Whether the key may have been inserted at least `threshold` times: a heavy flow always has.
@@ -167,7 +163,7 @@ impl Filter for Conservative {
 
 impl Count for Conservative {
     fn count(&self, key: &[u8]) -> Counted {
-        self.tallies.least_count(self.digest(key))
+        self.tallies.least_count(self.head.digest(key))
     }
 }
 

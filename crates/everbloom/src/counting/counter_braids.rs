@@ -79,13 +79,9 @@ impl CounterBraids {
         Err(Error::corrupt(0, "corrupt filter: not the layers of counter braids"))
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// The carry counters of a layer-1 counter.
     fn carries_of(&self, counter: u64) -> Digest {
-        self.head.hasher.digest(&counter).salted(CARRY)
+        self.head.digest(&counter).salted(CARRY)
     }
 
     /// Counts a flow once more.
@@ -100,7 +96,7 @@ impl CounterBraids {
                 "a flow is counted at most {MOST_TIMES} times at once"
             )));
         }
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let mut new = false;
         for counter in self.probe.collect(digest, Coincide::PerHash) {
             new |= self.low.get(counter) == 0 && !self.status.get(counter);
@@ -125,7 +121,7 @@ impl CounterBraids {
     /// A bound from above: the least of the flow's counters, carries included.
     pub fn at_most<K: Key + ?Sized>(&self, key: &K) -> u64 {
         let mut least = u64::MAX;
-        self.probe.each(self.digest(key), |counter| {
+        self.probe.each(self.head.digest(key), |counter| {
             let mut carry = if self.status.get(counter) { u64::MAX >> MOST_WIDTH } else { 0 };
             if carry > 0 {
                 self.carry_probe
@@ -155,7 +151,7 @@ impl CounterBraids {
         let k = self.probe.k() as usize;
         let mut places = Vec::with_capacity(flows.len() * k);
         for flow in flows {
-            self.probe.each(self.digest(flow), |i| places.push(i as usize));
+            self.probe.each(self.head.digest(flow), |i| places.push(i as usize));
         }
         Ok(solve(&sums, &places, k, 1))
     }
@@ -309,7 +305,7 @@ impl Filter for CounterBraids {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let counters = self.probe.collect(self.digest(key), Coincide::PerHash);
+        let counters = self.probe.collect(self.head.digest(key), Coincide::PerHash);
         touched(&counters, |i| self.low.get(i))
     }
 }

@@ -64,13 +64,9 @@ impl LogLog {
         self.probe.check_flat(self.cells.len())
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// Inserts a key, once more if it is there.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let (cells, mut new) = (&mut self.cells, false);
         for j in 0..u64::from(self.d) {
             // One rank for all k cells: with ranks of their own the least of them would be too low.
@@ -89,7 +85,7 @@ impl LogLog {
 
     /// Whether the key may have been inserted.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(self.digest(key))
+        self.has(self.head.digest(key))
     }
 
     fn has(&self, digest: Digest) -> bool {
@@ -104,7 +100,7 @@ impl LogLog {
 
     /// How often the key was inserted, about: α_d·2^{mean of its ranks}.
     pub fn estimate<K: Key + ?Sized>(&self, key: &K) -> f64 {
-        self.estimate_of(self.digest(key)).0
+        self.estimate_of(self.head.digest(key)).0
     }
 
     /// The estimate, and whether cells are stuck at the largest rank.
@@ -227,7 +223,7 @@ keyed!(LogLog: Insert, Fold);
 
 impl Count for LogLog {
     fn count(&self, key: &[u8]) -> Counted {
-        let (count, stuck) = self.estimate_of(self.digest(key));
+        let (count, stuck) = self.estimate_of(self.head.digest(key));
         let bound = if stuck { Bound::Saturated } else { Bound::Estimate };
         Counted { bound, ..Counted::about(count.round() as u64) }
     }
@@ -267,7 +263,7 @@ impl Filter for LogLog {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let cells = |j: u64| {
             let indices = self.probe.collect(digest.salted(j), Coincide::PerHash);
             touched(&indices, |i| self.cells.get(i))

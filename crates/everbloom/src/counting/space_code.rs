@@ -77,10 +77,6 @@ impl SpaceCode {
         }
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// The digest of a key's group in one resolution.
     fn group(digest: Digest, level: usize, group: u64) -> Digest {
         digest.salted((level as u64) << 32 | group)
@@ -88,7 +84,7 @@ impl SpaceCode {
 
     /// Inserts a key, once more if it is there.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let mut one_of = 1;
         for (i, level) in self.levels.iter_mut().enumerate() {
             // Its own coin and its own group: resolutions are independent of each other.
@@ -105,7 +101,7 @@ impl SpaceCode {
 
     /// Whether the key may have been inserted: whether one of its groups matches.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(self.digest(key))
+        self.has(self.head.digest(key))
     }
 
     fn has(&self, digest: Digest) -> bool {
@@ -114,7 +110,7 @@ impl SpaceCode {
 
     /// How many of the key's groups match, in every resolution.
     pub fn matches<K: Key + ?Sized>(&self, key: &K) -> Vec<u32> {
-        self.matches_of(self.digest(key))
+        self.matches_of(self.head.digest(key))
     }
 
     fn matches_of(&self, digest: Digest) -> Vec<u32> {
@@ -127,7 +123,7 @@ impl SpaceCode {
 
     /// The likeliest count of a key, at least 1 if a group matches. Close, on either side.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.counted(self.digest(key)).whole()
+        self.counted(self.head.digest(key)).whole()
     }
 
     fn counted(&self, digest: Digest) -> Counted {
@@ -236,7 +232,7 @@ keyed!(SpaceCode: Insert);
 
 impl Count for SpaceCode {
     fn count(&self, key: &[u8]) -> Counted {
-        self.counted(self.digest(key))
+        self.counted(self.head.digest(key))
     }
 }
 
@@ -267,7 +263,7 @@ impl Filter for SpaceCode {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let groups = 0..u64::from(self.groups);
         groups.flat_map(|g| self.levels[0].trace(Self::group(digest, 0, g))).collect()
     }

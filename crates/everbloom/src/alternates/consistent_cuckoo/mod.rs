@@ -30,9 +30,9 @@ use ring::{MAX_CHOICES, MAX_POINTS, Ring};
 use crate::cells::{Layout, Slots};
 use crate::error::agree;
 use crate::hash::{Generator, mix64, multiply_shift};
-use crate::parts::fingerprints;
 use crate::parts::kicks::{self, Nests};
-use crate::parts::tables::{self, FingerprintTable, Tables, table_lists};
+use crate::parts::tables::{self, FingerprintTable, Tables};
+use crate::parts::{fingerprints, multisets};
 use crate::plan::cuckoo::{
     KICKS, MAX_FINGERPRINT, MAX_KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
@@ -490,7 +490,7 @@ impl Stream for ConsistentCuckoo {
 face!(ConsistentCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(ConsistentCuckoo);
 fingerprints!(ConsistentCuckoo: rings);
-table_lists!(ConsistentCuckoo: rings);
+multisets!(@Merge ConsistentCuckoo: rings);
 
 by_part!(ConsistentCuckoo: rings);
 
