@@ -400,6 +400,7 @@ pub static VARIANT: Variant = Variant::of::<Shifting>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared_tests::lies_are_refused;
     use crate::{Opener, to_bytes};
 
     #[test]
@@ -409,8 +410,6 @@ mod tests {
             let record = Record::key(b"key").with(Value::Label(b"set"));
             let filter = VARIANT.build_from(&goal, &[record]).unwrap();
             let filter: &Shifting = filter.as_same().unwrap();
-            let back: Shifting = Opener::new().decode_as(&to_bytes(filter)).unwrap();
-            assert_eq!(&back, filter);
             let counting = filter.counts();
             for other in VARIANT.forms.iter().filter(|other| other.name != form.name) {
                 let head = Head { form: other.name, ..filter.head.clone() };
@@ -424,12 +423,8 @@ mod tests {
                 let opened = Opener::new().decode(&to_bytes(&forged));
                 assert!(opened.is_err() || same, "{} as {}", form.name, other.name);
             }
-            for change in [|f: &mut Shifting| f.span += 1, |f: &mut Shifting| f.masks.push(1 << 60)]
-            {
-                let mut forged = filter.clone();
-                change(&mut forged);
-                assert!(Opener::new().decode(&to_bytes(&forged)).is_err(), "{}", form.name);
-            }
+            let lies: [fn(&mut Shifting); 2] = [|f| f.span += 1, |f| f.masks.push(1 << 60)];
+            lies_are_refused(filter, lies);
         }
     }
 }
