@@ -125,13 +125,12 @@ fn rates(sizes: &[u64], seen: &[Seen]) -> Chart {
         }
         series.push(one);
     }
-    Chart {
-        id: String::new(),
-        title: "False-positive rate over the rate asked for".into(),
-        x: Axis::log("rate asked for"),
-        y: Axis::log("false-positive rate"),
+    Chart::new(
+        "",
+        "False-positive rate over the rate asked for",
+        [Axis::log("rate asked for"), Axis::log("false-positive rate")],
         series,
-    }
+    )
 }
 
 /// False negatives, undecided answers, fill and bits against promise and prediction.

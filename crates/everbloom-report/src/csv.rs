@@ -41,13 +41,7 @@ mod tests {
         rows.row("a \"b\", c", 1.0, 1.5, Bound::at_most(2.0));
         let mut series = Series::new("s", [3.0], |x| x);
         series.point(3.0, 3.0, 3.5, Bound::between(2.0, 4.0));
-        let chart = Chart {
-            id: "q".into(),
-            title: String::new(),
-            x: Axis::linear("n"),
-            y: Axis::log("rate"),
-            series: vec![series],
-        };
+        let chart = Chart::new("q", "", [Axis::linear("n"), Axis::log("rate")], [series]);
         let text = super::csv(&Report::default().rows(rows).chart(chart));
         let lines: Vec<&str> = text.lines().collect();
         let label = "\"a \"\"b\"\", c\"";

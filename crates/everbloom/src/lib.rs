@@ -120,6 +120,8 @@ mod pages;
 mod parts;
 mod plan;
 mod probe;
+#[cfg(test)]
+mod shared_tests;
 mod simd;
 mod solve;
 mod state;

@@ -241,13 +241,12 @@ fn sizes(lab: &Lab) -> Result<Chart> {
             second.point(size as f64, plain, ours, Bound::at_least(plain));
         }
     }
-    Ok(Chart {
-        id: "sizes".into(),
-        title: "Hits by the size of the cache, 20,000 objects, 60,000 requests".into(),
-        x: Axis::log("objects in the cache"),
-        y: Axis::linear("share of requests that hit"),
-        series: vec![all, second],
-    })
+    Ok(Chart::new(
+        "sizes",
+        "Hits by the size of the cache, 20,000 objects, 60,000 requests",
+        [Axis::log("objects in the cache"), Axis::linear("share of requests that hit")],
+        [all, second],
+    ))
 }
 
 /// The user's log: the path in quotes of the common log format, or whole lines.

@@ -225,13 +225,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.point(bits as f64, printed, hits, bound);
     }
     oracle.none("cached URLs that digests of all loads miss", missed);
-    let chart = Chart {
-        id: "false-hits".into(),
-        title: "False hits of one neighbor, four probes".into(),
-        x: Axis::linear("bits for each URL"),
-        y: Axis::log("share of foreign URLs"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "false-hits",
+        "False hits of one neighbor, four probes",
+        [Axis::linear("bits for each URL"), Axis::log("share of foreign URLs")],
+        [series],
+    );
     let churns = lab.runs(lab.scaled(1), churn)?;
     oracle.none(
         "cached URLs that a refreshed neighbor misses",

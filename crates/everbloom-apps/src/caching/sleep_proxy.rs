@@ -209,13 +209,12 @@ fn run(lab: &Lab) -> Result<Report> {
         lost,
         Bound::at_least(0.5),
     );
-    let chart = Chart {
-        id: "asleep".into(),
-        title: "Time asleep; one query in 1000 is for a file that is there".into(),
-        x: Axis::log("queries a second"),
-        y: Axis::linear("share of time"),
+    let chart = Chart::new(
+        "asleep",
+        "Time asleep; one query in 1000 is for a file that is there",
+        [Axis::log("queries a second"), Axis::linear("share of time")],
         series,
-    };
+    );
     Ok(oracle.report().rows(rows).chart(chart))
 }
 

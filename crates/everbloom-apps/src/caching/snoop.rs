@@ -275,13 +275,12 @@ fn run(lab: &Lab) -> Result<Report> {
         narrow.rate(queries),
         exact.bound(1, queries),
     );
-    let chart = Chart {
-        id: "asked".into(),
-        title: "Caches asked for each miss, of 3, a tenth of the lines shared".into(),
-        x: Axis::linear("counters for each line"),
-        y: Axis::linear("caches asked"),
-        series: vec![series, Series::new("without filters", [2.0, 16.0], |_| OTHERS)],
-    };
+    let chart = Chart::new(
+        "asked",
+        "Caches asked for each miss, of 3, a tenth of the lines shared",
+        [Axis::linear("counters for each line"), Axis::linear("caches asked")],
+        [series, Series::new("without filters", [2.0, 16.0], |_| OTHERS)],
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

@@ -289,13 +289,12 @@ fn run(lab: &Lab) -> Result<Report> {
             / (hops as f64).sqrt();
         series.point(hops as f64, expected, mean, bound::rate(expected, sd, runs, trials));
     }
-    let chart = Chart {
-        id: "extra".into(),
-        title: "Addresses for which a wrong hop says yes as well (f = 0.001)".into(),
-        x: Axis::linear("next hops"),
-        y: Axis::linear("share of addresses"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "extra",
+        "Addresses for which a wrong hop says yes as well (f = 0.001)",
+        [Axis::linear("next hops"), Axis::linear("share of addresses")],
+        [series],
+    );
     let mut rows =
         Rows::new("network", "A network of 64 switches", Axis::linear("as the row says"));
     for bits in [BITS, 6.0] {

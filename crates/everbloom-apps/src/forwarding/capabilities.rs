@@ -251,13 +251,12 @@ fn run(lab: &Lab) -> Result<Report> {
         }
         series.push(line);
     }
-    let chart = Chart {
-        id: "guessed".into(),
-        title: "Guessed headers that pass h hops (m = 256, k = 5)".into(),
-        x: Axis::linear("hops h"),
-        y: Axis::log("share that pass"),
+    let chart = Chart::new(
+        "guessed",
+        "Guessed headers that pass h hops (m = 256, k = 5)",
+        [Axis::linear("hops h"), Axis::log("share that pass")],
         series,
-    };
+    );
     let mut rows = Rows::new("limits", "What else is tried", Axis::linear("share"));
     let sum = |i: usize| seen.iter().map(|s| s.others[i]).sum::<f64>();
     let expected = sum(2) / sum(1);

@@ -253,13 +253,12 @@ fn run(lab: &Lab) -> Result<Report> {
         steps,
         Bound::at_least(most),
     );
-    let chart = Chart {
-        id: "wrong".into(),
-        title: "Wrong destinations that pass at the sender, of 200: |D|·f".into(),
-        x: Axis::linear("receivers in the header"),
-        y: Axis::log("destinations"),
+    let chart = Chart::new(
+        "wrong",
+        "Wrong destinations that pass at the sender, of 200: |D|·f",
+        [Axis::linear("receivers in the header"), Axis::log("destinations")],
         series,
-    };
+    );
     Ok(oracle.report().chart(chart).rows(rows).drawing(picture(lab)))
 }
 

@@ -215,13 +215,12 @@ fn run(lab: &Lab) -> Result<Report> {
         let twice = Bound { low: pairs.low.map(|l| 2.0 * l), high: pairs.high.map(|h| 2.0 * h) };
         surplus.point(load as f64, p, sum(|s| s.surplus) as f64 / known as f64, twice);
     }
-    let chart = Chart {
-        id: "rate".into(),
-        title: "Wrong forwards with remainders of 14 bits".into(),
-        x: Axis::linear("labels for each bucket of 8 cells (load)"),
-        y: Axis::linear("share"),
-        series: vec![unknown, surplus],
-    };
+    let chart = Chart::new(
+        "rate",
+        "Wrong forwards with remainders of 14 bits",
+        [Axis::linear("labels for each bucket of 8 cells (load)"), Axis::linear("share")],
+        [unknown, surplus],
+    );
     let f = rate(LOAD as f64);
     let mut banks =
         Series::new("a filter for each port: (ports − 1)·f", (2..=40).map(f64::from), |ports| {
@@ -239,13 +238,12 @@ fn run(lab: &Lab) -> Result<Report> {
         banks.point(ports as f64, expected, mean, bound);
     }
     let ours = Series::new("fingerprints with port masks", (2..=40).map(f64::from), |_| f);
-    let copies = Chart {
-        id: "copies".into(),
-        title: "Surplus copies of a packet with a known label, at equal rates".into(),
-        x: Axis::linear("ports"),
-        y: Axis::linear("copies"),
-        series: vec![banks, ours],
-    };
+    let copies = Chart::new(
+        "copies",
+        "Surplus copies of a packet with a known label, at equal rates",
+        [Axis::linear("ports"), Axis::linear("copies")],
+        [banks, ours],
+    );
     let bits = 4.0 / 3.0 * f64::from(REMAINDER + PORTS);
     Ok(oracle.report().chart(chart).chart(copies).rows(changes(lab)?).note(format!(
         "A label takes {bits:.1} bits of fast memory with a mask of 32 ports; the bank takes {:.1} for every port \

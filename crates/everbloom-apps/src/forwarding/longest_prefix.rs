@@ -295,13 +295,12 @@ fn run(lab: &Lab) -> Result<Report> {
         let pairs = seen.into_iter().flat_map(|s| s.pairs);
         oracle.equal(&format!("next hops at {bits} bits a prefix"), pairs);
     }
-    let chart = Chart {
-        id: "probes".into(),
-        title: "Mean probes of tables for an address, half of them under a route".into(),
-        x,
-        y,
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "probes",
+        "Mean probes of tables for an address, half of them under a route",
+        [x, y],
+        [series],
+    );
     let printed = libm::pow(0.5, 8.0 / std::f64::consts::LN_2);
     let rate = measured_rate(lab)?;
     Ok(oracle

@@ -236,13 +236,15 @@ fn run(lab: &Lab) -> Result<Report> {
     judge(&network, "all receivers joined", most);
     network.half_leave()?;
     judge(&network, "half of them left", most);
-    let chart = Chart {
-        id: "copies".into(),
-        title: "Copies of a packet in vain: 16 interfaces, members behind 3".into(),
-        x: Axis::linear("bits of filter for each group of an interface"),
-        y: Axis::log("copies in vain"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "copies",
+        "Copies of a packet in vain: 16 interfaces, members behind 3",
+        [
+            Axis::linear("bits of filter for each group of an interface"),
+            Axis::log("copies in vain"),
+        ],
+        [series],
+    );
     let bits: u64 = n * 10;
     Ok(oracle.report().chart(chart).rows(rows).drawing(picture(lab)?).note(format!(
         "No table of groups: at 10 bits a group an interface with {n} groups has a filter of {bits} bits in \

@@ -410,13 +410,12 @@ fn run(lab: &Lab) -> Result<Report> {
         }
         oracle.equal(&format!("ports, filters for {first} components and tries"), walked);
     }
-    let chart = Chart {
-        id: "absent".into(),
-        title: "Absent names of 6 components that the filters let pass (10 bits a prefix)".into(),
-        x: Axis::linear("components in filters"),
-        y: Axis::linear("share of names"),
-        series: vec![stage, tries],
-    };
+    let chart = Chart::new(
+        "absent",
+        "Absent names of 6 components that the filters let pass (10 bits a prefix)",
+        [Axis::linear("components in filters"), Axis::linear("share of names")],
+        [stage, tries],
+    );
     let mut random = Generator::new(lab.seed());
     let popular = zipf();
     let asked = (0..REQUESTS).map(|_| 1 + popular.draw(&mut random) / EACH as usize);

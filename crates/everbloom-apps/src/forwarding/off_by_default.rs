@@ -250,13 +250,12 @@ fn chains(lab: &Lab) -> Result<Chart> {
         }
         series.push(line);
     }
-    Ok(Chart {
-        id: "chain".into(),
-        title: "Unwanted packets that pass h routers (f = 0.1)".into(),
-        x: Axis::linear("routers h"),
-        y: Axis::log("share that pass"),
+    Ok(Chart::new(
+        "chain",
+        "Unwanted packets that pass h routers (f = 0.1)",
+        [Axis::linear("routers h"), Axis::log("share that pass")],
         series,
-    })
+    ))
 }
 
 fn run(lab: &Lab) -> Result<Report> {

@@ -323,13 +323,12 @@ fn run(lab: &Lab) -> Result<Report> {
             seen.into_iter().flat_map(|s| s.pairs),
         );
     }
-    let chart = Chart {
-        id: "lookups".into(),
-        title: "List look-ups for one side of a clean packet (10 bits a rule)".into(),
-        x: Axis::linear("masks in use w"),
-        y: Axis::linear("share of sides with a look-up"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "lookups",
+        "List look-ups for one side of a clean packet (10 bits a rule)",
+        [Axis::linear("masks in use w"), Axis::linear("share of sides with a look-up")],
+        [series],
+    );
     zero_is_a_value(&mut rows)?;
     Ok(oracle.report().chart(chart).rows(rows))
 }

@@ -272,13 +272,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let (sd, tests) = (tags.passing(largest as u64, 1).sd, sum(&|s| s.parts[0]) as u64 / runs / 2);
     let links = (LINKS as f64 + sum(&|s| s.repeated) / runs as f64) / 2.0;
     series.point(links.round(), expected, parts, bound::rate(expected, sd, 2 * runs, tests));
-    let chart = Chart {
-        id: "rate".into(),
-        title: "Other links that pass: a tree of 80 links in one header and in two".into(),
-        x: Axis::linear("links in a header of 256 bits"),
-        y: Axis::linear("share that pass"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "rate",
+        "Other links that pass: a tree of 80 links in one header and in two",
+        [Axis::linear("links in a header of 256 bits"), Axis::linear("share that pass")],
+        [series],
+    );
     let mut rows = Rows::new("cost", "What the forms cost", Axis::linear("as the row says"));
     let mean = |f: &dyn Fn(&Seen) -> f64| sum(f) / runs as f64;
     rows.row("links in both parts", 5.0, mean(&|s| s.repeated), Bound::between(0.0, 12.0));

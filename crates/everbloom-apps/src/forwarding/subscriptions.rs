@@ -438,13 +438,12 @@ fn run(lab: &Lab) -> Result<Report> {
         let expected = false_forward(f);
         series.point(bits, expected, mean, bound::rate(expected, expected * spread, runs, EVENTS));
     }
-    let chart = Chart {
-        id: "vain".into(),
-        title: "Events of 6 attributes forwarded to a neighbor that wants none of them".into(),
-        x: Axis::linear("bits of filter for each subscription"),
-        y: Axis::log("share of events"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "vain",
+        "Events of 6 attributes forwarded to a neighbor that wants none of them",
+        [Axis::linear("bits of filter for each subscription"), Axis::log("share of events")],
+        [series],
+    );
     let mut rows = Rows::new("summary", "What else holds", Axis::linear("as the row says"));
     let matched = seen.iter().map(|s| s.1).sum::<u64>() as f64;
     rows.row("matching neighbors tried", 500.0, matched, Bound::at_least(500.0));

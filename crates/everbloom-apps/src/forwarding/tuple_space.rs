@@ -290,13 +290,12 @@ fn run(lab: &Lab) -> Result<Report> {
         oracle
             .equal(&format!("rules at {bits} bits a rule"), seen.into_iter().flat_map(|s| s.pairs));
     }
-    let chart = Chart {
-        id: "probes".into(),
-        title: "Tables probed for a packet, of 50".into(),
-        x: Axis::linear("bits of filter for each rule"),
-        y: Axis::linear("tables probed"),
-        series: series.into(),
-    };
+    let chart = Chart::new(
+        "probes",
+        "Tables probed for a packet, of 50",
+        [Axis::linear("bits of filter for each rule"), Axis::linear("tables probed")],
+        series,
+    );
     Ok(oracle.report().chart(chart).rows(collisions(lab)?))
 }
 

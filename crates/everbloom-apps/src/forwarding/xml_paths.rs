@@ -428,13 +428,12 @@ fn run(lab: &Lab) -> Result<Report> {
             bound::rate(expected, expected * spread, runs, PATHS),
         );
     }
-    let chart = Chart {
-        id: "depth".into(),
-        title: "Elements looked up in vain (f = 0.001)".into(),
-        x: Axis::linear("depth D"),
-        y: Axis::linear("share of elements"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "depth",
+        "Elements looked up in vain (f = 0.001)",
+        [Axis::linear("depth D"), Axis::linear("share of elements")],
+        [series],
+    );
     let mut rows = Rows::new(
         "visited",
         "Elements tested against absolute queries",

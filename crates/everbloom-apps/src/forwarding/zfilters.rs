@@ -159,13 +159,12 @@ fn run(lab: &Lab) -> Result<Report> {
         }
         series.push(line);
     }
-    let chart = Chart {
-        id: "rate".into(),
-        title: "Links beside the tree that the header admits (m = 256, k = 5)".into(),
-        x: Axis::linear("links of the tree"),
-        y: Axis::log("share admitted"),
+    let chart = Chart::new(
+        "rate",
+        "Links beside the tree that the header admits (m = 256, k = 5)",
+        [Axis::linear("links of the tree"), Axis::log("share admitted")],
         series,
-    };
+    );
     let fewest = rates.iter().find(|(name, links, _)| *name == WAYS[2].name && *links == 40);
     let (printed, true_rate) = (tags.passing(40, 1).fill_to_k, tags.passing(40, 1).mean);
     let mut report = oracle.report().chart(chart).rows(efficiency).rows(limits(lab)?);

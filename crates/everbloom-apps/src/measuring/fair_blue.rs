@@ -321,13 +321,12 @@ fn sharing(lab: &Lab, rows: &mut Rows) -> Result<Chart> {
         }
         series.push(one);
     }
-    Ok(Chart {
-        id: "sharing".into(),
-        title: "A good flow shares all of its bins with bad ones".into(),
-        x: Axis::linear("bad flows"),
-        y: Axis::linear("probability"),
+    Ok(Chart::new(
+        "sharing",
+        "A good flow shares all of its bins with bad ones",
+        [Axis::linear("bad flows"), Axis::linear("probability")],
         series,
-    })
+    ))
 }
 
 fn run(lab: &Lab) -> Result<Report> {
@@ -383,13 +382,12 @@ fn run(lab: &Lab) -> Result<Report> {
         curve,
         ..Series::default()
     };
-    let over_time = Chart {
-        id: "time".into(),
-        title: "The probability of marking; hashed anew after 6 seconds".into(),
-        x: Axis::linear("seconds"),
-        y: Axis::linear("p"),
-        series: vec![line("a bad flow", seen.bad), line("a good flow", seen.good)],
-    };
+    let over_time = Chart::new(
+        "time",
+        "The probability of marking; hashed anew after 6 seconds",
+        [Axis::linear("seconds"), Axis::linear("p")],
+        [line("a bad flow", seen.bad), line("a good flow", seen.good)],
+    );
     Ok(oracle.report().chart(chart).chart(over_time).rows(rows))
 }
 

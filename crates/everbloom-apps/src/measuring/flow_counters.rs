@@ -245,13 +245,12 @@ fn run(lab: &Lab) -> Result<Report> {
         pairs.extend(seen.into_iter().flat_map(|s| s.pairs));
     }
     oracle.equal("flows and counts that were read back", pairs);
-    let chart = Chart {
-        id: "decoded".into(),
-        title: "Complete decodes of 1000 flows".into(),
-        x: Axis::linear("cells"),
-        y: Axis::linear("share of runs"),
-        series: kinds.into(),
-    };
+    let chart = Chart::new(
+        "decoded",
+        "Complete decodes of 1000 flows",
+        [Axis::linear("cells"), Axis::linear("share of runs")],
+        kinds,
+    );
     let mut rows = Rows::new("small", "Few flows", Axis::linear("share of runs"));
     let few = lab.runs(4 * runs, |seed| try_one(seed, 100, 150, Bloom::with_rate(100, 1e-4)?))?;
     let share = few.iter().filter(|s| s.decoded[0]).count() as f64 / (4 * runs) as f64;

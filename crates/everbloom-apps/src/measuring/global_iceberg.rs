@@ -172,13 +172,12 @@ fn run(lab: &Lab) -> Result<Report> {
         pairs.extend(seen.into_iter().flat_map(|s| s.pairs));
     }
     oracle.equal("heavy flows and their totals", pairs);
-    let chart = Chart {
-        id: "exact".into(),
-        title: "Runs with exact totals of 1000 flows at four sites".into(),
-        x: Axis::linear("cells"),
-        y: Axis::linear("share of runs"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "exact",
+        "Runs with exact totals of 1000 flows at four sites",
+        [Axis::linear("cells"), Axis::linear("share of runs")],
+        [series],
+    );
     let listed = lab.runs(20, xor_merged)?.iter().filter(|listed| **listed).count() as f64;
     let mut rows = Rows::new("xor", "Keys of two sites in xor cells", Axis::linear("lists of 20"));
     let label = "trap: merged, half of the flows at both, 3 cells a flow";

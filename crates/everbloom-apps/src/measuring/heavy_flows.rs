@@ -288,13 +288,15 @@ fn run(lab: &Lab) -> Result<Report> {
         let high = limit(light).min(around.high.unwrap_or(1.0));
         series.point(light, limit(light), rate, Bound { high: Some(high), ..around });
     }
-    let chart = Chart {
-        id: "passing".into(),
-        title: "Light flows that pass, where the others send what hurts most".into(),
-        x: Axis::linear("bytes of the flow; the threshold is 1 MB"),
-        y: Axis::log("share of such flows that pass"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "passing",
+        "Light flows that pass, where the others send what hurts most",
+        [
+            Axis::linear("bytes of the flow; the threshold is 1 MB"),
+            Axis::log("share of such flows that pass"),
+        ],
+        [series],
+    );
 
     let mut rows = Rows::new("light", "Light flows called heavy", Axis::linear("flows"));
     let light = |i: usize| seen.iter().map(|s| s.light[i]).sum::<u64>() as f64;

@@ -174,13 +174,12 @@ fn run(lab: &Lab) -> Result<Report> {
         rows.row(label, expected, below, Bound::exactly(expected, 0.0));
     }
     let traps = traps(lab)?;
-    let chart = Chart {
-        id: "balance".into(),
-        title: "The sum of differences by k (the largest of all runs), and the truth".into(),
-        x: Axis::linear("lost − injected"),
-        y: Axis::linear("Σ/k"),
-        series: vec![chart],
-    };
+    let chart = Chart::new(
+        "balance",
+        "The sum of differences by k (the largest of all runs), and the truth",
+        [Axis::linear("lost − injected"), Axis::linear("Σ/k")],
+        [chart],
+    );
     Ok(oracle.report().chart(chart).rows(rows).rows(traps).drawing(draw(lab)?))
 }
 

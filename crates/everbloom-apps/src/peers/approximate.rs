@@ -284,13 +284,12 @@ fn run(lab: &Lab) -> Result<Report> {
         all as f64 / (runs * OWN) as f64,
         bound::rate(1.0 - f, sd, runs, OWN),
     );
-    let mut chart = Chart {
-        id: "bytes".into(),
-        title: "Bytes beside the keys themselves, sets of 24 000 keys".into(),
-        x: Axis::log("keys that differ"),
-        y: Axis::log("bytes"),
-        series: Vec::new(),
-    };
+    let mut chart = Chart::new(
+        "bytes",
+        "Bytes beside the keys themselves, sets of 24 000 keys",
+        [Axis::log("keys that differ"), Axis::log("bytes")],
+        Vec::new(),
+    );
     let filter = Series::new("filter of 8 bits a key", [20.0, 8000.0], |_| SHARED as f64);
     let per_key = |d: f64| 1.8 * d * CELL + super::sync::ALLOWANCE as f64;
     let xs = (0..=26).map(|i| 20.0 * 1.2589f64.powi(i));

@@ -318,13 +318,12 @@ fn run(lab: &Lab) -> Result<Report> {
         let compared = seen.into_iter().flat_map(|s| s.compared);
         oracle.equal(&format!("arrivals at the holder, {m} bits"), compared);
     }
-    let chart = Chart {
-        id: "success".into(),
-        title: "Queries that take a shortest way".into(),
-        x: Axis::linear("hops to the object"),
-        y: Axis::linear("share of queries"),
+    let chart = Chart::new(
+        "success",
+        "Queries that take a shortest way",
+        [Axis::linear("hops to the object"), Axis::linear("share of queries")],
         series,
-    };
+    );
     let report = oracle.report().chart(chart).rows(rows).rows(levels(lab)?);
     Ok(report.drawing(picture(lab)?))
 }

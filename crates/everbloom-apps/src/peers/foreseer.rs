@@ -346,12 +346,8 @@ fn run(lab: &Lab) -> Result<Report> {
     let scaled = |end: Option<f64>| end.map(|end| end * links);
     let bound = Bound { low: scaled(share.low), high: scaled(share.high) };
     rows.row("20 links at 8 bits a key (0.43)", links * f, mean, bound);
-    let chart = |id: &str, title: &str, y: Axis, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("share of queries in the own topic"),
-        y,
-        series,
+    let chart = |id: &str, title: &str, y: Axis, series| {
+        Chart::new(id, title, [Axis::linear("share of queries in the own topic"), y], series)
     };
     let costs = Axis::log("messages for each query");
     let messages = chart("messages", "Messages beside flooding", costs, vec![flooding, ours]);

@@ -93,13 +93,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.point(known as f64, printed, withheld, bound);
     }
     oracle.none("records sent that the asker knows", known_sent);
-    let chart = Chart {
-        id: "withheld".into(),
-        title: "Share of unknown records that one contact withholds".into(),
-        x: Axis::linear("peers known"),
-        y: Axis::log("share withheld"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "withheld",
+        "Share of unknown records that one contact withholds",
+        [Axis::linear("peers known"), Axis::log("share withheld")],
+        [series],
+    );
     let mut rows = Rows::new("contacts", "200 of 400 peers known", Axis::linear("records missing"));
     let fresh = lab.runs(lab.scaled(10), |seed| contacts(seed, 20, true))?;
     let missing = |seen: &[(u64, u64)]| seen.iter().map(|s| s.1).sum::<u64>() as f64;

@@ -366,13 +366,12 @@ fn growth(lab: &Lab) -> Result<(Chart, [f64; 2])> {
         }
         series.push(one);
     }
-    let chart = Chart {
-        id: "growth".into(),
-        title: "Queries that pass the union of an ultrapeer's leaves in vain".into(),
-        x: Axis::linear("leaves"),
-        y: Axis::log("share of queries"),
+    let chart = Chart::new(
+        "growth",
+        "Queries that pass the union of an ultrapeer's leaves in vain",
+        [Axis::linear("leaves"), Axis::log("share of queries")],
         series,
-    };
+    );
     Ok((chart, at_thirty))
 }
 

@@ -297,13 +297,15 @@ fn unions(world: &World) -> Result<Chart> {
         }
         series.push(one);
     }
-    Ok(Chart {
-        id: "union".into(),
-        title: "A union errs at least as often as its members (S0 Theorem 1)".into(),
-        x: Axis::linear("members of a group"),
-        y: Axis::log("false-positive rate of the group's filter"),
+    Ok(Chart::new(
+        "union",
+        "A union errs at least as often as its members (S0 Theorem 1)",
+        [
+            Axis::linear("members of a group"),
+            Axis::log("false-positive rate of the group's filter"),
+        ],
         series,
-    })
+    ))
 }
 
 /// One query over two tiers: leaders inside, members outside.

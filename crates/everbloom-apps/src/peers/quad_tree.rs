@@ -340,13 +340,12 @@ fn run(lab: &Lab) -> Result<Report> {
         measured.curve.push((side, mean));
         measured.point(side, mean, share(size), bound);
     }
-    let chart = Chart {
-        id: "sizes".into(),
-        title: "Packets that a sibling square attracts in vain".into(),
-        x: Axis::log("side of the square in cells"),
-        y: Axis::linear("share of packets"),
-        series: vec![at_most, measured],
-    };
+    let chart = Chart::new(
+        "sizes",
+        "Packets that a sibling square attracts in vain",
+        [Axis::log("side of the square in cells"), Axis::linear("share of packets")],
+        [at_most, measured],
+    );
     let mut rows = Rows::new("claims", "What the entry says", Axis::linear("see each line"));
     let any = 1.0 - libm::pow(1.0 - RATE, 12.0);
     let high = bound::share(any, runs * packets).high.unwrap_or(1.0);

@@ -242,13 +242,7 @@ fn violates(state: &Sliding) -> bool {
 fn run(lab: &Lab) -> Result<Report> {
     let runs = lab.scaled(40);
     let [x, y] = [Axis::linear("bits a state"), Axis::log("share of new states left out")];
-    let mut chart = Chart {
-        id: "left-out".into(),
-        title: "New states taken for visited, of 10,000".into(),
-        x,
-        y,
-        series: vec![],
-    };
+    let mut chart = Chart::new("left-out", "New states taken for visited, of 10,000", [x, y], []);
     let mut rows = Rows::new("states", "States left out of 10,000", Axis::log("states"));
     for (bits, k, quoted) in [(16u64, 11u32, 0.51), (8, 6, 40.7), (100, 3, 0.065)] {
         let m = bits * STATES;

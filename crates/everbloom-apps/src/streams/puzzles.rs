@@ -247,13 +247,12 @@ fn run(lab: &Lab) -> Result<Report> {
         keyed,
         bound::mean(ordinary, theory::fill_sd(8192.0, 2420.0), 1),
     );
-    let chart = Chart {
-        id: "refused".into(),
-        title: "Honest solutions refused, on average over an epoch".into(),
-        x: Axis::linear("bits for each solution"),
-        y: Axis::log("share refused"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "refused",
+        "Honest solutions refused, on average over an epoch",
+        [Axis::linear("bits for each solution"), Axis::log("share refused")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

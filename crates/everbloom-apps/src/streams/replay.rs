@@ -266,13 +266,12 @@ fn run(lab: &Lab) -> Result<Report> {
         let fits = bound::rate(at(load), 1.5 * f.sd, runs, queries).widened(at(load), 0.02);
         series.point(load, at(load), mean, fits);
     }
-    let chart = Chart {
-        id: "refused".into(),
-        title: "Fresh requests refused, the previous window full".into(),
-        x: Axis::linear("how full the current window is"),
-        y: Axis::linear("share refused"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "refused",
+        "Fresh requests refused, the previous window full",
+        [Axis::linear("how full the current window is"), Axis::linear("share refused")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

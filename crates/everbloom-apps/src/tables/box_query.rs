@@ -260,8 +260,8 @@ fn hashing(lab: &Lab) -> Result<Chart> {
         series.point(f, p, wrong as f64 / trials as f64, around);
     }
     let [x, y] = [Axis::log("rate of a segment's filter"), Axis::log("ids that are not there")];
-    let title = "False candidates by hashing: three segments in each of three attributes".into();
-    Ok(Chart { id: "hashing".into(), title, x, y, series: vec![series] })
+    let title = "False candidates by hashing: three segments in each of three attributes";
+    Ok(Chart::new("hashing", title, [x, y], [series]))
 }
 
 #[cfg(test)]

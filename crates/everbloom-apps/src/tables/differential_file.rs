@@ -250,8 +250,8 @@ fn run(lab: &Lab) -> Result<Report> {
         oracle
             .equal(&format!("records with {share} changed"), all.into_iter().flat_map(|n| n.pairs));
     }
-    let title = "Looks into the differential file for each record read".into();
-    let chart = Chart { id: "looks".into(), title, x, y, series: vec![series] };
+    let title = "Looks into the differential file for each record read";
+    let chart = Chart::new("looks", title, [x, y], [series]);
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

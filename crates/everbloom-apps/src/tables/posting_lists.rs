@@ -114,13 +114,12 @@ fn run(lab: &Lab) -> Result<Report> {
         measured.iter().find(|(b, _)| *b == 13).map_or(0.0, |(_, bits)| bits / (A as f64 * L));
     let mut shares = Rows::new("share", "Against sending the shorter list", Axis::linear("share"));
     shares.row("at 13 bits a key", 0.131, share, Bound::exactly(0.131, 0.004));
-    let chart = Chart {
-        id: "bits".into(),
-        title: "Bits that travel, lists of 10 000 and 100 000 ids".into(),
-        x: Axis::linear("bits of filter for each key"),
-        y: Axis::log("bits"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "bits",
+        "Bits that travel, lists of 10 000 and 100 000 ids",
+        [Axis::linear("bits of filter for each key"), Axis::log("bits")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows).rows(shares))
 }
 

@@ -348,13 +348,12 @@ fn run(lab: &Lab) -> Result<Report> {
         // The names of the senders make it a little larger.
         series.point(block as f64, times, measured, Bound::between(0.9 * times, times));
     }
-    let chart = Chart {
-        id: "space".into(),
-        title: "How many times less space than the payloads, at 10 bits a key".into(),
-        x: Axis::log("bytes of a block"),
-        y: Axis::linear("times less"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "space",
+        "How many times less space than the payloads, at 10 bits a key",
+        [Axis::log("bytes of a block"), Axis::linear("times less")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows).rows(splices))
 }
 

@@ -322,13 +322,12 @@ fn run(lab: &Lab) -> Result<Report> {
         Bound::exactly(0.0, 0.0),
     );
     rows.row("… and with a set of pieces (the trap)", 1.0, set, Bound::exactly(1.0, 0.0));
-    let chart = Chart {
-        id: "fragments".into(),
-        title: "Attacks suspected, by the size of fragments".into(),
-        x: Axis::linear("bytes of a fragment"),
-        y: Axis::linear("share of attacks"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "fragments",
+        "Attacks suspected, by the size of fragments",
+        [Axis::linear("bytes of a fragment"), Axis::linear("share of attacks")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

@@ -394,13 +394,12 @@ fn run(lab: &Lab) -> Result<Report> {
             );
         }
     }
-    let chart = Chart {
-        id: "versions".into(),
-        title: "Ones that filters of two versions have in common".into(),
-        x: Axis::linear("common blocks of 512"),
-        y: Axis::linear("common ones"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "versions",
+        "Ones that filters of two versions have in common",
+        [Axis::linear("common blocks of 512"), Axis::linear("common ones")],
+        [series],
+    );
     let mut wrongly = Rows::new("wrong", "Unknown chunks that seem known", Axis::linear("share"));
     let share = bound::share(0.01, unknown);
     let most = Bound { low: None, ..share };

@@ -177,13 +177,12 @@ fn rates(lab: &Lab) -> Result<Chart> {
         }
         series.push(one);
     }
-    Ok(Chart {
-        id: "alarms".into(),
-        title: "A router that was not passed seems to be".into(),
-        x: Axis::linear("routers passed"),
-        y: Axis::log("false alarms at the next one"),
+    Ok(Chart::new(
+        "alarms",
+        "A router that was not passed seems to be",
+        [Axis::linear("routers passed"), Axis::log("false alarms at the next one")],
         series,
-    })
+    ))
 }
 
 fn run(lab: &Lab) -> Result<Report> {

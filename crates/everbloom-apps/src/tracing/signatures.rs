@@ -319,13 +319,12 @@ fn run(lab: &Lab) -> Result<Report> {
         f64::from(u8::from(refused)),
         Bound::exactly(1.0, 0.0),
     );
-    let chart = Chart {
-        id: "probes".into(),
-        title: "Looks into tables for each byte of clean traffic".into(),
-        x: Axis::linear("bits of filter for each signature"),
-        y: Axis::log("looks for each byte"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "probes",
+        "Looks into tables for each byte of clean traffic",
+        [Axis::linear("bits of filter for each signature"), Axis::log("looks for each byte")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

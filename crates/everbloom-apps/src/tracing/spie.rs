@@ -237,13 +237,12 @@ fn branches(lab: &Lab) -> Result<(Chart, Rows)> {
         endless as f64 / 100.0,
         Bound::at_least(0.99),
     );
-    let chart = Chart {
-        id: "branches".into(),
-        title: "False routers found around a path of 15".into(),
-        x: Axis::linear("r = (degree − 1)·f"),
-        y: Axis::log("false routers"),
+    let chart = Chart::new(
+        "branches",
+        "False routers found around a path of 15",
+        [Axis::linear("r = (degree − 1)·f"), Axis::log("false routers")],
         series,
-    };
+    );
     Ok((chart, rows))
 }
 

@@ -165,14 +165,12 @@ fn contents(lab: &Lab) -> Result<(Chart, Rows)> {
             );
         }
     }
-    let chart = Chart {
-        id: "content".into(),
-        title: "Foreign neighbors that seem to be on a path of 10, by what the attacker wrote"
-            .into(),
-        x: Axis::linear("zeros in the initial field"),
-        y: Axis::log("share that passes"),
-        series: vec![ours, standard],
-    };
+    let chart = Chart::new(
+        "content",
+        "Foreign neighbors that seem to be on a path of 10, by what the attacker wrote",
+        [Axis::linear("zeros in the initial field"), Axis::log("share that passes")],
+        [ours, standard],
+    );
     Ok((chart, rows))
 }
 

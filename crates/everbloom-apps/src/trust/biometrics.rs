@@ -178,8 +178,8 @@ fn run(lab: &Lab) -> Result<Report> {
         let around = Bound { low: add(around.low, slack.low), high: add(around.high, slack.high) };
         series.point(errors, quoted, mean, around);
     }
-    let title = "Two templates of one person under one key".into();
-    let chart = Chart { id: "errors".into(), title, x, y, series: vec![series] };
+    let title = "Two templates of one person under one key";
+    let chart = Chart::new("errors", title, [x, y], [series]);
     let mut rows = Rows::new("persons", "Different persons, one key", Axis::linear("difference"));
     let others = mean_of(lab, runs, |random| {
         let key = Protection::Xor(random.below(CELLS) as u16);

@@ -191,13 +191,7 @@ fn run(lab: &Lab) -> Result<Findings> {
     let lost = fair.iter().filter(|(hop, _, passes)| *hop < HOPS || !passes).count();
     oracle.none(&format!("honest reports dropped, of {reports}"), lost as u64);
     let [x, y] = [Axis::linear("hops"), Axis::linear("share of forged reports dropped")];
-    let mut chart = Chart {
-        id: "hops".into(),
-        title: "Forged reports dropped within some hops".into(),
-        x,
-        y,
-        series: vec![],
-    };
+    let mut chart = Chart::new("hops", "Forged reports dropped within some hops", [x, y], []);
     let mut rows = Rows::new("checks", "A single check", Axis::log("share that passes"));
     let cases = [(Forgery::Fill, 0.0091), (Forgery::Guess, 0.0035)];
     for (how, quoted) in cases {

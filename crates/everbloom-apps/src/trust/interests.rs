@@ -165,8 +165,8 @@ fn run(lab: &Lab) -> Result<Report> {
     );
     let mut oracle = Oracle::default();
     oracle.none("topics that a dictionary test misses", missed as u64);
-    let title = "Ones in common of two filters of 20 topics, m = 512, k = 4".into();
-    let chart = Chart { id: "common".into(), title, x, y, series: vec![series] };
+    let title = "Ones in common of two filters of 20 topics, m = 512, k = 4";
+    let chart = Chart::new("common", title, [x, y], [series]);
     Ok(oracle.report().chart(chart).rows(rows).rows(keys).note(
         "Everybody who has the group's key can test a filter for every topic of a dictionary.",
     ))

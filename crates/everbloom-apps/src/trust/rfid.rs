@@ -269,8 +269,8 @@ fn run(lab: &Lab) -> Result<Report> {
             seen.into_iter().flat_map(|s| s.pairs),
         );
     }
-    let title = "Chains walked in vain for a read".into();
-    let chart = Chart { id: "in-vain".into(), title, x, y, series: vec![series] };
+    let title = "Chains walked in vain for a read";
+    let chart = Chart::new("in-vain", title, [x, y], [series]);
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

@@ -314,13 +314,12 @@ fn run(lab: &Lab) -> Result<Report> {
         heard_in_time(Rule::Keep)?,
         Bound::exactly(0.7, 1e-9),
     );
-    let chart = Chart {
-        id: "branches".into(),
-        title: "Branches off the way of a command, 4 children, 5 levels".into(),
-        x: Axis::linear("cells for each node below a child"),
-        y: Axis::log("branches"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "branches",
+        "Branches off the way of a command, 4 children, 5 levels",
+        [Axis::linear("cells for each node below a child"), Axis::log("branches")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows).drawing(draw(lab)?))
 }
 

@@ -314,13 +314,12 @@ fn run(lab: &Lab) -> Result<Report> {
         picture = picture.or(seen.into_iter().find_map(|s| s.picture));
     }
     oracle.none("targets three hops away that no neighbor's merged filter has", lost);
-    let chart = Chart {
-        id: "requests".into(),
-        title: "Neighbors off the way that are asked for a route".into(),
-        x: Axis::log("bits of a merged filter"),
-        y: Axis::log("share"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "requests",
+        "Neighbors off the way that are asked for a route",
+        [Axis::log("bits of a merged filter"), Axis::log("share")],
+        [series],
+    );
     let mut report = oracle.report().rows(rows).rows(table).chart(chart);
     if let Some(picture) = picture {
         report = report.drawing(picture);

@@ -206,17 +206,12 @@ fn run(lab: &Lab) -> Result<Report> {
     rows.row("transmissions by gossip with 0.5: at most half of the listeners and path, and more than the path", 34.0, sent, Bound::between(PATH as f64, 36.0));
     rows.row("… which arrives less often", 1.0, there, Bound::at_most(0.999));
     let level = |name: &str, y: f64| Series::new(name, [48.0, 192.0], move |_| y);
-    let chart = Chart {
-        id: "extra".into(),
-        title: "Nodes off the path that transmit, of 60 that listen".into(),
-        x: Axis::linear("bits of the header"),
-        y: Axis::log("transmissions"),
-        series: vec![
-            series,
-            level("flooding", listeners),
-            level("gossip with 0.5", (sent - 4.0).max(1.0)),
-        ],
-    };
+    let chart = Chart::new(
+        "extra",
+        "Nodes off the path that transmit, of 60 that listen",
+        [Axis::linear("bits of the header"), Axis::log("transmissions")],
+        [series, level("flooding", listeners), level("gossip with 0.5", (sent - 4.0).max(1.0))],
+    );
     let mut report = oracle.report().chart(chart).rows(rows);
     if let Some((graph, sent)) = picture {
         report = report.drawing(draw(&graph, &sent));

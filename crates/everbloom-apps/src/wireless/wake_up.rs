@@ -219,13 +219,12 @@ fn run(lab: &Lab) -> Result<Report> {
         rows.row(label, expected, awake, Bound::exactly(expected, 0.0));
     }
     series.push(Series::new("broadcast", [2.0, 30.0], |wanted| DEVICES as f64 - wanted));
-    let chart = Chart {
-        id: "wakes".into(),
-        title: "Devices that wake in vain, of 100, in frames of 128 bits with k = 8".into(),
-        x: Axis::linear("wanted devices"),
-        y: Axis::log("false wake-ups a frame"),
+    let chart = Chart::new(
+        "wakes",
+        "Devices that wake in vain, of 100, in frames of 128 bits with k = 8",
+        [Axis::linear("wanted devices"), Axis::log("false wake-ups a frame")],
         series,
-    };
+    );
     Ok(oracle.report().chart(chart).rows(rows))
 }
 

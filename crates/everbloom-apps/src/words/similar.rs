@@ -241,13 +241,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let errors: Vec<f64> = compared.into_iter().flat_map(|(_, errors)| errors).collect();
     let worst = errors.iter().fold(0.0, |worst: f64, error| worst.max(error.abs()));
     rows.row("largest error of common chunks of files", 0.0, worst, Bound::at_most(0.25));
-    let chart = Chart {
-        id: "common".into(),
-        title: "Ones that two rows have in common".into(),
-        x: Axis::linear("chunks that both files have, of 500"),
-        y: Axis::linear("common ones"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "common",
+        "Ones that two rows have in common",
+        [Axis::linear("chunks that both files have, of 500"), Axis::linear("common ones")],
+        [series],
+    );
     Ok(oracle.report().chart(chart).rows(rows).rows(traps(lab)?))
 }
 

@@ -172,13 +172,12 @@ fn abilities(c: &Candidate) -> Vec<&'static str> {
 /// Writes the picture that `--svg` asks for.
 fn draw(args: &Plan, curves: &[Series]) -> Result<()> {
     let Some(path) = &args.svg else { return Ok(()) };
-    let chart = Chart {
-        id: String::new(),
-        title: "False-positive rate".into(),
-        x: Axis::linear("bits per key"),
-        y: Axis::log("rate"),
-        series: curves.to_vec(),
-    };
+    let chart = Chart::new(
+        "",
+        "False-positive rate",
+        [Axis::linear("bits per key"), Axis::log("rate")],
+        curves.to_vec(),
+    );
     std::fs::write(path, svg::chart(&chart))
         .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
     say!("{}: drawn", path.display());

@@ -73,12 +73,8 @@ fn run(lab: &Lab) -> Result<Report> {
         lengths.push(length);
         corrected.push(count);
     }
-    let chart = |id: &str, title: &str, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("share of ones, ρ"),
-        y: Axis::log("count"),
-        series,
+    let chart = |id: &str, title: &str, series| {
+        Chart::new(id, title, [Axis::linear("share of ones, ρ"), Axis::log("count")], series)
     };
     Ok(Report::default()
         .chart(chart("a", "Run of ones of a key that came f times", lengths))

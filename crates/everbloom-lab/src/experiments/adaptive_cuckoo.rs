@@ -106,13 +106,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: "Share of queries that pass, round by round".into(),
-            x: Axis::linear("round"),
-            y: Axis::log("share of queries"),
+        .chart(Chart::new(
+            "",
+            "Share of queries that pass, round by round",
+            [Axis::linear("round"), Axis::log("share of queries")],
             series,
-        })
+        ))
         .note(format!(
             "{KEYS} members in four tables of {SLOTS} slots; a round draws {OTHERS} queries from {OTHERS} non-members. \
              The prediction follows each slot through its states: those in which somebody passes are left at the first \

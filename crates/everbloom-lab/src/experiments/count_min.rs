@@ -128,13 +128,12 @@ fn run(lab: &Lab) -> Result<Report> {
     single.follows(one_row, 0.0);
     plain.claim("counts that are too low", 0.0, too_low, Bound::exactly(0.0, 0.0));
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: format!("Mean excess of a count, {UPDATES} updates of {KEYS} keys"),
-            x: Axis::log("counters per row"),
-            y: Axis::log("excess, counts"),
-            series: vec![single, plain, conservative],
-        })
+        .chart(Chart::new(
+            "",
+            format!("Mean excess of a count, {UPDATES} updates of {KEYS} keys"),
+            [Axis::log("counters per row"), Axis::log("excess, counts")],
+            [single, plain, conservative],
+        ))
         .note(
             "For one row the expectation is exact. For the least of four there is no closed form on such traffic: predicted is what \
              counters give whose places are drawn by lot.",

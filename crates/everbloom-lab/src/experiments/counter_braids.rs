@@ -109,13 +109,12 @@ fn run(lab: &Lab) -> Result<Report> {
         wrong.row(sizes.name, 0.0, outside, Bound::exactly(0.0, 0.0));
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: format!("Runs in which all of {FLOWS} flows are told, k = {K}"),
-            x: Axis::linear("counters per flow"),
-            y: Axis::linear("share of runs"),
+        .chart(Chart::new(
+            "a",
+            format!("Runs in which all of {FLOWS} flows are told, k = {K}"),
+            [Axis::linear("counters per flow"), Axis::linear("share of runs")],
             series,
-        })
+        ))
         .rows(wrong)
         .note(
             "One layer of wide counters, so that only the decoding is tried. Beyond the transition a run fails where two flows \

@@ -108,20 +108,18 @@ fn run(lab: &Lab) -> Result<Report> {
         rates.push(series);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: format!("Load at the first refusal, {BUCKETS} buckets"),
-            x: Axis::log("slots per bucket"),
-            y: Axis::linear("load"),
-            series: vec![refused, most],
-        })
-        .chart(Chart {
-            id: "b".into(),
-            title: format!("Rate by load: b slots per bucket, fingerprints of {FINGERPRINT} bits"),
-            x: Axis::linear("load"),
-            y: Axis::linear("false-positive rate"),
-            series: rates,
-        })
+        .chart(Chart::new(
+            "a",
+            format!("Load at the first refusal, {BUCKETS} buckets"),
+            [Axis::log("slots per bucket"), Axis::linear("load")],
+            [refused, most],
+        ))
+        .chart(Chart::new(
+            "b",
+            format!("Rate by load: b slots per bucket, fingerprints of {FINGERPRINT} bits"),
+            [Axis::linear("load"), Axis::linear("false-positive rate")],
+            rates,
+        ))
         .note(
             "A key is refused after 500 evictions, well below what an exhaustive search would place: the line is the \
              threshold of random graphs, the loads are those of the catalogue (0.51, 0.877, 0.965 in large tables).",

@@ -383,12 +383,13 @@ fn run(lab: &Lab) -> Result<Report> {
         // Both buckets of a key are the same one now and then.
         reads.row(candidate.name, expected, read, Bound::between(0.98 * expected, expected + 1e-9));
     }
-    let chart = |id: &str, what: &str, series| Chart {
-        id: id.into(),
-        title: format!("Keys denied, by age: {what}"),
-        x: Axis::linear("arrivals since the key came last"),
-        y: Axis::linear("share denied"),
-        series,
+    let chart = |id: &str, what: &str, series| {
+        Chart::new(
+            id,
+            format!("Keys denied, by age: {what}"),
+            [Axis::linear("arrivals since the key came last"), Axis::linear("share denied")],
+            series,
+        )
     };
     Ok(Report::default()
         .chart(chart("a", "windows of arrivals", by_arrivals))

@@ -92,13 +92,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let most = scalable.points.iter().map(|point| point.verdict.measured).fold(0.0, f64::max);
     scalable.claim("its greatest rate over the target", 1.0, most / TARGET, Bound::at_most(1.1));
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: format!("Rate as keys come, planned for {} at 1 %", SHAPE.n),
-            x: Axis::linear("keys"),
-            y: Axis::log("false-positive rate"),
-            series: vec![dynamic, scalable, single],
-        })
+        .chart(Chart::new(
+            "a",
+            format!("Rate as keys come, planned for {} at 1 %", SHAPE.n),
+            [Axis::linear("keys"), Axis::log("false-positive rate")],
+            [dynamic, scalable, single],
+        ))
         .rows(filters)
         .note(
             "The dynamic filter has 1280 cells and 7 hashes, as in the paper; so has the single one. The scalable one is planned \

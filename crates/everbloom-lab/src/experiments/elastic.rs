@@ -131,13 +131,12 @@ fn run(lab: &Lab) -> Result<Report> {
         bits.row(slug, 1.0, times, Bound::at_least(1.0));
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: format!("Rate while growing from {FIRST} keys"),
-            x: Axis::log("keys, as a multiple of the first"),
-            y: Axis::log("false-positive rate"),
+        .chart(Chart::new(
+            "a",
+            format!("Rate while growing from {FIRST} keys"),
+            [Axis::log("keys, as a multiple of the first"), Axis::log("false-positive rate")],
             series,
-        })
+        ))
         .rows(back)
         .rows(bits)
         .note(

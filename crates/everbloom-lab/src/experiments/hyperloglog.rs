@@ -62,12 +62,8 @@ fn run(lab: &Lab) -> Result<Report> {
         errors.push(spread);
         means.push(mean);
     }
-    let chart = |id: &str, title: &str, y: Axis, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::log("keys"),
-        y,
-        series,
+    let chart = |id: &str, title: &str, y: Axis, series| {
+        Chart::new(id, title, [Axis::log("keys"), y], series)
     };
     Ok(Report::default()
         .chart(chart("a", "Standard error of the estimate", Axis::linear("relative error"), errors))

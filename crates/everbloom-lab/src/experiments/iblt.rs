@@ -111,13 +111,12 @@ fn listing(lab: &Lab) -> Result<Chart> {
         one.claim("rise across the threshold", 1.0, rise, Bound::between(0.7, 1.0));
         series.push(one);
     }
-    Ok(Chart {
-        id: "a".into(),
-        title: format!("Tables that list all of {PAIRS} pairs"),
-        x: Axis::linear("cells per pair"),
-        y: Axis::linear("share of tables"),
+    Ok(Chart::new(
+        "a",
+        format!("Tables that list all of {PAIRS} pairs"),
+        [Axis::linear("cells per pair"), Axis::linear("share of tables")],
         series,
-    })
+    ))
 }
 
 fn lookups(lab: &Lab) -> Result<Chart> {
@@ -135,13 +134,12 @@ fn lookups(lab: &Lab) -> Result<Chart> {
     }
     members.follows(|ratio| hidden(ratio, k), 0.01);
     others.follows(|ratio| unknown(ratio, k), 0.01);
-    Ok(Chart {
-        id: "b".into(),
-        title: format!("Lookups without an answer, k = {k}"),
-        x: Axis::linear("cells per pair"),
-        y: Axis::log("share undecided"),
-        series: vec![members, others],
-    })
+    Ok(Chart::new(
+        "b",
+        format!("Lookups without an answer, k = {k}"),
+        [Axis::linear("cells per pair"), Axis::log("share undecided")],
+        [members, others],
+    ))
 }
 
 fn run(lab: &Lab) -> Result<Report> {

@@ -118,12 +118,13 @@ fn run(lab: &Lab) -> Result<Report> {
         }
     }
     let [random, near] = charts;
-    let chart = |id: &str, what: &str, series| Chart {
-        id: id.into(),
-        title: format!("Rate of {what}, pieces of {LENGTH} letters"),
-        x: Axis::linear("bits per piece"),
-        y: Axis::log("false-positive rate"),
-        series,
+    let chart = |id: &str, what: &str, series| {
+        Chart::new(
+            id,
+            format!("Rate of {what}, pieces of {LENGTH} letters"),
+            [Axis::linear("bits per piece"), Axis::log("false-positive rate")],
+            series,
+        )
     };
     Ok(Report::default()
         .chart(chart("a", "random pieces", random))

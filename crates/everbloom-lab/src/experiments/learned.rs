@@ -154,13 +154,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let ratio = mean(&seen, |s| s.sandwiched) / mean(&seen, |s| s.standard);
     ratios.row("8 bits per key, no pattern", 1.0, ratio, Bound::between(0.9, 1.1));
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "Rate over all bits, model included: keys with a pattern".into(),
-            x: Axis::linear("bits per key"),
-            y: Axis::log("false-positive rate"),
-            series: vec![standard, learned, sandwiched],
-        })
+        .chart(Chart::new(
+            "a",
+            "Rate over all bits, model included: keys with a pattern",
+            [Axis::linear("bits per key"), Axis::log("false-positive rate")],
+            [standard, learned, sandwiched],
+        ))
         .rows(ratios)
         .rows(models)
         .note(format!(

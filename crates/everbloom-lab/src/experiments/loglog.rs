@@ -70,12 +70,8 @@ fn run(lab: &Lab) -> Result<Report> {
         means.push(mean);
         errors.push(spread);
     }
-    let chart = |id: &str, title: &str, y: &str, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::log("times a key came"),
-        y: Axis::linear(y),
-        series,
+    let chart = |id: &str, title: &str, y: &str, series| {
+        Chart::new(id, title, [Axis::log("times a key came"), Axis::linear(y)], series)
     };
     Ok(Report::default()
         .chart(chart("a", "Mean count", "estimate over the truth", means))

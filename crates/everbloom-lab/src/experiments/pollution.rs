@@ -181,12 +181,13 @@ fn pollution(lab: &Lab) -> Result<(Chart, Chart, Rows)> {
     let bound =
         Bound { low: bound.low.map(|b| b / per_key), high: bound.high.map(|b| b / per_key) };
     work.row(format!("{MOST} keys that set fresh bits"), sum / per_key, tried / per_key, bound);
-    let chart = |id: &str, what: &str, y: Axis, series: [Series; 2]| Chart {
-        id: id.into(),
-        title: format!("{what} after chosen insertions, m = {}, k = {}", FLAT.m, FLAT.k),
-        x: Axis::linear("keys inserted"),
-        y,
-        series: series.into(),
+    let chart = |id: &str, what: &str, y: Axis, series: [Series; 2]| {
+        Chart::new(
+            id,
+            format!("{what} after chosen insertions, m = {}, k = {}", FLAT.m, FLAT.k),
+            [Axis::linear("keys inserted"), y],
+            series,
+        )
     };
     let a = chart("a", "Fill", Axis::linear("share of ones"), fills);
     Ok((a, chart("b", "False positives", Axis::log("false-positive rate"), rates), work))

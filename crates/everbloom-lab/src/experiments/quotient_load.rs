@@ -73,12 +73,8 @@ fn run(lab: &Lab) -> Result<Report> {
     clusters.follows(cluster, 0.0);
     stretches.follows(stretch, 0.0);
     rates.follows(rate, 0.0);
-    let chart = |id: &str, title: String, y: Axis, series| Chart {
-        id: id.into(),
-        title,
-        x: Axis::linear("load"),
-        y,
-        series,
+    let chart = |id: &str, title: String, y: Axis, series| {
+        Chart::new(id, title, [Axis::linear("load"), y], series)
     };
     Ok(Report::default()
         .chart(chart(

@@ -81,12 +81,8 @@ fn run(lab: &Lab) -> Result<Report> {
     for (series, formula) in zeros.iter_mut().zip(zeros_of).chain(rates.iter_mut().zip(rate_of)) {
         series.follows(formula, 0.0);
     }
-    let chart = |id: &str, title: &str, y: Axis, series: [Series; 2]| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("number of elements n"),
-        y,
-        series: series.into(),
+    let chart = |id: &str, title: &str, y: Axis, series: [Series; 2]| {
+        Chart::new(id, title, [Axis::linear("number of elements n"), y], series)
     };
     Ok(Report::default()
         .chart(chart("a", "Share of zeros", Axis::linear("share of zeros"), zeros))

@@ -68,13 +68,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: format!("Rate of a stable filter with the P of equation 18, m = {M}, Max = 7"),
-            x: Axis::log("rate asked for, f"),
-            y: Axis::log("rate of non-members"),
+        .chart(Chart::new(
+            "",
+            format!("Rate of a stable filter with the P of equation 18, m = {M}, Max = 7"),
+            [Axis::log("rate asked for, f"), Axis::log("rate of non-members")],
             series,
-        })
+        ))
         .note(
             "S0 names no sizes. P is rounded to a whole number, and points are judged by the rate that this one keeps. \
              The formula takes the cells that are decremented for independent of each other; here they are a run of \

@@ -60,13 +60,12 @@ fn equation_8(shapes: &[Shape], rates: &[Rate]) -> Chart {
     let mut printed = Series::new("m/n = 1/ln 2, as printed", xs(), |_| half);
     let last = &right.points[HALVINGS.len() - 1];
     printed.factor("at p = 2^-10, over the rate measured", 512.0, half, &last.verdict);
-    Chart {
-        id: "a".into(),
-        title: "The rate of a filter of the size that equation 8 gives".into(),
-        x: Axis::log("rate asked for, p"),
-        y: Axis::log("rate found"),
-        series: vec![right, printed],
-    }
+    Chart::new(
+        "a",
+        "The rate of a filter of the size that equation 8 gives",
+        [Axis::log("rate asked for, p"), Axis::log("rate found")],
+        [right, printed],
+    )
 }
 
 const LN_2: f64 = std::f64::consts::LN_2;
@@ -93,13 +92,12 @@ fn fingerprint_bits(rates: &[f64], runs: u64) -> Chart {
     right.follows(|j| (-j).exp2(), 0.0);
     let mut printed = Series::new("1/ε bits, as printed", bits(), f64::recip);
     printed.factor("at 8 bits, over the rate measured", 32.0, 1.0 / 8.0, &right.points[5].verdict);
-    Chart {
-        id: "b".into(),
-        title: "The rate of a table of fingerprints at perfect-hash slots".into(),
-        x: Axis::linear("fingerprint bits"),
-        y: Axis::log("false-positive rate ε"),
-        series: vec![right, printed],
-    }
+    Chart::new(
+        "b",
+        "The rate of a table of fingerprints at perfect-hash slots",
+        [Axis::linear("fingerprint bits"), Axis::log("false-positive rate ε")],
+        [right, printed],
+    )
 }
 
 fn errata(report: Report, rates: &[Rate], fingerprints: &[f64], runs: u64) -> Report {

@@ -44,13 +44,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: "False-positive rate over n at the best k".into(),
-            x: Axis::log("number of elements n"),
-            y: Axis::log("false-positive rate p"),
+        .chart(Chart::new(
+            "",
+            "False-positive rate over n at the best k",
+            [Axis::log("number of elements n"), Axis::log("false-positive rate p")],
             series,
-        })
+        ))
         .note(
             "Curves: 0.6185^(m/n), which takes k = (m/n) ln 2 as a real number. Points are judged \
              against their own whole k, for m up to 2^12 by the exact formula of Bose et al. (S3 eq. 3).",

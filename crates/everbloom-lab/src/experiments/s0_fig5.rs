@@ -108,13 +108,12 @@ fn any_counter(seen: &[Seen]) -> Chart {
         bounds.push(bound);
     }
     series.extend(bounds);
-    Chart {
-        id: "a".into(),
-        title: "Some counter reaches j".into(),
-        x: Axis::linear("counter value j"),
-        y: Axis::log("probability"),
+    Chart::new(
+        "a",
+        "Some counter reaches j",
+        [Axis::linear("counter value j"), Axis::log("probability")],
         series,
-    }
+    )
 }
 
 fn one_counter(seen: &Seen) -> Chart {
@@ -143,13 +142,12 @@ fn one_counter(seen: &Seen) -> Chart {
         bound14.factor(what.clone(), above_14(j), by_14(x), seen);
         bound15.factor(what, equation_15(j) / seen.predicted, by_15(x), seen);
     }
-    Chart {
-        id: "b".into(),
-        title: "A given counter reaches j (m = 2^17)".into(),
-        x: Axis::linear("counter value j"),
-        y: Axis::log("probability"),
-        series: vec![exact, bound14, bound15],
-    }
+    Chart::new(
+        "b",
+        "A given counter reaches j (m = 2^17)",
+        [Axis::linear("counter value j"), Axis::log("probability")],
+        [exact, bound14, bound15],
+    )
 }
 
 /// Equation 15 per counter, written out: (e ln 2/j)^j.

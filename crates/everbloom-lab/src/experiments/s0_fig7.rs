@@ -105,13 +105,12 @@ fn run(lab: &Lab) -> Result<Report> {
     printed.factor(what, complement / truth, 1.0 - by_paper(x), &seen);
     series.extend([paper, printed]);
     Ok(report
-        .chart(Chart {
-            id: String::new(),
-            title: format!("Share of keys that can be removed, m = {M}, k = {K}"),
-            x: Axis::linear("bits per element m/n"),
-            y: Axis::linear("deletability"),
+        .chart(Chart::new(
+            "",
+            format!("Share of keys that can be removed, m = {M}, k = {K}"),
+            [Axis::linear("bits per element m/n"), Axis::linear("deletability")],
             series,
-        })
+        ))
         .note(format!(
             "S0 names neither m nor k: m = {M} bits in all, r of them for the regions, and k = {K} here."
         ))

@@ -72,13 +72,15 @@ fn chart(parameter: &Parameter, rates: &[Rate]) -> Chart {
         series.point(*x as f64, rate.predicted, rate.measured, rate.bound);
     }
     series.follows(classic, 0.01);
-    Chart {
-        id: parameter.id.into(),
-        title: format!("Rate over the {}", parameter.name),
-        x: Axis::linear(format!("{} ({})", parameter.name, parameter.others)),
-        y: Axis::log("false-positive rate"),
-        series: vec![series],
-    }
+    Chart::new(
+        parameter.id,
+        format!("Rate over the {}", parameter.name),
+        [
+            Axis::linear(format!("{} ({})", parameter.name, parameter.others)),
+            Axis::log("false-positive rate"),
+        ],
+        [series],
+    )
 }
 
 fn run(lab: &Lab) -> Result<Report> {

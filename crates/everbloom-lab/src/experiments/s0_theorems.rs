@@ -96,13 +96,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(report
-        .chart(Chart {
-            id: "a".into(),
-            title: "P(the AND of two filters is the filter of the intersection)".into(),
-            x: Axis::linear("elements that each set has alone, a = b"),
-            y: Axis::linear("probability"),
+        .chart(Chart::new(
+            "a",
+            "P(the AND of two filters is the filter of the intersection)",
+            [Axis::linear("elements that each set has alone, a = b"), Axis::linear("probability")],
             series,
-        })
+        ))
         .rows(unions(lab)?)
         .note(format!("m = {M} and k = {K}, which S0 leaves open.")))
 }

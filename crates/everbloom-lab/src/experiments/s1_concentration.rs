@@ -84,13 +84,12 @@ fn run(lab: &Lab) -> Result<Report> {
         spread.row(format!("sd, m = {m}"), sd, seen_sd, of_sd);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "P(the share of zeros is ε or more off its mean)".into(),
-            x: Axis::linear("deviation ε"),
-            y: Axis::log("probability"),
+        .chart(Chart::new(
+            "a",
+            "P(the share of zeros is ε or more off its mean)",
+            [Axis::linear("deviation ε"), Axis::log("probability")],
             series,
-        })
+        ))
         .rows(spread)
         .note(
             "Curves: 2·exp(−2ε²m²/(nk)). Points must lie below; those on the lower edge stand for none that \

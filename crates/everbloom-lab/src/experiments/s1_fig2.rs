@@ -142,13 +142,12 @@ fn run(lab: &Lab) -> Result<Report> {
     kept.row("share of the plain excess", LEFT.0, left, Bound::between(0.3, LEFT.1));
     Ok(Report::default()
         .rows(kept)
-        .chart(Chart {
-            id: "b".into(),
-            title: format!("Mean excess of a flow's count, {FLOWS} flows over {M} counters"),
-            x: Axis::log("rank of the flow"),
-            y: Axis::linear("packets counted too many"),
-            series: vec![plain, conservative],
-        })
+        .chart(Chart::new(
+            "b",
+            format!("Mean excess of a flow's count, {FLOWS} flows over {M} counters"),
+            [Axis::log("rank of the flow"), Axis::linear("packets counted too many")],
+            [plain, conservative],
+        ))
         .note(
             "The figure shows a flow whose least counter is 2 and a packet of 4 bytes: counters below 6 become \
              6, others stay. Here the flow's counters are 2, 7 and 5 before.",

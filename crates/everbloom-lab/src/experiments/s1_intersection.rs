@@ -67,12 +67,13 @@ fn run(lab: &Lab) -> Result<Report> {
     }
     products.follows(product_of, 0.0);
     sizes.follows(|both| both, 0.0);
-    let chart = |id: &str, title: &str, y: &str, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("elements in both sets, |S1 ∩ S2|"),
-        y: Axis::linear(y),
-        series: vec![series],
+    let chart = |id: &str, title: &str, y: &str, series| {
+        Chart::new(
+            id,
+            title,
+            [Axis::linear("elements in both sets, |S1 ∩ S2|"), Axis::linear(y)],
+            [series],
+        )
     };
     Ok(Report::default()
         .chart(chart("a", "Ones that the filters share", "inner product", products))

@@ -81,13 +81,12 @@ fn highest(lab: &Lab) -> Result<Chart> {
     }
     let most = mean.points.iter().map(|point| point.verdict.measured).fold(0.0, f64::max);
     limit.claim("highest mean measured, over 16", 0.5, most / 16.0, Bound::between(0.3, 0.7));
-    Ok(Chart {
-        id: "a".into(),
-        title: "The highest counter over the number of counters".into(),
-        x: Axis::log("number of counters m"),
-        y: Axis::linear("counter value"),
-        series: vec![mean, bounded, limit],
-    })
+    Ok(Chart::new(
+        "a",
+        "The highest counter over the number of counters",
+        [Axis::log("number of counters m"), Axis::linear("counter value")],
+        [mean, bounded, limit],
+    ))
 }
 
 /// The height whose crossing is watched over a history, in filters of this many counters.
@@ -135,13 +134,12 @@ fn history(lab: &Lab) -> Result<Chart> {
     // The first point is a tail, where the union bound is all but exact; chance may lift it above.
     let allowed = 1.0 + exact.points[0].verdict.slack().unwrap_or(0.0);
     union.claim("greatest measured/bound", 1.0, most, Bound::between(0.8, allowed));
-    Ok(Chart {
-        id: "b".into(),
-        title: format!("Some of {COUNTERS} counters reached {HEIGHT} in a history of t sets"),
-        x: Axis::linear("number of sets t"),
-        y: Axis::linear("probability"),
-        series: vec![exact, union],
-    })
+    Ok(Chart::new(
+        "b",
+        format!("Some of {COUNTERS} counters reached {HEIGHT} in a history of t sets"),
+        [Axis::linear("number of sets t"), Axis::linear("probability")],
+        [exact, union],
+    ))
 }
 
 /// Counters of few bits: how many stick, and how many members are lost when half of them leave.

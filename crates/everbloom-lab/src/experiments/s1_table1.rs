@@ -103,13 +103,12 @@ fn run(lab: &Lab) -> Result<Report> {
     Ok(Report::default()
         .rows(sent)
         .rows(rate)
-        .chart(Chart {
-            id: "c".into(),
-            title: "The rate at 16 bits sent per element".into(),
-            x: Axis::linear("bits in memory per element m/n"),
-            y: Axis::log("false-positive rate f"),
-            series: vec![curve, limit],
-        })
+        .chart(Chart::new(
+            "c",
+            "The rate at 16 bits sent per element",
+            [Axis::linear("bits in memory per element m/n"), Axis::log("false-positive rate f")],
+            [curve, limit],
+        ))
         .note(format!(
             "n = {ITEMS}, which S1 leaves open. Bits sent are those of the real code of real filters; the \
              receiver's filter, decoded from them, is the one that is asked."

@@ -34,13 +34,15 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: "Maximum false-negative probability over m/n, k1 = 1".into(),
-            x: Axis::linear("bits per element m/n"),
-            y: Axis::linear("maximum false-negative probability F_n"),
+        .chart(Chart::new(
+            "",
+            "Maximum false-negative probability over m/n, k1 = 1",
+            [
+                Axis::linear("bits per element m/n"),
+                Axis::linear("maximum false-negative probability F_n"),
+            ],
             series,
-        })
+        ))
         .note(
             "Measured for an element followed by n = 10 others. S2's text does not name the values of k0 \
              and the range of m/n: 1 to 3 and 16 to 256 are chosen.",

@@ -41,13 +41,15 @@ fn run(lab: &Lab) -> Result<Report> {
 
 /// A panel over the initial share of ones.
 pub fn chart(id: &str, title: &str, series: Vec<Series>) -> Chart {
-    Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("initial fraction of bits set 1 − p0"),
-        y: Axis::linear("false-positive probability f_p"),
+    Chart::new(
+        id,
+        title,
+        [
+            Axis::linear("initial fraction of bits set 1 − p0"),
+            Axis::linear("false-positive probability f_p"),
+        ],
         series,
-    }
+    )
 }
 
 /// The rate after `n` elements over the initial share of ones.

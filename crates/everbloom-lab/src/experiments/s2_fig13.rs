@@ -61,13 +61,15 @@ fn run(lab: &Lab) -> Result<Report> {
         );
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "Greatest probabilities of errors over k = k0 = k1".into(),
-            x: Axis::linear("number of hash functions k"),
-            y: Axis::linear("maximum probability F_p, F_n"),
+        .chart(Chart::new(
+            "a",
+            "Greatest probabilities of errors over k = k0 = k1",
+            [
+                Axis::linear("number of hash functions k"),
+                Axis::linear("maximum probability F_p, F_n"),
+            ],
             series,
-        })
+        ))
         .rows(rows)
         .note(
             "S2's text does not name the ratios m/n: 64, 128, 256 and 512 are chosen. F_p is measured in \

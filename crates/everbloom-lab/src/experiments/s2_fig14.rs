@@ -54,13 +54,15 @@ fn run(lab: &Lab) -> Result<Report> {
         measured.push(row);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "Greatest probabilities of errors, m/n = 256".into(),
-            x: Axis::linear("number of setting hash functions k1"),
-            y: Axis::linear("maximum probability F_p, F_n"),
-            series: cuts,
-        })
+        .chart(Chart::new(
+            "a",
+            "Greatest probabilities of errors, m/n = 256",
+            [
+                Axis::linear("number of setting hash functions k1"),
+                Axis::linear("maximum probability F_p, F_n"),
+            ],
+            cuts,
+        ))
         .chart(sets(&measured))
         .rows(pairs(&measured))
         .note(
@@ -89,13 +91,15 @@ fn sets(measured: &[Vec<Errors>]) -> Chart {
         one.follows(|k0| balanced_k1(k0, c, share), 0.01);
         series.push(one);
     }
-    Chart {
-        id: "b".into(),
-        title: "Balanced pairs of hashes, m/n = 256".into(),
-        x: Axis::linear("number of resetting hash functions k0"),
-        y: Axis::linear("number of setting hash functions k1"),
+    Chart::new(
+        "b",
+        "Balanced pairs of hashes, m/n = 256",
+        [
+            Axis::linear("number of resetting hash functions k0"),
+            Axis::linear("number of setting hash functions k1"),
+        ],
         series,
-    }
+    )
 }
 
 /// Whole pairs near both sets.

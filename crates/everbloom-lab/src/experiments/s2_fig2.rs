@@ -36,13 +36,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: "False-positive probability over m/n".into(),
-            x: Axis::linear("bits per element m/n"),
-            y: Axis::log("false-positive probability f"),
+        .chart(Chart::new(
+            "",
+            "False-positive probability over m/n",
+            [Axis::linear("bits per element m/n"), Axis::log("false-positive probability f")],
             series,
-        })
+        ))
         .note(
             "S2's text does not name the values of k, the range of m/n and the scale of its figure: \
              k = 1, 2, 4, 6, up to 32 bits per element and a logarithmic scale are chosen here. \

@@ -33,13 +33,12 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "False-positive probability over k".into(),
-            x: Axis::linear("number of hash functions k"),
-            y: Axis::log("false-positive probability f"),
+        .chart(Chart::new(
+            "a",
+            "False-positive probability over k",
+            [Axis::linear("number of hash functions k"), Axis::log("false-positive probability f")],
             series,
-        })
+        ))
         .rows(half_full(lab)?)
         .note(
             "S2's text names neither the ratios m/n nor the scale of its figure: 4, 8, 12, 16 and a \

@@ -55,13 +55,15 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "False-positive probability over the fill".into(),
-            x: Axis::linear("fraction of bits set 1 − p"),
-            y: Axis::linear("false-positive probability f"),
+        .chart(Chart::new(
+            "a",
+            "False-positive probability over the fill",
+            [
+                Axis::linear("fraction of bits set 1 − p"),
+                Axis::linear("false-positive probability f"),
+            ],
             series,
-        })
+        ))
         .rows(standard(lab)?)
         .note(
             "(a): the standard filter as a generalized one that resets nothing, k0 = 0, because only that one \

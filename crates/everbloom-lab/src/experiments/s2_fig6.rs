@@ -21,12 +21,16 @@ const M: u64 = 10_000;
 fn run(lab: &Lab) -> Result<Report> {
     let setting = (0..=3).map(|k0| curve(lab, k0, 1)).collect::<Result<Vec<_>>>()?;
     let resetting = (0..=3).map(|k1| curve(lab, 1, k1)).collect::<Result<Vec<_>>>()?;
-    let chart = |id: &str, title: &str, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("fraction of bits set 1 − p"),
-        y: Axis::linear("false-positive probability f_p"),
-        series,
+    let chart = |id: &str, title: &str, series| {
+        Chart::new(
+            id,
+            title,
+            [
+                Axis::linear("fraction of bits set 1 − p"),
+                Axis::linear("false-positive probability f_p"),
+            ],
+            series,
+        )
     };
     Ok(Report::default()
         .chart(chart("a", "One hash that sets, k1 = 1", setting))

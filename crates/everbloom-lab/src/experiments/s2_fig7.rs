@@ -38,13 +38,15 @@ fn run(lab: &Lab) -> Result<Report> {
         peaks.row(label, peak.predicted, peak.measured, peak.bound);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "False-positive probability over the fill, k = k0 = k1".into(),
-            x: Axis::linear("fraction of bits set 1 − p"),
-            y: Axis::linear("false-positive probability f_p"),
+        .chart(Chart::new(
+            "a",
+            "False-positive probability over the fill, k = k0 = k1",
+            [
+                Axis::linear("fraction of bits set 1 − p"),
+                Axis::linear("false-positive probability f_p"),
+            ],
             series,
-        })
+        ))
         .rows(peaks)
         .note(
             "Arrays of 10,000 bits are prepared with exactly that share of ones at random places, and \

@@ -36,13 +36,15 @@ fn run(lab: &Lab) -> Result<Report> {
 
 /// A panel over the positions of elements.
 pub fn chart(id: &str, title: &str, series: Vec<Series>) -> Chart {
-    Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("element, in the order of insertion"),
-        y: Axis::linear("false-negative probability f_n"),
+    Chart::new(
+        id,
+        title,
+        [
+            Axis::linear("element, in the order of insertion"),
+            Axis::linear("false-negative probability f_n"),
+        ],
         series,
-    }
+    )
 }
 
 /// The elements of many filters, all of them with new hashes, as S2's rounds are.

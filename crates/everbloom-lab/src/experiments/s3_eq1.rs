@@ -100,13 +100,12 @@ fn over_m(lab: &Lab) -> Result<Chart> {
         left.factor(what.clone(), offs[0], classic(point.x), &point.verdict);
         right.factor(what, offs[1], asymptotic(point.x), &point.verdict);
     }
-    Ok(Chart {
-        id: "a".into(),
-        title: format!("Rate over the size, m/n = {RATIO}, k = {K}"),
-        x: Axis::log("size m (bits)"),
-        y: Axis::linear("false-positive rate"),
-        series: vec![exact, left, right],
-    })
+    Ok(Chart::new(
+        "a",
+        format!("Rate over the size, m/n = {RATIO}, k = {K}"),
+        [Axis::log("size m (bits)"), Axis::linear("false-positive rate")],
+        [exact, left, right],
+    ))
 }
 
 /// The rate over k, and the k at which the measured rate is least.
@@ -134,13 +133,12 @@ fn over_k(lab: &Lab) -> Result<(Chart, u32)> {
         grown,
         Bound::between(12.0, 15.5),
     );
-    let chart = Chart {
-        id: "b".into(),
-        title: format!("Rate over k, m = {}, n = {}", OVER_K.m, OVER_K.n),
-        x: Axis::linear("number of hashes k"),
-        y: Axis::log("false-positive rate"),
-        series: vec![rate, minimized],
-    };
+    let chart = Chart::new(
+        "b",
+        format!("Rate over k, m = {}, n = {}", OVER_K.m, OVER_K.n),
+        [Axis::linear("number of hashes k"), Axis::log("false-positive rate")],
+        [rate, minimized],
+    );
     Ok((chart, least.map_or(0, |(shape, _)| shape.k)))
 }
 

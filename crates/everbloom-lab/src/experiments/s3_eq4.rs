@@ -79,13 +79,12 @@ fn wrong_yeses(lab: &Lab) -> Result<Chart> {
         one.follows(|prior| false_share(1.0, prior, fpr), 0.2);
         series.push(one);
     }
-    Ok(Chart {
-        id: "a".into(),
-        title: "Share of wrong answers among the yeses".into(),
-        x: Axis::log("prior of membership |C|/|M|"),
-        y: Axis::linear("P(not there | yes)"),
+    Ok(Chart::new(
+        "a",
+        "Share of wrong answers among the yeses",
+        [Axis::log("prior of membership |C|/|M|"), Axis::linear("P(not there | yes)")],
         series,
-    })
+    ))
 }
 
 /// What believing, denying and choosing between the two cost, over the prior.
@@ -125,13 +124,12 @@ fn policies(lab: &Lab) -> Result<Chart> {
     choose.follows(chosen, 0.0);
     believe.follows(believed, 0.0);
     deny.follows(|prior| prior, 0.0);
-    Ok(Chart {
-        id: "b".into(),
-        title: format!("Wrong answers per query at f = {RATE}, by policy"),
-        x: Axis::log("prior of membership"),
-        y: Axis::log("wrong answers per query"),
-        series: vec![choose, believe, deny],
-    })
+    Ok(Chart::new(
+        "b",
+        format!("Wrong answers per query at f = {RATE}, by policy"),
+        [Axis::log("prior of membership"), Axis::log("wrong answers per query")],
+        [choose, believe, deny],
+    ))
 }
 
 /// The cache S3 quotes, with the rate measured, and the priors from which a yes is to be believed.

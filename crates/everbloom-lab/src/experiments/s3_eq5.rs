@@ -155,13 +155,15 @@ fn run(lab: &Lab) -> Result<Report> {
     let as_printed = counted.points[1].verdict.measured;
     let (predicted, seen, bound) = example;
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: format!("False positives, {MEMBERS} members of {UNIVERSE} keys, k = {K}"),
-            x: Axis::linear("bits per element of each filter's set"),
-            y: Axis::log("false positives / |U|"),
-            series: vec![main, both, counted],
-        })
+        .chart(Chart::new(
+            "",
+            format!("False positives, {MEMBERS} members of {UNIVERSE} keys, k = {K}"),
+            [
+                Axis::linear("bits per element of each filter's set"),
+                Axis::log("false positives / |U|"),
+            ],
+            [main, both, counted],
+        ))
         .graded(
             Grade::Disproved,
             "S3 eq. 5",

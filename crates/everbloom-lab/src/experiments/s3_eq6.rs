@@ -41,13 +41,12 @@ fn run(lab: &Lab) -> Result<Report> {
     let second = counted.measure(lab, |evaluations| f64::from(u8::from(evaluations == k)))?;
     let printed = second_stage(1.0 - (-f64::from(k1) / counted.m() as f64).exp(), k1);
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: "Hash evaluations saved, half of the bits set".into(),
-            x: Axis::linear("hashes in the first stage k1"),
-            y: Axis::linear("power saving ratio"),
+        .chart(Chart::new(
+            "",
+            "Hash evaluations saved, half of the bits set",
+            [Axis::linear("hashes in the first stage k1"), Axis::linear("power saving ratio")],
             series,
-        })
+        ))
         .graded(
             Grade::Misprint,
             "S3 §V-D, before eq. 6",

@@ -35,12 +35,11 @@ fn run(lab: &Lab) -> Result<Report> {
         series.push(one);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: "Hash evaluations saved by stopping at the first miss".into(),
-            x: Axis::linear("number of hashes k"),
-            y: Axis::linear("power saving ratio"),
+        .chart(Chart::new(
+            "",
+            "Hash evaluations saved by stopping at the first miss",
+            [Axis::linear("number of hashes k"), Axis::linear("power saving ratio")],
             series,
-        })
+        ))
         .note(stages::NOTE))
 }

@@ -48,13 +48,12 @@ fn run(lab: &Lab) -> Result<Report> {
     }
     let counts = histogram(lab, BEST, runs)?;
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "Share of counters at each value".into(),
-            x: Axis::linear("value of the counter"),
-            y: Axis::log("share of counters"),
+        .chart(Chart::new(
+            "a",
+            "Share of counters at each value",
+            [Axis::linear("value of the counter"), Axis::log("share of counters")],
             series,
-        })
+        ))
         .rows(sizes(&counts, runs))
         .rows(overflows(&counts, runs))
         .rows(ends()?)

@@ -91,20 +91,18 @@ fn run(lab: &Lab) -> Result<Report> {
     counting.follows(|bits| bloom::fpr_best(bits / f64::from(WIDTH)), 0.03);
     factor.follows(ratio, 0.02);
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "False-positive rate over the bits per key".into(),
-            x: Axis::linear("bits per key"),
-            y: Axis::log("false-positive rate"),
-            series: vec![d_left, counting],
-        })
-        .chart(Chart {
-            id: "b".into(),
-            title: "Space of a counting filter at the same rate".into(),
-            x: Axis::log("false-positive rate"),
-            y: Axis::linear("bits, as a multiple of d-left's"),
-            series: vec![factor],
-        })
+        .chart(Chart::new(
+            "a",
+            "False-positive rate over the bits per key",
+            [Axis::linear("bits per key"), Axis::log("false-positive rate")],
+            [d_left, counting],
+        ))
+        .chart(Chart::new(
+            "b",
+            "Space of a counting filter at the same rate",
+            [Axis::log("false-positive rate"), Axis::linear("bits, as a multiple of d-left's")],
+            [factor],
+        ))
         .rows(claims()?)
         .rows(magnitudes(lab)?)
         .rows(ends(lab)?)

@@ -43,13 +43,12 @@ fn run(lab: &Lab) -> Result<Report> {
         bound,
     );
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "Rebuilds while one key is inserted".into(),
-            x: Axis::log("insertions of the key"),
-            y: Axis::linear("rebuilds of the overflow vector"),
-            series: vec![series],
-        })
+        .chart(Chart::new(
+            "a",
+            "Rebuilds while one key is inserted",
+            [Axis::log("insertions of the key"), Axis::linear("rebuilds of the overflow vector")],
+            [series],
+        ))
         .chart(bits)
         .rows(turns)
         .note(format!(
@@ -162,13 +161,12 @@ fn hot_keys(lab: &Lab) -> Result<Chart> {
     series[0].follows(|h| (u64::from(X) + width(h as u64)) as f64, doubled);
     series[1].follows(|h| mean(h as u64, &delta).0, 0.0);
     series[2].follows(|h| mean(h as u64, &used).0, 0.0);
-    Ok(Chart {
-        id: "b".into(),
-        title: "Bits per counter with one hot key".into(),
-        x: Axis::log("insertions of the hot key"),
-        y: Axis::linear("bits per counter"),
-        series: series.into(),
-    })
+    Ok(Chart::new(
+        "b",
+        "Bits per counter with one hot key",
+        [Axis::log("insertions of the hot key"), Axis::linear("bits per counter")],
+        series,
+    ))
 }
 
 /// Bits per counter of the dynamic and of the spectral filter, and the digits of their counters.

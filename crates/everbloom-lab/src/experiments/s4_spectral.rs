@@ -125,13 +125,12 @@ fn errors(lab: &Lab) -> Result<Chart> {
         }
         series.push(one);
     }
-    Ok(Chart {
-        id: "a".into(),
-        title: "Share of keys that are counted wrong, k = 5".into(),
-        x: Axis::linear("load nk/m"),
-        y: Axis::log("probability of a wrong count"),
+    Ok(Chart::new(
+        "a",
+        "Share of keys that are counted wrong, k = 5",
+        [Axis::linear("load nk/m"), Axis::log("probability of a wrong count")],
         series,
-    })
+    ))
 }
 
 /// 7143 counters for 1000 keys.
@@ -217,13 +216,12 @@ fn sizes(lab: &Lab) -> Result<Chart> {
         one.follows(mean, 0.0);
         series.push(one);
     }
-    Ok(Chart {
-        id: "c".into(),
-        title: "Bits per counter, load 0.7".into(),
-        x: Axis::log("insertions of each key"),
-        y: Axis::linear("bits per counter"),
+    Ok(Chart::new(
+        "c",
+        "Bits per counter, load 0.7",
+        [Axis::log("insertions of each key"), Axis::linear("bits per counter")],
         series,
-    })
+    ))
 }
 
 /// A filter of `SHAPE` with all its keys, in the shorter code of small numbers.

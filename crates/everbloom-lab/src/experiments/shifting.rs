@@ -108,13 +108,12 @@ fn run(lab: &Lab) -> Result<Report> {
         Bound::between(2.0 * pairs - 1.0, 2.0 * pairs),
     );
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: format!("Rate over the bits per key, k = {K}"),
-            x: Axis::linear("bits per key"),
-            y: Axis::log("false-positive rate"),
-            series: vec![shifting, standard],
-        })
+        .chart(Chart::new(
+            "a",
+            format!("Rate over the bits per key, k = {K}"),
+            [Axis::linear("bits per key"), Axis::log("false-positive rate")],
+            [shifting, standard],
+        ))
         .rows(rows)
         .note(format!(
             "{ITEMS} keys. A read is of 64 bits from any byte on, which covers a bit and the 56 after it. A standard filter \

@@ -63,12 +63,8 @@ fn run(lab: &Lab) -> Result<Report> {
     }
     errors.follows(error, 0.15);
     means.follows(|_| 1.0, 0.06);
-    let chart = |id: &str, title: &str, y: &str, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::linear("times a key came"),
-        y: Axis::linear(y),
-        series: vec![series],
+    let chart = |id: &str, title: &str, y: &str, series| {
+        Chart::new(id, title, [Axis::linear("times a key came"), Axis::linear(y)], [series])
     };
     Ok(Report::default()
         .chart(chart("a", "Standard error of a count", "relative error", errors))

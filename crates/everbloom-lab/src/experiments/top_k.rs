@@ -71,13 +71,12 @@ fn run(lab: &Lab) -> Result<Report> {
         over.row(format!("{w} × {d} cells"), 0.0, mean(2), Bound::exactly(0.0, 0.0));
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: format!("The {TOP} most frequent of {KEYS} keys"),
-            x: Axis::log("cells"),
-            y: Axis::linear("share"),
-            series: vec![recalls, errors],
-        })
+        .chart(Chart::new(
+            "a",
+            format!("The {TOP} most frequent of {KEYS} keys"),
+            [Axis::log("cells"), Axis::linear("share")],
+            [recalls, errors],
+        ))
         .rows(over)
         .note(format!(
             "{EVENTS} events by Zipf's law with s = 1, decay 0.9. There is no formula: the numbers compared with are those \

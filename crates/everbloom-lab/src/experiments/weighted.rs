@@ -81,13 +81,15 @@ fn run(lab: &Lab) -> Result<Report> {
     }
     weighted.follows(rate, 0.25);
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: format!("Rate by query, {} bits per member", BITS / MEMBERS),
-            x: Axis::linear("share of the queries for the hot tenth of all keys"),
-            y: Axis::log("false positives per query"),
-            series: vec![weighted, standard],
-        })
+        .chart(Chart::new(
+            "",
+            format!("Rate by query, {} bits per member", BITS / MEMBERS),
+            [
+                Axis::linear("share of the queries for the hot tenth of all keys"),
+                Axis::log("false positives per query"),
+            ],
+            [weighted, standard],
+        ))
         .note(
             "Members are as frequent among hot keys as among cold ones. The line allows fractions of a hash; points are judged by \
              what the filter's own fill predicts, and their ratio to one k for all by the formula.",

@@ -93,15 +93,12 @@ fn series(lab: &Lab, slug: &str, keys: &str) -> Result<(Series, Vec<Seen>)> {
 }
 
 fn run(lab: &Lab) -> Result<Report> {
-    let mut chart = Chart {
-        id: String::new(),
-        title: "False-positive rate over bits per key".into(),
-        x: Axis::linear("bits per key"),
-        y: Axis::log("false-positive rate"),
-        series: vec![Series::new("the least that is possible", [0.0, 23.25], |bits| {
-            (-bits).exp2()
-        })],
-    };
+    let mut chart = Chart::new(
+        "",
+        "False-positive rate over bits per key",
+        [Axis::linear("bits per key"), Axis::log("false-positive rate")],
+        [Series::new("the least that is possible", [0.0, 23.25], |bits| (-bits).exp2())],
+    );
     let mut rows =
         Rows::new("least", "Bits over n·log2(1/ε), ε measured", Axis::linear("times the least"));
     let (mut at_a_thousandth, mut least_of_all) = (Vec::new(), f64::INFINITY);

@@ -60,13 +60,12 @@ fn slices(lab: &Lab) -> Result<Chart> {
         one.follows_points(&points, |more| formula(more as u32), 0.02);
         series.push(one);
     }
-    Ok(Chart {
-        id: "a".into(),
-        title: format!("Rate of k + l slices, a fresh one every {TURN} keys"),
-        x: Axis::linear("l, slices beside the k youngest"),
-        y: Axis::log("false-positive rate"),
+    Ok(Chart::new(
+        "a",
+        format!("Rate of k + l slices, a fresh one every {TURN} keys"),
+        [Axis::linear("l, slices beside the k youngest"), Axis::log("false-positive rate")],
         series,
-    })
+    ))
 }
 
 /// Lives of keys that arrive one per unit of time, each with a time to live of its own.

@@ -158,6 +158,16 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// A chart over the axes x and y; `id` is empty for the only panel of an experiment.
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        [x, y]: [Axis; 2],
+        series: impl Into<Vec<Series>>,
+    ) -> Self {
+        Self { id: id.into(), title: title.into(), x, y, series: series.into() }
+    }
+
     pub(super) fn lines(&self) -> impl Iterator<Item = Line> {
         self.series.iter().flat_map(|series| {
             let points = series.points.iter().map(|point| Line {

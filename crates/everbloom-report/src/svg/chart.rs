@@ -187,13 +187,7 @@ mod tests {
         let mut series = Series::new("s", [1.0, 100.0], |x| x);
         series.point(10.0, predicted, 9.0, bound);
         let axis = || Axis::log("x");
-        chart(&Chart {
-            id: String::new(),
-            title: String::new(),
-            x: axis(),
-            y: axis(),
-            series: vec![series],
-        })
+        chart(&Chart::new("", "", [axis(), axis()], [series]))
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::cells::Packed;
 use crate::hash::{Generator, mix64, multiply_shift};
 use crate::parts::kicks::{self, Nests};
 use crate::parts::ledger::{Item, Ledger};
-use crate::plan::cuckoo::{MAX_KICKS, PARAM_KICKS};
+use crate::plan::cuckoo::PARAM_KICKS;
 use crate::plan::{MAX_CELLS, check_cells};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
@@ -70,12 +70,12 @@ state!(Shape { tables, buckets, room, selector, fingerprint, kicks });
 impl Shape {
     fn check(&self) -> Result<()> {
         let Self { tables, buckets, room, selector, fingerprint, kicks } = *self;
-        let sound = (1..=MAX_TABLES).contains(&tables)
+        let sound = VARIANT.takes("d", tables)
             && (1..=MAX_CELLS).contains(&buckets)
             && [1, 4].contains(&room)
-            && selector <= MAX_SELECTOR
-            && (1..=MAX_FINGERPRINT).contains(&fingerprint)
-            && (1..=MAX_KICKS).contains(&kicks);
+            && VARIANT.takes("selector", selector)
+            && VARIANT.takes("fingerprint", fingerprint)
+            && PARAM_KICKS.takes(kicks);
         let wrong = || Error::corrupt(0, "corrupt filter: impossible tables");
         sound.then_some(()).ok_or_else(wrong)
     }
@@ -126,8 +126,6 @@ impl Shape {
 const PLACE: u64 = 0xB9;
 const FINGERPRINT: u64 = 0xB900;
 
-const MAX_TABLES: u32 = 8;
-const MAX_SELECTOR: u32 = 8;
 const MAX_FINGERPRINT: u32 = 48;
 const LOAD: f64 = 0.95;
 
@@ -137,10 +135,6 @@ impl AdaptiveCuckoo {
     pub fn with_shape(slots: u64, selector: u32, fingerprint: u32, hasher: Hasher) -> Result<Self> {
         let goal = Goal::of(hasher).set("buckets", slots).set("selector", selector);
         empty(&goal.set("fingerprint", fingerprint))
-    }
-
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
     }
 
     /// The slots that speak for a key.
@@ -161,13 +155,13 @@ impl AdaptiveCuckoo {
 
     /// Whether the filter lets the key pass.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        !self.matching(self.digest(key)).is_empty()
+        !self.matching(self.head.digest(key)).is_empty()
     }
 
     /// Whether the key is a member: asks the table where the filter lets the key pass, and repairs the filter if that
     /// was a mistake.
     pub fn look_up<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let matching = self.matching(digest);
         if matching.is_empty() {
             return false;
@@ -205,13 +199,14 @@ impl AdaptiveCuckoo {
     /// Writes a slot from the key that is there.
     fn write(&mut self, slot: u64, selector: u64) {
         let key = self.keys.at(slot).first();
-        let cell = key.map_or(0, |item| self.shape.cell(self.digest(&*item.key), slot, selector));
+        let cell =
+            key.map_or(0, |item| self.shape.cell(self.head.digest(&*item.key), slot, selector));
         self.cells.set(slot, cell);
     }
 
     /// Inserts a key, which is counted if it is there. Refused, with nothing changed, if there is no room for it.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         key.with_bytes(|key| self.insert_bytes(digest, key))
     }
 
@@ -247,7 +242,7 @@ impl AdaptiveCuckoo {
 
     /// Removes a key; refused if it is not in the table. One that was inserted several times is removed as often.
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         key.with_bytes(|key| {
             let slot = self.slot_of(digest, key).ok_or_else(|| {
                 Error::new(Kind::NotDeletable, "the key is not in the table behind the filter")
@@ -293,8 +288,9 @@ impl AdaptiveCuckoo {
             return wrong("keys that are not those of the slots in use");
         }
         // Without the key of the hash nobody can tell where keys belong.
-        let speaks =
-            |(slot, item): (u64, &Item)| self.matching(self.digest(&*item.key)).contains(&slot);
+        let speaks = |(slot, item): (u64, &Item)| {
+            self.matching(self.head.digest(&*item.key)).contains(&slot)
+        };
         if !self.head.hasher.is_keyed() && !self.keys.iter().all(speaks) {
             return wrong("a slot that does not speak for its key");
         }
@@ -360,7 +356,7 @@ impl Nests for Walk<'_> {
         self.overwritten.push((slot, self.filter.cells.get(slot)));
         let item = self.filter.keys.take_all(slot).pop();
         let item = item.unwrap_or_else(|| Item { key: Box::default(), value: Box::default() });
-        let out = Entry { digest: self.filter.digest(&*item.key), item };
+        let out = Entry { digest: self.filter.head.digest(&*item.key), item };
         self.put(slot, entry);
         (slot, out)
     }
@@ -478,7 +474,7 @@ impl Filter for AdaptiveCuckoo {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let matching = self.matching(digest);
         let touched = |index: u64| Touched {
             index,
@@ -507,14 +503,9 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
               asked for the first time",
     forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
     params: &[
-        Param::integer("d", 1, MAX_TABLES as u64, "number of tables, one bucket of a key in each"),
+        Param::integer("d", 1, 8, "number of tables, one bucket of a key in each"),
         Param::integer("buckets", 1, 1 << 40, "buckets per table"),
-        Param::integer(
-            "selector",
-            0,
-            MAX_SELECTOR as u64,
-            "bits that tell which fingerprint a slot holds",
-        ),
+        Param::integer("selector", 0, 8, "bits that tell which fingerprint a slot holds"),
         Param::integer("fingerprint", 1, MAX_FINGERPRINT as u64, "bits per fingerprint"),
         PARAM_KICKS.or(Preset::Integer(500)),
     ],

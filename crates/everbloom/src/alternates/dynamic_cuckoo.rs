@@ -21,8 +21,8 @@
 
 use crate::cells::Layout;
 use crate::parts::cuckoo_table::{CuckooTable, Mixed, check_plain};
-use crate::parts::fingerprints;
-use crate::parts::tables::{Tables, table_lists};
+use crate::parts::tables::Tables;
+use crate::parts::{fingerprints, multisets};
 use crate::plan::cuckoo::{
     Buckets, PARAM_BUCKETS, PARAM_FILTERS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
@@ -80,45 +80,38 @@ impl DynamicCuckoo {
     }
 }
 
-/// The shape of every filter.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    each: Buckets,
-}
-
 impl Plan for DynamicCuckoo {
-    type Shape = Shape;
+    /// The shape of every filter.
+    type Shape = Buckets;
 
     const HASH: HashId = HashId::Quick64;
 
-    fn hash(shape: &Shape) -> HashId {
-        if shape.each.narrow() { Self::HASH } else { HashId::Xxh3_128 }
+    fn hash(each: &Buckets) -> HashId {
+        if each.narrow() { Self::HASH } else { HashId::Xxh3_128 }
     }
 
     /// Each of the filters asked for takes its share of the items, at its share of the rate.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let filters = request.whole("filters");
-        let each =
-            Buckets::plan_shared(request, filters, Layout::Plain, |slots, _| theory::load(slots))?;
-        Ok(Shape { each })
+        Buckets::plan_shared(request, filters, Layout::Plain, |slots, _| theory::load(slots))
     }
 
     /// With as many filters as the items fill to the load they are planned for.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        Some(shape.each.expect_list(load, theory::load(shape.each.slots)))
+    fn expect(each: &Buckets, load: &Load) -> Option<Expect> {
+        Some(each.expect_list(load, theory::load(each.slots)))
     }
 }
 
 impl Stream for DynamicCuckoo {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, list: Tables::new(CuckooTable::new(&shape.each)?, true) })
+    fn empty(each: &Buckets, head: Head) -> Result<Self> {
+        Ok(Self { head, list: Tables::new(CuckooTable::new(each)?, true) })
     }
 }
 
 face!(DynamicCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(DynamicCuckoo);
 fingerprints!(DynamicCuckoo: list);
-table_lists!(DynamicCuckoo: list);
+multisets!(@Merge DynamicCuckoo: list);
 
 by_part!(DynamicCuckoo: list);
 

@@ -59,10 +59,6 @@ impl FastHashTable {
         empty(&Goal::of(hasher).set("m", m).set("k", k))
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// The buckets of a key, each once.
     fn buckets_of(&self, digest: Digest) -> Indices {
         self.probe.collect(digest, Coincide::Distinct)
@@ -76,12 +72,12 @@ impl FastHashTable {
 
     /// Whether looking the key up takes an access to a bucket: every member does.
     pub fn accesses<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.probe.all(self.digest(key), |bucket| self.counters.get(bucket) > 0)
+        self.probe.all(self.head.digest(key), |bucket| self.counters.get(bucket) > 0)
     }
 
     /// Items in the bucket that is read for a key; zero if none is read.
     pub fn list_of<K: Key + ?Sized>(&self, key: &K) -> usize {
-        if self.accesses(key) { self.buckets.at(self.home(self.digest(key))).len() } else { 0 }
+        if self.accesses(key) { self.buckets.at(self.home(self.head.digest(key))).len() } else { 0 }
     }
 
     /// The numbers of items in all buckets that have some.
@@ -94,7 +90,7 @@ impl FastHashTable {
         if !self.accesses(key) {
             return None;
         }
-        let home = self.home(self.digest(key));
+        let home = self.home(self.head.digest(key));
         key.with_bytes(|key| self.buckets.find(home, key)).map(|item| &*item.value)
     }
 
@@ -108,7 +104,7 @@ impl FastHashTable {
         if self.assign(key, value) {
             return Seen::Maybe;
         }
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let buckets = self.buckets_of(digest);
         let item = key.with_bytes(|key| Item { key: key.into(), value: value.into() });
         self.head.count(1);
@@ -130,7 +126,7 @@ impl FastHashTable {
 
     fn bring_home(&mut self, items: Vec<Item>) {
         for item in items {
-            let home = self.home(self.digest(&*item.key));
+            let home = self.home(self.head.digest(&*item.key));
             self.buckets.push(home, item);
         }
     }
@@ -140,7 +136,7 @@ impl FastHashTable {
         if !self.contains(key) {
             return false;
         }
-        let places = self.places_of(self.digest(key));
+        let places = self.places_of(self.head.digest(key));
         key.with_bytes(|key| places.iter().for_each(|place| self.buckets.set(*place, key, value)));
         true
     }
@@ -158,7 +154,7 @@ impl FastHashTable {
         if !self.contains(key) {
             return Err(Error::new(Kind::NotDeletable, "the key is not in the table"));
         }
-        let places = self.places_of(self.digest(key));
+        let places = self.places_of(self.head.digest(key));
         key.with_bytes(|key| places.iter().for_each(|place| _ = self.buckets.take(*place, key)));
         self.head.count_off();
         if self.head.form == BASIC {
@@ -179,7 +175,7 @@ impl FastHashTable {
         places.into_iter().for_each(|place| items.extend(self.buckets.take_all(place)));
         (0..self.counters.len()).for_each(|bucket| self.counters.set(bucket, 0));
         for item in &items {
-            let buckets = self.buckets_of(self.digest(&*item.key));
+            let buckets = self.buckets_of(self.head.digest(&*item.key));
             buckets.into_iter().for_each(|bucket| self.counters.increment(bucket));
         }
         self.bring_home(items);
@@ -238,7 +234,7 @@ impl FastHashTable {
         let mut counted = Counters::try_new(self.counters.len(), width)?;
         let mut expected = 0;
         for key in keys {
-            let digest = self.digest(key);
+            let digest = self.head.digest(key);
             self.buckets_of(digest).into_iter().for_each(|bucket| counted.increment(bucket));
             let places = self.places_of(digest);
             expected += places.len() as u64;
@@ -329,7 +325,7 @@ impl Filter for FastHashTable {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        touched(&self.buckets_of(self.digest(key)), |bucket| self.counters.get(bucket))
+        touched(&self.buckets_of(self.head.digest(key)), |bucket| self.counters.get(bucket))
     }
 }
 

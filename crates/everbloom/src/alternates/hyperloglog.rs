@@ -55,7 +55,7 @@ impl HyperLogLog {
     fn check(&self) -> Result<()> {
         let (registers, p) = (self.registers(), self.p());
         let m = registers.len();
-        let shaped = m.is_power_of_two() && (LEAST_P..=MOST_P).contains(&u64::from(p));
+        let shaped = m.is_power_of_two() && VARIANT.takes("p", p);
         let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
         if shaped && redis && registers.width() == WIDTH {
             let most = u64::from(65 - p);
@@ -128,17 +128,12 @@ impl HyperLogLog {
     }
 }
 
-/// Number of index bits.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    p: u32,
-}
-
 /// Nothing is predicted: its error is no rate of queries.
 impl Plan for HyperLogLog {
-    type Shape = Shape;
+    /// Number of index bits.
+    type Shape = u32;
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let fits = |p: u64| request.goal_bits().is_none_or(|room| u64::from(WIDTH) << p <= room);
         let error = |p: u64| 1.04 / libm::exp2(p as f64 / 2.0);
         let fine = |p: u64| request.goal_fpr().is_none_or(|rate| error(p) <= rate);
@@ -157,17 +152,17 @@ impl Plan for HyperLogLog {
                 (WIDTH << LEAST_P) / 8
             ))
         })?;
-        Ok(Shape { p: p as u32 })
+        Ok(p as u32)
     }
 }
 
 impl Stream for HyperLogLog {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
+    fn empty(p: &u32, head: Head) -> Result<Self> {
         if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
             let message = "the redis form has a hash and a seed of its own";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
-        Ok(Self { head, registers: Registers::try_new(shape.p)? })
+        Ok(Self { head, registers: Registers::try_new(*p)? })
     }
 }
 

@@ -114,6 +114,7 @@ pub static VARIANT: Variant = Variant::of::<Quotient>(Facts {
 mod tests {
     use super::quotients::{RANK_SELECT, STATUS_BITS};
     use super::*;
+    use crate::parts::fingerprints::many_keys_are_as_one;
     use crate::{Opener, to_bytes};
 
     #[test]
@@ -145,14 +146,7 @@ mod tests {
         {
             let make = || Quotient::with_shape(form, slots, 9, Hasher::default()).unwrap();
             let keys: Vec<u64> = (0..3500).map(|i| i % 3000).collect();
-            let (mut one, mut many) = (make(), make());
-            keys.iter().for_each(|key| _ = one.insert(key).unwrap());
-            many.insert_many(&keys).unwrap();
-            assert_eq!(one, many);
-            let asked: Vec<u64> = (2000..9000).collect();
-            let found: Vec<bool> = asked.iter().map(|key| one.contains(key)).collect();
-            assert_eq!(many.contains_many(&asked), found);
-            assert!(found[..1000].iter().all(|found| *found));
+            many_keys_are_as_one!(make(), keys);
         }
         let mut small = Quotient::with_shape(RANK_SELECT, 64, 9, Hasher::default()).unwrap();
         let refused = small.insert_many(&(0..100u64).collect::<Vec<_>>()).unwrap_err();

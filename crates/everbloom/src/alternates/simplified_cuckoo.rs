@@ -23,8 +23,8 @@
 
 use crate::cells::Layout;
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
-use crate::parts::fingerprints;
-use crate::parts::tables::{self, Tables, table_lists};
+use crate::parts::tables::{self, Tables};
+use crate::parts::{fingerprints, multisets};
 use crate::plan::cuckoo::{
     Buckets, KICKS, PARAM_BUCKETS, PARAM_FILTERS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
@@ -94,24 +94,18 @@ impl State for SimplifiedCuckoo {
     }
 }
 
-/// The shape of every table, and whether there may be several.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    each: Buckets,
-    grows: bool,
-}
-
 impl Plan for SimplifiedCuckoo {
-    type Shape = Shape;
+    /// The shape of every table, and whether there may be several.
+    type Shape = (Buckets, bool);
 
     const HASH: HashId = HashId::Quick64;
 
-    fn hash(shape: &Shape) -> HashId {
-        if shape.each.narrow() { Self::HASH } else { HashId::Xxh3_128 }
+    fn hash((each, _): &Self::Shape) -> HashId {
+        if each.narrow() { Self::HASH } else { HashId::Xxh3_128 }
     }
 
     /// Each of the tables asked for takes its share of the items, at its share of the rate.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let (grows, filters) = (request.form() == GROWING, request.integer("filters"));
         if let Some(filters) = filters.filter(|filters| *filters > 1 && !grows) {
             let message =
@@ -120,26 +114,25 @@ impl Plan for SimplifiedCuckoo {
         }
         let (layout, filters) = (Layout::Plain, filters.unwrap_or(1));
         let each = Buckets::plan_shared(request, filters, layout, theory::load_in_groups)?;
-        Ok(Shape { each, grows })
+        Ok((each, grows))
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let each = &shape.each;
+    fn expect((each, grows): &Self::Shape, load: &Load) -> Option<Expect> {
         let planned = theory::load_in_groups(each.slots, each.fingerprint);
-        Some(if shape.grows { each.expect_list(load, planned) } else { each.expect(load) })
+        Some(if *grows { each.expect_list(load, planned) } else { each.expect(load) })
     }
 }
 
 impl Stream for SimplifiedCuckoo {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, list: Tables::new(CuckooTable::new(&shape.each)?, shape.grows) })
+    fn empty((each, grows): &Self::Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, list: Tables::new(CuckooTable::new(each)?, *grows) })
     }
 }
 
 face!(SimplifiedCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(SimplifiedCuckoo);
 fingerprints!(SimplifiedCuckoo: list);
-table_lists!(SimplifiedCuckoo: list);
+multisets!(@Merge SimplifiedCuckoo: list);
 
 by_part!(SimplifiedCuckoo: list);
 

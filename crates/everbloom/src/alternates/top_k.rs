@@ -65,7 +65,7 @@ impl TopK {
         let shaped = self.w > 0
             && cells > 0
             && cells.is_multiple_of(self.w)
-            && cells / self.w <= MOST_ROWS
+            && VARIANT.takes("d", cells / self.w)
             && self.fingerprints.len() == cells
             && (self.fingerprints.width(), self.counts.width()) == (32, 32);
         // A NaN is in no range.
@@ -358,8 +358,6 @@ const REDIS: &str = "redis";
 /// The seed of fingerprints in the server's hash.
 const FINGERPRINT: u64 = 1919;
 const COINS: u64 = 0x7090;
-const K: u64 = 10;
-const MOST_ROWS: u64 = 64;
 const MOST_TIMES: u64 = 100_000;
 const CELL_BITS: u64 = 64;
 
@@ -382,9 +380,9 @@ pub static VARIANT: Variant = Variant::of::<TopK>(Facts {
     meaning: "items are the total of all counts; there is no rate to plan for",
     forms: &[form("standard"), form(REDIS)],
     params: &[
-        Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(K)),
+        Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(10)),
         Param::integer("w", 1, 1 << 40, "cells per row: at least 4k are advised"),
-        Param::integer("d", 1, MOST_ROWS, "number of rows").or(Preset::Integer(7)),
+        Param::integer("d", 1, 64, "number of rows").or(Preset::Integer(7)),
         Param::real("decay", 1e-9, 1.0, "base of the probability that a count gives way")
             .or(Preset::Real(0.9)),
     ],

@@ -143,7 +143,7 @@ impl Compacted {
             return corrupt("blocks of more than 2^64 bits");
         };
         self.probe.check_flat(m)?;
-        if !(MIN_WIDTH..=MAX_WIDTH).contains(&self.indices.width())
+        if !VARIANT.takes("index-bits", self.indices.width())
             || u64::from(self.blocks) >= self.indices.max()
         {
             return corrupt("more blocks than an index can name");
@@ -164,10 +164,6 @@ impl Compacted {
 
 /// The most blocks of which none is ever lost: there is no number between 1 and 4/2.
 const LOSSLESS: u32 = 4;
-
-/// Bits of an index. With one bit no block could be named; with eight, 254 can.
-const MIN_WIDTH: u32 = 2;
-const MAX_WIDTH: u32 = 8;
 
 /// The filter before compaction, and how it is cut.
 #[derive(Clone, Copy, Debug)]
@@ -315,9 +311,6 @@ impl Filter for Compacted {
 const LOSSY: &str = "lossy";
 const ONE_SIDED: &str = "one-sided";
 
-/// The share of members that may be missed unless said otherwise.
-const FNR: f64 = 0.1;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
     id: 44,
@@ -346,9 +339,9 @@ pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
             254,
             "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
         ),
-        Param::integer("index-bits", MIN_WIDTH as u64, MAX_WIDTH as u64, "m0, bits to an index")
-            .or(Preset::Integer(3)),
-        Param::real("fnr", 1e-9, 1.0, "share of members that may be missed").or(Preset::Real(FNR)),
+        // With one bit no block could be named; with eight, 254 can.
+        Param::integer("index-bits", 2, 8, "m0, bits to an index").or(Preset::Integer(3)),
+        Param::real("fnr", 1e-9, 1.0, "share of members that may be missed").or(Preset::Real(0.1)),
     ],
     ..Facts::FILTER
 });

@@ -85,7 +85,7 @@ impl State for Compressed {
 impl Compressed {
     /// A filter of `m` bits and `k` probes, at least one of each.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
-        Self::empty(&Shape { flat: Flat { m, k }, rate: None }, Head::new(hasher, FORM))
+        Self::empty(&(Flat { m, k }, None), Head::new(hasher, FORM))
     }
 
     /// Number of bits in memory.
@@ -110,20 +110,14 @@ impl Compressed {
     }
 }
 
-/// m and k, and the rate they give where it was not asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    rate: Option<f64>,
-}
-
 impl Plan for Compressed {
-    type Shape = Shape;
+    /// m and k, and the rate they give where it was not asked for.
+    type Shape = (Flat, Option<f64>);
 
     /// From a rate: the fewest bits sent, with at most `stretch` times the standard filter's memory. From
     /// bits sent: the lowest rate, with at most `stretch` times as many bits of memory. From memory: what
     /// is sent is a `stretch`-th of it.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         let stretch = request.number("stretch");
         let (items, room) = (request.goal_items(), request.goal_bits());
@@ -146,16 +140,16 @@ impl Plan for Compressed {
                 )));
             }
             let flat = sized(n, design, room)?;
-            return Ok(Shape { flat, rate: Some(flat.fpr(n)) });
+            return Ok((flat, Some(flat.fpr(n))));
         }
         if request.integer(PARAM_M.name).is_some() || k_set.is_some() {
-            return Ok(Shape { flat: Flat::plan(request, 1)?, rate: None });
+            return Ok((Flat::plan(request, 1)?, None));
         }
         if let (Some(n), Some(room), None) = (items, room, request.goal_fpr()) {
             let c = room as f64 / n as f64;
             let k = (2..=last_k(c)).take_while(|&k| sent_per_key(c, k) * stretch <= c).last();
             let k = if stretch > 1.0 { k.unwrap_or(1) } else { theory::best_k(room, n) };
-            return Ok(Shape { flat: sized(n, Design { per_key: c, k }, Some(room))?, rate: None });
+            return Ok((sized(n, Design { per_key: c, k }, Some(room))?, None));
         }
         let design = |n: u64, p: f64| {
             let most = stretch * theory::bits(1.0, p);
@@ -167,20 +161,19 @@ impl Plan for Compressed {
             None => Design::for_rate(p, stretch * theory::bits(1.0, p)).per_key,
         };
         let (n, p) = request.items_and_rate(|n, p| (per_key(n, p) * n as f64).ceil())?;
-        Ok(Shape { flat: sized(n, design(n, p), room)?, rate: None })
+        Ok((sized(n, design(n, p), room)?, None))
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (flat, n) = (shape.flat, load.distinct);
-        Some(Expect::one_sided(flat.fpr(n), flat.m, Some(flat.fill(n))))
+    fn expect((flat, _): &Self::Shape, load: &Load) -> Option<Expect> {
+        Some(flat.expect(load, flat.m))
     }
 }
 
 impl Stream for Compressed {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let head = Head { fpr: shape.rate.or(head.fpr), ..head };
+    fn empty(&(flat, rate): &Self::Shape, head: Head) -> Result<Self> {
+        let head = Head { fpr: rate.or(head.fpr), ..head };
         // A tenth of the bits is set, so that a probe is worth three or four of a half full filter.
-        let Flat { m, k } = shape.flat.checked()?;
+        let Flat { m, k } = flat.checked()?;
         Ok(Self { head, flat: FlatBits::probed(Probe::promising(m, k, 4 * k))? })
     }
 }
@@ -218,10 +211,6 @@ impl Filter for Compressed {
     }
 }
 
-/// Up to three times the memory sends 7 % less at a rate of 1 %, and halves the rate at 16 bits sent; the next
-/// steps cost far more memory and gain less.
-const STRETCH: f64 = 3.0;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
     id: 43,
@@ -244,7 +233,9 @@ pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
             1e6,
             "bits of memory for each bit that a standard filter would take, or that is sent",
         )
-        .or(Preset::Real(STRETCH)),
+        // Three times the memory sends 7 % less at a rate of 1 %, and halves the rate at 16 bits sent; the next
+        // steps cost far more memory and gain less.
+        .or(Preset::Real(3.0)),
     ],
     ..Facts::FILTER
 });

@@ -294,9 +294,6 @@ impl Filter for Golomb {
 const GOLOMB: &str = "golomb";
 const RICE: &str = "rice";
 
-/// A query decodes half as many codes on average, and the index adds half a bit a key.
-const INTERVAL: u64 = 128;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Golomb>(Facts {
     id: 46,
@@ -312,7 +309,8 @@ pub static VARIANT: Variant = Variant::of::<Golomb>(Facts {
         Param::integer("b", 1, MAX_PARAMETER, "Golomb's parameter"),
         Param::integer("P", 0, 62, "Rice's parameter, b = 2^P"),
         Param::integer("interval", 0, 1 << 32, "entries to an entry of the index; 0 for no index")
-            .or(Preset::Integer(INTERVAL)),
+            // A query decodes 64 codes on average, and the index adds half a bit a key.
+            .or(Preset::Integer(128)),
     ],
     build: Build::Collected,
     ..Facts::FILTER

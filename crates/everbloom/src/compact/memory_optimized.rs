@@ -154,7 +154,7 @@ impl Plan for MemoryOptimized {
     type Shape = Flat;
 
     fn plan(request: &Request<'_>) -> Result<Flat> {
-        let k = request.integer(PARAM_K.name).unwrap_or(CANDIDATES) as u32;
+        let k = request.whole(PARAM_K.name) as u32;
         if let Some(m) = request.integer(PARAM_M.name) {
             return Ok(Flat { m, k });
         }
@@ -185,9 +185,6 @@ sets!(@union MemoryOptimized: chosen);
 
 by_part!(MemoryOptimized: chosen);
 
-/// Candidates unless said otherwise; the rate does not depend on them.
-const CANDIDATES: u64 = 4;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<MemoryOptimized>(Facts {
     id: 45,
@@ -202,7 +199,8 @@ pub static VARIANT: Variant = Variant::of::<MemoryOptimized>(Facts {
     params: &[
         PARAM_M,
         Param {
-            default: Preset::Integer(CANDIDATES),
+            // The rate does not depend on them.
+            default: Preset::Integer(4),
             help: "candidate cells of a key, of which one is used",
             ..PARAM_K
         },

@@ -90,7 +90,7 @@ impl StaticSet for PerfectHash {
 
     fn assemble(shape: &Shape, head: Head, mut digests: Vec<Digest>, _: Cores) -> Result<Self> {
         // Equal digests have no slots of their own. Two keys of one digest share one, and both are found.
-        digests.sort_unstable_by_key(|d| (d.h1, d.h2));
+        digests.sort_unstable();
         digests.dedup();
         let items = digests.len() as u64;
         let (j, _) = shape.settle(items)?;

@@ -59,14 +59,10 @@ impl AdaptiveCounting {
     }
 
     fn check(&self) -> Result<()> {
-        if (1..=MOST).contains(&self.most) && !self.counts.is_empty() {
+        if VARIANT.takes("most", self.most) && !self.counts.is_empty() {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: no room for counts"))
-    }
-
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
     }
 
     /// The run of ones along a key's list, and the place of the zero behind it; none if the run has no end within
@@ -93,7 +89,7 @@ impl AdaptiveCounting {
 
     /// Inserts a key, once more if it is there. A run of N_max grows no further.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let new = self.members.insert(digest);
         let (length, end) = self.run(digest);
         if let Some(zero) = end.filter(|_| length < self.most) {
@@ -105,12 +101,12 @@ impl AdaptiveCounting {
 
     /// Whether the key may have been inserted.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.members.contains(self.digest(key))
+        self.members.contains(self.head.digest(key))
     }
 
     /// How often the key was inserted, at most: never too low, unless it says that it is saturated.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.counted(self.digest(key)).whole()
+        self.counted(self.head.digest(key)).whole()
     }
 
     /// How often the key was inserted, without the bias of others' bits: N·(1−ρ) − ρ; 0 for a key that never was.
@@ -118,7 +114,7 @@ impl AdaptiveCounting {
         if !self.contains(key) {
             return 0.0;
         }
-        let (run, background) = (self.run(self.digest(key)).0 as f64, self.counts.fill());
+        let (run, background) = (self.run(self.head.digest(key)).0 as f64, self.counts.fill());
         run * (1.0 - background) - background
     }
 
@@ -178,7 +174,7 @@ keyed!(AdaptiveCounting: Insert);
 
 impl Count for AdaptiveCounting {
     fn count(&self, key: &[u8]) -> Counted {
-        self.counted(self.digest(key))
+        self.counted(self.head.digest(key))
     }
 }
 
@@ -188,7 +184,7 @@ impl Filter for AdaptiveCounting {
     }
 
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        let digest = self.digest(record.key);
+        let digest = self.head.digest(record.key);
         let answer = Answer::of(self.members.contains(digest));
         Ok(answer.with(Detail::Count(self.counted(digest))))
     }
@@ -203,7 +199,6 @@ impl Filter for AdaptiveCounting {
 
 /// Beyond all salts of probes.
 const LIST: u64 = 0xADA;
-const MOST: u64 = 4096;
 const LEAST_BITS: f64 = 64.0;
 
 /// The list entry.
@@ -224,7 +219,7 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
         Param::real("share", 0.01, 64.0, "bits for counts per membership bit")
             .or(Preset::Real(0.5)),
         Param::integer("counts", 1, 1 << 48, "bits for counts, in place of the parameter `share`"),
-        Param::integer("most", 1, MOST, "longest run that is told").or(Preset::Integer(255)),
+        Param::integer("most", 1, 4096, "longest run that is told").or(Preset::Integer(255)),
     ],
     ..Facts::FILTER
 });

@@ -60,10 +60,6 @@ impl Conservative {
         empty(&Goal::of(hasher).set("form", SHARED).set("m", m).set("k", k))
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// Counts a key once more.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
@@ -71,7 +67,7 @@ impl Conservative {
 
     /// Counts a key `times` more times, a packet of so many bytes. No bytes change nothing.
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         self.head.count(u64::from(times > 0));
         Seen::new_if(self.tallies.lift(digest, times))
     }
@@ -79,12 +75,12 @@ impl Conservative {
     /// Whether the key may have been inserted.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.tallies.contains(self.digest(key))
+        self.tallies.contains(self.head.digest(key))
     }
 
     /// How often the key was inserted: never too low, unless counters stick at their maximum.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.tallies.least(self.digest(key))
+        self.tallies.least(self.head.digest(key))
     }
 
     /// Whether the key may have been inserted at least `threshold` times: a heavy flow always has.
@@ -106,17 +102,11 @@ impl Conservative {
     }
 }
 
-/// The probes, and bits per counter.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    probe: Probe,
-    width: u32,
-}
-
 impl Plan for Conservative {
-    type Shape = Shape;
+    /// The probes, and bits per counter.
+    type Shape = (Probe, u32);
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let width = request.whole("width");
         let stages = request.form() == STAGES;
         // A stage of ⌊m/k⌋ + 1 counters is no fuller than m that are shared, and takes k more at most.
@@ -134,13 +124,13 @@ impl Plan for Conservative {
                 return Err(Error::setting("m", m, message));
             }
         };
-        Ok(Shape { probe, width: width as u32 })
+        Ok((probe, width as u32))
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (m, k, n) = (shape.probe.m(), shape.probe.k(), load.distinct);
-        let bits = m.saturating_mul(u64::from(shape.width));
-        if shape.probe.scheme() != Scheme::Partitioned {
+    fn expect((probe, width): &Self::Shape, load: &Load) -> Option<Expect> {
+        let (m, k, n) = (probe.m(), probe.k(), load.distinct);
+        let bits = m.saturating_mul(u64::from(*width));
+        if probe.scheme() != Scheme::Partitioned {
             return Some(Flat { m, k }.expect(load, bits));
         }
         // Every stage takes n throws, independently of the others.
@@ -152,8 +142,7 @@ impl Plan for Conservative {
 }
 
 impl Stream for Conservative {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { probe, width } = *shape;
+    fn empty(&(probe, width): &Self::Shape, head: Head) -> Result<Self> {
         Ok(Self { head, tallies: Tallies { probe, cells: Counters::try_new(probe.m(), width)? } })
     }
 }
@@ -174,7 +163,7 @@ impl Filter for Conservative {
 
 impl Count for Conservative {
     fn count(&self, key: &[u8]) -> Counted {
-        self.tallies.least_count(self.digest(key))
+        self.tallies.least_count(self.head.digest(key))
     }
 }
 

@@ -294,7 +294,7 @@ impl CountMin {
             && step.contains(&self.step)
             && alike
             && self.candidates.is_some() == (form == HEAVY)
-            && (LEAST_PHI..=1.0).contains(&self.phi);
+            && VARIANT.takes("phi", self.phi);
         if ok { Ok(()) } else { Err(Error::corrupt(0, "corrupt filter: not the rows of its form")) }
     }
 }
@@ -458,8 +458,6 @@ const DYADIC: &str = "dyadic";
 /// The most rows: δ = 10⁻³⁰⁰ needs 691.
 const MOST_ROWS: u32 = 1023;
 const MOST_STEP: u32 = 8;
-/// At least so large a share is heavy: lists stay short, and so do files.
-const LEAST_PHI: f64 = 1e-5;
 
 const TURNSTILE: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge];
 
@@ -497,7 +495,8 @@ pub static VARIANT: Variant = Variant::of::<CountMin>(Facts {
         Param::integer("d", 1, MOST_ROWS as u64, "number of rows; odd in the signed form"),
         Param::real(
             "phi",
-            LEAST_PHI,
+            // Lists stay short, and so do files.
+            1e-5,
             1.0,
             "share of the total from which a key is heavy, of the forms that list",
         )

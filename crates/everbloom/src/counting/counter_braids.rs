@@ -69,11 +69,9 @@ impl CounterBraids {
     fn check(&self) -> Result<()> {
         self.probe.check(self.low.len())?;
         self.carry_probe.check(self.carries.len())?;
-        let segments = |probe: &Probe| {
-            matches!(probe, Probe::Partitioned(_))
-                && (MIN_K..=MAX_K).contains(&u64::from(probe.k()))
-        };
-        let narrow = (1..=MOST_WIDTH).contains(&u64::from(self.low.width()));
+        let segments =
+            |probe: &Probe| matches!(probe, Probe::Partitioned(_)) && VARIANT.takes("k", probe.k());
+        let narrow = VARIANT.takes("width", self.low.width());
         let ok = segments(&self.probe) && segments(&self.carry_probe) && narrow;
         if ok && self.status.len() == self.low.len() {
             return Ok(());
@@ -81,13 +79,9 @@ impl CounterBraids {
         Err(Error::corrupt(0, "corrupt filter: not the layers of counter braids"))
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// The carry counters of a layer-1 counter.
     fn carries_of(&self, counter: u64) -> Digest {
-        self.head.hasher.digest(&counter).salted(CARRY)
+        self.head.digest(&counter).salted(CARRY)
     }
 
     /// Counts a flow once more.
@@ -102,7 +96,7 @@ impl CounterBraids {
                 "a flow is counted at most {MOST_TIMES} times at once"
             )));
         }
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let mut new = false;
         for counter in self.probe.collect(digest, Coincide::PerHash) {
             new |= self.low.get(counter) == 0 && !self.status.get(counter);
@@ -127,7 +121,7 @@ impl CounterBraids {
     /// A bound from above: the least of the flow's counters, carries included.
     pub fn at_most<K: Key + ?Sized>(&self, key: &K) -> u64 {
         let mut least = u64::MAX;
-        self.probe.each(self.digest(key), |counter| {
+        self.probe.each(self.head.digest(key), |counter| {
             let mut carry = if self.status.get(counter) { u64::MAX >> MOST_WIDTH } else { 0 };
             if carry > 0 {
                 self.carry_probe
@@ -157,7 +151,7 @@ impl CounterBraids {
         let k = self.probe.k() as usize;
         let mut places = Vec::with_capacity(flows.len() * k);
         for flow in flows {
-            self.probe.each(self.digest(flow), |i| places.push(i as usize));
+            self.probe.each(self.head.digest(flow), |i| places.push(i as usize));
         }
         Ok(solve(&sums, &places, k, 1))
     }
@@ -311,7 +305,7 @@ impl Filter for CounterBraids {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let counters = self.probe.collect(self.digest(key), Coincide::PerHash);
+        let counters = self.probe.collect(self.head.digest(key), Coincide::PerHash);
         touched(&counters, |i| self.low.get(i))
     }
 }
@@ -319,9 +313,6 @@ impl Filter for CounterBraids {
 const CARRY: u64 = 2;
 const CARRY_K: u32 = 3;
 const CARRY_BITS: u64 = 32;
-/// The k that [`cells_for`] knows.
-const MIN_K: u64 = 3;
-const MAX_K: u64 = 7;
 const MOST_WIDTH: u64 = 16;
 const MOST_TIMES: u64 = 1 << 40;
 
@@ -342,7 +333,8 @@ pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
         .counting(Counts::Above)],
     params: &[
         PARAM_M,
-        Param::integer("k", MIN_K, MAX_K, "counters per flow").or(Preset::Integer(3)),
+        // The k that `cells_for` knows.
+        Param::integer("k", 3, 7, "counters per flow").or(Preset::Integer(3)),
         Param::integer("width", 1, MOST_WIDTH, "bits per counter of layer 1")
             .or(Preset::Integer(8)),
         Param::real("overflow", 0.0, 1.0, "share of layer-1 counters that overflow")

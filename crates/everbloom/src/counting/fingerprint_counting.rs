@@ -68,7 +68,7 @@ impl FingerprintCounting {
     }
 
     fn check(&self) -> Result<()> {
-        if u64::from(self.cells().marks().width()) <= MAX_FINGERPRINT {
+        if VARIANT.takes("fingerprint", self.cells().marks().width()) {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: fingerprints of more than 32 bits"))
@@ -211,8 +211,6 @@ multisets!(FingerprintCounting: marks);
 
 by_part!(FingerprintCounting: marks);
 
-const MAX_FINGERPRINT: u64 = 32;
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<FingerprintCounting>(Facts {
     id: 26,
@@ -227,8 +225,7 @@ pub static VARIANT: Variant = Variant::of::<FingerprintCounting>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
-        Param::integer("fingerprint", 1, MAX_FINGERPRINT, "bits per fingerprint")
-            .or(Preset::Integer(4)),
+        Param::integer("fingerprint", 1, 32, "bits per fingerprint").or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET
 });

@@ -58,20 +58,15 @@ impl LogLog {
     }
 
     fn check(&self) -> Result<()> {
-        if !(2..=MOST_RANKS).contains(&u64::from(self.d)) || !(1..=6).contains(&self.cells.width())
-        {
+        if !VARIANT.takes("d", self.d) || !VARIANT.takes("width", self.cells.width()) {
             return Err(Error::corrupt(0, "corrupt filter: not the cells of ranks"));
         }
         self.probe.check_flat(self.cells.len())
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// Inserts a key, once more if it is there.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let (cells, mut new) = (&mut self.cells, false);
         for j in 0..u64::from(self.d) {
             // One rank for all k cells: with ranks of their own the least of them would be too low.
@@ -90,7 +85,7 @@ impl LogLog {
 
     /// Whether the key may have been inserted.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(self.digest(key))
+        self.has(self.head.digest(key))
     }
 
     fn has(&self, digest: Digest) -> bool {
@@ -105,7 +100,7 @@ impl LogLog {
 
     /// How often the key was inserted, about: α_d·2^{mean of its ranks}.
     pub fn estimate<K: Key + ?Sized>(&self, key: &K) -> f64 {
-        self.estimate_of(self.digest(key)).0
+        self.estimate_of(self.head.digest(key)).0
     }
 
     /// The estimate, and whether cells are stuck at the largest rank.
@@ -228,7 +223,7 @@ keyed!(LogLog: Insert, Fold);
 
 impl Count for LogLog {
     fn count(&self, key: &[u8]) -> Counted {
-        let (count, stuck) = self.estimate_of(self.digest(key));
+        let (count, stuck) = self.estimate_of(self.head.digest(key));
         let bound = if stuck { Bound::Saturated } else { Bound::Estimate };
         Counted { bound, ..Counted::about(count.round() as u64) }
     }
@@ -268,7 +263,7 @@ impl Filter for LogLog {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let cells = |j: u64| {
             let indices = self.probe.collect(digest.salted(j), Coincide::PerHash);
             touched(&indices, |i| self.cells.get(i))
@@ -277,7 +272,6 @@ impl Filter for LogLog {
     }
 }
 
-const MOST_RANKS: u64 = 1024;
 const COINS: u64 = 0x1061_06BF;
 
 /// The list entry.
@@ -300,7 +294,7 @@ pub static VARIANT: Variant = Variant::of::<LogLog>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("d", 2, MOST_RANKS, "ranks per key: the relative error is 1.30/√d")
+        Param::integer("d", 2, 1024, "ranks per key: the relative error is 1.30/√d")
             .or(Preset::Integer(16)),
         Param::integer(
             "stream",

@@ -188,7 +188,7 @@ impl ParallelAttributes {
     fn check(&self) -> Result<()> {
         let compact = usize::from(self.head.form == COMPACT);
         let slices = |t: &Tallies<Counters>| t.probe.scheme() == Scheme::Partitioned;
-        let shape = (1..=MAX_ATTRIBUTES as usize).contains(&self.attributes.len())
+        let shape = VARIANT.takes("attributes", self.attributes.len())
             && self.attributes.iter().all(slices)
             && self.compact.len() == compact;
         let marks = self.exact.iter().all(|(mark, _)| mark <= u64::MAX.into());
@@ -308,9 +308,6 @@ impl Merge for ParallelAttributes {
 
 const EXACT: &str = "exact";
 const COMPACT: &str = "compact";
-const MAX_ATTRIBUTES: u64 = 64;
-/// Values of one attribute are often the same, so that counters must count further than those of keys.
-const WIDTH: u64 = 8;
 const MARK: u64 = 0x6D61_726B_0000_0001;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge];
@@ -336,10 +333,10 @@ pub static VARIANT: Variant = Variant::of::<ParallelAttributes>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("attributes", 1, MAX_ATTRIBUTES, "attributes per item")
-            .or(Preset::Integer(2)),
+        Param::integer("attributes", 1, 64, "attributes per item").or(Preset::Integer(2)),
         Param::integer("width", 2, 64, "bits per counter, which sticks at its maximum")
-            .or(Preset::Integer(WIDTH)),
+            // Values of one attribute are often the same, so that counters must count further than those of keys.
+            .or(Preset::Integer(8)),
     ],
     ..Facts::FILTER
 });

@@ -68,17 +68,13 @@ impl SpaceCode {
     fn check(&self) -> Result<()> {
         let most = if self.head.form == MULTI { MOST_LEVELS } else { 1 };
         let ok = (1..=most).contains(&self.levels.len())
-            && (2..=MOST_GROUPS).contains(&u64::from(self.groups))
-            && (2..=MOST_RATIO).contains(&u64::from(self.ratio));
+            && VARIANT.takes("l", self.groups)
+            && VARIANT.takes("ratio", self.ratio);
         if ok {
             Ok(())
         } else {
             Err(Error::corrupt(0, "corrupt filter: not the groups of its form"))
         }
-    }
-
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
     }
 
     /// The digest of a key's group in one resolution.
@@ -88,7 +84,7 @@ impl SpaceCode {
 
     /// Inserts a key, once more if it is there.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let mut one_of = 1;
         for (i, level) in self.levels.iter_mut().enumerate() {
             // Its own coin and its own group: resolutions are independent of each other.
@@ -105,7 +101,7 @@ impl SpaceCode {
 
     /// Whether the key may have been inserted: whether one of its groups matches.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.has(self.digest(key))
+        self.has(self.head.digest(key))
     }
 
     fn has(&self, digest: Digest) -> bool {
@@ -114,7 +110,7 @@ impl SpaceCode {
 
     /// How many of the key's groups match, in every resolution.
     pub fn matches<K: Key + ?Sized>(&self, key: &K) -> Vec<u32> {
-        self.matches_of(self.digest(key))
+        self.matches_of(self.head.digest(key))
     }
 
     fn matches_of(&self, digest: Digest) -> Vec<u32> {
@@ -127,7 +123,7 @@ impl SpaceCode {
 
     /// The likeliest count of a key, at least 1 if a group matches. Close, on either side.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.counted(self.digest(key)).whole()
+        self.counted(self.head.digest(key)).whole()
     }
 
     fn counted(&self, digest: Digest) -> Counted {
@@ -236,7 +232,7 @@ keyed!(SpaceCode: Insert);
 
 impl Count for SpaceCode {
     fn count(&self, key: &[u8]) -> Counted {
-        self.counted(self.digest(key))
+        self.counted(self.head.digest(key))
     }
 }
 
@@ -267,7 +263,7 @@ impl Filter for SpaceCode {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         let groups = 0..u64::from(self.groups);
         groups.flat_map(|g| self.levels[0].trace(Self::group(digest, 0, g))).collect()
     }
@@ -276,8 +272,6 @@ impl Filter for SpaceCode {
 const SINGLE: &str = "single";
 const MULTI: &str = "multi-resolution";
 
-const MOST_GROUPS: u64 = 256;
-const MOST_RATIO: u64 = 16;
 const MOST_LEVELS: usize = 16;
 /// A resolution has at least so many bits.
 const LEAST_BITS: u64 = 64;
@@ -305,12 +299,12 @@ pub static VARIANT: Variant = Variant::of::<SpaceCode>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("l", 2, MOST_GROUPS, "groups per key: counts are told up to about l·ln l")
+        Param::integer("l", 2, 256, "groups per key: counts are told up to about l·ln l")
             .or(Preset::Integer(32)),
         Param::integer(
             "ratio",
             2,
-            MOST_RATIO,
+            16,
             "each resolution samples one of so many insertions of the one before",
         )
         .or(Preset::Integer(4)),

@@ -103,10 +103,6 @@ impl Spectral {
         empty(goal)
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// Inserts a key, once more if it is there.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
@@ -114,7 +110,7 @@ impl Spectral {
 
     /// Inserts a key `times` times at once.
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Seen {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         self.head.count(times);
         if self.head.form == MINIMUM_INCREASE {
             return Seen::new_if(self.tallies.lift(digest, times));
@@ -135,7 +131,7 @@ impl Spectral {
                  recurring-minimum",
             ));
         }
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         self.tallies.remove(digest)?;
         if let Some(moved) = &mut self.moved {
             moved.remove(digest);
@@ -149,13 +145,13 @@ impl Spectral {
     /// The first filter alone decides: the second, queried for a key whose marker is another's, could
     /// deny a member.
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.tallies.contains(self.digest(key))
+        self.tallies.contains(self.head.digest(key))
     }
 
     /// How often the key was inserted. Never too low, but for a key that was taken for a moved one under
     /// recurring minima; a key that passes counts at least one.
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        self.counted(self.digest(key)).whole()
+        self.counted(self.head.digest(key)).whole()
     }
 
     fn counted(&self, digest: Digest) -> Counted {
@@ -182,7 +178,7 @@ impl Spectral {
 
     /// Whether the key is marked as moved to the second filter.
     pub fn is_moved<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.moved.as_ref().is_some_and(|moved| moved.has(self.digest(key)))
+        self.moved.as_ref().is_some_and(|moved| moved.has(self.head.digest(key)))
     }
 
     fn check(&self) -> Result<()> {
@@ -231,7 +227,7 @@ impl Filter for Spectral {
 
     /// A count beside the key is a threshold: was it inserted at least so often?
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        let count = self.counted(self.digest(record.key));
+        let count = self.counted(self.head.digest(record.key));
         let least = match record.value {
             Some(Value::Count(threshold)) => threshold,
             _ => 1,
@@ -254,7 +250,7 @@ multisets!(@Merge Spectral: tallies);
 
 impl Count for Spectral {
     fn count(&self, key: &[u8]) -> Counted {
-        self.counted(self.digest(key))
+        self.counted(self.head.digest(key))
     }
 }
 
@@ -329,7 +325,7 @@ mod tests {
         let mut shared = 0;
         for key in 0..100u64 {
             let mut filter = recurring();
-            let digest = filter.digest(&key);
+            let digest = filter.head.digest(&key);
             filter.moved.as_mut().unwrap().mark(digest);
             filter.insert(&key);
             let moved = filter.moved.as_ref().unwrap();

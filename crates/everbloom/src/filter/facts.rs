@@ -1,6 +1,6 @@
 //! What a list entry says of itself: plain data, from which command line, format, tests and tables are derived.
 
-use super::Param;
+use super::{Param, Setting};
 use crate::names::named;
 
 /// The facts of one entry of the list.
@@ -68,6 +68,12 @@ impl Facts {
     /// What techniques share: they are part of filters and cannot be built.
     pub const TECHNIQUE: Facts =
         Facts { kind: EntryKind::Technique, reach: u64::MAX, ..Facts::FILTER };
+
+    /// Whether a number that a file states is one that a goal could set the parameter `name` to.
+    pub(crate) fn takes(&self, name: &str, value: impl Into<Setting>) -> bool {
+        let param = self.params.iter().find(|param| param.name == name);
+        param.is_some_and(|param| param.takes(value))
+    }
 
     /// The form called `name`.
     pub fn form(&self, name: &str) -> Option<&'static Form> {

@@ -2,7 +2,7 @@
 
 use super::{Facts, Filter, Reading};
 use crate::error::{Error, Kind, Result};
-use crate::hash::{HashId, Hasher, SecretKey};
+use crate::hash::{Digest, HashId, Hasher, Key, SecretKey};
 use crate::state::{
     Context, Decoder, Encoder, MAX_ITEMS, READING, State, check_features, u16_at, u32_at, u64_at,
 };
@@ -40,6 +40,12 @@ impl Head {
     /// An empty filter's head: default form, no targets.
     pub fn new(hasher: Hasher, form: &'static str) -> Self {
         Self { hasher, items: 0, fpr: None, fnr: None, form, reading: Reading::default() }
+    }
+
+    /// The digest of a key.
+    #[inline]
+    pub(crate) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        self.hasher.digest(key)
     }
 
     /// P(a non-member has the digest of a member): nothing that a wide digest has to fear.

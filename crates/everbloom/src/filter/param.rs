@@ -57,6 +57,11 @@ impl Param {
         Self { default, ..self }
     }
 
+    /// Whether a number is in the range.
+    pub(crate) fn takes(&self, value: impl Into<Setting>) -> bool {
+        self.range.contains(&value.into())
+    }
+
     /// The value that a setting gives this parameter.
     pub(crate) fn accept(&self, setting: &Setting) -> Result<Preset> {
         let text = setting.to_string();
@@ -89,6 +94,16 @@ pub enum Range {
     Real(f64, f64),
     /// One of these words.
     Choice(&'static [&'static str]),
+}
+
+impl Range {
+    fn contains(self, value: &Setting) -> bool {
+        match (self, value) {
+            (Range::Integer(low, high), Setting::Integer(v)) => (low..=high).contains(v),
+            (Range::Real(low, high), Setting::Real(v)) => (low..=high).contains(v),
+            _ => false,
+        }
+    }
 }
 
 /// The value that a caller gives a parameter. Words may also spell numbers, as they do on a command line.

@@ -58,7 +58,7 @@ impl Matrix {
     /// ```
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let flat = Flat { m, k }.checked()?;
-        Self::empty(&Shape { flat, documents: 1 }, Head::new(hasher, FORM))
+        Self::empty(&(flat, 1), Head::new(hasher, FORM))
     }
 
     /// Adds a document, or more chunks to one that is there.
@@ -211,18 +211,12 @@ impl Matrix {
     }
 }
 
-/// Bits and probes of a row, and how many documents are planned.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    documents: u64,
-}
-
 impl Plan for Matrix {
-    type Shape = Shape;
+    /// Bits and probes of a row, and how many documents are planned.
+    type Shape = (Flat, u64);
 
     /// Rows for the longest document; memory is that of all rows.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let documents = request.whole("documents");
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         let flat = |n: u64, p: f64| {
@@ -250,13 +244,12 @@ impl Plan for Matrix {
                  higher {{rate}}"
             )));
         }
-        Ok(Shape { flat: Flat { m: m as u64, k }, documents })
+        Ok((Flat { m: m as u64, k }, documents))
     }
 
     /// For as many documents as were planned, and chunks that are spread among them by chance: with all of
     /// the load in one document the rate is the one asked for, evenly spread it is far below.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let Shape { flat: Flat { m, k }, documents } = *shape;
+    fn expect(&(Flat { m, k }, documents): &Self::Shape, load: &Load) -> Option<Expect> {
         let n = load.distinct;
         let (mean, variance) = blocked::fill(documents as f64, m as f64, k.into(), n as f64);
         let fpr = blocked::fpr_rows(documents, m, n, k);
@@ -265,8 +258,7 @@ impl Plan for Matrix {
 }
 
 impl Stream for Matrix {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Flat { m, k } = shape.flat;
+    fn empty(&(Flat { m, k }, _): &Self::Shape, head: Head) -> Result<Self> {
         let rows = vec![Row::blank(m)?];
         Ok(Self { head, documents: Groups::default(), probe: Probe::over(m, k), rows })
     }

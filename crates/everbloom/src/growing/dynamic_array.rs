@@ -24,14 +24,16 @@
 //! **Use it** in front of a growing store whose index is at hand. **Don't** when 16 bytes a key for the index are
 //! too much (`dynamic`, `counting`), or when nothing is deleted (`scalable`).
 
+mod group;
+
 use crate::cells::Packed;
-use crate::memory::Words;
 use crate::parts::layers;
 use crate::parts::several::{check_parts, flat_for};
 use crate::plan::check_cells;
 use crate::probe::{Coincide, Probe};
-use crate::state::{Decoder, Encoder, Role, State};
 use crate::variant::prelude::*;
+
+use group::{Group, Member, ones};
 
 /// Groups of interleaved filters, with the index they are rebuilt from.
 ///
@@ -60,145 +62,6 @@ pub struct DynamicArray {
 }
 
 state!(DynamicArray { head, probe, capacity, group, stale_limit, groups });
-
-/// Filters side by side: a cell is one position of all of them.
-#[derive(Clone, Debug, PartialEq)]
-struct Group {
-    cells: Packed,
-    members: Vec<Member>,
-}
-
-state!(plain Group { cells, members });
-
-/// What stands beside a filter: its live keys, and how many others are still in its bits.
-#[derive(Clone, Debug, PartialEq)]
-struct Member {
-    live: u64,
-    stale: u64,
-    /// The digests of live keys, in order, two words each; zeros behind.
-    keys: Words,
-}
-
-impl State for Member {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        out.group(name, |out| {
-            self.live.save("live", out);
-            self.stale.save("stale", out);
-            out.array("keys", Role::Auxiliary, self.keys.len() as u64, &self.keys);
-        });
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        src.group(name, |src| {
-            let (live, stale) = (u64::load("live", src)?, u64::load("stale", src)?);
-            let (len, keys) = src.array("keys")?;
-            if len == keys.len() as u64 {
-                return Ok(Self { live, stale, keys });
-            }
-            Err(src.corrupt("an index of another length than it says"))
-        })
-    }
-}
-
-impl Member {
-    fn blank(capacity: u64) -> Result<Self> {
-        let words = usize::try_from(capacity.saturating_mul(2)).unwrap_or(usize::MAX);
-        Ok(Self { live: 0, stale: 0, keys: Words::try_zeroed(words)? })
-    }
-
-    fn key(&self, i: usize) -> Digest {
-        Digest { h1: self.keys[2 * i], h2: self.keys[2 * i + 1] }
-    }
-
-    fn keys(&self) -> impl Iterator<Item = Digest> {
-        (0..self.live as usize).map(|i| self.key(i))
-    }
-
-    /// Where a digest is in the index, or where it would be.
-    fn find(&self, digest: Digest) -> std::result::Result<usize, usize> {
-        let wanted = (digest.h1, digest.h2);
-        let (mut low, mut high) = (0, self.live as usize);
-        while low < high {
-            let middle = (low + high) / 2;
-            let found = self.key(middle);
-            match (found.h1, found.h2).cmp(&wanted) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(middle),
-            }
-        }
-        Err(low)
-    }
-
-    fn insert(&mut self, digest: Digest) {
-        let at = self.find(digest).unwrap_or_else(|at| at);
-        let end = 2 * self.live as usize;
-        let keys = self.keys.make_mut();
-        keys.copy_within(2 * at..end, 2 * at + 2);
-        keys[2 * at..2 * at + 2].copy_from_slice(&[digest.h1, digest.h2]);
-        self.live += 1;
-    }
-
-    fn remove(&mut self, at: usize) {
-        let end = 2 * self.live as usize;
-        let keys = self.keys.make_mut();
-        keys.copy_within(2 * at + 2..end, 2 * at);
-        keys[end - 2..end].fill(0);
-        self.live -= 1;
-        self.stale += 1;
-    }
-
-    fn fits(&self, capacity: u64) -> bool {
-        let used = self.live.checked_add(self.stale).is_some_and(|used| used <= capacity);
-        let room = Some(self.keys.len() as u64) == capacity.checked_mul(2);
-        let order = |d: Digest| (d.h1, d.h2);
-        used && room && {
-            let sorted =
-                (1..self.live as usize).all(|i| order(self.key(i - 1)) <= order(self.key(i)));
-            sorted && self.keys[2 * self.live as usize..].iter().all(|word| *word == 0)
-        }
-    }
-}
-
-impl Group {
-    /// The filters that claim a key, as a mask.
-    fn claims(&self, probe: &Probe, digest: Digest) -> u64 {
-        let mut mask = u64::MAX;
-        probe.all(digest, |i| {
-            mask &= self.cells.get(i);
-            mask != 0
-        });
-        mask
-    }
-
-    fn set(&mut self, probe: &Probe, filter: usize, digest: Digest) {
-        probe.each(digest, |i| self.cells.set(i, self.cells.get(i) | 1 << filter));
-    }
-
-    /// Makes a filter anew from its live keys.
-    fn rebuild(&mut self, probe: &Probe, filter: usize) {
-        for i in 0..self.cells.len() {
-            self.cells.set(i, self.cells.get(i) & !(1 << filter));
-        }
-        let keys: Vec<Digest> = self.members[filter].keys().collect();
-        keys.into_iter().for_each(|digest| self.set(probe, filter, digest));
-        self.members[filter].stale = 0;
-    }
-
-    /// Share of ones of each filter.
-    fn fills(&self) -> Vec<f64> {
-        let mut ones = vec![0u64; self.members.len()];
-        for mask in self.cells.iter() {
-            ones.iter_mut().enumerate().for_each(|(j, ones)| *ones += mask >> j & 1);
-        }
-        ones.into_iter().map(|ones| ones as f64 / self.cells.len() as f64).collect()
-    }
-}
-
-/// The numbers of the filters in a mask.
-fn ones(mask: u64) -> impl Iterator<Item = usize> {
-    (0..64).filter(move |j| mask >> j & 1 != 0)
-}
 
 impl DynamicArray {
     /// Inserts a key into the first filter with room for it; a new group is opened where there is none. Refused, with
@@ -316,7 +179,7 @@ impl DynamicArray {
 
     fn check(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
-        if !(1..=MAX_GROUP).contains(&self.group.into())
+        if !VARIANT.takes("group", self.group)
             || self.capacity == 0
             || self.stale_limit == 0
             || self.groups.is_empty()
@@ -474,8 +337,6 @@ pub fn fpr_of(r: u64, f: f64) -> f64 {
 
 const VERIFIED: &str = "verified";
 const FILTERS_ALONE: &str = "filters";
-const GROUP: u64 = 16;
-const MAX_GROUP: u64 = 64;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove];
 
@@ -495,8 +356,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicArray>(Facts {
     params: &[
         Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
             .or(Preset::Integer(16)),
-        Param::integer("group", 1, MAX_GROUP, "filters that are interleaved")
-            .or(Preset::Integer(GROUP)),
+        Param::integer("group", 1, 64, "filters that are interleaved").or(Preset::Integer(16)),
         Param::real("stale", 0.0, 1.0, "share of a filter's keys whose deletion makes it anew")
             .or(Preset::Real(0.25)),
     ],
@@ -506,7 +366,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicArray>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Opener, to_bytes};
+    use crate::shared_tests::lies_are_refused;
 
     fn filled(n: u64) -> DynamicArray {
         let mut filter = DynamicArray::with_rate(160, 0.01).unwrap();
@@ -517,8 +377,6 @@ mod tests {
     #[test]
     fn files_with_groups_that_cannot_be_are_refused() {
         let filter = filled(250);
-        let back: DynamicArray = Opener::new().decode_as(&to_bytes(&filter)).unwrap();
-        assert_eq!(back, filter);
         let lies: [fn(&mut DynamicArray); 9] = [
             |f| f.groups.clear(),
             |f| f.group = 17,
@@ -530,11 +388,7 @@ mod tests {
             |f| f.groups[1].members.truncate(1),
             |f| f.groups[1].cells = Packed::new(7, 16),
         ];
-        for (i, lie) in lies.into_iter().enumerate() {
-            let mut liar = filter.clone();
-            lie(&mut liar);
-            assert!(Opener::new().decode(&to_bytes(&liar)).is_err(), "lie {i}");
-        }
+        lies_are_refused(&filter, lies);
     }
 
     /// A filter that was rebuilt is the one that never had the deleted keys.

@@ -103,7 +103,7 @@ impl Adaptive {
         if policy.first > flat.k {
             return Err(Error::parameter(WORKABLE));
         }
-        Self::empty(&Shape { flat, policy }, Head::new(hasher, FORM))
+        Self::empty(&(flat, policy), Head::new(hasher, FORM))
     }
 
     /// Evaluations that a query takes with `a` functions in stage 1 and the others evaluated together.
@@ -142,17 +142,11 @@ impl Adaptive {
     }
 }
 
-/// m, k and the policy.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    policy: Policy,
-}
-
 impl Plan for Adaptive {
-    type Shape = Shape;
+    /// m, k and the policy.
+    type Shape = (Flat, Policy);
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let flat = Flat::plan(request, 1)?;
         let usual = || best_first(flat.k, planned_fill(request, flat));
         let policy = Policy {
@@ -164,18 +158,17 @@ impl Plan for Adaptive {
         if policy.check().is_err() || policy.first > flat.k {
             return Err(Error::parameter(WORKABLE));
         }
-        Ok(Shape { flat, policy })
+        Ok((flat, policy))
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (flat, n) = (shape.flat, load.distinct);
-        Some(Expect::one_sided(flat.fpr(n), flat.m, Some(flat.fill(n))))
+    fn expect((flat, _): &Self::Shape, load: &Load) -> Option<Expect> {
+        Some(flat.expect(load, flat.m))
     }
 }
 
 impl Stream for Adaptive {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, part: FlatBits::new(shape.flat)?, policy: shape.policy })
+    fn empty(&(flat, policy): &Self::Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, part: FlatBits::new(flat)?, policy })
     }
 }
 

@@ -191,8 +191,7 @@ impl Plan for Pipelined {
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (flat, n) = (shape.flat, load.distinct);
-        Some(Expect::one_sided(flat.fpr(n), flat.m, Some(flat.fill(n))))
+        Some(shape.flat.expect(load, shape.flat.m))
     }
 }
 

@@ -82,7 +82,7 @@ impl SoftError {
             let message = format!("there must be 1 to {MAX_WORD} bits in a word");
             return Err(Error::setting("word", word, message));
         }
-        Self::empty(&Shape { flat: Flat { m, k }.checked()?, word }, Head::new(hasher, FORM))
+        Self::empty(&(Flat { m, k }.checked()?, word), Head::new(hasher, FORM))
     }
 
     /// Whether the key may be a member; words met on the way whose parity is wrong are repaired.
@@ -150,34 +150,25 @@ impl SoftError {
     }
 }
 
-/// Bits, probes and the width of words.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    word: u32,
-}
-
 impl Plan for SoftError {
-    type Shape = Shape;
+    /// Bits, probes and the width of words.
+    type Shape = (Flat, u32);
 
     /// m and k of the standard filter; parity counts towards the memory.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let word = request.whole("word") as u32;
         let with_parity = |m: f64, _, _| m.ceil() + (m / f64::from(word)).ceil();
-        Ok(Shape { flat: Flat::plan_sized(request, with_parity)?, word })
+        Ok((Flat::plan_sized(request, with_parity)?, word))
     }
 
     /// Of a filter in which nothing has flipped.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (flat, n) = (shape.flat, load.distinct);
-        let bits = flat.m + flat.m.div_ceil(shape.word.into());
-        Some(Expect::one_sided(flat.fpr(n), bits, Some(flat.fill(n))))
+    fn expect((flat, word): &Self::Shape, load: &Load) -> Option<Expect> {
+        Some(flat.expect(load, flat.m + flat.m.div_ceil((*word).into())))
     }
 }
 
 impl Stream for SoftError {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { flat: Flat { m, k }, word } = *shape;
+    fn empty(&(Flat { m, k }, word): &Self::Shape, head: Head) -> Result<Self> {
         Ok(Self { head, part: ParityBits::new(Probe::over(m, k), word)? })
     }
 }

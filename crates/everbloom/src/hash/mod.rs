@@ -130,7 +130,7 @@ impl fmt::Display for HashId {
 }
 
 /// The 128-bit digest of a key, as the two words every probe scheme starts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest {
     /// H1.
     pub h1: u64,

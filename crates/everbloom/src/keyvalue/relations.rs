@@ -86,10 +86,6 @@ impl Relations {
         Self::solved(&shape, head, &edges)
     }
 
-    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        self.head.hasher.digest(key)
-    }
-
     /// γ: a fingerprint that does not depend on where a node's cells are.
     fn gamma(&self, digest: Digest) -> u64 {
         gamma(digest, self.parent_bits)
@@ -104,7 +100,7 @@ impl Relations {
 
     /// Whether this may be a node.
     pub fn is_node<K: Key + ?Sized>(&self, node: &K) -> bool {
-        let digest = self.digest(node);
+        let digest = self.head.digest(node);
         match &self.nodes {
             Some(nodes) => nodes.contains(digest),
             None => self.stored(digest).is_some(),
@@ -113,7 +109,7 @@ impl Relations {
 
     /// Whether `parent` may be the parent of `child`, which has to be a node.
     pub fn is_parent<P: Key + ?Sized, C: Key + ?Sized>(&self, parent: &P, child: &C) -> bool {
-        self.is_edge(self.digest(parent), self.digest(child))
+        self.is_edge(self.head.digest(parent), self.head.digest(child))
     }
 
     fn is_edge(&self, parent: Digest, child: Digest) -> bool {
@@ -131,7 +127,7 @@ impl Relations {
     /// Whether the depth falls by one from a node, which stores `value`, to its parent: none, or a node.
     fn falls(&self, value: u64, parent: Digest) -> bool {
         let depth = value >> self.parent_bits;
-        if parent == self.digest("") {
+        if parent == self.head.digest("") {
             return depth == 0;
         }
         let above = self.stored(parent).map(|value| value >> self.parent_bits);
@@ -149,8 +145,8 @@ impl Relations {
         child: &C,
         candidates: &'a [K],
     ) -> Vec<&'a K> {
-        let child = self.digest(child);
-        let is = |parent: &&K| self.is_edge(self.digest(*parent), child);
+        let child = self.head.digest(child);
+        let is = |parent: &&K| self.is_edge(self.head.digest(*parent), child);
         candidates.iter().filter(is).collect()
     }
 
@@ -160,8 +156,8 @@ impl Relations {
         parent: &P,
         candidates: &'a [K],
     ) -> Vec<&'a K> {
-        let parent = self.digest(parent);
-        let is = |child: &&K| self.is_edge(parent, self.digest(*child));
+        let parent = self.head.digest(parent);
+        let is = |child: &&K| self.is_edge(parent, self.head.digest(*child));
         candidates.iter().filter(is).collect()
     }
 
@@ -172,7 +168,7 @@ impl Relations {
                 "a filter of edges does not know siblings: build it static",
             ));
         }
-        let (a, b) = (self.stored(self.digest(a)), self.stored(self.digest(b)));
+        let (a, b) = (self.stored(self.head.digest(a)), self.stored(self.head.digest(b)));
         Ok(a.is_some() && a == b)
     }
 
@@ -184,9 +180,9 @@ impl Relations {
         candidates: &[K],
         most: usize,
     ) -> Vec<Vec<usize>> {
-        let digests: Vec<Digest> = candidates.iter().map(|key| self.digest(key)).collect();
-        let root = self.digest("");
-        let (mut open, mut paths) = (vec![(self.digest(node), Vec::new())], Vec::new());
+        let digests: Vec<Digest> = candidates.iter().map(|key| self.head.digest(key)).collect();
+        let root = self.head.digest("");
+        let (mut open, mut paths) = (vec![(self.head.digest(node), Vec::new())], Vec::new());
         // Every step is taken once for each way to it.
         for _ in 0..most.saturating_mul(candidates.len() + 1) {
             let Some((at, path)) = open.pop() else { break };
@@ -213,7 +209,7 @@ impl Relations {
         child: &C,
         parent: &P,
     ) -> Result<Seen> {
-        let (child, parent) = (self.digest(child), self.digest(parent));
+        let (child, parent) = (self.head.digest(child), self.head.digest(parent));
         let (Some(nodes), Some(edges)) = (&mut self.nodes, &mut self.edges) else {
             return Err(Error::unsupported("a static tree takes no nodes: build it dynamic"));
         };
@@ -229,7 +225,7 @@ impl Relations {
         child: &C,
         parent: &P,
     ) -> Result<()> {
-        let (child, parent) = (self.digest(child), self.digest(parent));
+        let (child, parent) = (self.head.digest(child), self.head.digest(parent));
         if !self.is_edge(parent, child) {
             return Err(Error::new(Kind::NotDeletable, "there is no such node below this parent"));
         }
@@ -273,7 +269,7 @@ impl Relations {
     }
 
     fn check(&self) -> Result<()> {
-        let bits = (1..=MAX_PARENT_BITS).contains(&u64::from(self.parent_bits)) && self.depths <= 1;
+        let bits = VARIANT.takes("parent-bits", self.parent_bits) && self.depths <= 1;
         let wanted = || self.parent_bits + DEPTH_BITS * self.depths;
         let dynamic = self.head.form == DYNAMIC;
         let cells = self.cells.as_ref();
@@ -382,7 +378,7 @@ impl Filter for Relations {
 
     /// The counters of a node, in the dynamic form; cells that are solved for show nothing by themselves.
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let digest = self.digest(key);
+        let digest = self.head.digest(key);
         match (&self.nodes, &self.cells) {
             (Some(nodes), _) => Part::trace(nodes, digest),
             (None, Some(cells)) => cells.trace(digest),
@@ -405,7 +401,6 @@ impl Remove for Relations {
 
 const STATIC: &str = "static";
 const DYNAMIC: &str = "dynamic";
-const MAX_PARENT_BITS: u64 = 32;
 /// Bits per counter, which stick at their maximum.
 const WIDTH: u32 = 4;
 /// The salt of γ: beyond those of cells and masks.
@@ -442,7 +437,7 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
             MAX_CHECK_BITS as u64,
             "u, bits that tell nodes from others, in static",
         ),
-        Param::integer("parent-bits", 1, MAX_PARENT_BITS, "b, bits that tell parents from others")
+        Param::integer("parent-bits", 1, 32, "b, bits that tell parents from others")
             .or(Preset::Integer(8)),
         Param::choice(
             "depth",

@@ -137,7 +137,7 @@ impl CrossChecking {
     }
 
     fn check(&self) -> Result<()> {
-        if (1..=MAX_PARTS).contains(&(self.cross.len() as u64)) {
+        if VARIANT.takes("parts", self.cross.len()) {
             Ok(())
         } else {
             Err(Error::corrupt(0, "corrupt filter: no cross filters, or too many"))

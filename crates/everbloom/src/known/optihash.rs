@@ -93,7 +93,7 @@ impl Optihash {
         head.count(members.len() as u64);
         sort(&mut members);
         sort(&mut queries);
-        queries.retain(|query| members.binary_search_by_key(&order(query), order).is_err());
+        queries.retain(|query| members.binary_search(query).is_err());
         let probe = shape.probe();
         let probes = members.len() as u64 + queries.len() as u64;
         check_search("alpha or beta", shape.candidates(), probes)?;
@@ -187,13 +187,9 @@ fn index(probe: &Ring, digest: Digest, code: u64) -> u64 {
     probe.indices(digest.salted(code)).next().unwrap_or(0)
 }
 
-fn order(digest: &Digest) -> (u64, u64) {
-    (digest.h1, digest.h2)
-}
-
 /// The set of a multiset.
 fn sort(digests: &mut Vec<Digest>) {
-    digests.sort_unstable_by_key(order);
+    digests.sort_unstable();
     digests.dedup();
 }
 

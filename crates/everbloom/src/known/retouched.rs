@@ -279,9 +279,6 @@ impl Age for Retouched {
     }
 }
 
-/// The share of ones that random clearing takes by default: with k = 7, three in ten members are lost.
-const SHARE: f64 = 0.05;
-
 const LOST: &str = "members that share a cleared bit with a false positive are missed";
 
 /// In the order of [`Rule`], after random clearing.
@@ -320,7 +317,8 @@ pub static VARIANT: Variant = Variant::of::<Retouched>(Facts {
             1.0,
             "share of the ones that random clearing resets, if their number is not set",
         )
-        .or(Preset::Real(SHARE)),
+        // With k = 7, three in ten members are lost.
+        .or(Preset::Real(0.05)),
     ],
     build: Build::Collected,
     reach: 1_000_000,

@@ -35,7 +35,7 @@ impl Links {
     /// Leaves every link once, and refuses those that are to be included and excluded.
     pub(super) fn settle(&mut self) -> Result<()> {
         for links in [&mut self.include, &mut self.exclude] {
-            links.sort_unstable_by_key(|d| (d.h1, d.h2));
+            links.sort_unstable();
             links.dedup();
         }
         if self.include.len() > MAX_LINKS {

@@ -45,9 +45,9 @@ impl Bloom {
     /// A filter of `m` bits and `k` probes.
     pub fn with_shape(m: u64, k: u32, hasher: Hasher) -> Result<Self> {
         let Flat { m, k } = Flat { m, k }.checked()?;
-        let shape = Shape { probe: Probe::over(m, k) };
-        let hasher = hasher.or(Self::hash(&shape));
-        Self::empty(&shape, Head::new(hasher, FORM))
+        let probe = Probe::over(m, k);
+        let hasher = hasher.or(Self::hash(&probe));
+        Self::empty(&probe, Head::new(hasher, FORM))
     }
 
     /// The filter whose bits are these, such as those of a counting filter with the same `k` and `hasher`
@@ -259,26 +259,21 @@ fn set_otherwise(probe: Probe, words: &mut [u64], digest: Digest) -> bool {
     new
 }
 
-/// The planned probe: m, k and the scheme.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    probe: Probe,
-}
-
 impl Plan for Bloom {
-    type Shape = Shape;
+    /// The planned probe: m, k and the scheme.
+    type Shape = Probe;
 
     const HASH: HashId = HashId::Quick64;
 
     /// The quickest one, unless the scheme needs independent words or the rate that k promises needs more than
     /// 64 bits: n·2⁻⁶⁴ ≤ p/100, at n = (m/k)·ln 2 keys.
-    fn hash(shape: &Shape) -> HashId {
-        let (m, k) = (shape.probe.m() as f64, f64::from(shape.probe.k()));
+    fn hash(probe: &Probe) -> HashId {
+        let (m, k) = (probe.m() as f64, f64::from(probe.k()));
         let narrow = 100.0 * core::f64::consts::LN_2 * m / k * libm::exp2(k - 64.0) <= 1.0;
-        if narrow && shape.probe.scheme().takes(Self::HASH) { Self::HASH } else { HashId::Xxh3_128 }
+        if narrow && probe.scheme().takes(Self::HASH) { Self::HASH } else { HashId::Xxh3_128 }
     }
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let Flat { m, k } = Flat::plan(request, 1)?;
         let probe = match request.choice("scheme").and_then(Scheme::named) {
             Some(scheme) => Probe::flat(scheme, m, k)?,
@@ -291,20 +286,20 @@ impl Plan for Bloom {
             );
             return Err(Error::setting("hash", hash, message));
         }
-        Ok(Shape { probe })
+        Ok(probe)
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let flat = Flat { m: shape.probe.m(), k: shape.probe.k() };
+    fn expect(probe: &Probe, load: &Load) -> Option<Expect> {
+        let flat = Flat { m: probe.m(), k: probe.k() };
         let (n, fill) = (load.distinct, flat.fill(load.distinct));
-        let floor = shape.probe.floor(n as f64, fill.0);
+        let floor = probe.floor(n as f64, fill.0);
         Some(Expect::one_sided((flat.fpr(n) + floor).min(1.0), flat.m, Some(fill)))
     }
 }
 
 impl Stream for Bloom {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, flat: FlatBits::probed(shape.probe)? })
+    fn empty(probe: &Probe, head: Head) -> Result<Self> {
+        Ok(Self { head, flat: FlatBits::probed(*probe)? })
     }
 }
 

@@ -305,8 +305,6 @@ impl Stream for SplitBlock {
 face!(SplitBlock: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(SplitBlock);
 keys!(@batched SplitBlock: halves);
-keys!(@parallel SplitBlock: halves);
-keys!(@bulk SplitBlock: halves);
 sets!(SplitBlock: halves);
 
 by_part!(SplitBlock: halves);

@@ -33,6 +33,7 @@ pub(crate) mod candidates;
 pub(crate) mod cuckoo_table;
 pub(crate) mod d_left;
 pub(crate) mod exact;
+pub(crate) mod fingerprints;
 pub(crate) mod flat_bits;
 pub(crate) mod generations;
 pub(crate) mod groups;
@@ -57,7 +58,7 @@ pub(crate) mod tables;
 pub(crate) mod tally;
 mod times;
 
-pub(crate) use cuckoo_table::fingerprints;
+pub(crate) use fingerprints::fingerprints;
 pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};

@@ -38,6 +38,10 @@ macro_rules! multisets {
         $crate::variant::keyed!($type: Insert);
     };
     (@TryInsert $type:ident: $part:ident) => {
+        $crate::parts::multisets!(@refusable $type: $part);
+        $crate::variant::keyed!($type: TryInsert);
+    };
+    (@refusable $type:ident: $part:ident) => {
         impl $type {
             /// Inserts a key, once more if it is there. Refused, with nothing changed, if there is no room
             /// for it.
@@ -52,8 +56,6 @@ macro_rules! multisets {
                 Ok($crate::filter::Seen::new_if(new))
             }
         }
-
-        $crate::variant::keyed!($type: TryInsert);
     };
     (@Remove $type:ident: $part:ident) => {
         impl $type {

@@ -121,6 +121,8 @@ macro_rules! keys {
         }
 
         $crate::variant::keyed!($type: InsertOne);
+        $crate::parts::keys!(@parallel $type: $part);
+        $crate::parts::keys!(@bulk $type: $part);
     };
     // Insertion on all cores.
     (@parallel $type:ident: $part:ident) => {

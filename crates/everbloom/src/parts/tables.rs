@@ -185,15 +185,18 @@ impl<T: FingerprintTable> Tables<T> {
         }
     }
 
-    /// Both lists one behind the other, compacted, and the last two tables joined if their entries fit one.
-    pub(crate) fn merge(&mut self, other: &Self) -> Result<()> {
+    /// Refuses a list of other tables, and names the difference; and one that is too long together with this.
+    pub(crate) fn agree(&self, other: &Self) -> Result<()> {
         self.first().agree(other.first())?;
         let together = self.tables.len() + other.tables.len();
-        room_for(together, format!("together the lists have more than {MAX_TABLES} filters"))?;
+        room_for(together, format!("together the lists have more than {MAX_TABLES} filters"))
+    }
+
+    /// Both lists one behind the other, compacted, and the last two tables joined if their entries fit one.
+    pub(crate) fn add(&mut self, other: &Self) {
         self.tables.extend(other.tables.iter().cloned());
         self.compact();
         self.join_last();
-        Ok(())
     }
 }
 
@@ -201,27 +204,6 @@ fn room_for(tables: usize, message: String) -> Result<()> {
     let many = || Error::new(Kind::CapacityExceeded, message);
     (tables <= MAX_TABLES).then_some(()).ok_or_else(many)
 }
-
-/// `table_lists!(DynamicCuckoo: list);`: merging of a type with a field `head` and tables that grow.
-macro_rules! table_lists {
-    ($type:ident: $list:ident) => {
-        impl $crate::filter::Merge for $type {
-            fn law(&self) -> $crate::filter::MergeLaw {
-                $crate::filter::MergeLaw::Multiset
-            }
-
-            /// The lists one behind the other, compacted.
-            fn merge(&mut self, other: &dyn $crate::filter::Filter) -> $crate::error::Result<()> {
-                let other: &Self = other.as_same()?;
-                self.head.agree(&other.head)?;
-                self.$list.merge(&other.$list)?;
-                self.head.count(other.head.items);
-                Ok(())
-            }
-        }
-    };
-}
-pub(crate) use table_lists;
 
 /// Writes a head and its tables: a single one is written as if it were in no list.
 pub(crate) fn save<'a, T: FingerprintTable>(

@@ -237,7 +237,7 @@ impl Hierarchical {
     }
 
     fn check(&self) -> Result<()> {
-        let block = (MIN_BLOCK..=MAX_BLOCK).contains(&self.block);
+        let block = VARIANT.takes("block", self.block);
         let long = block && self.longest <= LONGEST / self.block;
         let senders = self.senders.len() <= MAX_SENDERS
             && self.senders.iter().all(|sender| sender.len() <= MAX_SENDER_BYTES)
@@ -367,12 +367,8 @@ impl Insert for Hierarchical {
 }
 
 const BLOCK: u64 = 16;
-const MIN_BLOCK: u64 = 1;
-const MAX_BLOCK: u64 = 4096;
 /// Bytes of the longest payload: every one of them is a place to search at.
 const LONGEST: u64 = 1 << 20;
-/// Bytes of a packet's payload.
-const PACKET: u64 = 1500;
 const MAX_SENDERS: usize = 4096;
 const MAX_SENDER_BYTES: usize = MAX_LABEL_BYTES / MAX_SENDERS;
 const SENDER: u64 = 0x7365_6E64_6572_0001;
@@ -408,9 +404,10 @@ pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("block", MIN_BLOCK, MAX_BLOCK, "bytes per block").or(Preset::Integer(BLOCK)),
+        Param::integer("block", 1, 4096, "bytes per block").or(Preset::Integer(BLOCK)),
         Param::integer("longest", 1, LONGEST, "bytes of the longest payload to plan for")
-            .or(Preset::Integer(PACKET)),
+            // That of a packet.
+            .or(Preset::Integer(1500)),
     ],
     ..Facts::FILTER
 });
@@ -418,23 +415,20 @@ pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Opener, to_bytes};
+    use crate::shared_tests::lies_are_refused;
 
     #[test]
     fn files_of_payloads_that_cannot_be_are_refused() {
         let mut good = Hierarchical::builder().items(50).set("block", 4).build().unwrap();
         good.insert_from(b"ann", "some bytes that went by").unwrap();
         good.insert_from(b"bob", "other bytes").unwrap();
-        assert_eq!(Opener::new().decode_as::<Hierarchical>(&to_bytes(&good)).unwrap(), good);
-        let refused = |change: &dyn Fn(&mut Hierarchical)| {
-            let mut bad = good.clone();
-            change(&mut bad);
-            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-        };
-        refused(&|f| f.block = 0);
-        refused(&|f| f.longest = LONGEST);
-        refused(&|f| f.longest = 0);
-        refused(&|f| f.senders[1] = b"ann".to_vec());
-        refused(&|f| f.senders.clear());
+        let lies: [fn(&mut Hierarchical); 5] = [
+            |f| f.block = 0,
+            |f| f.longest = LONGEST,
+            |f| f.longest = 0,
+            |f| f.senders[1] = b"ann".to_vec(),
+            |f| f.senders.clear(),
+        ];
+        lies_are_refused(&good, lies);
     }
 }

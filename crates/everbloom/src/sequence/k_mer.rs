@@ -176,7 +176,7 @@ impl KMer {
 
     fn check(&self) -> Result<()> {
         let bad = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
-        if !(MIN_LENGTH..=MAX_LENGTH).contains(&u64::from(self.length)) || self.both_strands > 1 {
+        if !VARIANT.takes("length", self.length) || self.both_strands > 1 {
             return bad("K-mers of no such length or strands");
         }
         let letters = self.letters();
@@ -311,8 +311,6 @@ const PLAIN: &str = "plain";
 const ONE: &str = "one";
 const BOTH: &str = "both";
 const LENGTH: u64 = 31;
-const MIN_LENGTH: u64 = 2;
-const MAX_LENGTH: u64 = 63;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Merge, Ability::Estimate];
 
@@ -343,8 +341,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("length", MIN_LENGTH, MAX_LENGTH, "letters per K-mer")
-            .or(Preset::Integer(LENGTH)),
+        Param::integer("length", 2, 63, "letters per K-mer").or(Preset::Integer(LENGTH)),
         Param::choice(
             "strands",
             &[ONE, BOTH],
@@ -358,7 +355,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Opener, to_bytes};
+    use crate::shared_tests::lies_are_refused;
 
     const PIECES: [&str; 4] = ["TAAG", "AAGC", "AGCC", "GCCA"];
 
@@ -388,17 +385,14 @@ mod tests {
     #[test]
     fn files_with_ends_that_are_none_are_refused() {
         let good = of(TWO_SIDED, BOTH);
-        assert_eq!(Opener::new().decode_as::<KMer>(&to_bytes(&good)).unwrap(), good);
-        let refused = |change: &dyn Fn(&mut KMer)| {
-            let mut bad = good.clone();
-            change(&mut bad);
-            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-        };
-        refused(&|f| f.length = 64);
-        refused(&|f| f.both_strands = 2);
-        refused(&|f| f.ends.change(1 << 8, |_| FIRST));
-        refused(&|f| f.ends.change(255, |_| FIRST));
-        refused(&|f| f.ends.change(0, |_| 4));
-        refused(&|f| f.head.form = PLAIN);
+        let lies: [fn(&mut KMer); 6] = [
+            |f| f.length = 64,
+            |f| f.both_strands = 2,
+            |f| f.ends.change(1 << 8, |_| FIRST),
+            |f| f.ends.change(255, |_| FIRST),
+            |f| f.ends.change(0, |_| 4),
+            |f| f.head.form = PLAIN,
+        ];
+        lies_are_refused(&good, lies);
     }
 }

@@ -265,7 +265,7 @@ impl Clk {
     fn check(&self) -> Result<()> {
         let bad = || Err(Error::corrupt(0, "corrupt filter: records that do not fit"));
         let flags = self.salted <= 1 && self.balanced <= 1;
-        let known = (MIN_M..=MAX_M).contains(&self.m) && (0.0..=1.0).contains(&self.threshold);
+        let known = VARIANT.takes("m", self.m) && (0.0..=1.0).contains(&self.threshold);
         let rules = (1..=MAX_FIELDS).contains(&self.rules.len());
         if !flags || !known || !rules || self.fields > MAX_FIELDS as u64 {
             return bad();
@@ -312,8 +312,7 @@ impl Plan for Clk {
 
     /// Records all have the same bits: the memory bounds their number, and a rate says nothing.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let number = |name: &str, or: u64| request.integer(name).unwrap_or(or);
-        let (m, k) = (number("m", M), number("k", K) as u32);
+        let (m, k) = (request.whole("m"), request.whole("k") as u32);
         let balanced = request.choice("balance") == Some("yes");
         let row = m << u32::from(balanced);
         if request.goal_bits().is_some() || request.goal_items().is_some() {
@@ -321,7 +320,7 @@ impl Plan for Clk {
         }
         Ok(Shape {
             m,
-            rule: Rule { letters: number("letters", LETTERS) as u32, k },
+            rule: Rule { letters: request.whole("letters") as u32, k },
             threshold: request.number("threshold"),
             salted: request.choice("salt") == Some("first"),
             balanced,
@@ -410,11 +409,6 @@ impl Merge for Clk {
     }
 }
 
-const M: u64 = 1000;
-const MIN_M: u64 = 2;
-const MAX_M: u64 = 1 << 20;
-const K: u64 = 15;
-const LETTERS: u64 = 2;
 const MAX_LETTERS: u64 = 16;
 const MAX_FIELDS: usize = 64;
 const PAD: u8 = b'_';
@@ -452,10 +446,9 @@ pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
         "a record like one of the list may be missed; that record itself never is",
     )],
     params: &[
-        Param::integer("m", MIN_M, MAX_M, "bits per record").or(Preset::Integer(M)),
-        Param::integer("k", 1, MAX_K as u64, "bits per piece of a field").or(Preset::Integer(K)),
-        Param::integer("letters", 1, MAX_LETTERS, "q, letters per piece")
-            .or(Preset::Integer(LETTERS)),
+        Param::integer("m", 2, 1 << 20, "bits per record").or(Preset::Integer(1000)),
+        Param::integer("k", 1, MAX_K as u64, "bits per piece of a field").or(Preset::Integer(15)),
+        Param::integer("letters", 1, MAX_LETTERS, "q, letters per piece").or(Preset::Integer(2)),
         Param::real("threshold", 0.0, 1.0, "Dice coefficient from which on records match")
             .or(Preset::Real(0.8)),
         Param::choice(
@@ -478,6 +471,7 @@ pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared_tests::lies_are_refused;
     use crate::{Opener, to_bytes};
 
     #[test]
@@ -497,19 +491,16 @@ mod tests {
     fn files_of_records_that_do_not_fit_are_refused() {
         let mut good = Clk::with_rate(5, 0.01).unwrap();
         good.insert(&[b"Ann", b"Rome"]).unwrap();
-        assert_eq!(Opener::new().decode_as::<Clk>(&to_bytes(&good)).unwrap(), good);
-        let refused = |change: &dyn Fn(&mut Clk)| {
-            let mut bad = good.clone();
-            change(&mut bad);
-            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-        };
-        refused(&|f| f.ones[0] += 1);
-        refused(&|f| f.ones.push(0));
-        refused(&|f| f.m = 999);
-        refused(&|f| f.balanced = 1);
-        refused(&|f| f.rules.clear());
-        refused(&|f| f.rules[0].letters = 0);
-        refused(&|f| f.threshold = f64::NAN);
-        refused(&|f| f.fields = 0);
+        let lies: [fn(&mut Clk); 8] = [
+            |f| f.ones[0] += 1,
+            |f| f.ones.push(0),
+            |f| f.m = 999,
+            |f| f.balanced = 1,
+            |f| f.rules.clear(),
+            |f| f.rules[0].letters = 0,
+            |f| f.threshold = f64::NAN,
+            |f| f.fields = 0,
+        ];
+        lies_are_refused(&good, lies);
     }
 }

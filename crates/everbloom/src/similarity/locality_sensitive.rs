@@ -143,7 +143,7 @@ impl LocalitySensitive {
         let (lines, m) = (self.lines.functions(), self.bits.len());
         let shifts = if self.head.form == PLAIN { 0..=0 } else { 0..=MAX_SHIFTS };
         let empty = self.lines.dimensions() == 0 && self.bits.ones() > 0;
-        if m > 0 && lines <= MAX_LINES && shifts.contains(&self.shifts) && !empty {
+        if m > 0 && VARIANT.takes("lines", lines) && shifts.contains(&self.shifts) && !empty {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: buckets that no vector has"))
@@ -287,8 +287,7 @@ impl Merge for LocalitySensitive {
 const OVERFLOW: &str = "overflow";
 const PLAIN: &str = "plain";
 const WIDTH: f64 = 4.0;
-/// A query tries up to Σ C(L, j)·2^j tuples: 41,000 with these.
-const MAX_LINES: u32 = 32;
+/// A query tries up to Σ C(L, j)·2^j tuples: 41,000 with 32 lines.
 const MAX_SHIFTS: u32 = 3;
 const OFFSETS: u64 = 0x6F66_6673_6574_0001;
 
@@ -323,7 +322,7 @@ pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
         ),
     ],
     params: &[
-        Param::integer("lines", 1, MAX_LINES as u64, "L, random lines").or(Preset::Integer(6)),
+        Param::integer("lines", 1, 32, "L, random lines").or(Preset::Integer(6)),
         Param::real(
             "width",
             MIN_WIDTH,
@@ -346,7 +345,7 @@ pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Opener, to_bytes};
+    use crate::shared_tests::lies_are_refused;
 
     /// S3's Figure 12a, on lines along the axes: each coordinate of (0, 0) is some member's.
     #[test]
@@ -371,17 +370,14 @@ mod tests {
     fn files_that_no_vectors_make_are_refused() {
         let mut good = LocalitySensitive::with_rate(20, 0.05).unwrap();
         good.insert(&[1.0, 2.0]).unwrap();
-        assert_eq!(Opener::new().decode_as::<LocalitySensitive>(&to_bytes(&good)).unwrap(), good);
-        let refused = |change: &dyn Fn(&mut LocalitySensitive)| {
-            let mut bad = good.clone();
-            change(&mut bad);
-            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-        };
-        refused(&|f| f.shifts = 4);
-        refused(&|f| f.head.form = PLAIN);
-        refused(&|f| f.bits = Bits::new(0));
-        refused(&|f| f.lines = Projections::new(33, 4.0, 1));
-        refused(&|f| f.lines = Projections::new(6, 4.0, 1));
-        refused(&|f| f.lines = Projections::new(6, f64::NAN, 1));
+        let lies: [fn(&mut LocalitySensitive); 6] = [
+            |f| f.shifts = 4,
+            |f| f.head.form = PLAIN,
+            |f| f.bits = Bits::new(0),
+            |f| f.lines = Projections::new(33, 4.0, 1),
+            |f| f.lines = Projections::new(6, 4.0, 1),
+            |f| f.lines = Projections::new(6, f64::NAN, 1),
+        ];
+        lies_are_refused(&good, lies);
     }
 }

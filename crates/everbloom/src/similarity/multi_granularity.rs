@@ -200,10 +200,10 @@ impl MultiGranularity {
 
     fn check(&self) -> Result<()> {
         let bad = || Error::corrupt(0, "corrupt filter: groups or levels that do not fit");
-        let levels = (1..=MAX_LEVELS).contains(&self.levels);
-        let groups = (1..=MAX_GROUPS).contains(&self.groups)
+        let levels = VARIANT.takes("levels", self.levels);
+        let groups = VARIANT.takes("groups", self.groups)
             && self.lines.functions().is_multiple_of(self.groups)
-            && self.k() <= MAX_LINES;
+            && VARIANT.takes("lines", self.k());
         if !levels || !groups || !(1..=MAX_CHECKS).contains(&self.checks) {
             return Err(bad());
         }
@@ -312,11 +312,6 @@ impl Merge for MultiGranularity {
     }
 }
 
-const LINES: u64 = 4;
-const GROUPS: u64 = 8;
-const LEVELS: u64 = 3;
-const MAX_LINES: u32 = 32;
-const MAX_GROUPS: u32 = 32;
 const MAX_CHECKS: u32 = 1024;
 const OFFSETS: u64 = 0x6F66_6673_6574_0002;
 const FINER: u64 = 0x6669_6E65_7200_0001;
@@ -340,22 +335,17 @@ pub static VARIANT: Variant = Variant::of::<MultiGranularity>(Facts {
         "a vector near a member may be missed; a member itself never is",
     )],
     params: &[
-        Param::integer("lines", 1, MAX_LINES as u64, "k, lines per group, all of which must agree")
-            .or(Preset::Integer(LINES)),
-        Param::integer(
-            "groups",
-            1,
-            MAX_GROUPS as u64,
-            "L, groups of lines, one of which is enough",
-        )
-        .or(Preset::Integer(GROUPS)),
+        Param::integer("lines", 1, 32, "k, lines per group, all of which must agree")
+            .or(Preset::Integer(4)),
+        Param::integer("groups", 1, 32, "L, groups of lines, one of which is enough")
+            .or(Preset::Integer(8)),
         Param::integer(
             "levels",
             1,
             MAX_LEVELS as u64,
             "s, widths of buckets, each twice the one before",
         )
-        .or(Preset::Integer(LEVELS)),
+        .or(Preset::Integer(3)),
         Param::real("width", MIN_WIDTH, MAX_WIDTH, "width of a bucket at the finest level")
             .or(Preset::Real(4.0)),
     ],

@@ -144,7 +144,7 @@ impl Areas {
 
     fn check(&self) -> Result<()> {
         let Self { size, areas, ref tallies, .. } = *self;
-        let known = (1..=MAX_AREAS).contains(&areas) && (MIN_SIZE..=MAX_SIZE).contains(&size);
+        let known = VARIANT.takes("areas", areas) && VARIANT.takes("size", size);
         let fits = known && tallies.cells.width() == width(areas);
         let held = || tallies.cells.iter().max().unwrap_or(0);
         if fits && held() <= areas && (self.dimensions > 0 || held() == 0) {
@@ -179,32 +179,23 @@ fn width(areas: u64) -> u32 {
     areas.ilog2() + 1
 }
 
-/// m, k, areas and the grid.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    flat: Flat,
-    areas: u64,
-    size: f64,
-}
-
 impl Plan for Areas {
-    type Shape = Shape;
+    /// m, k, areas and the grid.
+    type Shape = (Flat, u64, f64);
 
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let areas = request.whole("areas");
         let size = request.number("size");
-        Ok(Shape { flat: Flat::plan(request, width(areas).into())?, areas, size })
+        Ok((Flat::plan(request, width(areas).into())?, areas, size))
     }
 
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let bits = shape.flat.m.saturating_mul(width(shape.areas).into());
-        Some(shape.flat.expect(load, bits))
+    fn expect(&(flat, areas, _): &Self::Shape, load: &Load) -> Option<Expect> {
+        Some(flat.expect(load, flat.m.saturating_mul(width(areas).into())))
     }
 }
 
 impl Stream for Areas {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let Shape { flat, areas, size } = *shape;
+    fn empty(&(flat, areas, size): &Self::Shape, head: Head) -> Result<Self> {
         let cells = Packed::try_new(flat.m, width(areas))?;
         let tallies = Tallies { probe: Probe::over(flat.m, flat.k), cells };
         Ok(Self { head, size, dimensions: 0, areas, tallies })
@@ -256,9 +247,6 @@ impl Insert for Areas {
     }
 }
 
-const MAX_AREAS: u64 = 1 << 20;
-const MIN_SIZE: f64 = 1e-9;
-const MAX_SIZE: f64 = 1e9;
 /// Grid cells from the origin: a double has all whole numbers up to there.
 const FAR: f64 = 9_007_199_254_740_992.0;
 
@@ -291,11 +279,11 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
         Param::integer(
             "areas",
             1,
-            MAX_AREAS,
+            1 << 20,
             "number of areas, numbered from 0, the more important the higher",
         )
         .or(Preset::Integer(16)),
-        Param::real("size", MIN_SIZE, MAX_SIZE, "edge of a grid cell").or(Preset::Real(1.0)),
+        Param::real("size", 1e-9, 1e9, "edge of a grid cell").or(Preset::Real(1.0)),
     ],
     ..Facts::FILTER
 });
@@ -303,23 +291,20 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Opener, to_bytes};
+    use crate::shared_tests::lies_are_refused;
 
     #[test]
     fn files_with_areas_that_are_not_there_are_refused() {
         let mut good = Areas::with_shape(50, 3, 6, 0.5, Hasher::default()).unwrap();
         good.insert(&[1.0, 2.0], 5).unwrap();
-        assert_eq!(Opener::new().decode_as::<Areas>(&to_bytes(&good)).unwrap(), good);
-        let refused = |change: &dyn Fn(&mut Areas)| {
-            let mut bad = good.clone();
-            change(&mut bad);
-            assert!(Opener::new().decode(&to_bytes(&bad)).is_err());
-        };
-        refused(&|f| f.areas = 5);
-        refused(&|f| f.areas = 9);
-        refused(&|f| f.dimensions = 0);
-        refused(&|f| f.size = f64::NAN);
-        refused(&|f| f.tallies.cells.set(0, 7));
+        let lies: [fn(&mut Areas); 5] = [
+            |f| f.areas = 5,
+            |f| f.areas = 9,
+            |f| f.dimensions = 0,
+            |f| f.size = f64::NAN,
+            |f| f.tallies.cells.set(0, 7),
+        ];
+        lies_are_refused(&good, lies);
     }
 
     #[test]

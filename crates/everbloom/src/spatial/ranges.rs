@@ -144,7 +144,7 @@ impl Ranges {
         let count = self.attributes.len() as u64;
         let counting = self.head.form == COUNTING;
         let alike = self.attributes.iter().all(|segments| segments.is(counting));
-        if (1..=MAX_ATTRIBUTES).contains(&count) && alike {
+        if VARIANT.takes("attributes", count) && alike {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: segments of no such filter"))
@@ -271,7 +271,6 @@ impl Remove for Ranges {
 const STANDARD: &str = "standard";
 const COUNTING: &str = "counting";
 const EQUAL: &str = "equal";
-const MAX_ATTRIBUTES: u64 = 64;
 /// A segment at either end is planned for an eighth of what one between has.
 const OUTER: u64 = 8;
 
@@ -297,7 +296,7 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
     ],
     params: &[
-        Param::integer("attributes", 1, MAX_ATTRIBUTES, "values beside the id of a record")
+        Param::integer("attributes", 1, 64, "values beside the id of a record")
             .or(Preset::Integer(1)),
         Param::integer(
             "segments",

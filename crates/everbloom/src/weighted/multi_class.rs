@@ -163,28 +163,26 @@ fn prior_to_insert(record: &Record<'_>) -> Result<f64> {
     })
 }
 
-/// Bits, and the most probes a key may have.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    flat: Flat,
-    most: u32,
-}
-
 /// Nothing is predicted: rate and fill depend on priors that only the build sees.
 impl Plan for MultiClass {
-    type Shape = Shape;
+    /// Bits, and the most probes a key may have.
+    type Shape = (Flat, u32);
 
     /// As many bits as the standard filter needs; how many probes, the priors of the members say.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let most = request.whole("most") as u32;
         let flat = Flat::plan(request, 1)?;
         check_room(flat.m)?;
-        Ok(Shape { flat, most })
+        Ok((flat, most))
     }
 }
 
 impl Create for MultiClass {
-    fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
+    fn create(
+        &(Flat { m, k }, most): &Self::Shape,
+        head: Head,
+        inputs: &mut Inputs<'_>,
+    ) -> Result<Self> {
         let mut members: Vec<(Digest, f64)> = Vec::new();
         inputs.records.batches(&mut |batch| {
             for record in batch {
@@ -194,14 +192,13 @@ impl Create for MultiClass {
             }
             Ok(())
         })?;
-        let m = shape.flat.m as f64;
         // Without members, as if all that will come had a prior of 1/2.
         let constant = if members.is_empty() {
-            f64::from(shape.flat.k)
+            f64::from(k)
         } else {
-            constant_for(m, members.iter().map(|(_, prior)| *prior), shape.most)
+            constant_for(m as f64, members.iter().map(|(_, prior)| *prior), most)
         };
-        let mut filter = Self::empty(shape.flat.m, constant, shape.most, head)?;
+        let mut filter = Self::empty(m, constant, most, head)?;
         for (digest, prior) in members {
             filter.set(digest, prior);
         }

@@ -9,6 +9,8 @@ use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::cuckoo as theory;
 use everbloom::internals::theory::tail::binomial_bounds;
 
+use super::numbers::passing;
+
 /// A table by hand: buckets, slots and fingerprint bits.
 fn table(buckets: u64, slots: u32, fingerprint: u32, seed: u64) -> Cuckoo {
     let builder = Cuckoo::builder().set("buckets", buckets).set("slots", slots);
@@ -24,10 +26,6 @@ fn redis(capacity: u64, slots: u32, expansion: u64, seed: u64) -> Cuckoo {
 /// Inserts 0, 1, … up to the first that is refused; how many were taken.
 fn fill(filter: &mut Cuckoo) -> u64 {
     (0u64..).find(|key| filter.insert(key).is_err()).expect("it is finite")
-}
-
-fn passing(filter: &Cuckoo, queries: u64) -> u64 {
-    (1 << 40..(1 << 40) + queries).filter(|key| filter.contains(key)).count() as u64
 }
 
 fn load(filter: &Cuckoo) -> f64 {

@@ -1,5 +1,7 @@
 //! How measured numbers are taken and compared with printed ones.
 
+use everbloom::Filter;
+
 /// Whether `value` is what is printed, to half of the last digit.
 #[track_caller]
 pub fn prints(value: f64, printed: f64, digit: f64) {
@@ -23,6 +25,30 @@ pub fn spread(values: &[f64]) -> (f64, f64) {
 /// How many of so many foreign keys pass.
 pub fn hits(contains: impl Fn(&u64) -> bool, queries: u64) -> u64 {
     (1 << 40..(1 << 40) + queries).filter(contains).count() as u64
+}
+
+/// How many of so many foreign keys pass a filter.
+pub fn passing(filter: &dyn Filter, queries: u64) -> u64 {
+    hits(|key| filter.contains(&key.to_le_bytes()), queries)
+}
+
+/// A number that a filter tells of itself.
+pub fn fact(filter: &dyn Filter, name: &str) -> f64 {
+    let facts = filter.describe();
+    let fact = facts.iter().find(|fact| fact.name == name).expect(name);
+    fact.value.to_string().parse().expect(name)
+}
+
+/// The keys below `n`, every third of them twice.
+pub fn some_twice(n: u64) -> impl Iterator<Item = u64> {
+    (0..n).chain((0..n).step_by(3))
+}
+
+/// Whether a filter of [`some_twice`] has each of the keys, and counts it once.
+#[track_caller]
+pub fn has_each_once(filter: &dyn Filter, n: u64) {
+    assert_eq!(filter.head().items, n);
+    assert!((0..n).all(|key| filter.contains(&key.to_le_bytes())), "{n}");
 }
 
 /// The share of 1,000,000 foreign keys that pass, averaged over 20 filters of the keys below `n`, made from seeds.

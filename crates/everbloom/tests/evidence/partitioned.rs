@@ -6,6 +6,8 @@ use everbloom::internals::theory::bloom as theory;
 use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::membership::PartitionedBloom;
 
+use super::numbers::hits;
+
 fn filter(m: u64, k: u32, n: u64, seed: u64) -> PartitionedBloom {
     let mut filter = PartitionedBloom::with_shape(m, k, Hasher::seeded(seed)).unwrap();
     (0..n).for_each(|key| {
@@ -15,10 +17,6 @@ fn filter(m: u64, k: u32, n: u64, seed: u64) -> PartitionedBloom {
 }
 
 /// False positives among `queries` keys that `filter` never saw.
-fn hits(contains: impl Fn(&u64) -> bool, queries: u64) -> u64 {
-    (1 << 40..(1 << 40) + queries).filter(contains).count() as u64
-}
-
 #[test]
 fn f2_formula_values() {
     // m, n, k, partitioned, standard: to the last printed digit.

@@ -7,6 +7,8 @@ use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::bloom;
 use everbloom::internals::theory::tail::binomial_bounds;
 
+use super::numbers::passing;
+
 fn grown(goal: &Goal, n: u64) -> Box<dyn Filter> {
     let mut filter = VARIANT.build_from(goal, &[]).unwrap();
     let insert = filter.as_insert().unwrap();
@@ -14,11 +16,6 @@ fn grown(goal: &Goal, n: u64) -> Box<dyn Filter> {
         insert.insert(Record::key(&key.to_le_bytes())).unwrap();
     }
     filter
-}
-
-fn hits(filter: &dyn Filter, queries: u64) -> u64 {
-    let asked = 1 << 40..(1 << 40) + queries;
-    asked.filter(|key| filter.contains(&key.to_le_bytes())).count() as u64
 }
 
 /// The entry's example: P = 0.01, r = 0.85, n₀ = 1000, s = 2.
@@ -99,7 +96,7 @@ fn s11_measured_rate_after_31000() {
     for seed in 0..FILTERS {
         let filter = grown(&example().seed(seed), 31_000);
         assert!((0..31_000u64).all(|key| filter.contains(&key.to_le_bytes())));
-        total += hits(&*filter, QUERIES);
+        total += passing(&*filter, QUERIES);
         let fill = filter.fill().unwrap();
         assert!((fill - mean).abs() < 5.0 * sd, "{fill} against {mean} ± {sd}");
         fills += fill / FILTERS as f64;
@@ -123,7 +120,7 @@ fn s11_the_target_holds_through_many_layers() {
         assert_eq!(filter.describe()[0].value.to_string(), layers.to_string());
         assert!((0..n).all(|key| filter.contains(&key.to_le_bytes())));
         let now = filter.now().fpr.unwrap();
-        let seen = hits(&*filter, 1_000_000);
+        let seen = passing(&*filter, 1_000_000);
         let (low, high) = binomial_bounds(1_000_000, now, 1e-9);
         assert!((low..=high).contains(&seen), "{first}: {seen} of {low}..{high}");
         // The target holds on average; the smallest layers scatter by tens of percent of their share.
@@ -174,7 +171,7 @@ fn s11_one_key_sets_k_bits_and_rates_of_layers_add_up() {
     let (mut total, mut predicted) = (0, 0.0);
     for seed in 0..20 {
         let filter = grown(&goal.clone().seed(seed), 6000);
-        total += hits(&*filter, 20_000);
+        total += passing(&*filter, 20_000);
         predicted += filter.now().fpr.unwrap() * 20_000.0;
     }
     // About 50,000 events in 400,000: 4.5 standard errors are 2 %.

@@ -134,13 +134,12 @@ fn run(lab: &Lab) -> Result<Report> {
         };
         series.point(theta, chance(theta), share / trials as f64, spread);
     }
-    let chart = Chart {
-        id: "false-samples".into(),
-        title: "Samples reported that do not hold a read of 70 K-mers, at f = 0.3".into(),
-        x: Axis::linear("threshold θ"),
-        y: Axis::log("share of samples"),
-        series: vec![series],
-    };
+    let chart = Chart::new(
+        "false-samples",
+        "Samples reported that do not hold a read of 70 K-mers, at f = 0.3",
+        [Axis::linear("threshold θ"), Axis::log("share of samples")],
+        [series],
+    );
     let mut rows = Rows::new("rows", "Rows read for a read of 70 K-mers", Axis::linear("rows"));
     rows.row("50 samples", 70.0, tried.rows[0] as f64, Bound::exactly(70.0, 0.0));
     rows.row("100 samples", 70.0, tried.rows[1] as f64, Bound::exactly(70.0, 0.0));

@@ -95,8 +95,8 @@ fn run(lab: &Lab) -> Result<Report> {
             seen.iter().map(|s| s[2] as u64).sum(),
         );
     }
-    let title = "Block reads for a look-up over 20 files".into();
-    let chart = Chart { id: "reads".into(), title, x, y, series: vec![absent, present] };
+    let title = "Block reads for a look-up over 20 files";
+    let chart = Chart::new("reads", title, [x, y], [absent, present]);
     crashes(lab, &mut oracle)?;
     let rows = damaged(lab, &mut oracle)?;
     Ok(oracle.report().chart(chart).rows(rows))

@@ -133,13 +133,8 @@ fn run(lab: &Lab) -> Result<Report> {
     }
     oracle.equal("candidates two edits away, by exact tags", exact_tags(&words, &far, &known));
     let [x, y] = [Axis::log("rate of a look-up"), Axis::log("share refused")];
-    let chart = Chart {
-        id: "refused".into(),
-        title: "Candidates two edits away that are refused".into(),
-        x,
-        y,
-        series: vec![series],
-    };
+    let chart =
+        Chart::new("refused", "Candidates two edits away that are refused", [x, y], [series]);
 
     let mut numbers =
         Rows::new("numbers", "A word, and a candidate, of eight letters", Axis::log("count"));

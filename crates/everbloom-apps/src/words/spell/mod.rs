@@ -477,8 +477,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let filter = Bloom::with_rate(250_000, 0.001)?;
     let kib = filter.m() as f64 / 8.0 / 1024.0;
     size.row("250 000 words at 0.001", 438.8, kib, Bound::exactly(438.8, 0.06));
-    let chart =
-        Chart { id: "missed".into(), title: "Misspellings that are missed".into(), x, y, series };
+    let chart = Chart::new("missed", "Misspellings that are missed", [x, y], series);
     Ok(oracle.report().chart(chart).rows(hyphenation).rows(size))
 }
 

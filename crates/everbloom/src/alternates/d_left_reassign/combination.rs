@@ -3,7 +3,7 @@
 //! a₀ ≤ a₁ ≤ … become b_i = a_i + i, which differ, and C(b₀, 1) + C(b₁, 2) + C(b₂, 3) + … tells all such sets apart: the
 //! largest b is the last whose own term is not above the sum, and what is left tells the others.
 
-use super::Entries;
+use super::table::Entries;
 
 /// Combinations of `z` numbers of `bits` bits, each as often as it likes: C(2^bits + z − 1, z).
 pub(super) fn count(bits: u32, z: u64) -> u128 {

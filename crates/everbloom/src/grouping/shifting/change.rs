@@ -72,7 +72,7 @@ impl Shifting {
     }
 
     fn take(&mut self, record: &Record<'_>) -> Result<Seen> {
-        let digest = self.digest(record.key);
+        let digest = self.head.digest(record.key);
         if self.task() == Task::Membership {
             let new = self.raise(digest, &[0, Self::shift(digest)]);
             self.head.count(1);
@@ -111,7 +111,7 @@ impl Create for Shifting {
                     filter.take(record)?;
                     continue;
                 }
-                let (digest, step) = (filter.digest(record.key), filter.step(record)?);
+                let (digest, step) = (filter.head.digest(record.key), filter.step(record)?);
                 numbers.set(digest, filter.with(numbers.get(digest), step));
                 filter.head.count(1);
             }
@@ -133,7 +133,7 @@ impl Insert for Shifting {
 impl Remove for Shifting {
     /// Takes a copy of the key away, or takes the key out of the set that the record names.
     fn remove(&mut self, record: Record<'_>) -> Result<()> {
-        let digest = self.digest(record.key);
+        let digest = self.head.digest(record.key);
         let absent =
             || Error::new(Kind::NotDeletable, "the key is not in the filter, or not in this set");
         if self.task() == Task::Membership {

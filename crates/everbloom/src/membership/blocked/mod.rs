@@ -192,8 +192,6 @@ impl Stream for BlockedBloom {
 face!(BlockedBloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(BlockedBloom);
 keys!(@batched BlockedBloom: blocks);
-keys!(@parallel BlockedBloom: blocks);
-keys!(@bulk BlockedBloom: blocks);
 sets!(BlockedBloom: blocks);
 
 by_part!(BlockedBloom: blocks);

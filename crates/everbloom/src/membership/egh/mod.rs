@@ -57,13 +57,12 @@ impl Egh {
     /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn new(universe: u64, zone: u64) -> Result<Self> {
-        let shape = Shape { slices: Slices::new(universe, zone)?, width: None };
-        Self::empty(&shape, Head::new(Hasher::default(), BITS))
+        Self::empty(&(Slices::new(universe, zone)?, None), Head::new(Hasher::default(), BITS))
     }
 
     /// The same with counters, wide enough not to overflow inside the zone.
     pub fn counting(universe: u64, zone: u64) -> Result<Self> {
-        let shape = Shape { slices: Slices::new(universe, zone)?, width: Some(width_for(zone)?) };
+        let shape = (Slices::new(universe, zone)?, Some(width_for(zone)?));
         Self::empty(&shape, Head::new(Hasher::default(), COUNTERS))
     }
 
@@ -141,18 +140,12 @@ impl Egh {
     }
 }
 
-/// The slices, and bits per counter where there are counters.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    slices: Slices,
-    width: Option<u32>,
-}
-
 impl Plan for Egh {
-    type Shape = Shape;
+    /// The slices, and bits per counter where there are counters.
+    type Shape = (Slices, Option<u32>);
 
     /// The items are n_t. There is no rate to choose: inside the zone it is zero.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
+    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let universe = request.whole("universe");
         let width = |n| match (request.form(), request.integer("width")) {
             (BITS, _) => Ok(None),
@@ -165,21 +158,20 @@ impl Plan for Egh {
             _ => f64::INFINITY,
         };
         let (n, _) = request.items_and_rate(bits)?;
-        Ok(Shape { slices: Slices::new(universe, n)?, width: width(n)? })
+        Ok((Slices::new(universe, n)?, width(n)?))
     }
 
     /// Beyond the zone there is no formula: remainders of one integer are not independent, and their
     /// product of chances is more than twice too high in small universes.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let bits = shape.slices.m() * u64::from(shape.width.unwrap_or(1));
-        (load.distinct <= shape.slices.zone).then(|| Expect::one_sided(0.0, bits, None))
+    fn expect((slices, width): &Self::Shape, load: &Load) -> Option<Expect> {
+        let bits = slices.m() * u64::from(width.unwrap_or(1));
+        (load.distinct <= slices.zone).then(|| Expect::one_sided(0.0, bits, None))
     }
 }
 
 impl Stream for Egh {
-    fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        let slices = shape.slices.clone();
-        Ok(Self { head, cells: Cells::new(slices.m(), shape.width)?, slices })
+    fn empty((slices, width): &Self::Shape, head: Head) -> Result<Self> {
+        Ok(Self { head, cells: Cells::new(slices.m(), *width)?, slices: slices.clone() })
     }
 }
 

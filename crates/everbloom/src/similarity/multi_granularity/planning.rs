@@ -1,6 +1,6 @@
 //! Bits for so many vectors that the coarsest level is half full.
 
-use super::{GROUPS, LEVELS, LINES, MAX_CHECKS, MultiGranularity};
+use super::{MAX_CHECKS, MultiGranularity};
 use crate::parts::several::{check_parts, expected_fill};
 use crate::theory::bloom;
 use crate::variant::prelude::*;
@@ -30,9 +30,9 @@ impl Plan for MultiGranularity {
 
     /// Half of the coarsest level set, in both arrays: then each of the k + k' places halves a group's rate.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let number = |name: &str, or: u64| request.integer(name).unwrap_or(or) as u32;
-        let (k, groups) = (number("lines", LINES), number("groups", GROUPS));
-        let (levels, width) = (number("levels", LEVELS), request.number("width"));
+        let number = |name: &str| request.whole(name) as u32;
+        let (k, groups) = (number("lines"), number("groups"));
+        let (levels, width) = (number("levels"), request.number("width"));
         let sized = |n: u64, p: f64| {
             let one = -libm::expm1(libm::log1p(-p) / f64::from(groups));
             let checks = (-libm::log2(one)).ceil().max(f64::from(k) + 1.0) as u32 - k;
