@@ -27,8 +27,9 @@ const PACKINGS: [Packing; 5] = [
 ];
 
 /// What files start with that are not lines of text, whoever named them so.
-const NOT_TEXT: [(&[u8], &str); 9] = [
+const NOT_TEXT: [(&[u8], &str); 10] = [
     (&[0x89, b'E', b'V', b'B'], "a filter file"),
+    (&[0x89, b'E', b'V', b'S'], "a sketch of a list"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
     (b"PAR1", "a Parquet file"),

@@ -71,7 +71,7 @@ pub struct Merge {
     /// The filter files, two or more.
     #[arg(required = true, num_args = 2..)]
     pub filters: Vec<PathBuf>,
-    /// Where the result goes.
+    /// Where the result goes; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// A file with 32 hex digits, the secret key of keyed filters.
@@ -85,7 +85,7 @@ pub struct Merge {
 pub struct Fold {
     /// The filter file.
     pub filter: PathBuf,
-    /// Where the result goes.
+    /// Where the result goes; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// How often it is halved.

@@ -18,7 +18,7 @@ use crate::quantity;
 pub struct Build {
     /// Keys, one a line; `-` for stdin. Variants that take values read key<TAB>value.
     pub keys: PathBuf,
-    /// Where the filter goes. It appears when it is complete, or not at all.
+    /// Where the filter goes; `-` for stdout. A file appears when it is complete, or not at all.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// The variant, by its slug (see `everbloom catalog`). Default: bloom; on a pipe without -n one

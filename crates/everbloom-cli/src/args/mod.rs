@@ -40,9 +40,9 @@ pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
 };
-pub use shared::{Machine, Text};
+pub use shared::{Machine, Rows, Text};
 pub use spell::Spell;
-pub use stream::{Dedupe, Diff, Join};
+pub use stream::{Dedupe, Diff, Join, Sketch};
 pub use top::Top;
 pub use wire::{Line, Sync, Way};
 
@@ -155,9 +155,16 @@ pub enum Verb {
     /// Tell what two files of keys do not share, by exchanging as little as possible.
     ///
     /// Prints `< key` for what only A has and `> key` for what only B has; exit code 0 if they are
-    /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter.
+    /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter. In place of a list stands
+    /// a sketch (see `everbloom sketch`), or a filter that can be subtracted (`everbloom plan --need reconcile`): of keys
+    /// that only such a side has, `<? id` and `>? id` are printed.
     #[command(after_help = examples::DIFF)]
     Diff(Diff),
+    /// Keep a list as a sketch, which `diff` compares with a list or another sketch.
+    ///
+    /// Its size follows from how many keys may differ, not from the list: 17 bytes for each of about 1.4 cells a key.
+    #[command(after_help = examples::SKETCH)]
+    Sketch(Sketch),
     /// Tell what two lists, or two folders, on two machines do not share, and transfer it.
     ///
     /// Prints `< key` for what only this side has, `> key` for what only the other has, and `! name` for a file whose

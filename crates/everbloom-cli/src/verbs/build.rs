@@ -2,24 +2,23 @@
 
 use std::path::Path;
 
+use everbloom::Error;
 use everbloom::choose::{self, Why};
-use everbloom::internals::file as codec;
 use everbloom::internals::filter::{Ability, EntryKind, FactValue, Filter};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
 use everbloom::internals::variant::{Inputs, Source};
 use everbloom::membership::ancestors::{Hierarchy, Nodes};
-use everbloom::{Error, Kind};
 use everbloom_records::{Case, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::combine::unable;
 use super::selective::Selected;
 use super::{catalog, foreign, opened};
-use crate::args::{self, Build, Text};
+use crate::args::{self, Build, Machine, Text};
 use crate::input::{self, Passes, secret_key};
-use crate::output::print_json;
+use crate::output::{is_stdout, print_json, save};
 use crate::report::{json, rate};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
@@ -41,13 +40,13 @@ pub fn run(args: &Build) -> Result<Outcome> {
     if args.mergeable {
         merges(variant, &goal)?;
     }
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
 
     let text = &args.keyed.text;
     let key_type = Some(reading::key_type(&goal.reading, text.key_type)?);
     let text = Text { key_type, ..text.clone() };
     let case = if goal.reading.fold_case { Case::Folded } else { Case::Kept };
-    let mut grammar = Grammar { case, ..input::grammar(&text).with_input(&variant.input) };
+    let mut grammar = Grammar { case, ..input::grammar(&text)?.with_input(&variant.input) };
     reading::timed(&variant.facts, &text)?;
     if args.priors {
         grammar = reading::with_priors(grammar, &variant.facts)?;
@@ -96,7 +95,7 @@ fn finish(
 ) -> Result<Outcome> {
     useful(variant, goal)?;
     let filter = variant.build(goal, inputs)?;
-    codec::save(&*filter, &args.output).map_err(full_disk)?;
+    save(&*filter, &args.output)?;
     report(args, &*filter)
 }
 
@@ -224,7 +223,11 @@ fn useful(variant: &'static Variant, goal: &Goal) -> Result<()> {
 }
 
 /// Refuses an output that can't be written before the keys are read, which may take long.
-pub fn writable(output: &Path) -> Result<()> {
+pub fn writable(output: &Path, machine: &Machine) -> Result<()> {
+    if is_stdout(output) {
+        let taken = "--json: stdout is taken by -o -; name a file, or leave --json out";
+        return if machine.json { Err(Stop::Error(taken.to_owned())) } else { Ok(()) };
+    }
     let folder = match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -257,16 +260,6 @@ pub fn some_keys(n: u64) -> Result<u64> {
         "the input holds no keys: name a file with one key a line, or give -n to build an empty filter"
             .to_owned(),
     ))
-}
-
-pub fn full_disk(e: Error) -> Stop {
-    let remedy = match e.kind() {
-        Kind::Io if e.to_string().contains("No space left") => {
-            "; free some space, nothing was written"
-        }
-        _ => "",
-    };
-    Stop::Error(format!("{e}{remedy}"))
 }
 
 fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {

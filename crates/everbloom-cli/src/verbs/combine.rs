@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use everbloom::Filter;
-use everbloom::internals::file as codec;
 use everbloom::{Error, Facts, Kind};
 use everbloom_report::Table;
 use everbloom_report::number::integer_text;
@@ -13,7 +12,7 @@ use super::build::writable;
 use super::change::rate_now;
 use super::opened;
 use crate::args::{Estimate, Fold, Machine, Merge};
-use crate::output::{print, print_json};
+use crate::output::{self, print, print_json};
 use crate::report::json as json_report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, quantity};
@@ -48,7 +47,7 @@ fn combine(
     args: &Merge,
     step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::Result<()>,
 ) -> Result<Outcome> {
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
     let (first, others) =
         args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
     let mut filter = opened(first, &args.key_file)?;
@@ -83,7 +82,7 @@ fn unequal(e: Error, items: u64) -> Stop {
 }
 
 pub fn fold(args: &Fold) -> Result<Outcome> {
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
     let mut filter = opened(&args.filter, &args.key_file)?;
     for _ in 0..args.times {
         let fold = filter.as_fold().ok_or_else(|| unable(filter.facts(), "folded", "fold"))?;
@@ -93,7 +92,7 @@ pub fn fold(args: &Fold) -> Result<Outcome> {
 }
 
 fn save(filter: &dyn Filter, output: &Path, machine: &Machine) -> Result<Outcome> {
-    codec::save(filter, output)?;
+    output::save(filter, output)?;
     if machine.json {
         print_json(&json_report::info(filter))?;
     }

@@ -30,6 +30,7 @@ mod secure;
 mod selective;
 mod shell;
 mod similar;
+mod sketch;
 mod spell;
 mod sync;
 mod top;
@@ -69,6 +70,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Estimate(args) => combine::estimate(&args),
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
+        Verb::Sketch(args) => sketch::run(&args),
         Verb::Sync(args) => sync::run(&args),
         Verb::Join(args) => join::run(&args),
         Verb::Top(args) => top::run(&args),
