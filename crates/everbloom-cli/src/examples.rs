@@ -22,7 +22,7 @@ Examples:
   # the second column of a table; lines without one are named and left out
   everbloom build people.csv -o towns.evb -f 2 -d , --skip-bad
   # filters of two files that merge: both for as many keys, or one like the other
-  everbloom build monday.txt -o monday.evb --mergeable -n 1M
+  everbloom build monday.txt -o monday.evb --mergeable
   everbloom build tuesday.txt -o tuesday.evb --like monday.evb
   # keys with the time at which they came, in seconds, each found for a minute
   printf '100\\tann\\t60\\n' | everbloom build - -o here.evb --kind windowed -n 1000 --time";
@@ -331,8 +331,10 @@ Examples:
 
 pub const CATALOG: &str = "\
 Examples:
-  # one line for each form of each variant
+  # the names of all variants, by family
   everbloom catalog
+  # one line for each form of each variant
+  everbloom catalog --all
   # what a counting filter is, and what `build --set` takes
   everbloom catalog counting
   # the list for a spreadsheet

@@ -115,6 +115,11 @@ fn strange(name: &str, notice: Notice) {
         Notice::CarriageReturns => {
             say!("{name}: every line ends in a CR, which belongs to its key: --crlf cuts it off");
         }
+        Notice::Quotes => {
+            say!(
+                "{name}: columns stand in quotes, which belong to their keys: --csv takes them off"
+            );
+        }
         _ => say!(
             "{name}: has NUL bytes: if records end in them, give -0; if it is no text, its lines mean little"
         ),

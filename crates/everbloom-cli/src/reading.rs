@@ -18,7 +18,7 @@ pub fn remembered(text: &Text, ancestors: Option<Hierarchy>, case: Case) -> Read
         reading.key_type = key.name().to_owned();
     }
     if let Some(hierarchy) = ancestors {
-        reading.ancestors = hierarchy.name().to_owned();
+        reading.ancestors = hierarchy.name().into_owned();
     }
     reading
 }

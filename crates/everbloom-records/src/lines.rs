@@ -178,9 +178,13 @@ impl Lines {
             (None, _) => Box::new(io::empty()),
         };
         let Some(noticed) = self.noticed else { return Ok(text) };
-        let Grammar { end, cr, .. } = self.grammar;
+        let Grammar { end, cr, field, .. } = self.grammar;
+        let delimiter = match field {
+            Field::Column { delimiter, .. } => Some(delimiter),
+            Field::Line | Field::Csv { .. } => None,
+        };
         let name = &self.name;
-        Ok(examined(text, end, |notice| {
+        Ok(examined(text, end, delimiter, |notice| {
             if (notice, cr) != (Notice::CarriageReturns, Cr::Cut) {
                 noticed(name, notice);
             }

@@ -48,6 +48,8 @@ pub enum Notice {
     CarriageReturns,
     /// There are NUL bytes in lines that end in LF.
     Nul,
+    /// Columns stand in quotes, which then belong to the key.
+    Quotes,
 }
 
 /// The first bytes of an input, and all of it.
@@ -88,10 +90,12 @@ pub fn opened(input: Input<'static>) -> Result<Opened> {
     }
 }
 
-/// Looks at the first lines of a text and tells what is strange about them.
+/// Looks at the first lines of a text and tells what is strange about them. Of lines that are cut into columns, it is
+/// told what separates these.
 pub fn examined<'a>(
     input: Input<'a>,
     end: u8,
+    delimiter: Option<u8>,
     mut tell: impl FnMut(Notice),
 ) -> io::Result<Input<'a>> {
     let (start, whole) = peek(input, 4096)?;
@@ -102,6 +106,14 @@ pub fn examined<'a>(
         start.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n")).peekable();
     if end == b'\n' && lines.peek().is_some() && lines.all(|line| line.ends_with(b"\r\n")) {
         tell(Notice::CarriageReturns);
+    }
+    let quoted = |delimiter: u8| {
+        let mut columns = start.split(|byte| *byte == delimiter || *byte == end);
+        columns
+            .any(|column| column.len() > 1 && column.starts_with(b"\"") && column.ends_with(b"\""))
+    };
+    if delimiter.is_some_and(quoted) {
+        tell(Notice::Quotes);
     }
     Ok(whole)
 }
@@ -135,8 +147,8 @@ mod tests {
         assert_eq!(read(b"BZhang\n").expect("a name"), b"BZhang\n");
         let notices = |text: &'static [u8], end: u8| {
             let mut told = Vec::new();
-            let mut input =
-                examined(Box::new(text), end, |notice| told.push(notice)).expect("text");
+            let mut input = examined(Box::new(text), end, Some(b','), |notice| told.push(notice))
+                .expect("text");
             let mut whole = Vec::new();
             input.read_to_end(&mut whole).expect("text");
             assert_eq!(whole, text);
@@ -147,6 +159,8 @@ mod tests {
         assert_eq!(notices(b"a\0b\n", b'\n'), [Notice::Nul]);
         assert_eq!(notices(b"a\0b\0", 0), []);
         assert_eq!(notices(b"", b'\n'), []);
+        assert_eq!(notices(b"5\",\"\na,\"b c\",d\n", b'\n'), [Notice::Quotes]);
+        assert_eq!(notices(b"5\",\"\n\"a,b\n", b'\n'), []);
     }
 
     #[test]

@@ -11,11 +11,12 @@ use everbloom_records::{Column, KeyType};
 use crate::suggest;
 
 pub fn hierarchy(text: &str) -> Result<Hierarchy, String> {
-    match text {
-        "/" => Ok(Hierarchy::Paths),
-        "." => Ok(Hierarchy::Names),
-        "" => Ok(Hierarchy::Prefixes),
-        _ => Err(format!("{text:?}: write / for paths, . for names, or '' for every prefix")),
+    match text.as_bytes() {
+        [] => Ok(Hierarchy::by(None)),
+        [byte] => Ok(Hierarchy::by(Some(*byte))),
+        _ => Err(format!(
+            "{text:?} is not one byte: write / for paths, . for names, any other separator, or '' for every prefix"
+        )),
     }
 }
 

@@ -24,6 +24,16 @@ pub struct Tabular {
     pub csv: bool,
 }
 
+/// For verbs that name all there is.
+#[derive(clap::Args)]
+pub struct Listing {
+    /// Print the whole table. By default the names alone, on one screen.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
 /// How keys are read and hashed: for every verb that does.
 #[derive(clap::Args)]
 pub struct Keyed {

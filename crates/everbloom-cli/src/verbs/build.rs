@@ -4,7 +4,7 @@ use std::path::Path;
 
 use everbloom::Error;
 use everbloom::choose::{self, Why};
-use everbloom::internals::filter::{Ability, EntryKind, FactValue, Filter};
+use everbloom::internals::filter::{EntryKind, FactValue, Filter};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
@@ -15,7 +15,7 @@ use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::combine::unable;
 use super::selective::Selected;
-use super::{catalog, foreign, opened};
+use super::{catalog, foreign, mergeable, opened};
 use crate::args::{self, Build, Machine, Text};
 use crate::input::{self, Passes, secret_key};
 use crate::output::{is_stdout, print_json, save};
@@ -31,14 +31,13 @@ pub fn run(args: &Build) -> Result<Outcome> {
         Some(path) => like(path, args)?,
         None => {
             let mut goal = goal(args)?;
-            mergeable_shape(args, &goal)?;
             let slug = args.kind.as_deref();
             (find(slug.unwrap_or_else(|| default_kind(args, &mut goal)))?, goal)
         }
     };
     variant.check(&goal)?;
     if args.mergeable {
-        merges(variant, &goal)?;
+        mergeable::check(variant, &goal)?;
     }
     writable(&args.output, &args.machine)?;
 
@@ -55,7 +54,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
         return finish(
             args,
             variant,
-            &goal,
+            goal,
             &mut Inputs { records: &mut selected, negatives: None },
         );
     }
@@ -83,18 +82,19 @@ pub fn run(args: &Build) -> Result<Outcome> {
         None => None,
     };
     let negatives = negatives.as_mut().map(|n| n as &mut dyn Source);
-    finish(args, variant, &goal, &mut Inputs { records, negatives })
+    finish(args, variant, goal, &mut Inputs { records, negatives })
 }
 
 /// Builds, saves and reports.
 fn finish(
     args: &Build,
     variant: &'static Variant,
-    goal: &Goal,
+    goal: Goal,
     inputs: &mut Inputs<'_>,
 ) -> Result<Outcome> {
-    useful(variant, goal)?;
-    let filter = variant.build(goal, inputs)?;
+    useful(variant, &goal)?;
+    let goal = if args.mergeable { mergeable::rounded(variant, goal)? } else { goal };
+    let filter = variant.build(&goal, inputs)?;
     save(&*filter, &args.output)?;
     report(args, &*filter)
 }
@@ -149,31 +149,6 @@ fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
     let merge = trial.as_merge().ok_or_else(|| unable(facts, "merged", "merge"))?;
     merge.merge(&*model).map_err(refused)?;
     Ok((variant, goal))
-}
-
-/// Refuses a shape that would follow from the number of keys.
-fn mergeable_shape(args: &Build, goal: &Goal) -> Result<()> {
-    let sized = goal.settings.iter().any(|(name, _)| name == "m");
-    if !args.mergeable || goal.items.is_some() || goal.bits.is_some() || sized {
-        return Ok(());
-    }
-    Err(Stop::Error(
-        "--mergeable: how many keys at most, all filters together? give -n, the same for each"
-            .to_owned(),
-    ))
-}
-
-/// Refuses variants and forms that do not merge.
-fn merges(variant: &'static Variant, goal: &Goal) -> Result<()> {
-    let named = goal.settings.iter().rev().find(|(name, _)| name == "form");
-    let form = match named {
-        Some((_, form)) => variant.forms.iter().find(|f| f.name == form.to_string()),
-        None => variant.forms.first(),
-    };
-    match form.is_some_and(|form| form.abilities.contains(&Ability::Merge)) {
-        true => Ok(()),
-        false => Err(unable(&variant.facts, "merged", "merge").into()),
-    }
 }
 
 /// The variant that `--kind` names.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::build::writable;
 use super::change::rate_now;
-use super::opened;
+use super::{mergeable, opened};
 use crate::args::{Estimate, Fold, Machine, Merge};
 use crate::output::{self, print, print_json};
 use crate::report::json as json_report;
@@ -52,8 +52,9 @@ fn combine(
         args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
     let mut filter = opened(first, &args.key_file)?;
     for path in others {
-        let other = opened(path, &args.key_file)?;
+        let mut other = opened(path, &args.key_file)?;
         let items = filter.head().items.max(other.head().items);
+        [filter, other] = mergeable::level(filter, other);
         step(&mut *filter, &*other).map_err(|e| unequal(e.context(path.display()), items))?;
     }
     save(&*filter, &args.output, &args.machine)
@@ -71,7 +72,7 @@ fn unequal(e: Error, items: u64) -> Stop {
     );
     match Stop::from(e) {
         Stop::Error(message) if of_size => Stop::Error(format!(
-            "{message}; filters of one size merge: build both with -n {} and the same -p",
+            "{message}; filters of one size merge: build both with -n {} and the same -p, or with --mergeable",
             quantity::short(items)
         )),
         Stop::Error(message) if planned => {

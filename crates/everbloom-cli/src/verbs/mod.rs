@@ -22,6 +22,7 @@ mod known;
 mod lab;
 mod line;
 mod link;
+mod mergeable;
 mod plan;
 mod published;
 mod revoked;

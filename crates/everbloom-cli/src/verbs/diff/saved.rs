@@ -5,7 +5,7 @@ use std::path::Path;
 
 use everbloom::exchange::rateless::{Set, Sketch, TooFew};
 use everbloom::internals::filter::{
-    Answer, Detail, Difference, FactValue, Filter, MergeLaw, Reconcile, Verdict,
+    Answer, Detail, Difference, Filter, MergeLaw, Reconcile, Verdict,
 };
 use everbloom::{Error, Kind, Reading};
 use everbloom_report::number::integer_text;
@@ -14,6 +14,7 @@ use super::{Told, grammar_beside, read, typed};
 use crate::args::Text;
 use crate::input::{self, Passes};
 use crate::verbs::combine::unable;
+use crate::verbs::mergeable::number;
 use crate::verbs::sketch::incompatible_types;
 use crate::{Result, Stop, quantity, reading};
 
@@ -165,14 +166,7 @@ fn key_type(filter: &dyn Filter) -> everbloom_records::KeyType {
 
 /// What to do about cells that hold more than can be read back. The share of them that are used tells how much it is.
 fn too_small(left: &dyn Filter, e: Error) -> Stop {
-    let number = |name: &str| {
-        left.describe().into_iter().find(|fact| fact.name == name).and_then(|fact| {
-            match fact.value {
-                FactValue::Integer(number) => Some(number as f64),
-                _ => None,
-            }
-        })
-    };
+    let number = |name: &str| number(left, name).map(|number| number as f64);
     let (Some(m), Some(k), Some(fill)) = (number("m"), number("k"), left.fill()) else {
         return e.into();
     };
