@@ -220,6 +220,69 @@ fn ancestors_stand_before_any_separator() {
 }
 
 #[test]
+fn keys_are_cross_checked_by_the_part_they_belong_to() {
+    let place = Place::new();
+    place.file("none", "");
+    place.ok("build none -o parts.evb --kind cross-checking --set parts=2 -n 1000 -q", "");
+    place.ok("add parts.evb --part 0 -q", "ann\nbob\n");
+    place.ok("add parts.evb --part 1 -q", "eve\n");
+    assert_eq!(place.run("check parts.evb", "ann\neve\nzoe\n").out, "ann\neve\n");
+    // One that is not there, a form whose hash names the part, and variants without parts.
+    let run = place.run("add parts.evb --part 2", "tom\n");
+    assert!(run.code == 1 && run.err.contains("2 parts"), "{}", run.err);
+    place.ok("build none -o own.evb --kind cross-checking --set form=own-part -n 100 -q", "");
+    assert_eq!(place.run("add own.evb --part 0", "ann\n").code, 1);
+    place.ok("build none -o b.evb -n 10 -q", "");
+    assert!(place.refused("add b.evb --part 0", "ann\n").contains("cross-checking"));
+}
+
+#[test]
+fn shared_ancestors_are_found_whatever_the_prior() {
+    let place = Place::new();
+    let lines: String = (0..60).map(|i| format!("d{}/f{i}\t0.{}\n", i % 3, i % 9 + 1)).collect();
+    place.file("paths", lines + "d1\t0.01\n");
+    place.ok("build paths -o p.evb --kind multi-class --ancestors / -q", "");
+    assert_eq!(place.ok("check p.evb paths -c", ""), "61\n");
+}
+
+#[test]
+fn a_build_reports_refused_keys_and_goes_on() {
+    let place = Place::new();
+    let text = "hot\n".repeat(3000) + &numbers(0..100);
+    place.file("keys", &text);
+    for line in ["build keys -o f.evb", "build - -o f.evb -n 3100"] {
+        let run = place.run(&format!("{line} --kind multi-partitioned-counting"), &text);
+        assert!(run.code == 1 && run.err.contains("refused \"hot\""), "{}", run.err);
+        assert!(run.err.contains("keys were refused"), "{}", run.err);
+        assert!(run.err.lines().count() < 20, "{}", run.err);
+        assert_eq!(place.run("check f.evb -c", &numbers(0..100)).out, "100\n");
+        assert_eq!(place.run("check f.evb -c", "hot\n").out, "1\n");
+    }
+}
+
+#[test]
+fn what_was_guessed_or_meant_is_said() {
+    let place = Place::new();
+    place.file("a", "1\tx\n");
+    let said = |line: &str| place.run(line, "").err;
+    assert!(said("join a a").contains("first column, columns separated by TAB"));
+    assert!(said("join a a -f 1").contains("separated by TAB"));
+    assert!(!said("join a a -f 1 -d ,").contains("separated"));
+    place.ok("build a -o a.evb -q", "");
+    let said = place.refused("check a.evb apple", "");
+    assert!(said.contains("echo apple | everbloom check a.evb"), "{said}");
+    // Whatever a stable filter forgot, some member may have set.
+    place.ok("build - -o s.evb --kind stable -n 10 -q", &numbers(0..5));
+    let shown = place.ok("explain s.evb nobody", "");
+    assert!(shown.contains("or it was cleared since"), "{shown}");
+    assert!(!place.ok("explain a.evb nobody", "").contains("cleared since"));
+    let script = place.ok("completions bash", "");
+    for word in ["binary-fuse", "known-queries", "form=own-part", "cross-m="] {
+        assert!(script.contains(word), "{word}");
+    }
+}
+
+#[test]
 fn filters_are_written_to_stdout() {
     let place = Place::new();
     place.file("a", "1\n2\n");

@@ -21,6 +21,15 @@ pub struct Change {
     pub machine: Machine,
 }
 
+#[derive(clap::Args)]
+pub struct Add {
+    #[command(flatten)]
+    pub change: Change,
+    /// The part of a cross-checking filter that the keys belong to, counted from 0. Default: by a hash of the key.
+    #[arg(long, value_name = "PART")]
+    pub part: Option<usize>,
+}
+
 /// For verbs that change a file: what to do while another process does.
 #[derive(clap::Args)]
 pub struct Waiting {

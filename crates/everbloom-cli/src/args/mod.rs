@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 pub use app::{App, AppRun, AppShow, AppVerb};
 pub use breach::{Breach, BreachBuild, BreachCheck, BreachVerb};
-pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
+pub use change::{Add, Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, Similar};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
@@ -94,7 +94,7 @@ pub enum Verb {
     /// Accepted keys are saved; refused ones are named on stderr, each with the reason, and make exit
     /// code 1.
     #[command(after_help = examples::ADD)]
-    Add(Change),
+    Add(Add),
     /// Remove keys from a filter.
     ///
     /// Remove only what was added: some variants notice a key that was not, none can always. Accepted

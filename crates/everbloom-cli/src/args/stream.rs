@@ -79,8 +79,9 @@ pub struct Join {
     #[arg(required_unless_present_any = ["stdio", "listen"], conflicts_with_all = ["stdio", "listen"])]
     pub right: Option<OsString>,
     /// The column that must agree: its number, counted from 1, or with --csv its name; LEFT,RIGHT where they differ.
-    #[arg(short = 'f', long, value_name = "COLUMN", default_value = "1", value_parser = columns)]
-    pub field: (Column, Column),
+    /// Default: the first.
+    #[arg(short = 'f', long, value_name = "COLUMN", value_parser = columns)]
+    pub field: Option<(Column, Column)>,
     #[command(flatten)]
     pub rows: Rows,
     /// Lines are keys, such as lists of document ids: print those that both files have, once for each in the right one.

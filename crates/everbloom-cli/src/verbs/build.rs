@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use everbloom::Error;
 use everbloom::choose::{self, Why};
 use everbloom::internals::filter::{EntryKind, FactValue, Filter};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
@@ -10,6 +9,7 @@ use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
 use everbloom::internals::variant::{Inputs, Source};
 use everbloom::membership::ancestors::{Hierarchy, Nodes};
+use everbloom::{Error, Kind};
 use everbloom_records::{Case, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
@@ -20,7 +20,7 @@ use crate::args::{self, Build, Machine, Text};
 use crate::input::{self, Passes, secret_key};
 use crate::output::{is_stdout, print_json, save};
 use crate::report::{json, rate};
-use crate::talk::say;
+use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Build) -> Result<Outcome> {
@@ -59,7 +59,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
         );
     }
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
-    let once = variant.build == everbloom::internals::filter::Build::Streaming && !count_first;
+    let once = streams(variant) && !count_first && takes_all(variant, &goal);
     let mut lines =
         input::lines(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
     let hierarchy = Hierarchy::named(&goal.reading.ancestors);
@@ -94,9 +94,58 @@ fn finish(
 ) -> Result<Outcome> {
     useful(variant, &goal)?;
     let goal = if args.mergeable { mergeable::rounded(variant, goal)? } else { goal };
-    let filter = variant.build(&goal, inputs)?;
+    let (filter, refused) = match variant.build(&goal, inputs) {
+        Err(e) if e.kind() == Kind::CapacityExceeded && streams(variant) => {
+            going_on(variant, &goal, inputs.records)?
+        }
+        built => (built?, 0),
+    };
     save(&*filter, &args.output)?;
-    report(args, &*filter)
+    report(args, &*filter)?;
+    if refused == 0 {
+        return Ok(Outcome::Some);
+    }
+    tell!("everbloom: {} keys were refused and are not in the filter", integer_text(refused));
+    Ok(Outcome::None)
+}
+
+fn streams(variant: &Variant) -> bool {
+    variant.build == everbloom::internals::filter::Build::Streaming
+}
+
+/// Refused keys that are named; all are counted.
+const NAMED: u64 = 10;
+
+/// Builds from the keys that are not refused; how many were.
+fn going_on(
+    variant: &'static Variant,
+    goal: &Goal,
+    records: &mut dyn Source,
+) -> Result<(Box<dyn Filter>, u64)> {
+    let mut filter = variant.build_from(goal, &[])?;
+    let mut refused = 0;
+    records.batches(&mut |batch| {
+        let (Some(insert), mut rest) = (filter.as_insert(), batch) else { return Ok(()) };
+        while let Err((i, e)) = insert.insert_all(rest) {
+            if e.kind() != Kind::CapacityExceeded {
+                return Err(e);
+            }
+            refused += 1;
+            if refused <= NAMED {
+                let key = String::from_utf8_lossy(rest[i].key);
+                tell!("everbloom: refused {key:?}: {}", e.render(crate::flag));
+            }
+            rest = &rest[i + 1..];
+        }
+        Ok(())
+    })?;
+    Ok((filter, refused))
+}
+
+/// Whether a variant takes whatever comes: then a pipe need not be kept for another pass.
+fn takes_all(variant: &'static Variant, goal: &Goal) -> bool {
+    let trial = Goal { items: Some(1), bits: None, ..goal.clone() };
+    variant.build_from(&trial, &[]).is_ok_and(|mut filter| filter.as_bulk_mut().is_some())
 }
 
 /// Capacity of the first layer of a growing filter: small enough to cost nothing, and every next one is

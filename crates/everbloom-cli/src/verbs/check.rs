@@ -51,6 +51,12 @@ pub fn run(args: &Check) -> Result<Outcome> {
         let others = others.collect::<Result<Vec<_>>>()?;
         return in_which(args, &*filter, &others);
     }
+    if args.queries != Path::new("-") && !args.queries.exists() {
+        let (key, file) = (args.queries.display(), args.filter.display());
+        return Err(Stop::Error(format!(
+            "{key}: there is no such file; to look up a key: echo {key} | everbloom check {file}"
+        )));
+    }
     let grammar = grammar(args, &*filter)?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;

@@ -33,6 +33,7 @@ pub fn run(args: &Join) -> Result<Outcome> {
         channel.finish()?;
         return Ok(Outcome::Some);
     };
+    guessed(args);
     match Place::parse(right)? {
         Place::Path(path) => beside(args, &path),
         place => {
@@ -63,7 +64,7 @@ fn options(args: &Join) -> Vec<String> {
         b'\t' => "-d\\t".to_owned(),
         byte => format!("-d{}", char::from(byte)),
     });
-    let column = match args.field.1 {
+    let column = match columns(args).1 {
         Column::Number(number) if !args.keys => Some(format!("-f{number}")),
         _ => None,
     };
@@ -75,9 +76,35 @@ fn work(args: &Join) -> &'static str {
     if args.keys { "join keys" } else { "join rows" }
 }
 
+/// The columns that must agree.
+fn columns(args: &Join) -> (Column, Column) {
+    args.field.unwrap_or((Column::Number(1), Column::Number(1)))
+}
+
+/// Says what was guessed.
+fn guessed(args: &Join) {
+    let delimiter = match input::delimiter(&args.rows) {
+        b'\t' => "TAB".to_owned(),
+        byte => format!("{:?}", char::from(byte)),
+    };
+    match (args.field, args.rows.delimiter, args.rows.csv) {
+        _ if args.keys => {}
+        (None, Some(_), _) | (None, None, true) => {
+            say!("joined by the first column: -f names another")
+        }
+        (None, None, false) => {
+            say!(
+                "joined by the first column, columns separated by {delimiter}: -f and -d name others"
+            );
+        }
+        (Some(_), None, false) => say!("columns are separated by {delimiter}: -d names another"),
+        _ => {}
+    }
+}
+
 /// How the rows of both files are read.
 fn grammars(args: &Join) -> Result<[Grammar; 2]> {
-    let (left, right) = args.field;
+    let (left, right) = columns(args);
     let read = |column| input::rows(&args.rows, (!args.keys).then_some(column));
     Ok([read(left)?, read(right)?])
 }

@@ -94,7 +94,8 @@ impl Hierarchy {
             return Ok(answer);
         }
         for key in self.ancestors(record.key).take(ancestors as usize) {
-            if filter.query(Record { key, ..record })?.verdict == Verdict::Absent {
+            // What stands beside a key is not said of its ancestors, which other keys may share.
+            if filter.query(Record { key, value: None, ..record })?.verdict == Verdict::Absent {
                 return Ok(Answer::of(false));
             }
         }
@@ -225,12 +226,16 @@ impl Source for Nodes<'_> {
             for record in batch {
                 let start = nodes.len();
                 let line = std::iter::once(record.key).chain(hierarchy.ancestors(record.key));
-                for key in line.filter(|key| !key.is_empty()) {
+                for (i, key) in line.filter(|key| !key.is_empty()).enumerate() {
+                    let new = seen.insert(hasher.digest(key));
+                    // A key that came as an ancestor before, with the weight of another, has one of its own.
+                    if new || i == 0 && matches!(record.value, Some(Value::Weight(_))) {
+                        nodes.push(Record { key, ..*record });
+                    }
                     // Above a node that is in, all are.
-                    if !seen.insert(hasher.digest(key)) {
+                    if !new {
                         break;
                     }
-                    nodes.push(Record { key, ..*record });
                 }
                 nodes[start..].reverse();
             }
