@@ -25,7 +25,7 @@ fn list(listing: &Listing) -> Result<Outcome> {
     } else if !listing.all {
         let names = groups::screen(APPLICATIONS.iter().map(|a| (a.form.name(), a.slug())));
         print(&format!(
-            "{names}\n{} applications; `everbloom app show NAME` tells of one, --all lists them with what they do\n",
+            "{names}\n{} applications; `everbloom app show NAME` tells of one, --all what they do\n",
             APPLICATIONS.len()
         ))?;
     } else {

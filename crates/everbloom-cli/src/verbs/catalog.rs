@@ -27,7 +27,7 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
     } else {
         let names = groups::screen(VARIANTS.iter().map(|v| (v.family, v.slug)));
         print(&format!(
-            "{names}\n{} variants; `everbloom catalog SLUG` tells of one, --all lists them with what they can do, \n\
+            "{names}\n{} variants; `everbloom catalog SLUG` tells of one, --all what they can do,\n\
              `everbloom plan` finds the one you need\n",
             VARIANTS.len()
         ))?;

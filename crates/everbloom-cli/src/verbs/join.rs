@@ -246,8 +246,8 @@ fn beside(args: &Join, path: &Path) -> Result<Outcome> {
     let [ours, theirs] = grammars(args)?;
     let mut left_lines = input::lines(&args.left, ours, Passes::Once)?;
     let mut lines = input::lines(path, theirs, Passes::Once)?;
-    let grammar = lines.resolved(theirs)?;
     let headers = [input::header(&mut left_lines)?, input::header(&mut lines)?];
+    let grammar = lines.resolved(theirs)?;
     let mut left = left(args, &mut left_lines, &grammar)?;
     let mut survey = None;
     if (args.estimate || args.keys && args.fpr.is_none()) && path != Path::new("-") {

@@ -44,7 +44,7 @@ fn list(listing: &Listing) -> Result<Outcome> {
         };
         let names = groups::screen(EXPERIMENTS.iter().map(|e| (group(e.name), e.name)));
         print(&format!(
-            "{names}\n{} experiments; `everbloom lab run NAME` runs one, --all lists them with what they measure\n",
+            "{names}\n{} experiments; `everbloom lab run NAME` runs one, --all tells what they measure\n",
             EXPERIMENTS.len()
         ))?;
     } else {

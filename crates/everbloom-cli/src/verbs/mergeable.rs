@@ -54,10 +54,18 @@ pub fn rounded(variant: &'static Variant, goal: Goal) -> Result<Goal> {
     let (Some(m), k) = (cells(&*planned), number(&*planned, "k").unwrap_or(1)) else {
         return Ok(goal);
     };
+    let has = |name: &str| variant.params.iter().any(|param| param.name == name);
+    let set = |name: &str| goal.settings.iter().any(|(there, _)| there == name);
     let shaped = |m: u64| {
-        let with_k = variant.params.iter().any(|param| param.name == "k");
-        let goal = goal.clone().set("m", m);
-        if with_k { goal.set("k", k) } else { goal }
+        let mut goal = goal.clone().set("m", m);
+        if has("k") {
+            goal = goal.set("k", k);
+        }
+        // Which scheme is the fastest depends on the size; this one does for all of them.
+        if has("scheme") && !set("scheme") {
+            goal = goal.set("scheme", "mixed");
+        }
+        goal
     };
     // Some are cut into k slices, each of which is halved.
     let unit = [1, k].into_iter().find(|unit| {

@@ -28,10 +28,14 @@ fn with_names(command: Command) -> Command {
             let forms = v.forms.iter().map(|form| format!("form={}", form.name));
             forms.chain(v.params.iter().map(|param| format!("{}=", param.name))).collect::<Vec<_>>()
         };
-        VARIANTS.iter().flat_map(|v| named(&v)).collect::<BTreeSet<_>>()
+        VARIANTS.iter().flat_map(|v| named(&v)).collect::<BTreeSet<String>>()
     };
     let kind = |arg: Arg| arg.value_parser(PossibleValuesParser::new(slugs()));
-    let set = |arg: Arg| arg.value_parser(PossibleValuesParser::new(settings()));
+    // The parser wants names that stay, and the process ends here.
+    let set = |arg: Arg| {
+        let names = settings().into_iter().map(|name| &*name.leak());
+        arg.value_parser(PossibleValuesParser::new(names))
+    };
     let need =
         |arg: Arg| arg.value_parser(PossibleValuesParser::new(NEEDS.iter().map(|need| need.0)));
     command

@@ -182,6 +182,12 @@ fn too_small(left: &dyn Filter, e: Error) -> Stop {
     // Of a cell that is left empty by d keys in k of m cells; with none left d is at least as large.
     let empty = (1.0 - fill).max(0.5 / m);
     let differ = empty.ln() / (1.0 - k / m).ln();
+    if differ < m / 3.0 {
+        return Stop::Error(
+            "the cells do not tell what differs: a key has other values on both sides, or one side has it twice"
+                .to_owned(),
+        );
+    }
     Stop::Error(format!(
         "{} cells cannot tell what differs, {} {} keys: build both again with -n {}",
         integer_text(m as u64),
