@@ -136,20 +136,20 @@ Examples:
 pub const DIFF: &str = "\
 Examples:
   # what differs, and what it would cost to find out over a wire
-  everbloom diff monday.txt tuesday.txt || true
+  everbloom diff monday.txt tuesday.txt
   # what changed since a list was sketched
   everbloom sketch monday.txt -o monday.sketch
-  everbloom diff monday.sketch tuesday.txt || true
+  everbloom diff monday.sketch tuesday.txt
   # two filters that can be subtracted
   everbloom build monday.txt -o monday.evb --kind invertible -n 100
   everbloom build tuesday.txt -o tuesday.evb --kind invertible -n 100
-  everbloom diff monday.evb tuesday.evb || true";
+  everbloom diff monday.evb tuesday.evb";
 
 pub const SKETCH: &str = "\
 Examples:
   # 17 bytes for each of about 1.4 cells per key that may differ, however long the list is
   everbloom sketch monday.txt -o monday.sketch -n 100
-  everbloom diff monday.sketch tuesday.txt || true
+  everbloom diff monday.sketch tuesday.txt
   # on another machine it is: ssh host everbloom sketch list -o - | everbloom diff - list
   everbloom sketch monday.txt -o - | everbloom diff - monday.txt";
 

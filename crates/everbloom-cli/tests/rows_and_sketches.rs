@@ -365,6 +365,11 @@ fn mergeable_filters_of_unequal_size_fold_onto_each_other() {
 #[test]
 fn long_lists_are_a_screen_unless_all_is_asked_for() {
     let place = Place::new();
+    let shown = |line: &str| {
+        let mut command = place::command(place.folder.path(), line.split(' '));
+        command.env("COLUMNS", "80");
+        Run::of(&place::output(command, b"")).out
+    };
     for (line, name) in [
         ("catalog", "blocked"),
         ("lab list", "s0-fig3"),
@@ -372,11 +377,11 @@ fn long_lists_are_a_screen_unless_all_is_asked_for() {
         ("plan --need delete", "counting"),
         ("plan --need membership", "bloom"),
     ] {
-        let short = place.ok(line, "");
-        assert!(short.lines().count() <= 26, "{line}:\n{short}");
+        let short = shown(line);
+        assert!(short.lines().count() <= 30, "{line}:\n{short}");
         assert!(short.lines().all(|line| line.chars().count() <= 80), "{line}:\n{short}");
         assert!(short.contains(name) && short.contains("--all"), "{line}:\n{short}");
-        let all = place.ok(&format!("{line} --all"), "");
+        let all = shown(&format!("{line} --all"));
         assert!(all.lines().count() > short.lines().count() + 8, "{line}: {short}");
     }
 }
