@@ -22,7 +22,7 @@ Examples:
   # the second column of a table; lines without one are named and left out
   everbloom build people.csv -o towns.evb -f 2 -d , --skip-bad
   # filters of two files that merge: both for as many keys, or one like the other
-  everbloom build monday.txt -o monday.evb --mergeable -n 1M
+  everbloom build monday.txt -o monday.evb --mergeable
   everbloom build tuesday.txt -o tuesday.evb --like monday.evb
   # keys with the time at which they came, in seconds, each found for a minute
   printf '100\\tann\\t60\\n' | everbloom build - -o here.evb --kind windowed -n 1000 --time";
@@ -136,7 +136,22 @@ Examples:
 pub const DIFF: &str = "\
 Examples:
   # what differs, and what it would cost to find out over a wire
-  everbloom diff monday.txt tuesday.txt";
+  everbloom diff monday.txt tuesday.txt
+  # what changed since a list was sketched
+  everbloom sketch monday.txt -o monday.sketch
+  everbloom diff monday.sketch tuesday.txt
+  # two filters that can be subtracted
+  everbloom build monday.txt -o monday.evb --kind invertible -n 100
+  everbloom build tuesday.txt -o tuesday.evb --kind invertible -n 100
+  everbloom diff monday.evb tuesday.evb";
+
+pub const SKETCH: &str = "\
+Examples:
+  # 17 bytes for each of about 1.4 cells per key that may differ, however long the list is
+  everbloom sketch monday.txt -o monday.sketch -n 100
+  everbloom diff monday.sketch tuesday.txt
+  # on another machine it is: ssh host everbloom sketch list -o - | everbloom diff - list
+  everbloom sketch monday.txt -o - | everbloom diff - monday.txt";
 
 pub const SYNC: &str = "\
 Examples:
@@ -316,8 +331,10 @@ Examples:
 
 pub const CATALOG: &str = "\
 Examples:
-  # one line for each form of each variant
+  # the names of all variants, by family
   everbloom catalog
+  # one line for each form of each variant
+  everbloom catalog --all
   # what a counting filter is, and what `build --set` takes
   everbloom catalog counting
   # the list for a spreadsheet

@@ -10,12 +10,14 @@ use std::sync::{Mutex, OnceLock};
 use everbloom::Error;
 use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
-use everbloom_records::{Bad, Cr, Fault, Field, Grammar, Input, Lines, Notice, Time, unpacked};
+use everbloom_records::{
+    Bad, Column, Cr, Fault, Field, Grammar, Input, Lines, Notice, Time, unpacked,
+};
 use everbloom_report::number::integer_text;
 
-use crate::args::Text;
+use crate::args::{Rows, Text};
 use crate::talk::{say, tell};
-use crate::{Result, progress};
+use crate::{Result, Stop, progress};
 
 /// How often the lines are gone through.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,6 +115,11 @@ fn strange(name: &str, notice: Notice) {
         Notice::CarriageReturns => {
             say!("{name}: every line ends in a CR, which belongs to its key: --crlf cuts it off");
         }
+        Notice::Quotes => {
+            say!(
+                "{name}: columns stand in quotes, which belong to their keys: --csv takes them off"
+            );
+        }
         _ => say!(
             "{name}: has NUL bytes: if records end in them, give -0; if it is no text, its lines mean little"
         ),
@@ -120,26 +127,54 @@ fn strange(name: &str, notice: Notice) {
 }
 
 /// Keys without values, as the options say.
-pub fn grammar(text: &Text) -> Grammar {
-    Grammar {
-        key: text.key_type.unwrap_or_default(),
-        end: if text.null { 0 } else { b'\n' },
-        cr: if text.crlf { Cr::Cut } else { Cr::Kept },
-        field: text.field.map_or(Field::Line, |number| column(number, text.delimiter)),
-        time: if text.time { Time::First } else { Time::None },
-        bad: if text.skip_bad { Bad::Skipped } else { Bad::Ends },
-        ..Grammar::default()
-    }
+pub fn grammar(text: &Text) -> Result<Grammar> {
+    let time = if text.time { Time::First } else { Time::None };
+    Ok(Grammar { key: text.key_type.unwrap_or_default(), time, ..rows(&text.rows, text.field)? })
 }
 
-/// A column, separated from others by TAB unless told otherwise.
-pub fn column(number: u32, delimiter: Option<u8>) -> Field {
-    Field::Column { number, delimiter: delimiter.unwrap_or(b'\t') }
+/// Rows of which a column is the key, or all of the row.
+pub fn rows(rows: &Rows, column: Option<Column>) -> Result<Grammar> {
+    let column = column.unwrap_or(Column::All);
+    let field = match (rows.csv, column) {
+        (true, column) => Field::Csv { column, delimiter: delimiter(rows) },
+        (false, Column::All) if rows.delimiter.is_some() => {
+            return Err(Stop::Error("-d: which column is the key? give -f".to_owned()));
+        }
+        (false, Column::All) => Field::Line,
+        (false, Column::Number(number)) => Field::Column { number, delimiter: delimiter(rows) },
+        (false, Column::Named(name)) => {
+            return Err(Stop::Error(format!(
+                "-f {name}: columns have names where the input is --csv; others are counted from 1"
+            )));
+        }
+    };
+    Ok(Grammar {
+        end: if rows.null { 0 } else { b'\n' },
+        cr: if rows.crlf || rows.csv { Cr::Cut } else { Cr::Kept },
+        field,
+        bad: if rows.skip_bad { Bad::Skipped } else { Bad::Ends },
+        ..Grammar::default()
+    })
+}
+
+/// What separates columns.
+pub fn delimiter(rows: &Rows) -> u8 {
+    rows.delimiter.unwrap_or(if rows.csv { b',' } else { b'\t' })
+}
+
+/// The first row of CSV as it is printed before others; nothing of other input.
+pub fn header(lines: &mut Lines) -> Result<Vec<u8>> {
+    let mut header = lines.header()?.to_vec();
+    if header.last().is_some_and(|last| *last != b'\n') {
+        header.push(b'\n');
+    }
+    Ok(header)
 }
 
 /// Which options to try after an input was faulty.
 pub fn remedy(e: &everbloom_records::Error) -> &'static str {
     match e.fault() {
+        Fault::NoColumnNamed { .. } => ": name one of them with -f, or the delimiter with -d",
         Fault::NoColumn { .. } => {
             ": name another with -f or -d, or leave such lines out with --skip-bad"
         }

@@ -2,8 +2,10 @@
 //! are a value each, on a line of its own, and what is said of all of them follows as the last line.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
+use std::path::Path;
 
-use everbloom::{Error, Kind};
+use everbloom::internals::{disk, file as codec};
+use everbloom::{Error, Filter, Kind};
 use everbloom_report::Table;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::terminal::wrapped;
@@ -28,6 +30,37 @@ pub fn print(text: &str) -> Result<()> {
 /// Prints bytes.
 pub fn print_bytes(bytes: &[u8]) -> Result<()> {
     io::stdout().write_all(bytes).map_err(output_error)
+}
+
+/// Whether an output is stdout, as `-` says.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Writes the file of a filter, or prints it for `-`.
+pub fn save(filter: &dyn Filter, path: &Path) -> Result<()> {
+    if is_stdout(path) {
+        return print_bytes(&codec::to_bytes(filter));
+    }
+    codec::save(filter, path).map_err(full_disk)
+}
+
+/// Writes a file, whole or not at all, or prints it for `-`.
+pub fn write_file(bytes: &[u8], path: &Path) -> Result<()> {
+    if is_stdout(path) {
+        return print_bytes(bytes);
+    }
+    let place = |e| Error::from(e).context(format!("cannot write {}", path.display()));
+    disk::replace(path, |out| out.write_all(bytes)).map_err(|e| full_disk(place(e)))
+}
+
+fn full_disk(e: Error) -> Stop {
+    match e.kind() {
+        Kind::Io if e.to_string().contains("No space left") => {
+            Stop::Error(format!("{e}; free some space, nothing was written"))
+        }
+        _ => e.into(),
+    }
 }
 
 /// Prints a report.

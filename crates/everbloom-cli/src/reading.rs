@@ -4,7 +4,7 @@
 use everbloom::internals::filter::{Time, ValueKind};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Facts, Filter, Reading};
-use everbloom_records::{Case, Grammar, KeyType};
+use everbloom_records::{Case, Field, Grammar, KeyType};
 
 use crate::args::Text;
 use crate::talk::say;
@@ -18,7 +18,7 @@ pub fn remembered(text: &Text, ancestors: Option<Hierarchy>, case: Case) -> Read
         reading.key_type = key.name().to_owned();
     }
     if let Some(hierarchy) = ancestors {
-        reading.ancestors = hierarchy.name().to_owned();
+        reading.ancestors = hierarchy.name().into_owned();
     }
     reading
 }
@@ -36,11 +36,16 @@ pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
     }
     let text = Text { key_type: Some(key), ..text.clone() };
     let case = if reading.fold_case { Case::Folded } else { Case::Kept };
-    Ok(Grammar { case, ..input::grammar(&text).with_input(&facts.input) })
+    Ok(Grammar { case, ..input::grammar(&text)?.with_input(&facts.input) })
 }
 
 /// The same records with a prior behind each key, for variants whose records have no values of their own.
 pub fn with_priors(grammar: Grammar, facts: &Facts) -> Result<Grammar> {
+    if matches!(grammar.field, Field::Csv { .. }) {
+        let message =
+            "--priors: stand behind a TAB, which rows of --csv have not; write key<TAB>prior";
+        return Err(Stop::Error(message.to_owned()));
+    }
     if grammar.value == ValueKind::None {
         return Ok(Grammar { value: ValueKind::Weight, ..grammar });
     }

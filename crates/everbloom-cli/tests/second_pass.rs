@@ -226,7 +226,7 @@ fn mergeable_filters_have_a_shape_of_their_own() {
     let place = Place::new();
     place.file("a", "1\n2\n3\n");
     place.file("b", "4\n");
-    assert!(place.refused("build a -o a.evb --mergeable").contains("give -n"));
+    assert!(place.refused("build a -o a.evb --mergeable --kind counting").contains("give -n"));
     for name in ["a", "b"] {
         place.done(&format!("build {name} -o {name}.evb --mergeable -n 1000 -q"));
     }

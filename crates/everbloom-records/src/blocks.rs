@@ -2,10 +2,15 @@
 
 use std::io;
 
+use crate::csv;
+use crate::grammar::Ends;
 use crate::unpack::Input;
 
 /// Bytes of a block, unless a single line is longer: a block and its digests fit the L2 cache.
 const BLOCK: usize = 256 << 10;
+
+/// The longest row of CSV: quotes that are never closed would take the whole input for one.
+const ROW: usize = 64 << 20;
 
 /// Whole lines, and where they stand.
 #[derive(Default)]
@@ -27,7 +32,7 @@ impl Block {
 /// Reads blocks of whole lines.
 pub struct Blocks<'a> {
     input: Input<'a>,
-    end: u8,
+    ends: Ends,
     /// The beginning of a line whose end has not been read.
     rest: Vec<u8>,
     number: u64,
@@ -36,8 +41,9 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub fn new(input: Input<'a>, end: u8) -> Self {
-        Self { input, end, rest: Vec::new(), number: 0, lines: 0, done: false }
+    /// Blocks of an input; `before` lines came earlier.
+    pub fn new(input: Input<'a>, ends: Ends, before: u64) -> Self {
+        Self { input, ends, rest: Vec::new(), number: 0, lines: before, done: false }
     }
 
     /// Reads the next block; false at the end of the input.
@@ -59,8 +65,16 @@ impl<'a> Blocks<'a> {
             let got = self.read(&mut memory[start..start + BLOCK])?;
             len += got;
             self.done = got == 0;
-            let last = memchr::memrchr(self.end, &memory[start..len]);
-            whole = last.map_or(0, |last| start + last + 1);
+            if len > ROW && self.ends.csv.is_some() {
+                let message =
+                    "a row of CSV is longer than 64 MiB: are quotes closed that open a column?";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            whole = match self.ends.csv {
+                Some(delimiter) => csv::whole_rows(&memory[..len], delimiter),
+                None => memchr::memrchr(self.ends.byte, &memory[start..len])
+                    .map_or(0, |last| start + last + 1),
+            };
         }
         if self.done {
             whole = len;
@@ -69,7 +83,7 @@ impl<'a> Blocks<'a> {
         block.len = whole;
         let text = &memory[..whole];
         block.before = self.lines;
-        self.lines += memchr::memchr_iter(self.end, text).count() as u64;
+        self.lines += memchr::memchr_iter(self.ends.byte, text).count() as u64;
         Ok(whole > 0)
     }
 

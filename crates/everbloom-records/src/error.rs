@@ -35,6 +35,13 @@ pub enum Fault {
         /// The column wanted, counted from 1.
         number: u32,
     },
+    /// The first row names no such column.
+    NoColumnNamed {
+        /// The name wanted.
+        name: String,
+        /// The names there are.
+        there: Vec<String>,
+    },
     /// A key is not an integer.
     NotInteger {
         /// What stands there.
@@ -138,6 +145,9 @@ impl fmt::Display for Fault {
             Fault::Folder => f.write_str("is a folder, not a file of keys"),
             Fault::NotText { what } => write!(f, "is {what}, not lines of keys"),
             Fault::NoColumn { number } => write!(f, "there is no column {number}"),
+            Fault::NoColumnNamed { name, there } => {
+                write!(f, "there is no column {name:?}; there are {}", there.join(", "))
+            }
             Fault::NotInteger { text } => {
                 write!(f, "{text:?} is not a decimal integer below 2^64")
             }

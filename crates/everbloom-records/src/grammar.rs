@@ -1,8 +1,11 @@
 //! How a record is written: where it ends, where its key stands in it, and what follows the key.
 
+use std::borrow::Cow;
+
 use everbloom::internals::filter::Value;
 use everbloom::internals::filter::{Input, KeyKind, ValueKind};
 
+use crate::csv;
 use crate::error::Fault;
 use crate::key::KeyType;
 
@@ -48,9 +51,9 @@ pub enum Bad {
 }
 
 /// A line, taken apart.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cut<'a> {
-    pub key: &'a [u8],
+    pub key: Cow<'a, [u8]>,
     pub value: Option<Value<'a>>,
     pub time: Option<u64>,
 }
@@ -89,6 +92,34 @@ pub enum Field {
         /// The byte that separates columns.
         delimiter: u8,
     },
+    /// A column of CSV, without the quotes around it. The first row names the columns and is no record; an end inside
+    /// of quotes belongs to its row.
+    Csv {
+        /// Which one.
+        column: Column,
+        /// The byte that separates columns.
+        delimiter: u8,
+    },
+}
+
+/// A column of CSV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The whole row, as it is written.
+    All,
+    /// The one with this number, counted from 1.
+    Number(u32),
+    /// The one that the first row calls so.
+    Named(&'static str),
+}
+
+/// Where lines end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ends {
+    /// The byte behind a line.
+    pub byte: u8,
+    /// The delimiter of CSV, whose rows end outside of quotes alone.
+    pub csv: Option<u8>,
 }
 
 impl Default for Grammar {
@@ -106,7 +137,18 @@ impl Grammar {
     #[must_use]
     pub fn with_input(self, input: &Input) -> Self {
         let key = if input.key == KeyKind::Integer { KeyType::U64 } else { self.key };
-        Self { key, value: input.value, ..self }
+        // A row of CSV has no place for a value.
+        let value = if self.ends().csv.is_some() { ValueKind::None } else { input.value };
+        Self { key, value, ..self }
+    }
+
+    /// Where lines end.
+    pub(crate) fn ends(&self) -> Ends {
+        let csv = match self.field {
+            Field::Csv { delimiter, .. } => Some(delimiter),
+            Field::Line | Field::Column { .. } => None,
+        };
+        Ends { byte: self.end, csv }
     }
 
     /// Whether a line is a key as it stands.
@@ -115,7 +157,7 @@ impl Grammar {
     }
 
     /// The text of a line's key.
-    pub fn key_text<'a>(&self, line: &'a [u8]) -> Result<&'a [u8], Fault> {
+    pub fn key_text<'a>(&self, line: &'a [u8]) -> Result<Cow<'a, [u8]>, Fault> {
         self.cut(line).map(|cut| cut.key)
     }
 
@@ -129,7 +171,9 @@ impl Grammar {
         let (time, line) = match (self.time, self.field) {
             (Time::None, _) => (None, line),
             (Time::First, Field::Line) => cut_time(line, b'\t')?,
-            (Time::First, Field::Column { delimiter, .. }) => (cut_time(line, delimiter)?.0, line),
+            (Time::First, Field::Column { delimiter, .. } | Field::Csv { delimiter, .. }) => {
+                (cut_time(line, delimiter)?.0, line)
+            }
         };
         let (rest, value) = cut_value(line, self.value)?;
         Ok(Cut { key: self.field.cut(rest)?, value, time })
@@ -137,20 +181,27 @@ impl Grammar {
 
     /// Whether a line spells a record.
     pub(crate) fn check(&self, line: &[u8]) -> Result<(), Fault> {
-        self.key.read(self.cut(line)?.key, |_| ())
+        self.key.read(&self.cut(line)?.key, |_| ())
     }
 }
 
 impl Field {
     #[inline]
-    fn cut(self, line: &[u8]) -> Result<&[u8], Fault> {
+    fn cut(self, line: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
         match self {
-            Field::Line => Ok(line),
+            Field::Line | Field::Csv { column: Column::All, .. } => Ok(Cow::Borrowed(line)),
+            Field::Csv { column: Column::Number(number), delimiter } => {
+                csv::column(line, number, delimiter)
+            }
+            // A name becomes a number when the first row is read.
+            Field::Csv { column: Column::Named(name), .. } => {
+                Err(Fault::NoColumnNamed { name: name.to_owned(), there: Vec::new() })
+            }
             Field::Column { number, delimiter } => {
                 let mut columns = line.split(|byte| *byte == delimiter);
                 let index = (number as usize).checked_sub(1);
                 let column = index.and_then(|index| columns.nth(index));
-                column.ok_or(Fault::NoColumn { number })
+                column.map(Cow::Borrowed).ok_or(Fault::NoColumn { number })
             }
         }
     }
@@ -191,8 +242,12 @@ fn cut_value(line: &[u8], kind: ValueKind) -> Result<(&[u8], Option<Value<'_>>),
 mod tests {
     use super::*;
 
-    fn pair<'a>(grammar: Grammar, line: &'a [u8]) -> Option<(&'a [u8], Option<Value<'a>>)> {
-        grammar.cut(line).ok().map(|cut| (cut.key, cut.value))
+    fn pair(grammar: Grammar, line: &[u8]) -> Option<(&[u8], Option<Value<'_>>)> {
+        let cut = grammar.cut(line).ok()?;
+        match cut.key {
+            Cow::Borrowed(key) => Some((key, cut.value)),
+            Cow::Owned(_) => None,
+        }
     }
 
     #[test]
@@ -212,16 +267,19 @@ mod tests {
     fn a_time_is_the_first_column() {
         let timed = Grammar { time: Time::First, value: ValueKind::Count, ..Grammar::default() };
         let cut = timed.cut(b"17\tkey\t3").expect("a record");
-        assert_eq!((cut.time, cut.key, cut.value), (Some(17), &b"key"[..], Some(Value::Count(3))));
+        assert_eq!(
+            (cut.time, &*cut.key, cut.value),
+            (Some(17), &b"key"[..], Some(Value::Count(3)))
+        );
         // Columns are those of the whole line.
         let field = Field::Column { number: 2, delimiter: b',' };
         let column = Grammar { field, time: Time::First, ..Grammar::default() };
         let cut = column.cut(b"17,key").expect("a record");
-        assert_eq!((cut.time, cut.key), (Some(17), &b"key"[..]));
+        assert_eq!((cut.time, &*cut.key), (Some(17), &b"key"[..]));
         for bad in [&b"key"[..], b"\tkey", b"-1\tkey", b"1.5\tkey", b""] {
             assert!(matches!(timed.cut(bad), Err(Fault::BadTime { .. })), "{bad:?}");
         }
-        assert_eq!(timed.cut(b"5").ok().map(|cut| cut.key), Some(&b""[..]));
+        assert_eq!(timed.cut(b"5").ok().map(|cut| cut.key), Some(Cow::Borrowed(&b""[..])));
     }
 
     #[test]
@@ -230,7 +288,7 @@ mod tests {
             field: Field::Column { number, delimiter: b',' },
             ..Grammar::default()
         };
-        let cut = |number, line| column(number).cut(line).ok().map(|cut| cut.key);
+        let cut = |number, line| pair(column(number), line).map(|(key, _)| key);
         assert_eq!(cut(2, b"a,b,c"), Some(&b"b"[..]));
         assert_eq!(cut(2, b"d,"), Some(&b""[..]));
         assert_eq!((cut(2, b"c"), cut(0, b"c")), (None, None));

@@ -4,6 +4,7 @@ use everbloom::internals::hash::{Digest, Hasher};
 
 use crate::cores::Order;
 use crate::error::{Error, Result};
+use crate::grammar::Ends;
 use crate::lines::Lines;
 use crate::pool::Pool;
 use crate::text::{each_key, each_line};
@@ -11,7 +12,7 @@ use crate::text::{each_key, each_line};
 /// Whole lines and the digests of their keys.
 pub struct Hashed<'a> {
     text: &'a [u8],
-    end: u8,
+    ends: Ends,
     digests: Vec<Digest>,
 }
 
@@ -23,12 +24,12 @@ impl Hashed<'_> {
 
     /// Copies the wanted lines with their ends, in order.
     pub fn copy_lines(&self, wanted: &[bool], out: &mut Vec<u8>) {
-        copy_lines(self.text, self.end, wanted, out);
+        copy_lines(self.text, self.ends, wanted, out);
     }
 
     /// Keeps lines and digests for later.
     pub fn keep(&mut self, kept: &mut Kept) {
-        kept.end = self.end;
+        kept.ends = self.ends;
         kept.text.clear();
         kept.text.extend_from_slice(self.text);
         std::mem::swap(&mut self.digests, &mut kept.digests);
@@ -39,7 +40,7 @@ impl Hashed<'_> {
 #[derive(Default)]
 pub struct Kept {
     text: Vec<u8>,
-    end: u8,
+    ends: Ends,
     digests: Vec<Digest>,
 }
 
@@ -51,29 +52,29 @@ impl Kept {
 
     /// Copies the wanted lines with their ends, in order.
     pub fn copy_lines(&self, wanted: &[bool], out: &mut Vec<u8>) {
-        copy_lines(&self.text, self.end, wanted, out);
+        copy_lines(&self.text, self.ends, wanted, out);
     }
 
     /// The lines, without their ends.
     pub fn lines(&self) -> Vec<&[u8]> {
         let mut lines = Vec::with_capacity(self.digests.len());
-        each_line(&self.text, self.end, |start, end| lines.push(&self.text[start..end]));
+        each_line(&self.text, self.ends, |start, end| lines.push(&self.text[start..end]));
         lines
     }
 }
 
-fn copy_lines(text: &[u8], line_end: u8, wanted: &[bool], out: &mut Vec<u8>) {
+fn copy_lines(text: &[u8], ends: Ends, wanted: &[bool], out: &mut Vec<u8>) {
     let mut copy = |from: usize, to: usize| {
         out.extend_from_slice(&text[from..to.min(text.len())]);
         // The last line of an input may lack its end.
         if to > text.len() {
-            out.push(line_end);
+            out.push(ends.byte);
         }
     };
     // Lines that follow each other are copied at once: from here to where the last one ended.
     let (mut run, mut last) = (None, 0);
     let mut wanted = wanted.iter();
-    each_line(text, line_end, |start, end| {
+    each_line(text, ends, |start, end| {
         match (wanted.next() == Some(&true), run) {
             (true, None) => run = Some(start),
             (false, Some(from)) => {
@@ -100,13 +101,14 @@ impl Lines {
         work: impl Fn(&mut Hashed<'_>, &mut B) + Sync,
         mut done: impl FnMut(&mut B) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
+        self.prepare()?;
         let grammar = self.grammar();
         let (digest_pool, buffers) = (Pool::default(), Pool::default());
         let hash = |text: &[u8], before| -> Result<B> {
             let mut digests: Vec<Digest> = digest_pool.take();
             digests.clear();
             each_key(text, grammar, before, |key| digests.push(hasher.digest(key)))?;
-            let mut hashed = Hashed { text, end: grammar.end, digests };
+            let mut hashed = Hashed { text, ends: grammar.ends(), digests };
             let mut buffer: B = buffers.take();
             work(&mut hashed, &mut buffer);
             digest_pool.give(hashed.digests);
@@ -143,7 +145,8 @@ mod tests {
     #[test]
     fn wanted_lines_are_copied_with_their_ends() {
         for text in [&b"a\n\nccc\nd"[..], b"a\n\nccc\nd\n"] {
-            let hashed = Hashed { text, end: b'\n', digests: Vec::new() };
+            let hashed =
+                Hashed { text, ends: Ends { byte: b'\n', csv: None }, digests: Vec::new() };
             let lines: [&[u8]; 4] = [b"a\n", b"\n", b"ccc\n", b"d\n"];
             for pattern in 0..16u8 {
                 let wanted = [0, 1, 2, 3].map(|i| pattern >> i & 1 == 1);

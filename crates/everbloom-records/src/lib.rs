@@ -11,6 +11,7 @@
 mod ahead;
 mod blocks;
 mod cores;
+mod csv;
 mod error;
 mod grammar;
 mod hashed;
@@ -24,7 +25,7 @@ mod zstd;
 
 pub use cores::Order;
 pub use error::{Error, Fault, Result};
-pub use grammar::{Bad, Case, Cr, Field, Grammar, Time};
+pub use grammar::{Bad, Case, Column, Cr, Field, Grammar, Time};
 pub use hashed::{Hashed, Kept};
 pub use key::KeyType;
 pub use lines::{Lines, Noticed, Skipped, Watch};

@@ -11,8 +11,9 @@ use everbloom::internals::variant::Source;
 
 use crate::blocks::{Block, Blocks};
 use crate::cores::{Order, on_all_cores};
+use crate::csv;
 use crate::error::{Error, Fault, Result};
-use crate::grammar::{Bad, Cr, Grammar};
+use crate::grammar::{Bad, Column, Cr, Field, Grammar};
 use crate::hashed::Hashed;
 use crate::text;
 use crate::unpack::{Input, Notice, examined, opened};
@@ -61,6 +62,10 @@ pub struct Lines {
     watch: Option<Watch>,
     noticed: Option<Noticed>,
     skipped: Option<Skipped>,
+    /// The first row of CSV, with its end, once it is read.
+    header: Option<Vec<u8>>,
+    /// What was opened for its first row, and not read further.
+    pending: Option<Fresh>,
 }
 
 impl Lines {
@@ -79,7 +84,17 @@ impl Lines {
     }
 
     fn new(origin: Origin, name: String, grammar: Grammar) -> Self {
-        Self { origin, name, grammar, again: false, watch: None, noticed: None, skipped: None }
+        Self {
+            origin,
+            name,
+            grammar,
+            again: false,
+            watch: None,
+            noticed: None,
+            skipped: None,
+            header: None,
+            pending: None,
+        }
     }
 
     /// The same lines, for several passes: a reader is kept in the first, and packed input is unpacked only once, into
@@ -113,6 +128,41 @@ impl Lines {
         self.grammar
     }
 
+    /// The first row of CSV, with its end; nothing of other lines.
+    pub fn header(&mut self) -> Result<&[u8]> {
+        self.prepare()?;
+        Ok(self.header.as_deref().unwrap_or_default())
+    }
+
+    /// Reads the first row of CSV, which tells the number of a column that was named.
+    pub(crate) fn prepare(&mut self) -> Result<()> {
+        let Field::Csv { .. } = self.grammar.field else { return Ok(()) };
+        if self.header.is_some() {
+            return Ok(());
+        }
+        self.pending = self.fresh().map_err(|e| e.of(&self.name))?;
+        self.header.get_or_insert_default();
+        self.grammar.field = self.resolved(self.grammar)?.field;
+        Ok(())
+    }
+
+    /// A grammar for the same lines, in which a column that was named has its number.
+    pub fn resolved(&mut self, grammar: Grammar) -> Result<Grammar> {
+        let Field::Csv { column: Column::Named(name), delimiter } = grammar.field else {
+            return Ok(grammar);
+        };
+        let number = csv::named(self.header()?, name, delimiter);
+        let number = number.map_err(|fault| fault.at(1).of(&self.name))?;
+        let field = Field::Csv { column: Column::Number(number), delimiter };
+        Ok(Grammar { field, ..grammar })
+    }
+
+    /// Lines of the first row of CSV.
+    fn header_lines(&self) -> u64 {
+        let header = self.header.as_deref().unwrap_or_default();
+        memchr::memchr_iter(self.grammar.end, header).count() as u64
+    }
+
     /// Opens the input, watched and unpacked. What cannot be read again, or must be unpacked again, is kept if it will be.
     fn open(&mut self) -> Result<Input<'_>> {
         let mut fresh = self.fresh()?;
@@ -128,9 +178,13 @@ impl Lines {
             (None, _) => Box::new(io::empty()),
         };
         let Some(noticed) = self.noticed else { return Ok(text) };
-        let Grammar { end, cr, .. } = self.grammar;
+        let Grammar { end, cr, field, .. } = self.grammar;
+        let delimiter = match field {
+            Field::Column { delimiter, .. } => Some(delimiter),
+            Field::Line | Field::Csv { .. } => None,
+        };
         let name = &self.name;
-        Ok(examined(text, end, |notice| {
+        Ok(examined(text, end, delimiter, |notice| {
             if (notice, cr) != (Notice::CarriageReturns, Cr::Cut) {
                 noticed(name, notice);
             }
@@ -139,6 +193,9 @@ impl Lines {
 
     /// A file or a reader from its beginning; nothing of what was kept or is gone.
     fn fresh(&mut self) -> Result<Option<Fresh>> {
+        if let Some(pending) = self.pending.take() {
+            return Ok(Some(pending));
+        }
         let (input, length): (Input<'static>, _) = match &mut self.origin {
             Origin::File(path) => {
                 let file = File::open(path)?;
@@ -160,13 +217,18 @@ impl Lines {
             None => input,
         };
         let opened = opened(watched)?;
-        Ok(Some(Fresh { text: opened.text, once: length.is_none() || opened.packed }))
+        let mut text = opened.text;
+        if let Field::Csv { delimiter, .. } = self.grammar.field {
+            let (header, rest) = csv::header(text, delimiter)?;
+            (self.header, text) = (Some(header), rest);
+        }
+        Ok(Some(Fresh { text, once: length.is_none() || opened.packed }))
     }
 
     /// The number of records.
     pub fn count(&mut self) -> Result<u64> {
         let mut count = 0;
-        if self.grammar.bad == Bad::Skipped {
+        if self.grammar.bad == Bad::Skipped || self.grammar.ends().csv.is_some() {
             self.each(|_, records| {
                 count += records.len() as u64;
                 Ok(())
@@ -174,9 +236,9 @@ impl Lines {
             return Ok(count);
         }
         // Every line is one, or the work ends when it is read.
-        let end = self.grammar.end;
+        let (end, ends) = (self.grammar.end, self.grammar.ends());
         let mut read = || -> Result<()> {
-            let mut blocks = Blocks::new(self.open()?, end);
+            let mut blocks = Blocks::new(self.open()?, ends, 0);
             let mut block = Block::default();
             while blocks.next(&mut block)? {
                 let last = u64::from(!block.text().ends_with(&[end]));
@@ -206,9 +268,10 @@ impl Lines {
         &mut self,
         mut f: impl FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
     ) -> Result<()> {
-        let (grammar, good) = (self.grammar, self.good());
+        self.prepare()?;
+        let (grammar, good, before) = (self.grammar, self.good(), self.header_lines());
         let mut read = || -> Result<()> {
-            let mut blocks = Blocks::new(self.open()?, grammar.end);
+            let mut blocks = Blocks::new(self.open()?, grammar.ends(), before);
             let mut block = Block::default();
             while blocks.next(&mut block)? {
                 text::batch(&good(block.text(), block.before), grammar, block.before, &mut f)?;
@@ -226,10 +289,11 @@ impl Lines {
         work: impl Fn(&[u8], u64) -> Result<T> + Sync,
         mut done: impl FnMut(T) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let (end, name, good) = (self.grammar.end, self.name.clone(), self.good());
+        let (ends, before) = (self.grammar.ends(), self.header_lines());
+        let (name, good) = (self.name.clone(), self.good());
         let input = self.open().map_err(|e| e.of(&name))?;
         let work = |block: &Block| work(&good(block.text(), block.before), block.before);
-        on_all_cores(Blocks::new(input, end), order, work, |result: Result<T>| {
+        on_all_cores(Blocks::new(input, ends, before), order, work, |result: Result<T>| {
             done(result.map_err(|e| e.of(&name))?)
         })
     }
@@ -359,6 +423,41 @@ mod tests {
             let bad: &[u64] = if text.starts_with('x') { &[1, 3, 4, 1, 3, 4] } else { &[] };
             assert_eq!(*NAMED.lock().expect("the lock"), bad, "{text:?}");
         }
+    }
+
+    #[test]
+    fn rows_of_csv_come_without_the_header_in_every_pass() {
+        let text = b"id,\"full name\"\r\n1,\"Ann \"\"A\"\"\"\r\n\r\n2,\"Bo\nb\"\r\n3,Eve";
+        let column = Column::Named("full name");
+        let field = Field::Csv { column, delimiter: b',' };
+        let grammar = Grammar { field, cr: Cr::Cut, ..Grammar::default() };
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(text).expect("a file");
+        let reader = OneByte(io::Cursor::new(text.to_vec()));
+        for mut lines in
+            [Lines::file(file.path(), grammar), Lines::reader("text", reader, grammar).again()]
+        {
+            assert_eq!(lines.header().expect("a row"), b"id,\"full name\"\r\n");
+            for pass in 0..3 {
+                assert_eq!(lines.count().expect("rows"), 3, "pass {pass}");
+                let mut keys = Vec::new();
+                let take = |_: &[&[u8]], records: &[Record<'_>]| {
+                    keys.extend(records.iter().map(|record| record.key.to_vec()));
+                    Ok(())
+                };
+                lines.each(take).expect("rows");
+                assert_eq!(keys, [&b"Ann \"A\""[..], b"Bo\nb", b"Eve"]);
+                let (hasher, mut digests) = (Hasher::seeded(1), Vec::new());
+                lines.each_digests(&hasher, |some| digests.extend_from_slice(some)).expect("rows");
+                let expected: Vec<Digest> = keys.iter().map(|key| hasher.digest(key)).collect();
+                assert_eq!(digests, expected);
+            }
+        }
+        let field = Field::Csv { column: Column::Number(2), delimiter: b',' };
+        let short = Grammar { field, ..grammar };
+        let error = try_keys(b"a,b\n1,\"x\ny\"\n2\n", short).expect_err("no column").to_string();
+        assert_eq!(error, "text: line 4: there is no column 2");
+        assert_eq!(try_keys(b"", short).expect("nothing"), Vec::<Vec<u8>>::new());
     }
 
     #[test]

@@ -4,16 +4,20 @@ use std::borrow::Cow;
 
 use everbloom::internals::filter::Record;
 
+use crate::csv;
 use crate::error::{Error, Fault, Result};
-use crate::grammar::{Case, Grammar};
+use crate::grammar::{Case, Ends, Grammar};
 use crate::key::{KeyType, integer};
 use crate::scan::each_place;
 
-/// Calls `f` with where each line starts and where it ends: before the byte `end`, or with the text.
+/// Calls `f` with where each line starts and where it ends: before its end, or with the text.
 #[inline]
-pub fn each_line(text: &[u8], end: u8, mut f: impl FnMut(usize, usize)) {
+pub fn each_line(text: &[u8], ends: Ends, mut f: impl FnMut(usize, usize)) {
+    if let Some(delimiter) = ends.csv {
+        return csv::each_row(text, delimiter, f);
+    }
     let mut start = 0;
-    each_place(text, end, |place| {
+    each_place(text, ends.byte, |place| {
         f(start, place);
         start = place + 1;
     });
@@ -31,25 +35,37 @@ pub fn each_key(
     mut f: impl FnMut(&[u8]),
 ) -> Result<()> {
     if grammar.is_plain() {
-        each_line(text, grammar.end, |start, end| f(&text[start..end]));
+        each_line(text, grammar.ends(), |start, end| f(&text[start..end]));
         return Ok(());
     }
-    let (mut number, mut failed) = (before, None);
+    let mut failed = None;
     let mut folded = Vec::new();
-    each_line(text, grammar.end, |start, end| {
-        number += 1;
+    each_line(text, grammar.ends(), |start, end| {
         if failed.is_some() {
             return;
         }
-        let cut = grammar.cut(&text[start..end]).map(|cut| match grammar.case {
-            Case::Kept => cut.key,
-            Case::Folded => fold(cut.key, &mut folded),
+        let read = grammar.cut(&text[start..end]).and_then(|cut| match grammar.case {
+            Case::Kept => grammar.key.read(&cut.key, &mut f),
+            Case::Folded => grammar.key.read(fold(&cut.key, &mut folded), &mut f),
         });
-        if let Err(fault) = cut.and_then(|key| grammar.key.read(key, &mut f)) {
-            failed = Some(fault.at(number));
+        if let Err(fault) = read {
+            failed = Some(fault.at(number(text, grammar, before, start)));
         }
     });
     failed.map_or(Ok(()), Err)
+}
+
+/// The number of the line that starts there, counted from 1: a row of CSV may be several lines.
+fn number(text: &[u8], grammar: Grammar, before: u64, start: usize) -> u64 {
+    before + memchr::memchr_iter(grammar.end, &text[..start]).count() as u64 + 1
+}
+
+/// The same of line `i` of the text.
+#[cold]
+fn number_of(text: &[u8], grammar: Grammar, before: u64, i: usize) -> u64 {
+    let mut starts = Vec::new();
+    each_line(text, grammar.ends(), |start, _| starts.push(start));
+    number(text, grammar, before, starts.get(i).copied().unwrap_or(0))
 }
 
 /// The key with small letters, in a buffer.
@@ -69,13 +85,12 @@ pub fn good_lines<'a>(
     if grammar.is_plain() {
         return Cow::Borrowed(text);
     }
-    let (mut number, mut good, mut kept) = (before, Vec::new(), 0);
-    each_line(text, grammar.end, |start, end| {
-        number += 1;
+    let (mut good, mut kept) = (Vec::new(), 0);
+    each_line(text, grammar.ends(), |start, end| {
         if let Err(fault) = grammar.check(&text[start..end]) {
             good.extend_from_slice(&text[kept..start]);
             kept = (end + 1).min(text.len());
-            bad(fault.at(number));
+            bad(fault.at(number(text, grammar, before, start)));
         }
     });
     if kept == 0 {
@@ -93,15 +108,24 @@ pub fn batch(
     f: impl FnOnce(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
 ) -> Result<()> {
     let mut lines: Vec<&[u8]> = Vec::new();
-    each_line(text, grammar.end, |start, end| lines.push(&text[start..end]));
+    each_line(text, grammar.ends(), |start, end| lines.push(&text[start..end]));
 
-    let at = |i: usize| move |fault: Fault| fault.at(before + i as u64 + 1);
+    let at = |i: usize| move |fault: Fault| fault.at(number_of(text, grammar, before, i));
     let mut records = Vec::with_capacity(lines.len());
+    let mut unquoted = Vec::new();
     for (i, line) in lines.iter().enumerate() {
         let cut = grammar.cut(line).map_err(at(i))?;
-        let record = Record::key(cut.key).with(cut.value);
+        let key = match cut.key {
+            Cow::Borrowed(key) => key,
+            Cow::Owned(key) => {
+                unquoted.push((i, key));
+                b""
+            }
+        };
+        let record = Record::key(key).with(cut.value);
         records.push(cut.time.map_or(record, |time| record.at(time)));
     }
+    unquoted.iter().for_each(|(i, key)| records[*i].key = key);
     let mut folded = Vec::new();
     if grammar.case == Case::Folded {
         folded.extend(records.iter().map(|record| record.key.to_ascii_lowercase()));
@@ -120,7 +144,7 @@ pub fn batch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::Field;
+    use crate::grammar::{Column, Field};
 
     #[test]
     fn lines_are_those_that_splitting_gives() {
@@ -133,7 +157,8 @@ mod tests {
                     expected.pop();
                 }
                 let mut found = Vec::new();
-                each_line(&text, end, |start, end| found.push(&text[start..end]));
+                let ends = Ends { byte: end, csv: None };
+                each_line(&text, ends, |start, end| found.push(&text[start..end]));
                 assert_eq!(found, expected, "{length} {end}");
             }
         }
@@ -144,14 +169,16 @@ mod tests {
     fn keys_are_those_of_the_records() {
         let plain = Grammar::default();
         let column = Field::Column { number: 2, delimiter: b',' };
+        let row = Field::Csv { column: Column::Number(2), delimiter: b',' };
         let value = everbloom::internals::filter::ValueKind::Label;
         for grammar in [
             plain,
             Grammar { field: column, ..plain },
             Grammar { key: KeyType::U64, ..plain },
             Grammar { value, ..plain },
+            Grammar { field: row, ..plain },
         ] {
-            for text in [&b"1,2\n3,4"[..], b"5\n\n6\tx\n", b"7\n8\n"] {
+            for text in [&b"1,2\n3,4"[..], b"5\n\n6\tx\n", b"7\n8\n", b"1,\"2\n\"\"\"\n3\n"] {
                 let (mut keys, mut others) = (Vec::new(), Vec::new());
                 let one = each_key(text, grammar, 10, |key| keys.push(key.to_vec()));
                 let other = batch(text, grammar, 10, |_, records| {
@@ -166,5 +193,9 @@ mod tests {
         let integers = Grammar { key: KeyType::U64, ..plain };
         let failed = each_key(b"7\nx\ny\n", integers, 10, |_| {}).err().and_then(|e| e.line());
         assert_eq!(failed, Some(12));
+        // A row of three lines comes before the one that lacks the column.
+        let rows = Grammar { field: row, ..plain };
+        let failed = each_key(b"a,\"1\n2\n3\"\nb\n", rows, 10, |_| {}).err().and_then(|e| e.line());
+        assert_eq!(failed, Some(14));
     }
 }

@@ -27,8 +27,9 @@ const PACKINGS: [Packing; 5] = [
 ];
 
 /// What files start with that are not lines of text, whoever named them so.
-const NOT_TEXT: [(&[u8], &str); 9] = [
+const NOT_TEXT: [(&[u8], &str); 10] = [
     (&[0x89, b'E', b'V', b'B'], "a filter file"),
+    (&[0x89, b'E', b'V', b'S'], "a sketch of a list"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
     (b"PAR1", "a Parquet file"),
@@ -47,6 +48,8 @@ pub enum Notice {
     CarriageReturns,
     /// There are NUL bytes in lines that end in LF.
     Nul,
+    /// Columns stand in quotes, which then belong to the key.
+    Quotes,
 }
 
 /// The first bytes of an input, and all of it.
@@ -87,10 +90,12 @@ pub fn opened(input: Input<'static>) -> Result<Opened> {
     }
 }
 
-/// Looks at the first lines of a text and tells what is strange about them.
+/// Looks at the first lines of a text and tells what is strange about them. Of lines that are cut into columns, it is
+/// told what separates these.
 pub fn examined<'a>(
     input: Input<'a>,
     end: u8,
+    delimiter: Option<u8>,
     mut tell: impl FnMut(Notice),
 ) -> io::Result<Input<'a>> {
     let (start, whole) = peek(input, 4096)?;
@@ -101,6 +106,14 @@ pub fn examined<'a>(
         start.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n")).peekable();
     if end == b'\n' && lines.peek().is_some() && lines.all(|line| line.ends_with(b"\r\n")) {
         tell(Notice::CarriageReturns);
+    }
+    let quoted = |delimiter: u8| {
+        let mut columns = start.split(|byte| *byte == delimiter || *byte == end);
+        columns
+            .any(|column| column.len() > 1 && column.starts_with(b"\"") && column.ends_with(b"\""))
+    };
+    if delimiter.is_some_and(quoted) {
+        tell(Notice::Quotes);
     }
     Ok(whole)
 }
@@ -134,8 +147,8 @@ mod tests {
         assert_eq!(read(b"BZhang\n").expect("a name"), b"BZhang\n");
         let notices = |text: &'static [u8], end: u8| {
             let mut told = Vec::new();
-            let mut input =
-                examined(Box::new(text), end, |notice| told.push(notice)).expect("text");
+            let mut input = examined(Box::new(text), end, Some(b','), |notice| told.push(notice))
+                .expect("text");
             let mut whole = Vec::new();
             input.read_to_end(&mut whole).expect("text");
             assert_eq!(whole, text);
@@ -146,6 +159,8 @@ mod tests {
         assert_eq!(notices(b"a\0b\n", b'\n'), [Notice::Nul]);
         assert_eq!(notices(b"a\0b\0", 0), []);
         assert_eq!(notices(b"", b'\n'), []);
+        assert_eq!(notices(b"5\",\"\na,\"b c\",d\n", b'\n'), [Notice::Quotes]);
+        assert_eq!(notices(b"5\",\"\n\"a,b\n", b'\n'), []);
     }
 
     #[test]

@@ -24,31 +24,3 @@ macro_rules! named {
     };
 }
 pub(crate) use named;
-
-/// [`named!`], with a list of all values, which people may pick by name.
-macro_rules! listed {
-    (
-        $(#[$meta:meta])*
-        pub enum $type:ident {
-            $($(#[$doc:meta])* $value:ident $(= $number:literal)? => $name:literal,)+
-        }
-    ) => {
-        $crate::names::named! {
-            $(#[$meta])*
-            pub enum $type {
-                $($(#[$doc])* $value $(= $number)? => $name,)+
-            }
-        }
-
-        impl $type {
-            /// Every one, in order.
-            pub const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
-
-            /// The one called `name`.
-            pub fn named(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|one| one.name() == name)
-            }
-        }
-    };
-}
-pub(crate) use listed;

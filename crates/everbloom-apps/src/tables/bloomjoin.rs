@@ -234,7 +234,7 @@ struct Seen {
 }
 
 fn try_one(seed: u64, fpr: f64) -> Result<Seen> {
-    let mut left = Left::new(fpr, key_of);
+    let mut left = Left::new(fpr, |row| key_of(row).map(Into::into));
     let mut map: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for i in 0..LEFT {
         let row = row(seed, i);

@@ -58,7 +58,7 @@ fn plain(seed: u64, b: u64) -> Result<(f64, u64)> {
 
 /// The exchange itself: ids that differ from the exact intersection.
 fn exchange(seed: u64) -> Result<u64> {
-    let mut left = Left::new(best_rate(A, B, L), |id| Ok(id));
+    let mut left = Left::new(best_rate(A, B, L), |id| Ok(id.into()));
     let shorter: HashSet<[u8; 16]> = (0..A).map(|i| id(seed, i)).collect();
     shorter.iter().for_each(|id| left.insert(id, id));
     let mut left = Party::new(left, Limits::LOCAL);

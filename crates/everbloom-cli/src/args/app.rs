@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::lab::LabHow;
-use super::shared::Machine;
+use super::shared::{Listing, Machine};
 
 #[derive(clap::Args)]
 pub struct App {
@@ -16,7 +16,7 @@ pub struct App {
 #[derive(Subcommand)]
 pub enum AppVerb {
     /// Name every application, its form and the variants it uses.
-    List(Machine),
+    List(Listing),
     /// Tell of one: what it does, what it is compared with, how it is used.
     Show(AppShow),
     /// Run one, or all, beside its exact twin: writes CSV, SVG and JSON for each.

@@ -21,6 +21,15 @@ pub struct Change {
     pub machine: Machine,
 }
 
+#[derive(clap::Args)]
+pub struct Add {
+    #[command(flatten)]
+    pub change: Change,
+    /// The part of a cross-checking filter that the keys belong to, counted from 0. Default: by a hash of the key.
+    #[arg(long, value_name = "PART")]
+    pub part: Option<usize>,
+}
+
 /// For verbs that change a file: what to do while another process does.
 #[derive(clap::Args)]
 pub struct Waiting {
@@ -71,7 +80,7 @@ pub struct Merge {
     /// The filter files, two or more.
     #[arg(required = true, num_args = 2..)]
     pub filters: Vec<PathBuf>,
-    /// Where the result goes.
+    /// Where the result goes; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// A file with 32 hex digits, the secret key of keyed filters.
@@ -85,7 +94,7 @@ pub struct Merge {
 pub struct Fold {
     /// The filter file.
     pub filter: PathBuf,
-    /// Where the result goes.
+    /// Where the result goes; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// How often it is halved.

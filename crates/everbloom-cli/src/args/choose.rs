@@ -31,7 +31,7 @@ pub struct Plan {
     /// With --kind: probes per key.
     #[arg(short = 'k', long, value_name = "COUNT")]
     pub probes: Option<u32>,
-    /// Show every candidate, and why the others do not fit.
+    /// Show every candidate, and why the others do not fit; with --need alone every variant that can.
     #[arg(long)]
     pub all: bool,
     /// With --need count: how often the most frequent key comes. Counters are made wide enough where the variant
@@ -50,14 +50,17 @@ pub struct Plan {
 
 #[derive(clap::Args)]
 pub struct Catalog {
-    /// A variant, by its slug. Default: all of them, a line each.
+    /// A variant, by its slug. Default: the names of all, by family.
     #[arg(value_name = "SLUG", conflicts_with = "markdown")]
     pub slug: Option<String>,
+    /// Print a line for each form of each variant, with what it can do.
+    #[arg(long, conflicts_with_all = ["slug", "json", "csv"])]
+    pub all: bool,
     /// Print the list as CATALOG.md, with rates measured on the spot.
-    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "all"])]
     pub markdown: bool,
     /// Print the fields of every variant's file, in order, as docs/format/FIELDS.md.
-    #[arg(long, conflicts_with_all = ["markdown", "json", "csv", "slug"])]
+    #[arg(long, conflicts_with_all = ["markdown", "json", "csv", "slug", "all"])]
     pub fields: bool,
     #[command(flatten)]
     pub shown: Tabular,

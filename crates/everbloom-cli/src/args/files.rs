@@ -82,7 +82,7 @@ pub struct AttributeBuild {
     pub output: PathBuf,
     /// The files are captures (pcap or pcapng), and the senders are flows. Without it a payload is a line, and its
     /// sender the column -f, or the file.
-    #[arg(long, conflicts_with = "field")]
+    #[arg(long, conflicts_with_all = ["field", "csv"])]
     pub pcap: bool,
     /// Bytes of a block: excerpts have at least two blocks less a byte.
     #[arg(long, value_name = "BYTES", default_value = "32")]

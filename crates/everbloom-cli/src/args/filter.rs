@@ -18,7 +18,7 @@ use crate::quantity;
 pub struct Build {
     /// Keys, one a line; `-` for stdin. Variants that take values read key<TAB>value.
     pub keys: PathBuf,
-    /// Where the filter goes. It appears when it is complete, or not at all.
+    /// Where the filter goes; `-` for stdout. A file appears when it is complete, or not at all.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// The variant, by its slug (see `everbloom catalog`). Default: bloom; on a pipe without -n one
@@ -38,8 +38,9 @@ pub struct Build {
     #[arg(long, value_name = "FILTER",
         conflicts_with_all = ["kind", "items", "fpr", "memory", "seed", "settings", "format"])]
     pub like: Option<PathBuf>,
-    /// Build only what merges with every filter that is built by the same options from other keys: a shape that
-    /// does not depend on the keys (give -n or --memory), and a variant that merges.
+    /// Build only what merges with every filter that is built by the same options from other keys, of whatever number:
+    /// cells are a power of two, and merging folds the larger filter onto the smaller one, at a higher rate. Of variants
+    /// that do not fold, give -n or --memory, the same for each.
     #[arg(long, conflicts_with = "format")]
     pub mergeable: bool,
     /// Known non-members, one a line, for variants that use them.
@@ -71,7 +72,7 @@ pub struct Build {
     #[arg(long, value_name = "KIND", value_parser = keys_as(), requires = "format")]
     pub keys_as: Option<KeyAs>,
     /// Keys are nodes of a tree: their ancestors are inserted too. `/` for paths, `.` for domain
-    /// names, an empty string for every prefix.
+    /// names, any other byte, an empty string for every prefix.
     #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
     pub ancestors: Option<Hierarchy>,
     /// Ignore the case of ASCII letters, here and whenever the filter is asked.
@@ -114,7 +115,7 @@ pub struct Check {
     pub others: Vec<PathBuf>,
     /// Keys are nodes of a tree: their ancestors are looked up too, and one that is absent
     /// proves the key absent. A filter that was built with the option remembers it. `/` for paths, `.` for
-    /// domain names, an empty string for every prefix.
+    /// domain names, any other byte, an empty string for every prefix.
     #[arg(long, value_name = "SEPARATOR", value_parser = hierarchy)]
     pub ancestors: Option<Hierarchy>,
     /// How many ancestors are looked up at most.

@@ -40,7 +40,7 @@ pub struct Formats {
 pub struct Import {
     /// The foreign file.
     pub file: PathBuf,
-    /// Where the filter goes. It appears when it is complete, or not at all.
+    /// Where the filter goes; `-` for stdout. A file appears when it is complete, or not at all.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub struct Export {
     /// The foreign format (see `everbloom formats`).
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub format: &'static Format,
-    /// Where the foreign file goes. It appears when it is complete, or not at all.
+    /// Where the foreign file goes; `-` for stdout. It appears when it is complete, or not at all.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::shared::Machine;
+use super::shared::{Listing, Machine};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -16,7 +16,7 @@ pub struct Lab {
 #[derive(Subcommand)]
 pub enum LabVerb {
     /// Name every experiment and its source.
-    List(Machine),
+    List(Listing),
     /// Run one experiment, or all: writes CSV, SVG and JSON for each.
     Run(LabRun),
     /// Make one page of all experiments; those that DIR does not hold yet are run first.

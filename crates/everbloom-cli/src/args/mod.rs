@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 pub use app::{App, AppReport, AppRun, AppShow, AppVerb};
 pub use breach::{Breach, BreachBuild, BreachCheck, BreachVerb};
-pub use change::{Age, Change, Estimate, Fold, Merge, Scrub};
+pub use change::{Add, Age, Change, Estimate, Fold, Merge, Scrub};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, Similar};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
@@ -40,9 +40,9 @@ pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
 };
-pub use shared::{Machine, Text};
+pub use shared::{Listing, Machine, Rows, Text};
 pub use spell::Spell;
-pub use stream::{Dedupe, Diff, Join};
+pub use stream::{Dedupe, Diff, Join, Sketch};
 pub use top::Top;
 pub use wire::{Line, Sync, Way};
 
@@ -94,7 +94,7 @@ pub enum Verb {
     /// Accepted keys are saved; refused ones are named on stderr, each with the reason, and make exit
     /// code 1.
     #[command(after_help = examples::ADD)]
-    Add(Change),
+    Add(Add),
     /// Remove keys from a filter.
     ///
     /// Remove only what was added: some variants notice a key that was not, none can always. Accepted
@@ -155,9 +155,16 @@ pub enum Verb {
     /// Tell what two files of keys do not share, by exchanging as little as possible.
     ///
     /// Prints `< key` for what only A has and `> key` for what only B has; exit code 0 if they are
-    /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter.
+    /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter. In place of a list stands
+    /// a sketch (see `everbloom sketch`), or a filter that can be subtracted (`everbloom plan --need reconcile`): of keys
+    /// that only such a side has, `<? id` and `>? id` are printed.
     #[command(after_help = examples::DIFF)]
     Diff(Diff),
+    /// Keep a list as a sketch, which `diff` compares with a list or another sketch.
+    ///
+    /// Its size follows from how many keys may differ, not from the list: 17 bytes for each of about 1.4 cells a key.
+    #[command(after_help = examples::SKETCH)]
+    Sketch(Sketch),
     /// Tell what two lists, or two folders, on two machines do not share, and transfer it.
     ///
     /// Prints `< key` for what only this side has, `> key` for what only the other has, and `! name` for a file whose

@@ -6,16 +6,17 @@ use std::ffi::OsString;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom_formats::{FORMATS, Format, KeyAs};
-use everbloom_records::KeyType;
+use everbloom_records::{Column, KeyType};
 
 use crate::suggest;
 
 pub fn hierarchy(text: &str) -> Result<Hierarchy, String> {
-    match text {
-        "/" => Ok(Hierarchy::Paths),
-        "." => Ok(Hierarchy::Names),
-        "" => Ok(Hierarchy::Prefixes),
-        _ => Err(format!("{text:?}: write / for paths, . for names, or '' for every prefix")),
+    match text.as_bytes() {
+        [] => Ok(Hierarchy::by(None)),
+        [byte] => Ok(Hierarchy::by(Some(*byte))),
+        _ => Err(format!(
+            "{text:?} is not one byte: write / for paths, . for names, any other separator, or '' for every prefix"
+        )),
     }
 }
 
@@ -52,11 +53,17 @@ pub fn delimiter() -> impl TypedValueParser<Value = u8> {
     })
 }
 
-pub fn columns(text: &str) -> Result<(u32, u32), String> {
-    let column = |t: &str| {
-        let number = t.parse::<u32>().ok().filter(|n| *n > 0);
-        number.ok_or_else(|| format!("{t:?} is not a column; they are counted from 1"))
-    };
+/// A number, or else a name. What was typed lasts as long as the process, so the name does, too.
+pub fn column(text: &str) -> Result<Column, String> {
+    match text.parse::<u32>() {
+        Ok(0) => Err("columns are counted from 1".to_owned()),
+        Ok(number) => Ok(Column::Number(number)),
+        Err(_) if text.is_empty() => Err("no column".to_owned()),
+        Err(_) => Ok(Column::Named(Box::leak(text.into()))),
+    }
+}
+
+pub fn columns(text: &str) -> Result<(Column, Column), String> {
     match text.split_once(',') {
         Some((left, right)) => Ok((column(left)?, column(right)?)),
         None => column(text).map(|c| (c, c)),

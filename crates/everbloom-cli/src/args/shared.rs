@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use everbloom_records::KeyType;
+use everbloom_records::{Column, KeyType};
 
-use super::parsers::{delimiter, key_type};
+use super::parsers::{column, delimiter, key_type};
 
 /// For every verb but those that print a file of another kind: what programs read.
 #[derive(clap::Args)]
@@ -24,6 +24,16 @@ pub struct Tabular {
     pub csv: bool,
 }
 
+/// For verbs that name all there is.
+#[derive(clap::Args)]
+pub struct Listing {
+    /// Print the whole table. By default the names alone, on one screen.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
 /// How keys are read and hashed: for every verb that does.
 #[derive(clap::Args)]
 pub struct Keyed {
@@ -41,23 +51,34 @@ pub struct Text {
     /// bytes.
     #[arg(long, value_name = "TYPE", value_parser = key_type())]
     pub key_type: Option<KeyType>,
-    /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
-    #[arg(short = '0', long = "null")]
-    pub null: bool,
-    /// Leave out records that cannot be read, instead of giving up: each is named on stderr, and all are counted.
-    #[arg(long)]
-    pub skip_bad: bool,
     /// The first column is the record's time, a whole number: for variants that forget with time, and for
     /// `dedupe --ttl`. A record that is older than the one before counts as just as old.
     #[arg(long)]
     pub time: bool,
+    /// The key is this column instead of the whole line: its number, counted from 1, or with --csv its name.
+    #[arg(short = 'f', long, value_name = "COLUMN", value_parser = column)]
+    pub field: Option<Column>,
+    #[command(flatten)]
+    pub rows: Rows,
+}
+
+/// How rows are told apart, and their columns.
+#[derive(clap::Args, Clone)]
+pub struct Rows {
+    /// What separates columns, one byte. Default: TAB, or with --csv a comma.
+    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter())]
+    pub delimiter: Option<u8>,
+    /// Input is CSV: columns may stand in quotes, and the first row names them. Where rows are printed it is printed
+    /// first.
+    #[arg(long, conflicts_with = "null")]
+    pub csv: bool,
+    /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
+    #[arg(short = '0', long = "null")]
+    pub null: bool,
     /// Lines end in CR LF, as on Windows: the CR is cut off. Without the option it belongs to the key.
     #[arg(long)]
     pub crlf: bool,
-    /// The key is this column, counted from 1, instead of the whole line.
-    #[arg(short = 'f', long, value_name = "COLUMN", value_parser = clap::value_parser!(u32).range(1..))]
-    pub field: Option<u32>,
-    /// What separates columns, one byte. Default: TAB.
-    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter(), requires = "field")]
-    pub delimiter: Option<u8>,
+    /// Leave out records that cannot be read, instead of giving up: each is named on stderr, and all are counted.
+    #[arg(long)]
+    pub skip_bad: bool,
 }

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::parsers::{columns, delimiter};
-use super::shared::{Machine, Text};
+use everbloom_records::Column;
+
+use super::parsers::columns;
+use super::shared::{Machine, Rows, Text};
 use super::wire::Line;
 use crate::quantity;
 
@@ -39,10 +41,29 @@ pub struct Dedupe {
 
 #[derive(clap::Args)]
 pub struct Diff {
-    /// A file of keys, one a line.
+    /// A file of keys, one a line, `-` for stdin; or a sketch, or a filter that can be subtracted.
     pub a: PathBuf,
     /// Another; duplicates and order do not matter.
     pub b: PathBuf,
+    /// A file with 32 hex digits, the secret key of keyed filters.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub text: Text,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Sketch {
+    /// Keys, one a line; `-` for stdin. Duplicates and order do not matter.
+    pub list: PathBuf,
+    /// Where the sketch goes; `-` for stdout.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// How many keys may differ, such as 100 or 10k.
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count, default_value = "1k")]
+    pub difference: u64,
     #[command(flatten)]
     pub text: Text,
     #[command(flatten)]
@@ -57,14 +78,14 @@ pub struct Join {
     /// The right file, which streams: a path, ssh://[user@]host[:port]/path, or tcp://host:port.
     #[arg(required_unless_present_any = ["stdio", "listen"], conflicts_with_all = ["stdio", "listen"])]
     pub right: Option<OsString>,
-    /// The column that must agree, counted from 1; LEFT,RIGHT where they differ.
-    #[arg(short = 'f', long, value_name = "COLUMN", default_value = "1", value_parser = columns)]
-    pub field: (u32, u32),
-    /// What separates columns, one byte. Default: TAB.
-    #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter())]
-    pub delimiter: Option<u8>,
+    /// The column that must agree: its number, counted from 1, or with --csv its name; LEFT,RIGHT where they differ.
+    /// Default: the first.
+    #[arg(short = 'f', long, value_name = "COLUMN", value_parser = columns)]
+    pub field: Option<(Column, Column)>,
+    #[command(flatten)]
+    pub rows: Rows,
     /// Lines are keys, such as lists of document ids: print those that both files have, once for each in the right one.
-    #[arg(long, conflicts_with_all = ["field", "delimiter"])]
+    #[arg(long, conflicts_with_all = ["field", "delimiter", "csv"])]
     pub keys: bool,
     /// Share of rows that may be sent in vain. Default: 0.01, or with --keys or another machine what costs the fewest
     /// bytes.

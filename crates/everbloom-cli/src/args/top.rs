@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use everbloom_records::Column;
+
+use super::parsers::column;
 use super::shared::{Machine, Text};
 use crate::quantity;
 
@@ -30,20 +33,20 @@ pub struct Top {
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count, default_value = "100k", requires = "exact")]
     pub distinct: u64,
     /// Add up what -o wrote at several sites.
-    #[arg(long, conflicts_with_all = ["weight", "field"])]
+    #[arg(long, conflicts_with_all = ["weight", "field", "csv"])]
     pub merge: bool,
     /// Write the counters, to be merged with those of other sites: a file, or a folder with --exact.
     #[arg(short = 'o', long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// The files are captures (pcap or pcapng), or were made of some, and the keys are flows.
-    #[arg(long, conflicts_with = "field")]
+    #[arg(long, conflicts_with_all = ["field", "csv"])]
     pub pcap: bool,
     /// Count bytes of packets, not packets.
     #[arg(long, requires = "pcap")]
     pub bytes: bool,
     /// A key counts as often as this column says, instead of once.
-    #[arg(long, value_name = "COLUMN", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "pcap")]
-    pub weight: Option<u32>,
+    #[arg(long, value_name = "COLUMN", value_parser = column, conflicts_with = "pcap")]
+    pub weight: Option<Column>,
     #[command(flatten)]
     pub text: Text,
     #[command(flatten)]

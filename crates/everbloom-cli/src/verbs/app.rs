@@ -6,22 +6,29 @@ use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
 use super::lab::{Collection, conclude, perform, prepare};
-use crate::args::{AppReport, AppRun, AppShow, AppVerb, Machine};
+use crate::args::{AppReport, AppRun, AppShow, AppVerb, Listing};
 use crate::output::{print, print_json};
+use crate::report::groups;
 use crate::{Outcome, Result, Stop, suggest};
 
 pub fn run(verb: &AppVerb) -> Result<Outcome> {
     match verb {
-        AppVerb::List(machine) => list(machine),
+        AppVerb::List(listing) => list(listing),
         AppVerb::Show(args) => show(args),
         AppVerb::Run(args) => run_named(args),
         AppVerb::Report(args) => report(args),
     }
 }
 
-fn list(machine: &Machine) -> Result<Outcome> {
-    if machine.json {
+fn list(listing: &Listing) -> Result<Outcome> {
+    if listing.machine.json {
         print_json(&Value::Array(APPLICATIONS.iter().map(|a| entry(a)).collect()))?;
+    } else if !listing.all {
+        let names = groups::screen(APPLICATIONS.iter().map(|a| (a.form.name(), a.slug())));
+        print(&format!(
+            "{names}\n{} applications; `everbloom app show NAME` tells of one, --all what they do\n",
+            APPLICATIONS.len()
+        ))?;
     } else {
         let row = |a: &&Application| [a.entry, a.slug(), a.form.name(), a.experiment.title];
         print(

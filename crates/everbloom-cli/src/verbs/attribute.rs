@@ -49,7 +49,7 @@ fn each(
         }
         let whole = args.text.field.is_none();
         let name = path.as_os_str().as_encoded_bytes();
-        input::lines(path, input::grammar(&args.text), Passes::Once)?.each(|rows, records| {
+        input::lines(path, input::grammar(&args.text)?, Passes::Once)?.each(|rows, records| {
             rows.iter().zip(records).try_for_each(|(row, record)| {
                 number += 1;
                 f(number, if whole { name } else { record.key }, row)

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use everbloom::choose::{self, Why};
-use everbloom::internals::file as codec;
-use everbloom::internals::filter::{Ability, EntryKind, FactValue, Filter};
+use everbloom::internals::filter::{EntryKind, FactValue, Filter};
 use everbloom::internals::hash::{DEFAULT_SEED, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
@@ -16,12 +15,12 @@ use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
 use super::combine::unable;
 use super::selective::Selected;
-use super::{catalog, foreign, opened};
-use crate::args::{self, Build, Text};
+use super::{catalog, foreign, mergeable, opened};
+use crate::args::{self, Build, Machine, Text};
 use crate::input::{self, Passes, secret_key};
-use crate::output::print_json;
+use crate::output::{is_stdout, print_json, save};
 use crate::report::{json, rate};
-use crate::talk::say;
+use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Build) -> Result<Outcome> {
@@ -32,22 +31,21 @@ pub fn run(args: &Build) -> Result<Outcome> {
         Some(path) => like(path, args)?,
         None => {
             let mut goal = goal(args)?;
-            mergeable_shape(args, &goal)?;
             let slug = args.kind.as_deref();
             (find(slug.unwrap_or_else(|| default_kind(args, &mut goal)))?, goal)
         }
     };
     variant.check(&goal)?;
     if args.mergeable {
-        merges(variant, &goal)?;
+        mergeable::check(variant, &goal)?;
     }
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
 
     let text = &args.keyed.text;
     let key_type = Some(reading::key_type(&goal.reading, text.key_type)?);
     let text = Text { key_type, ..text.clone() };
     let case = if goal.reading.fold_case { Case::Folded } else { Case::Kept };
-    let mut grammar = Grammar { case, ..input::grammar(&text).with_input(&variant.input) };
+    let mut grammar = Grammar { case, ..input::grammar(&text)?.with_input(&variant.input) };
     reading::timed(&variant.facts, &text)?;
     if args.priors {
         grammar = reading::with_priors(grammar, &variant.facts)?;
@@ -56,12 +54,12 @@ pub fn run(args: &Build) -> Result<Outcome> {
         return finish(
             args,
             variant,
-            &goal,
+            goal,
             &mut Inputs { records: &mut selected, negatives: None },
         );
     }
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
-    let once = variant.build == everbloom::internals::filter::Build::Streaming && !count_first;
+    let once = streams(variant) && !count_first && takes_all(variant, &goal);
     let mut lines =
         input::lines(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
     let hierarchy = Hierarchy::named(&goal.reading.ancestors);
@@ -84,20 +82,70 @@ pub fn run(args: &Build) -> Result<Outcome> {
         None => None,
     };
     let negatives = negatives.as_mut().map(|n| n as &mut dyn Source);
-    finish(args, variant, &goal, &mut Inputs { records, negatives })
+    finish(args, variant, goal, &mut Inputs { records, negatives })
 }
 
 /// Builds, saves and reports.
 fn finish(
     args: &Build,
     variant: &'static Variant,
-    goal: &Goal,
+    goal: Goal,
     inputs: &mut Inputs<'_>,
 ) -> Result<Outcome> {
-    useful(variant, goal)?;
-    let filter = variant.build(goal, inputs)?;
-    codec::save(&*filter, &args.output).map_err(full_disk)?;
-    report(args, &*filter)
+    useful(variant, &goal)?;
+    let goal = if args.mergeable { mergeable::rounded(variant, goal)? } else { goal };
+    let (filter, refused) = match variant.build(&goal, inputs) {
+        Err(e) if e.kind() == Kind::CapacityExceeded && streams(variant) => {
+            going_on(variant, &goal, inputs.records)?
+        }
+        built => (built?, 0),
+    };
+    save(&*filter, &args.output)?;
+    report(args, &*filter)?;
+    if refused == 0 {
+        return Ok(Outcome::Some);
+    }
+    tell!("everbloom: {} keys were refused and are not in the filter", integer_text(refused));
+    Ok(Outcome::None)
+}
+
+fn streams(variant: &Variant) -> bool {
+    variant.build == everbloom::internals::filter::Build::Streaming
+}
+
+/// Refused keys that are named; all are counted.
+const NAMED: u64 = 10;
+
+/// Builds from the keys that are not refused; how many were.
+fn going_on(
+    variant: &'static Variant,
+    goal: &Goal,
+    records: &mut dyn Source,
+) -> Result<(Box<dyn Filter>, u64)> {
+    let mut filter = variant.build_from(goal, &[])?;
+    let mut refused = 0;
+    records.batches(&mut |batch| {
+        let (Some(insert), mut rest) = (filter.as_insert(), batch) else { return Ok(()) };
+        while let Err((i, e)) = insert.insert_all(rest) {
+            if e.kind() != Kind::CapacityExceeded {
+                return Err(e);
+            }
+            refused += 1;
+            if refused <= NAMED {
+                let key = String::from_utf8_lossy(rest[i].key);
+                tell!("everbloom: refused {key:?}: {}", e.render(crate::flag));
+            }
+            rest = &rest[i + 1..];
+        }
+        Ok(())
+    })?;
+    Ok((filter, refused))
+}
+
+/// Whether a variant takes whatever comes: then a pipe need not be kept for another pass.
+fn takes_all(variant: &'static Variant, goal: &Goal) -> bool {
+    let trial = Goal { items: Some(1), bits: None, ..goal.clone() };
+    variant.build_from(&trial, &[]).is_ok_and(|mut filter| filter.as_bulk_mut().is_some())
 }
 
 /// Capacity of the first layer of a growing filter: small enough to cost nothing, and every next one is
@@ -152,31 +200,6 @@ fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
     Ok((variant, goal))
 }
 
-/// Refuses a shape that would follow from the number of keys.
-fn mergeable_shape(args: &Build, goal: &Goal) -> Result<()> {
-    let sized = goal.settings.iter().any(|(name, _)| name == "m");
-    if !args.mergeable || goal.items.is_some() || goal.bits.is_some() || sized {
-        return Ok(());
-    }
-    Err(Stop::Error(
-        "--mergeable: how many keys at most, all filters together? give -n, the same for each"
-            .to_owned(),
-    ))
-}
-
-/// Refuses variants and forms that do not merge.
-fn merges(variant: &'static Variant, goal: &Goal) -> Result<()> {
-    let named = goal.settings.iter().rev().find(|(name, _)| name == "form");
-    let form = match named {
-        Some((_, form)) => variant.forms.iter().find(|f| f.name == form.to_string()),
-        None => variant.forms.first(),
-    };
-    match form.is_some_and(|form| form.abilities.contains(&Ability::Merge)) {
-        true => Ok(()),
-        false => Err(unable(&variant.facts, "merged", "merge").into()),
-    }
-}
-
 /// The variant that `--kind` names.
 pub fn find(slug: &str) -> Result<&'static Variant> {
     catalog::find(slug, &format!("--kind {slug}"))
@@ -224,7 +247,11 @@ fn useful(variant: &'static Variant, goal: &Goal) -> Result<()> {
 }
 
 /// Refuses an output that can't be written before the keys are read, which may take long.
-pub fn writable(output: &Path) -> Result<()> {
+pub fn writable(output: &Path, machine: &Machine) -> Result<()> {
+    if is_stdout(output) {
+        let taken = "--json: stdout is taken by -o -; name a file, or leave --json out";
+        return if machine.json { Err(Stop::Error(taken.to_owned())) } else { Ok(()) };
+    }
     let folder = match output.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -257,16 +284,6 @@ pub fn some_keys(n: u64) -> Result<u64> {
         "the input holds no keys: name a file with one key a line, or give -n to build an empty filter"
             .to_owned(),
     ))
-}
-
-pub fn full_disk(e: Error) -> Stop {
-    let remedy = match e.kind() {
-        Kind::Io if e.to_string().contains("No space left") => {
-            "; free some space, nothing was written"
-        }
-        _ => "",
-    };
-    Stop::Error(format!("{e}{remedy}"))
 }
 
 fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {

@@ -7,7 +7,7 @@ use everbloom_report::Table;
 
 use crate::args::Catalog;
 use crate::output::{Sheet, facts, print, print_json};
-use crate::report::{catalog, fields, json};
+use crate::report::{catalog, fields, groups, json};
 use crate::{Outcome, Result, Stop, suggest};
 
 pub fn run(args: &Catalog) -> Result<Outcome> {
@@ -22,8 +22,15 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
         print(&catalog::page()?)?;
     } else if args.fields {
         print(&fields::page()?)?;
-    } else {
+    } else if args.all || args.shown.csv {
         print(&sheet.text(&listing()))?;
+    } else {
+        let names = groups::screen(VARIANTS.iter().map(|v| (v.family, v.slug)));
+        print(&format!(
+            "{names}\n{} variants; `everbloom catalog SLUG` tells of one, --all what they can do,\n\
+             `everbloom plan` finds the one you need\n",
+            VARIANTS.len()
+        ))?;
     }
     Ok(Outcome::Some)
 }

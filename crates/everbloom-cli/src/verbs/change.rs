@@ -9,15 +9,12 @@ use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
-use crate::args::{Age, Change, Scrub};
+use crate::args::{Add, Age, Change, Scrub};
 use crate::input::{self, Passes};
 use crate::output::print_json;
 use crate::report::rate;
 use crate::talk::{say, tell};
 use crate::{Outcome, Result, reading};
-
-/// What is done with each key.
-type Step = fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>;
 
 /// What came of a key that was not refused.
 enum Done {
@@ -27,8 +24,15 @@ enum Done {
     Stays,
 }
 
-pub fn add(args: &Change) -> Result<Outcome> {
-    change(args, "added", |filter, record| {
+pub fn add(args: &Add) -> Result<Outcome> {
+    change(&args.change, "added", |filter, record| {
+        if let Some(part) = args.part {
+            let slug = filter.facts().slug;
+            let inserted = everbloom::known::insert_into(filter, part, record.key);
+            let inserted = inserted
+                .ok_or_else(|| unable(slug, "take keys by part: cross-checking ones can"))?;
+            return inserted.map(|_| Done::All);
+        }
         if let Some(hierarchy) = Hierarchy::named(&filter.head().reading.ancestors) {
             return add_node(filter, hierarchy, record);
         }
@@ -106,7 +110,11 @@ struct Tally {
 }
 
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
-fn change(args: &Change, done: &str, step: Step) -> Result<Outcome> {
+fn change(
+    args: &Change,
+    done: &str,
+    step: impl Fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>,
+) -> Result<Outcome> {
     let opener = input::opener(&args.keyed.key_file)?;
     let mut filter = opener.update(&args.filter, args.waiting.meant())?;
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;

@@ -55,6 +55,12 @@ pub fn run(args: &Check) -> Result<Outcome> {
         let others = others.collect::<Result<Vec<_>>>()?;
         return in_which(args, &*filter, &others);
     }
+    if args.queries != Path::new("-") && !args.queries.exists() {
+        let (key, file) = (args.queries.display(), args.filter.display());
+        return Err(Stop::Error(format!(
+            "{key}: there is no such file; to look up a key: echo {key} | everbloom check {file}"
+        )));
+    }
     let grammar = grammar(args, &*filter)?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
@@ -64,6 +70,10 @@ pub fn run(args: &Check) -> Result<Outcome> {
         return print_members(args, &filter.head().hasher, bulk, &mut lines);
     }
     let mut out = Output::new();
+    if !(args.machine.json || args.count || args.answers) {
+        let header = input::header(&mut lines)?;
+        out.write(|out| out.write_all(&header))?;
+    }
     let mut found = 0u64;
     let paradox = likely.then(|| Paradox::of(&*filter, args.cost)).transpose()?;
     let policy = Policy { args, paradox, ancestors, table: table(args, &*filter)? };
@@ -125,6 +135,14 @@ fn in_which(args: &Check, first: &dyn Filter, others: &[Box<dyn Filter>]) -> Res
     }
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
     let (mut out, mut found) = (Output::new(), 0u64);
+    let header = input::header(&mut lines)?;
+    if let Some(header) = header
+        .trim_ascii_end()
+        .get(..)
+        .filter(|h| !h.is_empty() && !args.machine.json && !args.count)
+    {
+        out.write(|out| out.write_all(&[header, b"\tin\n"].concat()))?;
+    }
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
             let mut holding: Vec<&str> = Vec::new();
@@ -181,7 +199,11 @@ fn print_members(
             queries.copy_lines(&found.flags, &mut found.lines);
         }
     };
+    let header = input::header(queries)?;
     let mut out = io::stdout().lock();
+    if !args.count {
+        out.write_all(&header).map_err(output_error)?;
+    }
     let mut all = 0;
     queries.each_hashed(hasher, Order::Kept, find, |found: &mut Found| {
         all += found.count;

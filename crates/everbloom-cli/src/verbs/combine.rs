@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use everbloom::Filter;
-use everbloom::internals::file as codec;
 use everbloom::{Error, Facts, Kind};
 use everbloom_report::Table;
 use everbloom_report::number::integer_text;
@@ -11,9 +10,9 @@ use serde_json::json;
 
 use super::build::writable;
 use super::change::rate_now;
-use super::opened;
+use super::{mergeable, opened};
 use crate::args::{Estimate, Fold, Machine, Merge};
-use crate::output::{print, print_json};
+use crate::output::{self, print, print_json};
 use crate::report::json as json_report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, quantity};
@@ -48,13 +47,14 @@ fn combine(
     args: &Merge,
     step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::Result<()>,
 ) -> Result<Outcome> {
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
     let (first, others) =
         args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
     let mut filter = opened(first, &args.key_file)?;
     for path in others {
-        let other = opened(path, &args.key_file)?;
+        let mut other = opened(path, &args.key_file)?;
         let items = filter.head().items.max(other.head().items);
+        [filter, other] = mergeable::level(filter, other);
         step(&mut *filter, &*other).map_err(|e| unequal(e.context(path.display()), items))?;
     }
     save(&*filter, &args.output, &args.machine)
@@ -72,7 +72,7 @@ fn unequal(e: Error, items: u64) -> Stop {
     );
     match Stop::from(e) {
         Stop::Error(message) if of_size => Stop::Error(format!(
-            "{message}; filters of one size merge: build both with -n {} and the same -p",
+            "{message}; filters of one size merge: build both with -n {} and the same -p, or with --mergeable",
             quantity::short(items)
         )),
         Stop::Error(message) if planned => {
@@ -83,7 +83,7 @@ fn unequal(e: Error, items: u64) -> Stop {
 }
 
 pub fn fold(args: &Fold) -> Result<Outcome> {
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
     let mut filter = opened(&args.filter, &args.key_file)?;
     for _ in 0..args.times {
         let fold = filter.as_fold().ok_or_else(|| unable(filter.facts(), "folded", "fold"))?;
@@ -93,7 +93,7 @@ pub fn fold(args: &Fold) -> Result<Outcome> {
 }
 
 fn save(filter: &dyn Filter, output: &Path, machine: &Machine) -> Result<Outcome> {
-    codec::save(filter, output)?;
+    output::save(filter, output)?;
     if machine.json {
         print_json(&json_report::info(filter))?;
     }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::args::Dedupe;
 use crate::input::{self, Passes};
-use crate::output::{Output, output_error, print};
+use crate::output::{Output, output_error, print, print_bytes};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
@@ -41,11 +41,16 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
     }
     let (remember, word, words) = meant(args)?;
     let mut stream = Stream::new(remember, args.fpr)?;
-    let grammar = input::grammar(&args.text);
+    let grammar = input::grammar(&args.text)?;
     let stdin = [PathBuf::from("-")];
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
-    for path in files {
-        first_sights(args, input::lines(path, grammar, Passes::Once)?, &mut stream)?;
+    for (i, path) in files.iter().enumerate() {
+        let mut lines = input::lines(path, grammar, Passes::Once)?;
+        // The rows of several files are under the header of the first.
+        if i == 0 && !args.machine.json {
+            print_bytes(&input::header(&mut lines)?)?;
+        }
+        first_sights(args, lines, &mut stream)?;
     }
     let wrong = stream.wrongly_dropped();
     if args.machine.json {
@@ -87,8 +92,12 @@ fn within(args: &Dedupe, ttl: u64) -> Result<Outcome> {
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
     let (mut keys, mut duplicates, mut wrong) = (0u64, 0u64, 0.0);
     let mut out = Output::new();
-    for path in files {
-        let mut lines = input::lines(path, input::grammar(&args.text), Passes::Once)?;
+    for (i, path) in files.iter().enumerate() {
+        let mut lines = input::lines(path, input::grammar(&args.text)?, Passes::Once)?;
+        if i == 0 && !args.machine.json {
+            let header = input::header(&mut lines)?;
+            out.write(|out| out.write_all(&header))?;
+        }
         let done = lines.each(|lines, records| {
             wrong += filter.now().fpr.unwrap_or(0.0) * records.len() as f64;
             for (line, record) in lines.iter().zip(records) {
@@ -99,7 +108,7 @@ fn within(args: &Dedupe, ttl: u64) -> Result<Outcome> {
                 } else if args.machine.json {
                     out.json(&json!({ "line": bytes(line) }))?;
                 } else {
-                    let end = if args.text.null { 0 } else { b'\n' };
+                    let end = if args.text.rows.null { 0 } else { b'\n' };
                     out.write(|out| out.write_all(line).and_then(|()| out.write_all(&[end])))?;
                 }
             }

@@ -1,6 +1,8 @@
 //! `everbloom explain`: how a filter comes to its answer for one key.
 
-use everbloom::internals::filter::{Answer, Detail, Filter, Record, Touched, Verdict};
+use everbloom::internals::filter::{
+    Answer, Detail, FalseNegatives, Filter, Record, Touched, Verdict,
+};
 use everbloom::internals::hash::Digest;
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
@@ -77,7 +79,7 @@ fn text(
         digest.h1,
         digest.h2
     );
-    out += &drawing(cells);
+    out += &drawing(filter, cells);
     let odds = match rate::passing(filter) {
         Some(p) if answer.verdict != Verdict::Absent => {
             format!(" ({} of all non-members get this far)", rate_text(p))
@@ -119,15 +121,23 @@ fn reason(filter: &dyn Filter, cells: &[Touched], answer: &Answer) -> String {
 }
 
 /// A line per probe: the index, the cell, whether it speaks for the key.
-fn drawing(cells: &[Touched]) -> String {
+fn drawing(filter: &dyn Filter, cells: &[Touched]) -> String {
     let width = cells.iter().map(|c| integer_text(c.index).chars().count()).max().unwrap_or(1);
+    // A filter that forgets, or clears bits, cannot tell that nobody set a cell.
+    let mut forms = filter.facts().forms.iter().filter(|form| form.name == filter.head().form);
+    let forgets = forms.any(|form| matches!(form.false_negatives, FalseNegatives::Possible(_)));
+    let against = if forgets {
+        "○ no member set it, or it was cleared since"
+    } else {
+        "○ no member set it"
+    };
     let line = |(i, cell): (usize, &Touched)| {
         format!(
             "{:>9}  cell {:>width$}  [{}] {}\n",
             format!("probe {}", i + 1),
             integer_text(cell.index),
             cell.value,
-            if cell.agrees { "●" } else { "○ no member set it" },
+            if cell.agrees { "●" } else { against },
         )
     };
     let mut out: String = cells.iter().enumerate().take(SHOWN).map(line).collect();

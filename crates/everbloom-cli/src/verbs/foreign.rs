@@ -4,8 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use everbloom::internals::disk;
-use everbloom::internals::file::{self as codec, MAGIC};
+use everbloom::internals::file::MAGIC;
 use everbloom::internals::filter::{Answer, Detail, Filter};
 use everbloom::{Error, Kind, Limits};
 use everbloom_formats::{FORMATS, Fit, Foreign, Format, Hints, KeyAs, Part};
@@ -13,11 +12,11 @@ use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::{Table, terminal};
 use serde_json::json;
 
-use super::build::{full_disk, some_keys, writable};
+use super::build::{some_keys, writable};
 use super::check::{finish, show};
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes};
-use crate::output::{Output, Sheet, facts, print, print_json};
+use crate::output::{Output, Sheet, facts, print, print_json, save, write_file};
 use crate::report::json as report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
@@ -166,7 +165,7 @@ pub fn check(file: &File, args: &Check) -> Result<Outcome> {
         )));
     }
     let keys = keys_as(file.format, args.foreign.keys_as, file.parts.first().and_then(|p| p.keys))?;
-    let grammar = input::grammar(&args.keyed.text);
+    let grammar = input::grammar(&args.keyed.text)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
     let mut out = Output::new();
     let mut found = 0;
@@ -301,9 +300,9 @@ fn table(format: &Format, parts: &[Part], sheet: Sheet) -> String {
 
 /// Builds a foreign filter from keys.
 pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
     let keys = keys_as(format, args.keys_as, None)?;
-    let grammar = input::grammar(&args.keyed.text);
+    let grammar = input::grammar(&args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Several)?;
     let items = match args.items {
         Some(items) => items,
@@ -318,7 +317,7 @@ pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
         n += records.len() as u64;
         Ok(())
     })?;
-    write(&filter, &args.output)?;
+    write_file(&filter.write()?, &args.output)?;
     say!(
         "{}: {} of {} items in {}, false positives now {}",
         args.output.display(),
@@ -337,17 +336,9 @@ fn report(format: &Format, filter: Foreign, keys: Option<KeyAs>, json: bool) -> 
     Ok(Outcome::Some)
 }
 
-/// Writes a foreign file, whole or not at all.
-fn write(filter: &Foreign, path: &Path) -> Result<()> {
-    let bytes = filter.write()?;
-    let done = disk::replace(path, |out| out.write_all(&bytes));
-    let place = |e| Error::from(e).context(format!("cannot write {}", path.display()));
-    done.map_err(|e| full_disk(place(e)))
-}
-
 /// Makes a filter of ours of a foreign one.
 pub fn import(args: &Import) -> Result<Outcome> {
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
     let ours = || {
         let name = args.file.display();
         Stop::Error(format!("{name}: already a filter of ours, or not there; name its --format"))
@@ -361,7 +352,7 @@ pub fn import(args: &Import) -> Result<Outcome> {
         )));
     };
     let filter = part.filter.to_filter()?;
-    codec::save(&*filter, &args.output).map_err(full_disk)?;
+    save(&*filter, &args.output)?;
     if args.machine.json {
         print_json(&report::info(&*filter))?;
     }
@@ -376,10 +367,10 @@ pub fn import(args: &Import) -> Result<Outcome> {
 
 /// Writes a filter of ours in a foreign format.
 pub fn export(args: &Export) -> Result<Outcome> {
-    writable(&args.output)?;
+    writable(&args.output, &args.machine)?;
     let filter = input::opener(&None)?.open(&args.filter)?;
     let foreign = args.format.adopt(&*filter)?;
-    write(&foreign, &args.output)?;
+    write_file(&foreign.write()?, &args.output)?;
     say!("{}: {} of {}", args.output.display(), args.format.name, size_text(&foreign));
     report(args.format, foreign, None, args.machine.json)
 }

@@ -8,13 +8,13 @@ use everbloom::exchange::join::{Left, Right};
 use everbloom::exchange::{Limits, Party, Traffic, run as exchange};
 use everbloom_apps::tables::bloomjoin::{Survey, Surveyed, Surveyor, best_rate};
 use everbloom_apps::wire::{Channel, Place};
-use everbloom_records::{Field, Grammar};
+use everbloom_records::{Column, Field, Grammar, Lines};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::{Value, json};
 
 use super::line::{answering, awaited, reach, words};
-use crate::args::Join;
+use crate::args::{Join, Rows};
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error};
 use crate::talk::say;
@@ -27,14 +27,17 @@ const RATE: f64 = 0.01;
 
 pub fn run(args: &Join) -> Result<Outcome> {
     let Some(right) = &args.right else {
+        alone(args)?;
         let mut channel = awaited(&args.line)?;
         answering(&mut channel, |channel| answer(args, channel))?;
         channel.finish()?;
         return Ok(Outcome::Some);
     };
+    guessed(args);
     match Place::parse(right)? {
         Place::Path(path) => beside(args, &path),
         place => {
+            alone(args)?;
             let mut words = words("join", &args.line);
             words.extend(options(args));
             over(args, place.connect(&reach(&args.line), &words)?)
@@ -42,16 +45,30 @@ pub fn run(args: &Join) -> Result<Outcome> {
     }
 }
 
+/// The header of CSV is not sent.
+fn alone(args: &Join) -> Result<()> {
+    if args.rows.csv {
+        return Err(Stop::Error(
+            "--csv: joins two files here, not with another machine".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 /// How the other side reads its rows.
 fn options(args: &Join) -> Vec<String> {
-    if args.keys {
-        return vec!["--keys".to_owned()];
-    }
-    let delimiter = args.delimiter.map(|byte| match byte {
+    let Rows { null, crlf, skip_bad, .. } = args.rows;
+    let flags = [(args.keys, "--keys"), (null, "-0"), (crlf, "--crlf"), (skip_bad, "--skip-bad")];
+    let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned());
+    let delimiter = args.rows.delimiter.map(|byte| match byte {
         b'\t' => "-d\\t".to_owned(),
         byte => format!("-d{}", char::from(byte)),
     });
-    [format!("-f{}", args.field.1)].into_iter().chain(delimiter).collect()
+    let column = match columns(args).1 {
+        Column::Number(number) if !args.keys => Some(format!("-f{number}")),
+        _ => None,
+    };
+    flags.chain(column).chain(delimiter).collect()
 }
 
 /// What both sides must mean: a byte that is no character would not survive the remote shell.
@@ -59,31 +76,59 @@ fn work(args: &Join) -> &'static str {
     if args.keys { "join keys" } else { "join rows" }
 }
 
-fn fields(args: &Join) -> [Field; 2] {
-    match args.keys {
-        true => [Field::Line; 2],
-        false => [args.field.0, args.field.1].map(|n| input::column(n, args.delimiter)),
+/// The columns that must agree.
+fn columns(args: &Join) -> (Column, Column) {
+    args.field.unwrap_or((Column::Number(1), Column::Number(1)))
+}
+
+/// Says what was guessed.
+fn guessed(args: &Join) {
+    let delimiter = match input::delimiter(&args.rows) {
+        b'\t' => "TAB".to_owned(),
+        byte => format!("{:?}", char::from(byte)),
+    };
+    match (args.field, args.rows.delimiter, args.rows.csv) {
+        _ if args.keys => {}
+        (None, Some(_), _) | (None, None, true) => {
+            say!("joined by the first column: -f names another")
+        }
+        (None, None, false) => {
+            say!(
+                "joined by the first column, columns separated by {delimiter}: -f and -d name others"
+            );
+        }
+        (Some(_), None, false) => say!("columns are separated by {delimiter}: -d names another"),
+        _ => {}
     }
 }
 
+/// How the rows of both files are read.
+fn grammars(args: &Join) -> Result<[Grammar; 2]> {
+    let (left, right) = columns(args);
+    let read = |column| input::rows(&args.rows, (!args.keys).then_some(column));
+    Ok([read(left)?, read(right)?])
+}
+
 fn each_row(
-    path: &Path,
-    field: Field,
+    lines: &mut Lines,
     mut f: impl FnMut(&[u8], &[u8]) -> everbloom::Result<()>,
 ) -> Result<()> {
-    let grammar = Grammar { field, ..Grammar::default() };
-    Ok(input::lines(path, grammar, Passes::Once)?.each(|rows, records| {
-        rows.iter().zip(records).try_for_each(|(row, record)| f(record.key, row))
+    let cut = matches!(lines.grammar().field, Field::Csv { .. });
+    Ok(lines.each(|rows, records| {
+        rows.iter().zip(records).try_for_each(|(row, record)| {
+            // The CR before the end of a row of CSV would stand between two rows that are joined.
+            f(record.key, row.strip_suffix(b"\r").filter(|_| cut).unwrap_or(row))
+        })
     })?)
 }
 
 /// The left side, with its rows.
-fn left<'a>(args: &Join, right: &'a Grammar) -> Result<Left<'a>> {
+fn left<'a>(args: &Join, lines: &mut Lines, right: &'a Grammar) -> Result<Left<'a>> {
     let mut left = Left::new(RATE, |row| {
         right.key_text(row).map_err(everbloom_records::Error::from).map_err(Into::into)
     });
     let mut seen = std::collections::HashSet::new();
-    each_row(&args.left, fields(args)[0], |key, row| {
+    each_row(lines, |key, row| {
         // A key that a list has twice is one key.
         if !args.keys || seen.insert(row.to_vec()) {
             left.insert(key, row);
@@ -106,14 +151,15 @@ fn tell(survey: Survey) {
 }
 
 /// The right side of a survey.
-fn surveyed<'a>(path: &'a Path, field: Field) -> Result<Surveyed<'a>> {
+fn surveyed<'a>(path: &'a Path, grammar: Grammar) -> Result<Surveyed<'a>> {
     let (mut rows, mut all) = (0, 0);
-    each_row(path, field, |_, row| {
+    let mut lines = input::lines(path, grammar, Passes::Several)?;
+    each_row(&mut lines, |_, row| {
         (rows, all) = (rows + 1, all + row.len() as u64 + 1);
         Ok(())
     })?;
     Ok(Surveyed::new(rows, all, move |filter| {
-        let filled = each_row(path, field, |key, _| {
+        let filled = each_row(&mut lines, |key, _| {
             filter.insert(key);
             Ok(())
         });
@@ -141,14 +187,16 @@ struct Play<'a> {
 #[derive(Clone, Copy)]
 struct Form {
     delimiter: u8,
+    end: u8,
     keys: bool,
     json: bool,
 }
 
 impl Form {
     fn new(args: &Join) -> Self {
-        let delimiter = args.delimiter.unwrap_or(b'\t');
-        Self { delimiter, keys: args.keys, json: args.machine.json }
+        let end = if args.rows.null { 0 } else { b'\n' };
+        let delimiter = input::delimiter(&args.rows);
+        Self { delimiter, end, keys: args.keys, json: args.machine.json }
     }
 
     fn write(self, out: &mut dyn Write, left: &[u8], right: &[u8]) -> io::Result<()> {
@@ -159,8 +207,10 @@ impl Form {
             Self { json: true, .. } => {
                 writeln!(out, "{}", json!({ "left": bytes(left), "right": bytes(right) }))
             }
-            Self { keys: true, .. } => out.write_all(&[left, b"\n"].concat()),
-            Self { delimiter, .. } => out.write_all(&[left, &[delimiter], right, b"\n"].concat()),
+            Self { keys: true, end, .. } => out.write_all(&[left, &[end]].concat()),
+            Self { delimiter, end, .. } => {
+                out.write_all(&[left, &[delimiter], right, &[end]].concat())
+            }
         }
     }
 }
@@ -174,9 +224,9 @@ impl Play<'_> {
     }
 
     /// The rows of the right file; how many bytes they have.
-    fn rows(&mut self, path: &Path, field: Field) -> Result<u64> {
+    fn rows(&mut self, lines: &mut Lines) -> Result<u64> {
         let mut all = 0;
-        let read = each_row(path, field, |key, row| {
+        let read = each_row(lines, |key, row| {
             all += row.len() as u64 + 1;
             if self.right.role.row(key, row)? { self.exchange() } else { Ok(()) }
         });
@@ -193,13 +243,16 @@ impl Play<'_> {
 
 /// Both files are here.
 fn beside(args: &Join, path: &Path) -> Result<Outcome> {
-    let field = fields(args)[1];
-    let grammar = Grammar { field, ..Grammar::default() };
-    let mut left = left(args, &grammar)?;
+    let [ours, theirs] = grammars(args)?;
+    let mut left_lines = input::lines(&args.left, ours, Passes::Once)?;
+    let mut lines = input::lines(path, theirs, Passes::Once)?;
+    let headers = [input::header(&mut left_lines)?, input::header(&mut lines)?];
+    let grammar = lines.resolved(theirs)?;
+    let mut left = left(args, &mut left_lines, &grammar)?;
     let mut survey = None;
     if (args.estimate || args.keys && args.fpr.is_none()) && path != Path::new("-") {
         let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), Limits::LOCAL);
-        let mut surveyed = Party::new(surveyed(path, field)?, Limits::LOCAL);
+        let mut surveyed = Party::new(surveyed(path, grammar)?, Limits::LOCAL);
         exchange(&mut surveyor, &mut surveyed)?;
         let found = surveyor.role.survey();
         tell(found);
@@ -219,8 +272,13 @@ fn beside(args: &Join, path: &Path) -> Result<Outcome> {
         out: Output::new(),
         form: Form::new(args),
     };
+    let [left_header, right_header] = headers.each_ref().map(|header| header.trim_ascii_end());
+    if args.rows.csv && !args.machine.json {
+        let form = play.form;
+        play.out.write(|out| form.write(out, left_header, right_header))?;
+    }
     play.exchange()?;
-    let done = play.rows(path, field);
+    let done = play.rows(&mut lines);
     let Play { left, traffic, out, .. } = play;
     let all = *done.as_ref().unwrap_or(&0);
     let told = Told { traffic, all, shared: survey.and_then(|survey| survey.shared) };
@@ -263,8 +321,8 @@ fn conclude(left: &Left<'_>, told: &Told) -> Result<Outcome> {
 
 /// The right file is behind a line. Pairs are kept until the exchange is over: a peer that fails leaves nothing printed.
 fn over(args: &Join, mut channel: Channel) -> Result<Outcome> {
-    let grammar = Grammar { field: fields(args)[1], ..Grammar::default() };
-    let left = left(args, &grammar)?;
+    let [ours, grammar] = grammars(args)?;
+    let left = left(args, &mut input::lines(&args.left, ours, Passes::Once)?, &grammar)?;
     channel.greet(work(args), true)?;
     let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), LIMITS);
     channel.run(&mut surveyor)?;
@@ -290,13 +348,13 @@ fn over(args: &Join, mut channel: Channel) -> Result<Outcome> {
 
 /// The work of the side with the right file.
 fn answer(args: &Join, channel: &mut Channel) -> Result<()> {
-    let field = fields(args)[1];
-    let surveyed = surveyed(&args.left, field)?;
+    let [_, grammar] = grammars(args)?;
+    let surveyed = surveyed(&args.left, grammar)?;
     channel.greet(work(args), false)?;
     channel.run(&mut Party::new(surveyed, LIMITS))?;
     let mut right = Party::new(Right::new(), LIMITS);
     channel.until(&mut right, Right::ready)?;
-    each_row(&args.left, field, |key, row| {
+    each_row(&mut input::lines(&args.left, grammar, Passes::Once)?, |key, row| {
         if right.role.row(key, row)? { channel.say(&mut right) } else { Ok(()) }
     })?;
     right.role.end();

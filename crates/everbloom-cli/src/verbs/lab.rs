@@ -11,24 +11,24 @@ use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Finding, Lab, Panel, SOURCE
 use everbloom_report::{Page, Section, Table, csv, svg};
 use serde_json::{Value, json};
 
-use crate::args::{LabHow, LabPassports, LabReport, LabRun, LabVerb, Machine};
+use crate::args::{LabHow, LabPassports, LabReport, LabRun, LabVerb, Listing};
 use crate::output::{print, print_json};
 use crate::progress;
-use crate::report::passport as pages;
+use crate::report::{groups, passport as pages};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, suggest};
 
 pub fn run(verb: &LabVerb) -> Result<Outcome> {
     match verb {
-        LabVerb::List(machine) => list(machine),
+        LabVerb::List(listing) => list(listing),
         LabVerb::Run(args) => run_named(args),
         LabVerb::Report(args) => report(args),
         LabVerb::Passports(args) => passports(args),
     }
 }
 
-fn list(machine: &Machine) -> Result<Outcome> {
-    if machine.json {
+fn list(listing: &Listing) -> Result<Outcome> {
+    if listing.machine.json {
         let entries: Vec<Value> = EXPERIMENTS
             .iter()
             .map(|e| {
@@ -36,6 +36,17 @@ fn list(machine: &Machine) -> Result<Outcome> {
             })
             .collect();
         print_json(&Value::Array(entries))?;
+    } else if !listing.all {
+        // Those on a survey are named after it.
+        let group = |name: &'static str| match name.split_once('-') {
+            Some((survey @ ("s0" | "s1" | "s2" | "s3" | "s4"), _)) => survey,
+            _ => "structures",
+        };
+        let names = groups::screen(EXPERIMENTS.iter().map(|e| (group(e.name), e.name)));
+        print(&format!(
+            "{names}\n{} experiments; `everbloom lab run NAME` runs one, --all tells what they measure\n",
+            EXPERIMENTS.len()
+        ))?;
     } else {
         let rows = EXPERIMENTS.iter().map(|e| [e.name, e.source, e.title]);
         print(&Table::new(3, ["name", "source", "title"]).rows(rows).terminal())?;

@@ -22,6 +22,7 @@ mod known;
 mod lab;
 mod line;
 mod link;
+mod mergeable;
 mod plan;
 mod published;
 mod revoked;
@@ -30,6 +31,7 @@ mod secure;
 mod selective;
 mod shell;
 mod similar;
+mod sketch;
 mod spell;
 mod sync;
 mod top;
@@ -69,6 +71,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Estimate(args) => combine::estimate(&args),
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),
+        Verb::Sketch(args) => sketch::run(&args),
         Verb::Sync(args) => sync::run(&args),
         Verb::Join(args) => join::run(&args),
         Verb::Top(args) => top::run(&args),

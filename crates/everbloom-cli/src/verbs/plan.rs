@@ -419,10 +419,17 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
     if args.shown.machine.json {
         print_json(&variants.iter().map(|v| json_report::variant(v)).collect())?;
     } else {
-        let rows =
-            variants.iter().map(|v| [v.slug.to_owned(), v.name.to_owned(), v.needs.join(", ")]);
+        let shown = if args.all || args.shown.csv { variants.len() } else { SHOWN };
+        let rows = variants
+            .iter()
+            .take(shown)
+            .map(|v| [v.slug.to_owned(), v.name.to_owned(), v.needs.join(", ")]);
         let table = Table::new(3, ["variant", "name", "serves"]).rows(rows);
         print(&Sheet::of(args.shown.csv).text(&table))?;
+        if variants.len() > shown {
+            let more = variants.len() - shown;
+            print(&format!("and {more} more: --all shows them; -n and -p rank them\n"))?;
+        }
     }
     Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })
 }

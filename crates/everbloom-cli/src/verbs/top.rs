@@ -86,12 +86,12 @@ fn each(
             packets.map_err(|e| e.context(path.display()))?;
             continue;
         }
-        let grammar = input::grammar(&args.text);
-        let weigh = args.weight.map(|number| Grammar {
-            field: input::column(number, args.text.delimiter),
-            ..Grammar::default()
-        });
-        input::lines(path, grammar, Passes::Once)?.each(|rows, records| {
+        let grammar = input::grammar(&args.text)?;
+        let weigh =
+            args.weight.map(|column| input::rows(&args.text.rows, Some(column))).transpose()?;
+        let mut lines = input::lines(path, grammar, Passes::Once)?;
+        let weigh = weigh.map(|weigh| lines.resolved(weigh)).transpose()?;
+        lines.each(|rows, records| {
             rows.iter().zip(records).try_for_each(|(row, record)| {
                 number += 1;
                 let weight = weigh.map_or(Ok(1), |weigh| weight(&weigh, row))?;
@@ -105,9 +105,9 @@ fn each(
 /// The number in a column of a line.
 fn weight(grammar: &Grammar, row: &[u8]) -> everbloom::Result<u64> {
     let text = grammar.key_text(row).map_err(everbloom_records::Error::from)?;
-    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    let number = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok());
     number.ok_or_else(|| {
-        let text = String::from_utf8_lossy(text);
+        let text = String::from_utf8_lossy(&text);
         let message = format!("{text:?} is not a number of times: name another column by --weight");
         Error::new(Kind::BadRecord, message)
     })

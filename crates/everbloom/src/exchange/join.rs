@@ -12,6 +12,7 @@
 //! The right side's application hands rows to [`Right::row`] once the filter has come, the left side's
 //! takes pairs from [`Left::pairs`] at any time, so neither side holds what it has dealt with.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -28,7 +29,7 @@ const ROWS: u8 = 0x21;
 const END: u8 = 0x22;
 
 /// Which part of the other side's row is the key.
-type KeyOf<'a> = dyn Fn(&[u8]) -> Result<&[u8]> + 'a;
+type KeyOf<'a> = dyn Fn(&[u8]) -> Result<Cow<'_, [u8]>> + 'a;
 
 /// The side that holds its rows and gets the result.
 pub struct Left<'a> {
@@ -52,7 +53,7 @@ enum State {
 impl<'a> Left<'a> {
     /// A table without rows. `fpr` is the share of the other side's rows that may be sent in vain,
     /// `key_of` finds the key in such a row.
-    pub fn new(fpr: f64, key_of: impl Fn(&[u8]) -> Result<&[u8]> + 'a) -> Self {
+    pub fn new(fpr: f64, key_of: impl Fn(&[u8]) -> Result<Cow<'_, [u8]>> + 'a) -> Self {
         Self {
             rows: HashMap::new(),
             fpr,
@@ -86,7 +87,8 @@ impl<'a> Left<'a> {
     pub fn pairs(&mut self, mut f: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
         for frame in std::mem::take(&mut self.waiting) {
             items(&frame, |right| {
-                let partners = self.rows.get((self.key_of)(right)?).map_or(&[][..], Vec::as_slice);
+                let partners =
+                    self.rows.get(&*(self.key_of)(right)?).map_or(&[][..], Vec::as_slice);
                 self.joined += partners.len() as u64;
                 self.in_vain += u64::from(partners.is_empty());
                 partners.iter().try_for_each(|left| f(left, right))

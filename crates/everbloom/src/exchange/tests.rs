@@ -30,7 +30,7 @@ fn set(range: std::ops::Range<u32>) -> Set {
 }
 
 fn joining() -> (Party<Left<'static>>, Party<Right>) {
-    let mut left = Left::new(0.01, |row| Ok(&row[..row.len().min(6)]));
+    let mut left = Left::new(0.01, |row| Ok(row[..row.len().min(6)].into()));
     (0..20).for_each(|i| left.insert(&key(i), &key(i)));
     let mut right = Right::new();
     right.end();
@@ -260,7 +260,8 @@ fn parties_that_wait_for_each_other_are_an_error() {
 #[test]
 fn joins_are_exact_and_bytes_are_counted() {
     let no_key = || Error::record("no key");
-    let mut left = Left::new(0.2, |row| row.split(|b| *b == b',').nth(1).ok_or_else(no_key));
+    let mut left =
+        Left::new(0.2, |row| row.split(|b| *b == b',').nth(1).map(Into::into).ok_or_else(no_key));
     for i in 0..1000 {
         left.insert(&key(i % 900), &i.to_string().into_bytes());
     }

@@ -43,6 +43,12 @@ pub struct CrossChecking {
 
 state!(CrossChecking { head, main, cross });
 
+/// Inserts a key into a part of the caller's choice; `None` for a filter that is not cross-checking.
+pub fn insert_into(filter: &mut dyn Filter, part: usize, key: &[u8]) -> Option<Result<Seen>> {
+    let any: &mut dyn std::any::Any = filter;
+    any.downcast_mut::<CrossChecking>().map(|filter| filter.insert_into(part, key))
+}
+
 const MAX_PARTS: u64 = 1024;
 /// The salt of the choice of a part; cross filter i has the salt i + 1, the main filter none.
 const PART: u64 = 1 << 32;

@@ -13,7 +13,7 @@ mod users;
 pub mod yes_no;
 
 pub use complement::Complement;
-pub use cross_checking::CrossChecking;
+pub use cross_checking::{CrossChecking, insert_into};
 pub use multistage::{Multistage, forward};
 pub use optihash::Optihash;
 pub use retouched::Retouched;

@@ -20,30 +20,60 @@
 //! There are no false negatives as long as *every* ancestor was inserted, so a wrapped filter is fed by
 //! [`Ancestors::insert`] or [`Nodes`], never directly. The root is not stored: it is always in.
 
-use crate::names::listed;
 use crate::variant::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashSet;
 
-listed! {
-    /// What the parent of a key is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Hierarchy {
-        /// `10110` → `1011`: all but the last byte.
-        Prefixes => "prefixes",
-        /// `www.example.org` → `example.org`: all after the first dot.
-        Names => "names",
-        /// `/usr/lib/x` → `/usr/lib`: all before the last slash.
-        Paths => "paths",
-    }
+/// What the parent of a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hierarchy {
+    /// `10110` → `1011`: all but the last byte.
+    Prefixes,
+    /// `www.example.org` → `example.org`: all after the first dot.
+    Names,
+    /// `/usr/lib/x` → `/usr/lib`: all before the last slash.
+    Paths,
+    /// `a:b:c` → `a:b`: all before the last byte of this value.
+    Separated(u8),
 }
 
 impl Hierarchy {
+    /// What files call it.
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            Hierarchy::Prefixes => "prefixes".into(),
+            Hierarchy::Names => "names".into(),
+            Hierarchy::Paths => "paths".into(),
+            Hierarchy::Separated(byte) => format!("separated-{byte:02x}").into(),
+        }
+    }
+
+    /// The one called `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        let separated = (0..=u8::MAX).map(Hierarchy::Separated);
+        let mut all =
+            [Hierarchy::Prefixes, Hierarchy::Names, Hierarchy::Paths].into_iter().chain(separated);
+        all.find(|one| one.name() == name)
+    }
+
+    /// The one in which this byte separates a node from its parent: in names of domains what stands behind the dot,
+    /// else what stands before the byte. Without one every prefix is a node.
+    pub fn by(separator: Option<u8>) -> Self {
+        match separator {
+            None => Hierarchy::Prefixes,
+            Some(b'.') => Hierarchy::Names,
+            Some(b'/') => Hierarchy::Paths,
+            Some(byte) => Hierarchy::Separated(byte),
+        }
+    }
+
     /// The node above this one; none above it but the root.
     pub fn parent(self, node: &[u8]) -> Option<&[u8]> {
         let parent = match self {
             Hierarchy::Prefixes => node.split_last().map(|(_, parent)| parent),
             Hierarchy::Names => node.iter().position(|b| *b == b'.').map(|dot| &node[dot + 1..]),
-            Hierarchy::Paths => node.iter().rposition(|b| *b == b'/').map(|slash| &node[..slash]),
+            Hierarchy::Paths => before_last(node, b'/'),
+            Hierarchy::Separated(byte) => before_last(node, byte),
         };
         parent.filter(|parent| !parent.is_empty())
     }
@@ -64,12 +94,17 @@ impl Hierarchy {
             return Ok(answer);
         }
         for key in self.ancestors(record.key).take(ancestors as usize) {
-            if filter.query(Record { key, ..record })?.verdict == Verdict::Absent {
+            // What stands beside a key is not said of its ancestors, which other keys may share.
+            if filter.query(Record { key, value: None, ..record })?.verdict == Verdict::Absent {
                 return Ok(Answer::of(false));
             }
         }
         Ok(answer)
     }
+}
+
+fn before_last(node: &[u8], byte: u8) -> Option<&[u8]> {
+    node.iter().rposition(|b| *b == byte).map(|at| &node[..at])
 }
 
 /// P(a node passes) if its deepest real ancestor is `d` ≥ 1 levels above it and `a` ancestors are looked up:
@@ -191,12 +226,16 @@ impl Source for Nodes<'_> {
             for record in batch {
                 let start = nodes.len();
                 let line = std::iter::once(record.key).chain(hierarchy.ancestors(record.key));
-                for key in line.filter(|key| !key.is_empty()) {
+                for (i, key) in line.filter(|key| !key.is_empty()).enumerate() {
+                    let new = seen.insert(hasher.digest(key));
+                    // A key that came as an ancestor before, with the weight of another, has one of its own.
+                    if new || i == 0 && matches!(record.value, Some(Value::Weight(_))) {
+                        nodes.push(Record { key, ..*record });
+                    }
                     // Above a node that is in, all are.
-                    if !seen.insert(hasher.digest(key)) {
+                    if !new {
                         break;
                     }
-                    nodes.push(Record { key, ..*record });
                 }
                 nodes[start..].reverse();
             }

@@ -69,6 +69,16 @@ impl Symbol {
     fn is_zero(&self) -> bool {
         *self == Symbol::default()
     }
+
+    /// The cell of what this one holds and the other does not, and the other way around.
+    #[must_use]
+    pub fn minus(self, other: Symbol) -> Symbol {
+        Symbol {
+            count: self.count.wrapping_sub(other.count),
+            sum: self.sum ^ other.sum,
+            check: self.check ^ other.check,
+        }
+    }
 }
 
 /// An id, and the cells it is still to come to.
@@ -204,6 +214,22 @@ impl Decoder {
     /// Cells so far.
     pub fn symbols(&self) -> u64 {
         self.symbols.len() as u64
+    }
+
+    /// How many ids differ, about: those found, and as many more as make the counts scatter as they do.
+    ///
+    /// Cell i holds an id with probability p = 1/(1 + i/2), independent of other cells. So r ids, s of them more on the
+    /// other side, make a count of mean s·p and variance r·p(1−p); s stands in cell 0.
+    pub fn estimate(&self) -> f64 {
+        let more = self.symbols.first().map_or(0, |symbol| symbol.count) as f64;
+        let scatter = |(i, symbol): (usize, &Symbol)| {
+            let p = 1.0 / (1.0 + i as f64 / 2.0);
+            (symbol.count as f64 - more * p).powi(2) / (p * (1.0 - p))
+        };
+        let cells = self.symbols.len().saturating_sub(1).max(1) as f64;
+        let left = self.symbols.iter().enumerate().skip(1).map(scatter).sum::<f64>() / cells;
+        let least = if self.done() { 0.0 } else { more.abs().max(2.0) };
+        self.sides.len() as f64 + left.max(least)
     }
 
     /// What only one side has, once all is found.

@@ -24,17 +24,21 @@
 //! sent. How unlike they are is estimated from the least 256 ids of both (bottom-k sketch, Broder 1997), which only large
 //! sets send. Whoever knows both sets lets the one with the smaller set be the holder, and sends the fewest bytes.
 //!
+//! A beginning of the holder's stream can be kept in a file, too: a [`Sketch`].
+//!
 //! A peer that lies can make the exchange fail, or hide keys it has. It cannot make up differences: what is reported as
 //! the other side's is not held here, and together with what is shared it has the sum that was announced.
 
 mod holder;
 mod seeker;
+mod sketch;
 mod wire;
 
 use super::reconcile::Sum;
 pub use super::reconcile::{Found, Set};
 pub use holder::Holder;
 pub use seeker::{Cells, Seeker};
+pub use sketch::{MAGIC, Sketch, TooFew};
 
 /// Salt, keys, bytes, allowance and sum of the seeker.
 const OPEN: u8 = 0x60;

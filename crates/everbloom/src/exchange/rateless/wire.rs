@@ -47,7 +47,8 @@ pub fn symbols(
     Ok(())
 }
 
-fn symbol(bytes: &[u8], items: u64, index: u64) -> Option<(Symbol, &[u8])> {
+/// The first cell in the bytes, number `index` of a set of `items`, and what follows it.
+pub fn symbol(bytes: &[u8], items: u64, index: u64) -> Option<(Symbol, &[u8])> {
     let length = bytes.iter().take(10).position(|byte| *byte < 0x80)? + 1;
     let (count, rest) = bytes.split_at(length);
     let number = |zigzag: u64, (i, byte): (usize, &u8)| {

@@ -252,8 +252,8 @@ impl Set {
         self.by_id.keys().copied()
     }
 
-    /// The key with this id.
-    pub(super) fn key(&self, id: u64) -> Option<&[u8]> {
+    /// The key that has this id, under the latest salt.
+    pub fn key(&self, id: u64) -> Option<&[u8]> {
         self.by_id.get(&id).map(|start| self.at(*start))
     }
 
