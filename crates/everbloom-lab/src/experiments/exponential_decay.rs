@@ -89,13 +89,7 @@ fn run(lab: &Lab) -> Result<Report> {
         rows.row(format!("{fill} ones by others"), expected, loud, bound);
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: format!("Ones of an object among its {K} bits, of which each hop keeps half"),
-            x: Axis::linear("hops to the object"),
-            y: Axis::linear("ones"),
-            series,
-        })
+        .chart(Chart::new("a", format!("Ones of an object among its {K} bits, of which each hop keeps half"), [Axis::linear("hops to the object"), Axis::linear("ones")], series))
         .rows(rows)
         .note("What was received fades with every hop, a node's own objects do not. Beyond 1 + log2 k hops nothing is left."))
 }

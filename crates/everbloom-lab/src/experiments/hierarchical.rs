@@ -109,13 +109,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let alone = mean(&|run| run.splices[1]);
     rows.row("block by block", 1.0, alone, crate::Bound::exactly(1.0, 0.0));
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "Foreign excerpts whose place is known".into(),
-            x: Axis::linear("blocks of the excerpt"),
-            y: Axis::log("share that passes"),
-            series,
-        })
+        .chart(Chart::new("a", "Foreign excerpts whose place is known", [Axis::linear("blocks of the excerpt"), Axis::log("share that passes")], series))
         .rows(rows)
         .note(format!(
             "f, the rate of one look-up, is {:.3}: far more than one would plan for, so that seven in a row are seen at all.",

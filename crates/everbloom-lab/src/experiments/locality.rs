@@ -141,12 +141,13 @@ fn run(lab: &Lab) -> Result<Report> {
         one.follows(curve, 0.1);
         levels.push(one);
     }
-    let chart = |id: &str, title: &str, series| Chart {
-        id: id.into(),
-        title: title.into(),
-        x: Axis::log("distance, buckets are 4 wide"),
-        y: Axis::linear("share found"),
-        series,
+    let chart = |id: &str, title: &str, series| {
+        Chart::new(
+            id,
+            title,
+            [Axis::log("distance, buckets are 4 wide"), Axis::linear("share found")],
+            series,
+        )
     };
     Ok(Report::default()
         .chart(chart("a", "One granularity", vec![plain, overflow]))

@@ -92,13 +92,7 @@ fn run(lab: &Lab) -> Result<Report> {
         );
     }
     Ok(Report::default()
-        .chart(Chart {
-            id: String::new(),
-            title: format!("Rate by query, {} bits per member, {RANKS} popularities", BITS / MEMBERS),
-            x: Axis::linear("exponent of the queries' Zipf law"),
-            y: Axis::log("false positives per query"),
-            series: vec![conscious, standard],
-        })
+        .chart(Chart::new("", format!("Rate by query, {} bits per member, {RANKS} popularities", BITS / MEMBERS), [Axis::linear("exponent of the queries' Zipf law"), Axis::log("false positives per query")], [conscious, standard]))
         .note(
             "Points are judged by what the filter's own fill predicts, and their ratio to the line by what whole numbers of \
              hashes may cost (the proof says a factor of two).",

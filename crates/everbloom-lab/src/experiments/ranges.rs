@@ -77,19 +77,7 @@ fn run(lab: &Lab) -> Result<Report> {
     // Filters are rounded to whole probes and differ from what was planned by as much.
     others.follows(|segments| hashing(RATE, segments as u64), 0.15);
     Ok(Report::default()
-        .chart(Chart {
-            id: "a".into(),
-            title: "A thousand ids, a range with 20 % of them".into(),
-            x: Axis::log("segments"),
-            y: Axis::linear("share reported"),
-            series: vec![ids],
-        })
-        .chart(Chart {
-            id: "b".into(),
-            title: "Errors by hashing: 1 − (1 − f)^g over g segments".into(),
-            x: Axis::log("segments"),
-            y: Axis::log("share of other keys that pass"),
-            series: vec![others],
-        })
+        .chart(Chart::new("a", "A thousand ids, a range with 20 % of them", [Axis::log("segments"), Axis::linear("share reported")], [ids]))
+        .chart(Chart::new("b", "Errors by hashing: 1 − (1 − f)^g over g segments", [Axis::log("segments"), Axis::log("share of other keys that pass")], [others]))
         .note("The lines are for f = 1 % as planned; points are judged by the f of the filters as they are."))
 }
