@@ -51,7 +51,7 @@ macro_rules! mutant {
 const MUTANTS: &[Mutant] = &[
     mutant!("disk: a temporary file is not synced", "disk/mod.rs", "    note(|| Step::Sync(name.clone()))?;\n    temporary.as_file().sync_all()?;\n" => "", "--test" "durability"),
     mutant!("disk: a folder is not synced", "disk/mod.rs", "    note(|| Step::SyncFolder(folder.to_owned()))?;\n    sys::sync_folder(folder)" => "    Ok(())", "--test" "durability"),
-    mutant!("disk: whoever waited keeps the old file", "disk/lock.rs", "if sys::is_at(&file, path)? {" => "if sys::is_at(&file, path).is_ok() {", "--test" "durability"),
+    mutant!("disk: whoever waited keeps the old file", "disk/lock.rs", "if sys::is_at(&file, path)? {" => "if sys::is_at(&file, path).is_ok() {", "--lib" "whoever_waited"),
     mutant!("pages: committed before they are synced", "pages/mod.rs", "        inner.file.sync()?;\n" => "", "--test" "durability"),
     mutant!("limits: what expands is not", "state/mod.rs", "self.expanded.unwrap_or(length.saturating_mul(32).max(256 << 20))" => "u64::MAX + 0 * length", "--test" "hostile" "what_expands"),
     mutant!("limits: a filter of ones is taken", "file/open.rs", "Some(Some(n)) if n <= most => Ok(())," => "Some(Some(n)) if n <= most || n > 0.0 => Ok(()),", "--test" "hostile" "fuller"),

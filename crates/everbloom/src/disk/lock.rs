@@ -62,3 +62,38 @@ fn lock(file: &File, wait: Wait) -> Result<()> {
         Err(TryLockError::Error(e)) => Err(e.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn whoever_waited_holds_the_file_that_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, new) = (folder.path().join("filter"), folder.path().join("new"));
+        std::fs::write(&path, "old").expect("a file");
+        let first = Lock::of(&path, Wait::No).expect("nobody else is there");
+        let (starts, started) = channel();
+        let waiting = thread::spawn({
+            let path = path.clone();
+            move || {
+                starts.send(()).expect("it is heard");
+                Lock::of(&path, Wait::Yes)
+            }
+        });
+        started.recv().expect("it starts");
+        // Time to open the old file; without it the test passes, too, and shows nothing.
+        thread::sleep(Duration::from_millis(200));
+        std::fs::write(&new, "new").expect("a file");
+        std::fs::rename(&new, &path).expect("renamed");
+        drop(first);
+        let second = waiting.join().expect("no panic").expect("the lock");
+        assert_eq!(Lock::of(&path, Wait::No).expect_err("it is held").kind(), Kind::Busy);
+        drop(second);
+        let _third = Lock::of(&path, Wait::No).expect("it was given back");
+    }
+}
