@@ -77,8 +77,11 @@ fn columns(row: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
 /// What a column holds: without its quotes.
 fn unquoted(column: &[u8]) -> Cow<'_, [u8]> {
     let Some(inside) = column.strip_prefix(b"\"") else { return Cow::Borrowed(column) };
-    if memchr::memchr(b'"', inside) == inside.len().checked_sub(1) {
-        return Cow::Borrowed(&inside[..inside.len() - 1]);
+    match memchr::memchr(b'"', inside) {
+        Some(end) if end + 1 == inside.len() => return Cow::Borrowed(&inside[..end]),
+        // The text ends inside of the quotes.
+        None => return Cow::Borrowed(inside),
+        Some(_) => {}
     }
     let end = behind_quotes(column, 0).map_or(inside.len(), |end| end - 2);
     let (quoted, rest) = inside.split_at(end);
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn whole_rows_end_outside_of_quotes() {
-        assert_eq!(whole_rows(b"a,b\n\"c\nd\",e\n\"f\n", b','), 14);
+        assert_eq!(whole_rows(b"a,b\n\"c\nd\",e\n\"f\n", b','), 12);
         assert_eq!((whole_rows(b"a", b','), whole_rows(b"\"a\n", b',')), (0, 0));
     }
 
