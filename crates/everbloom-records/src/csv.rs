@@ -7,7 +7,7 @@
 //! no rows.
 
 use std::borrow::Cow;
-use std::io::{Cursor, Read as _};
+use std::io::{self, Cursor, Read as _};
 
 use crate::error::{self, Fault};
 use crate::unpack::Input;
@@ -127,9 +127,14 @@ pub fn header(mut text: Input<'static>, delimiter: u8) -> error::Result<(Vec<u8>
             return Ok((start, Box::new(Cursor::new(rest).chain(text))));
         }
         match text.read(&mut buffer) {
+            // A row that has an end of a line in it and none of its own.
+            Ok(0) if start.contains(&b'\n') => {
+                let message = "the quotes around a name in the first row of CSV are never closed";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message).into());
+            }
             Ok(0) => return Ok((start, text)),
             Ok(read) => start.extend_from_slice(&buffer[..read]),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
         }
     }
