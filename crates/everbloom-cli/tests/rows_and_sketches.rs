@@ -204,6 +204,7 @@ fn csv_that_is_not_as_it_should_be_is_told() {
     let run = place.run("build short.csv -o some.evb --csv -f b --skip-bad", "");
     assert!(run.code == 0 && run.err.contains("1 record could not be read"), "{}", run.err);
     assert_eq!(place.run("check some.evb -0", "x\ny\0z\0").out, "x\ny\0z\0");
+    assert!(place.refused("dedupe --csv -f 2", "n,\"a\n1,2\n").contains("never closed"));
     // Quotes are noticed where nobody said that they are CSV.
     let run = place.run("build people.csv -o raw.evb -f 2 -d ,", "");
     assert!(run.err.contains("--csv"), "{}", run.err);

@@ -7,7 +7,7 @@
 //! no rows.
 
 use std::borrow::Cow;
-use std::io::{Cursor, Read as _};
+use std::io::{self, Cursor, Read as _};
 
 use crate::error::{self, Fault};
 use crate::unpack::Input;
@@ -77,8 +77,11 @@ fn columns(row: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
 /// What a column holds: without its quotes.
 fn unquoted(column: &[u8]) -> Cow<'_, [u8]> {
     let Some(inside) = column.strip_prefix(b"\"") else { return Cow::Borrowed(column) };
-    if memchr::memchr(b'"', inside) == inside.len().checked_sub(1) {
-        return Cow::Borrowed(&inside[..inside.len() - 1]);
+    match memchr::memchr(b'"', inside) {
+        Some(end) if end + 1 == inside.len() => return Cow::Borrowed(&inside[..end]),
+        // The text ends inside of the quotes.
+        None => return Cow::Borrowed(inside),
+        Some(_) => {}
     }
     let end = behind_quotes(column, 0).map_or(inside.len(), |end| end - 2);
     let (quoted, rest) = inside.split_at(end);
@@ -124,9 +127,14 @@ pub fn header(mut text: Input<'static>, delimiter: u8) -> error::Result<(Vec<u8>
             return Ok((start, Box::new(Cursor::new(rest).chain(text))));
         }
         match text.read(&mut buffer) {
+            // A row that has an end of a line in it and none of its own.
+            Ok(0) if start.contains(&b'\n') => {
+                let message = "the quotes around a name in the first row of CSV are never closed";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message).into());
+            }
             Ok(0) => return Ok((start, text)),
             Ok(read) => start.extend_from_slice(&buffer[..read]),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
         }
     }
@@ -173,7 +181,7 @@ mod tests {
 
     #[test]
     fn whole_rows_end_outside_of_quotes() {
-        assert_eq!(whole_rows(b"a,b\n\"c\nd\",e\n\"f\n", b','), 14);
+        assert_eq!(whole_rows(b"a,b\n\"c\nd\",e\n\"f\n", b','), 12);
         assert_eq!((whole_rows(b"a", b','), whole_rows(b"\"a\n", b',')), (0, 0));
     }
 

@@ -33,8 +33,7 @@ pub fn run(args: &Join) -> Result<Outcome> {
         channel.finish()?;
         return Ok(Outcome::Some);
     };
-    guessed(args);
-    match Place::parse(right)? {
+    let outcome = match Place::parse(right)? {
         Place::Path(path) => beside(args, &path),
         place => {
             alone(args)?;
@@ -42,7 +41,9 @@ pub fn run(args: &Join) -> Result<Outcome> {
             words.extend(options(args));
             over(args, place.connect(&reach(&args.line), &words)?)
         }
-    }
+    }?;
+    guessed(args);
+    Ok(outcome)
 }
 
 /// The header of CSV is not sent.

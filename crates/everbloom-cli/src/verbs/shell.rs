@@ -28,7 +28,7 @@ fn with_names(command: Command) -> Command {
             let forms = v.forms.iter().map(|form| format!("form={}", form.name));
             forms.chain(v.params.iter().map(|param| format!("{}=", param.name))).collect::<Vec<_>>()
         };
-        VARIANTS.iter().flat_map(|v| named(&v)).collect::<BTreeSet<String>>()
+        VARIANTS.iter().flat_map(named).collect::<BTreeSet<String>>()
     };
     let kind = |arg: Arg| arg.value_parser(PossibleValuesParser::new(slugs()));
     // The parser wants names that stay, and the process ends here.

@@ -79,8 +79,8 @@ fn with_margin(estimate: f64) -> u64 {
 
 pub fn filters(a: &dyn Filter, b: &dyn Filter) -> Result<Told> {
     let left = reconciling(a)?.minus(b)?;
-    let mut told = decoded(&*left)?;
-    told.keys = [a.head().items, b.head().items];
+    let keys = [a.head().items, b.head().items];
+    let mut told = decoded(&*left, keys)?;
     told.sent = file_bytes(a).min(file_bytes(b));
     Ok(told)
 }
@@ -113,7 +113,7 @@ pub fn filter_and_list(text: &Text, filter: &dyn Filter, list: &Path) -> Result<
         Ok(())
     })?;
     let left = reconciling(filter)?.minus(&*other)?;
-    let mut told = decoded(&*left)?;
+    let mut told = decoded(&*left, [filter.head().items, seen.len() as u64])?;
     // The ids of the list's keys are known here.
     for (ids, only) in told.ids.iter_mut().zip(&mut told.only) {
         let mut known: Vec<Vec<u8>> = ids.iter().filter_map(|id| keys.get(id)).cloned().collect();
@@ -121,8 +121,7 @@ pub fn filter_and_list(text: &Text, filter: &dyn Filter, list: &Path) -> Result<
         known.sort_unstable();
         only.extend(typed(grammar.key, known));
     }
-    (told.keys, told.sent) = ([filter.head().items, seen.len() as u64], file_bytes(filter));
-    told.all = Some(bytes);
+    (told.sent, told.all) = (file_bytes(filter), Some(bytes));
     Ok(told)
 }
 
@@ -134,15 +133,10 @@ fn file_bytes(filter: &dyn Filter) -> u64 {
     filter.memory().total().div_ceil(8)
 }
 
-/// What is left after subtraction: pairs where the filter holds them, else ids.
-fn decoded(left: &dyn Filter) -> Result<Told> {
-    let mut told = Told {
-        only: Default::default(),
-        ids: Default::default(),
-        keys: [0; 2],
-        sent: 0,
-        all: None,
-    };
+/// What is left after subtraction of sets of so many keys: pairs where the filter holds them, else ids.
+fn decoded(left: &dyn Filter, keys: [u64; 2]) -> Result<Told> {
+    let mut told =
+        Told { only: Default::default(), ids: Default::default(), keys, sent: 0, all: None };
     let read = match left.as_list() {
         Some(list) => list.list(&mut |key, Answer { verdict, detail }| {
             let mut line = typed(key_type(left), vec![key.to_vec()]).concat();
@@ -156,7 +150,13 @@ fn decoded(left: &dyn Filter) -> Result<Told> {
             reconciling(left)?.decode().map(|Difference { ours, theirs }| told.ids = [ours, theirs])
         }
     };
-    read.map_err(|e| if e.kind() == Kind::Undecodable { too_small(left, e) } else { e.into() })?;
+    read.map_err(|e| {
+        if e.kind() == Kind::Undecodable {
+            too_small(left, keys[0].abs_diff(keys[1]), e)
+        } else {
+            e.into()
+        }
+    })?;
     Ok(told)
 }
 
@@ -164,8 +164,9 @@ fn key_type(filter: &dyn Filter) -> everbloom_records::KeyType {
     reading::key_type(&filter.head().reading, None).unwrap_or_default()
 }
 
-/// What to do about cells that hold more than can be read back. The share of them that are used tells how much it is.
-fn too_small(left: &dyn Filter, e: Error) -> Stop {
+/// What to do about cells that hold more than can be read back. The share of them that are used tells how much it is, and
+/// by how many keys one side is larger, that it is no less.
+fn too_small(left: &dyn Filter, larger: u64, e: Error) -> Stop {
     let number = |name: &str| number(left, name).map(|number| number as f64);
     let (Some(m), Some(k), Some(fill)) = (number("m"), number("k"), left.fill()) else {
         return e.into();
@@ -188,11 +189,14 @@ fn too_small(left: &dyn Filter, e: Error) -> Stop {
                 .to_owned(),
         );
     }
+    let (about, differ) = match larger as f64 > differ || fill == 1.0 {
+        true => ("more than", differ.max(larger as f64)),
+        false => ("about", differ),
+    };
     Stop::Error(format!(
-        "{} cells cannot tell what differs, {} {} keys: build both again with -n {}",
+        "{} cells cannot tell what differs, {about} {} keys: build both again with -n {}",
         integer_text(m as u64),
-        if fill < 1.0 { "about" } else { "more than" },
         integer_text(differ as u64),
-        quantity::short(with_margin(if fill < 1.0 { differ } else { 2.0 * differ })),
+        quantity::short(with_margin(if about == "about" { differ } else { 2.0 * differ })),
     ))
 }
