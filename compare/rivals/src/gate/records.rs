@@ -43,7 +43,7 @@ impl Sequence {
 }
 
 fn kmer_round(items: u64, sequence: &Sequence) -> Option<Round> {
-    let builder = KMer::builder().items(items).rate(0.01).form("plain");
+    let builder = KMer::builder().items(items).rate(0.01).form("blocked");
     let mut filter = builder.set("length", LENGTH as u64).build().ok()?;
     let (insert, _) = per_key(items, || filter.insert(black_box(&sequence.letters[..])));
     let (hit, (found, all)) = per_key(items, || filter.found(black_box(&sequence.letters[..])));

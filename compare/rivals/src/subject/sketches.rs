@@ -58,6 +58,13 @@ pub const HYPERLOGLOG: &[Named] = &[
             |s, _| s.estimate(),
         )
     }),
+    ("everbloom hyperloglog, batch", || {
+        fed(
+            HyperLogLog::with_precision(P.into()).ok()?,
+            |s, keys| s.insert_many(keys),
+            |s, _| s.estimate(),
+        )
+    }),
     // The estimate that depends on the registers alone, as all others here do.
     ("datasketches Hll6", || {
         fed(

@@ -25,7 +25,7 @@ use registers::Registers;
 
 use crate::cells::Packed;
 use crate::error::agree;
-use crate::hash::murmur_64a;
+use crate::hash::{Columns, MANY, murmur_64a};
 use crate::variant::prelude::*;
 
 /// The number of different keys, about.
@@ -67,6 +67,7 @@ impl HyperLogLog {
     }
 
     /// Number of index bits.
+    #[inline]
     pub fn p(&self) -> u32 {
         self.registers().len().trailing_zeros()
     }
@@ -101,6 +102,28 @@ impl HyperLogLog {
         Seen::new_if(self.registers.raise(register, rank))
     }
 
+    /// Inserts a slice of keys: twice as fast as one by one if they are integers, which are hashed together.
+    ///
+    /// ```
+    /// let mut sketch = everbloom::alternates::HyperLogLog::with_precision(14)?;
+    /// sketch.insert_many(&[1, 2, 3, 2, 1]);
+    /// assert_eq!(sketch.count(), 3);
+    /// # Ok::<(), everbloom::Error>(())
+    /// ```
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
+        if self.head.form == REDIS {
+            return keys.iter().for_each(|key| _ = self.insert(key));
+        }
+        for keys in keys.chunks(MANY) {
+            let hashes = Columns::of(&self.head.hasher, Self::HASH, keys).words(0);
+            for hash in &hashes[..keys.len()] {
+                let (register, rank) = self.place(*hash);
+                self.registers.raise(register, rank);
+            }
+            self.head.count(keys.len() as u64);
+        }
+    }
+
     /// The number of different keys, to the nearest whole one.
     pub fn count(&self) -> u64 {
         self.estimate().round() as u64
@@ -112,6 +135,7 @@ impl HyperLogLog {
     }
 
     /// The registers.
+    #[inline]
     pub fn registers(&self) -> &Packed {
         self.registers.cells()
     }
@@ -218,6 +242,21 @@ pub static VARIANT: Variant = Variant::of::<HyperLogLog>(Facts {
 mod tests {
     use super::*;
     use crate::{Opener, to_bytes};
+
+    #[test]
+    fn many_keys_at_once_leave_the_registers_of_one_by_one() {
+        for form in ["standard", REDIS] {
+            let make = || HyperLogLog::builder().form(form).set("p", 6).build().unwrap();
+            let keys: Vec<u64> = (0..1000).map(crate::hash::mix64).collect();
+            let texts: Vec<String> = keys.iter().map(u64::to_string).collect();
+            let (mut one, mut many) = (make(), make());
+            keys.iter().for_each(|key| _ = one.insert(key));
+            texts.iter().for_each(|text| _ = one.insert(text));
+            many.insert_many(&keys);
+            many.insert_many(&texts);
+            assert_eq!(one, many, "{form}");
+        }
+    }
 
     #[test]
     fn registers_that_no_keys_leave_are_refused() {

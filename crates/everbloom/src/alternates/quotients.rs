@@ -65,16 +65,19 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     /// A run of these.
+    #[inline]
     pub(super) fn new(runs: &'a Runs, run: Run) -> Self {
         Self { runs, run }
     }
 
     /// The slot at `i`, if the run has so many.
+    #[inline]
     pub(super) fn get(&self, i: u64) -> Option<u64> {
         (i < self.run.len).then(|| self.runs.value(self.run, i))
     }
 
     /// Bits of a slot.
+    #[inline]
     pub(super) fn width(&self) -> u32 {
         self.runs.width()
     }
@@ -161,6 +164,7 @@ impl<C: Code> Table<C> {
         (h >> width, h & ((1 << width) - 1))
     }
 
+    #[inline]
     fn pairs(&self, run: Run) -> Pairs<'_, C> {
         Pairs { view: View::new(&self.runs, run), at: 0, code: PhantomData }
     }

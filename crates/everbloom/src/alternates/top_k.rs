@@ -26,11 +26,11 @@ use smallvec::SmallVec;
 
 use crate::cells::Packed;
 use crate::filter::{Bound, List};
-use crate::hash::{Generator, mix64, multiply_shift, murmur_32};
+use crate::hash::{Columns, Generator, MANY, mix64, murmur_32};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
 use crate::plan::MAX_CELLS;
-use crate::probe::{MANY, Partitioned};
+use crate::probe::Partitioned;
 use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
@@ -67,7 +67,7 @@ impl TopK {
             && cells.is_multiple_of(self.w)
             && VARIANT.takes("d", cells / self.w)
             && self.fingerprints.len() == cells
-            && (self.fingerprints.width(), self.counts.width()) == (32, 32);
+            && (self.fingerprints.width(), self.counts.width()) == (CELL, CELL);
         // A NaN is in no range.
         let decays = self.decay.base > 0.0 && self.decay.base <= 1.0;
         let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
@@ -97,110 +97,116 @@ impl TopK {
     /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn add_many<K: Key>(&mut self, keys: &[K]) {
+        if self.head.form == REDIS {
+            return keys.iter().for_each(|key| _ = self.count_up(key, 1));
+        }
         let mut rows = vec![[0; MANY]; self.d() as usize];
         for keys in keys.chunks(MANY) {
-            let fingerprints = self.places_of_all(keys, &mut rows);
+            let digests = Columns::of(&self.head.hasher, Self::HASH, keys);
+            let mut row = rows.iter_mut();
+            self.rows().each_slice(&digests, |cells| {
+                row.next().into_iter().for_each(|row| *row = *cells);
+            });
+            let fingerprints = digests.words(FINGERPRINT);
             for (i, (key, fingerprint)) in keys.iter().zip(fingerprints).enumerate() {
-                self.raise(key, fingerprint, rows.iter().map(|row| row[i]), 1);
+                let mut most = 0;
+                for row in &rows {
+                    most = most.max(self.raise(row[i], fingerprint >> 32, 1));
+                }
+                self.offer(key, most);
             }
+            self.head.count(keys.len() as u64);
         }
     }
 
-    /// [`Self::places`] of at most [`MANY`] keys, row by row.
-    fn places_of_all<K: Key>(&self, keys: &[K], rows: &mut [[u64; MANY]]) -> [u64; MANY] {
-        let mut fingerprints = [0; MANY];
-        if self.head.form == REDIS {
-            for (i, (key, own)) in keys.iter().zip(&mut fingerprints).enumerate() {
-                let (fingerprint, cells) = self.places(key);
-                *own = fingerprint;
-                rows.iter_mut().zip(cells).for_each(|(row, cell)| row[i] = cell);
-            }
-            return fingerprints;
-        }
-        let mut digests = [Digest { h1: 0, h2: 0 }; MANY];
-        for (digest, key) in digests.iter_mut().zip(keys) {
-            *digest = self.head.hasher.digest_usually(Self::HASH, key);
-        }
-        let mut row = rows.iter_mut();
-        Partitioned::new(self.w, self.d() as u32).each_slice(&digests, |cells| {
-            row.next().into_iter().for_each(|row| *row = *cells);
-        });
-        digests.map(|digest| digest.word(FINGERPRINT) >> 32)
+    /// The cells of keys, but for the redis form.
+    #[inline]
+    fn rows(&self) -> Partitioned {
+        Partitioned::new(self.w, self.d() as u32)
+    }
+
+    /// A key's cells in the redis form, one in every row, and its fingerprint.
+    fn redis_places<K: Key + ?Sized>(&self, key: &K) -> (u64, Cells) {
+        let (w, d) = (self.w, self.d());
+        key.with_bytes(|key| {
+            let cell = |row| row * w + u64::from(murmur_32(key, row as u32)) % w;
+            (murmur_32(key, FINGERPRINT as u32).into(), (0..d).map(cell).collect())
+        })
     }
 
     /// A key's fingerprint, and its cell in every row.
-    #[inline]
     fn places<K: Key + ?Sized>(&self, key: &K) -> (u64, Cells) {
-        let (w, cells) = (self.w, self.counts.len());
-        let starts = std::iter::successors(Some(0), move |start| Some(start + w));
-        let starts = starts.take_while(move |start| *start < cells).zip(0..);
         if self.head.form == REDIS {
-            return key.with_bytes(|key| {
-                let cell = |(start, row)| start + u64::from(murmur_32(key, row as u32)) % w;
-                (murmur_32(key, FINGERPRINT as u32).into(), starts.map(cell).collect())
-            });
+            return self.redis_places(key);
         }
         let digest = self.head.hasher.digest_usually(Self::HASH, key);
-        let cell = |(start, row)| start + multiply_shift(digest.word(row), w);
-        (digest.word(FINGERPRINT) >> 32, starts.map(cell).collect())
+        (digest.word(FINGERPRINT) >> 32, self.rows().indices(digest).collect())
     }
 
     /// Counts a key `times` more times (up to 100,000); returns the key that it drove out of the top, if it did.
+    #[inline]
     pub fn add<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Option<Arc<[u8]>>> {
         if times > MOST_TIMES {
             let message = format!("a key is counted at most {MOST_TIMES} times at once");
             return Err(Error::record(message));
         }
-        let (fingerprint, cells) = self.places(key);
-        Ok(self.raise(key, fingerprint, cells.into_iter(), times))
+        Ok(self.count_up(key, times))
     }
 
     /// Counts a key in its cells, and lists it if it belongs there.
     #[inline]
-    fn raise<K: Key + ?Sized>(
-        &mut self,
-        key: &K,
-        fingerprint: u64,
-        cells: impl Iterator<Item = u64>,
-        times: u64,
-    ) -> Option<Arc<[u8]>> {
+    fn count_up<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Option<Arc<[u8]>> {
         let mut most = 0;
-        for cell in cells {
-            most = most.max(self.raise_cell(cell, fingerprint, times));
+        if self.head.form == REDIS {
+            let (fingerprint, cells) = self.redis_places(key);
+            cells.iter().for_each(|cell| most = most.max(self.raise(*cell, fingerprint, times)));
+        } else {
+            let digest = self.head.hasher.digest_usually(Self::HASH, key);
+            let fingerprint = digest.word(FINGERPRINT) >> 32;
+            let rows = self.rows();
+            rows.each(digest, |cell| most = most.max(self.raise(cell, fingerprint, times)));
         }
         self.head.count(times);
-        // A count of 0 has no place in a list that is not full.
-        if most == 0 || most < self.top.least() {
+        self.offer(key, most)
+    }
+
+    /// Lists a key if its count is large enough; a count of 0 has no place in a list that is not full.
+    #[inline]
+    fn offer<K: Key + ?Sized>(&mut self, key: &K, count: u64) -> Option<Arc<[u8]>> {
+        if count == 0 || count < self.top.least() {
             return None;
         }
-        key.with_bytes(|key| self.top.put(key, most))
+        key.with_bytes(|key| self.top.put(key, count))
     }
 
     /// Counts a key in one cell; what the cell then says of it.
     #[inline]
-    fn raise_cell(&mut self, cell: u64, fingerprint: u64, times: u64) -> u64 {
-        let mut count = self.counts.get_near(cell);
-        let own = self.fingerprints.get_near(cell) == fingerprint;
-        if count == 0 || own {
-            count = (count + times).min(self.counts.max());
-            if !own {
-                self.fingerprints.set_near(cell, fingerprint);
-            }
-            self.counts.set_near(cell, count);
-            return count;
+    fn raise(&mut self, cell: u64, fingerprint: u64, times: u64) -> u64 {
+        let count = self.counts.get_of_width(CELL, cell);
+        let holder = self.fingerprints.get_of_width(CELL, cell);
+        let own = count == 0 || holder == fingerprint;
+        // Choices of values and not of ways: whose cell it is and how a coin falls, no processor guesses.
+        let (left, worn) = if times == 1 {
+            let coin = self.generator.next_if(!own) >> 11;
+            (0, count - u64::from(!own & self.decay.gives_way(count, coin)))
+        } else {
+            self.wear(count, if own { 0 } else { times })
+        };
+        let mine = own || worn == 0;
+        let now = if own { (count + times).min(MOST_COUNT) } else { left + 1 };
+        self.fingerprints.set_of_width(CELL, cell, if mine { fingerprint } else { holder });
+        self.counts.set_of_width(CELL, cell, if mine { now } else { worn });
+        if mine { now } else { 0 }
+    }
+
+    /// What is left of another key's count that is met `times` times, and of these times once there is nothing.
+    #[cold]
+    fn wear(&mut self, mut count: u64, mut times: u64) -> (u64, u64) {
+        while times > 0 && count > 0 {
+            count -= u64::from(self.decay.gives_way(count, self.generator.next_u64() >> 11));
+            times -= 1;
         }
-        for left in (1..=times).rev() {
-            if self.generator.unit() < self.decay.chance(count) {
-                count -= 1;
-            }
-            if count == 0 {
-                self.fingerprints.set(cell, fingerprint);
-                self.counts.set(cell, left);
-                return left;
-            }
-        }
-        self.counts.set(cell, count);
-        0
+        (times, count)
     }
 
     /// Whether a key is among the k heaviest so far.
@@ -230,19 +236,40 @@ type Cells = SmallVec<[u64; 8]>;
 #[derive(Clone, Debug, PartialEq)]
 struct Decay {
     base: f64,
-    /// The first powers, which nearly all counts that meet another's key have.
-    powers: Vec<f64>,
+    /// Of the first powers, which nearly all counts that meet another's key have, how many of 2^53 equally likely
+    /// numbers are below.
+    below: Box<[u64; TABLE]>,
 }
+
+const TABLE: usize = 256;
 
 impl Decay {
     fn new(base: f64) -> Self {
-        Self { base, powers: (0..256).map(|count| libm::pow(base, f64::from(count))).collect() }
+        let below = |count| Self::numbers_below(libm::pow(base, count as f64));
+        Self { base, below: Box::new(std::array::from_fn(below)) }
     }
 
+    /// How many of the numbers 0, 1, 2, … are less than 2^53 times a probability: exact, since that product is.
+    fn numbers_below(chance: f64) -> u64 {
+        (chance * (1u64 << 53) as f64).ceil() as u64
+    }
+
+    /// Whether a count gives way where the coin, a number of 53 bits, says so.
     #[inline]
-    fn chance(&self, count: u64) -> f64 {
-        let power = self.powers.get(count as usize).copied();
-        power.unwrap_or_else(|| libm::pow(self.base, count as f64))
+    fn gives_way(&self, count: u64, coin: u64) -> bool {
+        let last = TABLE as u64 - 1;
+        let large = count > last;
+        // Large counts give way less often than the last in the table; powers are off by less than one number.
+        let may = coin < self.below[count.min(last) as usize] + 2 * u64::from(large);
+        if may & large {
+            return self.seldom(count, coin);
+        }
+        may
+    }
+
+    #[cold]
+    fn seldom(&self, count: u64, coin: u64) -> bool {
+        coin < Self::numbers_below(libm::pow(self.base, count as f64))
     }
 }
 
@@ -294,7 +321,7 @@ impl Stream for TopK {
         }
         let &Shape { k, w, d, decay } = shape;
         let generator = Generator::new(mix64(head.hasher.seed() ^ COINS));
-        let cells = || Packed::try_new(w * d, 32);
+        let cells = || Packed::try_new(w * d, CELL);
         let (fingerprints, counts) = (cells()?, cells()?);
         // The target is a length of list and no rate.
         let head = Head { fpr: None, ..head };
@@ -359,7 +386,10 @@ const REDIS: &str = "redis";
 const FINGERPRINT: u64 = 1919;
 const COINS: u64 = 0x7090;
 const MOST_TIMES: u64 = 100_000;
-const CELL_BITS: u64 = 64;
+/// Bits of a fingerprint, and of a count.
+const CELL: u32 = 32;
+const MOST_COUNT: u64 = u32::MAX as u64;
+const CELL_BITS: u64 = 2 * CELL as u64;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count, Ability::List];
 const fn form(name: &'static str) -> Form {

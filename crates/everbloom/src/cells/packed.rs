@@ -29,6 +29,7 @@ impl Packed {
     }
 
     /// Number of fields.
+    #[inline]
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -39,6 +40,7 @@ impl Packed {
     }
 
     /// Bits per field.
+    #[inline]
     pub fn width(&self) -> u32 {
         self.width
     }
@@ -63,13 +65,15 @@ impl Packed {
         set(self.words.make_mut(), self.width, i, value);
     }
 
-    /// [`Packed::get`], quicker for narrow fields in no order: see [`Packed::set_near`].
+    /// [`Packed::get`] for callers that know the width beforehand, quicker for narrow fields: see
+    /// [`Packed::set_near`].
     #[inline]
-    pub(crate) fn get_near(&self, i: u64) -> u64 {
-        let bit = i * u64::from(self.width);
-        let near = self.bytes().filter(|_| self.width <= NEAR);
+    pub(crate) fn get_of_width(&self, width: u32, i: u64) -> u64 {
+        debug_assert_eq!(self.width, width);
+        let bit = i * u64::from(width);
+        let near = self.bytes().filter(|_| width <= NEAR);
         match near.and_then(|bytes| bytes.get((bit / 8) as usize..)?.first_chunk()) {
-            Some(bytes) => u64::from_le_bytes(*bytes) >> (bit % 8) & self.max(),
+            Some(bytes) => u64::from_le_bytes(*bytes) >> (bit % 8) & (u64::MAX >> (64 - width)),
             None => self.get(i),
         }
     }
@@ -77,8 +81,15 @@ impl Packed {
     /// [`Packed::set`], quicker for narrow fields in no order: one word from the byte on where the field begins.
     #[inline]
     pub(crate) fn set_near(&mut self, i: u64, value: u64) {
-        let (bit, mask, narrow) = (i * u64::from(self.width), self.max(), self.width <= NEAR);
-        let near = self.words.fields_mut::<u8>().filter(|_| narrow);
+        self.set_of_width(self.width, i, value);
+    }
+
+    /// [`Packed::set_near`] for callers that know the width beforehand.
+    #[inline]
+    pub(crate) fn set_of_width(&mut self, width: u32, i: u64, value: u64) {
+        debug_assert_eq!(self.width, width);
+        let (bit, mask) = (i * u64::from(width), u64::MAX >> (64 - width));
+        let near = self.words.fields_mut::<u8>().filter(|_| width <= NEAR);
         let bytes = near.and_then(|bytes| bytes.get_mut((bit / 8) as usize..));
         let Some(bytes) = bytes.and_then(|bytes| bytes.first_chunk_mut()) else {
             return self.set(i, value);
@@ -354,7 +365,7 @@ mod tests {
                 near.set_near(i, value);
                 plain.set(i, value);
                 assert_eq!(near, plain, "{width}: {i}");
-                assert_eq!(near.get_near(i), plain.get(i), "{width}: {i}");
+                assert_eq!(near.get_of_width(width, i), plain.get(i), "{width}: {i}");
             }
         }
     }

@@ -49,9 +49,11 @@ impl Signed {
     #[inline]
     pub(crate) fn increment(&mut self, i: u64) {
         let word = &mut self.words.make_mut()[i as usize];
-        let was = word.cast_signed();
-        // Both ends of the range are the greatest number once the sign is folded away.
-        *word = word.wrapping_add(u64::from(was ^ was >> 63 != i64::MAX));
+        let more = word.wrapping_add(1);
+        // One more than either end of the range is one of the two least numbers, and nothing else is.
+        if more.cast_signed() > i64::MIN + 1 {
+            *word = more;
+        }
     }
 
     /// Whether a counter of this value sticks there.

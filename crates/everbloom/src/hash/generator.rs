@@ -24,6 +24,14 @@ impl Generator {
         out
     }
 
+    /// [`Self::next_u64`] where it is `used`; otherwise its bits stay the next ones. Without a branch.
+    #[inline]
+    pub(crate) fn next_if(&mut self, used: bool) -> u64 {
+        let out = mix64(self.state);
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15 * u64::from(used));
+        out
+    }
+
     /// A number in `0..n` by multiply-shift; the bias is below n·2⁻⁶⁴. `n` = 0 gives 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {

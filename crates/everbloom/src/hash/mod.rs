@@ -6,6 +6,7 @@
 //!
 //! Hash ids are permanent and append-only: they stand in files.
 
+mod columns;
 mod fold;
 mod generator;
 mod key;
@@ -18,6 +19,7 @@ pub(crate) mod vector;
 mod xxh3;
 mod xxh64;
 
+pub(crate) use columns::{Columns, MANY};
 pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
@@ -181,7 +183,7 @@ pub struct Hasher {
     id: HashId,
     /// The seed, or the key's public id when the hash is keyed.
     seed: u64,
-    /// The seed as [`fold`] wants it, computed once.
+    /// The seed as the hash of a word wants it, computed once.
     start: u64,
     key: Option<Box<SecretKey>>,
     /// Whether the caller chose the function, so that a variant's own choice yields.
@@ -190,7 +192,8 @@ pub struct Hasher {
 
 impl Hasher {
     fn new(id: HashId, seed: u64, key: Option<SecretKey>) -> Self {
-        Self { id, seed, start: fold::start(seed), key: key.map(Box::new), named: true }
+        let start = if id == HashId::Xxh3_128 { xxh3::start(seed) } else { fold::start(seed) };
+        Self { id, seed, start, key: key.map(Box::new), named: true }
     }
 
     /// The default hash under `seed`: XXH3-128, unless the filter it is given to has a hash of its own, as the
@@ -298,7 +301,7 @@ impl Hasher {
                 (HashId::Lane64, Ok(word)) => fold::lane_word(word, start),
                 (HashId::Fold64, Ok(word)) => fold::digest_word(word, start),
                 (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(word, seed)),
-                (HashId::Xxh3_128, Ok(word)) => xxh3::of_word(word, seed),
+                (HashId::Xxh3_128, Ok(word)) => xxh3::of_word(word, start),
                 (HashId::Quick64, Err(_)) if K::LENGTH.is_some() => {
                     fold::quick_of(xxh3::of(bytes, seed))
                 }

@@ -5,7 +5,10 @@
 use super::{Digest, fold};
 
 const P1: u64 = 0x9E37_79B1_85EB_CA87;
-const MIX: u64 = 0x1656_6791_9E37_79F9;
+pub(super) const MIX: u64 = 0x1656_6791_9E37_79F9;
+/// What a word of eight bytes is multiplied by, and what the low half of that product is.
+pub(super) const FACTOR: u64 = P1 + (8 << 2);
+pub(super) const LAST: u64 = 0x9FB2_1C65_1E98_DF25;
 
 /// The words of the specification's secret that these lengths take.
 const SECRET: [u64; 4] =
@@ -39,17 +42,20 @@ fn avalanche(h: u64) -> u64 {
     h ^ h >> 32
 }
 
-/// XXH3-128 of a word's eight bytes under `seed`.
-#[inline(always)]
-pub(super) fn of_word(word: u64, seed: u64) -> Digest {
-    const LENGTH: u64 = 8;
+/// What of the seed enters the XXH3-128 of a word.
+pub(super) fn start(seed: u64) -> u64 {
     let seed = seed ^ u64::from((seed as u32).swap_bytes()) << 32;
-    let keyed = word ^ (SECRET[2] ^ SECRET[3]).wrapping_add(seed);
-    let product = u128::from(keyed) * u128::from(P1 + (LENGTH << 2));
+    (SECRET[2] ^ SECRET[3]).wrapping_add(seed)
+}
+
+/// XXH3-128 of a word's eight bytes, from the seed as [`start`] has it.
+#[inline(always)]
+pub(super) fn of_word(word: u64, start: u64) -> Digest {
+    let product = u128::from(word ^ start) * u128::from(FACTOR);
     let (low, high) = (product as u64, (product >> 64) as u64);
     let high = high.wrapping_add(low << 1);
     let low = low ^ high >> 3;
-    let low = (low ^ low >> 35).wrapping_mul(0x9FB2_1C65_1E98_DF25);
+    let low = (low ^ low >> 35).wrapping_mul(LAST);
     Digest { h1: low ^ low >> 28, h2: avalanche(high) }
 }
 
@@ -63,7 +69,7 @@ mod tests {
         for i in 0..1000 {
             let (word, seed) = (mix64(i), [0, 1, mix64(!i)][i as usize % 3]);
             let theirs = xxhash_rust::xxh3::xxh3_128_with_seed(&word.to_le_bytes(), seed);
-            let Digest { h1, h2 } = of_word(word, seed);
+            let Digest { h1, h2 } = of_word(word, start(seed));
             assert_eq!(u128::from(h2) << 64 | u128::from(h1), theirs, "{word} {seed}");
         }
     }

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`probed_bits`] | bits, probes of any kind | filters of bits |
 //! | [`flat_bits`] | … that range over all of them | the standard filter and filters inside others |
+//! | [`line_bits`] | … that range over one line | the blocked filter and K-mers |
 //! | [`several`] | … several of those | filters that are checked by others, or have one for each stage |
 //! | [`generations`] | … several that grow old together | filters that forget |
 //! | [`slices`] | … one into each slice | partitioned filters |
@@ -42,6 +43,7 @@ pub(crate) mod labels;
 pub(crate) mod layers;
 pub(crate) mod ledger;
 pub(crate) mod lent;
+pub(crate) mod line_bits;
 pub(crate) mod marks;
 mod multiset;
 mod own;

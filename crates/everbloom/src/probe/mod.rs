@@ -38,7 +38,6 @@ pub use double::Double;
 pub use enhanced::Enhanced;
 pub use foreign::{Foreign, Rule};
 pub use mixed::Mixed;
-pub(crate) use partitioned::MANY;
 pub use partitioned::Partitioned;
 pub use residues::{MAX_PARTS, Residues};
 pub use ring::Ring;

@@ -138,6 +138,7 @@ impl Table {
         }
     }
 
+    #[inline]
     fn insert(&mut self, digest: Digest) -> Result<bool> {
         match self {
             Table::Fixed(table) => table.insert(digest),
@@ -145,6 +146,7 @@ impl Table {
         }
     }
 
+    #[inline]
     fn remove(&mut self, digest: Digest) -> Result<()> {
         match self {
             Table::Fixed(table) => table.remove(digest),

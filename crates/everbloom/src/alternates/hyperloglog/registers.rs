@@ -25,6 +25,7 @@ impl Registers {
         Self { cells, ranks }
     }
 
+    #[inline]
     pub(super) fn cells(&self) -> &Packed {
         &self.cells
     }
@@ -32,9 +33,9 @@ impl Registers {
     /// Raises a register to a rank, if it is lower; true if it was.
     #[inline]
     pub(super) fn raise(&mut self, register: u64, rank: u64) -> bool {
-        let old = self.cells.get(register);
+        let old = self.cells.get_of_width(WIDTH, register);
         if rank > old {
-            self.cells.set(register, rank);
+            self.cells.set_of_width(WIDTH, register, rank);
             self.ranks.change(old, rank);
         }
         rank > old

@@ -151,9 +151,12 @@ impl RankSelect {
     }
 
     /// The place after the runs of all quotients up to this one, which may be numbered on.
+    #[inline]
     fn limit_at(&self, place: Place) -> Place {
         let slots = self.len();
-        let (round, quotient) = (place / slots * slots, place % slots);
+        // Few places are numbered on, and a division takes as long as all the rest.
+        let round = if place < slots { 0 } else { place / slots * slots };
+        let quotient = place - round;
         let block = quotient / BLOCK;
         let word = self.occupied.words()[block as usize];
         let runs = rank_in_word(word, (quotient % BLOCK) as u32 + 1);
@@ -233,7 +236,7 @@ impl RankSelect {
         }
         self.ends.set(wrapped(end, slots));
         for block in quotient / BLOCK + 1..=empty / BLOCK {
-            let block = block % self.offsets.len();
+            let block = wrapped(block, self.offsets.len());
             self.offsets.set(block, (self.offsets.get(block) + 1).min(FAR));
         }
         Run { start: wrapped(start, slots), len: end - start + 1 }
@@ -264,7 +267,7 @@ impl RankSelect {
         // What moved may have reached around to where it began.
         let mut offset = self.offset(first) - u64::from(last == first + blocks);
         for block in first..last {
-            let (block, next) = (block % blocks, (block + 1) % blocks);
+            let (block, next) = (wrapped(block, blocks), wrapped(block + 1, blocks));
             offset = self.next_offset(block, offset);
             self.offsets.set(next, offset.min(FAR));
         }

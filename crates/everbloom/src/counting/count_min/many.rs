@@ -3,8 +3,8 @@
 use super::CountMin;
 use crate::error::Result;
 use crate::filter::Bulk;
-use crate::hash::{Digest, Key};
-use crate::probe::MANY;
+use crate::hash::{Columns, Digest, Key, MANY};
+use crate::variant::Plan;
 
 /// Keys whose counters are prefetched or worked on together.
 pub(super) const AHEAD: usize = MANY;
@@ -14,39 +14,29 @@ impl CountMin {
     /// first key that is refused.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
         for keys in keys.chunks(AHEAD) {
-            let digests = self.digests(keys);
+            let digests = Columns::of(&self.head.hasher, Self::HASH, keys);
             if self.is_plain() {
-                self.levels[0].add_all(&digests[..keys.len()]);
+                self.levels[0].add_all(&digests, keys.len());
                 self.head.count(keys.len() as u64);
                 continue;
             }
-            for (key, digest) in keys.iter().zip(digests) {
-                key.with_bytes(|key| self.raise(digest, key, 1))?;
+            for (i, key) in keys.iter().enumerate() {
+                key.with_bytes(|key| self.raise(digests.digest(i), key, 1))?;
             }
         }
         Ok(())
-    }
-
-    /// Digests of at most [`AHEAD`] keys.
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; AHEAD] {
-        let mut digests = [Digest { h1: 0, h2: 0 }; AHEAD];
-        for (digest, key) in digests.iter_mut().zip(keys) {
-            *digest = self.digest(key);
-        }
-        digests
     }
 
     /// [`CountMin::count`] for every one of a slice of keys: their counters are prefetched together.
     pub fn count_many<K: Key>(&self, keys: &[K]) -> Vec<u64> {
         let mut counts = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AHEAD) {
-            let digests = &self.digests(keys)[..keys.len()];
+            let digests = Columns::of(&self.head.hasher, Self::HASH, keys);
             if self.signed() {
-                let estimates = digests.iter().map(|digest| self.estimate(*digest));
+                let estimates = (0..keys.len()).map(|i| self.estimate(digests.digest(i)));
                 counts.extend(estimates.map(|count| count.max(0).cast_unsigned()));
             } else {
-                let least = &self.levels[0].least_of_all(digests)[..keys.len()];
+                let least = &self.levels[0].least_of_all(&digests, keys.len())[..keys.len()];
                 counts.extend(least.iter().map(|count| (*count).max(0).cast_unsigned()));
             }
         }

@@ -4,8 +4,8 @@ use super::MOST_ROWS;
 use crate::cells::Signed;
 use crate::error::{Error, Result};
 use crate::filter::{Touched, touched};
-use crate::hash::Digest;
-use crate::probe::{Coincide, Indices, MANY, Partitioned, Probe};
+use crate::hash::{Columns, Digest, MANY};
+use crate::probe::{Coincide, Indices, Partitioned, Probe};
 use crate::state::state;
 
 /// The counters, row after row.
@@ -62,19 +62,19 @@ impl Rows {
         self.rows().indices(digest).for_each(|i| self.cells.fetch(i));
     }
 
-    /// Counts each of at most [`MANY`] keys once more. Row by row: what a key waits for, the others do not.
-    pub(super) fn add_all(&mut self, digests: &[Digest]) {
+    /// Counts the first `count` keys once more. Row by row: what a key waits for, the others do not.
+    pub(super) fn add_all(&mut self, digests: &Columns, count: usize) {
         let (rows, cells) = (self.rows(), &mut self.cells);
-        rows.each_slice(&padded(digests), |indices| {
-            indices[..digests.len()].iter().for_each(|i| cells.increment(*i));
+        rows.each_slice(digests, |indices| {
+            indices.iter().take(count).for_each(|i| cells.increment(*i));
         });
     }
 
-    /// The least counter of each of at most [`MANY`] keys.
-    pub(super) fn least_of_all(&self, digests: &[Digest]) -> [i64; MANY] {
+    /// The least counter of each of the first `count` keys.
+    pub(super) fn least_of_all(&self, digests: &Columns, count: usize) -> [i64; MANY] {
         let mut least = [i64::MAX; MANY];
-        self.rows().each_slice(&padded(digests), |indices| {
-            for (least, i) in least.iter_mut().zip(&indices[..digests.len()]) {
+        self.rows().each_slice(digests, |indices| {
+            for (least, i) in least.iter_mut().zip(indices).take(count) {
                 *least = self.cells.get(*i).min(*least);
             }
         });
@@ -85,15 +85,16 @@ impl Rows {
     #[inline]
     pub(super) fn add(&mut self, digest: Digest, by: i64) -> bool {
         let (rows, cells, mut new) = (self.rows(), &mut self.cells, false);
-        rows.indices(digest).for_each(|i| new |= cells.add(i, by) == 0);
+        rows.each(digest, |i| new |= cells.add(i, by) == 0);
         new
     }
 
     /// The least of a key's counters.
     #[inline]
     pub(super) fn least(&self, digest: Digest) -> i64 {
-        let counts = self.rows().indices(digest).map(|i| self.cells.get(i));
-        counts.fold(i64::MAX, i64::min)
+        let mut least = i64::MAX;
+        self.rows().each(digest, |i| least = self.cells.get(i).min(least));
+        least
     }
 
     /// The middle one of a key's counters; of two, the lower one.
@@ -161,14 +162,6 @@ impl Rows {
         let rows = self.each_row().zip(other.each_row());
         rows.map(|(a, b)| a.zip(b).map(product).fold(0, i128::saturating_add)).collect()
     }
-}
-
-/// At most [`MANY`] digests, and others behind them.
-#[inline]
-fn padded(digests: &[Digest]) -> [Digest; MANY] {
-    let mut padded = [Digest { h1: 0, h2: 0 }; MANY];
-    padded[..digests.len()].copy_from_slice(digests);
-    padded
 }
 
 /// The middle one of some values; of two, the lower one.

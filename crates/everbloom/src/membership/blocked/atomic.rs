@@ -8,11 +8,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::blocks::{Blocks, is_for_lanes, rounds};
+use super::blocks::Blocks;
 use super::{BlockedBloom, HASH};
 use crate::cells::{AtomicBits, Bits};
 use crate::filter::{Head, Seen};
 use crate::hash::{Batch, Digests, Key};
+use crate::parts::line_bits::{is_for_lanes, rounds};
 use crate::parts::probed_bits::ProbedBits;
 use crate::parts::recount;
 use crate::probe::{Blocked, bit_of_lane, lanes, round_word};

@@ -8,8 +8,9 @@ use crate::filter::{Fact, LentCells, fact};
 use crate::hash::{Digest, Digests, Given};
 use crate::parts::Batched;
 use crate::parts::lent::Regions;
+use crate::parts::line_bits::{self, is_for_lanes, keys_in, ones_by_block, rounds};
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::probe::{Blocked, Inside, LANES as LANES_PER_BLOCK, lanes, round_word};
+use crate::probe::{Blocked, Inside, lanes, round_word};
 use crate::state::{Decoder, Encoder, Inline, State};
 use crate::theory::bloom;
 
@@ -65,17 +66,8 @@ impl Blocks {
         let zeros = block - ones;
         match self.probe.inside() {
             Inside::Anywhere => bloom::cardinality(zeros, block, k),
-            // A lane gets a bit of every key: E[zeros] = B·(1 − 1/64)^{rounds·i}.
-            Inside::Lanes | Inside::Fields => (zeros > 0).then(|| {
-                let rounds = k as f64 / LANES_PER_BLOCK as f64;
-                libm::log(zeros as f64 / block as f64) / (rounds * libm::log1p(-1.0 / 64.0))
-            }),
+            Inside::Lanes | Inside::Fields => keys_in(self.probe, zeros),
         }
-    }
-
-    fn ones_by_block<'a>(&self, bits: &'a Bits) -> impl Iterator<Item = u64> + use<'a> {
-        let blocks = bits.words().chunks_exact((self.probe.block() / 64) as usize);
-        blocks.map(|block| block.iter().map(|w| u64::from(w.count_ones())).sum())
     }
 }
 
@@ -127,11 +119,7 @@ impl Probes for Blocks {
     fn fpr(&self, bits: &Bits) -> f64 {
         let (blocks, block) = (self.probe.blocks() as f64, self.probe.block() as f64);
         if self.probe.inside().is_even() {
-            let rounds = rounds(self.probe);
-            let lane = |word: &u64| (f64::from(word.count_ones()) / 64.0).powi(rounds as i32);
-            let lines = bits.blocks::<8>().iter();
-            let sum: f64 = lines.map(|line| line.iter().map(lane).product::<f64>()).sum();
-            return sum / blocks;
+            return line_bits::fpr(self.probe, bits);
         }
         let covered = |ones: u64| {
             let random = libm::pow(ones as f64 / block, f64::from(self.probe.k()));
@@ -142,7 +130,7 @@ impl Probes for Blocks {
             let inside = self.masks_in(ones).map_or(1.0, |masks| (masks / count).min(1.0));
             inside + (1.0 - inside) * random
         };
-        self.ones_by_block(bits).map(covered).sum::<f64>() / blocks
+        ones_by_block(self.probe, bits).map(covered).sum::<f64>() / blocks
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -173,7 +161,7 @@ impl Probes for Blocks {
             // i keys leave P(1 − (1 − 1/P)^i) different masks.
             Some(p) => p.count() as f64 * -libm::log1p(-(masks / p.count() as f64).min(0.999)),
         };
-        self.ones_by_block(bits).map(|ones| self.masks_in(ones).map(distinct)).sum()
+        ones_by_block(self.probe, bits).map(|ones| self.masks_in(ones).map(distinct)).sum()
     }
 
     /// Blocks keep their size, since inside one every index has its own hash bits.
@@ -186,10 +174,11 @@ impl Probes for Blocks {
 impl Blocks {
     #[inline]
     fn set_all(&self, bits: &mut Bits, digests: impl Digests) -> u64 {
-        let (probe, words) = (self.probe, bits.words_mut());
+        let probe = self.probe;
         if is_for_lanes(probe) {
-            return lanes::lines_set(words.as_chunks_mut().0, rounds(probe), digests);
+            return line_bits::set_all(probe, bits, digests);
         }
+        let words = bits.words_mut();
         digests.for_each(|_, digest| {
             set_otherwise(probe, self.patterns.as_deref(), words, digest);
         })
@@ -199,7 +188,7 @@ impl Blocks {
     fn have(&self, bits: &Bits, digests: impl Digests, found: &mut [bool]) {
         let (probe, words) = (self.probe, bits.words());
         if is_for_lanes(probe) {
-            return lanes::lines_have(words.as_chunks().0, rounds(probe), digests, found);
+            return line_bits::have(probe, bits, digests, found);
         }
         digests.for_each(|i, digest| {
             if let Some(found) = found.get_mut(i as usize) {
@@ -230,20 +219,10 @@ fn form_of(probe: &Blocked, patterns: bool) -> &'static str {
     }
 }
 
-/// Whether many keys at once are a matter for vector instructions.
-pub(super) fn is_for_lanes(probe: Blocked) -> bool {
-    probe.inside() == Inside::Lanes && probe.blocks() <= lanes::MOST_LINES
-}
-
 /// What lanes take of H2. Said so that the compiler knows, too: the rest need not be computed then.
 #[inline(always)]
 pub(super) fn low(h2: u64) -> u64 {
     u64::from(h2 as u32)
-}
-
-/// Indices in each lane.
-pub(super) fn rounds(probe: Blocked) -> u32 {
-    probe.k() / LANES_PER_BLOCK as u32
 }
 
 /// Slow path for what is not one word of lanes; true if a bit was zero. Takes the filter in parts: were it lent whole, the

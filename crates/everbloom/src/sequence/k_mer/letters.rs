@@ -1,7 +1,9 @@
 //! K letters of ACGT as a number of 2·K bits.
 
+use std::ops::{BitAnd, BitOr, Shl, Shr};
+
 /// The first value of the number is the first letter; A C G T are 0 1 2 3, so that 3 − x is x's complement.
-fn code(letter: u8) -> Option<u8> {
+const fn code(letter: u8) -> Option<u8> {
     match letter {
         b'A' | b'a' => Some(0),
         b'C' | b'c' => Some(1),
@@ -10,6 +12,44 @@ fn code(letter: u8) -> Option<u8> {
         _ => None,
     }
 }
+
+/// [`code`] of every letter, or [`NONE`]: one load instead of branches that letters decide at random.
+const CODES: [u8; 256] = {
+    let mut codes = [NONE; 256];
+    let mut letter = 0;
+    while letter < 256 {
+        if let Some(code) = code(letter as u8) {
+            codes[letter] = code;
+        }
+        letter += 1;
+    }
+    codes
+};
+const NONE: u8 = 4;
+
+/// An integer that holds a K-mer.
+pub(super) trait Holds:
+    Copy
+    + Ord
+    + From<u8>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+    + BitOr<Output = Self>
+    + BitAnd<Output = Self>
+{
+    const ONES: Self;
+}
+
+impl Holds for u64 {
+    const ONES: u64 = u64::MAX;
+}
+
+impl Holds for u128 {
+    const ONES: u128 = u128::MAX;
+}
+
+/// K-mers that are handed on together.
+pub(super) const CHUNK: usize = 512;
 
 /// How K-mers are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +81,41 @@ impl Letters {
             if !run.is_empty() {
                 f(&run);
             }
+        }
+    }
+
+    /// Calls `f` with the numbers under which all K-mers are held, in order and in chunks: each comes from the one
+    /// before it by a shift, on both strands.
+    pub(super) fn each_chunk<T: Holds>(self, sequence: &[u8], mut f: impl FnMut(&[T])) {
+        let (zero, last) = (T::from(0), 2 * (self.length - 1));
+        let mask = T::ONES >> (8 * size_of::<T>() as u32 - last - 2);
+        let (mut kmer, mut reverse, mut letters) = (zero, zero, 0);
+        let (mut chunk, mut count) = ([zero; CHUNK], 0);
+        for letter in sequence {
+            let code = CODES[usize::from(*letter)];
+            if code == NONE {
+                letters = 0;
+                continue;
+            }
+            kmer = (kmer << 2 | T::from(code)) & mask;
+            if self.canonical {
+                reverse = reverse >> 2 | T::from(3 - code) << last;
+            }
+            letters += 1;
+            if letters < self.length {
+                continue;
+            }
+            // Never again zero by overflow.
+            letters = self.length;
+            chunk[count] = if self.canonical { kmer.min(reverse) } else { kmer };
+            count += 1;
+            if count == CHUNK {
+                f(&chunk);
+                count = 0;
+            }
+        }
+        if count > 0 {
+            f(&chunk[..count]);
         }
     }
 
@@ -103,6 +178,30 @@ mod tests {
                 assert!(letters.left(pair[1]).contains(&pair[0]));
             }
         }
+    }
+
+    #[test]
+    fn chunks_are_what_runs_are_held_under() {
+        let text: Vec<u8> = (0..3000u32).map(|i| b"ACGTacgtN"[(i * i / 7 % 9) as usize]).collect();
+        let all: Vec<u8> = text.iter().map(|b| if *b == b'N' { b'C' } else { *b }).collect();
+        for (length, canonical) in [(2, false), (5, true), (31, true), (32, true), (32, false)] {
+            let letters = Letters { length, canonical };
+            for text in [&text, &all] {
+                let mut held: Vec<u64> = Vec::new();
+                letters.each_chunk(text, |chunk: &[u64]| held.extend(chunk));
+                let runs = kmers(letters, text).into_iter().map(|kmer| letters.held(kmer).0);
+                assert!(runs.eq(held.iter().map(|kmer| u128::from(*kmer))), "{length}");
+                let mut wide: Vec<u128> = Vec::new();
+                letters.each_chunk(text, |chunk: &[u128]| wide.extend(chunk));
+                assert!(
+                    wide.iter().eq(held.iter().map(|k| u128::from(*k)).collect::<Vec<_>>().iter())
+                );
+            }
+        }
+        let letters = Letters { length: 63, canonical: true };
+        let mut wide: Vec<u128> = Vec::new();
+        letters.each_chunk(&all, |chunk: &[u128]| wide.extend(chunk));
+        assert!(kmers(letters, &all).into_iter().map(|kmer| letters.held(kmer).0).eq(wide));
     }
 
     #[test]
