@@ -164,7 +164,8 @@ impl TopK {
             let digest = self.head.hasher.digest_usually(Self::HASH, key);
             let fingerprint = digest.word(FINGERPRINT) >> 32;
             let rows = self.rows();
-            rows.each(digest, |cell| most = most.max(self.raise(cell, fingerprint, times)));
+            rows.indices(digest)
+                .for_each(|cell| most = most.max(self.raise(cell, fingerprint, times)));
         }
         self.head.count(times);
         self.offer(key, most)

@@ -5,8 +5,8 @@ use std::arch::x86_64::*;
 
 use super::columns::{Columns, MANY};
 use super::fold::{K1, K2};
+use super::xxh3;
 use super::xxh64::{P1, P2, P3, P4, P5};
-use super::{Digest, xxh3};
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -162,24 +162,6 @@ pub(super) fn places(columns: &Columns, salt: u64, n: u32) -> [u64; MANY] {
     let mut out = [0; MANY];
     // SAFETY: the instruction set is there.
     unsafe { each(columns, salt, n, &mut out) };
-    out
-}
-
-/// Of one digest, its words under the salts 0 to 7, each spread over its own slice of `slice` cells. Panics
-/// without AVX-512.
-#[inline]
-pub(crate) fn slices(digest: Digest, slice: u32) -> [u64; 8] {
-    #[target_feature(enable = "avx512f,avx512dq")]
-    fn one(digest: Digest, slice: u32, out: &mut [u64; 8]) {
-        let salts = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-        let starts = _mm512_mul_epu32(salts, _mm512_set1_epi32(slice.cast_signed()));
-        let places = spread(word(all(digest.h1), all(digest.h2), salts), slice);
-        *out = store(_mm512_add_epi64(starts, places));
-    }
-    assert!(crate::simd::has_avx512());
-    let mut out = [0; 8];
-    // SAFETY: the instruction set is there.
-    unsafe { one(digest, slice, &mut out) };
     out
 }
 

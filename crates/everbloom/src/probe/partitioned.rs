@@ -39,19 +39,6 @@ impl Partitioned {
         (0..u64::from(self.k)).map(move |i| i * slice + multiply_shift(digest.word(i), slice))
     }
 
-    /// Calls `f` with every one of [`Self::indices`]: those of up to eight slices are computed together.
-    #[inline]
-    pub(crate) fn each(&self, digest: Digest, mut f: impl FnMut(u64)) {
-        #[cfg(target_arch = "x86_64")]
-        if let (3..=8, Ok(slice)) = (self.k, u32::try_from(self.slice))
-            && crate::simd::has_avx512()
-        {
-            let indices = crate::hash::vector::slices(digest, slice);
-            return indices[..self.k as usize].iter().for_each(|index| f(*index));
-        }
-        self.indices(digest).for_each(f);
-    }
-
     /// The indices of many keys, slice by slice: calls `f` with those of all keys in a slice, for every slice.
     #[inline]
     pub(crate) fn each_slice(&self, digests: &Columns, mut f: impl FnMut(&[u64; MANY])) {
@@ -91,9 +78,6 @@ mod tests {
             for (i, digest) in digests.iter().enumerate() {
                 let own: Vec<u64> = all.iter().map(|indices| indices[i]).collect();
                 assert_eq!(own, probe.indices(*digest).collect::<Vec<_>>(), "{slice}");
-                let mut each = Vec::new();
-                probe.each(*digest, |index| each.push(index));
-                assert_eq!(own, each, "{slice}");
             }
         }
     }

@@ -85,7 +85,7 @@ impl Rows {
     #[inline]
     pub(super) fn add(&mut self, digest: Digest, by: i64) -> bool {
         let (rows, cells, mut new) = (self.rows(), &mut self.cells, false);
-        rows.each(digest, |i| new |= cells.add(i, by) == 0);
+        rows.indices(digest).for_each(|i| new |= cells.add(i, by) == 0);
         new
     }
 
@@ -93,7 +93,7 @@ impl Rows {
     #[inline]
     pub(super) fn least(&self, digest: Digest) -> i64 {
         let mut least = i64::MAX;
-        self.rows().each(digest, |i| least = self.cells.get(i).min(least));
+        self.rows().indices(digest).for_each(|i| least = self.cells.get(i).min(least));
         least
     }
 
