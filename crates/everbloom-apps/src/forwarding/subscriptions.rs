@@ -404,7 +404,7 @@ fn in_vain(seed: u64, bits: f64) -> Result<f64> {
     let mut random = Generator::new(seed);
     let mut broker = Broker::new(1, SUBSCRIPTIONS, bits, 10.0)?;
     for id in 0..SUBSCRIPTIONS {
-        let value = |i: u64| Test::Is(format!("other{i}-{id}"));
+        let value = |i: u64| Test::Is(format!("other{seed}-{i}-{id}"));
         let attributes = 1 + id as usize % 3;
         let predicates =
             ATTRIBUTES[..attributes].iter().zip(0..).map(|(a, i)| ((*a).to_owned(), value(i)));

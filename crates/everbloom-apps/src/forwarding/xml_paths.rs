@@ -389,7 +389,8 @@ fn in_vain(seed: u64, depth: usize) -> Result<f64> {
         let steps = 1 + i as usize % depth;
         let path: Vec<String> = (0..steps).map(|s| format!("q{seed}-{i}-{s}")).collect();
         filter.insert(&format!("/{}", path.join("/")))?;
-        filter.insert(&format!("//{}", path.join("/")))?;
+        // Others than those: filters of the same paths would err for the same elements.
+        filter.insert(&format!("//x{}", path.join("/")))?;
     }
     // The absolute test has one length; make sure that it is in use.
     let mut wrong = 0;

@@ -103,14 +103,15 @@ fn run(lab: &Lab) -> Result<Report> {
     let fresh = lab.runs(lab.scaled(10), |seed| contacts(seed, 20, true))?;
     let missing = |seen: &[(u64, u64)]| seen.iter().map(|s| s.1).sum::<u64>() as f64;
     rows.row("after 20 contacts under new seeds", 0.0, missing(&fresh), Bound::exactly(0.0, 0.0));
-    // The trap: the same seed withholds the same records.
+    // The trap: the same seed withholds the same records, but for those that pass by where the number of known peers,
+    // and with it that of the probes, grows.
     let stuck = lab.runs(lab.scaled(10), |seed| contacts(seed, 20, false))?;
     let share = missing(&stuck) / (stuck.len() as f64 * 200.0);
     rows.row(
-        "share after 20 contacts under one seed, at least f/2",
+        "share after 20 contacts under one seed, at least f/4",
         expected(200),
         share,
-        Bound::at_least(expected(200) / 2.0),
+        Bound::at_least(expected(200) / 4.0),
     );
     Ok(oracle.report().chart(chart).rows(rows))
 }

@@ -235,6 +235,8 @@ struct Seen {
     most_changed: usize,
     /// Hosts that filters still have in the cell they left.
     ghosts: [u64; 2],
+    /// Those of them that counters keep, by the fills of the cells they left.
+    kept: Expected,
     moved: u64,
 }
 
@@ -273,6 +275,7 @@ fn try_one(seed: u64, packets: u64) -> Result<Seen> {
         seen.moved += 1;
         seen.ghosts[0] += u64::from(plain[area.place(0, from)].contains(&host));
         seen.ghosts[1] += u64::from(area.at(0, from).contains(&host));
+        seen.kept.add(1.0, libm::pow(area.at(0, from).to_bits().fill(), k.into()));
     }
     deliver(&area, &hosts, packets / 4, &mut random, &mut seen);
     Ok(seen)
@@ -361,8 +364,10 @@ fn run(lab: &Lab) -> Result<Report> {
     let always = Bound::exactly(1.0, 0.0);
     rows.row("hosts that plain filters keep in the cell they left", 1.0, ghosts(0), always);
     // A cell's number of hosts varies by then, so that the rate does.
-    let high = bound::share(2.0 * RATE, moved).high.unwrap_or(1.0);
-    rows.row("hosts that counters keep there", RATE, ghosts(1), Bound::at_most(high));
+    let mut kept = Expected::default();
+    seen.iter().for_each(|s| kept += s.kept);
+    let (mean, bound) = kept.over(moved as f64);
+    rows.row("hosts that counters keep there, by the filters' fills", mean, ghosts(1), bound);
     let mut oracle = Oracle::default();
     let larger = |s: &Seen| s.sides.iter().filter(|(found, truth)| found != truth).count() as u64;
     oracle.none("hosts found in another square than the smallest", seen.iter().map(larger).sum());

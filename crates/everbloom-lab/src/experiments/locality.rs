@@ -136,7 +136,7 @@ fn run(lab: &Lab) -> Result<Report> {
             let expected = curve(distance);
             let low = bound::rate(expected, 0.05, runs, PAIRS).low;
             // From below: buckets that differ may still find bits that others have set.
-            one.point(distance, expected, measured, Bound { low, high: Some(expected + 0.2) });
+            one.point(distance, expected, measured, Bound { low, high: Some(expected + 0.05) });
         }
         one.follows(curve, 0.1);
         levels.push(one);
