@@ -1,8 +1,8 @@
 //! The targets without libFuzzer: `cargo run --release --manifest-path fuzz/Cargo.toml --bin plain -- [SECONDS] [SEED]`.
 //!
-//! Every target gets a sixth of the time, sessions twice: over the toy group and over the real one. The decoder meets
+//! Every target gets a seventh of the time, sessions twice: over the toy group and over the real one. The decoder meets
 //! files of every variant (the pinned ones) in which fields, arrays and ids were changed and checksums made right; the
-//! foreign readers meet samples in which bytes were changed, moved and cut off; the others meet random bytes. Prints how
+//! foreign readers meet samples, and sketches a sketch, in which bytes were changed, moved and cut off; the others meet random bytes. Prints how
 //! many executions each had; a finding is a panic, and the bytes that led to it are saved.
 
 use std::path::PathBuf;
@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 use std::{env, fs, panic, process};
 
 use everbloom::internals::hash::Generator;
-use everbloom_fuzz::{decode, formats, operations, real_sessions, sessions, stores, tree::File};
+use everbloom_fuzz::{
+    decode, formats, operations, real_sessions, sessions, sketch, sketches, stores, tree::File,
+};
 
 fn main() {
     let mut args = env::args().skip(1);
     let seconds: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(60);
     let seed: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(1);
-    let share = Duration::from_secs(seconds) / 6;
+    let share = Duration::from_secs(seconds) / 7;
     let seeds = seeds();
     println!("{} files to change, seed {seed}", seeds.len());
     let mut random = Generator::new(seed);
@@ -40,6 +42,15 @@ fn main() {
     let mut random = Generator::new(seed + 5);
     run("formats", share, formats, || {
         let mut bytes = samples[random.below(samples.len() as u64) as usize].clone();
+        for _ in 0..=random.below(4) {
+            change(&mut bytes, &mut random);
+        }
+        bytes
+    });
+    let mut random = Generator::new(seed + 6);
+    let whole = sketch();
+    run("sketches", share, sketches, || {
+        let mut bytes = whole.clone();
         for _ in 0..=random.below(4) {
             change(&mut bytes, &mut random);
         }

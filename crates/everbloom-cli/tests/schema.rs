@@ -13,7 +13,7 @@ mod place;
 const EXEMPT: [&str; 5] = ["completions", "man", "help", "sample", "tour"];
 
 /// Verbs that take long: the example of their section stands for a case. The test of the pages runs it.
-const SLOW: [&str; 4] = ["lab run", "lab report", "lab passports", "app run"];
+const SLOW: [&str; 5] = ["lab run", "lab report", "lab passports", "app run", "app report"];
 
 /// What is run for each section of the page, with what on stdin. Together they show every name.
 const CASES: &[(&str, &str, &[u8])] = &[

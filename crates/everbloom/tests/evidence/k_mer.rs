@@ -59,7 +59,8 @@ fn s21_both_query_populations_pass_at_their_rates() {
         };
         let passed = (0..QUERIES).filter(|_| filter.contains(&dna(&mut random, 31))).count();
         inside(passed as u64, random_rate(form, f), "random");
-        assert_eq!(filter.now().fpr, Some(random_rate(form, f)));
+        let now = filter.now().fpr.unwrap();
+        assert!((now / random_rate(form, f) - 1.0).abs() < 1e-9, "{form}: {now}");
         let last = |_: &u64| {
             let at = random.below(100_000) as usize;
             let mut piece = genome[at..at + 31].to_vec();
