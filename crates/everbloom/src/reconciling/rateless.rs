@@ -246,7 +246,7 @@ impl Decoder {
     /// Takes the id of a cell that holds just one out of all cells.
     fn peel(&mut self, at: usize) -> Result<()> {
         let Symbol { count, sum: id, check } = self.symbols[at];
-        if count.abs() != 1 || check != self.ours.hash(id) {
+        if count.unsigned_abs() != 1 || check != self.ours.hash(id) {
             return Ok(());
         }
         let mut places = Places::new(check);
@@ -387,6 +387,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_count_that_is_no_count_is_no_single_id() {
+        let mut decoder = Decoder::new(Coded::new(1));
+        assert!(!decoder.push(Symbol { count: i64::MIN, sum: 0, check: 0 }).unwrap());
+        assert!(decoder.difference().theirs.is_empty());
     }
 
     #[test]
