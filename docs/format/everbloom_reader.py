@@ -165,6 +165,12 @@ def partitioned(p, d):
     return (i * p["slice"] + scaled(word(d, i), p["slice"]) for i in range(p["k"]))
 
 
+def folded(p, d):
+    for i in range(p["k"]):
+        c = (i + 1) * GOLDEN & M64
+        yield i * p["slice"] + scaled(fold((d[0] + c) & M64, d[1] ^ c), p["slice"])
+
+
 def blocked(p, d):
     start, bits = p["block"] * scaled(d[0], p["blocks"]), p["block"].bit_length() - 1
     rest, left, turn = d[1], 64, 0
@@ -192,7 +198,7 @@ def lanes(p, d):
     return rounds(p, d, lambda h, lane: (h * (SALTS[lane] >> 6 | 1) & 0xFFFFFFFF) >> 26)
 
 
-SCHEMES = {1: double, 2: enhanced, 3: ring, 4: mixed, 5: partitioned, 6: blocked, 7: fields, 8: lanes}
+SCHEMES = {1: double, 2: enhanced, 3: ring, 4: mixed, 5: partitioned, 6: blocked, 7: fields, 8: lanes, 20: folded}
 
 
 def prober(p):

@@ -29,5 +29,9 @@ fn exercise(format: &Format, mut filter: everbloom_formats::Foreign, hints: &Hin
     let written = filter.write().expect("every format is written");
     let again = format.open_with(&written, hints).expect("what was written is read");
     assert_eq!(again[0].filter.write().ok(), Some(written), "{}", format.name);
+    if let Ok(ours) = filter.to_filter() {
+        assert_eq!(Ok(ours.contains(b"7")), filter.contains("7").map_err(|e| e.to_string()));
+        let _ = format.adopt(&*ours);
+    }
     let _ = filter.insert("7");
 }

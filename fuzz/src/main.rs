@@ -1,9 +1,11 @@
-//! The targets without libFuzzer: `cargo run --release --manifest-path fuzz/Cargo.toml --bin plain -- [SECONDS] [SEED]`.
+//! The targets without libFuzzer:
+//! `cargo run --release --manifest-path fuzz/Cargo.toml --bin plain -- [SECONDS] [SEED] [TARGET]`.
 //!
-//! Every target gets a seventh of the time, sessions twice: over the toy group and over the real one. The decoder meets
-//! files of every variant (the pinned ones) in which fields, arrays and ids were changed and checksums made right; the
-//! foreign readers meet samples, and sketches a sketch, in which bytes were changed, moved and cut off; the others meet random bytes. Prints how
-//! many executions each had; a finding is a panic, and the bytes that led to it are saved.
+//! All targets share the time, or the one that is named has all of it; sessions run twice, over the toy group and over the
+//! real one. The decoder meets files of every variant (the pinned ones) in which fields, arrays and ids were changed and
+//! checksums made right; the foreign readers meet samples, and sketches a sketch, in which bytes were changed, moved and
+//! cut off; the others meet random bytes. Prints how many executions each had; a finding is a panic, and the bytes that
+//! led to it are saved.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,11 +20,17 @@ fn main() {
     let mut args = env::args().skip(1);
     let seconds: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(60);
     let seed: u64 = args.next().and_then(|s| s.parse().ok()).unwrap_or(1);
-    let share = Duration::from_secs(seconds) / 7;
+    let only = args.next();
+    let share = Duration::from_secs(seconds) / if only.is_some() { 1 } else { 7 };
+    let run = |name: &str, target: fn(&[u8]), input: &mut dyn FnMut() -> Vec<u8>| {
+        if only.as_deref().is_none_or(|only| only == name) {
+            run(name, share, target, input);
+        }
+    };
     let seeds = seeds();
     println!("{} files to change, seed {seed}", seeds.len());
     let mut random = Generator::new(seed);
-    run("decode", share, decode, || {
+    run("decode", decode, &mut || {
         let mut file = seeds[random.below(seeds.len() as u64) as usize].clone();
         for _ in 0..=random.below(4) {
             file.mutate(&mut random);
@@ -30,17 +38,17 @@ fn main() {
         file.bytes()
     });
     let mut random = Generator::new(seed + 1);
-    run("operations", share, operations, || noise(&mut random, 40));
+    run("operations", operations, &mut || noise(&mut random, 40));
     let mut random = Generator::new(seed + 2);
-    run("stores", share, stores, || noise(&mut random, 24));
+    run("stores", stores, &mut || noise(&mut random, 24));
     let mut random = Generator::new(seed + 3);
-    run("sessions", share, sessions, || noise(&mut random, 60));
+    run("sessions", sessions, &mut || noise(&mut random, 60));
     let mut random = Generator::new(seed + 4);
-    run("real sessions", share, real_sessions, || noise(&mut random, 60));
+    run("real sessions", real_sessions, &mut || noise(&mut random, 60));
     let samples = samples();
     println!("{} foreign samples to change", samples.len());
     let mut random = Generator::new(seed + 5);
-    run("formats", share, formats, || {
+    run("formats", formats, &mut || {
         let mut bytes = samples[random.below(samples.len() as u64) as usize].clone();
         for _ in 0..=random.below(4) {
             change(&mut bytes, &mut random);
@@ -49,7 +57,7 @@ fn main() {
     });
     let mut random = Generator::new(seed + 6);
     let whole = sketch();
-    run("sketches", share, sketches, || {
+    run("sketches", sketches, &mut || {
         let mut bytes = whole.clone();
         for _ in 0..=random.below(4) {
             change(&mut bytes, &mut random);
@@ -122,7 +130,7 @@ fn seeds() -> Vec<File> {
     paths.iter().filter_map(read).filter_map(|bytes| File::parse(&bytes)).collect()
 }
 
-fn run(name: &str, time: Duration, target: fn(&[u8]), mut input: impl FnMut() -> Vec<u8>) {
+fn run(name: &str, time: Duration, target: fn(&[u8]), input: &mut dyn FnMut() -> Vec<u8>) {
     let start = Instant::now();
     let mut executions = 0u64;
     while start.elapsed() < time {

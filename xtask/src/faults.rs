@@ -32,9 +32,16 @@ pub enum Outcome {
 pub fn by_a_test(output: &Output) -> Outcome {
     match failed_tests(output).into_iter().next() {
         Some(first) => Outcome::Seen(format!("caught by {first}")),
-        None if output.status.success() => Outcome::Unseen,
+        None if output.status.success() && ran_tests(output) => Outcome::Unseen,
         None => Outcome::Neither,
     }
+}
+
+/// Whether there was a test to run: a name that no test has anymore passes everything over.
+fn ran_tests(output: &Output) -> bool {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let numbers = text.lines().filter_map(|line| line.strip_prefix("running "));
+    numbers.into_iter().any(|number| !number.starts_with("0 "))
 }
 
 /// A loop that no longer ends must not hold up the rest.
@@ -64,7 +71,7 @@ pub fn run(
             Some(output) => match judge(fault, &output) {
                 Outcome::Neither => {
                     let errors = String::from_utf8_lossy(&output.stderr);
-                    return Err(format!("{}: {errors}", fault.name));
+                    return Err(format!("{}: no test ran: {errors}", fault.name));
                 }
                 outcome => outcome,
             },

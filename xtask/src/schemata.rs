@@ -23,6 +23,36 @@ pub fn faulty(number: usize) -> bool {
         std::sync::LazyLock::new(|| std::env::var("EVERBLOOM_FAULT").ok()?.parse().ok());
     *ON == Some(number)
 }
+
+/// One of two iterators, where a function returns whatever its body makes: with a fault and without.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub enum Either<A, B> {
+    Faulty(A),
+    Sound(B),
+}
+
+impl<A: Iterator, B: Iterator<Item = A::Item>> Iterator for Either<A, B> {
+    type Item = A::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<A::Item> {
+        match self {
+            Self::Faulty(a) => a.next(),
+            Self::Sound(b) => b.next(),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Faulty(a) => a.size_hint(),
+            Self::Sound(b) => b.size_hint(),
+        }
+    }
+}
+
+impl<A: ExactSizeIterator, B: ExactSizeIterator<Item = A::Item>> ExactSizeIterator for Either<A, B> {}
 "#;
 
 /// Text of a file and what stands there instead.
@@ -34,7 +64,8 @@ pub struct Edit {
 }
 
 /// Writes every edit into the copy, behind a switch of its number, and tells which are there: an edit outside
-/// functions, in a constant one, or that does not compile is not.
+/// functions, in a constant one, or that does not compile is not. Bodies that the compiler refuses are tried again as
+/// iterators, since two bodies of `-> impl Iterator` have two types.
 pub fn weave(tree: &Tree, edits: &[Edit]) -> Result<BTreeSet<usize>, String> {
     let roots: BTreeSet<String> = edits.iter().map(|edit| root_of(tree, &edit.file)).collect();
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
@@ -42,11 +73,12 @@ pub fn weave(tree: &Tree, edits: &[Edit]) -> Result<BTreeSet<usize>, String> {
         files.insert(file, tree.read(file)?);
     }
     let mut woven: BTreeSet<usize> = (0..edits.len()).collect();
+    let mut iterators = BTreeSet::new();
     loop {
         let mut places = Vec::new();
         for (file, text) in &files {
             let of_file = woven.iter().copied().filter(|i| edits[*i].file == *file);
-            let (mut text, branches) = with_switches(file, text, edits, of_file)?;
+            let (mut text, branches) = with_switches(file, text, edits, of_file, &iterators)?;
             if roots.contains(*file) {
                 text += FAULTY;
             }
@@ -58,7 +90,10 @@ pub fn weave(tree: &Tree, edits: &[Edit]) -> Result<BTreeSet<usize>, String> {
         if refused.is_empty() {
             return Ok(woven);
         }
-        woven.retain(|edit| !refused.contains(edit));
+        let (again, lost): (Vec<usize>, Vec<usize>) =
+            refused.into_iter().partition(|edit| !iterators.contains(edit));
+        iterators.extend(again);
+        woven.retain(|edit| !lost.contains(edit));
     }
 }
 
@@ -83,6 +118,7 @@ fn with_switches<'a>(
     text: &str,
     edits: &[Edit],
     numbers: impl Iterator<Item = usize>,
+    iterators: &BTreeSet<usize>,
 ) -> Result<(String, Vec<Branch<'a>>), String> {
     let mut bodies: BTreeMap<usize, (Range<usize>, Vec<usize>)> = BTreeMap::new();
     let all = bodies_of(text).map_err(|e| format!("{file}: {e}"))?;
@@ -99,14 +135,23 @@ fn with_switches<'a>(
         let start = new.len();
         new.push('{');
         let first = branches.len();
-        for number in numbers {
-            let Edit { at, to, .. } = &edits[number];
+        let either = numbers.iter().any(|number| iterators.contains(number));
+        for number in &numbers {
+            let Edit { at, to, .. } = &edits[*number];
             let from = new.len();
             let (before, after) = (&text[body.start..at.start], &text[at.end..body.end]);
-            let _ = write!(new, "if crate::faulty({number}) {before}{to}{after} else ");
-            branches.push(Branch { edit: number, file, at: from..new.len(), body: 0..0 });
+            let _ = if either {
+                let arm = format!("{{ crate::Either::Faulty({before}{to}{after}) }}");
+                write!(new, "if crate::faulty({number}) {arm} else {{ crate::Either::Sound(")
+            } else {
+                write!(new, "if crate::faulty({number}) {before}{to}{after} else ")
+            };
+            branches.push(Branch { edit: *number, file, at: from..new.len(), body: 0..0 });
         }
         new += &text[body.clone()];
+        if either {
+            new += &") }".repeat(numbers.len());
+        }
         new.push('}');
         branches[first..].iter_mut().for_each(|branch| branch.body = start..new.len());
     }
@@ -212,11 +257,18 @@ mod tests {
         let edit = |at: Range<usize>, to: &str| Edit { file: "lab.rs".into(), at, to: to.into() };
         let plus = text.find('+').expect("a sum");
         let edits = [edit(14..15, "2"), edit(plus..plus + 1, "-"), edit(plus..plus + 1, "*")];
-        let (new, branches) = with_switches("lab.rs", text, &edits, 0..3).expect("Rust");
+        let weave = |iterators: &[usize]| {
+            with_switches("lab.rs", text, &edits, 0..3, &iterators.iter().copied().collect())
+        };
+        let (new, branches) = weave(&[]).expect("Rust");
         let switched = "fn f() -> u8 {if crate::faulty(1) { 1 - 2 } else \
                         if crate::faulty(2) { 1 * 2 } else { 1 + 2 }}\n";
         assert_eq!(new, format!("const A: u8 = 1;\n{switched}"));
         assert_eq!(branches.iter().map(|branch| branch.edit).collect::<Vec<_>>(), [1, 2]);
         assert!(branches.iter().all(|branch| new[branch.body.clone()].ends_with("}}")));
+        let (new, _) = weave(&[2]).expect("Rust");
+        let either = "if crate::faulty(2) { crate::Either::Faulty({ 1 * 2 }) } else \
+                      { crate::Either::Sound({ 1 + 2 }) }) }}\n";
+        assert!(new.ends_with(either), "{new}");
     }
 }

@@ -159,15 +159,7 @@ pub fn space_and_time(plain: &Value) -> String {
             top + height + 18.0
         );
     }
-    let bound = x(100f64.log2());
-    let _ = writeln!(
-        body,
-        "<line x1=\"{bound:.1}\" y1=\"{top}\" x2=\"{bound:.1}\" y2=\"{:.1}\" stroke=\"#c00000\" stroke-dasharray=\"5 4\"/>\n\
-         <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#c00000\">lower bound at 1 %</text>",
-        top + height,
-        bound + 6.0,
-        top + 12.0
-    );
+    line_down(&mut body, x(100f64.log2()), top, height, "lower bound at 1 %");
     // Names that would cover each other move down.
     let mut names: Vec<(f64, f64)> = Vec::new();
     for dot in shown {
@@ -214,6 +206,18 @@ fn lines_across(
     }
 }
 
+/// A dashed line from the top to the bottom, with its name beside it.
+fn line_down(body: &mut String, at: f64, top: f64, height: f64, name: &str) {
+    let _ = writeln!(
+        body,
+        "<line x1=\"{at:.1}\" y1=\"{top}\" x2=\"{at:.1}\" y2=\"{:.1}\" stroke=\"#c00000\" stroke-dasharray=\"5 4\"/>\n\
+         <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#c00000\">{name}</text>",
+        top + height,
+        at + 4.0,
+        top + 12.0
+    );
+}
+
 /// Time of a query by the number of keys, a panel for each kind of filter; dashed lines where it outgrows a cache.
 pub fn growth(panels: &[Panel]) -> String {
     let (left, width, height) = (50.0, 560.0, 200.0);
@@ -243,15 +247,7 @@ pub fn growth(panels: &[Panel]) -> String {
             );
         }
         for (name, items) in panel.steps.iter().filter(|(_, n)| (keys.from..keys.to).contains(n)) {
-            let at = x(*items);
-            let _ = writeln!(
-                body,
-                "<line x1=\"{at:.1}\" y1=\"{top}\" x2=\"{at:.1}\" y2=\"{:.1}\" stroke=\"#c00000\" stroke-dasharray=\"5 4\"/>\n\
-                 <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#c00000\">{name}</text>",
-                top + height,
-                at + 4.0,
-                top + 12.0
-            );
+            line_down(&mut body, x(*items), top, height, name);
         }
         // Names stand where the curves end; those that would cover each other move down.
         let mut ends: Vec<(f64, &Curve)> = panel

@@ -21,11 +21,8 @@ pub struct Application {
 /// How a person meets an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A verb of the command line, with the options that choose this use.
-    Tool {
-        /// As typed after `everbloom`.
-        verb: &'static str,
-    },
+    /// A verb of the command line.
+    Tool,
     /// A public type of this crate.
     Component,
     /// A run on the simulator.
@@ -36,7 +33,7 @@ impl Form {
     /// The name in lists.
     pub fn name(self) -> &'static str {
         match self {
-            Form::Tool { .. } => "tool",
+            Form::Tool => "tool",
             Form::Component => "component",
             Form::Simulation => "simulation",
         }

@@ -1,6 +1,6 @@
 //! What Bloom filters are used for: tools, components and simulations.
 //!
-//! An application is one file in the folder of its field, and one line in [`APPLICATIONS`]. It runs beside an
+//! An application is one file or folder in the folder of its field, and one line in [`APPLICATIONS`]. It runs beside an
 //! exact twin (the same work over a hash map, a tree or a trie), which tells every wrong answer, and returns a
 //! [`Report`](everbloom_lab::Report) in which each number of its source is a verdict with a computed bound.
 //!
@@ -18,10 +18,8 @@
 //! | [`wireless`] | sensors and radios |
 //! | [`search`] | state spaces, services, sequences |
 //!
-//! [`sim`] is what simulations share: topologies, traffic, events, counters. [`capture`] reads packets,
-//! [`chunks`] cuts files.
 //! [`sim`] is what simulations share: topologies, traffic, events, counters. [`wire`] is what two processes talk over,
-//! [`published`] what is downloaded and kept fresh.
+//! [`published`] what is downloaded and kept fresh. [`capture`] reads packets, [`chunks`] cuts files.
 #![deny(unsafe_code)]
 
 mod application;

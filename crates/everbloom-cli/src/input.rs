@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, Once, OnceLock};
 
 use everbloom::Error;
+use everbloom::exchange::rateless::{Named, Set};
 use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
 use everbloom_records::{
-    Bad, Column, Cr, Fault, Field, Grammar, Input, Lines, Notice, Time, unpacked,
+    Bad, Column, Cr, Fault, Field, Grammar, Input, Keyed, Lines, Notice, Order, Time, unpacked,
 };
 use everbloom_report::number::integer_text;
 
@@ -34,6 +35,29 @@ pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
     };
     let lines = if passes == Passes::Several { lines.again() } else { lines };
     Ok(lines.watched(progress::watch).noticed(strange).skipping(skip))
+}
+
+/// The same keys in a set, each once. They are named on all cores.
+pub fn set(path: &Path, grammar: Grammar, mut set: Set) -> Result<Set> {
+    let hasher = set.hasher().clone();
+    let name = |lines: &Keyed<'_>, keys: &mut Named| lines.each(|_, key| keys.push(&hasher, key));
+    lines(path, grammar, Passes::Once)?.each_keyed(Order::Kept, name, |keys| {
+        set.insert_named(keys);
+        keys.clear();
+        Ok::<(), Stop>(())
+    })?;
+    Ok(set)
+}
+
+/// Refuses keys that stand where a file of them should.
+pub fn file_of_keys(keys: &Path, verb: &str, filter: &Path) -> Result<()> {
+    if keys == Path::new("-") || keys.exists() {
+        return Ok(());
+    }
+    let (key, filter) = (keys.display(), filter.display());
+    Err(Stop::Error(format!(
+        "{key}: there is no such file; to name a key: echo {key} | everbloom {verb} {filter}"
+    )))
 }
 
 /// The lines that were left out, by input.
@@ -128,6 +152,12 @@ fn strange(name: &str, notice: Notice) {
 
 /// Keys without values, as the options say.
 pub fn grammar(text: &Text) -> Result<Grammar> {
+    static TOLD: Once = Once::new();
+    if text.rows.csv && text.field.is_none() {
+        TOLD.call_once(|| {
+            say!("--csv: keys are whole rows, as they are written: -f names a column")
+        });
+    }
     let time = if text.time { Time::First } else { Time::None };
     Ok(Grammar { key: text.key_type.unwrap_or_default(), time, ..rows(&text.rows, text.field)? })
 }

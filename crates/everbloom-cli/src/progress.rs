@@ -1,6 +1,7 @@
 //! A progress bar for input that takes long, where a person watches.
 
 use std::io::{self, IsTerminal, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use everbloom_records::Input;
@@ -10,6 +11,9 @@ use crate::talk;
 
 /// How long a reading must take before a bar appears: most are over before anybody would read one.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Whether there is a bar: a second one would be drawn over it.
+static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// An input with a bar that shows how much of it was read, how fast, and how long the rest will take.
 struct Watched<R> {
@@ -37,8 +41,12 @@ impl<R> Watched<R> {
         if !self.wanted || self.since.elapsed() < PATIENCE {
             return;
         }
-        let bar = self.bar.get_or_insert_with(|| bar(self.length));
-        bar.set_position(self.read);
+        if self.bar.is_none() && !SHOWN.swap(true, Ordering::Relaxed) {
+            self.bar = Some(bar(self.length));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.read);
+        }
     }
 }
 
@@ -77,6 +85,7 @@ impl<R> Drop for Watched<R> {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
+            SHOWN.store(false, Ordering::Relaxed);
         }
     }
 }

@@ -43,7 +43,7 @@ fn what_check_can_it_can_with_foreign_files() {
     let place = Place::new();
     let lines = format!("nobody\n{}", items());
     // One that is asked as a filter of ours, and one as it is.
-    for name in ["guava_MURMUR128_MITZ_64_utf8.bin", "dcso.bloom"] {
+    for name in ["guava_MURMUR128_MITZ_64_utf8.bin", "go_willf_bloom.bin"] {
         let file = sample(name);
         assert_eq!(place.ok(&format!("check {file} - -v"), &lines), "nobody\n", "{name}");
         assert_eq!(place.ok(&format!("check {file} - -c"), &lines), "1000\n", "{name}");
@@ -58,7 +58,8 @@ fn what_check_can_it_can_with_foreign_files() {
         both.starts_with("nobody\tours\n") && both.contains("item-7\tspark_V2_strings,ours"),
         "{both}"
     );
-    let refused = place.refused(&format!("check {} - --in ours.evb", sample("dcso.bloom")), &lines);
+    let file = sample("go_willf_bloom.bin");
+    let refused = place.refused(&format!("check {file} - --in ours.evb"), &lines);
     assert!(refused.contains("--in is for our own files"), "{refused}");
 }
 
@@ -104,18 +105,21 @@ fn parquet_bits_are_taken_over_and_given_back() {
     let (given, written) = (std::fs::read(&file).unwrap(), read(&place, "b.sbbf"));
     assert!(written.ends_with(&given) && written.len() < given.len() + 32);
     assert_eq!(place.ok("check b.sbbf", &items()), items());
-    let refused = place.refused(&format!("import {} -o c.evb", sample("dcso.bloom")), "");
+    let refused = place.refused(&format!("import {} -o c.evb", sample("go_willf_bloom.bin")), "");
     assert!(refused.contains("no variant"), "{refused}");
     let refused = place.refused("export a.evb --format guava -o c.guava", "");
     assert!(refused.contains("cannot hold the bits of a split-block filter"), "{refused}");
 }
 
 #[test]
-fn filters_of_java_libraries_are_taken_over_and_given_back() {
+fn filters_of_other_libraries_are_taken_over_and_given_back() {
     let place = Place::new();
-    for (format, name) in
-        [("guava", "guava_MURMUR128_MITZ_32_utf8.bin"), ("spark", "spark_V2_strings.bin")]
-    {
+    for (format, name) in [
+        ("guava", "guava_MURMUR128_MITZ_32_utf8.bin"),
+        ("spark", "spark_V2_strings.bin"),
+        ("dcso", "dcso.bloom"),
+        ("datasketches", "datasketches_strings.bin"),
+    ] {
         let file = sample(name);
         place.ok(&format!("import {file} --format {format} -o a.evb"), "");
         assert_eq!(place.ok("check a.evb", &items()), items(), "{name}");
@@ -126,6 +130,29 @@ fn filters_of_java_libraries_are_taken_over_and_given_back() {
         place.ok(&format!("export a.evb --format {format} -o b"), "");
         assert_eq!(place.ok(&format!("check b --format {format}"), "another\n"), "another\n");
     }
+}
+
+#[test]
+fn numbers_that_are_hashed_apart_are_taken_over_as_such() {
+    let place = Place::new();
+    let longs: String = (0..1000).map(|i| format!("{}\n", i * 7919)).collect();
+    let found = |query: &str| place.run(query, &longs).out.lines().count();
+    // An ORC file says that its column has numbers; an index of ClickHouse does not.
+    place.ok(&format!("import {} --column i64 -o orc.evb", sample("pyarrow.orc")), "");
+    assert_eq!(found("check orc.evb --key-type u64"), 1000);
+    let import = format!("import {} --column bi --probes 5", sample("clickhouse_skp_idx.packed"));
+    place.ok(&format!("{import} --keys-as long -o clickhouse.evb"), "");
+    assert_eq!(found("check clickhouse.evb --key-type u64"), 1000);
+    place.ok(&format!("{import} -o bytes.evb"), "");
+    assert!(found("check bytes.evb --key-type u64") < 100, "bytes are hashed in another way");
+}
+
+#[test]
+fn an_hfile_answers_for_its_rows() {
+    let (place, file) = (Place::new(), sample("hbase_synthetic.hfile"));
+    assert_eq!(place.ok(&format!("check {file}"), &items()), items());
+    let info = place.ok(&format!("info {file}"), "");
+    assert!(info.contains("chunks  2") && info.contains("hbase"), "{info}");
 }
 
 fn read(place: &Place, name: &str) -> Vec<u8> {

@@ -167,6 +167,7 @@ fn csv_has_quotes_and_names_in_every_verb() {
     place.file("list", "c\nd\n");
     place.file("one.csv", "k;v\n\"c\";1\n\"d\";2\n");
     assert_eq!(place.run("diff keys.csv one.csv --csv -f k -d ; -q", "").out, "< a;b\n> d\n");
+    assert!(place.refused("diff - -", "c\n").contains("stdin is read once"));
     place.ok("sketch keys.csv -o k.sketch --csv -f k -d ;", "");
     assert!(place.run("diff k.sketch one.csv --csv -f k -d ; -q", "").out.contains("> d\n"));
 }
@@ -183,10 +184,56 @@ fn csv_is_joined_by_names() {
     assert_eq!(place.run("join people.csv - --csv -f id,who -q", orders).out, expected);
     let said = place.refused("join people.csv orders.csv --csv -f name", "");
     assert!(said.contains("no column \"name\"") && said.contains("full name"), "{said}");
-    let said = place.refused("join people.csv ssh://nowhere/x --csv", "");
-    assert!(said.contains("two files here"), "{said}");
+    // Marks and ends that belong to a file as a whole do not get between two rows.
+    place.file("marked.csv", "\u{feff}order,who\r\n7,\"2\"\r\n8,9\r\n9,1\r\n");
+    assert_eq!(place.run("join people.csv marked.csv --csv -f id,who -q", "").out, expected);
+    place.file("crlf", "1\ta\r\n2\tb\r\n");
+    assert_eq!(place.run("join crlf crlf --crlf -q", "").out, "1\ta\t1\ta\n2\tb\t2\tb\n");
+    place.file("blank.csv", "id\tnote\t\n1\tx\ty\n");
+    let blank = place.run("join blank.csv blank.csv --csv -d \\t -q", "");
+    assert_eq!(blank.out, "id\tnote\t\tid\tnote\t\n1\tx\ty\t1\tx\ty\n");
     place.file("l", "a\tb\0c\td\0");
     assert_eq!(place.run("join l l -0 -q", "").out, "a\tb\ta\tb\0c\td\tc\td\0");
+}
+
+#[test]
+fn what_is_printed_does_not_depend_on_the_number_of_cores() {
+    let place = Place::new();
+    // Several blocks of lines, and more keys than are worth a thread.
+    let rows = |range: std::ops::Range<u32>| -> String {
+        range
+            .map(|i| {
+                format!("{},row {i}\n", u64::from(i % 150_000).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+            })
+            .collect()
+    };
+    place.file("a", rows(0..130_000));
+    place.file("b", rows(109_000..240_000));
+    place.file("a.csv", "id,what\n".to_owned() + &rows(0..130_000));
+    for line in [
+        "diff a b",
+        "diff a b -f 1 -d ,",
+        "diff a.csv b --csv -f 1 --json",
+        "join a b -f 1 -d ,",
+        "join a.csv b --csv -f 1 --json",
+        "join a b --keys",
+        "dedupe a b a",
+        "dedupe a b -f 1 -d , --json",
+        "build a -o - --kind binary-fuse",
+        "build a -o - --kind ribbon",
+        "sketch a -o -",
+    ] {
+        let run = |program: &str, args: &[&str]| {
+            let mut command = std::process::Command::new(program);
+            command.args(args).args(line.split(' ')).current_dir(place.folder.path());
+            let out = command.output().expect("the command ends");
+            (out.status.code(), out.stdout, out.stderr)
+        };
+        let command = env!("CARGO_BIN_EXE_everbloom");
+        let (all, one) = (run(command, &[]), run("taskset", &["-c", "0", command]));
+        assert!(matches!(all.0, Some(0 | 1)) && !all.1.is_empty(), "{line}");
+        assert!(all == one, "{line}: another output on one core");
+    }
 }
 
 #[test]
@@ -262,7 +309,17 @@ fn a_build_reports_refused_keys_and_goes_on() {
         let found = place.run("check f.evb -c", &numbers(0..100)).out;
         assert!(found.trim().parse::<u32>().expect("a number") > 90, "{found}");
         assert_eq!(place.run("check f.evb -c", "hot\n").out, "1\n");
+        let said = place.run(&format!("{line} --kind multi-partitioned-counting --json"), &text);
+        let json: Value = serde_json::from_str(&said.out).expect("JSON");
+        let refused = json["refused"].as_u64().expect("a number");
+        assert_eq!(refused + json["items"].as_u64().expect("a number"), 3100);
+        assert!(said.err.contains(&format!(
+            "{} keys were refused",
+            everbloom_report::number::integer_text(refused)
+        )));
     }
+    let json = place.ok("build keys -o f.evb --json", "");
+    assert!(json.contains("\"refused\": 0"), "{json}");
 }
 
 #[test]

@@ -455,3 +455,83 @@ fn bad_records_are_skipped_counted_and_named() {
     assert_eq!((run.code, run.out.as_str()), (0, "a,1\nd,2\n"), "{}", run.err);
     assert!(run.err.contains("1 record could not be read"), "{}", run.err);
 }
+
+#[test]
+fn a_key_in_place_of_a_file_is_understood() {
+    let place = Place::new();
+    place.file("keys", "a\nb\n");
+    place.done("build keys -o c.evb --kind counting -q");
+    for verb in ["check", "count", "add", "remove"] {
+        let said = place.refused(&format!("{verb} c.evb apple"));
+        assert!(said.contains(&format!("echo apple | everbloom {verb} c.evb")), "{said}");
+    }
+    assert!(place.refused("bench blocked").contains("--kind blocked"));
+    assert!(place.refused("bench nothing").contains("nothing"));
+}
+
+#[test]
+fn what_a_filter_cannot_do_is_said_before_keys_are_read() {
+    let place = Place::new();
+    place.file("keys", "a\nb\n");
+    place.done("build keys -o f.evb -q");
+    for (line, says) in [("count f.evb", "--need count"), ("get f.evb", "--need values")] {
+        let said = place.refused(line);
+        assert!(said.contains("a bloom filter cannot") && said.contains(says), "{said}");
+    }
+    let said = place.refused("list f.evb");
+    assert!(said.contains("iblt") && said.contains("can"), "{said}");
+}
+
+#[test]
+fn a_size_that_lets_nearly_all_pass_is_refused_with_one_that_does_not() {
+    let place = Place::new();
+    place.file("keys", "a\nb\n");
+    let said = place.refused("plan -n 1M --memory 1kB");
+    assert!(said.contains("of non-members would pass; 1 % takes --memory"), "{said}");
+    // One that is asked for by name is sized when it is built.
+    place.done("plan -n 1M --memory 1kB --kind multi-class");
+    let said = place.refused("build keys -o t.evb --kind ternary -n 10M --memory 1kB");
+    assert!(said.contains("100 % of the non-members"), "undecided ones pass, too: {said}");
+}
+
+#[test]
+fn filters_that_do_not_merge_well_say_what_would() {
+    let place = Place::new();
+    let keys =
+        |range: std::ops::Range<u32>| -> String { range.map(|i| format!("{i}\n")).collect() };
+    place.file("few", &keys(0..100));
+    place.file("many", &keys(0..100_000));
+    place.done("build few -o few.evb -q");
+    place.done("build many -o many.evb -q");
+    let said = place.refused("merge few.evb many.evb -o no.evb");
+    assert!(said.contains("build both with -n 100k"), "{said}");
+    place.done("build few -o few.evb --mergeable -q");
+    place.done("build many -o many.evb --mergeable -q");
+    let run = place.run("merge few.evb many.evb -o both.evb");
+    assert!(
+        run.code == 0 && run.err.contains("warning: it errs at 100 % instead of 0.7"),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains("build all of them with -n "), "{}", run.err);
+    let run = place.run("merge few.evb few.evb -o both.evb");
+    assert!(run.code == 0 && !run.err.contains("warning"), "{}", run.err);
+}
+
+#[test]
+fn rows_of_csv_that_are_keys_as_a_whole_are_announced() {
+    let place = Place::new();
+    place.file("rows.csv", "id,name\n1,a\n2,b\n");
+    for line in
+        ["build rows.csv -o r.evb --csv", "check r.evb rows.csv --csv", "dedupe rows.csv --csv"]
+    {
+        let run = place.run(line);
+        assert_eq!(
+            (run.code, run.err.matches("keys are whole rows").count()),
+            (0, 1),
+            "{}",
+            run.err
+        );
+    }
+    assert!(!place.run("dedupe rows.csv --csv -f id").err.contains("whole rows"));
+}

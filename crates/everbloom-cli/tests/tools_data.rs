@@ -150,6 +150,13 @@ fn an_excerpt_is_attributed_to_its_flow() {
         .expect("a file");
     ok(folder, "attribute build log -o log.seen -f 1 -d , --block 4");
     assert_eq!(ok(folder, "attribute find log.seen --text /admin.html"), "bob\t1\t2\t8\n");
+    // A filter for each time window, and only the newest kept.
+    ok(folder, "attribute build log -o windows -f 1 -d , --block 4 --window 2");
+    assert_eq!(ok(folder, "attribute find windows --text /admin.html"), "bob\t2\t2\t8\n");
+    assert_eq!(ok(folder, "attribute find windows --text /index.html"), "ann\t1\t1\t8\n");
+    ok(folder, "attribute build log -o newest -f 1 -d , --block 4 --window 2 --keep 0");
+    assert_eq!(ok(folder, "attribute find newest --text /admin.html"), "bob\t2\t2\t8\n");
+    assert_eq!(run(folder, "attribute find newest --text /index.html", b"").0, 1);
 }
 
 #[test]

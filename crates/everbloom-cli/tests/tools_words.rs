@@ -202,7 +202,8 @@ fn records_with_typing_errors_are_linked_without_showing_them() {
         serde_json::from_str(out.lines().last().expect("a summary")).expect("JSON");
     let number = |name: &str| summary["summary"][name].as_f64().expect("a number");
     assert!(number("precision") >= 0.95 && number("recall") >= 0.95, "{summary}");
-    assert!(number("compared") < number("of") / 10.0, "{summary}");
+    // So few pairs are all compared, which misses none.
+    assert!(number("compared") == number("of") && number("recall") == 1.0, "{summary}");
     // By filters that the other side made, whose file has no name in it.
     place.ok("link right.csv --id id --key-file key -o right.evb", "");
     let encoded = std::fs::read(place.folder.path().join("right.evb")).expect("a file");

@@ -220,6 +220,49 @@ fn joins_over_the_wire_are_those_of_two_files_here() {
     assert_eq!(sorted(&run.out), sorted(&place.run("join some others --keys").out));
 }
 
+#[test]
+fn csv_is_joined_over_the_wire_as_it_is_here() {
+    let place = Place::new();
+    let people: String =
+        (0..3000).map(|i| format!("{i},\"name {i}, \"\"the\nfirst\"\"\"\r\n")).collect();
+    let orders: String = (2000..9000).map(|i| format!("\"o{i}\";\"{}\"\n", i / 2)).collect();
+    fs::write(place.path("people.csv"), format!("id,name\r\n{people}")).expect("a file");
+    fs::write(
+        place.path("orders.csv"),
+        format!("\u{feff}order,\"a, who\"\n{}", orders.replace(';', ",")),
+    )
+    .expect("a file");
+    let join = |line: &[&str]| {
+        let mut command = place::command(place.folder.path(), line);
+        Run::of(&command.stdin(Stdio::null()).output().expect("the command ends"))
+    };
+    let here = join(&["join", "people.csv", "orders.csv", "--csv", "-f", "id,a, who"]);
+    assert!(here.code == 0 && here.out.starts_with("id,name,order,\"a, who\"\n"), "{}", here.err);
+    assert_eq!(here.out.matches("the\nfirst").count(), 4000);
+    let url = place.url("orders.csv");
+    let (program, reach) = (BIN, ["--rsh", "./rsh", "--timeout", "10", "--program"]);
+    let line = ["join", "people.csv", &url, "--csv", "-f", "id,a, who"];
+    let far = join(&[&line[..], &reach, &[program]].concat());
+    assert_eq!((far.code, &far.out), (0, &here.out), "{}", far.err);
+    let far = join(&[&line[..], &reach, &[program, "--json", "-q"]].concat());
+    assert_eq!((far.code, far.out.lines().count()), (0, 4001), "{}", far.err);
+    // A column that is not there is named by the side that lacks it.
+    let line = ["join", "people.csv", &url, "--csv", "-f", "id,nobody"];
+    let far = join(&[&line[..], &reach, &[program]].concat());
+    assert_eq!((far.code, far.out.as_str()), (2, ""));
+    assert!(far.err.contains("no column \"nobody\"; there are order, a, who"), "{}", far.err);
+    // Over TCP both sides name the column, and one that means another is refused.
+    let (child, address) = place.listen("join orders.csv --csv -f 2");
+    let tcp = join(&["join", "people.csv", &format!("tcp://{address}"), "--csv", "-f", "1,2"]);
+    assert_eq!((tcp.code, ended(child), &tcp.out), (0, 0, &here.out), "{}", tcp.err);
+    for other in ["--csv", "--csv -f 2 -d ;", "-f 2 -d ,"] {
+        let (child, address) = place.listen(&format!("join orders.csv {other}"));
+        let tcp = join(&["join", "people.csv", &format!("tcp://{address}"), "--csv", "-f", "1,2"]);
+        assert_eq!((tcp.code, ended(child), tcp.out.as_str()), (2, 2, ""), "{other}");
+        assert!(tcp.err.contains("the other side means to"), "{other}: {}", tcp.err);
+    }
+}
+
 /// Forwards between a client and a server until the server has sent so many pieces, or changes a byte of the last.
 fn between(server: String, pieces: usize, flip: Option<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use everbloom::internals::cells::Bits as Cells;
 use everbloom::internals::filter::{fact, real};
-use everbloom::internals::probe::Scheme as Probes;
-use everbloom::{Bloom, Error, Fact, Filter, Hasher, Kind, Result};
+use everbloom::internals::hash::Digest;
+use everbloom::internals::probe::{Foreign as Indices, Scheme as Probes};
+use everbloom::{Bloom, Error, Fact, Filter, HashId, Hasher, Kind, Result};
 
 use crate::bits::Bits;
 use crate::read::corrupt;
-use crate::{Format, Key};
+use crate::{Format, Key, KeyAs};
 
 /// A filter of a foreign format: its bits as they were read, and the other software's way to find a key's.
 pub struct Foreign {
@@ -69,9 +71,16 @@ impl Foreign {
         self.layout.bits()
     }
 
-    /// The same bits as a filter of the library, where they fit a variant.
+    /// The same bits as a filter of the library, where they fit a variant. Its keys are the bytes that the other
+    /// software hashes.
     pub fn to_filter(&self) -> Result<Box<dyn Filter>> {
-        self.layout.to_filter().unwrap_or_else(|| {
+        self.to_filter_of(KeyAs::String)
+    }
+
+    /// [`Foreign::to_filter`] for keys of a kind: some software hashes numbers by another function than bytes. Here
+    /// they are the eight little-endian bytes of an integer, or of a floating-point number.
+    pub fn to_filter_of(&self, keys: KeyAs) -> Result<Box<dyn Filter>> {
+        self.layout.to_filter(keys).unwrap_or_else(|| {
             let message = format!(
                 "no variant of this library finds keys as the format {} does; query the file as it is",
                 self.format.name
@@ -111,16 +120,41 @@ pub(crate) trait Layout: Send + Sync {
 
     fn bits(&self) -> u64;
 
-    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+    fn to_filter(&self, _keys: KeyAs) -> Option<Result<Box<dyn Filter>>> {
         None
     }
 }
 
-/// Where the keys of one flat filter are, and what its file says around the bits.
+/// Where the keys of one flat filter are, and what its file says around the bits. Which bits are a key's is said by
+/// [`probes`](Scheme::probes) if the library has such probes, or else by [`all`](Scheme::all).
 pub(crate) trait Scheme: Send + Sync {
+    /// What the number of bits has to be a multiple of.
+    const WHOLE: u64 = 64;
+    /// The most probes that a file can state.
+    const MOST_K: u32 = MAX_K;
+    /// The most bits that a file can state.
+    const MOST_BITS: u64 = u64::MAX;
+
+    /// The probes and the hash of a library's filter that finds keys of that kind at the same bits, if there are such.
+    fn probes(&self, _keys: KeyAs) -> Option<(Probes, Hasher)> {
+        None
+    }
+
+    /// The digest of a key by that hash; `None` for a key that is in no filter.
+    #[inline]
+    fn digest(&self, hasher: &Hasher, key: &Key<'_>) -> Option<Digest> {
+        Some(key.little(|bytes| hasher.digest(bytes)))
+    }
+
     /// Whether `probe` holds for each of the `k` indices below `m` of a key; stops at the first for which it does
     /// not.
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, probe: impl FnMut(u64) -> bool) -> bool;
+    #[inline]
+    fn all(&self, key: &Key<'_>, m: u64, k: u32, probe: impl FnMut(u64) -> bool) -> bool {
+        let Some((probes, hasher)) = self.probes(key.kind()) else { return false };
+        let indices = Indices::new(probes, m, k).ok();
+        let digest = self.digest(&hasher, key);
+        indices.zip(digest).is_some_and(|(indices, digest)| indices.indices(digest).all(probe))
+    }
 
     /// The whole file.
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>>;
@@ -138,10 +172,20 @@ pub(crate) trait Scheme: Send + Sync {
     /// Notes that a key was inserted, and whether a bit was new.
     fn inserted(&mut self, _new: bool) {}
 
-    /// The probes and the hash of a library's filter that finds keys at the same bits, if there are such.
-    fn probes(&self) -> Option<(Probes, Hasher)> {
-        None
+    /// The same bits as a filter of the library, if it has such probes.
+    fn to_filter(&self, k: u32, bits: &Bits, keys: KeyAs) -> Option<Result<Box<dyn Filter>>> {
+        Some(to_bloom(bits, k, self.probes(keys)?, self.plan()))
     }
+
+    /// The number of keys and the planned rate, where the file says.
+    fn plan(&self) -> (Option<u64>, Option<f64>) {
+        (None, None)
+    }
+}
+
+/// Probes with a hash under a seed.
+pub(crate) fn probing(probes: Probes, hash: HashId, seed: u64) -> Option<(Probes, Hasher)> {
+    Some((probes, Hasher::with_id(hash, seed).ok()?))
 }
 
 /// Bits with k probes per key into all of them.
@@ -155,6 +199,18 @@ pub(crate) struct Flat<S> {
 /// More probes than any filter has; a file that claims more would only keep its reader busy.
 const MAX_K: u32 = 1024;
 
+/// The most bits of a file that counts words of 64 bits by a signed number of 32.
+pub(crate) const COUNTED_WORDS: u64 = 64 * i32::MAX as u64;
+
+/// A number of bits that a file of the scheme can state.
+fn checked_bits<S: Scheme>(m: u64) -> Result<()> {
+    if m <= S::MOST_BITS {
+        return Ok(());
+    }
+    let message = format!("{m} bits, of which the format can count {}", S::MOST_BITS);
+    Err(Error::new(Kind::CapacityExceeded, message))
+}
+
 /// A number of probes that can be worked with.
 pub(crate) fn checked_k(k: u64) -> Result<u32> {
     match u32::try_from(k) {
@@ -165,6 +221,7 @@ pub(crate) fn checked_k(k: u64) -> Result<u32> {
 
 impl<S: Scheme> Flat<S> {
     pub(crate) fn new(scheme: S, k: u64, bits: Bits) -> Result<Self> {
+        checked_bits::<S>(bits.m())?;
         Ok(Self { scheme, k: checked_k(k)?, bits })
     }
 
@@ -224,9 +281,8 @@ impl<S: Scheme> Layout for Flat<S> {
         self.bits.m()
     }
 
-    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
-        let (probes, hasher) = self.scheme.probes()?;
-        Some(to_bloom(&self.bits, self.k, probes, hasher))
+    fn to_filter(&self, keys: KeyAs) -> Option<Result<Box<dyn Filter>>> {
+        self.scheme.to_filter(self.k, &self.bits, keys)
     }
 }
 
@@ -234,33 +290,63 @@ impl<S: Scheme> Layout for Flat<S> {
 pub(crate) fn to_bloom(
     bits: &Bits,
     k: u32,
-    probes: Probes,
-    hasher: Hasher,
+    (probes, hasher): (Probes, Hasher),
+    (items, fpr): (Option<u64>, Option<f64>),
 ) -> Result<Box<dyn Filter>> {
-    Ok(Box::new(Bloom::from_foreign(bits.bytes(), bits.m(), k, probes, hasher)?))
+    let bloom = Bloom::from_foreign(bits.bytes(), bits.m(), k, probes, hasher)?;
+    Ok(Box::new(bloom.as_planned(items, fpr)))
 }
 
-/// A filter of the library whose bits a format can hold, in whole words, and which of `kinds` of probes and hash it has.
-pub(crate) fn adopted<'a>(
+/// A filter of the library as that one of `schemes` whose probes and hash it has.
+pub(crate) fn adopt<S: Scheme + 'static>(
+    format: &'static Format,
+    filter: &dyn Filter,
+    schemes: impl IntoIterator<Item = S>,
+) -> Result<Foreign> {
+    let bloom: &Bloom = adopted(format, filter)?;
+    let ours = Some((bloom.scheme(), filter.head().hasher.clone()));
+    let is_ours =
+        |scheme: &S| [KeyAs::String, KeyAs::Long].iter().any(|keys| scheme.probes(*keys) == ours);
+    let scheme = schemes.into_iter().find(is_ours).ok_or_else(|| other_probes(format, filter))?;
+    if bloom.k() > S::MOST_K {
+        return Err(format.cannot(&format!("have more than {} probes", S::MOST_K)));
+    }
+    let bits = words_of(format, bloom, S::WHOLE)?;
+    Ok(Foreign::new(format, Flat::new(scheme, bloom.k().into(), bits)?))
+}
+
+/// A filter of the library that may have the bits of a foreign one.
+pub(crate) fn adopted<'a, F: Filter + 'static>(
     format: &Format,
     filter: &'a dyn Filter,
-    kinds: &[Option<(Probes, Hasher)>],
-) -> Result<(&'a Bloom, usize, Bits)> {
-    let cannot = || {
-        let slug = filter.facts().slug;
-        format.cannot(&format!("hold the bits of a {slug} filter, which has other probes"))
-    };
-    let bloom: &Bloom = filter.as_same().map_err(|_| cannot())?;
-    let ours = Some((bloom.scheme(), filter.head().hasher.clone()));
-    let kind = kinds.iter().position(|kind| *kind == ours).ok_or_else(cannot)?;
+) -> Result<&'a F> {
+    let ours = filter.as_same().map_err(|_| other_probes(format, filter))?;
     if !filter.head().reading.is_plain() {
         return Err(format.cannot("say how the keys of this filter were read"));
     }
-    if !bloom.m().is_multiple_of(64) {
-        return Err(format.cannot("hold bits that are not whole words"));
+    Ok(ours)
+}
+
+/// The bytes of bits, in whole words.
+pub(crate) fn bytes_of(bits: &Cells) -> Vec<u8> {
+    bits.words().iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Its bits, if their number is a multiple of `whole`: in whole words, or in bytes if eight of them are enough.
+pub(crate) fn words_of(format: &Format, bloom: &Bloom, whole: u64) -> Result<Bits> {
+    if !bloom.m().is_multiple_of(whole) {
+        return Err(format.cannot(&format!("hold bits that are not whole groups of {whole}")));
     }
-    let bytes: Vec<u8> = bloom.bits().words().iter().flat_map(|w| w.to_le_bytes()).collect();
-    Ok((bloom, kind, Bits::new(&bytes, bloom.m())?))
+    let mut bytes = bytes_of(bloom.bits());
+    if whole == 8 {
+        bytes.truncate((bloom.m() / 8) as usize);
+    }
+    Bits::new(&bytes, bloom.m())
+}
+
+pub(crate) fn other_probes(format: &Format, filter: &dyn Filter) -> Error {
+    let slug = filter.facts().slug;
+    format.cannot(&format!("hold the bits of a {slug} filter, which has other probes"))
 }
 
 /// The number of keys that leave so many ones among m bits; `None` if there is no zero left.
@@ -283,4 +369,28 @@ pub(crate) fn best_probes(m: u64, items: u64) -> f64 {
 /// A rate that the file states.
 pub(crate) fn rate(name: &'static str, value: f64) -> Fact {
     real(name, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Short;
+
+    impl Scheme for Short {
+        const MOST_BITS: u64 = 128;
+
+        fn write(&self, _: u32, _: &Bits) -> Option<Vec<u8>> {
+            None
+        }
+    }
+
+    /// A count that wraps would be another filter.
+    #[test]
+    fn bits_that_a_file_cannot_count_are_refused() -> Result<()> {
+        assert!(Flat::new(Short, 3, Bits::zeros(128, 8)?).is_ok());
+        let refused = Flat::new(Short, 3, Bits::zeros(192, 8)?).err().map(|e| e.kind());
+        assert_eq!(refused, Some(Kind::CapacityExceeded));
+        Ok(())
+    }
 }

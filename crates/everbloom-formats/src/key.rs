@@ -20,6 +20,17 @@ pub enum Key<'a> {
 }
 
 impl Key<'_> {
+    /// Its kind; bytes are those of a string.
+    pub(crate) fn kind(&self) -> KeyAs {
+        match self {
+            Key::Bytes(_) => KeyAs::String,
+            Key::Int(_) => KeyAs::Int,
+            Key::Long(_) => KeyAs::Long,
+            Key::Float(_) => KeyAs::Float,
+            Key::Double(_) => KeyAs::Double,
+        }
+    }
+
     /// Calls `f` with the key's bytes; numbers are little-endian.
     #[inline]
     pub(crate) fn little<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
@@ -93,6 +104,11 @@ impl KeyAs {
         KeyAs::Float,
         KeyAs::Double,
     ];
+
+    /// Whether keys are numbers, and not bytes.
+    pub fn is_number(self) -> bool {
+        matches!(self, KeyAs::Int | KeyAs::Long | KeyAs::Float | KeyAs::Double)
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {

@@ -20,9 +20,9 @@
 //!
 //! # What a foreign filter is here
 //!
-//! A Parquet split-block filter has the bits and the hash of the library's variant `split-block`, so
-//! [`Foreign::to_filter`] makes it one, and [`Format::adopt`] goes the other way. Every other format hashes keys in
-//! a way of its own, which no variant of the library has: its filters stay what they are, a [`Foreign`], which is
+//! Where the library has the hash and the probes of a format, under permanent ids ([`Format::can_convert`]),
+//! [`Foreign::to_filter`] makes a filter of the library of the same bits: `bloom`, `split-block`, `blocked` or `cuckoo`, and
+//! [`Format::adopt`] goes the other way. Filters of the other formats stay what they are, a [`Foreign`], which is
 //! queried, described, filled and written, but has none of the library's further abilities.
 //!
 //! # Hostile bytes

@@ -65,6 +65,16 @@ fn exercise(format: &Format, bytes: &[u8]) -> bool {
         let written = filter.write().expect("every format is written");
         let again = format.open_with(&written, &hints()).expect("what was written is read");
         assert_eq!(again[0].filter.write().expect("written"), written, "{}", format.name);
+        for keys in [KeyAs::String, KeyAs::Long] {
+            let Ok(ours) = filter.to_filter_of(keys) else { continue };
+            if keys == KeyAs::String {
+                let says = filter.contains("item-7").unwrap();
+                assert_eq!(ours.contains(b"item-7"), says, "{}", format.name);
+            }
+            if let Ok(again) = format.adopt(&*ours) {
+                assert_eq!(again.bits(), filter.bits(), "{}", format.name);
+            }
+        }
         let _ = filter.insert("item-7");
         if filter.insert("item-8").is_ok() && format.name != "valkey-bloom" {
             assert!(filter.contains("item-8").unwrap(), "{}", format.name);

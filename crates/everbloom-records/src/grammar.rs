@@ -6,7 +6,7 @@ use everbloom::internals::filter::Value;
 use everbloom::internals::filter::{Input, KeyKind, ValueKind};
 
 use crate::csv;
-use crate::error::Fault;
+use crate::error::{self, Fault};
 use crate::key::KeyType;
 
 /// How a line becomes a record.
@@ -140,6 +140,17 @@ impl Grammar {
         // A row of CSV has no place for a value.
         let value = if self.ends().csv.is_some() { ValueKind::None } else { input.value };
         Self { key, value, ..self }
+    }
+
+    /// The same for rows under this first row of CSV: a column that was named has its number. `input` is what an error
+    /// calls them.
+    pub fn under(self, header: &[u8], input: &str) -> error::Result<Self> {
+        let Field::Csv { column: Column::Named(name), delimiter } = self.field else {
+            return Ok(self);
+        };
+        let number = csv::named(header, name, delimiter).map_err(|fault| fault.at(1).of(input))?;
+        let field = Field::Csv { column: Column::Number(number), delimiter };
+        Ok(Self { field, ..self })
     }
 
     /// Where lines end.

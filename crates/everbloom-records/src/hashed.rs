@@ -1,10 +1,10 @@
-//! Keys hashed on all cores: written once, for builds and for queries.
+//! Keys cut and hashed on all cores: written once, for builds and for queries.
 
 use everbloom::internals::hash::{Digest, Hasher};
 
 use crate::cores::Order;
 use crate::error::{Error, Result};
-use crate::grammar::Ends;
+use crate::grammar::{Ends, Grammar};
 use crate::lines::Lines;
 use crate::pool::Pool;
 use crate::text::{each_key, each_line};
@@ -33,6 +33,21 @@ impl Hashed<'_> {
         kept.text.clear();
         kept.text.extend_from_slice(self.text);
         std::mem::swap(&mut self.digests, &mut kept.digests);
+    }
+}
+
+/// Whole lines, of which the keys are still to be cut.
+pub struct Keyed<'a> {
+    text: &'a [u8],
+    grammar: Grammar,
+    before: u64,
+}
+
+impl Keyed<'_> {
+    /// Calls `f` with every line, without its end, and its key.
+    #[inline]
+    pub fn each(&self, f: impl FnMut(&[u8], &[u8])) -> Result<()> {
+        each_key(self.text, self.grammar, self.before, f)
     }
 }
 
@@ -99,22 +114,37 @@ impl Lines {
         hasher: &Hasher,
         order: Order,
         work: impl Fn(&mut Hashed<'_>, &mut B) + Sync,
+        done: impl FnMut(&mut B) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let digest_pool = Pool::default();
+        let hash = |keyed: &Keyed<'_>, buffer: &mut B| -> Result<()> {
+            let mut digests: Vec<Digest> = digest_pool.take();
+            digests.clear();
+            keyed.each(|_, key| digests.push(hasher.digest(key)))?;
+            let mut hashed = Hashed { text: keyed.text, ends: keyed.grammar.ends(), digests };
+            work(&mut hashed, buffer);
+            digest_pool.give(hashed.digests);
+            Ok(())
+        };
+        self.each_keyed(order, hash, done)
+    }
+
+    /// Cuts lines on all cores: `work` gets a block of them, on any core, and leaves what comes of it in a buffer;
+    /// `done` gets the buffer, on this one. Buffers are used again as `done` left them.
+    pub fn each_keyed<B: Default + Send, E: From<Error>>(
+        &mut self,
+        order: Order,
+        work: impl Fn(&Keyed<'_>, &mut B) -> Result<()> + Sync,
         mut done: impl FnMut(&mut B) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         self.prepare()?;
-        let grammar = self.grammar();
-        let (digest_pool, buffers) = (Pool::default(), Pool::default());
-        let hash = |text: &[u8], before| -> Result<B> {
-            let mut digests: Vec<Digest> = digest_pool.take();
-            digests.clear();
-            each_key(text, grammar, before, |key| digests.push(hasher.digest(key)))?;
-            let mut hashed = Hashed { text, ends: grammar.ends(), digests };
+        let (grammar, buffers) = (self.grammar(), Pool::default());
+        let cut = |text: &[u8], before| -> Result<B> {
             let mut buffer: B = buffers.take();
-            work(&mut hashed, &mut buffer);
-            digest_pool.give(hashed.digests);
+            work(&Keyed { text, grammar, before }, &mut buffer)?;
             Ok(buffer)
         };
-        self.each_block(order, hash, |mut buffer: B| {
+        self.each_block(order, cut, |mut buffer: B| {
             done(&mut buffer)?;
             buffers.give(buffer);
             Ok(())
@@ -140,7 +170,6 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grammar::Grammar;
 
     #[test]
     fn wanted_lines_are_copied_with_their_ends() {

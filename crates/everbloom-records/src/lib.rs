@@ -26,7 +26,7 @@ mod zstd;
 pub use cores::Order;
 pub use error::{Error, Fault, Result};
 pub use grammar::{Bad, Case, Column, Cr, Field, Grammar, Time};
-pub use hashed::{Hashed, Kept};
+pub use hashed::{Hashed, Kept, Keyed};
 pub use key::KeyType;
 pub use lines::{Lines, Noticed, Skipped, Watch};
 pub use unpack::{Input, Notice, unpacked};

@@ -26,16 +26,16 @@ pub fn each_line(text: &[u8], ends: Ends, mut f: impl FnMut(usize, usize)) {
     }
 }
 
-/// Calls `f` with every key; `before` lines came earlier.
+/// Calls `f` with every line and its key; `before` lines came earlier.
 #[inline]
 pub fn each_key(
     text: &[u8],
     grammar: Grammar,
     before: u64,
-    mut f: impl FnMut(&[u8]),
+    mut f: impl FnMut(&[u8], &[u8]),
 ) -> Result<()> {
     if grammar.is_plain() {
-        each_line(text, grammar.ends(), |start, end| f(&text[start..end]));
+        each_line(text, grammar.ends(), |start, end| f(&text[start..end], &text[start..end]));
         return Ok(());
     }
     let mut failed = None;
@@ -44,9 +44,10 @@ pub fn each_key(
         if failed.is_some() {
             return;
         }
-        let read = grammar.cut(&text[start..end]).and_then(|cut| match grammar.case {
-            Case::Kept => grammar.key.read(&cut.key, &mut f),
-            Case::Folded => grammar.key.read(fold(&cut.key, &mut folded), &mut f),
+        let line = &text[start..end];
+        let read = grammar.cut(line).and_then(|cut| match grammar.case {
+            Case::Kept => grammar.key.read(&cut.key, |key| f(line, key)),
+            Case::Folded => grammar.key.read(fold(&cut.key, &mut folded), |key| f(line, key)),
         });
         if let Err(fault) = read {
             failed = Some(fault.at(number(text, grammar, before, start)));
@@ -180,7 +181,7 @@ mod tests {
         ] {
             for text in [&b"1,2\n3,4"[..], b"5\n\n6\tx\n", b"7\n8\n", b"1,\"2\n\"\"\"\n3\n"] {
                 let (mut keys, mut others) = (Vec::new(), Vec::new());
-                let one = each_key(text, grammar, 10, |key| keys.push(key.to_vec()));
+                let one = each_key(text, grammar, 10, |_, key| keys.push(key.to_vec()));
                 let other = batch(text, grammar, 10, |_, records| {
                     others.extend(records.iter().map(|record| record.key.to_vec()));
                     Ok(())
@@ -191,11 +192,12 @@ mod tests {
             }
         }
         let integers = Grammar { key: KeyType::U64, ..plain };
-        let failed = each_key(b"7\nx\ny\n", integers, 10, |_| {}).err().and_then(|e| e.line());
+        let failed = each_key(b"7\nx\ny\n", integers, 10, |_, _| {}).err().and_then(|e| e.line());
         assert_eq!(failed, Some(12));
         // A row of three lines comes before the one that lacks the column.
         let rows = Grammar { field: row, ..plain };
-        let failed = each_key(b"a,\"1\n2\n3\"\nb\n", rows, 10, |_| {}).err().and_then(|e| e.line());
+        let failed =
+            each_key(b"a,\"1\n2\n3\"\nb\n", rows, 10, |_, _| {}).err().and_then(|e| e.line());
         assert_eq!(failed, Some(14));
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Cursor, Read};
 
 use crate::ahead::ahead;
 use crate::error::{Fault, Result};
-use crate::zstd::Zstd;
+use crate::zstd::all_frames;
 
 /// Bytes that are read once, perhaps on another thread.
 pub type Input<'a> = Box<dyn Read + Send + 'a>;
@@ -16,8 +16,8 @@ const PACKINGS: [Packing; 5] = [
     // gzip: its magic and the only method there is, deflate.
     (&[0x1f, 0x8b, 8], |input| Ok(Box::new(flate2::read::MultiGzDecoder::new(input)))),
     // zstd, and what parallel packers write before its first frame.
-    (&[0x28, 0xb5, 0x2f, 0xfd], |input| Ok(Box::new(Zstd::new(input)))),
-    (&[0x50, 0x2a, 0x4d, 0x18], |input| Ok(Box::new(Zstd::new(input)))),
+    (&[0x28, 0xb5, 0x2f, 0xfd], |input| Ok(Box::new(all_frames(input)?))),
+    (&[0x50, 0x2a, 0x4d, 0x18], |input| Ok(Box::new(all_frames(input)?))),
     // xz, several streams one after the other, too.
     (&[0xfd, b'7', b'z', b'X', b'Z', 0], |input| {
         Ok(Box::new(lzma_rust2::XzReader::new(input, true)))

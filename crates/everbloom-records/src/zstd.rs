@@ -1,67 +1,24 @@
 //! zstd: frames, one after the other, as `cat a.zst b.zst` and parallel packers write them.
+//!
+//! Unpacked by Rust, so that nothing but Rust is needed to build, or with the feature `libzstd` by the C library, which is
+//! several times as fast.
 
-use std::io::{self, BufRead as _, BufReader, Read};
-
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-
-/// Bytes of packed input read at a time.
-const PACKED: usize = 128 << 10;
+use std::io::{self, Read};
 
 /// The text of all frames.
-pub struct Zstd<R> {
-    source: BufReader<R>,
-    decoder: FrameDecoder,
-    /// Whether a frame has begun and is not yet read.
-    inside: bool,
+#[cfg(feature = "libzstd")]
+pub fn all_frames<R: Read>(source: R) -> io::Result<impl Read> {
+    ::zstd::stream::read::Decoder::new(source)
 }
 
-impl<R: Read> Zstd<R> {
-    pub fn new(source: R) -> Self {
-        let source = BufReader::with_capacity(PACKED, source);
-        Self { source, decoder: FrameDecoder::new(), inside: false }
-    }
-
-    /// Begins the next frame, if there is one; those that hold no text are skipped.
-    fn begin(&mut self) -> io::Result<()> {
-        while !self.inside && !self.source.fill_buf()?.is_empty() {
-            use FrameDecoderError::ReadFrameHeaderError as Header;
-            match self.decoder.init(&mut self.source) {
-                Ok(()) => self.inside = true,
-                Err(Header(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    let length = u64::from(length);
-                    let skipped = io::copy(&mut self.source.by_ref().take(length), &mut io::sink());
-                    if skipped? < length {
-                        return Err(io::ErrorKind::UnexpectedEof.into());
-                    }
-                }
-                Err(e) => return Err(io::Error::other(e)),
-            }
-        }
-        Ok(())
-    }
+/// The text of all frames.
+#[cfg(not(feature = "libzstd"))]
+pub fn all_frames<R: Read>(source: R) -> io::Result<impl Read> {
+    Ok(frames::Zstd::new(source))
 }
 
-impl<R: Read> Read for Zstd<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        loop {
-            self.begin()?;
-            if !self.inside {
-                return Ok(0);
-            }
-            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                let block = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder.decode_blocks(&mut self.source, block).map_err(io::Error::other)?;
-            }
-            let read = self.decoder.read(out)?;
-            self.inside = !(self.decoder.is_finished() && self.decoder.can_collect() == 0);
-            // A frame may be empty.
-            if read > 0 || out.is_empty() {
-                return Ok(read);
-            }
-        }
-    }
-}
+#[cfg(not(feature = "libzstd"))]
+mod frames;
 
 #[cfg(test)]
 mod tests {
@@ -72,9 +29,9 @@ mod tests {
     #[test]
     fn every_frame_is_read() {
         let frame = |text: &[u8]| compress_to_vec(text, CompressionLevel::Fastest);
-        let text = |packed: &[u8]| {
+        let text = |packed: &[u8]| -> io::Result<Vec<u8>> {
             let mut text = Vec::new();
-            Zstd::new(packed).read_to_end(&mut text).map(|_| text)
+            all_frames(packed)?.read_to_end(&mut text).map(|_| text)
         };
         let skipped = [0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, b'x', b'y', b'z'];
         let large = vec![b'a'; 300_000];

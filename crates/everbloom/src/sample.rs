@@ -197,7 +197,7 @@ mod tests {
         ];
         for key in kinds {
             for style in [Style::Random, Style::Sequential, Style::Short, Style::Words] {
-                let input = Input { key, ..Input::KEYS };
+                let input = Input::of(key);
                 let sample = Sample::new(&input, style, 0..20_000);
                 let keys: HashSet<_> = sample.records().iter().map(|r| r.key.to_vec()).collect();
                 assert_eq!(keys.len(), 20_000, "{key:?} {style:?}");

@@ -44,4 +44,36 @@ impl Cores {
             (one.join().unwrap_or_else(|e| resume_unwind(e)), other)
         })
     }
+
+    /// Sorts items, no two of which have the same key unless they are the same: both halves at the same time if there
+    /// are cores for it.
+    pub(crate) fn sort<T: Send, K: Ord>(self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+        if self == Self::One {
+            return items.sort_unstable_by_key(key);
+        }
+        let (one, other) = items.split_at_mut(items.len() / 2);
+        self.both(|| one.sort_unstable_by_key(&key), || other.sort_unstable_by_key(&key));
+        // The stable sort finds two runs that are in order, and merges them.
+        items.sort_by_key(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix64;
+
+    #[test]
+    fn items_are_sorted_alike_on_any_number_of_cores() {
+        for n in [0, 1, 2, 3, 1000, 2 * WORTH_A_THREAD as u64 + 1] {
+            let items: Vec<u64> = (0..n).map(|i| mix64(i) >> (i % 2 * 50)).collect();
+            let mut expected = items.clone();
+            expected.sort();
+            for cores in [Cores::One, Cores::Two] {
+                let mut sorted = items.clone();
+                cores.sort(&mut sorted, |item| *item);
+                assert!(sorted == expected, "{n} {cores:?}");
+            }
+        }
+    }
 }

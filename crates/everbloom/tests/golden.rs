@@ -104,6 +104,31 @@ fn older_files_answer_as_they_did() {
     assert!(tried >= 8, "only {tried} older files");
 }
 
+/// Sketches of earlier defaults, of the 64 keys of a boundary: they find the cells of keys where they did then.
+#[test]
+fn older_sketches_find_the_cells_of_their_keys() {
+    let mut tried = 0;
+    for entry in std::fs::read_dir(folder().join("older/sketches")).expect("older sketches") {
+        let path = entry.expect("an entry").path();
+        let mut opened = Opener::new().open(&path).expect("an older file opens");
+        let members = Sample::new(&opened.facts().input, Style::Short, 0..PLANNED);
+        if let Some(counts) = opened.as_count() {
+            let known = |key: &[u8]| counts.count(key).whole() > 0;
+            let found = members.records().iter().filter(|record| known(record.key)).count();
+            // A top-k may have driven some out.
+            assert!(found >= 60, "{}: {found} of 64", path.display());
+        } else {
+            let different =
+                |filter: &dyn Filter| filter.as_estimate().expect("a sketch").cardinality();
+            let before = different(&*opened);
+            let again = opened.as_insert().expect("a sketch").insert_all(&members.records());
+            assert!(again.is_ok() && different(&*opened) == before, "{}", path.display());
+        }
+        tried += 1;
+    }
+    assert_eq!(tried, 6);
+}
+
 /// An independent reading of the header, from FORMAT.md alone.
 #[test]
 fn the_header_is_as_drawn() {

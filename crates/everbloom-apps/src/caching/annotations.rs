@@ -16,7 +16,7 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A61",
-    form: Form::Tool { verb: "follow" },
+    form: Form::Tool,
     uses: &["bloom"],
     oracle: "a hash set of the annotated URLs",
     data: "random URLs, one page in a hundred annotated",

@@ -98,7 +98,7 @@ impl Neighbor {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A5",
-    form: Form::Tool { verb: "publish" },
+    form: Form::Tool,
     uses: &["bloom", "counting"],
     oracle: "a hash set of what is cached",
     data: "random URLs that are inserted and evicted",

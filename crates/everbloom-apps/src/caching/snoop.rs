@@ -105,17 +105,17 @@ pub static APPLICATION: Application = Application {
     },
 };
 
+struct Static {
+    asked: f64,
+    silent: f64,
+}
+
 const LINES: u64 = 1_000;
 const COUNTERS: u64 = 8;
 const K: u32 = 4;
 const OTHERS: f64 = 3.0;
 /// Each other core has a line of the workload with this probability.
 const SHARED: f64 = 0.1;
-
-struct Static {
-    asked: f64,
-    silent: f64,
-}
 
 /// Misses of core 0 for lines of which each other core holds a tenth.
 fn misses(seed: u64, counters: u64) -> Result<Static> {

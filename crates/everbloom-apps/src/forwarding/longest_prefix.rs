@@ -31,6 +31,13 @@ pub trait Address: Copy {
     fn bits(self) -> u128;
 }
 
+impl Address for u32 {
+    const WIDTH: u8 = 32;
+    fn bits(self) -> u128 {
+        self.into()
+    }
+}
+
 impl Address for Ipv4Addr {
     const WIDTH: u8 = 32;
     fn bits(self) -> u128 {
@@ -46,7 +53,7 @@ impl Address for Ipv6Addr {
 }
 
 /// The first `length` bits of an address, the others zero.
-fn prefix<A: Address>(address: A, length: u8) -> u128 {
+pub(super) fn prefix<A: Address>(address: A, length: u8) -> u128 {
     let kept = u32::from(A::WIDTH - length.min(A::WIDTH));
     address.bits().checked_shr(kept).unwrap_or(0).checked_shl(kept).unwrap_or(0)
 }

@@ -4,6 +4,7 @@ mod planes;
 
 pub mod buffalo;
 pub mod capabilities;
+pub mod crossproduct;
 pub mod data_center;
 pub mod destinations;
 pub mod label_switch;

@@ -159,7 +159,7 @@ pub(super) fn flows(
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A69",
-    form: Form::Tool { verb: "top --exact" },
+    form: Form::Tool,
     uses: &["bloom", "iblt", "invertible-counting"],
     oracle: "a hash map of every flow's packets",
     data: "packets of random flows, a few of each",

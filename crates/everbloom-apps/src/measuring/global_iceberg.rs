@@ -71,7 +71,7 @@ impl Collector {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A70",
-    form: Form::Tool { verb: "top --exact --merge" },
+    form: Form::Tool,
     uses: &["bloom", "iblt", "invertible-counting"],
     oracle: "a hash map of every flow's packets at all sites",
     data: "1000 flows at four sites, half of them at each",

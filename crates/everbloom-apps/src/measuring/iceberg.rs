@@ -154,7 +154,7 @@ impl Recount {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A17",
-    form: Form::Tool { verb: "top" },
+    form: Form::Tool,
     uses: &["count-min"],
     oracle: "a hash map of the counts of all sites together",
     data: "streams of Zipf's keys at four sites, and a key that is below the threshold at each",

@@ -199,7 +199,7 @@ pub(super) fn told(known: &Set, other: Set, bytes: u64, seed: u64) -> Result<(Ve
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A8",
-    form: Form::Tool { verb: "sync --approximate" },
+    form: Form::Tool,
     uses: &["bloom", "invertible"],
     oracle: "hash sets of both sides' keys",
     data: "two sets of random keys that share most of them",

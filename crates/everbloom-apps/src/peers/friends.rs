@@ -20,7 +20,7 @@ pub const BYTES: u64 = 260;
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A59",
-    form: Form::Tool { verb: "sync --approximate=260B" },
+    form: Form::Tool,
     uses: &["bloom"],
     oracle: "hash sets of the peers both sides know",
     data: "lists of random peers, of which half are shared",

@@ -64,7 +64,7 @@ impl ExactWindow {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A26",
-    form: Form::Tool { verb: "dedupe --window" },
+    form: Form::Tool,
     uses: &["stable", "decaying", "active-active", "blocked"],
     oracle: "an exact window of the last clicks",
     data: "new clicks, of which one in four comes again after 1 to 1000 others",

@@ -3,7 +3,7 @@
 //! ```text
 //!   left                                              right
 //!      │ ── ASK: whether an estimate is wanted ─────────▶ │
-//!      │ ◀─────────────────────── TOLD: rows and bytes ── │
+//!      │ ◀────────────── TOLD: rows, bytes, its header ── │   a header only CSV has
 //!      │ ── FILTER: of its keys, for the larger table ──▶ │   only for an estimate
 //!      │ ◀── ZEROS: of its own filter, and of the AND ─── │
 //!      │    then the exchange of everbloom::exchange::join: filter ──▶ ◀── rows that pass; the left side joins exactly
@@ -24,7 +24,7 @@ use crate::{Application, Form, Oracle};
 
 /// A byte: 1 if an estimate follows.
 const ASK: u8 = 0x23;
-/// Rows and bytes of the right table.
+/// Rows and bytes of the right table, then its header.
 const TOLD: u8 = 0x24;
 /// A filter of the left table's keys.
 const FILTER: u8 = 0x25;
@@ -36,7 +36,7 @@ const ESTIMATE_BITS: u64 = 8;
 const ESTIMATE_PROBES: u32 = 6;
 
 /// What the left side learns of the right table before the join.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Survey {
     /// Its rows.
     pub rows: u64,
@@ -44,6 +44,8 @@ pub struct Survey {
     pub bytes: u64,
     /// How many different keys both tables have, where that was asked for and can be told.
     pub shared: Option<f64>,
+    /// Its first row, where that names the columns.
+    pub header: Vec<u8>,
 }
 
 /// The left side of a survey.
@@ -70,18 +72,19 @@ impl Surveyor {
     }
 
     /// What was learned, when it is over.
-    pub fn survey(&self) -> Survey {
-        self.survey
+    pub fn survey(&self) -> &Survey {
+        &self.survey
     }
 }
 
-/// Numbers of 8 bytes each.
-fn numbers<const N: usize>(frame: &Frame) -> Result<[u64; N]> {
-    let (words, rest) = frame.body.as_chunks::<8>();
-    let words = <[[u8; 8]; N]>::try_from(words).ok().filter(|_| rest.is_empty());
-    Ok(words
-        .ok_or_else(|| frame.wrong("not as many numbers as there should be"))?
-        .map(u64::from_le_bytes))
+/// Two numbers of 8 bytes each, and what follows them.
+fn numbers(frame: &Frame) -> Result<([u64; 2], &[u8])> {
+    let split = || {
+        let (first, rest) = frame.body.split_first_chunk()?;
+        let (second, rest) = rest.split_first_chunk()?;
+        Some(([first, second].map(|bytes| u64::from_le_bytes(*bytes)), rest))
+    };
+    split().ok_or_else(|| frame.wrong("not as many numbers as there should be"))
 }
 
 fn body(numbers: [u64; 2]) -> Vec<u8> {
@@ -102,8 +105,8 @@ impl Role for Surveyor {
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
         match (self.state, frame.kind) {
             (State::Asked, TOLD) => {
-                let [rows, bytes] = numbers(&frame)?;
-                self.survey = Survey { rows, bytes, shared: None };
+                let ([rows, bytes], header) = numbers(&frame)?;
+                self.survey = Survey { rows, bytes, shared: None, header: header.to_vec() };
                 let Some(keys) = &self.keys else {
                     self.state = State::Done;
                     return Ok(());
@@ -119,7 +122,9 @@ impl Role for Surveyor {
                 Ok(())
             }
             (State::Estimating, ZEROS) => {
-                let [right, both] = numbers(&frame)?;
+                let ([right, both], []) = numbers(&frame)? else {
+                    return Err(frame.wrong("more than two numbers"));
+                };
                 if let Some(filter) = &self.filter {
                     let (left, m, k) = (filter.bits().zeros(), filter.m(), filter.k());
                     let shared = theory::intersection_size(left, right, both, m, k);
@@ -144,6 +149,7 @@ type Fill<'a> = dyn FnMut(&mut Bloom) -> Result<()> + 'a;
 pub struct Surveyed<'a> {
     rows: u64,
     bytes: u64,
+    header: Vec<u8>,
     fill: Box<Fill<'a>>,
     state: State,
 }
@@ -151,7 +157,13 @@ pub struct Surveyed<'a> {
 impl<'a> Surveyed<'a> {
     /// A table of so many rows and bytes, whose keys `fill` puts into a filter.
     pub fn new(rows: u64, bytes: u64, fill: impl FnMut(&mut Bloom) -> Result<()> + 'a) -> Self {
-        Self { rows, bytes, fill: Box::new(fill), state: State::Start }
+        Self { rows, bytes, header: Vec::new(), fill: Box::new(fill), state: State::Start }
+    }
+
+    /// The same table, under a row that names its columns.
+    #[must_use]
+    pub fn with_header(self, header: Vec<u8>) -> Self {
+        Self { header, ..self }
     }
 }
 
@@ -166,7 +178,8 @@ impl Role for Surveyed<'_> {
         match (self.state, frame.kind, &frame.body[..]) {
             (State::Start, ASK, [more @ (0 | 1)]) => {
                 self.state = if *more == 1 { State::Estimating } else { State::Done };
-                out.frame(TOLD, &body([self.rows, self.bytes]))
+                let told = [body([self.rows, self.bytes]), self.header.clone()].concat();
+                out.frame(TOLD, &told)
             }
             (State::Estimating, FILTER, bytes) => {
                 let opener: Opener = out.opener();
@@ -197,7 +210,7 @@ pub fn best_rate(left: u64, right: u64, row_bits: f64) -> f64 {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A3",
-    form: Form::Tool { verb: "join --estimate" },
+    form: Form::Tool,
     uses: &["bloom", "blocked"],
     oracle: "a hash map of the left rows",
     data: "two tables of 16-byte rows, a tenth of whose keys are shared",
@@ -234,7 +247,7 @@ struct Seen {
 }
 
 fn try_one(seed: u64, fpr: f64) -> Result<Seen> {
-    let mut left = Left::new(fpr, |row| key_of(row).map(Into::into));
+    let mut left = Left::new(fpr);
     let mut map: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     for i in 0..LEFT {
         let row = row(seed, i);
@@ -254,10 +267,11 @@ fn try_one(seed: u64, fpr: f64) -> Result<Seen> {
     there.role.end();
     traffic.carry(&mut left, &mut there)?;
     let mut pairs = HashSet::new();
-    left.role.pairs(|l, r| {
+    let gather = |l: &[u8], r: &[u8]| {
         pairs.insert((l.to_vec(), r.to_vec()));
         Ok(())
-    })?;
+    };
+    left.role.pairs(|row| key_of(row).map(Into::into), gather)?;
     left.closed()?;
     let expected: HashSet<_> =
         right.iter().filter_map(|r| Some((map.get(&r[..8])?.clone(), r.clone()))).collect();
@@ -280,7 +294,7 @@ fn surveyed(keys: Vec<Vec<u8>>, right: &[Vec<u8>]) -> Result<Survey> {
         Limits::LOCAL,
     );
     everbloom::exchange::run(&mut surveyor, &mut surveyed)?;
-    Ok(surveyor.role.survey())
+    Ok(surveyor.role.survey().clone())
 }
 
 fn run(lab: &Lab) -> Result<Report> {
@@ -366,9 +380,10 @@ mod tests {
     #[test]
     fn a_survey_without_an_estimate_and_one_that_lies() {
         let mut left = Party::new(Surveyor::new(None), Limits::NETWORK);
-        let mut right = Party::new(Surveyed::new(7, 70, |_| Ok(())), Limits::NETWORK);
-        everbloom::exchange::run(&mut left, &mut right).unwrap();
-        assert_eq!(left.role.survey(), Survey { rows: 7, bytes: 70, shared: None });
+        let right = Surveyed::new(7, 70, |_| Ok(())).with_header(b"id,name".to_vec());
+        everbloom::exchange::run(&mut left, &mut Party::new(right, Limits::NETWORK)).unwrap();
+        let header = b"id,name".to_vec();
+        assert_eq!(left.role.survey(), &Survey { rows: 7, bytes: 70, shared: None, header });
         let told = |rows: u64| {
             let mut frame = Vec::new();
             Frame::write(&mut frame, TOLD, &body([rows, 1]), &Limits::NETWORK).unwrap();

@@ -18,7 +18,7 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A9",
-    form: Form::Tool { verb: "join --keys" },
+    form: Form::Tool,
     uses: &["bloom", "blocked"],
     oracle: "the intersection of two hash sets",
     data: "two lists of 16-byte document ids that share a hundred",
@@ -58,7 +58,7 @@ fn plain(seed: u64, b: u64) -> Result<(f64, u64)> {
 
 /// The exchange itself: ids that differ from the exact intersection.
 fn exchange(seed: u64) -> Result<u64> {
-    let mut left = Left::new(best_rate(A, B, L), |id| Ok(id.into()));
+    let mut left = Left::new(best_rate(A, B, L));
     let shorter: HashSet<[u8; 16]> = (0..A).map(|i| id(seed, i)).collect();
     shorter.iter().for_each(|id| left.insert(id, id));
     let mut left = Party::new(left, Limits::LOCAL);
@@ -72,10 +72,11 @@ fn exchange(seed: u64) -> Result<u64> {
     right.role.end();
     traffic.carry(&mut left, &mut right)?;
     let mut got = HashSet::new();
-    left.role.pairs(|id, _| {
+    let gather = |id: &[u8], _: &[u8]| {
         got.insert(id.to_vec());
         Ok(())
-    })?;
+    };
+    left.role.pairs(|id| Ok(id.into()), gather)?;
     left.closed()?;
     let expected: HashSet<Vec<u8>> =
         longer.iter().filter(|id| shorter.contains(*id)).map(|id| id.to_vec()).collect();

@@ -10,10 +10,12 @@
 //! listed; another one is listed with (trials)·f^(hits) at most. Blocks of two payloads glued together pass block
 //! by block, but the pair across the seam passes with f alone.
 //!
-//! A filter knows 4096 senders and a number of keys; when it is full the next one begins. Each tells the seconds
-//! it is of, so an answer has a time window, too.
+//! A filter knows 4096 senders and a number of keys; when it is full the next one begins, or when a time window ends
+//! ([`Attribution::every`]). Each tells the seconds it is of and lists its own senders, so an answer is who and when, and
+//! a window that is old enough is forgotten with all its senders ([`Attribution::keeping`]).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use everbloom::internals::hash::Generator;
@@ -42,6 +44,16 @@ struct Window {
     seconds: (u64, u64),
     keys: u64,
     filter: Hierarchical,
+    /// The filter's senders, to look one up.
+    senders: HashSet<Vec<u8>>,
+}
+
+impl Window {
+    /// Whether there is room for so many keys of a sender.
+    fn takes(&self, keys: u64, sender: &[u8], room: u64) -> bool {
+        (self.keys == 0 || self.keys.saturating_add(keys) <= room)
+            && (self.senders.len() < SENDERS || self.senders.contains(sender))
+    }
 }
 
 /// Payloads and their senders, of which excerpts are found.
@@ -64,7 +76,11 @@ pub struct Attribution {
     room: u64,
     size: Size,
     windows: Vec<Window>,
-    current: std::collections::HashSet<Vec<u8>>,
+    /// Seconds of a window, if it ends by time.
+    every: Option<NonZeroU64>,
+    /// Seconds after which a window is forgotten.
+    keep: Option<u64>,
+    newest: u64,
 }
 
 /// How large the filters are.
@@ -99,9 +115,27 @@ impl Attribution {
         Self::sized(block, room, Size::Bits(bits))
     }
 
+    /// The same with windows of so many seconds, from multiples of them on: a payload that comes late goes to the window
+    /// of its time.
+    #[must_use]
+    pub fn every(self, seconds: NonZeroU64) -> Self {
+        Self { every: Some(seconds), ..self }
+    }
+
+    /// The same, with windows forgotten whose last payload is more than so many seconds older than the newest one.
+    #[must_use]
+    pub fn keeping(self, seconds: u64) -> Self {
+        Self { keep: Some(seconds), ..self }
+    }
+
+    /// The first and the last second of each window, and how many senders it lists.
+    pub fn windows(&self) -> impl Iterator<Item = ((u64, u64), usize)> + '_ {
+        self.windows.iter().map(|window| (window.seconds, window.filter.senders().count()))
+    }
+
     fn sized(block: u64, room: u64, size: Size) -> Result<Self> {
-        let (windows, current) = (Vec::new(), Default::default());
-        let this = Self { block, room: room.max(1), size, windows, current };
+        let (windows, every, keep, newest) = (Vec::new(), None, None, 0);
+        let this = Self { block, room: room.max(1), size, windows, every, keep, newest };
         // What no filter can be is said before anything is read.
         this.empty()?;
         Ok(this)
@@ -115,30 +149,44 @@ impl Attribution {
         }
     }
 
-    /// Takes in a payload of a sender, of at most 1 MiB. One without a whole block leaves nothing.
+    /// Takes in a payload of a sender, of at most 1 MiB. One without a whole block leaves nothing, nor does one that is
+    /// older than what is kept.
     pub fn payload(&mut self, second: u64, sender: &[u8], payload: &[u8]) -> Result<()> {
         let keys = keys_of(payload.len() as u64, self.block);
         if keys == 0 {
             return Ok(());
         }
-        let full = self.windows.last().is_none_or(|window| {
-            window.keys.saturating_add(keys) > self.room && window.keys > 0
-                || self.current.len() >= SENDERS && !self.current.contains(sender)
-        });
-        if full {
-            self.current.clear();
-            let window = Window { seconds: (second, second), keys: 0, filter: self.empty()? };
-            self.windows.push(window);
+        self.newest = self.newest.max(second);
+        let oldest = self.keep.map_or(0, |keep| self.newest.saturating_sub(keep));
+        self.windows.retain(|window| window.seconds.1 >= oldest);
+        if second < oldest {
+            return Ok(());
         }
-        if let Some(window) = self.windows.last_mut() {
-            window.filter.insert_from(sender, payload)?;
-            window.keys += keys;
-            window.seconds = (window.seconds.0.min(second), window.seconds.1.max(second));
-            if !self.current.contains(sender) {
-                self.current.insert(sender.to_vec());
+        let open = self.open_at(second).filter(|i| self.windows[*i].takes(keys, sender, self.room));
+        let open = match open {
+            Some(open) => open,
+            None => {
+                let (filter, senders) = (self.empty()?, HashSet::new());
+                self.windows.push(Window { seconds: (second, second), keys: 0, filter, senders });
+                self.windows.len() - 1
             }
+        };
+        let window = &mut self.windows[open];
+        window.filter.insert_from(sender, payload)?;
+        window.keys += keys;
+        window.seconds = (window.seconds.0.min(second), window.seconds.1.max(second));
+        if !window.senders.contains(sender) {
+            window.senders.insert(sender.to_vec());
         }
         Ok(())
+    }
+
+    /// The newest window that a second belongs to.
+    fn open_at(&self, second: u64) -> Option<usize> {
+        match self.every {
+            Some(every) => self.windows.iter().rposition(|w| w.seconds.0 / every == second / every),
+            None => self.windows.len().checked_sub(1),
+        }
     }
 
     /// Who may have sent the excerpt, and where it was. Refused if it is shorter than 2s − 1 bytes, for blocks of s.
@@ -199,8 +247,9 @@ impl Attribution {
             .filter(|name| name.ends_with(".evb"))
             .collect();
         names.sort();
-        let (windows, current, size) = (Vec::new(), Default::default(), Size::Rate(0.01));
-        let mut this = Self { block: 0, room: 1, size, windows, current };
+        let (windows, size) = (Vec::new(), Size::Rate(0.01));
+        let mut this =
+            Self { block: 0, room: 1, size, windows, every: None, keep: None, newest: 0 };
         for name in names {
             let numbers: Vec<u64> =
                 name.trim_end_matches(".evb").split('-').filter_map(|n| n.parse().ok()).collect();
@@ -209,8 +258,9 @@ impl Attribution {
                 return Err(Error::new(Kind::NotOurs, message).context(folder.display()));
             };
             this.block = block;
-            let filter = open_as(folder.join(&name))?;
-            this.windows.push(Window { seconds: (from, to), keys: 0, filter });
+            let filter: Hierarchical = open_as(folder.join(&name))?;
+            let senders = filter.senders().map(<[u8]>::to_vec).collect();
+            this.windows.push(Window { seconds: (from, to), keys: 0, filter, senders });
         }
         if this.windows.is_empty() || this.block == 0 {
             let message = "no filters in this folder: make it with `attribute build`";
@@ -223,7 +273,7 @@ impl Attribution {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A25",
-    form: Form::Tool { verb: "attribute" },
+    form: Form::Tool,
     uses: &["hierarchical"],
     oracle: "a search through all payloads",
     data: "random payloads of 1000 bytes of many senders; excerpts of them, and splices of two",
@@ -389,11 +439,45 @@ mod tests {
         for (second, (sender, payload)) in all.iter().enumerate() {
             let found = back.find(&payload[100..200]).unwrap();
             let right = found.iter().find(|c| c.sender == *sender).unwrap();
-            assert_eq!((right.seconds.0 <= second as u64, right.offsets[0]), (true, 100));
+            assert!((right.seconds.0..=right.seconds.1).contains(&(second as u64)));
+            assert_eq!(right.offsets[0], 100);
             assert_eq!(found, seen.find(&payload[100..200]).unwrap());
         }
         assert!(seen.windows.len() > 5 && seen.bytes() > 0);
         assert!(Attribution::open(folder.path()).is_err());
         assert!(Attribution::new(0, 100, 0.01).is_err());
+    }
+
+    /// Windows by time: an answer names the window of each sending and its senders alone, payloads that come late go to
+    /// their own, and windows that are too old are gone.
+    #[test]
+    fn a25_answers_are_hosts_and_time_windows() {
+        let hour = NonZeroU64::new(3600).unwrap();
+        let mut seen = Attribution::new(16, 10_000, 1e-6).unwrap().every(hour).keeping(7200);
+        let all = payloads(5, 4);
+        let [worm, other, late, last] = [0, 1, 2, 3].map(|i| &all[i].1[..]);
+        seen.payload(100, b"ann", worm).unwrap();
+        seen.payload(3599, b"bob", other).unwrap();
+        seen.payload(3600, b"bob", worm).unwrap();
+        seen.payload(3000, b"eve", late).unwrap();
+        let list = |seen: &Attribution| seen.windows().collect::<Vec<_>>();
+        assert_eq!(list(&seen), [((100, 3599), 3), ((3600, 3600), 1)]);
+        let who = |seen: &Attribution, excerpt: &[u8]| -> Vec<((u64, u64), Vec<u8>)> {
+            let found = seen.find(excerpt).unwrap().into_iter();
+            found.map(|candidate| (candidate.seconds, candidate.sender)).collect()
+        };
+        let excerpt = &worm[200..300];
+        let twice = [((100, 3599), b"ann".to_vec()), ((3600, 3600), b"bob".to_vec())];
+        assert_eq!(who(&seen, excerpt), twice);
+        assert_eq!(who(&seen, &late[50..150]), [((100, 3599), b"eve".to_vec())]);
+        // The first window's last payload is 7200 seconds old, then more.
+        seen.payload(3599 + 7200, b"ann", last).unwrap();
+        assert_eq!(who(&seen, excerpt), twice);
+        seen.payload(3600 + 7200, b"ann", last).unwrap();
+        assert_eq!(list(&seen).len(), 3, "the second window, and two of the last payload");
+        assert_eq!(who(&seen, excerpt), twice[1..]);
+        assert!(who(&seen, &late[50..150]).is_empty(), "forgotten with all its senders");
+        seen.payload(3000, b"eve", late).unwrap();
+        assert!(who(&seen, &late[50..150]).is_empty(), "too late");
     }
 }

@@ -20,11 +20,19 @@ use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, b
 use crate::sim::Rate;
 use crate::{Application, Form, Oracle};
 
-/// The prime 2^61 − 1, and a product modulo it.
+/// The prime 2^61 − 1, for which 2^61 is 1: what is above 61 bits is added to what is below.
 const PRIME: u64 = (1 << 61) - 1;
 
+/// A number below twice the prime, modulo it.
+#[inline]
+fn reduced(x: u64) -> u64 {
+    if x >= PRIME { x - PRIME } else { x }
+}
+
+#[inline]
 fn times(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+    let product = u128::from(a) * u128::from(b);
+    reduced((product as u64 & PRIME) + (product >> 61) as u64)
 }
 
 /// A signature at a place of the stream.
@@ -129,7 +137,7 @@ impl Scanner {
 }
 
 fn hash(bytes: &[u8], base: u64) -> u64 {
-    bytes.iter().fold(0, |h, &b| (times(h, base) + u64::from(b) + 1) % PRIME)
+    bytes.iter().fold(0, |h, &b| reduced(times(h, base) + u64::from(b) + 1))
 }
 
 /// A stream that is scanned in pieces; it keeps the last bytes, one less than the longest signature has.
@@ -156,9 +164,9 @@ impl Stream<'_> {
             for ((&length, level), window) in levels {
                 if self.read > length as u64 {
                     let old = u64::from(text[end - 1 - length]) + 1;
-                    *window = (*window + PRIME - times(old, level.oldest)) % PRIME;
+                    *window = reduced(*window + PRIME - times(old, level.oldest));
                 }
-                *window = (times(*window, base) + u64::from(text[end - 1]) + 1) % PRIME;
+                *window = reduced(times(*window, base) + u64::from(text[end - 1]) + 1);
                 if self.read >= length as u64 && level.filter.contains(window) {
                     self.probes += 1;
                     if let Some(&signature) = level.table.get(&text[end - length..end]) {
@@ -331,6 +339,18 @@ fn run(lab: &Lab) -> Result<Report> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_are_those_modulo_the_prime() {
+        let mut random = Generator::new(61);
+        let edges = [0, 1, PRIME - 1, PRIME / 2, 1 << 60];
+        let numbers: Vec<u64> =
+            edges.into_iter().chain((0..50).map(|_| random.below(PRIME))).collect();
+        for (a, b) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (*a, *b))) {
+            let exact = u128::from(a) * u128::from(b) % u128::from(PRIME);
+            assert_eq!(u128::from(times(a, b)), exact, "{a} {b}");
+        }
+    }
 
     #[test]
     fn a21_looks_for_each_byte() {

@@ -118,15 +118,15 @@ pub static APPLICATION: Application = Application {
     },
 };
 
-const DEVICES: usize = 100;
-const M: u64 = 128;
-const K: u32 = 8;
-
 struct Seen {
     missed: u64,
     wrong: u64,
     refused: u64,
 }
+
+const DEVICES: usize = 100;
+const M: u64 = 128;
+const K: u32 = 8;
 
 fn frames(seed: u64, wanted: usize, seeds: u64, count: usize) -> Result<Seen> {
     let mut random = Generator::new(seed);

@@ -118,7 +118,7 @@ impl Similar {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A33",
-    form: Form::Tool { verb: "similar" },
+    form: Form::Tool,
     uses: &["matrix"],
     oracle: "a hash set of each file's chunks",
     data: "random texts of which some hold passages of others",

@@ -3,7 +3,7 @@
 use everbloom::Wait;
 use std::path::PathBuf;
 
-use super::shared::{Keyed, Machine};
+use super::shared::{Keyed, Machine, Secret};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -45,17 +45,13 @@ impl Waiting {
     }
 }
 
+/// For verbs that change a file without reading keys.
 #[derive(clap::Args)]
-pub struct Age {
-    /// The filter file; it is replaced.
+pub struct Edit {
+    /// The filter file; it is replaced if anything changes.
     pub filter: PathBuf,
-    /// Units of time that pass, such as 100 or 10k: for a stable filter as many as keys would have come, for a multistage
-    /// filter hops, each of which drops the leading stage.
-    #[arg(default_value = "1", value_parser = quantity::count)]
-    pub ticks: u64,
-    /// A file with 32 hex digits, the secret key of a keyed filter.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     #[command(flatten)]
     pub waiting: Waiting,
     #[command(flatten)]
@@ -63,16 +59,13 @@ pub struct Age {
 }
 
 #[derive(clap::Args)]
-pub struct Scrub {
-    /// The filter file; it is replaced if anything was repaired.
-    pub filter: PathBuf,
-    /// A file with 32 hex digits, the secret key of a keyed filter.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+pub struct Age {
     #[command(flatten)]
-    pub waiting: Waiting,
-    #[command(flatten)]
-    pub machine: Machine,
+    pub edit: Edit,
+    /// Units of time that pass, such as 100 or 10k: for a stable filter as many as keys would have come, for a multistage
+    /// filter hops, each of which drops the leading stage.
+    #[arg(default_value = "1", value_parser = quantity::count)]
+    pub ticks: u64,
 }
 
 #[derive(clap::Args)]
@@ -83,9 +76,8 @@ pub struct Merge {
     /// Where the result goes; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// A file with 32 hex digits, the secret key of keyed filters.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     #[command(flatten)]
     pub machine: Machine,
 }
@@ -100,9 +92,8 @@ pub struct Fold {
     /// How often it is halved.
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub times: u32,
-    /// A file with 32 hex digits, the secret key of a keyed filter.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     #[command(flatten)]
     pub machine: Machine,
 }
@@ -113,9 +104,8 @@ pub struct Estimate {
     pub a: PathBuf,
     /// The other, for union and intersection.
     pub b: Option<PathBuf>,
-    /// A file with 32 hex digits, the secret key of keyed filters.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     #[command(flatten)]
     pub machine: Machine,
 }

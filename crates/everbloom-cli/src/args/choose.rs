@@ -4,20 +4,13 @@ use everbloom::Setting;
 use std::path::PathBuf;
 
 use super::parsers::setting;
-use super::shared::{Machine, Tabular};
+use super::shared::{Machine, Size, Tabular};
 use crate::quantity;
 
 #[derive(clap::Args)]
 pub struct Plan {
-    /// Items to hold, such as 10M or 1.5G.
-    #[arg(short = 'n', long, value_parser = quantity::count)]
-    pub items: Option<u64>,
-    /// False-positive rate to stay below, such as 1%, 0.001 or 1/1000.
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
-    pub fpr: Option<f64>,
-    /// Memory to fit in, such as 100MB or 64MiB.
-    #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub size: Size,
     /// What the filter must be able to do, such as delete,merge: words of the list below. Alone: which
     /// filters can.
     #[arg(long, value_name = "NEEDS", value_delimiter = ',')]

@@ -1,5 +1,6 @@
 //! To compare files by their content.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -91,6 +92,12 @@ pub struct AttributeBuild {
     /// most.
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count)]
     pub items: Option<u64>,
+    /// A filter for each time window of so many seconds of captures, or lines of logs.
+    #[arg(long, value_name = "SECONDS")]
+    pub window: Option<NonZeroU64>,
+    /// Forget filters whose last payload is so many seconds, or lines, older than the newest.
+    #[arg(long, value_name = "SECONDS")]
+    pub keep: Option<u64>,
     /// Share of the shortest excerpts nobody sent that may be found, for each sender.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "1e-6", allow_negative_numbers = true)]
     pub fpr: f64,

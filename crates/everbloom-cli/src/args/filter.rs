@@ -11,7 +11,7 @@ use everbloom_formats::{Format, KeyAs};
 
 use super::foreign::Foreign;
 use super::parsers::{format, hierarchy, key_type, keys_as, setting};
-use super::shared::{Keyed, Machine, Tabular};
+use super::shared::{Keyed, Machine, Secret, Size, Tabular};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -25,15 +25,8 @@ pub struct Build {
     /// that grows, scalable.
     #[arg(long, value_name = "SLUG")]
     pub kind: Option<String>,
-    /// Items to plan for, such as 10M. Default: as many as there are.
-    #[arg(short = 'n', long, value_parser = quantity::count)]
-    pub items: Option<u64>,
-    /// False-positive rate to stay below, such as 1%, 0.001 or 1/1000. Default: 1%.
-    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
-    pub fpr: Option<f64>,
-    /// Memory to fit in, such as 100MB or 64MiB, in place of -p or -n.
-    #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
-    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub size: Size,
     /// Take variant, shape, hash and seed from this filter file, so that both merge.
     #[arg(long, value_name = "FILTER",
         conflicts_with_all = ["kind", "items", "fpr", "memory", "seed", "settings", "format"])]
@@ -153,9 +146,8 @@ pub struct Check {
 pub struct List {
     /// The filter file.
     pub filter: PathBuf,
-    /// A file with 32 hex digits, the secret key of a keyed filter.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     #[command(flatten)]
     pub machine: Machine,
 }
@@ -189,9 +181,8 @@ pub struct Explain {
     pub filter: PathBuf,
     /// The key.
     pub key: OsString,
-    /// A file with 32 hex digits, the secret key of a keyed filter.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     /// What a key is: its bytes, or a decimal integer.
     #[arg(long, value_name = "TYPE", value_parser = key_type())]
     pub key_type: Option<KeyType>,

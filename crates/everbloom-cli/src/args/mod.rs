@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 pub use app::{App, AppReport, AppRun, AppShow, AppVerb};
 pub use breach::{Breach, BreachBuild, BreachCheck, BreachVerb};
-pub use change::{Add, Age, Change, Estimate, Fold, Merge, Scrub};
+pub use change::{Add, Age, Change, Edit, Estimate, Fold, Merge};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, Similar};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
@@ -121,7 +121,7 @@ pub enum Verb {
     /// A word whose parity is wrong is set to ones, so that no member is missed. Queries read such a word as
     /// ones, too, but never write: a second flip of the same word before it is scrubbed goes unseen.
     #[command(after_help = examples::SCRUB)]
-    Scrub(Scrub),
+    Scrub(Edit),
     /// Print records that a variant takes, to try it.
     ///
     /// The same -n and --seed print the same lines. `--queries members` prints what such a filter is asked for its

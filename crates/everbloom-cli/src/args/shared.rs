@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use everbloom::internals::plan::Goal;
 use everbloom_records::{Column, KeyType};
 
 use super::parsers::{column, delimiter, key_type};
+use crate::quantity;
 
 /// For every verb but those that print a file of another kind: what programs read.
 #[derive(clap::Args)]
@@ -34,12 +36,40 @@ pub struct Listing {
     pub machine: Machine,
 }
 
+/// For verbs that open filters.
+#[derive(clap::Args)]
+pub struct Secret {
+    /// A file with 32 hex digits, the secret key of keyed filters.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+}
+
+/// How much a filter shall hold, how well, and in how much memory.
+#[derive(clap::Args)]
+pub struct Size {
+    /// Items to hold, such as 10M or 1.5G. Default of `build`: as many as there are.
+    #[arg(short = 'n', long, value_parser = quantity::count)]
+    pub items: Option<u64>,
+    /// False-positive rate to stay below, such as 1%, 0.001 or 1/1000. Default of `build`: 1%.
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
+    pub fpr: Option<f64>,
+    /// Memory to fit in, such as 100MB or 64MiB, in place of -p or -n.
+    #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
+    pub memory: Option<u64>,
+}
+
+impl Size {
+    /// What it means to the library.
+    pub fn goal(&self) -> Goal {
+        Goal { items: self.items, fpr: self.fpr, bits: self.memory, ..Goal::default() }
+    }
+}
+
 /// How keys are read and hashed: for every verb that does.
 #[derive(clap::Args)]
 pub struct Keyed {
-    /// A file with 32 hex digits, the secret key of a keyed filter.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     #[command(flatten)]
     pub text: Text,
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use everbloom_records::Column;
 
 use super::parsers::columns;
-use super::shared::{Machine, Rows, Text};
+use super::shared::{Machine, Rows, Secret, Text};
 use super::wire::Line;
 use crate::quantity;
 
@@ -45,9 +45,8 @@ pub struct Diff {
     pub a: PathBuf,
     /// Another; duplicates and order do not matter.
     pub b: PathBuf,
-    /// A file with 32 hex digits, the secret key of keyed filters.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub secret: Secret,
     #[command(flatten)]
     pub text: Text,
     #[command(flatten)]

@@ -63,7 +63,7 @@ fn param(param: &Param) -> Value {
     json!({ "name": param.name, "type": kind, "range": range, "default": default, "help": param.help })
 }
 
-/// What a filter is.
+/// What a filter is. Only a build knows how many keys were refused.
 pub fn info(filter: &dyn Filter) -> Value {
     let (variant, head, now, memory) =
         (filter.facts(), filter.head(), filter.now(), filter.memory());
@@ -77,6 +77,7 @@ pub fn info(filter: &dyn Filter) -> Value {
         "form": head.form,
         "shape": facts(filter.describe()),
         "items": head.items,
+        "refused": null,
         "bits": memory.total(),
         "bits_cells": memory.cells,
         "bits_auxiliary": memory.auxiliary,

@@ -1,15 +1,45 @@
 //! `everbloom app`: what filters are used for, each beside its exact twin.
 
 use everbloom_apps::{APPLICATIONS, Application, Form, by_name};
+use everbloom_lab::Experiment;
 use everbloom_report::Table;
 use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
-use super::lab::{Collection, conclude, perform, prepare};
+use super::lab::{Collection, perform_all};
+use super::print_list;
 use crate::args::{AppReport, AppRun, AppShow, AppVerb, Listing};
 use crate::output::{print, print_json};
 use crate::report::groups;
 use crate::{Outcome, Result, Stop, suggest};
+
+/// What is typed after `everbloom` for the applications that are tools.
+const TOOLS: &[(&str, &str)] = &[
+    ("spell", "spell"),
+    ("breach", "breach"),
+    ("bloomjoin", "join --estimate"),
+    ("cache-digests", "publish"),
+    ("approximate", "sync --approximate"),
+    ("posting-lists", "join --keys"),
+    ("heavy-flows", "top --at-least"),
+    ("iceberg", "top"),
+    ("attribute", "attribute"),
+    ("duplicate-clicks", "dedupe --window"),
+    ("revoked", "revoked"),
+    ("similar", "similar"),
+    ("link", "link"),
+    ("known", "known"),
+    ("friends", "sync --approximate=260B"),
+    ("annotations", "follow"),
+    ("flow-counters", "top --exact"),
+    ("global-iceberg", "top --exact --merge"),
+    ("kmer", "kmer"),
+];
+
+/// The verb of a tool, with the options that choose this use of it.
+fn verb(application: &Application) -> Option<&'static str> {
+    TOOLS.iter().find(|(slug, _)| *slug == application.slug()).map(|(_, verb)| *verb)
+}
 
 pub fn run(verb: &AppVerb) -> Result<Outcome> {
     match verb {
@@ -21,34 +51,22 @@ pub fn run(verb: &AppVerb) -> Result<Outcome> {
 }
 
 fn list(listing: &Listing) -> Result<Outcome> {
-    if listing.machine.json {
-        print_json(&Value::Array(APPLICATIONS.iter().map(|a| entry(a)).collect()))?;
-    } else if !listing.all {
-        let names = groups::screen(APPLICATIONS.iter().map(|a| (a.form.name(), a.slug())));
-        print(&format!(
-            "{names}\n{} applications; `everbloom app show NAME` tells of one, --all what they do\n",
-            APPLICATIONS.len()
-        ))?;
-    } else {
-        let row = |a: &&Application| [a.entry, a.slug(), a.form.name(), a.experiment.title];
-        print(
-            &Table::new(4, ["entry", "name", "form", "what"])
-                .rows(APPLICATIONS.iter().map(row))
-                .terminal(),
-        )?;
-    }
-    Ok(Outcome::Some)
+    let entries = APPLICATIONS.iter().map(|a| entry(a)).collect();
+    let row = |a: &&Application| [a.entry, a.slug(), a.form.name(), a.experiment.title];
+    let table = Table::new(4, ["entry", "name", "form", "what"]);
+    let names = groups::screen(APPLICATIONS.iter().map(|a| (a.form.name(), a.slug())));
+    let brief = format!(
+        "{names}\n{} applications; `everbloom app show NAME` tells of one, --all what they do\n",
+        APPLICATIONS.len()
+    );
+    print_list(listing, &entries, table.rows(APPLICATIONS.iter().map(row)), &brief)
 }
 
 /// An application as JSON.
 fn entry(application: &Application) -> Value {
     let Application { entry, form, uses, oracle, data, experiment } = application;
-    let verb = match form {
-        Form::Tool { verb } => Some(verb),
-        Form::Component | Form::Simulation => None,
-    };
     json!({
-        "slug": application.slug(), "entry": entry, "form": form.name(), "verb": verb, "uses": uses,
+        "slug": application.slug(), "entry": entry, "form": form.name(), "verb": verb(application), "uses": uses,
         "title": experiment.title, "source": experiment.source, "shows": experiment.shows,
         "oracle": oracle, "data": data,
     })
@@ -69,7 +87,7 @@ fn show(args: &AppShow) -> Result<Outcome> {
         return Ok(Outcome::Some);
     }
     let used = match application.form {
-        Form::Tool { verb } => format!("the verb `everbloom {verb}`"),
+        Form::Tool => format!("the verb `everbloom {}`", verb(application).unwrap_or_default()),
         Form::Component => "a type of the crate everbloom-apps".to_owned(),
         Form::Simulation => format!("`everbloom app run {}`", application.slug()),
     };
@@ -89,21 +107,15 @@ fn show(args: &AppShow) -> Result<Outcome> {
 }
 
 fn run_named(args: &AppRun) -> Result<Outcome> {
-    let chosen: Vec<&'static Application> = match &args.name {
-        Some(name) => vec![named(name)?],
-        None => APPLICATIONS.to_vec(),
+    let chosen = match &args.name {
+        Some(name) => vec![&named(name)?.experiment],
+        None => experiments(),
     };
-    prepare(&args.how)?;
-    let mut findings = Vec::new();
-    for application in chosen {
-        findings.push(perform(
-            &application.experiment,
-            "app run",
-            args.data.as_deref(),
-            &args.how,
-        )?);
-    }
-    conclude(&findings, &args.how)
+    perform_all(chosen, "app run", args.data.as_deref(), &args.how)
+}
+
+fn experiments() -> Vec<&'static Experiment> {
+    APPLICATIONS.iter().map(|a| &a.experiment).collect()
 }
 
 fn report(args: &AppReport) -> Result<Outcome> {
@@ -112,7 +124,35 @@ fn report(args: &AppReport) -> Result<Outcome> {
         about: "What filters are used for, each run beside its exact twin; every number of its source is a verdict.",
         each: "applications",
         verb: "app",
-        experiments: APPLICATIONS.iter().map(|a| &a.experiment).collect(),
+        experiments: experiments(),
     };
     applications.report(&args.how)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::args::Args;
+
+    #[test]
+    fn every_tool_is_a_verb_with_the_options_that_it_names() {
+        let tools = APPLICATIONS.iter().filter(|a| a.form == Form::Tool).map(|a| a.slug());
+        let named = TOOLS.iter().map(|(slug, _)| *slug);
+        assert_eq!(tools.collect::<BTreeSet<_>>(), named.collect());
+        let command = Args::command();
+        for (slug, verb) in TOOLS {
+            let mut words = verb.split(' ');
+            let found = words.next().and_then(|name| command.find_subcommand(name));
+            let found = found.unwrap_or_else(|| panic!("{slug}: no verb {verb}"));
+            let flags: Vec<&str> = found.get_arguments().filter_map(|a| a.get_long()).collect();
+            for word in words {
+                let flag = word.trim_start_matches("--").split('=').next().unwrap_or_default();
+                assert!(flags.contains(&flag), "{slug}: {verb}");
+            }
+        }
+    }
 }

@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
-use everbloom::internals::filter::{Answer, Detail, Filter, Verdict};
-use everbloom::{Error, Kind};
+use everbloom::catalog::VARIANTS;
+use everbloom::internals::filter::{Ability, Answer, Detail, Filter, Verdict};
+use everbloom::{Error, Kind, Variant};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
 use serde_json::json;
@@ -19,15 +20,16 @@ type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::Result<Option<Vec<u8>>>;
 
 pub fn count(args: &Ask) -> Result<Outcome> {
     // Every key gets its estimate, also 0, as the file of queries has it.
-    ask(args, "count", |filter, key| match filter.as_count() {
+    let count: Lookup = |filter, key| match filter.as_count() {
         Some(count) => Ok(Some(count.count(key).to_string().into_bytes())),
         None => Err(unable(filter, "count keys: `everbloom plan --need count`")),
-    })
+    };
+    ask(args, ["count", "count"], |filter| filter.as_count().is_some(), count)
 }
 
 pub fn list(args: &List) -> Result<Outcome> {
-    let filter = opened(&args.filter, &args.key_file)?;
-    let list = filter.as_list().ok_or_else(|| unable(&*filter, "list keys"))?;
+    let filter = opened(&args.filter, &args.secret.key_file)?;
+    let list = filter.as_list().ok_or_else(|| cannot_list(&*filter))?;
     // Integers are printed as they are typed.
     let integers = filter.head().reading.key_type == KeyType::U64.name()
         || filter.facts().input.key.is_integer();
@@ -71,24 +73,37 @@ pub fn list(args: &List) -> Result<Outcome> {
 }
 
 pub fn get(args: &Ask) -> Result<Outcome> {
-    ask(args, "value", |filter, key| {
-        let slug = filter.facts().slug;
-        match filter.as_lookup() {
-            Some(lookup) => Ok(lookup.get(key)),
-            None => Err(Error::new(
-                Kind::Unsupported,
-                format!("a {slug} filter cannot hold values: `everbloom plan --need values`"),
-            )),
-        }
-    })
+    let get: Lookup = |filter, key| match filter.as_lookup() {
+        Some(lookup) => Ok(lookup.get(key)),
+        None => Err(unable(filter, "hold values: `everbloom plan --need values`")),
+    };
+    ask(args, ["get", "value"], |filter| filter.as_lookup().is_some(), get)
+}
+
+fn cannot_list(filter: &dyn Filter) -> Error {
+    let lists = |variant: &&&Variant| {
+        variant.forms.iter().any(|form| form.abilities.contains(&Ability::List))
+    };
+    let slugs: Vec<&str> = VARIANTS.iter().filter(lists).map(|variant| variant.slug).collect();
+    unable(filter, &format!("list keys; {} can", slugs.join(", ")))
 }
 
 fn unable(filter: &dyn Filter, what: &str) -> Error {
     Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.facts().slug))
 }
 
-fn ask(args: &Ask, name: &'static str, lookup: Lookup) -> Result<Outcome> {
-    let mut filter = opened(&args.filter, &args.keyed.key_file)?;
+fn ask(
+    args: &Ask,
+    [verb, name]: [&'static str; 2],
+    able: fn(&mut dyn Filter) -> bool,
+    lookup: Lookup,
+) -> Result<Outcome> {
+    let mut filter = opened(&args.filter, &args.keyed.secret.key_file)?;
+    if !able(&mut *filter) {
+        // What no key can do is said of the filter, before a key is read.
+        lookup(&mut *filter, b"")?;
+    }
+    input::file_of_keys(&args.keys, verb, &args.filter)?;
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut out = Output::new();

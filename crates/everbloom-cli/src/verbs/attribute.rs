@@ -71,6 +71,8 @@ fn build(args: &AttributeBuild) -> Result<Outcome> {
         items = keys.clamp(1, ITEMS);
     }
     let mut store = Attribution::new(args.block, items, args.fpr)?;
+    store = args.window.into_iter().fold(store, Attribution::every);
+    store = args.keep.into_iter().fold(store, Attribution::keeping);
     let (mut payloads, mut read, mut short) = (0u64, 0u64, 0u64);
     each(args, &files, |time, sender, payload| {
         payloads += 1;

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
+use everbloom::catalog::by_slug;
 use everbloom::internals::filter::{Filter, Record};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample;
@@ -26,6 +27,11 @@ pub fn run(args: &Bench) -> Result<Outcome> {
         return Err(Stop::Error("-n 0: at least 1 key must be asked for".to_owned()));
     }
     match (&args.filter, &args.kind) {
+        (Some(path), None) if !path.exists() && path.to_str().and_then(by_slug).is_some() => {
+            let slug = path.display();
+            let message = format!("{slug}: there is no such file; for the variant: --kind {slug}");
+            Err(Stop::Error(message))
+        }
         (Some(path), _) => bench_file(args, path),
         (None, kind) => bench_kind(args, find(kind.as_deref().unwrap_or("bloom"))?),
     }

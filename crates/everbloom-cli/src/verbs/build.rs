@@ -101,7 +101,7 @@ fn finish(
         built => (built?, 0),
     };
     save(&*filter, &args.output)?;
-    report(args, &*filter)?;
+    report(args, &*filter, refused)?;
     if refused == 0 {
         return Ok(Outcome::Some);
     }
@@ -165,7 +165,7 @@ fn default_kind(args: &Build, goal: &mut Goal) -> &'static str {
 
 /// The variant and the goal of filters that merge with the one at `path`.
 fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
-    let model = opened(path, &args.keyed.key_file)?;
+    let model = opened(path, &args.keyed.secret.key_file)?;
     let (facts, head) = (model.facts(), model.head());
     let variant = find(facts.slug)?;
     let typed = reading::remembered(&args.keyed.text, args.ancestors, case(args));
@@ -206,17 +206,15 @@ pub fn find(slug: &str) -> Result<&'static Variant> {
 }
 
 fn goal(args: &Build) -> Result<Goal> {
-    let hasher = match secret_key(&args.keyed.key_file)? {
+    let hasher = match secret_key(&args.keyed.secret.key_file)? {
         Some(key) => Hasher::keyed(key),
         None => Hasher::seeded(args.seed.unwrap_or(DEFAULT_SEED)),
     };
     Ok(Goal {
-        items: args.items,
-        fpr: args.fpr,
-        bits: args.memory,
         hasher,
         reading: reading::remembered(&args.keyed.text, args.ancestors, case(args)),
         settings: args.settings.clone(),
+        ..args.size.goal()
     })
 }
 
@@ -286,9 +284,11 @@ pub fn some_keys(n: u64) -> Result<u64> {
     ))
 }
 
-fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
+fn report(args: &args::Build, filter: &dyn Filter, refused: u64) -> Result<Outcome> {
     if args.machine.json {
-        print_json(&json::info(filter))?;
+        let mut info = json::info(filter);
+        info["refused"] = refused.into();
+        print_json(&info)?;
     }
     let (head, memory, now) = (filter.head(), filter.memory(), filter.now());
     let mut line = format!(
@@ -308,7 +308,7 @@ fn report(args: &args::Build, filter: &dyn Filter) -> Result<Outcome> {
         line += &format!(", members missed {}", rate_text(fnr));
     }
     say!("{line}");
-    if let Some(planned) = args.items.filter(|n| head.items > *n && head.fpr < now.fpr) {
+    if let Some(planned) = args.size.items.filter(|n| head.items > *n && head.fpr < now.fpr) {
         let target = head.fpr.map_or(String::new(), |p| format!(" instead of {}", rate_text(p)));
         let rate =
             now.fpr.map_or("its rates".to_owned(), |p| format!("it errs at {}", rate_text(p)));

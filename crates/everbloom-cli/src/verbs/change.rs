@@ -1,15 +1,13 @@
 //! `everbloom add`, `remove`, `age`, `scrub`: changes to a filter file, whole or not at all.
 
-use std::path::Path;
-
 use everbloom::internals::filter::{Count, Filter, Record, Value};
 use everbloom::membership::ancestors::Hierarchy;
-use everbloom::{Bound, Error, Kind};
+use everbloom::{Bound, Error, Kind, Update};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
-use crate::args::{Add, Age, Change, Scrub};
+use crate::args::{Add, Age, Change, Edit};
 use crate::input::{self, Passes};
 use crate::output::print_json;
 use crate::report::rate;
@@ -25,7 +23,7 @@ enum Done {
 }
 
 pub fn add(args: &Add) -> Result<Outcome> {
-    change(&args.change, "added", |filter, record| {
+    change(&args.change, ["add", "added"], |filter, record| {
         if let Some(part) = args.part {
             let slug = filter.facts().slug;
             let inserted = everbloom::known::insert_into(filter, part, record.key);
@@ -73,7 +71,7 @@ fn add_node(
 }
 
 pub fn remove(args: &Change) -> Result<Outcome> {
-    change(args, "removed", |filter, record| {
+    change(args, ["remove", "removed"], |filter, record| {
         if !filter.head().reading.ancestors.is_empty() {
             return Err(Error::new(
                 Kind::Unsupported,
@@ -112,11 +110,12 @@ struct Tally {
 /// Applies `step` to every key. Accepted keys are saved; refused ones are named, and make exit code 1.
 fn change(
     args: &Change,
-    done: &str,
+    [verb, done]: [&str; 2],
     step: impl Fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>,
 ) -> Result<Outcome> {
-    let opener = input::opener(&args.keyed.key_file)?;
+    let opener = input::opener(&args.keyed.secret.key_file)?;
     let mut filter = opener.update(&args.filter, args.waiting.meant())?;
+    input::file_of_keys(&args.keys, verb, &args.filter)?;
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut tally = Tally::default();
@@ -184,10 +183,13 @@ pub fn rate_now(filter: &dyn Filter) -> String {
         .map_or(String::new(), |p| format!(", false positives now {}", rate_text(p)))
 }
 
+/// The filter, to be replaced.
+fn edited(args: &Edit) -> Result<Update> {
+    Ok(input::opener(&args.secret.key_file)?.update(&args.filter, args.waiting.meant())?)
+}
+
 pub fn age(args: &Age) -> Result<Outcome> {
-    let path: &Path = &args.filter;
-    let opener = input::opener(&args.key_file)?;
-    let mut filter = opener.update(path, args.waiting.meant())?;
+    let mut filter = edited(&args.edit)?;
     let slug = filter.facts().slug;
     // To a packet, time is the way from router to router.
     if everbloom::known::forward(&mut *filter, args.ticks).is_none() {
@@ -195,19 +197,18 @@ pub fn age(args: &Age) -> Result<Outcome> {
         age.ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?.age(args.ticks);
     }
     filter.save()?;
-    if args.machine.json {
+    if args.edit.machine.json {
         print_json(&json!({
             "ticks": args.ticks, "items": filter.head().items, "fpr_now": rate::passing(&*filter),
         }))?;
     }
-    say!("{}: {} ticks passed{}", path.display(), integer_text(args.ticks), rate_now(&*filter));
+    let path = args.edit.filter.display();
+    say!("{path}: {} ticks passed{}", integer_text(args.ticks), rate_now(&*filter));
     Ok(Outcome::Some)
 }
 
-pub fn scrub(args: &Scrub) -> Result<Outcome> {
-    let path: &Path = &args.filter;
-    let opener = input::opener(&args.key_file)?;
-    let mut filter = opener.update(path, args.waiting.meant())?;
+pub fn scrub(args: &Edit) -> Result<Outcome> {
+    let mut filter = edited(args)?;
     let slug = filter.facts().slug;
     let repaired = everbloom::hardware::scrub(&mut *filter)
         .ok_or_else(|| unable(slug, "tell flipped bits: `everbloom plan --need faults`"))?;
@@ -218,6 +219,11 @@ pub fn scrub(args: &Scrub) -> Result<Outcome> {
         print_json(&json!({ "repaired": repaired, "fpr_now": rate::passing(&*filter) }))?;
     }
     let words = if repaired == 1 { "word" } else { "words" };
-    say!("{}: {} {words} repaired{}", path.display(), integer_text(repaired), rate_now(&*filter));
+    say!(
+        "{}: {} {words} repaired{}",
+        args.filter.display(),
+        integer_text(repaired),
+        rate_now(&*filter)
+    );
     Ok(Outcome::Some)
 }

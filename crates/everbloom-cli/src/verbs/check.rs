@@ -25,8 +25,8 @@ use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
     let access = if args.copy { Access::Copy } else { Access::Map };
-    let opener = input::opener(&args.keyed.key_file)?.access(access);
-    let foreign = foreign::recognized(&args.filter, &args.foreign, &args.keyed.key_file)?;
+    let opener = input::opener(&args.keyed.secret.key_file)?.access(access);
+    let foreign = foreign::recognized(&args.filter, &args.foreign, &args.keyed.secret.key_file)?;
     let filter = match foreign {
         None => opener.open(&args.filter).map_err(|e| hint(args, e))?,
         Some(file) => match foreign::as_ours(&file, args)? {
@@ -55,12 +55,7 @@ pub fn run(args: &Check) -> Result<Outcome> {
         let others = others.collect::<Result<Vec<_>>>()?;
         return in_which(args, &*filter, &others);
     }
-    if args.queries != Path::new("-") && !args.queries.exists() {
-        let (key, file) = (args.queries.display(), args.filter.display());
-        return Err(Stop::Error(format!(
-            "{key}: there is no such file; to look up a key: echo {key} | everbloom check {file}"
-        )));
-    }
+    input::file_of_keys(&args.queries, "check", &args.filter)?;
     let grammar = grammar(args, &*filter)?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
     let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;

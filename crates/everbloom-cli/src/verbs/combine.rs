@@ -5,7 +5,7 @@ use std::path::Path;
 use everbloom::Filter;
 use everbloom::{Error, Facts, Kind};
 use everbloom_report::Table;
-use everbloom_report::number::integer_text;
+use everbloom_report::number::{integer_text, rate_text};
 use serde_json::json;
 
 use super::build::writable;
@@ -13,7 +13,7 @@ use super::change::rate_now;
 use super::{mergeable, opened};
 use crate::args::{Estimate, Fold, Machine, Merge};
 use crate::output::{self, print, print_json};
-use crate::report::json as json_report;
+use crate::report::{json as json_report, rate};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, quantity};
 
@@ -50,18 +50,30 @@ fn combine(
     writable(&args.output, &args.machine)?;
     let (first, others) =
         args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
-    let mut filter = opened(first, &args.key_file)?;
+    let mut filter = opened(first, &args.secret.key_file)?;
     for path in others {
-        let mut other = opened(path, &args.key_file)?;
+        let mut other = opened(path, &args.secret.key_file)?;
         let items = filter.head().items.max(other.head().items);
         [filter, other] = mergeable::level(filter, other);
-        step(&mut *filter, &*other).map_err(|e| unequal(e.context(path.display()), items))?;
+        let sizes = [&*filter, &*other].map(|filter| mergeable::number(filter, "m"));
+        step(&mut *filter, &*other)
+            .map_err(|e| unequal(e.context(path.display()), items, sizes[0] != sizes[1]))?;
     }
-    save(&*filter, &args.output, &args.machine)
+    let outcome = save(&*filter, &args.output, &args.machine)?;
+    let (head, now) = (filter.head(), rate::passing(&*filter));
+    if let (true, Some(fpr), Some(target)) = (filter.past_capacity(), now, head.fpr) {
+        say!(
+            "everbloom: warning: it errs at {} instead of {}: build all of them with -n {}",
+            rate_text(fpr),
+            rate_text(target),
+            quantity::short(head.items),
+        );
+    }
+    Ok(outcome)
 }
 
 /// What to do about filters of different size: sizes stay exact, so both are planned for as many keys.
-fn unequal(e: Error, items: u64) -> Stop {
+fn unequal(e: Error, items: u64, sizes_differ: bool) -> Stop {
     let planned = matches!(e.kind(), Kind::Incompatible { what: "items" | "rate" });
     // Of those with other causes, the error says all there is to say.
     let of_size = matches!(
@@ -70,6 +82,9 @@ fn unequal(e: Error, items: u64) -> Stop {
             what: "m" | "k" | "number of blocks" | "number of words" | "size" | "slice"
         }
     );
+    // Hash and scheme follow from the size.
+    let follows = matches!(e.kind(), Kind::Incompatible { what: "probe scheme" | "hash" });
+    let of_size = of_size || follows && sizes_differ;
     match Stop::from(e) {
         Stop::Error(message) if of_size => Stop::Error(format!(
             "{message}; filters of one size merge: build both with -n {} and the same -p, or with --mergeable",
@@ -84,7 +99,7 @@ fn unequal(e: Error, items: u64) -> Stop {
 
 pub fn fold(args: &Fold) -> Result<Outcome> {
     writable(&args.output, &args.machine)?;
-    let mut filter = opened(&args.filter, &args.key_file)?;
+    let mut filter = opened(&args.filter, &args.secret.key_file)?;
     for _ in 0..args.times {
         let fold = filter.as_fold().ok_or_else(|| unable(filter.facts(), "folded", "fold"))?;
         filter = fold.fold().map_err(|e| e.context(args.filter.display()))?;
@@ -103,7 +118,7 @@ fn save(filter: &dyn Filter, output: &Path, machine: &Machine) -> Result<Outcome
 }
 
 pub fn estimate(args: &Estimate) -> Result<Outcome> {
-    let mut a = opened(&args.a, &args.key_file)?;
+    let mut a = opened(&args.a, &args.secret.key_file)?;
     let full = |path: &Path| {
         Stop::Error(format!(
             "{}: too full to tell how many keys are in it: build it for more with -n",
@@ -127,7 +142,7 @@ pub fn estimate(args: &Estimate) -> Result<Outcome> {
         }
         return Ok(Outcome::Some);
     };
-    let b = opened(path, &args.key_file)?;
+    let b = opened(path, &args.secret.key_file)?;
     let size_b = size(&*b, path)?;
     let facts = a.facts();
     let ours = a.as_intersect().ok_or_else(|| unable(facts, "intersected", "estimate"))?;

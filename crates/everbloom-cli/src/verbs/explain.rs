@@ -19,7 +19,7 @@ use crate::talk::say;
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Explain) -> Result<Outcome> {
-    let filter = opened(&args.filter, &args.key_file)?;
+    let filter = opened(&args.filter, &args.secret.key_file)?;
     let typed = args.key.as_encoded_bytes();
     let key_type = match filter.facts().input.key.is_integer() {
         true => KeyType::U64,

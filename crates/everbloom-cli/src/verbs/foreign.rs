@@ -304,11 +304,11 @@ pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
     let keys = keys_as(format, args.keys_as, None)?;
     let grammar = input::grammar(&args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Several)?;
-    let items = match args.items {
+    let items = match args.size.items {
         Some(items) => items,
         None => some_keys(lines.count()?)?,
     };
-    let mut filter = format.create(items, args.fpr.unwrap_or(0.01))?;
+    let mut filter = format.create(items, args.size.fpr.unwrap_or(0.01))?;
     let mut n = 0u64;
     lines.each(|_, records| {
         for record in records {
@@ -351,7 +351,8 @@ pub fn import(args: &Import) -> Result<Outcome> {
             file.parts.len()
         )));
     };
-    let filter = part.filter.to_filter()?;
+    let keys = keys_as(file.format, args.foreign.keys_as, part.keys)?;
+    let filter = part.filter.to_filter_of(keys)?;
     save(&*filter, &args.output)?;
     if args.machine.json {
         print_json(&report::info(&*filter))?;

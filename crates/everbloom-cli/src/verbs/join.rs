@@ -1,20 +1,22 @@
 //! `everbloom join`: a Bloomjoin, of two files here, as two machines would do it, or with another machine. Every byte
 //! that crosses the wire, or would, is counted.
 
+use std::borrow::Cow;
 use std::io::{self, Seek as _, Write};
 use std::path::Path;
 
-use everbloom::exchange::join::{Left, Right};
+use everbloom::exchange::join::{Keyed as Rows, Left, Right};
 use everbloom::exchange::{Limits, Party, Traffic, run as exchange};
+use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom_apps::tables::bloomjoin::{Survey, Surveyed, Surveyor, best_rate};
 use everbloom_apps::wire::{Channel, Place};
-use everbloom_records::{Column, Field, Grammar, Lines};
+use everbloom_records::{Column, Cr, Grammar, Keyed, Lines, Order};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::{Value, json};
 
 use super::line::{answering, awaited, reach, words};
-use crate::args::{Join, Rows};
+use crate::args::{self, Join};
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error};
 use crate::talk::say;
@@ -27,7 +29,6 @@ const RATE: f64 = 0.01;
 
 pub fn run(args: &Join) -> Result<Outcome> {
     let Some(right) = &args.right else {
-        alone(args)?;
         let mut channel = awaited(&args.line)?;
         answering(&mut channel, |channel| answer(args, channel))?;
         channel.finish()?;
@@ -36,7 +37,6 @@ pub fn run(args: &Join) -> Result<Outcome> {
     let outcome = match Place::parse(right)? {
         Place::Path(path) => beside(args, &path),
         place => {
-            alone(args)?;
             let mut words = words("join", &args.line);
             words.extend(options(args));
             over(args, place.connect(&reach(&args.line), &words)?)
@@ -46,35 +46,45 @@ pub fn run(args: &Join) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The header of CSV is not sent.
-fn alone(args: &Join) -> Result<()> {
-    if args.rows.csv {
-        return Err(Stop::Error(
-            "--csv: joins two files here, not with another machine".to_owned(),
-        ));
-    }
-    Ok(())
-}
-
 /// How the other side reads its rows.
 fn options(args: &Join) -> Vec<String> {
-    let Rows { null, crlf, skip_bad, .. } = args.rows;
-    let flags = [(args.keys, "--keys"), (null, "-0"), (crlf, "--crlf"), (skip_bad, "--skip-bad")];
+    let args::Rows { csv, null, crlf, skip_bad, .. } = args.rows;
+    let flags = [
+        (args.keys, "--keys"),
+        (csv, "--csv"),
+        (null, "-0"),
+        (crlf, "--crlf"),
+        (skip_bad, "--skip-bad"),
+    ];
     let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned());
     let delimiter = args.rows.delimiter.map(|byte| match byte {
         b'\t' => "-d\\t".to_owned(),
         byte => format!("-d{}", char::from(byte)),
     });
     let column = match columns(args).1 {
-        Column::Number(number) if !args.keys => Some(format!("-f{number}")),
-        _ => None,
+        _ if args.keys => None,
+        // A name may have a comma in it, so something stands before that of the two.
+        Column::Named(name) => Some(format!("-f1,{name}")),
+        Column::Number(number) => Some(format!("-f{number}")),
+        Column::All => None,
     };
     flags.chain(column).chain(delimiter).collect()
 }
 
-/// What both sides must mean: a byte that is no character would not survive the remote shell.
-fn work(args: &Join) -> &'static str {
-    if args.keys { "join keys" } else { "join rows" }
+/// What both sides must mean. Rows travel as they are, so what separates their columns and which of them is the key
+/// is part of it: otherwise one side would look for keys where the other has none.
+fn work(args: &Join) -> String {
+    if args.keys {
+        return "join keys".to_owned();
+    }
+    let (rows, delimiter) =
+        (if args.rows.csv { "CSV" } else { "rows" }, input::delimiter(&args.rows));
+    let column = match columns(args).1 {
+        Column::Number(number) => number.to_string(),
+        Column::Named(name) => format!("{name:?}"),
+        Column::All => String::new(),
+    };
+    format!("join {rows} by column {column} between {:?}", char::from(delimiter))
 }
 
 /// The columns that must agree.
@@ -110,42 +120,85 @@ fn grammars(args: &Join) -> Result<[Grammar; 2]> {
     Ok([read(left)?, read(right)?])
 }
 
-fn each_row(
-    lines: &mut Lines,
-    mut f: impl FnMut(&[u8], &[u8]) -> everbloom::Result<()>,
-) -> Result<()> {
-    let cut = matches!(lines.grammar().field, Field::Csv { .. });
-    Ok(lines.each(|rows, records| {
-        rows.iter().zip(records).try_for_each(|(row, record)| {
-            // The CR before the end of a row of CSV would stand between two rows that are joined.
-            f(record.key, row.strip_suffix(b"\r").filter(|_| cut).unwrap_or(row))
-        })
-    })?)
+/// A row as it travels and is printed: a CR before its end would stand between two rows that are joined.
+fn text(row: &[u8], cr: Cr) -> &[u8] {
+    row.strip_suffix(b"\r").filter(|_| cr == Cr::Cut).unwrap_or(row)
 }
 
-/// The left side, with its rows.
-fn left<'a>(args: &Join, lines: &mut Lines, right: &'a Grammar) -> Result<Left<'a>> {
-    let mut left = Left::new(RATE, |row| {
-        right.key_text(row).map_err(everbloom_records::Error::from).map_err(Into::into)
-    });
-    let mut seen = std::collections::HashSet::new();
-    each_row(lines, |key, row| {
+/// The left side, with its rows, which are hashed on all cores.
+fn left(args: &Join, lines: &mut Lines) -> Result<Left> {
+    let (mut left, cr) = (Left::new(RATE), lines.grammar().cr);
+    let hash =
+        |lines: &Keyed<'_>, rows: &mut Rows| lines.each(|row, key| rows.push(key, text(row, cr)));
+    lines.each_keyed(Order::Kept, hash, |rows| {
         // A key that a list has twice is one key.
-        if !args.keys || seen.insert(row.to_vec()) {
-            left.insert(key, row);
-        }
-        Ok(())
+        if args.keys {
+            left.insert_new(rows)
+        } else {
+            left.insert_all(rows)
+        };
+        rows.clear();
+        Ok::<(), Stop>(())
     })?;
     Ok(left)
 }
 
+/// Rows of a block whose keys pass, and what all of them would take.
+#[derive(Default)]
+struct Passed {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    bytes: u64,
+}
+
+/// Calls `f` with the rows whose keys pass the filter, which is asked on all cores; how many bytes all rows have.
+fn each_passing(
+    lines: &mut Lines,
+    filter: &dyn Filter,
+    mut f: impl FnMut(&[u8]) -> everbloom::Result<()>,
+) -> Result<u64> {
+    let (mut all, cr) = (0, lines.grammar().cr);
+    let ask = |lines: &Keyed<'_>, passed: &mut Passed| {
+        let mut failed = Ok(());
+        lines.each(|row, key| {
+            let row = text(row, cr);
+            passed.bytes += row.len() as u64 + 1;
+            match filter.query(Record::key(key)) {
+                Ok(answer) if answer.verdict == Verdict::Absent => {}
+                Ok(_) => {
+                    passed.text.extend_from_slice(row);
+                    passed.ends.push(passed.text.len());
+                }
+                Err(e) => failed = Err(e),
+            }
+        })?;
+        Ok(failed?)
+    };
+    lines.each_keyed(Order::Kept, ask, |passed| {
+        let mut start = 0;
+        for end in passed.ends.drain(..) {
+            f(&passed.text[start..end])?;
+            start = end;
+        }
+        passed.text.clear();
+        all += std::mem::take(&mut passed.bytes);
+        Ok::<(), Stop>(())
+    })?;
+    Ok(all)
+}
+
+/// The key of a row of the right side.
+fn key_of(right: Grammar) -> impl Fn(&[u8]) -> everbloom::Result<Cow<'_, [u8]>> {
+    move |row| Ok(right.key_text(row).map_err(everbloom_records::Error::from)?)
+}
+
 /// The rate of the filter, when the right file is known.
-fn rate(args: &Join, left: u64, survey: Survey) -> f64 {
+fn rate(args: &Join, left: u64, survey: &Survey) -> f64 {
     let row = 8.0 * survey.bytes as f64 / survey.rows.max(1) as f64;
     args.fpr.unwrap_or_else(|| best_rate(left, survey.rows, row))
 }
 
-fn tell(survey: Survey) {
+fn tell(survey: &Survey) {
     if let Some(shared) = survey.shared {
         say!("about {} keys are in both", integer_text(shared.round() as u64));
     }
@@ -155,30 +208,36 @@ fn tell(survey: Survey) {
 fn surveyed<'a>(path: &'a Path, grammar: Grammar) -> Result<Surveyed<'a>> {
     let (mut rows, mut all) = (0, 0);
     let mut lines = input::lines(path, grammar, Passes::Several)?;
-    each_row(&mut lines, |_, row| {
-        (rows, all) = (rows + 1, all + row.len() as u64 + 1);
-        Ok(())
+    let header = input::header(&mut lines)?;
+    let cr = lines.grammar().cr;
+    let measure = |lines: &Keyed<'_>, (rows, all): &mut (u64, u64)| {
+        lines.each(|row, _| (*rows, *all) = (*rows + 1, *all + text(row, cr).len() as u64 + 1))
+    };
+    lines.each_keyed(Order::Any, measure, |counted: &mut (u64, u64)| {
+        let (more, bytes) = std::mem::take(counted);
+        (rows, all) = (rows + more, all + bytes);
+        Ok::<(), Stop>(())
     })?;
-    Ok(Surveyed::new(rows, all, move |filter| {
-        let filled = each_row(&mut lines, |key, _| {
-            filter.insert(key);
+    let surveyed = Surveyed::new(rows, all, move |filter| {
+        let filled = lines.each(|_, records| {
+            records.iter().for_each(|record| _ = filter.insert(record.key));
             Ok(())
         });
-        filled.map_err(|stop| match stop {
-            Stop::Error(message) => everbloom::Error::new(everbloom::Kind::Io, message),
-            Stop::ClosedPipe => everbloom::Error::new(everbloom::Kind::Io, "a closed pipe"),
-        })
-    }))
+        Ok(filled?)
+    });
+    Ok(surveyed.with_header(header))
 }
 
-fn keys_of(args: &Join, left: &Left<'_>) -> Option<Vec<Vec<u8>>> {
+fn keys_of(args: &Join, left: &Left) -> Option<Vec<Vec<u8>>> {
     args.estimate.then(|| left.keys().map(<[u8]>::to_vec).collect())
 }
 
 /// Both sides, what crossed between them, and where pairs of rows go.
-struct Play<'a> {
-    left: Party<Left<'a>>,
+struct Play {
+    left: Party<Left>,
     right: Party<Right>,
+    /// How the right side's rows are read.
+    grammar: Grammar,
     traffic: Traffic,
     out: Output,
     form: Form,
@@ -191,13 +250,28 @@ struct Form {
     end: u8,
     keys: bool,
     json: bool,
+    csv: bool,
 }
 
 impl Form {
     fn new(args: &Join) -> Self {
         let end = if args.rows.null { 0 } else { b'\n' };
         let delimiter = input::delimiter(&args.rows);
-        Self { delimiter, end, keys: args.keys, json: args.machine.json }
+        Self { delimiter, end, keys: args.keys, json: args.machine.json, csv: args.rows.csv }
+    }
+
+    /// The names of all columns, before the rows of CSV.
+    fn headers(self, out: &mut dyn Write, headers: &[Vec<u8>; 2]) -> io::Result<()> {
+        if self.json || !self.csv {
+            return Ok(());
+        }
+        let [left, right] = headers.each_ref().map(|header| {
+            // The mark of UTF-8 that spreadsheets write stands nowhere but at the beginning of a text.
+            let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
+            let header = header.strip_suffix(b"\n").unwrap_or(header);
+            header.strip_suffix(b"\r").unwrap_or(header)
+        });
+        self.write(out, left, right)
     }
 
     fn write(self, out: &mut dyn Write, left: &[u8], right: &[u8]) -> io::Result<()> {
@@ -208,35 +282,38 @@ impl Form {
             Self { json: true, .. } => {
                 writeln!(out, "{}", json!({ "left": bytes(left), "right": bytes(right) }))
             }
-            Self { keys: true, end, .. } => out.write_all(&[left, &[end]].concat()),
+            Self { keys: true, end, .. } => {
+                [left, &[end]].iter().try_for_each(|part| out.write_all(part))
+            }
             Self { delimiter, end, .. } => {
-                out.write_all(&[left, &[delimiter], right, &[end]].concat())
+                let parts = [left, &[delimiter], right, &[end]];
+                parts.iter().try_for_each(|part| out.write_all(part))
             }
         }
     }
 }
 
-impl Play<'_> {
+impl Play {
     /// Lets the parties exchange what they have to say, and prints what comes of it.
     fn exchange(&mut self) -> everbloom::Result<()> {
         self.traffic.carry(&mut self.left, &mut self.right)?;
         let (out, form) = (&mut self.out, self.form);
-        self.left.role.pairs(|left, right| out.write(|out| form.write(out, left, right)))
+        let write = |left: &[u8], right: &[u8]| out.write(|out| form.write(out, left, right));
+        self.left.role.pairs(key_of(self.grammar), write)
     }
 
     /// The rows of the right file; how many bytes they have.
     fn rows(&mut self, lines: &mut Lines) -> Result<u64> {
-        let mut all = 0;
-        let read = each_row(lines, |key, row| {
-            all += row.len() as u64 + 1;
-            if self.right.role.row(key, row)? { self.exchange() } else { Ok(()) }
+        let filter = self.right.role.filter()?;
+        let read = each_passing(lines, &*filter, |row| {
+            if self.right.role.passed(row) { self.exchange() } else { Ok(()) }
         });
         if read.is_ok() {
             self.right.role.end();
         }
         // Rows before one that can't be read are joined all the same.
         let sent = self.exchange();
-        read?;
+        let all = read?;
         sent?;
         Ok(all)
     }
@@ -249,8 +326,8 @@ fn beside(args: &Join, path: &Path) -> Result<Outcome> {
     let mut lines = input::lines(path, theirs, Passes::Once)?;
     let headers = [input::header(&mut left_lines)?, input::header(&mut lines)?];
     let grammar = lines.resolved(theirs)?;
-    let mut left = left(args, &mut left_lines, &grammar)?;
-    let mut survey = None;
+    let mut left = left(args, &mut left_lines)?;
+    let mut shared = None;
     if (args.estimate || args.keys && args.fpr.is_none()) && path != Path::new("-") {
         let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), Limits::LOCAL);
         let mut surveyed = Party::new(surveyed(path, grammar)?, Limits::LOCAL);
@@ -261,7 +338,7 @@ fn beside(args: &Join, path: &Path) -> Result<Outcome> {
             let count = left.keys().len() as u64;
             left = left.with_rate(rate(args, count, found));
         }
-        survey = Some(found);
+        shared = found.shared;
     }
     if let Some(fpr) = args.fpr {
         left = left.with_rate(fpr);
@@ -269,20 +346,18 @@ fn beside(args: &Join, path: &Path) -> Result<Outcome> {
     let mut play = Play {
         left: Party::new(left, Limits::LOCAL),
         right: Party::new(Right::new(), Limits::LOCAL),
+        grammar,
         traffic: Traffic::default(),
         out: Output::new(),
         form: Form::new(args),
     };
-    let [left_header, right_header] = headers.each_ref().map(|header| header.trim_ascii_end());
-    if args.rows.csv && !args.machine.json {
-        let form = play.form;
-        play.out.write(|out| form.write(out, left_header, right_header))?;
-    }
+    let form = play.form;
+    play.out.write(|out| form.headers(out, &headers))?;
     play.exchange()?;
     let done = play.rows(&mut lines);
     let Play { left, traffic, out, .. } = play;
     let all = *done.as_ref().unwrap_or(&0);
-    let told = Told { traffic, all, shared: survey.and_then(|survey| survey.shared) };
+    let told = Told { traffic, all, shared };
     let summary = done.is_ok().then(|| summary(args, &left.role, &told)).flatten();
     out.end(done.map(drop), summary)?;
     conclude(&left.role, &told)
@@ -295,7 +370,7 @@ struct Told {
     shared: Option<f64>,
 }
 
-fn summary(args: &Join, left: &Left<'_>, told: &Told) -> Option<Value> {
+fn summary(args: &Join, left: &Left, told: &Told) -> Option<Value> {
     args.machine.json.then(|| {
         json!({
             "rows": left.joined(),
@@ -308,7 +383,7 @@ fn summary(args: &Join, left: &Left<'_>, told: &Told) -> Option<Value> {
     })
 }
 
-fn conclude(left: &Left<'_>, told: &Told) -> Result<Outcome> {
+fn conclude(left: &Left, told: &Told) -> Result<Outcome> {
     say!(
         "{} rows joined; {} exchanged (filter {}, {} rows in vain), sending the right file would take {}",
         integer_text(left.joined()),
@@ -322,19 +397,23 @@ fn conclude(left: &Left<'_>, told: &Told) -> Result<Outcome> {
 
 /// The right file is behind a line. Pairs are kept until the exchange is over: a peer that fails leaves nothing printed.
 fn over(args: &Join, mut channel: Channel) -> Result<Outcome> {
-    let [ours, grammar] = grammars(args)?;
-    let left = left(args, &mut input::lines(&args.left, ours, Passes::Once)?, &grammar)?;
-    channel.greet(work(args), true)?;
+    let [ours, theirs] = grammars(args)?;
+    let mut lines = input::lines(&args.left, ours, Passes::Once)?;
+    let header = input::header(&mut lines)?;
+    let left = left(args, &mut lines)?;
+    channel.greet(&work(args), true)?;
     let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), LIMITS);
     channel.run(&mut surveyor)?;
     let survey = surveyor.role.survey();
     tell(survey);
+    let grammar = theirs.under(&survey.header, "the other side")?;
     let count = left.keys().len() as u64;
     let mut left = Party::new(left.with_rate(rate(args, count, survey)), LIMITS);
     let mut kept = tempfile::SpooledTempFile::new(1 << 24);
     let form = Form::new(args);
+    form.headers(&mut kept, &[header, survey.header.clone()]).map_err(output_error)?;
     channel.run_with(&mut left, |left| {
-        left.pairs(|l, r| Ok(form.write(&mut kept, l, r)?))?;
+        left.pairs(key_of(grammar), |l, r| Ok(form.write(&mut kept, l, r)?))?;
         Ok(false)
     })?;
     let traffic = channel.finish()?;
@@ -350,13 +429,14 @@ fn over(args: &Join, mut channel: Channel) -> Result<Outcome> {
 /// The work of the side with the right file.
 fn answer(args: &Join, channel: &mut Channel) -> Result<()> {
     let [_, grammar] = grammars(args)?;
+    channel.greet(&work(args), false)?;
     let surveyed = surveyed(&args.left, grammar)?;
-    channel.greet(work(args), false)?;
     channel.run(&mut Party::new(surveyed, LIMITS))?;
     let mut right = Party::new(Right::new(), LIMITS);
     channel.until(&mut right, Right::ready)?;
-    each_row(&mut input::lines(&args.left, grammar, Passes::Once)?, |key, row| {
-        if right.role.row(key, row)? { channel.say(&mut right) } else { Ok(()) }
+    let filter = right.role.filter()?;
+    each_passing(&mut input::lines(&args.left, grammar, Passes::Once)?, &*filter, |row| {
+        if right.role.passed(row) { channel.say(&mut right) } else { Ok(()) }
     })?;
     right.role.end();
     Ok(channel.say(&mut right)?)

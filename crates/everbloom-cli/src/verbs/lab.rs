@@ -11,6 +11,7 @@ use everbloom_lab::{EXPERIMENTS, Effort, Experiment, Finding, Lab, Panel, SOURCE
 use everbloom_report::{Page, Section, Table, csv, svg};
 use serde_json::{Value, json};
 
+use super::print_list;
 use crate::args::{LabHow, LabPassports, LabReport, LabRun, LabVerb, Listing};
 use crate::output::{print, print_json};
 use crate::progress;
@@ -28,34 +29,25 @@ pub fn run(verb: &LabVerb) -> Result<Outcome> {
 }
 
 fn list(listing: &Listing) -> Result<Outcome> {
-    if listing.machine.json {
-        let entries: Vec<Value> = EXPERIMENTS
-            .iter()
-            .map(|e| {
-                json!({ "name": e.name, "source": e.source, "title": e.title, "shows": e.shows })
-            })
-            .collect();
-        print_json(&Value::Array(entries))?;
-    } else if !listing.all {
-        // Those on a survey are named after it.
-        let group = |name: &'static str| match name.split_once('-') {
-            Some((survey @ ("s0" | "s1" | "s2" | "s3" | "s4"), _)) => survey,
-            _ => "structures",
-        };
-        let names = groups::screen(EXPERIMENTS.iter().map(|e| (group(e.name), e.name)));
-        print(&format!(
-            "{names}\n{} experiments; `everbloom lab run NAME` runs one, --all tells what they measure\n",
-            EXPERIMENTS.len()
-        ))?;
-    } else {
-        let rows = EXPERIMENTS.iter().map(|e| [e.name, e.source, e.title]);
-        print(&Table::new(3, ["name", "source", "title"]).rows(rows).terminal())?;
-    }
-    Ok(Outcome::Some)
+    let entry = |e: &&Experiment| json!({ "name": e.name, "source": e.source, "title": e.title, "shows": e.shows });
+    let entries = EXPERIMENTS.iter().map(entry).collect();
+    let rows = EXPERIMENTS.iter().map(|e| [e.name, e.source, e.title]);
+    let table = Table::new(3, ["name", "source", "title"]).rows(rows);
+    // Those on a survey are named after it.
+    let group = |name: &'static str| match name.split_once('-') {
+        Some((survey @ ("s0" | "s1" | "s2" | "s3" | "s4"), _)) => survey,
+        _ => "structures",
+    };
+    let names = groups::screen(EXPERIMENTS.iter().map(|e| (group(e.name), e.name)));
+    let brief = format!(
+        "{names}\n{} experiments; `everbloom lab run NAME` runs one, --all tells what they measure\n",
+        EXPERIMENTS.len()
+    );
+    print_list(listing, &entries, table, &brief)
 }
 
 fn run_named(args: &LabRun) -> Result<Outcome> {
-    let chosen: Vec<&Experiment> = if args.name == "all" {
+    let chosen: Vec<&'static Experiment> = if args.name == "all" {
         EXPERIMENTS.to_vec()
     } else {
         let found = EXPERIMENTS.iter().find(|e| e.name == args.name).ok_or_else(|| {
@@ -66,12 +58,20 @@ fn run_named(args: &LabRun) -> Result<Outcome> {
         })?;
         vec![found]
     };
-    prepare(&args.how)?;
-    let mut findings = Vec::new();
-    for experiment in chosen {
-        findings.push(perform(experiment, "lab run", None, &args.how)?);
-    }
-    conclude(&findings, &args.how)
+    perform_all(chosen, "lab run", None, &args.how)
+}
+
+/// Runs experiments, writes their files and prints the scores.
+pub(super) fn perform_all(
+    experiments: Vec<&'static Experiment>,
+    verb: &str,
+    data: Option<&Path>,
+    how: &LabHow,
+) -> Result<Outcome> {
+    prepare(how)?;
+    let run = |experiment| perform(experiment, verb, data, how);
+    let findings = experiments.into_iter().map(run).collect::<Result<Vec<_>>>()?;
+    conclude(&findings, how)
 }
 
 fn report(args: &LabReport) -> Result<Outcome> {
@@ -209,7 +209,7 @@ fn effort(how: &LabHow) -> Effort {
 }
 
 /// Says how hard it will be tried, and makes the folder.
-pub(super) fn prepare(how: &LabHow) -> Result<()> {
+fn prepare(how: &LabHow) -> Result<()> {
     say!("effort {}, seed {:x}", effort(how).name(), how.seed);
     fs::create_dir_all(&how.output)
         .map_err(|e| Stop::Error(format!("cannot make the folder {}: {e}", how.output.display())))
@@ -234,7 +234,7 @@ fn found(experiment: &Experiment, how: &LabHow) -> Result<Option<Finding>> {
 }
 
 /// Runs an experiment, on the user's `data` where there is some, and writes its files; `verb` runs it again.
-pub(super) fn perform(
+fn perform(
     experiment: &'static Experiment,
     verb: &str,
     data: Option<&Path>,
@@ -284,7 +284,7 @@ fn write(path: &Path, content: &str) -> Result<()> {
 }
 
 /// Prints the scores; exit code 1 if a verdict disagrees.
-pub(super) fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
+fn conclude(findings: &[Finding], how: &LabHow) -> Result<Outcome> {
     let scores: Vec<(usize, usize)> = findings.iter().map(|f| f.report.score()).collect();
     let all_agree = scores.iter().all(|(passed, verdicts)| passed == verdicts);
     if how.machine.json {

@@ -90,7 +90,7 @@ pub fn run(args: &Link) -> Result<Outcome> {
         format!("; precision {precision:.4}, recall {recall:.4}")
     });
     say!(
-        "{} pairs; {} comparisons instead of {}{judged}",
+        "{} pairs; {} of {} compared{judged}",
         integer_text(linked.pairs.len() as u64),
         integer_text(linked.compared),
         integer_text(all),

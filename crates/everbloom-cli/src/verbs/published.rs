@@ -11,17 +11,13 @@ use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
 use crate::args::{Follow, Publish};
-use crate::input::{self, Passes};
+use crate::input;
 use crate::output::print_json;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
 pub fn publish(args: &Publish) -> Result<Outcome> {
-    let mut keys = Set::new();
-    input::lines(&args.list, Grammar::default(), Passes::Once)?.each(|_, records| {
-        records.iter().for_each(|record| keys.insert(record.key));
-        Ok(())
-    })?;
+    let keys = input::set(&args.list, Grammar::default(), Set::new())?;
     let feed = Feed::open(&args.output)?;
     let held = feed.latest()?.map(|latest| latest.shape);
     let shape = shape(args, held, keys.len() as u64)?;

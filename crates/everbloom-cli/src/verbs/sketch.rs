@@ -1,12 +1,11 @@
 //! `everbloom sketch`: a list in cells, for `everbloom diff`.
 
-use everbloom::exchange::rateless::Sketch as Cells;
+use everbloom::exchange::rateless::{Set, Sketch as Cells};
 use everbloom_records::KeyType;
 use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
 use super::build::writable;
-use super::diff::read;
 use crate::args::Sketch;
 use crate::output::{print_json, write_file};
 use crate::talk::say;
@@ -15,7 +14,7 @@ use crate::{Outcome, Result, Stop, input};
 pub fn run(args: &Sketch) -> Result<Outcome> {
     writable(&args.output, &args.machine)?;
     let grammar = input::grammar(&args.text)?;
-    let mut set = read(&args.list, grammar)?;
+    let mut set = input::set(&args.list, grammar, Set::new())?;
     let mut sketch = Cells::of(&mut set, Cells::cells_for(args.difference))?;
     if grammar.key != KeyType::default() {
         grammar.key.name().clone_into(&mut sketch.key_type);

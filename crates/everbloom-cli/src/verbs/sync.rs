@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::line::{answering, awaited, patience, reach, words};
 use crate::args::{Sync, Way};
-use crate::input::{self, Passes};
+use crate::input;
 use crate::output::{print_bytes, print_json};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
@@ -68,13 +68,8 @@ fn work(args: &Sync, path: &Path) -> &'static str {
 }
 
 fn read(args: &Sync, path: &Path) -> Result<Set> {
-    let mut set = Set::seeded(salt());
     let grammar = Grammar { end: end(args), ..Grammar::default() };
-    input::lines(path, grammar, Passes::Once)?.each(|_, records| {
-        records.iter().for_each(|record| set.insert(record.key));
-        Ok(())
-    })?;
-    Ok(set)
+    input::set(path, grammar, Set::seeded(salt()))
 }
 
 fn end(args: &Sync) -> u8 {

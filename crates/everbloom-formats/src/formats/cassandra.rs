@@ -8,13 +8,15 @@
 //! is the standard function. Index i is |(h2 + i·h1) mod m|, with Java's signs. Cassandra's own types give the bytes
 //! of a partition key; integers are big-endian.
 
-use everbloom::Result;
+use everbloom::internals::hash::Digest;
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::foreign::{COUNTED_WORDS, Flat, Scheme, adopt, best_bits, best_probes, probing};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -27,6 +29,7 @@ pub static FORMAT: Format = Format {
     limits: "files of older versions, whose words are big-endian, look the same and answer wrongly",
     open,
     create: Some(create),
+    adopt: Some(|filter| adopt(&FORMAT, filter, [Cassandra])),
     ..Format::USUAL
 };
 
@@ -34,14 +37,14 @@ pub static FORMAT: Format = Format {
 struct Cassandra;
 
 impl Scheme for Cassandra {
-    #[inline]
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let [step, mut base] = key.big(|bytes| hashes::murmur3_cassandra(bytes, 0));
-        (0..k).all(|_| {
-            let index = (base as i64 % m as i64).unsigned_abs();
-            base = base.wrapping_add(step);
-            probe(index)
-        })
+    const MOST_BITS: u64 = COUNTED_WORDS;
+
+    fn probes(&self, _: KeyAs) -> Option<(Probes, Hasher)> {
+        probing(Probes::Absolute, HashId::CassandraMurmur3, 0)
+    }
+
+    fn digest(&self, hasher: &Hasher, key: &Key<'_>) -> Option<Digest> {
+        Some(key.big(|bytes| hasher.digest(bytes)))
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {

@@ -13,13 +13,15 @@
 //! that keeps the index's rate with b bits: 5 for 0.01, where b is 10.
 
 use everbloom::internals::filter::fact;
-use everbloom::{Error, Fact, Kind, Result};
+use everbloom::internals::hash::Digest;
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Bloom, Error, Fact, Filter, HashId, Hasher, Kind, Result};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme};
+use crate::foreign::{Flat, Scheme, adopt, adopted, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, push_varint, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Fit, Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -37,26 +39,12 @@ pub static FORMAT: Format = Format {
         length.when(found)
     }),
     open,
+    adopt: Some(|filter| adopt(&FORMAT, filter, [Granule { rows: rows_of(filter)? }])),
     ..Format::USUAL
 };
 
-const SEEDS: [u64; 15] = [
-    13_635_471_485_423_070_496,
-    10_336_109_063_487_487_899,
-    17_779_957_404_565_211_594,
-    8_988_612_159_822_229_247,
-    4_954_614_162_757_618_085,
-    12_980_113_590_177_089_081,
-    9_263_883_436_177_860_930,
-    3_656_772_712_723_269_762,
-    10_362_091_744_962_961_274,
-    7_582_936_617_938_287_249,
-    15_033_938_188_484_401_405,
-    18_286_745_649_494_826_751,
-    6_852_245_486_148_412_312,
-    8_886_056_245_089_344_681,
-    10_151_472_371_158_292_780,
-];
+/// There are as many seeds.
+const MOST_PROBES: u32 = 15;
 
 /// The most bits that a row has.
 const MOST_BITS: u64 = 20;
@@ -66,16 +54,23 @@ struct Granule {
 }
 
 impl Scheme for Granule {
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let hash = match key {
-            Key::Bytes(bytes) => hashes::city_64(bytes),
-            Key::Int(v) => hashes::fmix64(i64::from(*v) as u64),
-            Key::Long(v) => hashes::fmix64(*v as u64),
-            Key::Float(v) => hashes::fmix64(v.to_bits().into()),
-            Key::Double(v) => hashes::fmix64(v.to_bits()),
-        };
-        let mut seeds = SEEDS.iter().take(k as usize);
-        seeds.all(|seed| probe(hashes::city_128_to_64(hash, *seed) % m))
+    const WHOLE: u64 = 8;
+    const MOST_K: u32 = MOST_PROBES;
+
+    fn probes(&self, keys: KeyAs) -> Option<(Probes, Hasher)> {
+        let hash = if keys.is_number() { HashId::Murmur3Last } else { HashId::City64 };
+        probing(Probes::Seeded, hash, 0)
+    }
+
+    fn digest(&self, hasher: &Hasher, key: &Key<'_>) -> Option<Digest> {
+        Some(match key {
+            Key::Int(v) => hasher.digest(&i64::from(*v)),
+            key => key.little(|bytes| hasher.digest(bytes)),
+        })
+    }
+
+    fn plan(&self) -> (Option<u64>, Option<f64>) {
+        (Some(self.rows), None)
     }
 
     fn write(&self, _k: u32, bits: &Bits) -> Option<Vec<u8>> {
@@ -90,6 +85,18 @@ impl Scheme for Granule {
     }
 }
 
+/// As many rows as keys, or the next number above for which a reader finds that these are the bits of so many.
+fn rows_of(filter: &dyn Filter) -> Result<u64> {
+    let (bytes, items) = (adopted::<Bloom>(&FORMAT, filter)?.m() / 8, filter.len().max(1));
+    let fits = |rows: u64, bits: u64| Some(bytes) == rows.checked_mul(bits).map(|m| m.div_ceil(8));
+    if (1..=MOST_BITS).any(|bits| fits(items, bits)) {
+        return Ok(items);
+    }
+    let mut fewest = (1..=MOST_BITS).rev().map(|bits| (8 * bytes / bits, bits));
+    let rows = fewest.find(|(rows, bits)| *rows >= items && fits(*rows, *bits));
+    rows.map(|(rows, _)| rows).ok_or_else(|| FORMAT.cannot("have fewer bits than rows"))
+}
+
 /// An index, the number of a granule, its rows and its bits.
 type Found = (String, u64, u64, Vec<u8>);
 
@@ -99,8 +106,8 @@ fn open(bytes: &[u8], hints: &Hints) -> Result<Vec<Part>> {
         let message = "the file does not say how many probes a key has: give {probes}, 5 for an index of rate 0.01";
         Error::new(Kind::BadParameter, message)
     })?;
-    if k as usize > SEEDS.len() {
-        return Err(corrupt(format!("{k} probes, and there are {} seeds", SEEDS.len())));
+    if k > MOST_PROBES {
+        return Err(corrupt(format!("{k} probes, and there are {MOST_PROBES} seeds")));
     }
     let part = |(column, row_group, rows, bits): Found| {
         let bits = Bits::new(&bits, 8 * bits.len() as u64)?;

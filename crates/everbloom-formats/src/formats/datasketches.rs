@@ -9,11 +9,14 @@
 //! empty string is never inserted, and never found.
 
 use everbloom::internals::filter::fact;
-use everbloom::{Fact, Result};
-use xxhash_rust::xxh64::xxh64;
+use everbloom::internals::hash::Digest;
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Bloom, Fact, Filter, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::foreign::{
+    COUNTED_WORDS, Flat, Scheme, adopt, adopted, best_bits, best_probes, probing,
+};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Foreign, Format, Key, KeyAs};
@@ -29,6 +32,7 @@ pub static FORMAT: Format = Format {
     limits: "an empty string is in no filter",
     open,
     create: Some(create),
+    adopt: Some(|filter| adopt(&FORMAT, filter, [Head::of(filter)?])),
     ..Format::USUAL
 };
 
@@ -46,20 +50,22 @@ struct Head {
 }
 
 impl Scheme for Head {
-    #[inline]
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let hash = |bytes: &[u8]| {
-            let h0 = xxh64(bytes, self.seed);
-            (h0, xxh64(bytes, h0))
-        };
-        let (h0, h1) = match key {
-            Key::Bytes(bytes) if bytes.is_empty() => return false,
+    const MOST_BITS: u64 = COUNTED_WORDS;
+
+    fn probes(&self, _: KeyAs) -> Option<(Probes, Hasher)> {
+        probing(Probes::Halved, HashId::Xxh64Twice, self.seed)
+    }
+
+    fn digest(&self, hasher: &Hasher, key: &Key<'_>) -> Option<Digest> {
+        match key {
+            Key::Bytes(bytes) if bytes.is_empty() => None,
             // Both zeros are one key, and so is whatever is not a number.
-            Key::Double(v) if *v == 0.0 => hash(&0f64.to_le_bytes()),
-            Key::Double(v) if v.is_nan() => hash(&0x7ff8_0000_0000_0000u64.to_le_bytes()),
-            key => key.little(hash),
-        };
-        (1..=u64::from(k)).all(|i| probe((h0.wrapping_add(i.wrapping_mul(h1)) >> 1) % m))
+            Key::Double(v) if *v == 0.0 => Some(hasher.digest(&0f64.to_le_bytes())),
+            Key::Double(v) if v.is_nan() => {
+                Some(hasher.digest(&0x7ff8_0000_0000_0000u64.to_le_bytes()))
+            }
+            key => Some(key.little(|bytes| hasher.digest(bytes))),
+        }
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {
@@ -82,6 +88,14 @@ impl Scheme for Head {
 
     fn inserted(&mut self, _new: bool) {
         (self.flags, self.ones) = (self.flags & !EMPTY, Some(NOT_COUNTED));
+    }
+}
+
+impl Head {
+    fn of(filter: &dyn Filter) -> Result<Self> {
+        let empty = adopted::<Bloom>(&FORMAT, filter)?.bits().ones() == 0;
+        let (flags, ones) = if empty { (EMPTY, None) } else { (0, Some(NOT_COUNTED)) };
+        Ok(Head { seed: filter.head().hasher.seed(), flags, ones })
     }
 }
 

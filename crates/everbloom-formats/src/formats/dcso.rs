@@ -8,13 +8,14 @@
 //! P = 2⁶⁴ − 59 and then multiplied by G mod P again and again; the product wraps at 2⁶⁴ before it is reduced.
 
 use everbloom::internals::filter::fact;
-use everbloom::{Fact, Result};
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Bloom, Fact, Filter, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes, rate};
+use crate::foreign::{Flat, Scheme, adopt, adopted, best_bits, best_probes, probing, rate};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -24,14 +25,12 @@ pub static FORMAT: Format = Format {
     recognized: "version 1, a rate between 0 and 1, and as many words as the length says",
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "fnv1-64",
-    limits: "files packed by gzip have to be unpacked first",
+    limits: "files packed by gzip have to be unpacked first; data of the user's is not converted",
     open,
     create: Some(create),
+    adopt: Some(|filter| adopt(&FORMAT, filter, [Head::of(filter)?])),
     ..Format::USUAL
 };
-
-const P: u64 = 18_446_744_073_709_551_557;
-const G: u64 = 18_446_744_073_709_550_147;
 
 /// What stands around the bits.
 #[derive(Clone, Debug)]
@@ -43,13 +42,10 @@ struct Head {
 }
 
 impl Scheme for Head {
-    #[inline]
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let mut h = key.little(hashes::fnv1_64) % P;
-        (0..k).all(|_| {
-            h = h.wrapping_mul(G) % P;
-            probe(h % m)
-        })
+    const WHOLE: u64 = 1;
+
+    fn probes(&self, _: KeyAs) -> Option<(Probes, Hasher)> {
+        probing(Probes::Powers, HashId::Fnv1, 0)
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {
@@ -74,6 +70,21 @@ impl Scheme for Head {
 
     fn inserted(&mut self, new: bool) {
         self.items = self.items.saturating_add(new.into());
+    }
+
+    fn plan(&self) -> (Option<u64>, Option<f64>) {
+        (Some(self.items), Some(self.fpr))
+    }
+}
+
+impl Head {
+    /// What a filter of the library says; the capacity is that for which so many bits are planned.
+    fn of(filter: &dyn Filter) -> Result<Self> {
+        let m = adopted::<Bloom>(&FORMAT, filter)?.m();
+        let (items, fpr) = (filter.len(), filter.head().fpr.or(filter.now().fpr));
+        let fpr = fpr.unwrap_or(0.01).clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+        let capacity = (m as f64 / best_bits(1, fpr)).ceil() as u64;
+        Ok(Head { capacity, fpr, items, data: Vec::new() })
     }
 }
 

@@ -7,14 +7,14 @@
 //!
 //! XXH3-64 of the key under the seeds 0 and 32, each mod m; index i = 0 … k − 1 is (h1 + i·h2) mod m.
 
-use everbloom::{Error, Kind, Result};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{Error, HashId, Hasher, Kind, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes, checked_k};
+use crate::foreign::{Flat, Scheme, adopt, best_bits, best_probes, checked_k, probing};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Fit, Foreign, Format, Key, KeyAs};
+use crate::{Fit, Foreign, Format, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -28,6 +28,7 @@ pub static FORMAT: Format = Format {
     fit: Some(fit),
     open,
     create: Some(create),
+    adopt: Some(|filter| adopt(&FORMAT, filter, [Words { with_k: true }])),
     ..Format::USUAL
 };
 
@@ -38,9 +39,8 @@ struct Words {
 }
 
 impl Scheme for Words {
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let (h1, h2) = key.little(|b| (xxh3_64_with_seed(b, 0) % m, xxh3_64_with_seed(b, 32) % m));
-        (0..u64::from(k)).all(|i| probe(h1.wrapping_add(i.wrapping_mul(h2)) % m))
+    fn probes(&self, _: KeyAs) -> Option<(Probes, Hasher)> {
+        probing(Probes::Reduced, HashId::Xxh3Pair, 0)
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {

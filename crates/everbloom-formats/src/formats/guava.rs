@@ -10,13 +10,13 @@
 
 use everbloom::internals::filter::text;
 use everbloom::internals::probe::Scheme as Probes;
-use everbloom::{Fact, Filter, HashId, Hasher, Result};
+use everbloom::{Fact, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, adopted, best_bits, best_probes};
+use crate::foreign::{COUNTED_WORDS, Flat, Scheme, adopt, best_bits, best_probes, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Fit, Foreign, Format, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -30,7 +30,7 @@ pub static FORMAT: Format = Format {
     fit: Some(fit),
     open,
     create: Some(create),
-    adopt: Some(adopt),
+    adopt: Some(|filter| adopt(&FORMAT, filter, [Strategy::Mitz32, Strategy::Mitz64])),
     ..Format::USUAL
 };
 
@@ -42,21 +42,8 @@ enum Strategy {
 }
 
 impl Scheme for Strategy {
-    #[inline]
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let [h1, h2] = key.little(|bytes| hashes::murmur3_x64_128(bytes, 0));
-        match self {
-            Strategy::Mitz32 => hashes::halves(h1).all(m, k, probe),
-            Strategy::Mitz64 => {
-                let mut combined = h1;
-                (0..k).all(|_| {
-                    let index = (combined & i64::MAX as u64) % m;
-                    combined = combined.wrapping_add(h2);
-                    probe(index)
-                })
-            }
-        }
-    }
+    const MOST_K: u32 = 255;
+    const MOST_BITS: u64 = COUNTED_WORDS;
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {
         let mut out = vec![*self as u8, k as u8];
@@ -65,12 +52,12 @@ impl Scheme for Strategy {
         Some(out)
     }
 
-    fn probes(&self) -> Option<(Probes, Hasher)> {
+    fn probes(&self, _: KeyAs) -> Option<(Probes, Hasher)> {
         let probes = match self {
             Strategy::Mitz32 => Probes::Signed32,
             Strategy::Mitz64 => Probes::Positive,
         };
-        Some((probes, Hasher::with_id(HashId::Murmur3_128, 0).ok()?))
+        probing(probes, HashId::Murmur3_128, 0)
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -108,13 +95,4 @@ fn create(items: u64, fpr: f64) -> Result<Foreign> {
     let k = best_probes(m, items).round().clamp(1.0, 255.0);
     let bits = Bits::zeros(m.max(1).next_multiple_of(64), 8)?;
     Ok(Foreign::new(&FORMAT, Flat::new(Strategy::Mitz64, k as u64, bits)?))
-}
-
-fn adopt(filter: &dyn Filter) -> Result<Foreign> {
-    let strategies = [Strategy::Mitz32, Strategy::Mitz64];
-    let (bloom, kind, bits) = adopted(&FORMAT, filter, &strategies.map(|s| s.probes()))?;
-    if bloom.k() > 255 {
-        return Err(FORMAT.cannot("have more than 255 probes"));
-    }
-    Ok(Foreign::new(&FORMAT, Flat::new(strategies[kind], bloom.k().into(), bits)?))
 }

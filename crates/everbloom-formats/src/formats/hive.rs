@@ -8,14 +8,15 @@
 //! h1 + (i + 1)·h2 for i = 1 … k a word of it by its low 3 bits and a bit by the next 6; sums below zero have all
 //! bits flipped.
 
-use everbloom::Result;
+use everbloom::internals::probe::{Foreign as Indices, Scheme as Probes};
+use everbloom::{Hasher, Result};
 
 use super::orc;
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::foreign::{COUNTED_WORDS, Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
-use crate::{Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -38,13 +39,16 @@ const BLOCK: u64 = 512;
 struct Blocks;
 
 impl Scheme for Blocks {
+    const MOST_BITS: u64 = COUNTED_WORDS;
+
     fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let halves = hashes::halves(orc::hash(key));
-        let block = u64::from(halves.nth(1)) % (m / BLOCK) * BLOCK;
-        (1..=k).all(|i| {
-            let combined = u64::from(halves.nth(i + 1));
-            probe(block + (combined & 7) * 64 + (combined >> 3 & 63))
-        })
+        let (hash, seed) = orc::hash(key.kind());
+        let Ok(hasher) = Hasher::with_id(hash, seed) else { return false };
+        // The numbers themselves, which are below 2³¹.
+        let Ok(sums) = Indices::new(Probes::Signed32, 1 << 31, k + 1) else { return false };
+        let mut sums = sums.indices(orc::digest(&hasher, key));
+        let block = sums.next().unwrap_or(0) % (m / BLOCK) * BLOCK;
+        sums.all(|sum| probe(block + (sum & 7) * 64 + (sum >> 3 & 63)))
     }
 
     fn block(&self) -> Option<u64> {

@@ -11,9 +11,11 @@ mod fastbloom_rs;
 mod go_bloom;
 mod guava;
 mod hadoop;
+mod hbase;
 mod hive;
 mod orc;
 mod parquet;
+mod protobuf;
 mod pybloom_live;
 mod pybloomfiltermmap3;
 mod pyprobables;
@@ -48,6 +50,7 @@ pub static FORMATS: &[&Format] = &[
     &squid::FORMAT,
     &cassandra::FORMAT,
     &hadoop::FORMAT,
+    &hbase::FORMAT,
     &rocksdb::FORMAT,
     &clickhouse::FORMAT,
     &hive::FORMAT,

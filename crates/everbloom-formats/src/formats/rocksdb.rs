@@ -10,13 +10,14 @@
 //! Keys go through a preview of XXH3. The low 32 bits of the hash pick the line by multiplication, the high 32 bits
 //! the bits in it: the top 9 bits of h, and h is multiplied by 0x9e3779b9 each time.
 
-use everbloom::Result;
+use everbloom::internals::probe::{Blocked, Scheme as Probes};
+use everbloom::{BlockedBloom, Filter, HashId, Hasher, Result};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::foreign::{Flat, Scheme, adopted, best_bits, best_probes, bytes_of, other_probes};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, corrupt_at, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Fit, Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -31,6 +32,7 @@ pub static FORMAT: Format = Format {
     fit: Some(fit),
     open,
     create: Some(create),
+    adopt: Some(adopt),
     ..Format::USUAL
 };
 
@@ -40,26 +42,29 @@ const FOOTER: usize = 53;
 const TRAILER: u64 = 5;
 const NAME: &[u8] = b"fullfilter.rocksdb.BuiltinBloomFilter";
 /// Bits of a line.
-const LINE: u64 = 512;
+const LINE: u64 = Blocked::LINE;
+/// The most probes that a filter can state, in five bits.
+const MOST_PROBES: u32 = 31;
+/// The hash of the keys.
+const HASH: HashId = HashId::Xxh3Preview;
 
 #[derive(Clone, Copy, Debug)]
 struct Lines;
 
 impl Scheme for Lines {
     #[inline]
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let hash = key.little(hashes::xxh3_preview);
-        let line = ((hash & 0xffff_ffff) * (m / LINE)) >> 32;
-        let mut bits = (hash >> 32) as u32;
-        (0..k).all(|_| {
-            let index = line * LINE + u64::from(bits >> 23);
-            bits = bits.wrapping_mul(0x9e37_79b9);
-            probe(index)
-        })
+    fn all(&self, key: &Key<'_>, m: u64, k: u32, probe: impl FnMut(u64) -> bool) -> bool {
+        let Ok(hasher) = Hasher::with_id(HASH, 0) else { return false };
+        let Ok(lines) = Blocked::by_products(m / LINE, k) else { return false };
+        lines.indices(key.little(|bytes| hasher.digest(bytes))).all(probe)
     }
 
     fn block(&self) -> Option<u64> {
         Some(LINE)
+    }
+
+    fn to_filter(&self, k: u32, bits: &Bits, _: KeyAs) -> Option<Result<Box<dyn Filter>>> {
+        Some(BlockedBloom::from_foreign(bits.bytes(), k).map(|filter| Box::new(filter) as _))
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {
@@ -171,4 +176,16 @@ fn create(items: u64, fpr: f64) -> Result<Foreign> {
     let k = best_probes(m, items).round().clamp(1.0, 30.0);
     let bits = Bits::zeros(m.next_multiple_of(LINE), 64)?;
     Ok(Foreign::new(&FORMAT, Flat::new(Lines, k as u64, bits)?))
+}
+
+fn adopt(filter: &dyn Filter) -> Result<Foreign> {
+    let blocked: &BlockedBloom = adopted(&FORMAT, filter)?;
+    if blocked.scheme() != Probes::Products || filter.head().hasher.id() != HASH {
+        return Err(other_probes(&FORMAT, filter));
+    }
+    if blocked.k() > MOST_PROBES {
+        return Err(FORMAT.cannot(&format!("have more than {MOST_PROBES} probes")));
+    }
+    let bits = Bits::new(&bytes_of(blocked.bits()), blocked.m())?;
+    Ok(Foreign::new(&FORMAT, Flat::new(Lines, blocked.k().into(), bits)?))
 }

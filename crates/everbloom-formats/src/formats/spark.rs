@@ -10,15 +10,14 @@
 //! integers are hashed as 8 little-endian bytes, which is what `putLong` does.
 
 use everbloom::internals::filter::{fact, text};
-use everbloom::internals::hash::murmur3_spark;
 use everbloom::internals::probe::Scheme as Probes;
-use everbloom::{Fact, Filter, HashId, Hasher, Result};
+use everbloom::{Fact, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, adopted, best_bits, best_probes};
+use crate::foreign::{COUNTED_WORDS, Flat, Scheme, adopt, best_bits, best_probes, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Foreign, Format, Key, KeyAs, hashes};
+use crate::{Foreign, Format, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -31,7 +30,10 @@ pub static FORMAT: Format = Format {
     limits: "none known",
     open,
     create: Some(create),
-    adopt: Some(adopt),
+    adopt: Some(|filter| {
+        let seed = filter.head().hasher.seed() as u32;
+        adopt(&FORMAT, filter, [Version::V1, Version::V2 { seed }])
+    }),
     ..Format::USUAL
 };
 
@@ -43,24 +45,7 @@ enum Version {
 }
 
 impl Scheme for Version {
-    #[inline]
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let seed = if let Version::V2 { seed } = self { *seed } else { 0 };
-        let (h1, h2) = key.little(|bytes| {
-            let h1 = murmur3_spark(bytes, seed);
-            (h1, murmur3_spark(bytes, h1))
-        });
-        match self {
-            Version::V1 => hashes::Halves { h1, h2 }.all(m, k, probe),
-            Version::V2 { .. } => {
-                let mut combined = i64::from(h1 as i32) * i64::from(i32::MAX);
-                (0..k).all(|_| {
-                    combined = combined.wrapping_add(i64::from(h2 as i32));
-                    probe(hashes::flipped(combined) % m)
-                })
-            }
-        }
-    }
+    const MOST_BITS: u64 = COUNTED_WORDS;
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {
         let mut out = Vec::new();
@@ -74,12 +59,12 @@ impl Scheme for Version {
         Some(out)
     }
 
-    fn probes(&self) -> Option<(Probes, Hasher)> {
+    fn probes(&self, _: KeyAs) -> Option<(Probes, Hasher)> {
         let (probes, seed) = match self {
             Version::V1 => (Probes::Signed32, 0),
             Version::V2 { seed } => (Probes::Signed64, u64::from(*seed)),
         };
-        Some((probes, Hasher::with_id(HashId::SparkMurmur3, seed).ok()?))
+        probing(probes, HashId::SparkMurmur3, seed)
     }
 
     fn describe(&self) -> Vec<Fact> {
@@ -110,11 +95,4 @@ fn create(items: u64, fpr: f64) -> Result<Foreign> {
     let k = best_probes(m, items).round().max(1.0);
     let bits = Bits::zeros(m.max(1).next_multiple_of(64), 8)?;
     Ok(Foreign::new(&FORMAT, Flat::new(Version::V1, k as u64, bits)?))
-}
-
-fn adopt(filter: &dyn Filter) -> Result<Foreign> {
-    let seed = filter.head().hasher.seed() as u32;
-    let versions = [Version::V1, Version::V2 { seed }];
-    let (bloom, kind, bits) = adopted(&FORMAT, filter, &versions.map(|v| v.probes()))?;
-    Ok(Foreign::new(&FORMAT, Flat::new(versions[kind], bloom.k().into(), bits)?))
 }

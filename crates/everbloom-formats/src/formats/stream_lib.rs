@@ -9,13 +9,14 @@
 //! as there are words: Java does not write words of zeros at the end, and a filter that ends in one is read wrongly
 //! by stream-lib, too. A string is its UTF-16 with a byte order mark; keys that are bytes are taken as they are.
 
-use everbloom::Result;
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme};
+use crate::foreign::{COUNTED_WORDS, Flat, Scheme, adopt, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
+use crate::{Fit, Foreign, Format, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -28,6 +29,7 @@ pub static FORMAT: Format = Format {
     limits: "none known",
     fit: Some(|bytes| Fit::Magic.when(bytes.get(4..4 + JAVA.len()) == Some(JAVA))),
     open,
+    adopt: Some(|filter| adopt(&FORMAT, filter, [StreamLib])),
     ..Format::USUAL
 };
 
@@ -42,15 +44,10 @@ const END: u8 = b'x';
 struct StreamLib;
 
 impl Scheme for StreamLib {
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, mut probe: impl FnMut(u64) -> bool) -> bool {
-        let (h1, h2) = key.little(|bytes| {
-            let h1 = hashes::murmur2_hadoop(bytes, 0);
-            (h1, hashes::murmur2_hadoop(bytes, h1))
-        });
-        (0..k).all(|i| {
-            let sum = h1.wrapping_add(i.wrapping_mul(h2)) as i32;
-            probe((i64::from(sum) % m as i64).unsigned_abs())
-        })
+    const MOST_BITS: u64 = COUNTED_WORDS;
+
+    fn probes(&self, _: KeyAs) -> Option<(Probes, Hasher)> {
+        probing(Probes::Absolute32, HashId::HadoopMurmur, 0)
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {

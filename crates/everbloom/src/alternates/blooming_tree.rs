@@ -27,7 +27,7 @@ use crate::cells::{Bits, Packed, Ranked};
 use crate::filter::compared;
 use crate::hash::multiply_shift;
 use crate::parts::static_set::{self, StaticSet, static_set};
-use crate::plan::fingerprint::{Fingerprints, MAX_FINGERPRINT, MEANING, param_fingerprint};
+use crate::plan::fingerprint::{Fingerprints, MAX_FINGERPRINT, MEANING, PARAM_FINGERPRINT};
 use crate::theory::fingerprint::false_positives;
 use crate::threads::Cores;
 use crate::variant::prelude::*;
@@ -102,24 +102,7 @@ impl BloomingTree {
 
     /// The key's number, 0 to n − 1, different for all members. A non-member has none, or some member's.
     pub fn index<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
-        self.find(self.head.hasher.digest(key))
-    }
-
-    #[inline]
-    fn find(&self, digest: Digest) -> Option<u64> {
-        let mut at = multiply_shift(digest.word(BUCKET), self.levels.first()?.nodes.bits().len());
-        for (t, level) in (0..).zip(&self.levels) {
-            if !level.nodes.get(at) {
-                return None;
-            }
-            let node = level.nodes.rank(at);
-            let forks = level.forks.rank(node);
-            if !level.forks.get(node) {
-                return Some(level.before + node - forks);
-            }
-            at = 2 * forks + digit(digest, t);
-        }
-        None
+        find(&self.levels, self.head.hasher.digest(key))
     }
 
     /// Number of levels.
@@ -273,30 +256,42 @@ fn mean(lambda: f64, f: impl Fn(usize, f64) -> f64) -> f64 {
     sum
 }
 
+/// The number of the leaf that a key comes to.
+#[inline]
+fn find(levels: &[Level], digest: Digest) -> Option<u64> {
+    let mut at = multiply_shift(digest.word(BUCKET), levels.first()?.nodes.bits().len());
+    for (t, level) in (0..).zip(levels) {
+        if !level.nodes.get(at) {
+            return None;
+        }
+        let node = level.nodes.rank(at);
+        let forks = level.forks.rank(node);
+        if !level.forks.get(node) {
+            return Some(level.before + node - forks);
+        }
+        at = 2 * forks + digit(digest, t);
+    }
+    None
+}
+
 impl StaticSet for BloomingTree {
     type Word = Digest;
 
-    fn assemble(shape: &Shape, head: Head, mut digests: Vec<Digest>, _: Cores) -> Result<Self> {
-        digests.sort_unstable();
-        digests.dedup();
-        let items = digests.len() as u64;
+    fn assemble(shape: &Shape, head: Head, digests: Vec<Digest>, cores: Cores) -> Result<Self> {
+        let (digests, items) = static_set::distinct(digests, cores);
         let (j, _) = shape.settle(items)?;
         let levels =
             if items == 0 { Vec::new() } else { grow(digests.clone(), shape.buckets(items))? };
         let head = shape.bits.head(head, items, reaching(1.0 / shape.ratio) * false_positives(j));
-        let mut tree = Self { head, levels, fingerprints: Packed::try_new(items, j)? };
-        for digest in digests {
-            if let Some(number) = tree.find(digest) {
-                tree.fingerprints.set(number, digest.word(FINGERPRINT));
-            }
-        }
-        Ok(tree)
+        let number = |digest| find(&levels, digest);
+        let fingerprints = static_set::fingerprints(&digests, j, FINGERPRINT, number)?;
+        Ok(Self { head, levels, fingerprints })
     }
 
     #[inline]
     fn has(&self, digest: Digest) -> bool {
-        let expected = digest.word(FINGERPRINT) & self.fingerprints.max();
-        self.find(digest).is_some_and(|number| self.fingerprints.get(number) == expected)
+        let number = find(&self.levels, digest);
+        static_set::is_at(&self.fingerprints, number, digest.word(FINGERPRINT))
     }
 }
 
@@ -339,7 +334,7 @@ impl Plan for BloomingTree {
         let margin = reaching(1.0 / ratio);
         let shape = Shape {
             ratio,
-            bits: Fingerprints::plan(request, &PARAM_BITS, MAX_FINGERPRINT, margin),
+            bits: Fingerprints::plan(request, &PARAM_FINGERPRINT, MAX_FINGERPRINT, margin),
         };
         // What does not fit the keys that are announced is refused before they are read.
         shape.settle(request.goal_items().unwrap_or(0))?;
@@ -391,9 +386,6 @@ const PARAM_RATIO: Param =
     Param::real("ratio", 0.5, 3.0, "buckets per key; 1 to 1.5 take the fewest bits")
         .or(Preset::Real(1.0));
 
-/// j.
-const PARAM_BITS: Param = param_fingerprint("bits per fingerprint, j for 0.548·2^-j");
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<BloomingTree>(Facts {
     id: 98,
@@ -405,9 +397,8 @@ pub static VARIANT: Variant = Variant::of::<BloomingTree>(Facts {
     needs: &["membership", "static"],
     meaning: MEANING,
     forms: &[Form::exact(FORM, &[])],
-    params: &[PARAM_RATIO, PARAM_BITS],
-    build: Build::Collected,
-    ..Facts::FILTER
+    params: &[PARAM_RATIO, PARAM_FINGERPRINT],
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use registers::Registers;
 
 use crate::cells::Packed;
 use crate::error::agree;
-use crate::hash::{Columns, MANY, murmur_64a};
+use crate::hash::murmur_64a;
 use crate::variant::prelude::*;
 
 /// The number of different keys, about.
@@ -86,23 +86,44 @@ impl HyperLogLog {
         (hash & (self.registers().len() - 1), u64::from(rest.trailing_zeros()) + 1)
     }
 
-    #[inline]
+    /// What places a key. All bits of fold-64's first word are good.
+    #[inline(always)]
     fn hash<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        if self.head.form == REDIS {
-            return key.with_bytes(|key| murmur_64a(key, SEED));
+        if self.head.hasher.id() == Self::HASH && self.head.form != REDIS {
+            return self.head.hasher.digest_by(Self::HASH, key).h1;
         }
-        self.head.hasher.digest_usually(Self::HASH, key).word(0)
+        key.with_bytes(|key| self.other_hash(key))
+    }
+
+    /// The same under another hash: both words are mixed, as sketches always did that were built before fold-64 was
+    /// the usual one.
+    #[cold]
+    fn other_hash(&self, key: &[u8]) -> u64 {
+        if self.head.form == REDIS {
+            return murmur_64a(key, SEED);
+        }
+        self.head.hasher.digest(key).word(0)
     }
 
     /// Inserts a key; [`Seen::New`] if a register changed, so that it was certainly not there.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let (register, rank) = self.place(self.hash(key));
+        let hash = self.hash(key);
         self.head.count_one();
-        Seen::new_if(self.registers.raise(register, rank))
+        Seen::new_if(self.raise(hash))
     }
 
-    /// Inserts a slice of keys: twice as fast as one by one if they are integers, which are hashed together.
+    /// Raises the register of a hash, if it is lower; true if it was.
+    #[inline(always)]
+    fn raise(&mut self, hash: u64) -> bool {
+        if self.registers.are_above(hash) {
+            return false;
+        }
+        let (register, rank) = self.place(hash);
+        self.registers.raise(register, rank)
+    }
+
+    /// Inserts a slice of keys.
     ///
     /// ```
     /// let mut sketch = everbloom::alternates::HyperLogLog::with_precision(14)?;
@@ -111,17 +132,31 @@ impl HyperLogLog {
     /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        if self.head.form == REDIS {
-            return keys.iter().for_each(|key| _ = self.insert(key));
-        }
         for keys in keys.chunks(MANY) {
-            let hashes = Columns::of(&self.head.hasher, Self::HASH, keys).words(0);
-            for hash in &hashes[..keys.len()] {
-                let (register, rank) = self.place(*hash);
-                self.registers.raise(register, rank);
+            let mut hashes = [0; MANY];
+            hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = self.hash(key));
+            // Few are left once the sketch has seen some: while it only looks, nothing is loaded twice.
+            let mut left = self.lifting(&hashes);
+            left &= u64::MAX >> (64 - keys.len());
+            while left != 0 {
+                self.raise(hashes[left.trailing_zeros() as usize]);
+                left &= left - 1;
             }
-            self.head.count(keys.len() as u64);
         }
+        self.head.count(keys.len() as u64);
+    }
+
+    /// Which of the hashes, by number, have a rank above their register's.
+    fn lifting(&self, hashes: &[u64; MANY]) -> u64 {
+        let mut lifting = 0;
+        for (i, hash) in hashes.iter().enumerate() {
+            if self.registers.are_above(*hash) {
+                continue;
+            }
+            let (register, rank) = self.place(*hash);
+            lifting |= u64::from(rank > self.registers.rank(register)) << i;
+        }
+        lifting
     }
 
     /// The number of different keys, to the nearest whole one.
@@ -152,12 +187,25 @@ impl HyperLogLog {
     }
 }
 
+/// Number of index bits, and the form.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    p: u32,
+    form: &'static str,
+}
+
 /// Nothing is predicted: its error is no rate of queries.
 impl Plan for HyperLogLog {
-    /// Number of index bits.
-    type Shape = u32;
+    type Shape = Shape;
 
-    fn plan(request: &Request<'_>) -> Result<Self::Shape> {
+    const HASH: HashId = HashId::Fold64;
+
+    /// The redis form has a hash of its own, whatever the file says; it always said this one.
+    fn hash(shape: &Shape) -> HashId {
+        if shape.form == REDIS { HashId::Xxh3_128 } else { Self::HASH }
+    }
+
+    fn plan(request: &Request<'_>) -> Result<Shape> {
         let fits = |p: u64| request.goal_bits().is_none_or(|room| u64::from(WIDTH) << p <= room);
         let error = |p: u64| 1.04 / libm::exp2(p as f64 / 2.0);
         let fine = |p: u64| request.goal_fpr().is_none_or(|rate| error(p) <= rate);
@@ -176,17 +224,17 @@ impl Plan for HyperLogLog {
                 (WIDTH << LEAST_P) / 8
             ))
         })?;
-        Ok(p as u32)
+        Ok(Shape { p: p as u32, form: request.form() })
     }
 }
 
 impl Stream for HyperLogLog {
-    fn empty(p: &u32, head: Head) -> Result<Self> {
+    fn empty(shape: &Shape, head: Head) -> Result<Self> {
         if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
             let message = "the redis form has a hash and a seed of its own";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
-        Ok(Self { head, registers: Registers::try_new(*p)? })
+        Ok(Self { head, registers: Registers::try_new(shape.p)? })
     }
 }
 
@@ -211,6 +259,9 @@ impl Filter for HyperLogLog {
         vec![Touched { index, value, agrees: value >= rank }]
     }
 }
+
+/// Keys that are hashed and compared together, a bit each.
+const MANY: usize = 64;
 
 const REDIS: &str = "redis";
 /// The seed of the Redis server.
@@ -256,6 +307,25 @@ mod tests {
             many.insert_many(&texts);
             assert_eq!(one, many, "{form}");
         }
+    }
+
+    /// Also once all registers are so high that most keys are done after their hash.
+    #[test]
+    fn registers_hold_the_largest_rank_of_their_keys() {
+        let keys: Vec<u64> = (0..20_000).collect();
+        let mut one = HyperLogLog::with_precision(4).unwrap();
+        let mut most = [0; 16];
+        for key in &keys {
+            let (register, rank) = one.place(one.hash(key));
+            let higher = rank > most[register as usize];
+            most[register as usize] = rank.max(most[register as usize]);
+            assert_eq!(one.insert(key) == Seen::New, higher, "{key}");
+        }
+        assert!(most.iter().all(|rank| *rank > 6), "{most:?}");
+        assert_eq!(one.registers().iter().collect::<Vec<_>>(), most);
+        let mut batch = HyperLogLog::with_precision(4).unwrap();
+        batch.insert_many(&keys);
+        assert_eq!(batch.registers(), one.registers());
     }
 
     #[test]

@@ -337,11 +337,7 @@ pub static VARIANT: Variant = Variant::of::<Learned>(Facts {
             2018; M. Mitzenmacher, A model for learned Bloom filters, and optimizing by sandwiching, NeurIPS 2018",
     family: "alternates",
     needs: &["membership", "known-queries", "compact"],
-    input: Input {
-        negatives: Negatives::Required,
-        sample: Some(Example::keys(example)),
-        ..Input::KEYS
-    },
+    input: Input::KEYS.with_negatives(Negatives::Required).with_examples(example),
     meaning: "items are keys; the rate is that of false positives among queries like the known non-members, and \
               of no others",
     forms: &[
@@ -349,14 +345,12 @@ pub static VARIANT: Variant = Variant::of::<Learned>(Facts {
         Form::exact(LOGISTIC, &[Ability::Insert]),
     ],
     params: &[
-        Param::choice("features", &["bytes", "pairs"], "what the model looks at")
-            .or(Preset::Choice("bytes")),
-        Param::choice(
+        Param::first_of("features", &["bytes", "pairs"], "what the model looks at"),
+        Param::first_of(
             "front",
             &["yes", "no"],
             "whether a filter of all keys stands before the model",
-        )
-        .or(Preset::Choice("yes")),
+        ),
         Param::integer(
             "threshold",
             0,
@@ -364,9 +358,8 @@ pub static VARIANT: Variant = Variant::of::<Learned>(Facts {
             "score from which on the model says yes, in 1/256 of a natural logarithm",
         ),
     ],
-    build: Build::Collected,
     reach: 1_000_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

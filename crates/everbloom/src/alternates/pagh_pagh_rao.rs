@@ -15,27 +15,41 @@
 //! loses another, and the rate is (number of different fingerprints)/R whatever came and went before. Blocks grow
 //! as keys come, so the filter is never full; only its rate rises with n/R.
 //!
+//! The form `static` has one block in place of N/64, which is the Elias–Fano code of the fingerprints in order: as
+//! many bits, to the last one, without a twelfth to spare and without a list of where blocks begin. It is built in
+//! `blocks` and frozen then ([`PaghPaghRao::frozen`]), and takes and removes nothing until it is thawed.
+//!
 //! A bit can be moved between quotient and remainder without the keys, [`PaghPaghRao::doubled`] and
 //! [`PaghPaghRao::halved`], and filters with fingerprints of one range merge.
 //!
 //! **Use it** where bits are dear and keys are removed, or their number is not certain. **Don't** for speed:
 //! insertion moves the rest of its block, some dozens of words (`quotient` at 0.6 more bits a key moves less), and
-//! the blocks in memory have a twelfth to spare.
+//! the blocks in memory have a twelfth to spare. Don't for sets that never change either: `ribbon` takes 8.03 bits a
+//! key where `static` takes 9, but counts and lists nothing.
 
-use crate::cells::Buckets;
+mod lists;
+mod shape;
+
+use lists::Lists;
+pub use shape::Shape;
+use shape::{MAX_QUOTIENTS, MAX_REMAINDER};
+
+use crate::cells::{Buckets, EliasFano};
 use crate::filter::List;
 use crate::parts::multisets;
-use crate::theory::bloom;
+use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints in lists by quotient.
 ///
 /// ```
 /// let mut seen = everbloom::alternates::PaghPaghRao::with_rate(1000, 0.01)?;
-/// seen.insert("apple");
-/// seen.insert("pear");
+/// seen.insert("apple")?;
+/// seen.insert("pear")?;
 /// seen.remove("apple")?;
 /// assert!(seen.contains("pear") && !seen.contains("apple"));
+/// let mut fixed = seen.frozen()?;
+/// assert!(fixed.contains("pear") && fixed.insert("apple").is_err());
 /// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -44,156 +58,56 @@ pub struct PaghPaghRao {
     lists: Lists,
 }
 
-state!(PaghPaghRao { head, ..lists });
-
-/// Remainders in lists by quotient.
-#[derive(Clone, Debug, PartialEq)]
-struct Lists {
-    lists: Buckets,
-}
-
-state!(inline Lists { lists });
-
-/// Salts the digest for the fingerprint.
-const FINGERPRINT: u64 = 0x52;
-
-impl Lists {
-    fn new(shape: &Shape) -> Result<Self> {
-        Ok(Self { lists: Buckets::try_new(shape.quotients, shape.remainder)? })
+impl State for PaghPaghRao {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            self.head.save("head", out);
+            match &self.lists {
+                Lists::Blocks(blocks) => blocks.save("lists", out),
+                Lists::Code(code) => code.save("code", out),
+            }
+        });
     }
 
-    fn shape(&self) -> Shape {
-        Shape { quotients: self.lists.len(), remainder: self.lists.width() }
-    }
-
-    #[inline]
-    fn split(&self, digest: Digest) -> (u64, u64) {
-        let range = self.shape().range();
-        self.cut(((u128::from(digest.word(FINGERPRINT)) * range) >> 64) as u64)
-    }
-
-    fn cut(&self, h: u64) -> (u64, u64) {
-        let width = self.lists.width();
-        (h >> width, h & ((1 << width) - 1))
-    }
-
-    /// Inserts a fingerprint in order; true if it was not there.
-    fn put(&mut self, (quotient, x): (u64, u64)) -> bool {
-        let (mut at, mut new) = (0, true);
-        for other in self.lists.bucket(quotient).take_while(|other| *other <= x) {
-            (at, new) = (at + 1, new && other != x);
-        }
-        self.lists.insert(quotient, at, x);
-        new
-    }
-
-    fn insert(&mut self, digest: Digest) -> bool {
-        self.put(self.split(digest))
-    }
-
-    #[inline]
-    fn contains(&self, digest: Digest) -> bool {
-        let (quotient, x) = self.split(digest);
-        self.lists.bucket(quotient).any(|other| other == x)
-    }
-
-    /// Refused if no equal fingerprint is there.
-    fn remove(&mut self, digest: Digest) -> Result<()> {
-        let (quotient, x) = self.split(digest);
-        let at = self.lists.bucket(quotient).position(|other| other == x).ok_or_else(|| {
-            let message = "the key is not in the filter: its list does not hold its fingerprint";
-            Error::new(Kind::NotDeletable, message)
-        })?;
-        self.lists.remove(quotient, at as u64);
-        Ok(())
-    }
-
-    /// How often the fingerprint is there: too high only if another key has the same one.
-    fn count(&self, digest: Digest) -> Counted {
-        let (quotient, x) = self.split(digest);
-        Counted::about(self.lists.bucket(quotient).filter(|other| *other == x).count() as u64)
-    }
-
-    /// Every fingerprint in order, copies one by one.
-    fn fingerprints(&self) -> impl Iterator<Item = u64> + '_ {
-        let width = self.lists.width();
-        let list = move |q| self.lists.bucket(q).map(move |x| q << width | x);
-        (0..self.lists.len()).flat_map(list)
-    }
-
-    fn distinct(&self) -> u64 {
-        let mut before = None;
-        self.fingerprints().filter(|h| before.replace(*h) != Some(*h)).count() as u64
-    }
-
-    fn agree(&self, other: &Self) -> Result<()> {
-        crate::error::agree("fingerprints", self.shape().range(), other.shape().range())
-    }
-
-    fn add(&mut self, other: &Self) {
-        for h in other.fingerprints() {
-            self.put(self.cut(h));
-        }
-    }
-
-    /// The same fingerprints in other lists.
-    fn recut(&self, shape: Shape) -> Result<Self> {
-        shape.possible()?;
-        let mut recut = Self::new(&shape)?;
-        recut.add(self);
-        Ok(recut)
-    }
-
-    /// Remainders are in order.
-    fn check(&self) -> Result<()> {
-        let rising = |q| {
-            let mut before = 0;
-            self.lists.bucket(q).all(|x| std::mem::replace(&mut before, x) <= x)
-        };
-        if self.shape().is_possible() && (0..self.lists.len()).all(rising) {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: lists of remainders that are not in order"))
-    }
-}
-
-impl Part for Lists {
-    fn answer(&self, digest: Digest) -> Answer {
-        Answer::counted(self.count(digest))
-    }
-
-    /// Keys per list, which may be above 1.
-    fn fill(&self) -> f64 {
-        self.lists.values() as f64 / self.lists.len() as f64
-    }
-
-    /// A non-member passes exactly if its fingerprint is one of those inside.
-    fn rates(&self) -> Rates {
-        Rates::one_sided(self.distinct() as f64 / self.shape().range() as f64)
-    }
-
-    fn describe(&self) -> Vec<Fact> {
-        vec![
-            fact("quotients", self.lists.len()),
-            fact("remainder", self.lists.width()),
-            real("load", self.fill()),
-        ]
-    }
-
-    /// The remainders of the key's list.
-    fn trace(&self, digest: Digest) -> Vec<Touched> {
-        let (quotient, x) = self.split(digest);
-        let list = self.lists.bucket(quotient);
-        list.map(|value| Touched { index: quotient, value, agrees: value == x }).collect()
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let head = Head::load("head", src)?;
+            let lists = match head.form {
+                STATIC => Lists::Code(EliasFano::load("code", src)?),
+                _ => Lists::Blocks(Buckets::load("lists", src)?),
+            };
+            lists.check()?;
+            if lists.len() == head.items {
+                return Ok(Self { head, lists });
+            }
+            Err(Error::corrupt(0, "corrupt filter: not as many fingerprints as items"))
+        })
     }
 }
 
 impl PaghPaghRao {
-    /// A filter of `quotients` lists with remainders of `remainder` bits, 0 to 60.
+    /// A filter of `quotients` lists with remainders of `remainder` bits, 0 to 60, in blocks.
     pub fn with_shape(quotients: u64, remainder: u32, hasher: Hasher) -> Result<Self> {
         let shape = Shape { quotients, remainder };
         shape.possible()?;
-        Self::empty(&shape, Head::new(hasher.or(Self::HASH), FORM))
+        Self::empty(&shape, Head::new(hasher.or(Self::HASH), BLOCKS))
+    }
+
+    /// Inserts a key, once more if it is there. Refused by a filter of the form `static`.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        let new = self.lists.insert(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_one();
+        Ok(Seen::new_if(new))
+    }
+
+    /// The same filter in the form `static`: all fingerprints in one code, which does not change.
+    pub fn frozen(&self) -> Result<Self> {
+        self.recut(STATIC, self.lists.shape())
+    }
+
+    /// The same filter in the form `blocks`, which takes keys and removes them.
+    pub fn thawed(&self) -> Result<Self> {
+        self.recut(BLOCKS, self.lists.shape())
     }
 
     /// The same filter in twice the lists, with remainders a bit shorter and therefore the same rate. Refused
@@ -206,8 +120,7 @@ impl PaghPaghRao {
                 "the remainders have no bit to give to further lists",
             )
         })?;
-        let lists = self.lists.recut(Shape { quotients: 2 * quotients, remainder })?;
-        Ok(Self { head: self.head.clone(), lists })
+        self.recut(self.head.form, Shape { quotients: 2 * quotients, remainder })
     }
 
     /// The same filter in half the lists, with remainders a bit longer. Refused where lists are odd in number.
@@ -218,94 +131,37 @@ impl PaghPaghRao {
             return Err(Error::new(Kind::Unsupported, message));
         }
         let shape = Shape { quotients: quotients / 2, remainder: remainder + 1 };
-        Ok(Self { head: self.head.clone(), lists: self.lists.recut(shape)? })
+        self.recut(self.head.form, shape)
+    }
+
+    /// The same fingerprints in a form, in the lists of a shape.
+    fn recut(&self, form: &'static str, shape: Shape) -> Result<Self> {
+        shape.possible()?;
+        let recut = if form == STATIC { Lists::coded } else { Lists::in_blocks };
+        Ok(Self { head: Head { form, ..self.head.clone() }, lists: recut(&self.lists, shape)? })
     }
 
     /// Every fingerprint in order, copies one by one.
     pub fn fingerprints(&self) -> impl Iterator<Item = u64> + '_ {
         self.lists.fingerprints()
     }
-
-    fn check(&self) -> Result<()> {
-        if self.lists.lists.values() == self.head.items {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: not as many fingerprints as items"))
-    }
-}
-
-/// Number of quotients, and bits of a remainder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    quotients: u64,
-    remainder: u32,
-}
-
-const MAX_QUOTIENTS: u64 = 1 << 48;
-const MAX_REMAINDER: u32 = 60;
-
-impl Shape {
-    /// R.
-    fn range(&self) -> u128 {
-        u128::from(self.quotients) << self.remainder
-    }
-
-    fn is_possible(&self) -> bool {
-        (1..=MAX_QUOTIENTS).contains(&self.quotients)
-            && self.remainder <= MAX_REMAINDER
-            && self.quotients.ilog2() + self.remainder <= 63
-    }
-
-    fn possible(&self) -> Result<()> {
-        if self.is_possible() {
-            return Ok(());
-        }
-        let Self { quotients, remainder } = *self;
-        Err(Error::parameter(format!(
-            "{quotients} lists with remainders of {remainder} bits are beyond the 2^64 fingerprints there are: \
-             ask for fewer {{items}} or a higher {{rate}}"
-        )))
-    }
-}
-
-impl Plan for PaghPaghRao {
-    type Shape = Shape;
-
-    /// As many lists as keys, N = n, and r = ⌈log₂(1/ε)⌉.
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let (quotients, remainder) = (request.integer("quotients"), request.integer("remainder"));
-        let shaped = |n: u64, p: f64| {
-            let quotients = quotients.unwrap_or(n);
-            let bits = libm::ceil(libm::log2(n as f64 / quotients as f64 / p));
-            let bits = bits.clamp(0.0, f64::from(MAX_REMAINDER) + 1.0);
-            Shape { quotients, remainder: remainder.unwrap_or(bits as u64) as u32 }
-        };
-        let shape =
-            request.shape(quotients.is_some() && remainder.is_some(), shaped, |n, shape| {
-                Buckets::bits_for(shape.quotients, n, shape.remainder)
-            })?;
-        shape.possible()?;
-        Ok(shape)
-    }
-
-    /// Bits grow with the items, n(r + 1) + N.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let fpr = bloom::fill(shape.range() as f64, load.distinct as f64);
-        let bits = Buckets::bits_for(shape.quotients, load.items, shape.remainder);
-        let fill = load.items as f64 / shape.quotients as f64;
-        Some(Expect::one_sided(fpr, bits, Some((fill, 0.0))))
-    }
 }
 
 impl Stream for PaghPaghRao {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
-        Ok(Self { head, lists: Lists::new(shape)? })
+        Ok(Self { head: Head { form: BLOCKS, ..head }, lists: Lists::new(shape)? })
+    }
+
+    /// Static filters are built in blocks.
+    fn finished(self, form: &'static str) -> Result<Self> {
+        if form == STATIC { self.frozen() } else { Ok(self) }
     }
 }
 
 face!(PaghPaghRao: Insert, Remove, Count, Merge, List);
 planned!(PaghPaghRao);
-multisets!(PaghPaghRao: lists);
+keyed!(PaghPaghRao: TryInsert);
+multisets!(PaghPaghRao: lists; Remove, Count, Merge);
 
 impl List for PaghPaghRao {
     /// Fingerprints as 8 little-endian bytes, copies one by one.
@@ -317,7 +173,8 @@ impl List for PaghPaghRao {
 
 by_part!(PaghPaghRao: lists);
 
-const FORM: &str = "blocks";
+const BLOCKS: &str = "blocks";
+const STATIC: &str = "static";
 
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
@@ -328,10 +185,13 @@ pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
     paper: "A. Pagh, R. Pagh, S. S. Rao, An optimal Bloom filter replacement, SODA 2005",
     family: "alternates",
     needs: &["membership", "delete", "count", "merge", "compact"],
-    forms: &[Form::removing(
-        FORM,
-        &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
-    )],
+    forms: &[
+        Form::removing(
+            BLOCKS,
+            &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
+        ),
+        Form::exact(STATIC, &[Ability::Count, Ability::List]),
+    ],
     params: &[
         Param::integer("quotients", 1, MAX_QUOTIENTS, "lists, by default as many as keys"),
         Param::integer(
@@ -348,19 +208,49 @@ pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Opener, to_bytes};
+    use crate::shared_tests::lies_are_refused;
+
+    fn filled() -> PaghPaghRao {
+        let mut filter = PaghPaghRao::with_shape(20, 6, Hasher::default()).unwrap();
+        (0..60u64).for_each(|key| _ = filter.insert(&key).unwrap());
+        filter
+    }
 
     #[test]
     fn files_out_of_order_are_refused() {
-        let mut good = PaghPaghRao::with_shape(20, 6, Hasher::default()).unwrap();
-        (0..60u64).for_each(|key| _ = good.insert(&key));
-        assert_eq!(Opener::new().decode_as::<PaghPaghRao>(&to_bytes(&good)).unwrap(), good);
-        let refused = |liar: &PaghPaghRao| Opener::new().decode(&to_bytes(liar)).is_err();
-        let head = Head { items: 61, ..good.head.clone() };
-        assert!(refused(&PaghPaghRao { head, ..good.clone() }));
-        good.lists.lists.replace(4, &[9, 8]);
-        good.head.items = good.lists.lists.values();
-        assert!(refused(&good));
+        let lies: [fn(&mut PaghPaghRao); 2] = [
+            |filter| filter.head.items += 1,
+            |filter| {
+                let Lists::Blocks(blocks) = &mut filter.lists else { unreachable!() };
+                blocks.replace(4, &[9, 8]);
+                filter.head.items = filter.lists.len();
+            },
+        ];
+        lies_are_refused(&filled(), lies);
+    }
+
+    #[test]
+    fn static_files_that_are_no_code_of_their_items_are_refused() {
+        fn hold(filter: &mut PaghPaghRao, width: u32, numbers: &[u64]) {
+            let len = numbers.len() as u64;
+            let code = EliasFano::try_new(20, width, len, numbers.iter().copied()).unwrap();
+            (filter.lists, filter.head.items) = (Lists::Code(code), len);
+        }
+        let lies: [fn(&mut PaghPaghRao); 4] = [
+            |filter| filter.head.items -= 1,
+            |filter| filter.head.form = BLOCKS,
+            |filter| hold(filter, 6, &[0x49, 0x48]),
+            // More fingerprints than there are.
+            |filter| hold(filter, 61, &[]),
+        ];
+        lies_are_refused(&filled().frozen().unwrap(), lies);
+        let mut liar = filled();
+        liar.head.form = STATIC;
+        assert!(crate::Opener::new().decode(&crate::to_bytes(&liar)).is_err());
+    }
+
+    #[test]
+    fn shapes_that_cannot_be_are_refused() {
         for (quotients, remainder) in [(0, 5), (9, 61), (1 << 40, 30), (1 << 49, 2)] {
             let made = PaghPaghRao::with_shape(quotients, remainder, Hasher::default());
             assert_eq!(made.unwrap_err().kind(), Kind::BadParameter);

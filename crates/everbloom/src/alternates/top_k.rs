@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 
 use crate::cells::Packed;
 use crate::filter::{Bound, List};
-use crate::hash::{Columns, Generator, MANY, mix64, murmur_32};
+use crate::hash::{Generator, mix64, murmur_32};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
 use crate::plan::MAX_CELLS;
@@ -88,7 +88,7 @@ impl TopK {
         self.w
     }
 
-    /// Counts every one of a slice of keys once more, in order: their cells are found together.
+    /// Counts every one of a slice of keys once more, in order.
     ///
     /// ```
     /// let mut top = everbloom::alternates::TopK::builder().set("k", 2).build()?;
@@ -97,32 +97,22 @@ impl TopK {
     /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn add_many<K: Key>(&mut self, keys: &[K]) {
-        if self.head.form == REDIS {
-            return keys.iter().for_each(|key| _ = self.count_up(key, 1));
-        }
-        let mut rows = vec![[0; MANY]; self.d() as usize];
-        for keys in keys.chunks(MANY) {
-            let digests = Columns::of(&self.head.hasher, Self::HASH, keys);
-            let mut row = rows.iter_mut();
-            self.rows().each_slice(&digests, |cells| {
-                row.next().into_iter().for_each(|row| *row = *cells);
-            });
-            let fingerprints = digests.words(FINGERPRINT);
-            for (i, (key, fingerprint)) in keys.iter().zip(fingerprints).enumerate() {
-                let mut most = 0;
-                for row in &rows {
-                    most = most.max(self.raise(row[i], fingerprint >> 32, 1));
-                }
-                self.offer(key, most);
-            }
-            self.head.count(keys.len() as u64);
-        }
+        keys.iter().for_each(|key| _ = self.count_up(key, 1));
     }
 
-    /// The cells of keys, but for the redis form.
+    /// The cells of keys, but for the redis form. Under the usual hash they are folded; sketches that were built
+    /// under another one have always mixed its words.
     #[inline]
     fn rows(&self) -> Partitioned {
-        Partitioned::new(self.w, self.d() as u32)
+        let rows = Partitioned::new(self.w, self.d() as u32);
+        if self.head.hasher.id() == Self::HASH { rows.folded() } else { rows }
+    }
+
+    /// The fingerprint of a key, but for the redis form. All bits of fold-64's first word are good.
+    #[inline]
+    fn fingerprint(&self, digest: Digest) -> u64 {
+        let usual = self.head.hasher.id() == Self::HASH;
+        (if usual { digest.h1 } else { digest.word(FINGERPRINT) }) >> 32
     }
 
     /// A key's cells in the redis form, one in every row, and its fingerprint.
@@ -140,7 +130,7 @@ impl TopK {
             return self.redis_places(key);
         }
         let digest = self.head.hasher.digest_usually(Self::HASH, key);
-        (digest.word(FINGERPRINT) >> 32, self.rows().indices(digest).collect())
+        (self.fingerprint(digest), self.rows().indices(digest).collect())
     }
 
     /// Counts a key `times` more times (up to 100,000); returns the key that it drove out of the top, if it did.
@@ -162,8 +152,7 @@ impl TopK {
             cells.iter().for_each(|cell| most = most.max(self.raise(*cell, fingerprint, times)));
         } else {
             let digest = self.head.hasher.digest_usually(Self::HASH, key);
-            let fingerprint = digest.word(FINGERPRINT) >> 32;
-            let rows = self.rows();
+            let (fingerprint, rows) = (self.fingerprint(digest), self.rows());
             rows.indices(digest)
                 .for_each(|cell| most = most.max(self.raise(cell, fingerprint, times)));
         }
@@ -291,15 +280,22 @@ pub struct Shape {
     w: u64,
     d: u64,
     decay: f64,
+    form: &'static str,
 }
 
 /// Nothing is predicted: which keys are found depends on how skewed the stream is.
 impl Plan for TopK {
     type Shape = Shape;
 
+    const HASH: HashId = HashId::Fold64;
+
+    /// The redis form has a hash of its own, whatever the file says; it always said this one.
+    fn hash(shape: &Shape) -> HashId {
+        if shape.form == REDIS { HashId::Xxh3_128 } else { Self::HASH }
+    }
+
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.whole("k");
-        let d = request.whole("d");
+        let [k, d] = request.wholes(["k", "d"]);
         let fits = request.goal_bits().map(|room| room / (CELL_BITS * d));
         let planned = if request.form() == REDIS { 8 } else { (4 * k).max(8) };
         let w = request.integer("w").or(fits).unwrap_or(planned);
@@ -310,7 +306,7 @@ impl Plan for TopK {
                 "{d} rows of {w} cells of {CELL_BITS} bits do not fit the {{memory}}, or are none"
             )));
         }
-        Ok(Shape { k, w, d, decay: request.number("decay") })
+        Ok(Shape { k, w, d, decay: request.number("decay"), form: request.form() })
     }
 }
 
@@ -320,7 +316,7 @@ impl Stream for TopK {
             let message = "the redis form has a hash and a seed of its own";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
-        let &Shape { k, w, d, decay } = shape;
+        let &Shape { k, w, d, decay, .. } = shape;
         let generator = Generator::new(mix64(head.hasher.seed() ^ COINS));
         let cells = || Packed::try_new(w * d, CELL);
         let (fingerprints, counts) = (cells()?, cells()?);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Pairing, ones};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::{AtomicWords, Words};
 use crate::state::{Decoder, Encoder, Role, State};
 
@@ -26,10 +26,35 @@ impl Bits {
         Ok(Self { len, words: Words::try_zeroed(words)? })
     }
 
+    /// `len` bits, of which these are ones.
+    pub fn with_ones(len: u64, ones: impl IntoIterator<Item = u64>) -> Self {
+        let mut bits = Self::new(len);
+        ones.into_iter().for_each(|i| {
+            bits.set(i);
+        });
+        bits
+    }
+
     /// The first `len` bits of `words`, which hold as many words as it takes; the rest must be zero.
     pub(crate) fn from_words(len: u64, words: Words) -> Self {
         debug_assert_eq!(len.div_ceil(64), words.len() as u64);
         Self { len, words }
+    }
+
+    /// The first `len` bits of some bytes, the lowest of a byte first; behind them there is no one.
+    pub fn from_bytes(bytes: &[u8], len: u64) -> Result<Self> {
+        let mut bits = Self::try_new(len)?;
+        for (i, chunk) in (0..).zip(bytes.chunks(8)) {
+            let word = chunk.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            let room = len.saturating_sub(64 * i).min(64);
+            if word.checked_shr(room as u32).unwrap_or(0) != 0 {
+                return Err(Error::parameter(format!("a one behind the {len} bits")));
+            }
+            if let Some(to) = bits.words_mut().get_mut(i as usize) {
+                *to = word;
+            }
+        }
+        Ok(bits)
     }
 
     /// Number of bits.
@@ -259,11 +284,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn bytes_become_bits_and_nothing_stands_behind_them() {
+        let bits = Bits::from_bytes(&[0b1000_0001, 0, 0, 0, 0, 0, 0, 0, 2], 66).unwrap();
+        assert_eq!((0..66).filter(|i| bits.get(*i)).collect::<Vec<_>>(), [0, 7, 65]);
+        for (bytes, len) in [(&[4u8][..], 2), (&[0, 0, 0, 0, 0, 0, 0, 0, 1], 64), (&[1; 17], 64)] {
+            assert!(Bits::from_bytes(bytes, len).is_err(), "{len}");
+        }
+    }
+
+    #[test]
     fn counting_ones_in_a_range_agrees_with_looking() {
-        let mut bits = Bits::new(300);
-        (0..300).filter(|i| i * i % 7 < 3).for_each(|i| {
-            bits.set(i);
-        });
+        let bits = Bits::with_ones(300, (0..300).filter(|i| i * i % 7 < 3));
         for start in 0..300 {
             for len in [0, 1, 5, 63, 64, 65, 130].into_iter().filter(|l| start + l <= 300) {
                 let looked = (start..start + len).filter(|&i| bits.get(i)).count() as u64;
@@ -274,10 +305,7 @@ mod tests {
 
     #[test]
     fn folding_joins_the_named_pairs() {
-        let mut bits = Bits::new(130);
-        [0, 64, 65, 129].into_iter().for_each(|i| {
-            bits.set(i);
-        });
+        let bits = Bits::with_ones(130, [0, 64, 65, 129]);
         let ones = |b: Bits| (0..b.len()).filter(|&i| b.get(i)).collect::<Vec<_>>();
         assert_eq!(ones(bits.fold(Pairing::Halves)), [0, 64]);
         assert_eq!(ones(bits.fold(Pairing::Neighbors(1))), [0, 32, 64]);

@@ -262,11 +262,7 @@ mod tests {
 
     fn random(len: u64, share: f64, seed: u64) -> Bits {
         let mut coins = Generator::new(seed);
-        let mut bits = Bits::new(len);
-        (0..len).filter(|_| coins.unit() < share).for_each(|i| {
-            bits.set(i);
-        });
-        bits
+        Bits::with_ones(len, (0..len).filter(|_| coins.unit() < share))
     }
 
     fn again(bits: &Bits) -> Option<Bits> {
@@ -292,10 +288,7 @@ mod tests {
     fn gaps_beside_the_model_come_back_too() {
         // All ones at one end, so that gaps are far from geometric.
         for start in [0, 5000, 9900] {
-            let mut bits = Bits::new(10_000);
-            (start..start + 100).for_each(|i| {
-                bits.set(i);
-            });
+            let bits = Bits::with_ones(10_000, start..start + 100);
             assert_eq!(again(&bits).as_ref(), Some(&bits), "from {start}");
         }
     }
@@ -346,10 +339,7 @@ mod tests {
     /// The stream stands in files: these bytes never change.
     #[test]
     fn the_stream_is_pinned() {
-        let mut bits = Bits::new(100);
-        [3, 14, 15, 92, 65, 35, 89, 79].into_iter().for_each(|i| {
-            bits.set(i);
-        });
+        let bits = Bits::with_ones(100, [3, 14, 15, 92, 65, 35, 89, 79]);
         assert_eq!(encode(&bits), PINNED);
     }
 

@@ -71,13 +71,8 @@ impl Fading {
     }
 
     /// Number of cells.
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.cells.len()
-    }
-
-    /// Whether there are no cells at all.
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
     }
 
     /// Bits per cell.

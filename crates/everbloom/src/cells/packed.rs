@@ -71,11 +71,22 @@ impl Packed {
     pub(crate) fn get_of_width(&self, width: u32, i: u64) -> u64 {
         debug_assert_eq!(self.width, width);
         let bit = i * u64::from(width);
-        let near = self.bytes().filter(|_| width <= NEAR);
-        match near.and_then(|bytes| bytes.get((bit / 8) as usize..)?.first_chunk()) {
-            Some(bytes) => u64::from_le_bytes(*bytes) >> (bit % 8) & (u64::MAX >> (64 - width)),
-            None => self.get(i),
+        let (bytes, at) = (self.bytes().filter(|_| width <= NEAR), (bit / 8) as usize);
+        match bytes.and_then(|bytes| Some((bytes, bytes.len().checked_sub(8)?))) {
+            Some((bytes, last)) if at <= last => {
+                let word =
+                    bytes[at..at + 8].first_chunk().map_or(0, |word| u64::from_le_bytes(*word));
+                word >> (bit % 8) & (u64::MAX >> (64 - width))
+            }
+            _ => self.get_far(i),
         }
+    }
+
+    /// Out of everybody's loop.
+    #[cold]
+    #[inline(never)]
+    fn get_far(&self, i: u64) -> u64 {
+        self.get(i)
     }
 
     /// [`Packed::set`], quicker for narrow fields in no order: one word from the byte on where the field begins.

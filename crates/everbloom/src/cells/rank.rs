@@ -1,4 +1,4 @@
-//! Rank and select: how many ones come before a place, and where the j-th one is.
+//! Rank and select: how many ones come before a place, and where the j-th one is, or the j-th zero.
 //!
 //! ```text
 //!   place  0 1 2 3 4 5 6 7
@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Within a word both take a few instructions. Over an array that does not change, [`Ranked`] keeps the ones
-//! before each line of 512 bits, so that a rank costs one look-up and at most eight words.
+//! before each line of 512 bits, so that a rank costs one look-up and at most eight words. A zero is found by
+//! halving: its line is the last one with no more zeros before it.
 
 use super::{Bits, Packed, ones};
 use crate::error::Result;
@@ -57,6 +58,25 @@ impl Ranked {
     pub(crate) fn rank(&self, i: u64) -> u64 {
         let start = i / LINE * LINE;
         self.before.get(i / LINE) + self.bits.ones_in(start, i - start)
+    }
+
+    /// The place of the zero number `j`, counted from 0, which must be there.
+    pub(crate) fn select_zero(&self, j: u64) -> u64 {
+        let zeros_before = |line: u64| line * LINE - self.before.get(line);
+        let (mut line, mut end) = (0, self.before.len());
+        while end - line > 1 {
+            let middle = line + (end - line) / 2;
+            if zeros_before(middle) <= j { line = middle } else { end = middle }
+        }
+        let (mut at, mut rest) = (line * LINE, j - zeros_before(line));
+        for word in &self.bits.words()[(at / 64) as usize..] {
+            let zeros = u64::from(ones::count(!word));
+            if rest < zeros {
+                return at + u64::from(ones::select(!word, rest as u32));
+            }
+            (at, rest) = (at + 64, rest - zeros);
+        }
+        at
     }
 }
 
@@ -118,14 +138,14 @@ mod tests {
     #[test]
     fn ranks_are_those_of_counting() {
         for len in [0u64, 1, 63, 64, 511, 512, 513, 5000] {
-            let mut bits = Bits::new(len);
-            (0..len).filter(|i| mix64(*i).is_multiple_of(3)).for_each(|i| {
-                bits.set(i);
-            });
+            let bits = Bits::with_ones(len, (0..len).filter(|i| mix64(*i).is_multiple_of(3)));
             let ranked = Ranked::try_new(bits.clone()).unwrap();
             let mut ones = 0;
             for i in 0..len {
                 assert_eq!((ranked.rank(i), ranked.get(i)), (ones, bits.get(i)), "{len}: {i}");
+                if !bits.get(i) {
+                    assert_eq!(ranked.select_zero(i - ones), i, "{len}");
+                }
                 ones += u64::from(bits.get(i));
             }
             assert!(ranked.is_counted() && *ranked.bits() == bits);

@@ -45,15 +45,16 @@ impl Signed {
         was
     }
 
-    /// Adds one to the counter at `i`, unless it is stuck.
+    /// Adds one to the counter at `i`, unless it is stuck; returns what it was.
     #[inline]
-    pub(crate) fn increment(&mut self, i: u64) {
+    pub(crate) fn increment(&mut self, i: u64) -> i64 {
         let word = &mut self.words.make_mut()[i as usize];
-        let more = word.wrapping_add(1);
+        let (was, more) = (word.cast_signed(), word.wrapping_add(1));
         // One more than either end of the range is one of the two least numbers, and nothing else is.
         if more.cast_signed() > i64::MIN + 1 {
             *word = more;
         }
+        was
     }
 
     /// Whether a counter of this value sticks there.
@@ -115,7 +116,7 @@ mod tests {
             let mut pair = Signed::try_new(2).unwrap();
             (0..2).for_each(|i| _ = pair.add(i, start));
             pair.add(0, 1);
-            pair.increment(1);
+            assert_eq!(pair.increment(1), start);
             assert_eq!(pair.get(0), pair.get(1), "{start}");
         }
         let mut sum = Signed::try_new(3).unwrap();

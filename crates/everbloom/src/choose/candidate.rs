@@ -87,10 +87,12 @@ pub(super) fn plan(
     };
     goal.items = Some(items);
     let expect = expect(variant, &goal, items)?;
-    if expect.fpr + expect.undecided > USELESS && !form.abilities.contains(&Ability::Reconcile) {
+    // What passes is what `check` prints, so undecided answers are in it.
+    let passing = expect.fpr + expect.undecided;
+    if passing > USELESS && !form.abilities.contains(&Ability::Reconcile) {
         let roomy = Goal { bits: None, fpr: Some(DEFAULT_FPR), ..goal.clone() };
         let enough = self::expect(variant, &roomy, items).ok().map(|expect| expect.bits);
-        return Err(Why::Useless { fpr: expect.fpr, enough });
+        return Err(Why::Useless { fpr: passing, enough });
     }
     let probes = probes(variant, &goal, items);
     Ok(Candidate { variant, form, goal, items, expect, probes })

@@ -331,8 +331,7 @@ pub static VARIANT: Variant = Variant::of::<BinaryFuse>(Facts {
     meaning: MEANING,
     forms: &[Form::exact(THREE, &[]), Form::exact(FOUR, &[])],
     params: &[PARAM_BITS],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

@@ -88,21 +88,6 @@ impl Compressed {
         Self::empty(&(Flat { m, k }, None), Head::new(hasher, FORM))
     }
 
-    /// Number of bits in memory.
-    pub fn m(&self) -> u64 {
-        self.flat.m()
-    }
-
-    /// Number of probes per key.
-    pub fn k(&self) -> u32 {
-        self.flat.k()
-    }
-
-    /// The bits.
-    pub fn bits(&self) -> &Bits {
-        &self.flat.bits
-    }
-
     /// The bits that sending takes, z = m·H(ρ), from the real share of ones; [`Bits::code_bits`] codes
     /// them and counts.
     pub fn sent_bits(&self) -> f64 {
@@ -194,6 +179,7 @@ fn sized(n: u64, design: Design, room: Option<u64>) -> Result<Flat> {
 
 face!(Compressed: Insert, Merge, Bulk, BulkInsert);
 planned!(Compressed);
+keys!(@flat Compressed: flat);
 keys!(Compressed: flat);
 sets!(@union Compressed: flat);
 

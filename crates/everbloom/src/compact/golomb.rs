@@ -312,6 +312,5 @@ pub static VARIANT: Variant = Variant::of::<Golomb>(Facts {
             // A query decodes 64 codes on average, and the index adds half a bit a key.
             .or(Preset::Integer(128)),
     ],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

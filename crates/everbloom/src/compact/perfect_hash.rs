@@ -22,7 +22,7 @@
 use crate::cells::Packed;
 use crate::filter::compared;
 use crate::parts::static_set::{self, StaticSet, static_set};
-use crate::plan::fingerprint::{Fingerprints, MAX_FINGERPRINT, MEANING, param_fingerprint};
+use crate::plan::fingerprint::{Fingerprints, MAX_FINGERPRINT, MEANING, PARAM_FINGERPRINT};
 use crate::solve::Mphf;
 use crate::threads::Cores;
 use crate::variant::prelude::*;
@@ -88,27 +88,20 @@ impl PerfectHash {
 impl StaticSet for PerfectHash {
     type Word = Digest;
 
-    fn assemble(shape: &Shape, head: Head, mut digests: Vec<Digest>, _: Cores) -> Result<Self> {
+    fn assemble(shape: &Shape, head: Head, digests: Vec<Digest>, cores: Cores) -> Result<Self> {
         // Equal digests have no slots of their own. Two keys of one digest share one, and both are found.
-        digests.sort_unstable();
-        digests.dedup();
-        let items = digests.len() as u64;
+        let (digests, items) = static_set::distinct(digests, cores);
         let (j, _) = shape.settle(items)?;
         let slots = Mphf::new(&digests)?;
-        let mut fingerprints = Packed::new(items, j);
-        for digest in digests {
-            if let Some(slot) = slots.index(digest) {
-                fingerprints.set(slot, digest.word(FINGERPRINT));
-            }
-        }
+        let fingerprints = static_set::fingerprints(&digests, j, FINGERPRINT, |d| slots.index(d))?;
         let head = shape.bits.head(head, items, false_positives(j));
         Ok(Self { head, slots, fingerprints })
     }
 
     #[inline]
     fn has(&self, digest: Digest) -> bool {
-        let expected = digest.word(FINGERPRINT) & self.fingerprints.max();
-        self.slots.index(digest).is_some_and(|slot| self.fingerprints.get(slot) == expected)
+        let slot = self.slots.index(digest);
+        static_set::is_at(&self.fingerprints, slot, digest.word(FINGERPRINT))
     }
 }
 
@@ -131,7 +124,7 @@ impl Plan for PerfectHash {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let bits = Fingerprints::plan(request, &PARAM_BITS, MAX_FINGERPRINT, 1.0);
+        let bits = Fingerprints::plan(request, &PARAM_FINGERPRINT, MAX_FINGERPRINT, 1.0);
         let shape = Shape { bits };
         // What does not fit the keys that are announced is refused before they are read.
         shape.settle(request.goal_items().unwrap_or(0))?;
@@ -169,9 +162,6 @@ impl Filter for PerfectHash {
     }
 }
 
-/// j.
-const PARAM_BITS: Param = param_fingerprint("bits per fingerprint, j for a rate of 2^-j");
-
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<PerfectHash>(Facts {
     id: 31,
@@ -185,9 +175,8 @@ pub static VARIANT: Variant = Variant::of::<PerfectHash>(Facts {
     needs: &["membership", "static", "compact"],
     meaning: MEANING,
     forms: &[Form::exact(FORM, &[])],
-    params: &[PARAM_BITS],
-    build: Build::Collected,
-    ..Facts::FILTER
+    params: &[PARAM_FINGERPRINT],
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

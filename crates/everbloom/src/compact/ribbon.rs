@@ -351,8 +351,7 @@ pub static VARIANT: Variant = Variant::of::<Ribbon>(Facts {
             .or(Preset::Real(OVERLOAD)),
         Param::real("slots", 1.0, 4.0, "slots per key, in the forms standard and homogeneous"),
     ],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

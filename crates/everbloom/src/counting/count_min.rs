@@ -110,7 +110,20 @@ impl CountMin {
     /// Counts a key once more. Refused where the form does not take such keys.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
-        self.insert_times(key, 1)
+        if !self.is_plain() {
+            return self.insert_times(key, 1);
+        }
+        let digest = self.digest(key);
+        let new = self.levels[0].increment(digest);
+        self.head.count_one();
+        Ok(self.seen(new))
+    }
+
+    /// Whether a key is new of which a counter was zero. In the signed form, a zero may be what is left of keys of both
+    /// signs.
+    #[inline]
+    fn seen(&self, zero: bool) -> Seen {
+        Seen::new_if(zero && !self.signed())
     }
 
     /// Counts a key `times` more times; 0 changes nothing.
@@ -152,7 +165,7 @@ impl CountMin {
         self.estimate(self.digest(key))
     }
 
-    #[inline]
+    #[inline(always)]
     fn estimate(&self, digest: Digest) -> i64 {
         if self.signed() { self.levels[0].median(digest) } else { self.levels[0].least(digest) }
     }
@@ -233,8 +246,7 @@ impl CountMin {
     fn raise_rows(&mut self, digest: Digest, times: u64) -> Seen {
         let new = self.levels[0].add(digest, i64::try_from(times).unwrap_or(i64::MAX));
         self.head.count(times);
-        // A zero may be what is left of keys of both signs.
-        Seen::new_if(new && !self.signed())
+        self.seen(new)
     }
 
     fn raise(&mut self, digest: Digest, key: &[u8], times: u64) -> Result<Seen> {
@@ -301,6 +313,16 @@ impl CountMin {
 
 impl Plan for CountMin {
     type Shape = Shape;
+
+    const HASH: HashId = HashId::Fold64;
+
+    /// Digests of 64 bits where keys that share one are rarer than others that pass: n·2⁻⁶⁴ ≤ p/100 with half of the
+    /// counters in use, as in `bloom`.
+    fn hash(shape: &Shape) -> HashId {
+        let (w, d) = (shape.w as f64, f64::from(shape.d));
+        let narrow = 100.0 * core::f64::consts::LN_2 * w * libm::exp2(d - 64.0) <= 1.0;
+        if narrow { Self::HASH } else { HashId::Xxh3_128 }
+    }
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
         Shape::plan(request)

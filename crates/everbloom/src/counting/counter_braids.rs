@@ -214,8 +214,7 @@ impl Plan for CounterBraids {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.whole("k") as u32;
-        let width = request.whole("width") as u32;
+        let [k, width] = request.wholes(["k", "width"]).map(|number| number as u32);
         let share = request.number("overflow");
         let carries = request.integer("carries");
         let shaped = |m: f64, p: f64, rate| {

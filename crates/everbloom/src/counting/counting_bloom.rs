@@ -22,7 +22,7 @@
 use crate::cells::{Bits, Counters};
 use crate::parts::multisets;
 use crate::parts::tally::Tallies;
-use crate::plan::Wide;
+use crate::plan::{PARAM_WIDTH, Wide};
 use crate::variant::prelude::*;
 
 /// A multiset in m saturating counters with k probes per key.
@@ -56,12 +56,8 @@ impl Counting {
 
     /// The bits of the standard filter over the same keys: one where a counter is above zero.
     pub fn to_bits(&self) -> Bits {
-        let mut bits = Bits::new(self.tallies.m());
-        let set = self.counters().iter().enumerate().filter(|(_, c)| *c != 0);
-        set.for_each(|(i, _)| {
-            bits.set(i as u64);
-        });
-        bits
+        let set = (0..).zip(self.counters().iter()).filter(|(_, count)| *count != 0);
+        Bits::with_ones(self.tallies.m(), set.map(|(i, _)| i))
     }
 
     fn check(&self) -> Result<()> {
@@ -104,10 +100,6 @@ pub static VARIANT: Variant = Variant::of::<Counting>(Facts {
     family: "counting",
     needs: &["membership", "delete", "count", "merge", "hostile"],
     forms: &[Form::COUNTING],
-    params: &[
-        PARAM_M,
-        PARAM_K,
-        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
-    ],
+    params: &[PARAM_M, PARAM_K, PARAM_WIDTH],
     ..Facts::MULTISET
 });

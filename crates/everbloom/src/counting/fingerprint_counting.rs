@@ -24,6 +24,7 @@
 use crate::cells::{Counters, Mark, Marked, Xor};
 use crate::parts::marks::{MarkCells, Marks};
 use crate::parts::multisets;
+use crate::plan::PARAM_WIDTH;
 use crate::probe::Probe;
 use crate::theory::counting::cell_pmf;
 use crate::theory::tail::poisson_pmf;
@@ -224,7 +225,7 @@ pub static VARIANT: Variant = Variant::of::<FingerprintCounting>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
+        PARAM_WIDTH,
         Param::integer("fingerprint", 1, 32, "bits per fingerprint").or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET

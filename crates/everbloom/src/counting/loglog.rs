@@ -165,8 +165,7 @@ impl Plan for LogLog {
 
     /// As a standard filter of d·n keys: a rank is wrong as often as a key would be there.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let d = request.whole("d") as u32;
-        let width = request.whole("width") as u32;
+        let [d, width] = request.wholes(["d", "width"]).map(|number| number as u32);
         let stream = request.whole("stream");
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {

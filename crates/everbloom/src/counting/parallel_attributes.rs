@@ -326,7 +326,7 @@ pub static VARIANT: Variant = Variant::of::<ParallelAttributes>(Facts {
             IEEE Transactions on Parallel and Distributed Systems 21(1), 2010",
     family: "counting",
     needs: &["attributes", "delete", "count", "merge", "parallel"],
-    input: Input { key: KeyKind::Attributes, sample: Some(Example::keys(example)), ..Input::KEYS },
+    input: Input::of(KeyKind::Attributes).with_examples(example),
     meaning: "items are insertions minus removals; the rate is that of a foreign value in one attribute, and in \
               compact of a mixture of several items' values",
     forms: &[Form::removing(EXACT, ABILITIES), Form::removing(COMPACT, ABILITIES)],

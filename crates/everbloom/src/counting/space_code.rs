@@ -177,8 +177,7 @@ impl Plan for SpaceCode {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let groups = request.whole("l") as u32;
-        let ratio = request.whole("ratio") as u32;
+        let [groups, ratio] = request.wholes(["l", "ratio"]).map(|number| number as u32);
         let largest = request.whole("largest") as f64 / f64::from(groups);
         let more = (libm::log(largest.max(1.0)) / libm::log(ratio.into())).ceil() as u32;
         let levels = if request.form() == MULTI { (more + 1).min(MOST_LEVELS as u32) } else { 1 };

@@ -277,12 +277,11 @@ pub static VARIANT: Variant = Variant::of::<Spectral>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::choice(
+        Param::first_of(
             "code",
             &["delta", "gamma"],
             "Elias code of the counters: gamma is shorter below 16, delta above",
-        )
-        .or(Preset::Choice("delta")),
+        ),
         Param::integer(
             "second",
             1,

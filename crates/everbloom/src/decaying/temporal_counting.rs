@@ -189,8 +189,7 @@ impl Plan for TemporalCounting {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let initial = request.whole("initial");
-        let decay = request.whole("decay");
+        let [initial, decay] = request.wholes(["initial", "decay"]);
         // Room for sums of two, and for lives of their own.
         let cap = request.integer("cap").unwrap_or(2 * initial + 1);
         if cap < initial {
@@ -286,7 +285,7 @@ pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
             networks, ICDCS 2010",
     family: "decaying",
     needs: &["decay", "merge"],
-    input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
+    input: Input::valued(ValueKind::Count).with_time(Time::Optional),
     meaning: "items are living keys, the count beside a key is its initial value, the rate is that of \
             false positives",
     forms: &[

@@ -349,7 +349,7 @@ pub static VARIANT: Variant = Variant::of::<TimeDecaying>(Facts {
             streams with skewed distributions, RIDE-SDMA 2005",
     family: "decaying",
     needs: &["decay", "count", "merge"],
-    input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
+    input: Input::valued(ValueKind::Count).with_time(Time::Optional),
     meaning: "items are distinct keys, the count beside a key is its weight, the rate is that of \
             non-members that seem to have one",
     forms: &[form(SCALED), form(LAZY)],

@@ -466,7 +466,7 @@ pub static VARIANT: Variant = Variant::of::<Windowed>(Facts {
             filters, 2020",
     family: "decaying",
     needs: &["decay", "delete"],
-    input: Input { time: Time::Optional, ..Input::valued(ValueKind::Count) },
+    input: Input::valued(ValueKind::Count).with_time(Time::Optional),
     meaning: "items are keys that live at the same time, or the last insertions in the form slices; the \
             count beside a key is its time to live, the rate is that of false positives",
     forms: &[

@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
 use crate::sys;
@@ -49,8 +51,21 @@ impl Lock {
     }
 }
 
+/// Tries before another process is said to hold a lock, and the time between them. A program that another thread of this
+/// process is about to start shares its open files, and their locks, for a moment: until it has begun.
+const TRIES: u32 = 20;
+const BETWEEN: Duration = Duration::from_millis(10);
+
 fn lock(file: &File, wait: Wait) -> Result<()> {
-    match file.try_lock() {
+    let mut tried = file.try_lock();
+    for _ in 1..TRIES {
+        if wait == Wait::Yes || !matches!(tried, Err(TryLockError::WouldBlock)) {
+            break;
+        }
+        thread::sleep(BETWEEN);
+        tried = file.try_lock();
+    }
+    match tried {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) if wait == Wait::Yes => Ok(file.lock()?),
         Err(TryLockError::WouldBlock) => Err(Error::new(
@@ -66,10 +81,24 @@ fn lock(file: &File, wait: Wait) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
-    use std::thread;
-    use std::time::Duration;
 
     use super::*;
+
+    /// A moment is not refused, and more than one is.
+    #[test]
+    fn who_lets_go_at_once_was_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("filter");
+        std::fs::write(&path, "").expect("a file");
+        let first = Lock::of(&path, Wait::No).expect("nobody else is there");
+        assert_eq!(Lock::of(&path, Wait::No).expect_err("held").kind(), Kind::Busy);
+        let gone = thread::spawn(move || {
+            thread::sleep(BETWEEN);
+            drop(first);
+        });
+        assert!(Lock::of(&path, Wait::No).is_ok());
+        gone.join().expect("it ends");
+    }
 
     #[test]
     fn whoever_waited_holds_the_file_that_is_there() {

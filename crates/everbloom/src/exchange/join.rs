@@ -10,16 +10,21 @@
 //! ```
 //!
 //! The right side's application hands rows to [`Right::row`] once the filter has come, the left side's
-//! takes pairs from [`Left::pairs`] at any time, so neither side holds what it has dealt with.
+//! takes pairs from [`Left::pairs`] at any time, so neither side holds what it has dealt with. What takes long can be
+//! done on other threads: rows are hashed into a [`Keyed`], and [`Right::filter`] is asked anywhere.
+
+mod table;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Frame, List, Outbox, Role, items};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Record, Verdict};
 use crate::membership::BlockedBloom;
+pub use table::Keyed;
+use table::{Again, Table};
 
 /// Left to right: a filter of the keys.
 const FILTER: u8 = 0x20;
@@ -28,14 +33,11 @@ const ROWS: u8 = 0x21;
 /// Right to left: there are no more rows.
 const END: u8 = 0x22;
 
-/// Which part of the other side's row is the key.
-type KeyOf<'a> = dyn Fn(&[u8]) -> Result<Cow<'_, [u8]>> + 'a;
-
 /// The side that holds its rows and gets the result.
-pub struct Left<'a> {
-    rows: HashMap<Vec<u8>, Vec<Vec<u8>>>,
+#[derive(Clone)]
+pub struct Left {
+    rows: Table,
     fpr: f64,
-    key_of: Box<KeyOf<'a>>,
     /// Rows that came and are not joined yet, as they came.
     waiting: Vec<Frame>,
     state: State,
@@ -50,14 +52,12 @@ enum State {
     Done,
 }
 
-impl<'a> Left<'a> {
-    /// A table without rows. `fpr` is the share of the other side's rows that may be sent in vain,
-    /// `key_of` finds the key in such a row.
-    pub fn new(fpr: f64, key_of: impl Fn(&[u8]) -> Result<Cow<'_, [u8]>> + 'a) -> Self {
+impl Left {
+    /// A table without rows. `fpr` is the share of the other side's rows that may be sent in vain.
+    pub fn new(fpr: f64) -> Self {
         Self {
-            rows: HashMap::new(),
+            rows: Table::default(),
             fpr,
-            key_of: Box::new(key_of),
             waiting: Vec::new(),
             state: State::Start,
             joined: 0,
@@ -67,12 +67,22 @@ impl<'a> Left<'a> {
 
     /// Adds a row, before the exchange begins.
     pub fn insert(&mut self, key: &[u8], row: &[u8]) {
-        self.rows.entry(key.to_vec()).or_default().push(row.to_vec());
+        self.rows.insert(key, row);
     }
 
-    /// The keys, in any order.
+    /// Adds rows in their order, before the exchange begins.
+    pub fn insert_all(&mut self, rows: &Keyed) {
+        self.rows.insert_all(rows, Again::Taken);
+    }
+
+    /// Adds those rows whose keys no row has, in their order, before the exchange begins.
+    pub fn insert_new(&mut self, rows: &Keyed) {
+        self.rows.insert_all(rows, Again::Left);
+    }
+
+    /// The keys, each once, in the order in which they came first.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.rows.keys().map(Vec::as_slice)
+        self.rows.keys()
     }
 
     /// The same table with another share of rows that may be sent in vain, before the exchange begins.
@@ -83,15 +93,21 @@ impl<'a> Left<'a> {
     }
 
     /// Calls `f` with every pair of rows, left and right, that have the same key, among the rows that
-    /// have come since the last call.
-    pub fn pairs(&mut self, mut f: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    /// have come since the last call; `key_of` finds the key in such a row.
+    pub fn pairs(
+        &mut self,
+        key_of: impl Fn(&[u8]) -> Result<Cow<'_, [u8]>>,
+        mut f: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
         for frame in std::mem::take(&mut self.waiting) {
             items(&frame, |right| {
-                let partners =
-                    self.rows.get(&*(self.key_of)(right)?).map_or(&[][..], Vec::as_slice);
-                self.joined += partners.len() as u64;
-                self.in_vain += u64::from(partners.is_empty());
-                partners.iter().try_for_each(|left| f(left, right))
+                let before = self.joined;
+                for left in self.rows.of(&key_of(right)?) {
+                    self.joined += 1;
+                    f(left, right)?;
+                }
+                self.in_vain += u64::from(self.joined == before);
+                Ok(())
             })?;
         }
         Ok(())
@@ -108,23 +124,25 @@ impl<'a> Left<'a> {
     }
 }
 
-impl fmt::Debug for Left<'_> {
+impl fmt::Debug for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Left").field("keys", &self.rows.len()).field("state", &self.state).finish()
+        f.debug_struct("Left")
+            .field("keys", &self.keys().len())
+            .field("state", &self.state)
+            .finish()
     }
 }
 
-impl Role for Left<'_> {
+impl Role for Left {
     const FRAMES: &'static [u8] = &[ROWS, END];
 
     fn speak(&mut self, out: &mut Outbox) -> Result<()> {
         if self.state != State::Start {
             return Ok(());
         }
-        let mut filter = BlockedBloom::with_rate((self.rows.len() as u64).max(1), self.fpr)?;
-        for key in self.rows.keys() {
-            filter.insert(key);
-        }
+        let mut filter = BlockedBloom::with_rate((self.keys().len() as u64).max(1), self.fpr)?;
+        let keys: Vec<&[u8]> = self.keys().collect();
+        filter.insert_many_parallel(&keys);
         self.state = State::Rows;
         out.filter(FILTER, &filter)
     }
@@ -152,7 +170,7 @@ impl Role for Left<'_> {
 /// The side that sends rows.
 #[derive(Debug, Default)]
 pub struct Right {
-    filter: Option<Box<dyn Filter>>,
+    filter: Option<Arc<dyn Filter>>,
     rows: List,
     ended: bool,
     done: bool,
@@ -172,14 +190,26 @@ impl Right {
     /// Queues the row if its key passes the filter; whether it is time to send what is queued. An error
     /// before the filter has come.
     pub fn row(&mut self, key: &[u8], row: &[u8]) -> Result<bool> {
+        let wanted = self.asked()?.query(Record::key(key))?.verdict != Verdict::Absent;
+        Ok(wanted && self.rows.push(row))
+    }
+
+    /// The other side's filter, for whoever asks it on other threads and hands the rows that pass to
+    /// [`Right::passed`]. An error before it has come.
+    pub fn filter(&self) -> Result<Arc<dyn Filter>> {
+        self.asked().cloned()
+    }
+
+    fn asked(&self) -> Result<&Arc<dyn Filter>> {
         let filter = self.filter.as_ref().filter(|_| !self.ended);
-        let filter = filter.ok_or_else(|| {
+        filter.ok_or_else(|| {
             Error::record("rows are taken after the other side's filter and before the end")
-        })?;
-        if filter.query(Record::key(key))?.verdict == Verdict::Absent {
-            return Ok(false);
-        }
-        Ok(self.rows.push(row))
+        })
+    }
+
+    /// Queues a row whose key passes the filter; whether it is time to send what is queued.
+    pub fn passed(&mut self, row: &[u8]) -> bool {
+        self.rows.push(row)
     }
 
     /// Says that there are no more rows.
@@ -204,7 +234,7 @@ impl Role for Right {
         if self.filter.is_some() {
             return Err(frame.wrong("a second filter"));
         }
-        self.filter = Some(out.opener().decode(&frame.body)?);
+        self.filter = Some(out.opener().decode(&frame.body)?.into());
         Ok(())
     }
 

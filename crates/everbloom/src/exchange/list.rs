@@ -57,6 +57,15 @@ pub(super) fn append(body: &mut Vec<u8>, item: &[u8]) {
     body.extend_from_slice(item);
 }
 
+/// The items of a text that [`append`] wrote.
+pub(super) fn items_of(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (item, behind) = split(text)?;
+        text = behind;
+        Some(item)
+    })
+}
+
 /// The first item, and what is behind it.
 pub(super) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut length = 0u64;

@@ -17,6 +17,7 @@
 //! | `search`: which documents have a word, unseen by who keeps them? | `search::Searcher` | `search::Keeper` |
 //! | `private`: is my key in the set, neither shown? | `private::Asker` | `private::Owner` |
 //! | `encrypted`: the same through a third party who sees neither | `encrypted::Reader`, `encrypted::Client` | `encrypted::Holder`, `encrypted::Mediator` |
+//! | … who passes queries on itself | `encrypted::passing::Applicant`, `encrypted::passing::Courier` | `encrypted::passing::Warrant`, `encrypted::passing::Intake` |
 //!
 //! The last three come with the feature `secure`.
 //!
@@ -44,6 +45,7 @@ pub mod encrypted;
 mod frame;
 pub mod join;
 mod list;
+mod mixed;
 mod party;
 #[cfg(feature = "secure")]
 pub mod private;

@@ -1,6 +1,8 @@
 //! What every exchange promises, whatever its peer sends: an error, never a panic, a hang or a large
 //! allocation.
 
+use std::borrow::Cow;
+
 use super::join::{Left, Right};
 use super::reconcile::{Holder, Seeker, Set};
 use super::tree::{Search, Summary};
@@ -29,8 +31,8 @@ fn set(range: std::ops::Range<u32>) -> Set {
     range.fold(Set::new(), |set, i| set.with(&key(i)))
 }
 
-fn joining() -> (Party<Left<'static>>, Party<Right>) {
-    let mut left = Left::new(0.01, |row| Ok(row[..row.len().min(6)].into()));
+fn joining() -> (Party<Left>, Party<Right>) {
+    let mut left = Left::new(0.01);
     (0..20).for_each(|i| left.insert(&key(i), &key(i)));
     let mut right = Right::new();
     right.end();
@@ -259,9 +261,11 @@ fn parties_that_wait_for_each_other_are_an_error() {
 
 #[test]
 fn joins_are_exact_and_bytes_are_counted() {
-    let no_key = || Error::record("no key");
-    let mut left =
-        Left::new(0.2, |row| row.split(|b| *b == b',').nth(1).map(Into::into).ok_or_else(no_key));
+    fn key_of(row: &[u8]) -> Result<Cow<'_, [u8]>> {
+        let key = row.split(|b| *b == b',').nth(1).map(Cow::Borrowed);
+        key.ok_or_else(|| Error::record("no key"))
+    }
+    let mut left = Left::new(0.2);
     for i in 0..1000 {
         left.insert(&key(i % 900), &i.to_string().into_bytes());
     }
@@ -286,7 +290,7 @@ fn joins_are_exact_and_bytes_are_counted() {
             pairs.push((l.to_vec(), r.to_vec()));
             Ok(())
         };
-        left.role.pairs(&mut note).expect("rows with keys");
+        left.role.pairs(key_of, &mut note).expect("rows with keys");
     }
     assert!(left.closed().is_ok() && right.closed().is_ok());
     assert!(right.role.row(b"late", b"row").is_err());
@@ -304,10 +308,10 @@ fn rows_without_a_key_are_errors() {
     let (mut left, _) = joining();
     left.receive(&[]).expect("a filter");
     assert!(left.receive(b"\x21\x02\0\0\0\x09x").is_err(), "a list that is cut off");
-    let mut left = Party::new(Left::new(0.01, |_| Err(Error::record("no key"))), Limits::NETWORK);
+    let mut left = Party::new(Left::new(0.01), Limits::NETWORK);
     left.receive(&[]).expect("a filter");
     left.receive(b"\x21\x02\0\0\0\x01x").expect("a row");
-    assert!(left.role.pairs(|_, _| Ok(())).is_err());
+    assert!(left.role.pairs(|_| Err(Error::record("no key")), |_, _| Ok(())).is_err());
 }
 
 #[test]

@@ -56,6 +56,9 @@ impl Facts {
         reach: 5_000_000,
     };
 
+    /// What entries share whose filters are built from all their records at once.
+    pub const COLLECTED: Facts = Facts { build: Build::Collected, ..Facts::FILTER };
+
     /// What entries share whose filters hold multisets.
     pub const MULTISET: Facts = Facts {
         meaning: "items are insertions minus removals, the rate is that of false positives",
@@ -186,9 +189,34 @@ impl Input {
         sample: None,
     };
 
+    /// Keys of this kind.
+    pub const fn of(key: KeyKind) -> Self {
+        Input { key, ..Input::KEYS }
+    }
+
     /// Plain keys with a value of this kind beside them.
     pub const fn valued(value: ValueKind) -> Self {
-        Input { value, ..Input::KEYS }
+        Input::KEYS.with_value(value)
+    }
+
+    /// With a value of this kind beside the keys.
+    pub const fn with_value(self, value: ValueKind) -> Self {
+        Input { value, ..self }
+    }
+
+    /// With a time, or without.
+    pub const fn with_time(self, time: Time) -> Self {
+        Input { time, ..self }
+    }
+
+    /// With known non-members, or without.
+    pub const fn with_negatives(self, negatives: Negatives) -> Self {
+        Input { negatives, ..self }
+    }
+
+    /// With samples of such keys.
+    pub const fn with_examples(self, key: Numbered) -> Self {
+        Input { sample: Some(Example::keys(key)), ..self }
     }
 }
 

@@ -51,6 +51,15 @@ impl Param {
         Self { name, range: Range::Choice(words), default: Preset::Planned, help }
     }
 
+    /// One of some words, by default the first.
+    pub const fn first_of(
+        name: &'static str,
+        words: &'static [&'static str],
+        help: &'static str,
+    ) -> Self {
+        Self::choice(name, words, help).or(Preset::Choice(words[0]))
+    }
+
     /// The same with a default that does not depend on the goal.
     #[must_use]
     pub const fn or(self, default: Preset) -> Self {

@@ -45,6 +45,7 @@ use crate::grouping::sets::{
 };
 pub use crate::grouping::sets::{Shape, accepted, classified, set_passes};
 use crate::parts::labels::label_of;
+use crate::plan::PARAM_WIDTH;
 use crate::variant::prelude::*;
 
 /// Groups of keys in code bits, each with hash functions of its own.
@@ -316,14 +317,12 @@ pub static VARIANT: Variant = Variant::of::<Combinatorial>(Facts {
             MAX_CODE_BITS as u64,
             "ones in a code of fixed weight; by default the fewest",
         ),
-        Param::integer("width", 1, 16, "bits per counter in the counting form")
-            .or(Preset::Integer(4)),
-        Param::choice(
+        Param { help: "bits per counter in the counting form", ..PARAM_WIDTH },
+        Param::first_of(
             "layout",
             &["shared", CHUNKED],
             "probes anywhere in an array, or each in its chunk of it",
-        )
-        .or(Preset::Choice("shared")),
+        ),
     ],
     ..Facts::FILTER
 });

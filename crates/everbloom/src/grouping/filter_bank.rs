@@ -27,6 +27,7 @@ use crate::grouping::code_cells::CodeCells;
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked, labeled};
 use crate::grouping::sets::{BANK, CODE_BANK, FIXED_BANK, Shape, rates, suits};
 use crate::parts::labels::label_of;
+use crate::plan::PARAM_WIDTH;
 use crate::variant::prelude::*;
 
 /// Classes of keys, in a filter for each class or for each bit of its code.
@@ -282,9 +283,8 @@ pub static VARIANT: Variant = Variant::of::<FilterBank>(Facts {
             .or(Preset::Integer(16)),
         Param::integer("code-bits", 1, MAX_CODE_BITS as u64, "bits of a class's code"),
         Param::integer("weight", 1, MAX_CODE_BITS as u64, "ones in a code of fixed weight"),
-        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
-        Param::choice("policy", &[RECLASSIFY, ALL], "what a key of several classes is")
-            .or(Preset::Choice(RECLASSIFY)),
+        PARAM_WIDTH,
+        Param::first_of("policy", &[RECLASSIFY, ALL], "what a key of several classes is"),
     ],
     ..Facts::FILTER
 });

@@ -210,8 +210,7 @@ impl Plan for Omass {
 
     /// The fewest words over all k that divide a word into sub-blocks of a bit for each set, or more.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let width = request.whole("word");
-        let sets = request.whole("sets");
+        let [width, sets] = request.wholes(["word", "sets"]);
         let k_set = request.integer(PARAM_K.name);
         let fits = |k: &u64| width.is_multiple_of(*k) && width / k >= sets;
         let ks: Vec<u32> = (1..=width)

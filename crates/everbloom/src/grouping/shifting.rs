@@ -35,6 +35,7 @@ use crate::cells::Counters;
 use crate::filter::Bound;
 use crate::grouping::groups::{Groups, asked};
 use crate::parts::exact::Exact;
+use crate::plan::PARAM_WIDTH;
 use crate::probe::{Indices, Probe};
 use crate::theory::bloom as theory;
 use crate::theory::shifting::{SPAN, any_of, pair_from_zeros};
@@ -222,12 +223,18 @@ impl Shifting {
 
     fn check(&self) -> Result<()> {
         let task = self.task();
-        let regions = if task == Task::Association { 2..=MOST_REGIONS } else { 0..=0 };
-        let span = if task == Task::Multiplicity { 1..=MOST_COPIES } else { SPAN..=SPAN };
+        let regions = match task {
+            Task::Association => VARIANT.takes("regions", self.most),
+            _ => self.most == 0,
+        };
+        let span = match task {
+            Task::Multiplicity => VARIANT.takes("c", self.span),
+            _ => self.span == SPAN,
+        };
         let known = 1u64.checked_shl(self.sets.len() as u32).map_or(u64::MAX, |bit| bit - 1);
         let (multiplicity, table) = (task == Task::Multiplicity, &self.table);
-        let ok = span.contains(&self.span)
-            && regions.contains(&self.most)
+        let ok = regions
+            && span
             && self.masks.len() as u64 <= self.most
             && self.sets.len() <= MOST_SETS
             && self.masks.iter().all(|mask| *mask != 0 && mask & !known == 0)
@@ -349,9 +356,6 @@ const MULTIPLICITY: &str = "multiplicity";
 const SHIFT: u64 = 1 << 40;
 /// A set is a bit of a mask.
 const MOST_SETS: u64 = 56;
-/// Every region has an offset of its own.
-const MOST_REGIONS: u64 = SPAN;
-const MOST_COPIES: u64 = 1 << 16;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Shifting>(Facts {
@@ -380,21 +384,20 @@ pub static VARIANT: Variant = Variant::of::<Shifting>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("c", 1, MOST_COPIES, "largest multiplicity, of the multiplicity forms")
+        Param::integer("c", 1, 1 << 16, "largest multiplicity, of the multiplicity forms")
             .or(Preset::Integer(20)),
+        // Every region has an offset of its own.
         Param::integer(
             "regions",
             2,
-            MOST_REGIONS,
+            SPAN,
             "combinations of sets, of the association forms: 3 for two sets",
         )
         .or(Preset::Integer(16)),
-        Param::integer("width", 1, 16, "bits per counter, of the counting forms")
-            .or(Preset::Integer(4)),
+        Param { help: "bits per counter, of the counting forms", ..PARAM_WIDTH },
     ],
-    build: Build::Collected,
     reach: 1_000_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

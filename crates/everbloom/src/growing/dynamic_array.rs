@@ -223,8 +223,7 @@ impl Plan for DynamicArray {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let filters = request.whole("filters");
-        let group = request.whole("group");
+        let [filters, group] = request.wholes(["filters", "group"]);
         let each = |p: f64| layers::each_passes(p, filters as f64);
         let flat = |n: u64, p: f64| flat_for(n.div_ceil(filters), each(p));
         // A group takes the memory of all its filters from the start.

@@ -265,8 +265,7 @@ impl Plan for ParBf {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let filters = request.whole("filters");
-        let width = request.whole("width");
+        let [filters, width] = request.wholes(["filters", "width"]);
         let with = |n: u64, fpr: f64| Shape { items: n.div_ceil(filters), fpr, filters, width };
         let (n, p) = request.items_and_rate(|n, p| {
             let shape = with(n, p);

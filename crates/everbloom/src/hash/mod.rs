@@ -6,8 +6,9 @@
 //!
 //! Hash ids are permanent and append-only: they stand in files.
 
-mod columns;
+mod city;
 mod fold;
+mod foreign;
 mod generator;
 mod key;
 mod many;
@@ -17,17 +18,18 @@ mod secret;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod vector;
 mod xxh3;
+mod xxh3_preview;
 mod xxh64;
 
-pub(crate) use columns::{Columns, MANY};
+pub use city::{city_64, city_128_to_64};
 pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
 pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};
-pub use murmur::{murmur_32, murmur_64a};
+pub use murmur::{murmur_32, murmur_32_hadoop, murmur_32_hbase, murmur_64a};
 pub use murmur3::{
-    murmur3_last_32, murmur3_last_64, murmur3_round, murmur3_scramble, murmur3_spark,
-    murmur3_with_tail, murmur3_x64_128,
+    murmur3_cassandra, murmur3_hive, murmur3_last_32, murmur3_last_64, murmur3_round,
+    murmur3_scramble, murmur3_spark, murmur3_x64_128,
 };
 pub use secret::SecretKey;
 #[cfg(feature = "secure")]
@@ -73,6 +75,27 @@ named! {
         SparkMurmur3 = 10 => "murmur3-spark",
         /// MurmurHash64A with a 64-bit seed, and again with the first hash as its seed: RedisBloom's.
         Murmur64ATwice = 11 => "murmur-64a-twice",
+        /// Cassandra's MurmurHash3 x64 128 with a 64-bit seed: the second word, then the first.
+        CassandraMurmur3 = 12 => "murmur3-cassandra",
+        /// Hive's 64-bit MurmurHash3 with a 64-bit seed, widened by [`mix64`]: ORC's, for bytes.
+        HiveMurmur3 = 13 => "murmur3-hive",
+        /// Thomas Wang's mix of an integer, widened by [`mix64`]: ORC's, for numbers of eight bytes.
+        Wang64 = 14 => "wang-64",
+        /// Hadoop's MurmurHash2 with a 32-bit seed, and again with the first hash as its seed, widened by [`mix64`]:
+        /// stream-lib's.
+        HadoopMurmur = 15 => "murmur-hadoop",
+        /// XXH64 with a 64-bit seed, and again with the first hash as its seed: DataSketches'.
+        Xxh64Twice = 16 => "xxh64-twice",
+        /// XXH3-64 with a 64-bit seed, and with 32 added to it: fastbloom-rs's.
+        Xxh3Pair = 17 => "xxh3-64-pair",
+        /// FNV-1 of 64 bits, widened by [`mix64`]: DCSO's.
+        Fnv1 = 18 => "fnv1-64",
+        /// CityHash64 1.0.2, widened by [`mix64`]: ClickHouse's, for bytes.
+        City64 = 19 => "cityhash-64",
+        /// The last step of MurmurHash3, widened by [`mix64`]: ClickHouse's, for numbers of eight bytes.
+        Murmur3Last = 20 => "murmur3-last",
+        /// A preview of XXH3-64, seed 0: its low half, as the high half of a word, then its high half. RocksDB's.
+        Xxh3Preview = 21 => "xxh3-preview",
     }
 }
 
@@ -95,14 +118,33 @@ impl HashId {
     }
 
     /// Those of filters that other software made, which no filter is built with here.
-    pub const FOREIGN: [HashId; 3] =
-        [HashId::Murmur3_128, HashId::SparkMurmur3, HashId::Murmur64ATwice];
+    pub const FOREIGN: [HashId; 13] = [
+        HashId::Murmur3_128,
+        HashId::SparkMurmur3,
+        HashId::Murmur64ATwice,
+        HashId::CassandraMurmur3,
+        HashId::HiveMurmur3,
+        HashId::Wang64,
+        HashId::HadoopMurmur,
+        HashId::Xxh64Twice,
+        HashId::Xxh3Pair,
+        HashId::Fnv1,
+        HashId::City64,
+        HashId::Murmur3Last,
+        HashId::Xxh3Preview,
+    ];
 
     /// Whether digests have 64 bits of their own: two keys then have the same one with probability 2⁻⁶⁴.
     pub const fn is_narrow(self) -> bool {
         !matches!(
             self,
-            HashId::Xxh3_128 | HashId::SipHash24_128 | HashId::Murmur3_128 | HashId::Murmur64ATwice
+            HashId::Xxh3_128
+                | HashId::SipHash24_128
+                | HashId::Murmur3_128
+                | HashId::Murmur64ATwice
+                | HashId::CassandraMurmur3
+                | HashId::Xxh64Twice
+                | HashId::Xxh3Pair
         )
     }
 
@@ -373,20 +415,28 @@ fn digest_bytes(
         (HashId::Xxh3_64, _) => widen(xxh3::of(bytes, seed)),
         (HashId::Xxh64, _) => widen(xxhash_rust::xxh64::xxh64(bytes, seed)),
         (HashId::Murmur64A, _) => widen(murmur_64a(bytes, seed)),
-        (HashId::Murmur3_128, _) => {
-            let [h1, h2] = murmur3_x64_128(bytes, seed);
-            Digest { h1, h2 }
-        }
-        (HashId::SparkMurmur3, _) => {
-            let first = murmur3_spark(bytes, seed as u32);
-            let second = murmur3_spark(bytes, first);
-            widen(u64::from(second) << 32 | u64::from(first))
-        }
-        (HashId::Murmur64ATwice, _) => {
-            let h1 = murmur_64a(bytes, seed);
-            Digest { h1, h2: murmur_64a(bytes, h1) }
-        }
         (HashId::SipHash24_128, _) => key.map_or(LOCKED, |key| key.digest(bytes)),
+        (HashId::Murmur3_128, _) => foreign::both(murmur3_x64_128(bytes, seed)),
+        (HashId::SparkMurmur3, _) => foreign::halves(murmur3_spark, bytes, seed),
+        (HashId::Murmur64ATwice, _) => foreign::twice(murmur_64a, bytes, seed),
+        (HashId::CassandraMurmur3, _) => {
+            let [first, second] = murmur3_cassandra(bytes, seed);
+            foreign::both([second, first])
+        }
+        (HashId::HiveMurmur3, _) => widen(murmur3_hive(bytes, seed)),
+        (HashId::Wang64, _) => widen(foreign::wang_64(foreign::first_word(bytes))),
+        (HashId::HadoopMurmur, _) => foreign::halves(murmur_32_hadoop, bytes, seed),
+        (HashId::Xxh64Twice, _) => foreign::twice(xxhash_rust::xxh64::xxh64, bytes, seed),
+        (HashId::Xxh3Pair, _) => {
+            foreign::both([seed, seed.wrapping_add(32)].map(|seed| xxh3::of(bytes, seed)))
+        }
+        (HashId::Fnv1, _) => widen(foreign::fnv1_64(bytes)),
+        (HashId::City64, _) => widen(city_64(bytes)),
+        (HashId::Murmur3Last, _) => widen(murmur3_last_64(foreign::first_word(bytes))),
+        (HashId::Xxh3Preview, _) => {
+            let h = xxh3_preview::xxh3_preview(bytes);
+            foreign::both([h << 32, h >> 32])
+        }
     }
 }
 

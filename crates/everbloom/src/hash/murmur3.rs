@@ -1,4 +1,5 @@
-//! MurmurHash3 (Appleby 2011) as software that filters come from has it: the plain 128 bits, and Spark's 32.
+//! MurmurHash3 (Appleby 2011) as software that filters come from has it: the plain 128 bits, Cassandra's,
+//! Hive's 64 and Spark's 32.
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -12,9 +13,36 @@ pub fn murmur3_x64_128(bytes: &[u8], seed: u64) -> [u64; 2] {
     murmur3_with_tail(bytes, words(&last), seed)
 }
 
+/// [`murmur3_x64_128`] with the bytes after the last whole block sign-extended, as Cassandra has it.
+#[inline]
+pub fn murmur3_cassandra(bytes: &[u8], seed: u64) -> [u64; 2] {
+    let mut last = [0u64; 2];
+    for (i, byte) in bytes.as_chunks::<16>().1.iter().enumerate() {
+        last[i / 8] ^= (*byte as i8 as u64) << (i % 8 * 8);
+    }
+    murmur3_with_tail(bytes, last, seed)
+}
+
+/// Hive's and ORC's `Murmur3.hash64`: one lane of the 128-bit function.
+#[inline]
+pub fn murmur3_hive(bytes: &[u8], seed: u64) -> u64 {
+    let mix = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);
+    let (words, tail) = bytes.as_chunks::<8>();
+    let mut h = seed;
+    for word in words {
+        h ^= mix(u64::from_le_bytes(*word));
+        h = h.rotate_left(27).wrapping_mul(5).wrapping_add(0x52dc_e729);
+    }
+    let mut last = [0; 8];
+    last[..tail.len()].copy_from_slice(tail);
+    // Nothing mixes to nothing.
+    h ^= mix(u64::from_le_bytes(last));
+    murmur3_last_64(h ^ bytes.len() as u64)
+}
+
 /// [`murmur3_x64_128`] with these two words in place of the bytes after the last whole block.
 #[inline]
-pub fn murmur3_with_tail(bytes: &[u8], tail: [u64; 2], seed: u64) -> [u64; 2] {
+fn murmur3_with_tail(bytes: &[u8], tail: [u64; 2], seed: u64) -> [u64; 2] {
     let mix1 = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);
     let mix2 = |k: u64| k.wrapping_mul(C2).rotate_left(33).wrapping_mul(C1);
     let (mut h1, mut h2) = (seed, seed);
@@ -86,6 +114,10 @@ mod tests {
         assert_eq!(murmur3_x64_128(b"", 0), [0, 0]);
         let fox = b"The quick brown fox jumps over the lazy dog";
         assert_eq!(murmur3_x64_128(fox, 0), [0xe34b_bc7b_bc07_1b6c, 0x7a43_3ca9_c49a_9347]);
+        // Cassandra's is the plain one for ASCII; the sign of a byte goes through all above it.
+        assert_eq!(murmur3_cassandra(fox, 7), murmur3_x64_128(fox, 7));
+        let key = b"\x9e\x80";
+        assert_eq!(murmur3_cassandra(key, 7), murmur3_with_tail(key, [0x7f9e, 0], 7));
         // Whole words alone, where Spark's function is the plain one.
         assert_eq!(murmur3_spark(b"test", 0), 0xba6b_d213);
         assert_eq!(murmur3_spark(b"test", 0x9747_b28c), 0x704b_81dc);

@@ -114,6 +114,31 @@ fn siphash_matches_the_reference_vectors() {
     assert_eq!(hasher.digest(&[0u8]), one);
 }
 
+/// Their functions are those of filters that other software wrote, which `everbloom-formats` asks for their keys.
+#[test]
+fn foreign_digests_are_pinned() {
+    let pins = [
+        ("murmur3-128", 0xfcd6_9097_3611_36f3, 0xf7fd_c86a_887e_17ed),
+        ("murmur3-spark", 0x9b46_33cd_8fc0_6d02, 0x07fc_291b_649d_0327),
+        ("murmur-64a-twice", 0x3194_f790_b270_1b52, 0x09ac_c7c8_cf18_706d),
+        ("murmur3-cassandra", 0xf7fd_c86a_887e_17ed, 0xfcd6_9097_3611_36f3),
+        ("murmur3-hive", 0xc991_fdff_06f7_3b2d, 0xd2b8_6355_bf18_1a55),
+        ("wang-64", 0x6279_fd55_61b0_2fcf, 0x4403_3610_7163_ce64),
+        ("murmur-hadoop", 0xf256_eccb_3fae_9c73, 0x6d6d_6ef8_8190_9c48),
+        ("xxh64-twice", 0xfab5_74fd_9d1e_7758, 0xd448_07d6_dd53_33e2),
+        ("xxh3-64-pair", 0xf642_ae47_f16a_6462, 0x2f3f_ec0b_6943_832e),
+        ("fnv1-64", 0x27b8_6f43_7483_74c9, 0x75a3_9b49_018f_d08d),
+        ("cityhash-64", 0x75c7_c33d_6833_c4b7, 0xc002_e6fc_9025_15f1),
+        ("murmur3-last", 0x574a_3f18_20af_b164, 0x6e21_0bda_b126_e961),
+        ("xxh3-preview", 0x779d_edb7_0000_0000, 0x0000_0000_d465_8889),
+    ];
+    assert_eq!(pins.map(|(name, ..)| name), HashId::FOREIGN.map(HashId::name));
+    for (id, (name, h1, h2)) in HashId::FOREIGN.into_iter().zip(pins) {
+        let digest = Hasher::with_id(id, 1).unwrap().digest("apple pie");
+        assert_eq!(digest, Digest { h1, h2 }, "{name}");
+    }
+}
+
 #[test]
 fn splitmix64_matches_the_published_stream() {
     // Vigna's splitmix64.c from seed 1234567.

@@ -346,6 +346,5 @@ pub static VARIANT: Variant = Variant::of::<Bloomier>(Facts {
             "bits that tell members from others",
         ),
     ],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

@@ -21,7 +21,12 @@
 //! level. **Don't** for many values, since every filter of a level is asked (`bloomier` takes one look, and
 //! fewer bits), or if keys or values change (`kbf`).
 
+mod planning;
+
 use std::collections::BTreeMap;
+
+use planning::too_small;
+pub use planning::{Shape, false_positives, filter_rate};
 
 use super::entries::{self, Entry};
 use super::labels::Dictionary;
@@ -29,7 +34,6 @@ use crate::parts::KeyPart;
 use crate::parts::flat_bits::FlatBits;
 use crate::parts::layers::Layer;
 use crate::parts::several::{check_parts, fill, flat_for};
-use crate::plan::MAX_CELLS;
 use crate::variant::prelude::*;
 
 /// A value out of a few per key of a fixed set.
@@ -79,33 +83,6 @@ state!(plain Rest { h1, h2, value });
 const FEW: usize = 8;
 const MAX_LEVELS: usize = 64;
 const MAX_VALUES: usize = 4096;
-
-/// P(a non-member gets a value) with `v` values in filters of rate `f`, vf/(1 − f + vf).
-pub fn false_positives(v: f64, f: f64) -> f64 {
-    v * f / (1.0 - f + v * f)
-}
-
-/// The rate of filters with which [`false_positives`] of `v` values is `p`.
-pub fn filter_rate(v: f64, p: f64) -> f64 {
-    (p / (v * (1.0 - p) + p)).min(0.5)
-}
-
-/// Bits of all levels for the sizes of the values' sets, with filters of rate `f`, on average.
-fn bits_for(sizes: &[f64], f: f64) -> f64 {
-    // Of a value's keys, those go on that another filter claims.
-    let on = -libm::expm1((sizes.len().max(1) - 1) as f64 * libm::log1p(-f));
-    let (mut left, mut bits) = (1.0, 0.0);
-    for _ in 0..MAX_LEVELS {
-        let all: f64 = sizes.iter().map(|n| n * left).sum();
-        if all < FEW as f64 && left < 1.0 {
-            break;
-        }
-        let filters = sizes.iter().filter(|n| **n * left >= 0.5);
-        bits += filters.map(|n| crate::theory::bloom::bits(n * left, f) + 1.0).sum::<f64>();
-        left *= on;
-    }
-    bits
-}
 
 impl Cascade {
     /// The filter of key–value pairs of which non-members get a value at a rate of `fpr`.
@@ -300,69 +277,6 @@ fn cascade(mut sets: Vec<Vec<Digest>>, f: f64) -> Result<(Vec<Level>, Vec<Rest>)
     Ok((levels, table))
 }
 
-fn too_small(room: u64, bits: f64) -> Error {
-    Error::parameter(format!(
-        "the filters of all levels need {:.0} bytes, more than {}: give more {{memory}} or a higher {{rate}}",
-        (bits / 8.0).ceil(),
-        room / 8
-    ))
-}
-
-/// What the goal says of the filters; how many there are comes with the records.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    rate: Option<f64>,
-    room: u64,
-}
-
-impl Shape {
-    /// The rate of filters for sets of these sizes: as asked for, or the least there is room for.
-    fn rate_for(&self, sizes: &[f64]) -> Result<f64> {
-        let v = sizes.len() as f64;
-        if let Some(p) = self.rate {
-            return Ok(filter_rate(v.max(1.0), p));
-        }
-        // Bisect on ln f: rates span hundreds of orders of magnitude.
-        let (mut low, mut high) = (-690.0f64, libm::log(0.5));
-        if bits_for(sizes, 0.5) > self.room as f64 {
-            return Err(too_small(self.room, bits_for(sizes, 0.5)));
-        }
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            let fits = bits_for(sizes, libm::exp(middle)) <= 0.97 * self.room as f64;
-            if fits { high = middle } else { low = middle }
-        }
-        Ok(libm::exp(high))
-    }
-}
-
-impl Plan for Cascade {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let room = request.goal_bits();
-        // What cannot fit two values does not wait for the records to be refused.
-        if room.is_some() && request.goal_items().is_some() {
-            request.items_and_rate(|n, p| bits_for(&[n as f64 / 2.0; 2], filter_rate(2.0, p)))?;
-        }
-        // Memory without a rate buys the best rate; nothing at all, the default one.
-        let rate = request.goal_fpr().or(room.is_none().then(|| request.fpr()));
-        Ok(Shape { rate, room: room.unwrap_or(MAX_CELLS).min(MAX_CELLS) })
-    }
-
-    /// Known where the load tells the number of values, which come with the records; all alike.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let v = load.classes;
-        if v == 0 || v > MAX_VALUES as u64 {
-            return None;
-        }
-        let sizes = vec![load.distinct as f64 / v as f64; v as usize];
-        let f = shape.rate_for(&sizes).ok()?;
-        let fpr = if load.distinct == 0 { 0.0 } else { false_positives(v as f64, f) };
-        Some(Expect::one_sided(fpr, bits_for(&sizes, f).ceil() as u64, None))
-    }
-}
-
 impl Create for Cascade {
     fn create(shape: &Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let (entries, names) = entries::read(&head.hasher, inputs)?;
@@ -446,14 +360,22 @@ pub static VARIANT: Variant = Variant::of::<Cascade>(Facts {
     input: Input::valued(ValueKind::Label),
     meaning: "items are the keys read, whatever was planned; the rate is that of non-members that get a value",
     forms: &[Form::exact("standard", &[Ability::Lookup])],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::shared_tests::lies_are_refused;
+
+    /// Filters that share hashes of other levels would claim the same keys again, a little more often than others.
+    #[test]
+    fn every_filter_has_hashes_of_its_own() {
+        let digest = Hasher::default().digest("key");
+        let all = (0..4).flat_map(|level| (0..3).map(move |value| salted(digest, level, value, 3)));
+        let all: std::collections::HashSet<_> = all.map(|digest| (digest.h1, digest.h2)).collect();
+        assert_eq!(all.len(), 12);
+    }
 
     #[test]
     fn files_with_levels_that_cannot_be_are_refused() {

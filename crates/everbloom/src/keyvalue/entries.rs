@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hasher};
 use crate::keyvalue::labels::{Dictionary, Labels};
 use crate::parts::labels::{label_of, shown};
+use crate::threads::Cores;
 use crate::variant::Inputs;
 
 /// A key on its way into the cells.
@@ -41,7 +42,8 @@ pub(super) fn read(hasher: &Hasher, inputs: &mut Inputs<'_>) -> Result<(Vec<Entr
 /// Leaves one entry for each key, in order of the digests; or the records that give one key, or two keys
 /// of one digest, different values. Equal digests would never peel.
 pub(super) fn collapse(entries: &mut Vec<Entry>) -> std::result::Result<(), (u64, u64)> {
-    entries.sort_unstable_by_key(|e| (e.digest.h1, e.digest.h2, e.record));
+    let cores = Cores::for_keys(entries.len());
+    cores.sort(entries, |e| (e.digest.h1, e.digest.h2, e.record));
     let clash =
         |pair: &&[Entry]| pair[0].digest == pair[1].digest && pair[0].value != pair[1].value;
     if let Some(pair) = entries.windows(2).find(clash) {

@@ -32,13 +32,15 @@
 //! large at times and small whenever it is read. **Don't** for plain lookups (`bloomier`), for sets of ids
 //! (`invertible`), or where duplicates come in.
 
+mod planning;
+
 use smallvec::SmallVec;
+
+pub use planning::Shape;
 
 use crate::filter::{Difference, List};
 use crate::parts::labels::shown;
 use crate::parts::sum_cells::{CHECK, Place, SumCells, param_k};
-use crate::plan::{check_fit, segments};
-use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
 
 /// Key–value pairs in cells that can be read back, subtracted and deleted from. It is planned for the pairs in it
@@ -263,59 +265,6 @@ fn split(bytes: &[u8], key_bytes: u64, value_bytes: u64) -> Option<(&[u8], &[u8]
 fn pair_of(content: &[u64], key_bytes: u64, value_bytes: u64) -> Option<(Vec<u8>, Vec<u8>)> {
     let bytes: SmallVec<[u8; 64]> = content.iter().flat_map(|word| word.to_le_bytes()).collect();
     split(&bytes, key_bytes, value_bytes).map(|(key, value)| (key.to_vec(), value.to_vec()))
-}
-
-/// Cells per segment, segments, the longest key and value, and the rate of failed listings planned for.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    slice: u64,
-    k: u32,
-    key_bytes: u64,
-    value_bytes: u64,
-    rate: Option<f64>,
-}
-
-impl Shape {
-    /// Count, check and content.
-    fn cell_bits(&self) -> u64 {
-        128 + 64 * words(self.key_bytes, self.value_bytes)
-    }
-
-    fn bits(&self) -> u64 {
-        self.slice.saturating_mul(u64::from(self.k)).saturating_mul(self.cell_bits())
-    }
-}
-
-/// P(a cell of a segment holds two pairs or more), after `n` pairs.
-fn hiding(slice: f64, n: f64) -> f64 {
-    let miss = libm::log1p(-1.0 / slice);
-    let empty = if n > 0.0 { libm::exp(n * miss) } else { 1.0 };
-    let single = if n > 0.0 { n / slice * libm::exp((n - 1.0) * miss) } else { 0.0 };
-    // One cell takes everything: log1p(−1) is −∞, and 0·∞ no number.
-    if slice <= 1.0 { f64::from(n >= 2.0) } else { (1.0 - empty - single).max(0.0) }
-}
-
-impl Plan for Iblt {
-    type Shape = Shape;
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let k = request.whole("k") as u32;
-        let key_bytes = request.whole("key-bytes");
-        let value_bytes = request.whole("value-bytes");
-        let shape = Shape { slice: 1, k, key_bytes, value_bytes, rate: None };
-        let (slice, rate) = segments(request, k, shape.cell_bits())?;
-        let shape = Shape { slice, rate, ..shape };
-        check_fit(request, shape.bits())?;
-        Ok(shape)
-    }
-
-    /// No non-member ever has a value. It is undecided if every cell of its k holds two pairs or more.
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let (slice, k, n) = (shape.slice as f64, f64::from(shape.k), load.distinct as f64);
-        let fill = (theory::fill(slice, n), theory::fill_sd(slice, n) / k.sqrt());
-        let undecided = libm::pow(hiding(slice, n), k);
-        Some(Expect { undecided, ..Expect::one_sided(0.0, shape.bits(), Some(fill)) })
-    }
 }
 
 impl Stream for Iblt {

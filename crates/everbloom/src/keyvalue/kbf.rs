@@ -242,8 +242,8 @@ impl Plan for Kbf {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let counter_bits = request.whole("counter-bits") as u32;
-        let t = request.whole("value-bits") as u32;
+        let [counter_bits, t] =
+            request.wholes(["counter-bits", "value-bits"]).map(|number| number as u32);
         let shape = Shape { flat: Flat { m: 1, k: 1 }, counter_bits, t };
         let flat = Flat::plan_sized(request, |m, _, _| shape.bits(m))?;
         Ok(Shape { flat, ..shape })
@@ -403,8 +403,7 @@ pub static VARIANT: Variant = Variant::of::<Kbf>(Facts {
         Param::integer("counter-bits", 2, 16, "bits per counter; a full one is dead")
             .or(Preset::Integer(4)),
     ],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

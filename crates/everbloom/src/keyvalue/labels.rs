@@ -69,7 +69,7 @@ pub(super) struct Dictionary {
     labels: Option<Vec<Vec<u8>>>,
 }
 
-state!(inline Dictionary { labels });
+state!(plain inline Dictionary { labels });
 
 impl Dictionary {
     /// The number of labels; none where values are numbers.
@@ -127,9 +127,5 @@ impl Dictionary {
         }
         labels.push(label.to_vec());
         Ok(number)
-    }
-
-    fn check(&self) -> Result<()> {
-        Ok(())
     }
 }

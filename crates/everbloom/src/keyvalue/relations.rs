@@ -439,15 +439,13 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
         ),
         Param::integer("parent-bits", 1, 32, "b, bits that tell parents from others")
             .or(Preset::Integer(8)),
-        Param::choice(
+        Param::first_of(
             "depth",
             &["no", "yes"],
             "whether nodes know their depth modulo 3, in static",
-        )
-        .or(Preset::Choice("no")),
+        ),
     ],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ use crate::cells::{Bits, Counters, Packed};
 use crate::parts::groups::Groups;
 use crate::parts::labels::label_of;
 use crate::parts::tally::Tallies;
+use crate::plan::PARAM_WIDTH;
 use crate::variant::prelude::*;
 
 /// Flows and their states.
@@ -475,7 +476,7 @@ pub static VARIANT: Variant = Variant::of::<StateMachines>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("states", 1, 1 << 12, "states to be told apart").or(Preset::Integer(16)),
-        Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4)),
+        PARAM_WIDTH,
         Param::integer("print", 1, MAX_PRINT as u64, "bits per fingerprint"),
     ],
     ..Facts::FILTER

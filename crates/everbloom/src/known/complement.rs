@@ -284,7 +284,7 @@ pub static VARIANT: Variant = Variant::of::<Complement>(Facts {
     paper: "H. Lim, J. Lee, C. Yim, Complement Bloom filter for identifying true positiveness of a Bloom filter, IEEE Communications Letters 19(11), 2015",
     family: "known",
     needs: &["membership", "known-queries", "exact"],
-    input: Input { negatives: Negatives::Required, ..Input::KEYS },
+    input: Input::KEYS.with_negatives(Negatives::Required),
     meaning: "items are members, known non-members the rest of the universe; the rate is that of \
               queries inside the universe that stay undecided, for which an exact table is queried",
     forms: &[Form::exact(FORM, &[Ability::Insert])],
@@ -302,7 +302,6 @@ pub static VARIANT: Variant = Variant::of::<Complement>(Facts {
             "rate of the complement's filter, where not that of the main filter",
         ),
     ],
-    build: Build::Collected,
     reach: 1_000_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

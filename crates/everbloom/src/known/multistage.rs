@@ -287,7 +287,7 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
     paper: "J. Tapolcai et al., Optimal false-positive-free Bloom filter design for scalable multicast forwarding, IEEE/ACM Transactions on Networking 23(6), 2015",
     family: "known",
     needs: &["membership", "known-queries", "static", "exact"],
-    input: Input { negatives: Negatives::Required, ..Input::valued(ValueKind::Label) },
+    input: Input::valued(ValueKind::Label).with_negatives(Negatives::Required),
     meaning: "items are the links read, whatever was planned, and the label of each is the number of its \
               stage; no rate is planned: the excluded links never pass, and others as the shortest \
               filter lets them",
@@ -301,7 +301,6 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
         ),
         Param::integer("max-k", 1, 64, "most probes to try for a stage; by default 10 or more"),
     ],
-    build: Build::Collected,
     reach: 1_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

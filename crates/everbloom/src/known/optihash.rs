@@ -313,13 +313,12 @@ pub static VARIANT: Variant = Variant::of::<Optihash>(Facts {
             false positives, Computer Networks 58, 2014",
     family: "known",
     needs: &["membership", "accurate", "known-queries", "static"],
-    input: Input { negatives: Negatives::Required, ..Input::KEYS },
+    input: Input::KEYS.with_negatives(Negatives::Required),
     meaning: "items are keys, the rate is that of false positives on keys outside the known queries",
     forms: &[Form::exact(FORM, &[])],
     params: &[PARAM_M, PARAM_ALPHA, PARAM_BETA],
-    build: Build::Collected,
     reach: 1000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

@@ -299,7 +299,7 @@ pub static VARIANT: Variant = Variant::of::<Retouched>(Facts {
     paper: "B. Donnet, B. Baynat, T. Friedman, Retouched Bloom filters: allowing networked applications to trade off selected false positives against false negatives, CoNEXT 2006",
     family: "known",
     needs: &["membership", "known-queries"],
-    input: Input { negatives: Negatives::Optional, ..Input::KEYS },
+    input: Input::KEYS.with_negatives(Negatives::Optional),
     meaning: "items are keys, the rate is that of false positives before bits are cleared",
     forms: FORMS,
     params: &[
@@ -320,7 +320,6 @@ pub static VARIANT: Variant = Variant::of::<Retouched>(Facts {
         // With k = 7, three in ten members are lost.
         .or(Preset::Real(0.05)),
     ],
-    build: Build::Collected,
     reach: 1_000_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

@@ -333,7 +333,7 @@ pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
     paper: "L. Carrea, A. Vernitski, M. Reed, Yes-no Bloom filter: a way of representing sets with fewer false positives, arXiv:1603.01060, 2016",
     family: "known",
     needs: &["membership", "known-queries", "accurate"],
-    input: Input { negatives: Negatives::Optional, ..Input::KEYS },
+    input: Input::KEYS.with_negatives(Negatives::Optional),
     meaning: "items are keys, the rate is that of false positives among unknown keys",
     forms: &[Form::exact(FORM, &[Ability::Insert])],
     params: &[
@@ -351,7 +351,6 @@ pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
             "places of a key in the no-filters; about log2 of the items by default",
         ),
     ],
-    build: Build::Collected,
     reach: 1_000_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

@@ -21,7 +21,7 @@
 
 use crate::cells::Bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::parts::{KeyPart, keys};
+use crate::parts::{KeyPart, flat_bits, keys};
 use crate::probe::{Probe, check_search};
 use crate::theory::search::least_real;
 use crate::theory::{bloom as theory, choice};
@@ -45,7 +45,7 @@ struct Seeded {
     seed: u64,
 }
 
-state!(inline Seeded { probe, seed });
+state!(plain inline Seeded { probe, seed });
 
 impl BestOfN {
     /// The best of `n` filters of `m` bits and `k` probes for these keys; m, k and n at least 1.
@@ -111,12 +111,6 @@ impl BestOfN {
     }
 }
 
-impl Seeded {
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-}
-
 impl Probes for Seeded {
     fn m(&self) -> u64 {
         self.probe.m()
@@ -132,9 +126,7 @@ impl Probes for Seeded {
     }
 
     fn describe(&self) -> Vec<Fact> {
-        let mut facts = self.probe.describe();
-        facts.insert(2, fact("seed", self.seed));
-        facts
+        flat_bits::described(&self.probe, fact("seed", self.seed))
     }
 
     fn check(&self, bits: u64) -> Result<()> {
@@ -237,9 +229,8 @@ pub static VARIANT: Variant = Variant::of::<BestOfN>(Facts {
     needs: &["membership", "accurate", "static"],
     forms: &[Form::exact(FORM, &[Ability::Insert])],
     params: &[PARAM_M, PARAM_K, PARAM_N],
-    build: Build::Collected,
     reach: 100_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

@@ -81,19 +81,21 @@ impl Bloom {
     ) -> Result<Self> {
         let Flat { m, k } = Flat { m, k }.checked()?;
         let probe = Probe::flat(scheme, m, k)?;
-        let mut bits = Bits::try_new(m)?;
-        for (i, byte) in (0..).zip(bytes) {
-            let ones = (0..8).map(|j| 8 * i + j).filter(|bit| byte >> (bit % 8) & 1 != 0);
-            for bit in ones {
-                if bit >= m {
-                    return Err(Error::parameter(format!("a one behind the {m} bits")));
-                }
-                bits.set(bit);
-            }
-        }
+        let bits = Bits::from_bytes(bytes, m)?;
         let (mut head, flat) = (Head::new(hasher, FORM), FlatBits { probe, bits });
         recount(&mut head, &flat);
         Ok(Self { head, flat })
+    }
+
+    /// The same filter with the number of keys and the planned rate that other software noted beside its bits.
+    #[must_use]
+    pub fn as_planned(mut self, items: Option<u64>, fpr: Option<f64>) -> Self {
+        if let Some(items) = items {
+            self.head.items = 0;
+            self.head.count(items);
+        }
+        self.head.fpr = fpr.filter(|fpr| *fpr > 0.0 && *fpr < 1.0);
+        self
     }
 
     /// How probes follow from a digest.
@@ -175,21 +177,6 @@ impl Bloom {
         many::in_chunks(keys.into_iter(), |keys: &[K], found: &mut [bool]| {
             self.contains_many_into(keys, found);
         })
-    }
-
-    /// Number of bits.
-    pub fn m(&self) -> u64 {
-        self.flat.m()
-    }
-
-    /// Number of probes per key.
-    pub fn k(&self) -> u32 {
-        self.flat.k()
-    }
-
-    /// The bits.
-    pub fn bits(&self) -> &Bits {
-        &self.flat.bits
     }
 
     /// The same filter for many threads at once.
@@ -306,6 +293,7 @@ impl Stream for Bloom {
 face!(Bloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(Bloom);
 
+keys!(@flat Bloom: flat);
 keys!(@bulk Bloom: flat);
 keys!(@parallel Bloom: flat);
 keyed!(Bloom: Insert);

@@ -25,7 +25,7 @@ use crate::filter::LentCells;
 use crate::hash::{DEFAULT_SEED, Digests, Given};
 use crate::parts::lent::Regions;
 use crate::parts::{Batched, KeyPart, SetPart, keys, recount, sets};
-use crate::plan::{blocks_in_memory, even_blocks};
+use crate::plan::{even_blocks, given_blocks};
 use crate::probe::{half, lanes};
 use crate::theory::{blocked as theory, tail};
 use crate::variant::prelude::*;
@@ -272,10 +272,7 @@ impl Plan for SplitBlock {
 
     /// The least number of blocks that keeps the rate below p; even, so that the filter folds.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        if let Some(m) = request.integer(PARAM_M.name) {
-            return Shape::new(m / BLOCK);
-        }
-        if let Some(blocks) = blocks_in_memory(request, BLOCK) {
+        if let Some(blocks) = given_blocks(request, BLOCK) {
             return Shape::new(blocks);
         }
         let p = request.fpr();

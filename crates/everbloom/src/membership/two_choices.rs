@@ -28,8 +28,8 @@
 //! another such group, is the choice. (The catalogue warns of further ones here; fewest-new-bits has none.)
 
 use crate::cells::Bits;
-use crate::parts::keys;
 use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::parts::{flat_bits, keys};
 use crate::probe::{Coincide, Probe, place_fewest};
 use crate::theory::choice;
 use crate::variant::prelude::*;
@@ -128,9 +128,7 @@ impl Probes for Groups {
     }
 
     fn describe(&self) -> Vec<Fact> {
-        let mut facts = self.probe.describe();
-        facts.insert(2, fact("d", self.d));
-        facts
+        flat_bits::described(&self.probe, fact("d", self.d))
     }
 
     fn check(&self, bits: u64) -> Result<()> {

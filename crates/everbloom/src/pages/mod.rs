@@ -12,33 +12,26 @@
 //! of the last commit. A page that is not the one the manifest names, be it torn, stale or rotten, is an
 //! error that names it; nothing is ever answered from it. FORMAT.md draws the manifest.
 
+mod manifest;
+
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use manifest::{ENTRY, HEAD, Layout, MAX_WORDS, PREFIX};
+pub use manifest::{MANIFEST_MAGIC, Manifest};
+
 use crate::disk::{self, InPlace, Lock, Wait, replace};
 use crate::error::{Error, Kind, Result};
-use crate::state::{Context, Decoder, Encoder, MAJOR, Payload, u16_at, u32_at, u64_at};
-
-/// The first eight bytes of a manifest.
-pub const MANIFEST_MAGIC: [u8; 8] = *b"\x89EVP\r\n\x1a\n";
+use crate::state::{Encoder, u32_at, u64_at};
 
 const MANIFEST: &str = "manifest";
 /// An empty file that writers lock.
 const LOCK: &str = "lock";
-/// Bytes that a manifest has in common with a file.
-const HEAD: usize = 56;
-/// Bytes before the tree.
-const PREFIX: usize = 96;
-/// Bytes of a page's entry in the manifest.
-const ENTRY: usize = 12;
 /// The slot of a page that is all zeros and was never written.
 const NO_SLOT: u64 = u64::MAX;
-/// The largest page, in words.
-const MAX_WORDS: u64 = 1 << 20;
-
 /// What a store has asked of its disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageIo {
@@ -109,32 +102,6 @@ struct Frame {
     dirty: bool,
     /// When it was last looked at.
     used: u64,
-}
-
-/// What a manifest says beside the table of pages.
-#[derive(Debug)]
-pub struct Manifest {
-    /// Its first 56 bytes, as those of a file.
-    prefix: Vec<u8>,
-    tree: Vec<u8>,
-    length: u64,
-}
-
-impl Manifest {
-    /// The first 56 bytes, as those of a file: features, variant, hash, items and targets.
-    pub(crate) fn prefix(&self) -> &[u8] {
-        &self.prefix
-    }
-
-    /// Its length in bytes, with that of the pages that are on disk.
-    pub(crate) fn len(&self) -> u64 {
-        self.length
-    }
-
-    /// Reads the state that was committed.
-    pub(crate) fn decoder(&self, context: Context) -> Decoder<'_> {
-        Decoder::new(&self.tree, PREFIX as u64, Payload::Bytes(&[]), 0, 0, context)
-    }
 }
 
 /// Whether there is a page store at `path`.
@@ -443,55 +410,4 @@ impl Inner {
 
 fn page_file(number: u64) -> String {
     format!("pages-{number}")
-}
-
-/// The numbers of a manifest, checked against its length and checksum.
-struct Layout {
-    tree: usize,
-    words: usize,
-    block: u64,
-    number: u64,
-}
-
-impl Layout {
-    fn parse(bytes: &[u8]) -> Result<Self> {
-        let common = bytes.len().min(MANIFEST_MAGIC.len());
-        if bytes[..common] != MANIFEST_MAGIC[..common] {
-            return Err(Error::new(
-                Kind::NotOurs,
-                "not a page store: the manifest is none of ours",
-            ));
-        }
-        if bytes.len() < PREFIX + 4 {
-            return Err(Error::new(Kind::Truncated, "the manifest ends inside its header"));
-        }
-        let major = u16_at(bytes, 8);
-        if major != MAJOR {
-            return Err(Error::new(
-                Kind::UnsupportedVersion,
-                format!(
-                    "store version {major}, but this build reads version {MAJOR}: update everbloom"
-                ),
-            ));
-        }
-        let [tree, words, block, pages, number] = [56, 64, 72, 80, 88].map(|at| u64_at(bytes, at));
-        let length = pages
-            .checked_mul(ENTRY as u64)
-            .and_then(|table| table.checked_add(tree)?.checked_add(PREFIX as u64 + 4));
-        if length != Some(bytes.len() as u64) {
-            return Err(Error::new(
-                Kind::Truncated,
-                "the manifest is cut off, or its lengths do not add up",
-            ));
-        }
-        let end = bytes.len() - 4;
-        if crc32c::crc32c(&bytes[..end]) != u32_at(bytes, end) {
-            return Err(Error::corrupt(0, "corrupt manifest: its checksum does not match"));
-        }
-        let whole = block > 0 && pages.is_multiple_of(block);
-        if !(1..=MAX_WORDS).contains(&words) || !whole {
-            return Err(Error::corrupt(64, "corrupt manifest: impossible pages"));
-        }
-        Ok(Self { tree: tree as usize, words: words as usize, block, number })
-    }
 }

@@ -83,15 +83,7 @@ macro_rules! fingerprints {
         }
 
         $crate::variant::keyed!($type: Remove);
-
-        impl $crate::filter::Insert for $type {
-            fn insert(
-                &mut self,
-                record: $crate::filter::Record<'_>,
-            ) -> $crate::error::Result<$crate::filter::Seen> {
-                $type::insert(self, record.key)
-            }
-
+        $crate::variant::keyed!(@TryInsert $type
             fn insert_all(
                 &mut self,
                 records: &[$crate::filter::Record<'_>],
@@ -100,7 +92,7 @@ macro_rules! fingerprints {
                 let digests: Vec<$crate::hash::Digest> = records.iter().map(digest).collect();
                 self.insert_some(&digests)
             }
-        }
+        );
     };
 }
 pub(crate) use fingerprints;

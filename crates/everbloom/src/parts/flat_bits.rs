@@ -50,6 +50,13 @@ impl FlatBits {
     }
 }
 
+/// The shape of probes that have a number of their own beside it.
+pub(crate) fn described(probe: &Probe, own: Fact) -> Vec<Fact> {
+    let mut facts = Probes::describe(probe);
+    facts.insert(2, own);
+    facts
+}
+
 impl Probes for Probe {
     fn m(&self) -> u64 {
         Probe::m(self)

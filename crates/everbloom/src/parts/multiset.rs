@@ -9,32 +9,13 @@ macro_rules! multisets {
         $crate::parts::multisets!($type: $part; Insert, Remove, Count, Merge);
     };
     ($type:ident: $part:ident; $($ability:ident),+) => {
-        impl $type {
-            /// Whether the key may be a member.
-            #[inline]
-            pub fn contains<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> bool {
-                use $crate::variant::Plan;
-                self.$part.contains(self.head.hasher.digest_usually(Self::HASH, key))
-            }
-        }
-
+        $crate::parts::keys!(@contains $type: $part);
         $($crate::parts::multisets!(@$ability $type: $part);)+
     };
     (@Insert $type:ident: $part:ident) => {
-        impl $type {
-            /// Inserts a key, once more if it is there.
-            #[inline]
-            pub fn insert<K: $crate::hash::Key + ?Sized>(
-                &mut self,
-                key: &K,
-            ) -> $crate::filter::Seen {
-                use $crate::variant::Plan;
-                let digest = self.head.hasher.digest_usually(Self::HASH, key);
-                self.head.count(1);
-                $crate::filter::Seen::new_if(self.$part.insert(digest))
-            }
-        }
-
+        $crate::parts::keys!(
+            @insert $type: $part, "Inserts a key, once more if it is there."
+        );
         $crate::variant::keyed!($type: Insert);
     };
     (@TryInsert $type:ident: $part:ident) => {

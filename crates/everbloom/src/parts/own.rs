@@ -4,30 +4,58 @@
 /// which is a [`KeyPart`](super::KeyPart). The type's own hash is inlined for keys of eight bytes.
 macro_rules! keys {
     ($type:ident: $part:ident) => {
+        $crate::parts::keys!(@insert $type: $part, "Inserts a key.", $crate::parts::KeyPart);
+        $crate::parts::keys!(@contains $type: $part, $crate::parts::KeyPart);
+        $crate::parts::keys!(@many $type);
+        $crate::parts::keys!(@bulk $type: $part);
+        $crate::variant::keyed!($type: Insert);
+    };
+    // Calls for one key, by the part's methods, or those of a trait.
+    (@insert $type:ident: $part:ident, $about:literal $(, $by:path)?) => {
         impl $type {
-            /// Inserts a key.
+            #[doc = $about]
             #[inline]
             pub fn insert<K: $crate::hash::Key + ?Sized>(
                 &mut self,
                 key: &K,
             ) -> $crate::filter::Seen {
-                use $crate::{parts::KeyPart, variant::Plan};
+                $(use $by;)?
+                use $crate::variant::Plan;
                 let digest = self.head.hasher.digest_usually(Self::HASH, key);
                 self.head.count_one();
                 $crate::filter::Seen::new_if(self.$part.insert(digest))
             }
-
+        }
+    };
+    (@contains $type:ident: $part:ident $(, $by:path)?) => {
+        impl $type {
             /// Whether the key may be a member.
             #[inline]
             pub fn contains<K: $crate::hash::Key + ?Sized>(&self, key: &K) -> bool {
-                use $crate::{parts::KeyPart, variant::Plan};
+                $(use $by;)?
+                use $crate::variant::Plan;
                 self.$part.contains(self.head.hasher.digest_usually(Self::HASH, key))
             }
         }
+    };
+    // What a part whose probes range over all its bits is made of.
+    (@flat $type:ident: $part:ident) => {
+        impl $type {
+            /// Number of bits in memory.
+            pub fn m(&self) -> u64 {
+                self.$part.m()
+            }
 
-        $crate::parts::keys!(@many $type);
-        $crate::parts::keys!(@bulk $type: $part);
-        $crate::variant::keyed!($type: Insert);
+            /// Number of probes per key.
+            pub fn k(&self) -> u32 {
+                self.$part.k()
+            }
+
+            /// The bits.
+            pub fn bits(&self) -> &$crate::cells::Bits {
+                &self.$part.bits
+            }
+        }
     };
     // Calls for many keys.
     (@many $type:ident) => {

@@ -164,15 +164,16 @@ mod tests {
     use super::*;
     use crate::theory::lsh::collision;
 
-    /// Two vectors at distance c share a bucket as often as the formula says, whatever their direction.
+    /// Two vectors at distance c share a bucket as often as the formula says, whatever their direction, and also
+    /// where one of them is the origin, which is the edge of a bucket on lines that are not shifted.
     #[test]
     fn near_vectors_share_buckets() {
-        for distance in [0.5, 1.0, 4.0] {
+        for (distance, size) in [(0.5, 100.0), (1.0, 100.0), (4.0, 100.0), (1.0, 0.0)] {
             let lines = Projections::new(1000, 4.0, 1);
             let (mut shared, mut random) = (0u32, Generator::new(9));
             for seed in 0..20 {
                 let hasher = Hasher::seeded(seed);
-                let v: Vec<f64> = (0..10).map(|_| 100.0 * random.normal()).collect();
+                let v: Vec<f64> = (0..10).map(|_| size * random.normal()).collect();
                 let away: Vec<f64> = (0..10).map(|_| random.normal()).collect();
                 let length = away.iter().map(|x| x * x).sum::<f64>().sqrt();
                 let w: Vec<f64> =

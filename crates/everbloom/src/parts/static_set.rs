@@ -1,6 +1,7 @@
 //! The outer half of filters that are built once, from the digests of all their keys: from keys to digests,
 //! on one core or two, and the queries. What cells they have and how these are solved for, they say themselves.
 
+use crate::cells::Packed;
 use crate::error::Result;
 use crate::filter::Head;
 use crate::hash::{Digest, Hasher, Key};
@@ -98,6 +99,37 @@ pub(crate) fn created<T: StaticSet>(
     })?;
     let cores = Cores::for_keys(words.len());
     T::assemble(shape, head, words, cores)
+}
+
+/// Each digest once, sorted on two cores if so many are given, and how many there are.
+pub(crate) fn distinct(mut digests: Vec<Digest>, cores: Cores) -> (Vec<Digest>, u64) {
+    cores.sort(&mut digests, |digest| *digest);
+    digests.dedup();
+    let items = digests.len() as u64;
+    (digests, items)
+}
+
+/// Fingerprints of `width` bits, a word of each digest, at the numbers of their keys.
+pub(crate) fn fingerprints(
+    digests: &[Digest],
+    width: u32,
+    word: u64,
+    number: impl Fn(Digest) -> Option<u64>,
+) -> Result<Packed> {
+    let mut fingerprints = Packed::try_new(digests.len() as u64, width)?;
+    for digest in digests {
+        if let Some(number) = number(*digest) {
+            fingerprints.set(number, digest.word(word));
+        }
+    }
+    Ok(fingerprints)
+}
+
+/// Whether the fingerprint at a number, if there is one, is the lower end of `word`.
+#[inline]
+pub(crate) fn is_at(fingerprints: &Packed, number: Option<u64>, word: u64) -> bool {
+    let expected = word & fingerprints.max();
+    number.is_some_and(|number| fingerprints.get(number) == expected)
 }
 
 /// `static_set!(Golomb);`: building and queries of a type that is a [`StaticSet`] with a field `head`.

@@ -1,11 +1,14 @@
 //! Planning of filters whose keys each lie in one block of bits.
 
-use super::{MAX_CELLS, Request, check_cells};
+use super::{MAX_CELLS, PARAM_M, Request, check_cells};
 use crate::error::Result;
 
-/// The blocks of `block` bits that fit the memory, if that and the items are what the goal gives; even, so that
-/// the filter folds.
-pub(crate) fn blocks_in_memory(request: &Request<'_>, block: u64) -> Option<u64> {
+/// The blocks of `block` bits that the goal gives, by a number of cells, or by the memory with the items: then even,
+/// so that the filter folds.
+pub(crate) fn given_blocks(request: &Request<'_>, block: u64) -> Option<u64> {
+    if let Some(m) = request.integer(PARAM_M.name) {
+        return Some(m / block);
+    }
     let (room, _) = request.goal_bits().zip(request.goal_items())?;
     let blocks = room / block;
     request.goal_fpr().is_none().then_some(if blocks > 1 { blocks & !1 } else { blocks })

@@ -18,9 +18,12 @@ pub(crate) const PARAM_BITS: Param =
 pub(crate) const MAX_FINGERPRINT: u32 = 64;
 
 /// j, of such fingerprints.
-pub(crate) const fn param_fingerprint(help: &'static str) -> Param {
-    Param::integer("fingerprint-bits", 1, MAX_FINGERPRINT as u64, help)
-}
+pub(crate) const PARAM_FINGERPRINT: Param = Param::integer(
+    "fingerprint-bits",
+    1,
+    MAX_FINGERPRINT as u64,
+    "bits per fingerprint, each of which halves the rate",
+);
 
 /// What items and rate mean for such a filter.
 pub(crate) const MEANING: &str = "items are the different keys read, whatever was planned; the rate is that of \

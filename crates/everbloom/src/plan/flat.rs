@@ -31,6 +31,10 @@ pub const PARAM_K: Param = Param {
     help: "number of probes per key",
 };
 
+/// Bits of a counter, for shapes of counters.
+pub const PARAM_WIDTH: Param =
+    Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4));
+
 /// A flat shape whose cells have several bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide {
@@ -43,7 +47,7 @@ pub struct Wide {
 impl Wide {
     /// Cells of as many bits as the parameter says, with `beside` further bits to each.
     pub(crate) fn plan(request: &Request<'_>, beside: u64) -> Result<Self> {
-        let width = request.whole("width");
+        let width = request.whole(PARAM_WIDTH.name);
         Ok(Self { flat: Flat::plan(request, width + beside)?, width: width as u32 })
     }
 

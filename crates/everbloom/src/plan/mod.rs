@@ -6,13 +6,14 @@ mod expect;
 pub(crate) mod fingerprint;
 mod flat;
 mod goal;
+pub(crate) mod lanes;
 mod request;
 mod segments;
 mod slices;
 
-pub(crate) use blocks::{blocks_in_memory, even_blocks};
+pub(crate) use blocks::{even_blocks, given_blocks};
 pub use expect::{Expect, Load};
-pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M, Wide};
+pub use flat::{Flat, MAX_CELLS, PARAM_K, PARAM_M, PARAM_WIDTH, Wide};
 pub(crate) use flat::{check_cells, first_too_large, k_for_m, lowest, m_alone, too_many_cells};
 pub use goal::Goal;
 pub use request::{DEFAULT_FPR, Request};

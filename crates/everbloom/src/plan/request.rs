@@ -215,6 +215,11 @@ impl<'a> Request<'a> {
         self.integer(name).unwrap_or_else(|| unreachable!("{name} has no default"))
     }
 
+    /// The whole numbers of parameters that have defaults.
+    pub(crate) fn wholes<const N: usize>(&self, names: [&str; N]) -> [u64; N] {
+        names.map(|name| self.whole(name))
+    }
+
     /// The real number of a parameter that has a default.
     pub(crate) fn number(&self, name: &str) -> f64 {
         self.real(name).unwrap_or_else(|| unreachable!("{name} has no default"))

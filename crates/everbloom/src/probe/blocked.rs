@@ -23,12 +23,14 @@ pub enum Inside {
     Fields,
     /// One in each of eight lanes by products of H2, k/8 times: scheme 8.
     Lanes,
+    /// Anywhere in a block of 512, by the top bits of H2 times powers of a number: scheme 19, of RocksDB.
+    Products,
 }
 
 impl Inside {
     /// Whether each of eight lanes has as many of a key's indices as the next.
     pub fn is_even(self) -> bool {
-        self != Inside::Anywhere
+        matches!(self, Inside::Fields | Inside::Lanes)
     }
 }
 
@@ -59,7 +61,7 @@ pub(crate) fn round_word(h2: u64, round: u32) -> u64 {
     if round == 0 { h2 } else { mix64(h2 ^ u64::from(round)) }
 }
 
-/// Schemes 6 to 8.
+/// Schemes 6 to 8, and 19.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
     blocks: u64,
@@ -70,7 +72,13 @@ pub struct Blocked {
     one_word: bool,
 }
 
+/// The number whose powers RocksDB takes, modulo 2³².
+const FACTOR: u32 = 0x9e37_79b9;
+
 impl Blocked {
+    /// Cells of a line, which is a block of the cache's size.
+    pub const LINE: u64 = 512;
+
     /// `k` indices inside one of `blocks` > 0 blocks of `block` cells, a power of two in 8..=65536.
     pub fn new(blocks: u64, block: u64, k: u32) -> Result<Self> {
         let fits = block.is_power_of_two() && (8..=65536).contains(&block);
@@ -85,15 +93,19 @@ impl Blocked {
 
     /// `rounds` indices in each of the eight 64-cell lanes of one of `blocks` > 0 lines.
     pub fn in_lanes(blocks: u64, rounds: u32) -> Result<Self> {
-        let line = LANES * 64;
         let k = rounds.saturating_mul(LANES as u32);
         let one_word = rounds == 1;
-        Ok(Self { inside: Inside::Lanes, one_word, ..Self::new(blocks, line, k)? })
+        Ok(Self { inside: Inside::Lanes, one_word, ..Self::new(blocks, Self::LINE, k)? })
     }
 
     /// The same lanes by fields of H2, as older files have them.
     pub(crate) fn by_fields(self) -> Self {
         Self { inside: Inside::Fields, one_word: false, ..self }
+    }
+
+    /// `k` indices anywhere in one of `blocks` > 0 lines, as RocksDB draws them.
+    pub fn by_products(blocks: u64, k: u32) -> Result<Self> {
+        Ok(Self { inside: Inside::Products, ..Self::new(blocks, Self::LINE, k)? })
     }
 
     /// Number of cells in all blocks.
@@ -133,6 +145,7 @@ impl Blocked {
             Inside::Anywhere => Scheme::Blocked,
             Inside::Fields => Scheme::Fields,
             Inside::Lanes => Scheme::Lanes,
+            Inside::Products => Scheme::Products,
         }
     }
 
@@ -150,7 +163,13 @@ impl Blocked {
         let width = self.block.trailing_zeros();
         let per_word = 64 / width;
         let (mut word, mut left, mut round) = (digest.h2, per_word, 0u64);
+        let mut product = digest.h2 as u32;
         (0..self.k).map(move |i| {
+            if inside == Inside::Products {
+                let index = start + u64::from(product >> (32 - width));
+                product = product.wrapping_mul(FACTOR);
+                return index;
+            }
             if inside.is_even() {
                 let (lane, round) = (i % LANES as u32, i / LANES as u32);
                 let word = round_word(digest.h2, round);
@@ -182,6 +201,16 @@ impl Blocked {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_are_the_top_bits_in_the_line() {
+        let probe = Blocked::by_products(4, 3).unwrap();
+        // The third quarter of all words picks the third of four lines.
+        let digest = Digest { h1: 0x8000_0000 << 32, h2: 3 };
+        let powers = [3, 3 * 0x9e37_79b9_u64, 3 * 0x9e37_79b9_u64 % (1 << 32) * 0x9e37_79b9];
+        let expected = powers.map(|p| 2 * 512 + p % (1 << 32) / (1 << 23));
+        assert_eq!(probe.indices(digest).collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn no_two_lanes_move_together() {

@@ -6,7 +6,7 @@
 //! | [`Enhanced`] | large | mod | Dillinger–Manolios, as printed |
 //! | [`Ring`] | large | multiply-shift | enhanced double hashing without a division: the default |
 //! | [`Mixed`] | any | multiply-shift | independent indices, also in a range of a few cells |
-//! | [`Partitioned`] | any | multiply-shift | one slice per hash |
+//! | [`Partitioned`] | any | multiply-shift | one slice per hash, re-mixed or folded |
 //! | [`Blocked`] | any | multiply-shift | all indices inside one block, anywhere or one a lane |
 //! | [`Foreign`] | large | mod | what other software does; only filters that it made have them |
 //! | [`Residues`] | any | mod | one hash for parts of coprime lengths; no [`Probe`], since its parts differ |
@@ -36,7 +36,7 @@ pub(crate) use choice::check_search;
 pub use choice::place_fewest;
 pub use double::Double;
 pub use enhanced::Enhanced;
-pub use foreign::{Foreign, Rule};
+pub use foreign::Foreign;
 pub use mixed::Mixed;
 pub use partitioned::Partitioned;
 pub use residues::{MAX_PARTS, Residues};
@@ -89,20 +89,37 @@ named! {
         Fields = 7 => "fields",
         /// One block per key, one index in each of its lanes by products of H2, multiply-shift.
         Lanes = 8 => "lanes",
-        /// [`Rule::Signed32`], mod.
+        /// a + i·b in 32 bits, i from 1, complemented if it is negative, mod: Spark's first version, Guava's
+        /// `MITZ_32`, ORC. a and b are the low and the high half of H1, as signed numbers.
         Signed32 = 9 => "signed-32",
-        /// [`Rule::Signed64`], mod.
+        /// a·(2³¹ − 1) + i·b in 64 bits, i from 1, complemented if it is negative, mod: Spark's second version.
         Signed64 = 10 => "signed-64",
-        /// [`Rule::Wrapped`], mod.
+        /// H1 + i·H2 in 64 bits, i from 0, mod: RedisBloom.
         Wrapped = 11 => "wrapped",
-        /// [`Rule::Positive`], mod.
+        /// H1 + i·H2 in 64 bits without the highest, i from 0, mod: Guava's `MITZ_64`.
         Positive = 12 => "positive",
+        /// |H1 + i·H2| as a signed number of 64 bits, i from 0, mod: Cassandra.
+        Absolute = 13 => "absolute",
+        /// |a + i·b| as a signed number of 32 bits, i from 0, mod: stream-lib.
+        Absolute32 = 14 => "absolute-32",
+        /// Half of H1 + i·H2 in 64 bits, i from 1, mod: DataSketches.
+        Halved = 15 => "halved",
+        /// (H1 mod m) + i·(H2 mod m) in 64 bits, i from 0, mod: fastbloom-rs.
+        Reduced = 16 => "reduced",
+        /// H1 times the powers of a number modulo a prime, mod: DCSO.
+        Powers = 17 => "powers",
+        /// H1 with each of fifteen numbers, mod: ClickHouse.
+        Seeded = 18 => "seeded",
+        /// One block of 512 per key, indices by powers of a number times H2, multiply-shift: RocksDB.
+        Products = 19 => "products",
+        /// One slice per hash, folded, multiply-shift.
+        Folded = 20 => "folded",
     }
 }
 
 impl Scheme {
     /// Every scheme that filters are built with, in order.
-    pub const ALL: [Scheme; 8] = [
+    pub const ALL: [Scheme; 9] = [
         Scheme::Double,
         Scheme::Enhanced,
         Scheme::Ring,
@@ -111,6 +128,7 @@ impl Scheme {
         Scheme::Blocked,
         Scheme::Fields,
         Scheme::Lanes,
+        Scheme::Folded,
     ];
 
     /// The one of these called `name`.
@@ -119,8 +137,25 @@ impl Scheme {
     }
 
     /// Those of filters that other software made.
-    pub const FOREIGN: [Scheme; 4] =
-        [Scheme::Signed32, Scheme::Signed64, Scheme::Wrapped, Scheme::Positive];
+    pub const FOREIGN: [Scheme; 11] = [
+        Scheme::Signed32,
+        Scheme::Signed64,
+        Scheme::Wrapped,
+        Scheme::Positive,
+        Scheme::Absolute,
+        Scheme::Absolute32,
+        Scheme::Halved,
+        Scheme::Reduced,
+        Scheme::Powers,
+        Scheme::Seeded,
+        Scheme::Products,
+    ];
+
+    /// Whether its shape is more than m: slices or blocks.
+    fn has_own_shape(self) -> bool {
+        use Scheme::{Blocked, Fields, Folded, Lanes, Partitioned, Products};
+        matches!(self, Partitioned | Blocked | Fields | Lanes | Products | Folded)
+    }
 
     /// Whether a hash gives the scheme what it needs. Reduction by mod takes the low bits of two words that are
     /// independent; of the fastest hashes one word is a multiple of the other, so that its low bits follow.
@@ -197,6 +232,8 @@ impl Probe {
         let m = self.m() as f64;
         match self {
             Probe::Ring(_) => ring_theory::floor(m, n, self.k(), fill),
+            // One value of 64 bits, which two keys hardly share.
+            Probe::Foreign(p) if matches!(p.scheme(), Scheme::Powers | Scheme::Seeded) => 0.0,
             // Both values agree mod m, or hardly any index does.
             Probe::Double(_) | Probe::Enhanced(_) | Probe::Foreign(_) => (n / (m * m)).min(1.0),
             Probe::Mixed(_) | Probe::Partitioned(_) | Probe::Blocked(_) => 0.0,
@@ -210,15 +247,16 @@ impl Probe {
             Scheme::Enhanced => Probe::Enhanced(Enhanced::new(m, k)),
             Scheme::Ring => Probe::Ring(Ring::new(m, k)),
             Scheme::Mixed => Probe::Mixed(Mixed::new(m, k)),
-            Scheme::Signed32 => Probe::Foreign(Foreign::new(Rule::Signed32, m, k)),
-            Scheme::Signed64 => Probe::Foreign(Foreign::new(Rule::Signed64, m, k)),
-            Scheme::Wrapped => Probe::Foreign(Foreign::new(Rule::Wrapped, m, k)),
-            Scheme::Positive => Probe::Foreign(Foreign::new(Rule::Positive, m, k)),
-            Scheme::Partitioned | Scheme::Blocked | Scheme::Fields | Scheme::Lanes => {
-                let kind = if scheme == Scheme::Partitioned { "partitioned" } else { "blocked" };
+            shaped if shaped.has_own_shape() => {
+                let kind = match scheme {
+                    Scheme::Partitioned => "partitioned",
+                    Scheme::Folded => "count-min",
+                    _ => "blocked",
+                };
                 let message = format!("this scheme has a variant of its own, {kind}");
                 return Err(Error::setting("scheme", scheme.name(), message));
             }
+            foreign => Probe::Foreign(Foreign::new(foreign, m, k)?),
         })
     }
 
@@ -229,7 +267,7 @@ impl Probe {
             Probe::Enhanced(_) => Scheme::Enhanced,
             Probe::Ring(_) => Scheme::Ring,
             Probe::Mixed(_) => Scheme::Mixed,
-            Probe::Partitioned(_) => Scheme::Partitioned,
+            Probe::Partitioned(p) => p.scheme(),
             Probe::Blocked(p) => p.scheme(),
             Probe::Foreign(p) => p.scheme(),
         }
@@ -319,13 +357,14 @@ impl Probe {
     /// [`Probe::check`] for a filter whose probes range over all its cells.
     pub(crate) fn check_flat(&self, cells: u64) -> Result<()> {
         self.check(cells)?;
-        match self.scheme() {
-            Scheme::Partitioned | Scheme::Blocked | Scheme::Fields | Scheme::Lanes => {
-                let scheme = self.scheme().name();
-                Err(Error::corrupt(0, format!("corrupt filter: {scheme} probes in a flat filter")))
-            }
-            _ => Ok(()),
+        if self.scheme().has_own_shape() {
+            let scheme = self.scheme().name();
+            return Err(Error::corrupt(
+                0,
+                format!("corrupt filter: {scheme} probes in a flat filter"),
+            ));
         }
+        Ok(())
     }
 
     /// Refuses a shape whose indices would leave `cells` cells; k was checked when it was loaded.
@@ -376,17 +415,26 @@ impl State for Probe {
                 return Err(src.corrupt(format!("k is {k}, outside 1..={MAX_K}")));
             }
             match scheme {
-                Scheme::Partitioned => {
+                Scheme::Partitioned | Scheme::Folded => {
                     let slice = src.positive("slice")?;
                     slice
                         .checked_mul(u64::from(k))
                         .ok_or_else(|| src.corrupt("slices overflow 2^64 cells"))?;
-                    Ok(Probe::Partitioned(Partitioned::new(slice, k)))
+                    let slices = Partitioned::new(slice, k);
+                    let folded = scheme == Scheme::Folded;
+                    Ok(Probe::Partitioned(if folded { slices.folded() } else { slices }))
                 }
                 Scheme::Blocked => {
                     let blocks = src.positive("blocks")?;
                     let block = src.positive("block")?;
                     Ok(Probe::Blocked(Blocked::new(blocks, block, k)?))
+                }
+                Scheme::Products => {
+                    let blocks = src.positive("blocks")?;
+                    if src.positive("block")? != Blocked::LINE {
+                        return Err(src.corrupt("products that are not in blocks of 512 cells"));
+                    }
+                    Ok(Probe::Blocked(Blocked::by_products(blocks, k)?))
                 }
                 Scheme::Fields | Scheme::Lanes => {
                     let blocks = src.positive("blocks")?;
@@ -407,7 +455,7 @@ impl State for Probe {
 impl State for Partitioned {
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
         out.group(name, |out| {
-            out.u64("scheme", Scheme::Partitioned as u64);
+            out.u64("scheme", self.scheme() as u64);
             out.u64("k", self.k().into());
             out.u64("slice", self.slice());
         });

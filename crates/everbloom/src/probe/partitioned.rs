@@ -1,20 +1,57 @@
 //! One slice of cells per hash (catalogue F2): index i lies in slice i.
 
-use super::{half, multiply_shift};
+use super::{Scheme, half, multiply_shift};
 use crate::error::Result;
-use crate::hash::{Columns, Digest, MANY};
+use crate::hash::{Digest, fold};
 
-/// Scheme 5.
+/// Schemes 5 and 20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partitioned {
     slice: u64,
     k: u32,
+    words: Words,
+}
+
+/// How the word that picks a cell of a slice comes from a digest. Slices that reuse one word are correlated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// [`Digest::word`]: four multiplications.
+    Mixed,
+    /// (H1 + c) folded with (H2 xor c), c = (i + 1)·⌊2⁶⁴/φ⌋: one multiplication. Its upper bits are good, which are
+    /// those that multiply-shift takes.
+    Folded,
+}
+
+impl Words {
+    #[inline(always)]
+    fn word(self, digest: Digest, i: u64) -> u64 {
+        match self {
+            Words::Mixed => digest.word(i),
+            Words::Folded => {
+                let c = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                fold(digest.h1.wrapping_add(c), digest.h2 ^ c)
+            }
+        }
+    }
 }
 
 impl Partitioned {
     /// `k` slices of `slice` > 0 cells each; their product must fit 64 bits.
     pub fn new(slice: u64, k: u32) -> Self {
-        Self { slice, k }
+        Self { slice, k, words: Words::Mixed }
+    }
+
+    /// The same slices, with words folded.
+    pub fn folded(self) -> Self {
+        Self { words: Words::Folded, ..self }
+    }
+
+    /// The permanent number of the scheme.
+    pub fn scheme(&self) -> Scheme {
+        match self.words {
+            Words::Mixed => Scheme::Partitioned,
+            Words::Folded => Scheme::Folded,
+        }
     }
 
     /// Number of cells in all slices.
@@ -32,24 +69,17 @@ impl Partitioned {
         self.slice
     }
 
-    /// The key's indices, slice by slice; re-mixed, since slices that reuse one word are correlated.
-    #[inline]
+    /// The key's indices, slice by slice.
+    #[inline(always)]
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
-        let slice = self.slice;
-        (0..u64::from(self.k)).map(move |i| i * slice + multiply_shift(digest.word(i), slice))
-    }
-
-    /// The indices of many keys, slice by slice: calls `f` with those of all keys in a slice, for every slice.
-    #[inline]
-    pub(crate) fn each_slice(&self, digests: &Columns, mut f: impl FnMut(&[u64; MANY])) {
-        for i in 0..u64::from(self.k) {
-            f(&digests.places(i, self.slice));
-        }
+        let (slice, words) = (self.slice, self.words);
+        (0..u64::from(self.k))
+            .map(move |i| i * slice + multiply_shift(words.word(digest, i), slice))
     }
 
     /// Half of every slice. A slice that folds has an even length, so that no pair of neighbors straddles two.
     pub(crate) fn fold(&self) -> Result<Self> {
-        Ok(Self { slice: half(self.slice, "the slice")?, k: self.k })
+        Ok(Self { slice: half(self.slice, "the slice")?, ..*self })
     }
 
     /// The first cell of every slice, and its length.
@@ -62,22 +92,31 @@ impl Partitioned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::mix64;
+    use crate::hash::{HashId, Hasher};
 
+    /// Of keys that meet in one slice, as many meet in another one as chance has it: under every hash that gives
+    /// the digests, for keys that are alike.
     #[test]
-    fn many_keys_have_the_indices_of_each() {
-        let digest = |i: usize| Digest { h1: mix64(i as u64), h2: mix64(!(i as u64)) };
-        let digests: Vec<Digest> = (0..MANY).map(digest).collect();
-        for (slice, k) in [1, 7, 27_183, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 50]
-            .into_iter()
-            .zip([5, 8, 3, 2, 9, 4, 1])
-        {
-            let probe = Partitioned::new(slice, k);
-            let mut all = Vec::new();
-            probe.each_slice(&Columns::from(&digests[..]), |indices| all.push(*indices));
-            for (i, digest) in digests.iter().enumerate() {
-                let own: Vec<u64> = all.iter().map(|indices| indices[i]).collect();
-                assert_eq!(own, probe.indices(*digest).collect::<Vec<_>>(), "{slice}");
+    fn slices_are_independent() {
+        let (n, slice, k) = (8_000u64, 500, 5);
+        let key_sets: [fn(u64) -> u64; 3] = [|i| i, |i| i << 40, |i| i.swap_bytes()];
+        for id in [HashId::Fold64, HashId::Xxh3_128, HashId::Quick64] {
+            for (set, key) in key_sets.iter().enumerate() {
+                let hasher = Hasher::with_id(id, 7).unwrap();
+                let probe = Partitioned::new(slice, k).folded();
+                let rows: Vec<Vec<u64>> =
+                    (0..n).map(|i| probe.indices(hasher.digest(&key(i))).collect()).collect();
+                for (a, b) in [(0, 1), (1, 2), (0, 4), (2, 3)] {
+                    let mut met = std::collections::HashMap::<(u64, u64), u64>::new();
+                    rows.iter().for_each(|row| *met.entry((row[a], row[b])).or_default() += 1);
+                    let pairs: u64 = met.values().map(|n| n * (n - 1) / 2).sum();
+                    // 128 pairs are expected; five standard deviations are 57.
+                    let expected = n * (n - 1) / 2 / (slice * slice);
+                    assert!(
+                        pairs.abs_diff(expected) < 57,
+                        "{id}, keys {set}, {a} and {b}: {pairs}"
+                    );
+                }
             }
         }
     }

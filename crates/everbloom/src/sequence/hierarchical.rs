@@ -389,11 +389,7 @@ pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
             CCS 2004",
     family: "sequence",
     needs: &["pieces", "groups", "merge", "estimate"],
-    input: Input {
-        key: KeyKind::Sequence,
-        sample: Some(Example::keys(example)),
-        ..Input::valued(ValueKind::Label)
-    },
+    input: Input::of(KeyKind::Sequence).with_value(ValueKind::Label).with_examples(example),
     meaning: "items are blocks on all levels, up to two for each block of a payload; the rate is that of the \
               shortest excerpts that were nowhere, in the payloads of one sender",
     forms: &[Form::exact_while(

@@ -35,9 +35,11 @@
 
 mod bits;
 mod letters;
+mod planning;
 
-use bits::{Places, expect_lines, in_lines, plan_lines};
+use bits::{Places, in_lines};
 use letters::{CHUNK, Holds, Letters};
+pub use planning::{Shape, last_letter_rate, random_rate};
 
 use crate::cells::Exact;
 use crate::error::agree;
@@ -46,7 +48,6 @@ use crate::parts::line_bits;
 use crate::parts::probed_bits::ProbedBits;
 use crate::parts::{KeyPart, SetPart, union};
 use crate::probe::{Blocked, Probe};
-use crate::theory::search::least_real;
 use crate::variant::prelude::*;
 
 /// The K-mers of sequences, in a Bloom filter that asks for their neighbors, too.
@@ -258,72 +259,6 @@ fn turn(flags: u64, turned: bool) -> u64 {
     if turned { (flags & FIRST) << 1 | (flags & LAST) >> 1 } else { flags }
 }
 
-/// P(a random K-mer passes) where one lookup passes with `f`.
-pub fn random_rate(form: &str, f: f64) -> f64 {
-    let some_of = |n: f64| -libm::expm1(n * libm::log1p(-f));
-    match form {
-        ONE_SIDED => f * some_of(8.0),
-        TWO_SIDED => f * some_of(4.0) * some_of(4.0),
-        _ => f,
-    }
-}
-
-/// [`random_rate`] of a K-mer that differs from a stored one in its last letter alone.
-pub fn last_letter_rate(form: &str, f: f64) -> f64 {
-    if form == TWO_SIDED { f * -libm::expm1(4.0 * libm::log1p(-f)) } else { f }
-}
-
-/// The rate of one lookup at which a random K-mer passes with `p`.
-fn base_for(form: &str, p: f64) -> f64 {
-    if matches!(form, PLAIN | BLOCKED) {
-        p
-    } else {
-        libm::exp(-least_real(0.0, 700.0, |x| random_rate(form, libm::exp(-x)) <= p))
-    }
-}
-
-/// The bits, and what a K-mer is.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    flat: Flat,
-    length: u32,
-    both_strands: u32,
-    form: &'static str,
-}
-
-impl Plan for KMer {
-    type Shape = Shape;
-
-    fn hash(shape: &Shape) -> HashId {
-        if shape.form == BLOCKED { LANE } else { Self::HASH }
-    }
-
-    fn plan(request: &Request<'_>) -> Result<Shape> {
-        let form = request.form();
-        let cells = |n: u64, p: f64, k: u32| {
-            let (k, f) = (f64::from(k), base_for(form, p));
-            k * n as f64 / -libm::log1p(-libm::pow(f, 1.0 / k))
-        };
-        let rate = |flat: Flat, n: u64| random_rate(form, flat.fpr(n));
-        let flat = match form {
-            BLOCKED => plan_lines(request)?,
-            _ => Flat::search(request, |_| 0, cells, rate)?.0,
-        };
-        let length = request.whole("length") as u32;
-        let both_strands = u32::from(request.choice("strands") == Some(BOTH));
-        Ok(Shape { flat, length, both_strands, form })
-    }
-
-    fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-        let Shape { flat, form, .. } = *shape;
-        if form == BLOCKED {
-            return Some(expect_lines(flat, load));
-        }
-        let n = load.distinct;
-        Some(Expect::one_sided(random_rate(form, flat.fpr(n)), flat.m, Some(flat.fill(n))))
-    }
-}
-
 impl Stream for KMer {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         let Shape { flat, length, both_strands, form } = *shape;
@@ -409,7 +344,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
             k-mer Bloom filters, RECOMB 2016",
     family: "sequence",
     needs: &["pieces", "merge", "estimate"],
-    input: Input { key: KeyKind::Sequence, sample: Some(Example::keys(example)), ..Input::KEYS },
+    input: Input::of(KeyKind::Sequence).with_examples(example),
     meaning: "items are K-mers, of which a sequence has as many as letters, less K − 1; the rate is that of \
               random K-mers that pass",
     forms: &[
@@ -422,12 +357,11 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("length", 2, 63, "letters per K-mer").or(Preset::Integer(LENGTH)),
-        Param::choice(
+        Param::first_of(
             "strands",
             &[ONE, BOTH],
             "whether a K-mer and its reverse complement are one",
-        )
-        .or(Preset::Choice(ONE)),
+        ),
     ],
     ..Facts::FILTER
 });
@@ -474,6 +408,8 @@ mod tests {
             |f| f.head.form = PLAIN,
         ];
         lies_are_refused(&good, lies);
+        // Of one strand no K-mer is turned, so that its length alone tells.
+        lies_are_refused(&of(TWO_SIDED, ONE), [|f: &mut KMer| f.ends.change(1 << 8, |_| FIRST)]);
         lies_are_refused(&of(PLAIN, ONE), [|f: &mut KMer| f.head.form = BLOCKED]);
         lies_are_refused(&of(BLOCKED, BOTH), [|f: &mut KMer| f.head.form = PLAIN]);
     }

@@ -216,16 +216,8 @@ impl Clk {
         self.head.count_one();
     }
 
-    /// Calls `f` with the number of each record and its Dice coefficient, if that may reach `least`.
-    fn each(&self, bits: &Bits, least: f64, mut f: impl FnMut(usize, f64)) {
-        let ones = bits.ones();
-        for (i, (row, theirs)) in self.rows.iter().zip(&self.ones).enumerate() {
-            // No more ones can be shared than the smaller has.
-            let (both, fewer) = ((ones + theirs) as f64, ones.min(*theirs) as f64);
-            if 2.0 * fewer >= least * both {
-                f(i, dice_of(row.ones_in_both(bits), both));
-            }
-        }
+    fn each(&self, bits: &Bits, least: f64, f: impl FnMut(usize, f64)) {
+        each_near(&self.rows, &self.ones, bits, least, f);
     }
 
     /// The highest Dice coefficient of a record with any in the list; zero in an empty one.
@@ -283,6 +275,25 @@ impl Clk {
 /// The Dice coefficient of filters that share `shared` ones and have `both` together; zero if neither has any.
 fn dice_of(shared: u64, both: f64) -> f64 {
     if both > 0.0 { 2.0 * shared as f64 / both } else { 0.0 }
+}
+
+/// Calls `f` with the number of each filter of `rows` and its Dice coefficient with `bits`, if that may reach `least`.
+/// `ones` are those of the rows.
+pub fn each_near(
+    rows: &[Bits],
+    ones: &[u64],
+    bits: &Bits,
+    least: f64,
+    mut f: impl FnMut(usize, f64),
+) {
+    let ours = bits.ones();
+    for (i, (row, theirs)) in rows.iter().zip(ones).enumerate() {
+        // No more ones can be shared than the smaller has.
+        let (both, fewer) = ((ours + theirs) as f64, ours.min(*theirs) as f64);
+        if 2.0 * fewer >= least * both {
+            f(i, dice_of(row.ones_in_both(bits), both));
+        }
+    }
 }
 
 /// The Dice coefficient of two filters of equal length.
@@ -438,7 +449,7 @@ pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
             Medical Informatics and Decision Making 9:41, 2009",
     family: "similarity",
     needs: &["similar", "attributes", "merge"],
-    input: Input { key: KeyKind::Attributes, sample: Some(Example::keys(example)), ..Input::KEYS },
+    input: Input::of(KeyKind::Attributes).with_examples(example),
     meaning: "items are records; how many others pass depends on how alike they are, not on a rate",
     forms: &[Form::lossy(
         FORM,
@@ -451,18 +462,16 @@ pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
         Param::integer("letters", 1, MAX_LETTERS, "q, letters per piece").or(Preset::Integer(2)),
         Param::real("threshold", 0.0, 1.0, "Dice coefficient from which on records match")
             .or(Preset::Real(0.8)),
-        Param::choice(
+        Param::first_of(
             "salt",
             &["none", "first"],
             "whether the first field is a salt of the others",
-        )
-        .or(Preset::Choice("none")),
-        Param::choice(
+        ),
+        Param::first_of(
             "balance",
             &["no", "yes"],
             "whether filters are followed by their complements",
-        )
-        .or(Preset::Choice("no")),
+        ),
     ],
     reach: 5_000,
     ..Facts::FILTER

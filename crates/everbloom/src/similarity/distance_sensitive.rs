@@ -291,7 +291,7 @@ pub static VARIANT: Variant = Variant::of::<DistanceSensitive>(Facts {
     paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
     family: "similarity",
     needs: &["similar", "merge", "parallel"],
-    input: Input { key: KeyKind::Vector, ..Input::KEYS },
+    input: Input::of(KeyKind::Vector),
     meaning: "items are vectors of one length, the rate is that of far vectors taken for near ones",
     forms: &[Form::lossy(
         FORM,

@@ -178,8 +178,7 @@ impl Plan for LocalitySensitive {
     /// Half of the bits set, and tuples at a rate that makes up for all that are tried; but never above the rate
     /// asked for, since it is also that of vectors whose buckets are each some member's.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let lines = request.whole("lines") as u32;
-        let shifts = request.whole("shifts") as u32;
+        let [lines, shifts] = request.wholes(["lines", "shifts"]).map(|number| number as u32);
         let shifts = if request.form() == PLAIN { 0 } else { shifts };
         let width = request.number("width");
         let sized = |n: u64, p: f64| {
@@ -307,7 +306,7 @@ pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
             query, IEEE Transactions on Computers 61(6), 2012",
     family: "similarity",
     needs: &["similar", "merge"],
-    input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
+    input: Input::of(KeyKind::Point).with_examples(example),
     meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones",
     forms: &[
         Form::lossy(

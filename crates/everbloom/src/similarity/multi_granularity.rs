@@ -326,7 +326,7 @@ pub static VARIANT: Variant = Variant::of::<MultiGranularity>(Facts {
             Computers 64(12), 2015",
     family: "similarity",
     needs: &["similar", "merge"],
-    input: Input { key: KeyKind::Point, sample: Some(Example::keys(example)), ..Input::KEYS },
+    input: Input::of(KeyKind::Point).with_examples(example),
     meaning: "items are vectors, the rate is that of vectors far from all of them taken for near ones at the \
               coarsest level",
     forms: &[Form::lossy(

@@ -265,11 +265,7 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
             applications, Inscrypt 2014",
     family: "spatial",
     needs: &["places", "groups", "merge", "estimate"],
-    input: Input {
-        key: KeyKind::Point,
-        sample: Some(Example::keys(example)),
-        ..Input::valued(ValueKind::Label)
-    },
+    input: Input::of(KeyKind::Point).with_value(ValueKind::Label).with_examples(example),
     meaning: "items are points of different grid cells, the rate is that of points in no area that are put in \
               some",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge, Ability::Estimate])],

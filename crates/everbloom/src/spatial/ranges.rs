@@ -288,7 +288,7 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
             distributed systems, IEEE Communications Surveys & Tutorials 14(1), 2012, §IV-F",
     family: "spatial",
     needs: &["places", "attributes"],
-    input: Input { key: KeyKind::Attributes, sample: Some(Example::keys(example)), ..Input::KEYS },
+    input: Input::of(KeyKind::Attributes).with_examples(example),
     meaning: "items are ids; the rate is that of ids that are not there, asked for in one segment of every \
               attribute",
     forms: &[
@@ -305,8 +305,7 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
             "segments per attribute, but for the two at the ends",
         )
         .or(Preset::Integer(10)),
-        Param::choice("bounds", &["quantile", EQUAL], "where segments begin")
-            .or(Preset::Choice("quantile")),
+        Param::first_of("bounds", &["quantile", EQUAL], "where segments begin"),
         Param::real(
             "low",
             0.0,
@@ -320,6 +319,5 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
             "where the last one ends; behind the greatest value, if not set",
         ),
     ],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

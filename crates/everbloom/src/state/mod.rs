@@ -119,14 +119,20 @@ pub trait State: Sized {
 /// that stand after the parts follow a semicolon: `state!(Deletable { head, ..flat; collided })`. Where nothing
 /// has to hold between fields that check themselves, `state!(plain Bloom { head, ..flat })` leaves the check out.
 macro_rules! state {
-    (plain $type:ident { $($body:tt)* }) => {
+    (plain inline $type:ident $fields:tt) => {
+        $crate::state::state!(@unchecked $type);
+        $crate::state::state!(inline $type $fields);
+    };
+    (plain $type:ident $fields:tt) => {
+        $crate::state::state!(@unchecked $type);
+        $crate::state::state!($type $fields);
+    };
+    (@unchecked $type:ident) => {
         impl $type {
             fn check(&self) -> $crate::error::Result<()> {
                 Ok(())
             }
         }
-
-        $crate::state::state!($type { $($body)* });
     };
     (inline $type:ty as $name:ident) => {
         impl $crate::state::Inline for $type {

@@ -3,7 +3,7 @@
 use super::tree::Tag;
 
 /// The fields of a tree that an encoder wrote, in order: `probe: {k: number, m: number}, bits: array`. Brackets hold
-/// the parts of a list, each kind of them once.
+/// the parts of a list, each kind of them once; `…` is more of the fields just before it.
 pub(super) fn outline(mut tree: &[u8]) -> String {
     let mut fields = Vec::new();
     while !tree.is_empty() {
@@ -12,7 +12,21 @@ pub(super) fn outline(mut tree: &[u8]) -> String {
         let name = String::from_utf8_lossy(name);
         fields.push(if name.is_empty() { kind } else { format!("{name}: {kind}") });
     }
-    fields.join(", ")
+    shortened(fields).join(", ")
+}
+
+/// Fields of which the last come again and again, as keys with their counts do: they stand there once.
+fn shortened(mut fields: Vec<String>) -> Vec<String> {
+    for period in 1..=fields.len() / 3 {
+        let last = &fields[fields.len() - period..];
+        let times = fields.rchunks(period).take_while(|fields| *fields == last).count();
+        if times >= 3 {
+            fields.truncate(fields.len() - (times - 1) * period);
+            fields.push("…".to_owned());
+            break;
+        }
+    }
+    fields
 }
 
 fn kind(tag: u8, tree: &mut &[u8]) -> String {

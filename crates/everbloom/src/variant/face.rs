@@ -117,7 +117,7 @@ macro_rules! keyed {
             }
         }
     };
-    (@TryInsert $type:ident) => {
+    (@TryInsert $type:ident $($many:item)?) => {
         impl $crate::filter::Insert for $type {
             fn insert(
                 &mut self,
@@ -125,6 +125,8 @@ macro_rules! keyed {
             ) -> $crate::error::Result<$crate::filter::Seen> {
                 $type::insert(self, record.key)
             }
+
+            $($many)?
         }
     };
     (@Remove $type:ident) => {

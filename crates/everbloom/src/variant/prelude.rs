@@ -6,10 +6,10 @@ pub(crate) use super::{
 };
 pub(crate) use crate::error::{Error, Kind, Result};
 pub(crate) use crate::filter::{
-    Ability, Age, Answer, Assign, Build, Count, Counted, Counts, Detail, EntryKind, Example, FORM,
-    Fact, Facts, Filter, Form, Head, Input, Insert, KeyKind, Lookup, Merge, MergeLaw, Negatives,
-    Param, Part, Preset, Rates, Reconcile, Record, Remove, Seen, Touched, Value, ValueKind,
-    Verdict, fact, real, text, touched,
+    Ability, Age, Answer, Assign, Count, Counted, Counts, Detail, EntryKind, Example, FORM, Fact,
+    Facts, Filter, Form, Head, Input, Insert, KeyKind, Lookup, Merge, MergeLaw, Negatives, Param,
+    Part, Preset, Rates, Reconcile, Record, Remove, Seen, Touched, Value, ValueKind, Verdict, fact,
+    real, text, touched,
 };
 pub(crate) use crate::hash::{Digest, HashId, Hasher, Key};
 pub(crate) use crate::plan::{Expect, Flat, Goal, Load, PARAM_K, PARAM_M, Request, m_alone};

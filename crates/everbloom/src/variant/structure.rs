@@ -82,6 +82,12 @@ pub trait Plan: Filter + Listed + State + Sized {
 pub trait Stream: Plan {
     /// The empty filter of a shape.
     fn empty(shape: &Self::Shape, head: Head) -> Result<Self>;
+
+    /// What is left to do once all records are in: nothing, unless filters of this form are built as those of
+    /// another.
+    fn finished(self, _form: &'static str) -> Result<Self> {
+        Ok(self)
+    }
 }
 
 /// A type whose filters can be built from records: those that take them one by one, and those that need them
@@ -93,7 +99,8 @@ pub trait Create: Plan {
 
 impl<T: Stream> Create for T {
     fn create(shape: &Self::Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
-        stream(Self::empty(shape, head)?, inputs)
+        let form = head.form;
+        stream(Self::empty(shape, head)?, inputs)?.finished(form)
     }
 }
 
@@ -149,7 +156,8 @@ pub(crate) fn settle<T: Plan>(goal: &Goal) -> Result<(T::Shape, Head)> {
 /// The empty filter that a goal leads to.
 pub(crate) fn empty<T: Stream>(goal: &Goal) -> Result<T> {
     let (shape, head) = settle::<T>(goal)?;
-    T::empty(&shape, head)
+    let form = head.form;
+    T::empty(&shape, head)?.finished(form)
 }
 
 /// The functions behind a list entry, made from its type.

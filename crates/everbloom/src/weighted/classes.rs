@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::cells::Bits;
 use crate::error::{Error, Result};
-use crate::filter::{Ability, Build, Facts, Form, Input, Negatives, Param, Preset, ValueKind};
+use crate::filter::{Ability, Facts, Form, Input, Negatives, Param, Preset, ValueKind};
 use crate::filter::{Answer, Fact, Head, Record, Touched, Value, fact, real, text, touched};
 use crate::hash::{Digest, Hasher, Key};
 use crate::memory::check_room;
@@ -271,11 +271,10 @@ fn weighed((key, weight): &(Vec<u8>, f64)) -> Record<'_> {
 pub(super) const FACTS: Facts = Facts {
     family: "weighted",
     needs: &["membership", "weighted", "accurate"],
-    input: Input { negatives: Negatives::Optional, ..Input::valued(ValueKind::Weight) },
+    input: Input::valued(ValueKind::Weight).with_negatives(Negatives::Optional),
     meaning: "items are members, weights are query frequencies; the rate is that of the standard filter of this \
               size, to be beaten",
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 };
 
 /// A form of such filters.

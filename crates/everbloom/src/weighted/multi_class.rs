@@ -273,6 +273,5 @@ pub static VARIANT: Variant = Variant::of::<MultiClass>(Facts {
         Param::integer("most", 1, MAX_K as u64, "most probes per key, for priors near 0")
             .or(Preset::Integer(64)),
     ],
-    build: Build::Collected,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });

@@ -11,19 +11,7 @@ use everbloom::internals::sample::{Sample, Style};
 
 fn random(len: u64, share: f64, seed: u64) -> Bits {
     let mut coins = Generator::new(seed);
-    let mut bits = Bits::new(len);
-    (0..len).filter(|_| coins.unit() < share).for_each(|i| {
-        bits.set(i);
-    });
-    bits
-}
-
-fn with(len: u64, ones: impl IntoIterator<Item = u64>) -> Bits {
-    let mut bits = Bits::new(len);
-    ones.into_iter().for_each(|i| {
-        bits.set(i);
-    });
-    bits
+    Bits::with_ones(len, (0..len).filter(|_| coins.unit() < share))
 }
 
 fn built(n: u64, goal: &Goal) -> Box<dyn Filter> {
@@ -93,7 +81,7 @@ fn i9_losses_of_real_arrays() {
 #[test]
 fn i9_rules_column_by_column() {
     // Six blocks of one column: the bits are the column.
-    let index = |ones: &[u64]| compact(&with(6, ones.iter().copied()), 6, 3, 1).0.get(0);
+    let index = |ones: &[u64]| compact(&Bits::with_ones(6, ones.iter().copied()), 6, 3, 1).0.get(0);
     assert_eq!(index(&[]), 0);
     for r in 0..6 {
         assert_eq!(index(&[r]), r + 1, "counted from 1");
@@ -105,17 +93,17 @@ fn i9_rules_column_by_column() {
     assert_eq!(index(&[0, 1, 2, 3]), 7);
     assert_eq!(index(&[0, 1, 2, 3, 4, 5]), 7);
     // One of two is half of them, but the rule for a single one comes first.
-    assert_eq!(compact(&with(2, [1]), 2, 2, 0).0.get(0), 2);
-    assert_eq!(compact(&with(2, [0, 1]), 2, 2, 0).0.get(0), 3);
+    assert_eq!(compact(&Bits::with_ones(2, [1]), 2, 2, 0).0.get(0), 2);
+    assert_eq!(compact(&Bits::with_ones(2, [0, 1]), 2, 2, 0).0.get(0), 3);
     // Five of twelve are fewer than half.
-    assert_ne!(compact(&with(12, 0..5), 12, 4, 0).0.get(0), 15);
-    assert_eq!(compact(&with(12, 0..6), 12, 4, 0).0.get(0), 15);
+    assert_ne!(compact(&Bits::with_ones(12, 0..5), 12, 4, 0).0.get(0), 15);
+    assert_eq!(compact(&Bits::with_ones(12, 0..6), 12, 4, 0).0.get(0), 15);
 }
 
 #[test]
 fn i9_all_blocks_have_the_same_chance_to_be_kept() {
     let columns = 60_000;
-    let bits = with(
+    let bits = Bits::with_ones(
         6 * columns,
         (0..2 * columns).chain(4 * columns..5 * columns).filter(|i| {
             // Of blocks 1, 2 and 5 the first and one of the others.
@@ -139,7 +127,7 @@ fn i9_columns_of_single_ones_survive() {
         let b = columns.div_ceil(u64::from(blocks));
         // In column i the block i mod k0, if it is there.
         let ones = (0..b).map(|i| i % u64::from(blocks) * b + i).filter(|i| *i < columns);
-        let bits = with(columns, ones);
+        let bits = Bits::with_ones(columns, ones);
         let (indices, lost) = compact(&bits, blocks, width, 0);
         assert_eq!((lost, expand(&indices, blocks, columns)), (0, bits), "{len} bits");
     }

@@ -24,6 +24,7 @@ fn example_goal() -> Goal {
 #[test]
 fn s10_capacity_of_the_papers_example() {
     assert_eq!(example(0, 0).capacity(), 133);
+    assert_eq!([133, 134, 266, 267].map(|n| example(0, n).filters()), [1, 2, 2, 3]);
     assert!((bloom::fpr_asymptotic(1280.0, 133.0, 7.0) - 0.009847).abs() < 0.5e-6);
     assert!(bloom::fpr_asymptotic(1280.0, 134.0, 7.0) > 0.01);
 }

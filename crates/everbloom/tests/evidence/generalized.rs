@@ -14,11 +14,7 @@ use everbloom::membership::Bloom;
 /// `m` bits, each zero with probability `zeros`.
 fn bits(m: u64, zeros: f64, seed: u64) -> Bits {
     let mut generator = Generator::new(seed);
-    let mut bits = Bits::new(m);
-    (0..m).filter(|_| generator.unit() >= zeros).for_each(|i| {
-        bits.set(i);
-    });
-    bits
+    Bits::with_ones(m, (0..m).filter(|_| generator.unit() >= zeros))
 }
 
 fn filter(m: u64, k0: u32, k1: u32, zeros: f64, seed: u64) -> Generalized {

@@ -13,7 +13,7 @@ use super::numbers::prints;
 fn filled(quotients: u64, remainder: u32, n: u64, seed: u64) -> PaghPaghRao {
     let mut filter =
         PaghPaghRao::with_shape(quotients, remainder, Hasher::seeded(seed)).expect("a shape");
-    (0..n).for_each(|key| _ = filter.insert(&key));
+    (0..n).for_each(|key| _ = filter.insert(&key).expect("blocks"));
     filter
 }
 
@@ -44,6 +44,65 @@ fn b3_bits_and_rates() {
     }
 }
 
+/// One block: the bits and rates of the catalogue's check, to the last bit.
+#[test]
+fn b3_the_static_form_is_one_code() {
+    let n = 10_000u64;
+    for (r, bits_per_key, fpr) in [(7, 9, Some(0.007782)), (8, 10, None), (10, 12, None)] {
+        let goal = Goal::new(n, 2f64.powi(-r)).set("form", "static");
+        let expect = VARIANT.expect(&goal, &Load::items(n)).unwrap().unwrap();
+        assert_eq!(expect.bits, n * bits_per_key);
+        fpr.inspect(|fpr| prints(expect.fpr, *fpr, 1e-6));
+        let builder = PaghPaghRao::builder().rate(2f64.powi(-r)).form("static");
+        let filter = builder.build_from(0..n).expect("10,000 keys");
+        assert_eq!(filter.memory().cells, n * r as u64 + n + n, "n·r + n + N");
+        assert!(
+            filter.memory().auxiliary < n / 2,
+            "{:?}: counts of ones, 0.08 bits a key",
+            filter.memory()
+        );
+        assert!((0..n).all(|key| filter.contains(&key)));
+        let (queries, rate) = (200_000, filter.now().fpr.unwrap());
+        let passed = (n..n + queries).filter(|key| filter.contains(key)).count() as f64;
+        let expected = rate * queries as f64;
+        assert!((passed - expected).abs() < 5.0 * expected.sqrt(), "r = {r}: {passed}");
+    }
+}
+
+#[test]
+fn b3_frozen_filters_answer_as_before_and_change_no_more() {
+    for (quotients, remainder, n) in
+        [(1, 4, 30), (7, 0, 5), (65, 5, 0), (200, 12, 3000), (500, 7, 500)]
+    {
+        let mut blocks = filled(quotients, remainder, n, 6);
+        (0..n / 3).for_each(|key| _ = blocks.insert(&key).expect("blocks"));
+        let frozen = blocks.frozen().expect("room");
+        assert!(frozen.fingerprints().eq(blocks.fingerprints()));
+        assert_eq!((frozen.now().fpr, frozen.fill()), (blocks.now().fpr, blocks.fill()));
+        assert_eq!(frozen.memory().cells, blocks.memory().cells);
+        for key in 0..2 * n + 50 {
+            assert_eq!(frozen.count(&key), blocks.count(&key), "{quotients} {remainder}");
+            assert_eq!(frozen.contains(&key), blocks.contains(&key));
+        }
+        assert_eq!(frozen.thawed().expect("room"), blocks);
+        let mut fixed = frozen.clone();
+        let refused = [
+            fixed.insert("x").map(drop).expect_err("a code"),
+            fixed.remove(&0u64).expect_err("a code"),
+            fixed.merge(&frozen).expect_err("a code"),
+        ];
+        assert!(refused.iter().all(|e| e.kind() == Kind::Unsupported) && fixed == frozen);
+        assert!(fixed.as_insert().is_none() && fixed.as_remove().is_none());
+        assert!(fixed.as_merge().is_none() && fixed.as_count().is_some());
+        if remainder > 0 {
+            let doubled = frozen.doubled().expect("bits are left");
+            assert_eq!(doubled.head().form, "static");
+            assert!(doubled.fingerprints().eq(blocks.fingerprints()));
+            assert_eq!(doubled.halved().expect("even"), frozen);
+        }
+    }
+}
+
 #[test]
 fn b3_the_fingerprints_are_a_sorted_vector() {
     let mut random = Generator::new(3);
@@ -51,7 +110,7 @@ fn b3_the_fingerprints_are_a_sorted_vector() {
         let new = || PaghPaghRao::with_shape(quotients, remainder, Hasher::default()).unwrap();
         let print = |key: u64| {
             let mut alone = new();
-            alone.insert(&key);
+            alone.insert(&key).expect("blocks");
             alone.fingerprints().next().expect("one")
         };
         let prints: Vec<u64> = (0..80).map(print).collect();
@@ -63,7 +122,7 @@ fn b3_the_fingerprints_are_a_sorted_vector() {
             let held = oracle[at..].iter().take_while(|h| **h == print).count() as u64;
             assert_eq!(filter.count(&key), held);
             if random.below(5) < 3 {
-                filter.insert(&key);
+                filter.insert(&key).expect("blocks");
                 oracle.insert(at, print);
             } else if held > 0 {
                 filter.remove(&key).expect("there");
@@ -101,7 +160,7 @@ fn b3_never_full_and_the_rate_is_of_what_is_inside() {
 fn b3_merging_and_resizing() {
     let mut both = filled(300, 8, 300, 2);
     let mut other = PaghPaghRao::with_shape(300, 8, Hasher::seeded(2)).unwrap();
-    (200..500u64).for_each(|key| _ = other.insert(&key));
+    (200..500u64).for_each(|key| _ = other.insert(&key).expect("blocks"));
     let mut expected: Vec<u64> = both.fingerprints().chain(other.fingerprints()).collect();
     expected.sort_unstable();
     let mut resized = both.clone();

@@ -159,6 +159,21 @@ fn s5_multiplicities() {
     assert!((mean - 0.9259).abs() < 6e-5);
 }
 
+/// The largest of the offsets that pass, also where they fill several words and many of them pass.
+#[test]
+fn s5_multiplicities_of_several_words() {
+    for c in [64u64, 65, 200] {
+        let count = |key: u64| 1 + key % c;
+        let records =
+            (0..400u64).map(|key| (key.to_le_bytes().to_vec(), Some(Value::Count(count(key)))));
+        let goal = goal("multiplicity", 2000, 4, 1).set("c", c);
+        let filter = built(&goal, &records.collect::<Vec<_>>());
+        let too_low = (0..400u64).filter(|key| filter.count(key) < count(*key)).count();
+        let right = (0..400u64).filter(|key| filter.count(key) == count(*key)).count();
+        assert!(too_low == 0 && right < 360, "{c}: {too_low} too low, {right} right");
+    }
+}
+
 #[test]
 fn s5_counts_beyond_the_largest_say_so() {
     for c in [3u64, 64, 100, 200] {

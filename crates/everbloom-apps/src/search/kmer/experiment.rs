@@ -14,7 +14,7 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A71",
-    form: Form::Tool { verb: "kmer" },
+    form: Form::Tool,
     uses: &["bloom", "hyperloglog"],
     oracle: "a hash set of each sample's K-mers",
     data: "random sequences; pieces of them and other random ones as reads",

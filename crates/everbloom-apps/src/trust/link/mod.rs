@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Two owners encode their records under a key that both have, and compare filters ([`Clk`]) instead of names. Records
-//! with a typing error or two share most pieces, and so most bits. To compare all pairs would take n² steps;
-//! so tables of a few sampled bits each find candidates. Records with d of m bits different agree on s sampled
+//! with a typing error or two share most pieces, and so most bits. A hundred million pairs are compared in a second; beyond,
+//! tables of a few sampled bits each find candidates. Records with d of m bits different agree on s sampled
 //! bits with probability (1 − d/m)^s, and as many tables are made as it takes to miss a pair at the threshold with
 //! probability 0.01.
 //!
@@ -86,7 +86,17 @@ impl Encoder {
 pub struct Linker {
     threshold: f64,
     one_to_one: bool,
+    search: Search,
     seed: u64,
+}
+
+/// How pairs are sought.
+#[derive(Clone, Copy, PartialEq)]
+enum Search {
+    /// By tables, or all of them where that is no more work.
+    Cheaper,
+    /// By tables, whatever they cost.
+    Tables,
 }
 
 /// Two records that match.
@@ -116,11 +126,13 @@ pub struct Linked {
 /// A pair at the threshold may be missed with this probability.
 const MISS: f64 = 0.01;
 const MAX_TABLES: f64 = 1000.0;
+/// So many pairs take a second or two.
+const AT_ONCE: u64 = 200_000_000;
 
 impl Linker {
     /// A linker of records whose Dice coefficient is `threshold` or more, each with one other at the most.
     pub fn new(threshold: f64) -> Self {
-        Self { threshold, one_to_one: true, seed: 0 }
+        Self { threshold, one_to_one: true, search: Search::Cheaper, seed: 0 }
     }
 
     /// The same, for all pairs that are alike.
@@ -146,8 +158,39 @@ impl Linker {
 
     /// The pairs of two lists of filters of equal length.
     pub fn link(&self, left: &[Bits], right: &[Bits]) -> Linked {
-        let (Some(first), false) = (left.first(), right.is_empty()) else {
-            return Linked::default();
+        let all = left.len() as u64 * right.len() as u64;
+        let most = match self.search {
+            Search::Tables => u64::MAX,
+            Search::Cheaper if all <= AT_ONCE => 0,
+            Search::Cheaper => all,
+        };
+        let mut linked =
+            self.by_tables(left, right, most).unwrap_or_else(|| self.by_all(left, right));
+        if self.one_to_one {
+            linked.pairs = best_first(linked.pairs);
+        }
+        linked.pairs.sort_by_key(|pair| (pair.left, pair.right));
+        linked
+    }
+
+    /// Every pair compared: none is missed.
+    fn by_all(&self, left: &[Bits], right: &[Bits]) -> Linked {
+        let ones: Vec<u64> = right.iter().map(Bits::ones).collect();
+        let mut pairs = Vec::new();
+        for (left, bits) in left.iter().enumerate() {
+            clk::each_near(right, &ones, bits, self.threshold, |right, dice| {
+                let alike = dice >= self.threshold;
+                pairs.extend(alike.then_some(Pair { left, right, dice }));
+            });
+        }
+        let compared = left.len() as u64 * right.len() as u64;
+        Linked { pairs, compared, ..Linked::default() }
+    }
+
+    /// The pairs that are equal in one of the tables; `None` if that takes more comparisons than `most`.
+    fn by_tables(&self, left: &[Bits], right: &[Bits], most: u64) -> Option<Linked> {
+        let (Some(first), false, false) = (left.first(), right.is_empty(), most == 0) else {
+            return None;
         };
         let mut random = Generator::new(self.seed);
         let m = first.len();
@@ -181,12 +224,14 @@ impl Linker {
                         found.insert((i, j), dice);
                     }
                 }
+                if linked.compared > most {
+                    return None;
+                }
             }
         }
         let pairs = found.into_iter().map(|((left, right), dice)| Pair { left, right, dice });
-        linked.pairs = if self.one_to_one { best_first(pairs.collect()) } else { pairs.collect() };
-        linked.pairs.sort_by_key(|pair| (pair.left, pair.right));
-        linked
+        linked.pairs = pairs.collect();
+        Some(linked)
     }
 }
 
@@ -213,7 +258,7 @@ pub fn precision_and_recall<T: Eq + std::hash::Hash>(
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A35",
-    form: Form::Tool { verb: "link" },
+    form: Form::Tool,
     uses: &["clk"],
     oracle: "all pairs, compared one by one",
     data: "records of three random names of 5 to 9 letters, and the same with one typing error",
@@ -342,8 +387,8 @@ fn run(lab: &Lab) -> Result<Report> {
         bound::mean(fill, noise_sd, people).widened(fill, 0.01),
     );
 
-    let found =
-        Linker { seed: lab.seed(), ..Linker::new(THRESHOLD) }.all_pairs().link(&ours, &theirs);
+    let linker = || Linker { seed: lab.seed(), search: Search::Tables, ..Linker::new(THRESHOLD) };
+    let found = linker().all_pairs().link(&ours, &theirs);
     let pairs: HashSet<(usize, usize)> = found.pairs.iter().map(|p| (p.left, p.right)).collect();
     let mut exact = HashSet::new();
     for (i, a) in ours.iter().enumerate() {
@@ -355,7 +400,7 @@ fn run(lab: &Lab) -> Result<Report> {
     oracle.none("pairs that all comparisons do not find", pairs.difference(&exact).count() as u64);
     let missed = exact.difference(&pairs).count() as f64;
     let truth: HashSet<(usize, usize)> = (0..people as usize).map(|i| (i, i)).collect();
-    let linked = Linker { seed: lab.seed(), ..Linker::new(THRESHOLD) }.link(&ours, &theirs);
+    let linked = linker().link(&ours, &theirs);
     let linked: HashSet<(usize, usize)> = linked.pairs.iter().map(|p| (p.left, p.right)).collect();
     let (precision, recall) = precision_and_recall(&linked, &truth);
     let mut quality = everbloom_lab::Rows::new("quality", "What was linked", Axis::linear("share"));
@@ -389,11 +434,18 @@ mod tests {
         let encode = |records: &[Record]| -> Vec<Bits> {
             records.iter().map(|r| encoder.encode(r).unwrap()).collect()
         };
-        let linked = Linker::new(0.8).link(&encode(&left), &encode(&right));
+        let (left, right) = (encode(&left), encode(&right));
+        let tables = Linker { search: Search::Tables, ..Linker::new(0.8) };
+        let linked = tables.link(&left, &right);
         let found: HashSet<_> = linked.pairs.iter().map(|p| (p.left, p.right)).collect();
         let (precision, recall) = precision_and_recall(&found, &(0..300).map(|i| (i, i)).collect());
         assert!(precision >= 0.95 && recall >= 0.95, "{precision} {recall}");
         assert!(linked.compared < 300 * 300 / 10, "{}", linked.compared);
+        // Tables that cost more than all pairs are given up; all pairs have at least those of the tables.
+        assert!(tables.by_tables(&left, &right, linked.compared).is_some());
+        assert!(tables.by_tables(&left, &right, linked.compared - 1).is_none());
+        let all = Linker::new(0.8).link(&left, &right);
+        assert!(all.compared == 300 * 300 && linked.pairs.iter().all(|p| all.pairs.contains(p)));
     }
 
     #[test]

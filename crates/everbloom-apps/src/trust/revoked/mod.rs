@@ -255,7 +255,7 @@ impl Revocations {
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A29",
-    form: Form::Tool { verb: "revoked" },
+    form: Form::Tool,
     uses: &["bloom"],
     oracle: "both sets in hash sets",
     data: "random serials of 32 bytes: revoked, valid, and neither",

@@ -35,7 +35,7 @@ use crate::{Application, Form, Oracle};
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A2",
-    form: Form::Tool { verb: "breach" },
+    form: Form::Tool,
     uses: &["bloom", "binary-fuse"],
     oracle: "all neighbors of a candidate, looked up in a hash set",
     data: "made-up words of eight letters, and candidates one and two edits away",

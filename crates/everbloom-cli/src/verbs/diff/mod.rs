@@ -17,10 +17,10 @@ use serde_json::json;
 
 use super::opened;
 use crate::args::{Diff, Text};
-use crate::input::{self, Passes};
+use crate::input;
 use crate::output::{print_bytes, print_json};
 use crate::talk::say;
-use crate::{Outcome, Result, reading};
+use crate::{Outcome, Result, Stop, reading};
 
 /// One of the two sets, as it is given.
 enum Side {
@@ -57,6 +57,9 @@ impl Told {
 }
 
 pub fn run(args: &Diff) -> Result<Outcome> {
+    if [&args.a, &args.b].iter().all(|path| path.as_os_str() == "-") {
+        return Err(Stop::Error("- and -: stdin is read once; name a file for one of them".into()));
+    }
     let told = match (side(args, &args.a)?, side(args, &args.b)?) {
         (Side::List, Side::List) => lists(args)?,
         (Side::Sketch(a), Side::Sketch(b)) => saved::sketches(&a, &b)?,
@@ -96,24 +99,21 @@ fn side(args: &Diff, path: &Path) -> Result<Side> {
         return Ok(Side::Sketch(Box::new(sketch)));
     }
     match start.starts_with(&FILTER) && !stdin {
-        true => Ok(Side::Filter(opened(path, &args.key_file)?)),
+        true => Ok(Side::Filter(opened(path, &args.secret.key_file)?)),
         false => Ok(Side::List),
     }
 }
 
-/// The keys of a list, each once.
-pub fn read(path: &Path, grammar: Grammar) -> Result<Set> {
-    let mut set = Set::new();
-    input::lines(path, grammar, Passes::Once)?.each(|_, records| {
-        records.iter().for_each(|record| set.insert(record.key));
-        Ok(())
-    })?;
-    Ok(set)
-}
-
 fn lists(args: &Diff) -> Result<Told> {
     let grammar = input::grammar(&args.text)?;
-    let (a, b) = (read(&args.a, grammar)?, read(&args.b, grammar)?);
+    // Each list is read by threads that cut and hash, and by one that puts keys into its set: two of those are at work.
+    let read = |path| input::set(path, grammar, Set::new());
+    let (a, b) = std::thread::scope(|scope| {
+        let a = scope.spawn(|| read(&args.a));
+        let b = read(&args.b);
+        (a.join().unwrap_or_else(|e| std::panic::resume_unwind(e)), b)
+    });
+    let (a, b) = (a?, b?);
     // The side with fewer bytes answers: at worst it sends all of them.
     let swapped = a.bytes() < b.bytes();
     let (large, small) = if swapped { (b, a) } else { (a, b) };

@@ -10,7 +10,7 @@ use everbloom::internals::filter::{
 use everbloom::{Error, Kind, Reading};
 use everbloom_report::number::integer_text;
 
-use super::{Told, grammar_beside, read, typed};
+use super::{Told, grammar_beside, typed};
 use crate::args::Text;
 use crate::input::{self, Passes};
 use crate::verbs::combine::unable;
@@ -43,7 +43,7 @@ pub fn sketches(a: &Sketch, b: &Sketch) -> Result<Told> {
 /// A is the list.
 pub fn list_and_sketch(text: &Text, list: &Path, sketch: &Sketch) -> Result<Told> {
     let grammar = grammar_beside(&sketch.key_type, text)?;
-    let mut set = read(list, grammar)?;
+    let mut set = input::set(list, grammar, Set::new())?;
     let Difference { ours, theirs } = told(sketch.minus(&mut set)?)?;
     let mut ours: Vec<Vec<u8>> =
         ours.iter().filter_map(|id| set.key(*id)).map(<[u8]>::to_vec).collect();

@@ -9,19 +9,19 @@
 //! Hive's 64-bit MurmurHash3 of the bytes of a string, or Thomas Wang's mix of an integer (of its bits, for a
 //! floating-point number), is cut into two 32-bit halves: h1 + i·h2, flipped where it is below zero, mod m.
 
-mod protobuf;
-
 use std::io::Read;
 
-use everbloom::{Limits, Result};
+use everbloom::internals::hash::Digest;
+use everbloom::internals::probe::Scheme as Probes;
+use everbloom::{HashId, Hasher, Limits, Result};
 use flate2::read::DeflateDecoder;
 
+use super::protobuf::{fields, numbers};
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::foreign::{Flat, Scheme, adopt, best_bits, best_probes, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, corrupt_at, push_varint, unsupported};
-use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
-use protobuf::{fields, numbers};
+use crate::{Fit, Foreign, Format, Key, KeyAs};
 
 /// The list entry.
 pub static FORMAT: Format = Format {
@@ -36,19 +36,24 @@ pub static FORMAT: Format = Format {
     fit: Some(fit),
     open,
     create: Some(create),
+    adopt: Some(|filter| adopt(&FORMAT, filter, [Orc])),
     ..Format::USUAL
 };
 
 const MAGIC: &[u8] = b"ORC";
 
-/// The 64-bit hash that ORC and Hive give a key.
-pub(super) fn hash(key: &Key<'_>) -> u64 {
+/// The hash that ORC and Hive give keys of a kind.
+pub(super) fn hash(keys: KeyAs) -> (HashId, u64) {
+    if keys.is_number() { (HashId::Wang64, 0) } else { (HashId::HiveMurmur3, 104_729) }
+}
+
+/// The digest of a key by that hash; numbers have 64 bits.
+pub(super) fn digest(hasher: &Hasher, key: &Key<'_>) -> Digest {
     match key {
-        Key::Bytes(bytes) => hashes::murmur3_hive_64(bytes),
-        Key::Int(v) => hashes::wang_64((*v).into()),
-        Key::Long(v) => hashes::wang_64(*v),
-        Key::Float(v) => hashes::wang_64(f64::from(*v).to_bits() as i64),
-        Key::Double(v) => hashes::wang_64(v.to_bits() as i64),
+        Key::Bytes(bytes) => hasher.digest(&bytes[..]),
+        Key::Int(v) => hasher.digest(&i64::from(*v)),
+        Key::Float(v) => hasher.digest(&f64::from(*v).to_le_bytes()),
+        key => key.little(|bytes| hasher.digest(bytes)),
     }
 }
 
@@ -56,8 +61,13 @@ pub(super) fn hash(key: &Key<'_>) -> u64 {
 struct Orc;
 
 impl Scheme for Orc {
-    fn all(&self, key: &Key<'_>, m: u64, k: u32, probe: impl FnMut(u64) -> bool) -> bool {
-        hashes::halves(hash(key)).all(m, k, probe)
+    fn probes(&self, keys: KeyAs) -> Option<(Probes, Hasher)> {
+        let (hash, seed) = hash(keys);
+        probing(Probes::Signed32, hash, seed)
+    }
+
+    fn digest(&self, hasher: &Hasher, key: &Key<'_>) -> Option<Digest> {
+        Some(digest(hasher, key))
     }
 
     fn write(&self, k: u32, bits: &Bits) -> Option<Vec<u8>> {

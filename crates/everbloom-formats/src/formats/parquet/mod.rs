@@ -249,7 +249,7 @@ impl Layout for Split {
         self.filter.blocks() * 256
     }
 
-    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+    fn to_filter(&self, _: KeyAs) -> Option<Result<Box<dyn Filter>>> {
         Some(Ok(Box::new(self.filter.clone())))
     }
 }

@@ -12,11 +12,13 @@
 
 use everbloom::internals::filter::{fact, text};
 use everbloom::internals::probe::Scheme as Probes;
-use everbloom::{Error, Fact, Filter, HashId, Hasher, Kind, Result};
+use everbloom::{Bloom, Error, Fact, Filter, HashId, Hasher, Kind, Result};
 
 use super::dump::{Dump, Values, module_id};
 use crate::bits::{Bits, Order};
-use crate::foreign::{Layout, adopted, cardinality, checked_k, to_bloom};
+use crate::foreign::{
+    Layout, adopted, cardinality, checked_k, other_probes, probing, to_bloom, words_of,
+};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
@@ -180,7 +182,7 @@ fn hash(key: &Key<'_>) -> (u64, u64) {
 
 /// The probes and the hash of a layer in the library's words.
 fn probes() -> Option<(Probes, Hasher)> {
-    Some((Probes::Wrapped, Hasher::with_id(HashId::Murmur64ATwice, SEED).ok()?))
+    probing(Probes::Wrapped, HashId::Murmur64ATwice, SEED)
 }
 
 impl Layer {
@@ -253,19 +255,22 @@ impl Layout for Chain {
         self.layers.iter().map(|layer| layer.bits.m()).fold(0, u64::saturating_add)
     }
 
-    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+    fn to_filter(&self, _: KeyAs) -> Option<Result<Box<dyn Filter>>> {
         let [layer] = &self.layers[..] else {
             let message = "no variant has layers of such probes: a filter of one layer is imported";
             return Some(Err(Error::new(Kind::Unsupported, message)));
         };
-        let (probes, hasher) = probes()?;
-        Some(to_bloom(&layer.bits, layer.k, probes, hasher))
+        Some(to_bloom(&layer.bits, layer.k, probes()?, (None, None)))
     }
 }
 
 /// One layer that takes no further keys: what it was made for is not known.
 fn adopt(filter: &dyn Filter) -> Result<Foreign> {
-    let (bloom, _, bits) = adopted(&FORMAT, filter, &[probes()])?;
+    let bloom: &Bloom = adopted(&FORMAT, filter)?;
+    if probes() != Some((bloom.scheme(), filter.head().hasher.clone())) {
+        return Err(other_probes(&FORMAT, filter));
+    }
+    let bits = words_of(&FORMAT, bloom, 64)?;
     let (k, items) = (bloom.k(), filter.len());
     let (error, capacity) = (bits.fill().powi(k as i32), items.max(1));
     let per_item = bits.m() as f64 / capacity as f64;

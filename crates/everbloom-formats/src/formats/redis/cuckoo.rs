@@ -135,7 +135,7 @@ impl Layout for Cuckoo {
         8 * self.filters.iter().map(Vec::len).sum::<usize>() as u64
     }
 
-    fn to_filter(&self) -> Option<Result<Box<dyn Filter>>> {
+    fn to_filter(&self, _: KeyAs) -> Option<Result<Box<dyn Filter>>> {
         let filter = alternates::Cuckoo::from_redis(&self.write()?);
         Some(filter.map(|filter| -> Box<dyn Filter> { Box::new(filter) }))
     }

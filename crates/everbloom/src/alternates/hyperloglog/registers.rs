@@ -6,10 +6,18 @@ use crate::error::Result;
 use crate::state::{Decoder, Encoder, State};
 use crate::theory::cardinality::Ranks;
 
+/// Once all registers have this rank, one key in 64 needs a look at its register.
+const SELDOM: u32 = 6;
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Registers {
     cells: Packed,
     ranks: Ranks,
+    /// The least rank of all, and how many registers are there.
+    least: u64,
+    lowest: u64,
+    /// Bits of a hash that are all zero if its rank is above the least one; none while that is no rare case.
+    above: u64,
 }
 
 impl Registers {
@@ -22,7 +30,37 @@ impl Registers {
     pub(super) fn of(cells: Packed) -> Self {
         let mut ranks = Ranks::new(64 - cells.len().trailing_zeros());
         cells.iter().for_each(|rank| ranks.add(rank, 1));
-        Self { cells, ranks }
+        let mut registers = Self { cells, ranks, least: 0, lowest: 0, above: 0 };
+        registers.find_lowest();
+        registers
+    }
+
+    #[cold]
+    fn find_lowest(&mut self) {
+        self.least = self.cells.iter().min().unwrap_or(0);
+        self.lowest = self.cells.iter().filter(|rank| *rank == self.least).count() as u64;
+        // A rank is one more than the zeros behind the index; the last one has no zeros left to tell.
+        let bits = self.least.min(u64::from(self.q())) as u32;
+        // A branch that is taken now and then costs more than a look at the register.
+        let bits = if bits < SELDOM { 0 } else { bits };
+        let ones = 1u64.checked_shl(bits).unwrap_or(0).wrapping_sub(1);
+        self.above = ones.checked_shl(self.p()).unwrap_or(0);
+    }
+
+    #[inline]
+    fn p(&self) -> u32 {
+        self.cells.len().trailing_zeros()
+    }
+
+    /// Bits of a hash beyond the index.
+    fn q(&self) -> u32 {
+        64 - self.p()
+    }
+
+    /// Whether no register is below the rank of a hash, as far as that is known without a look at its own.
+    #[inline]
+    pub(super) fn are_above(&self, hash: u64) -> bool {
+        hash & self.above != 0
     }
 
     #[inline]
@@ -30,15 +68,33 @@ impl Registers {
         &self.cells
     }
 
-    /// Raises a register to a rank, if it is lower; true if it was.
+    /// The rank of a register.
     #[inline]
+    pub(super) fn rank(&self, register: u64) -> u64 {
+        self.cells.get_of_width(WIDTH, register)
+    }
+
+    /// Raises a register to a rank, if it is lower; true if it was.
+    #[inline(always)]
     pub(super) fn raise(&mut self, register: u64, rank: u64) -> bool {
-        let old = self.cells.get_of_width(WIDTH, register);
+        let old = self.rank(register);
         if rank > old {
-            self.cells.set_of_width(WIDTH, register, rank);
-            self.ranks.change(old, rank);
+            self.change(register, old, rank);
         }
         rank > old
+    }
+
+    /// Seldom, so that it is not in everybody's loop.
+    #[inline(never)]
+    fn change(&mut self, register: u64, old: u64, rank: u64) {
+        self.cells.set_of_width(WIDTH, register, rank);
+        self.ranks.change(old, rank);
+        if old == self.least {
+            self.lowest -= 1;
+            if self.lowest == 0 {
+                self.find_lowest();
+            }
+        }
     }
 
     /// The number of different keys, about.

@@ -4,7 +4,7 @@ use super::MOST_ROWS;
 use crate::cells::Signed;
 use crate::error::{Error, Result};
 use crate::filter::{Touched, touched};
-use crate::hash::{Columns, Digest, MANY};
+use crate::hash::Digest;
 use crate::probe::{Coincide, Indices, Partitioned, Probe};
 use crate::state::state;
 
@@ -25,7 +25,7 @@ pub(super) struct Shares {
 
 impl Rows {
     pub(super) fn new(w: u64, d: u32) -> Result<Self> {
-        let probe = Probe::Partitioned(Partitioned::new(w, d));
+        let probe = Probe::Partitioned(Partitioned::new(w, d).folded());
         Ok(Self { cells: Signed::try_new(probe.m())?, probe })
     }
 
@@ -62,23 +62,14 @@ impl Rows {
         self.rows().indices(digest).for_each(|i| self.cells.fetch(i));
     }
 
-    /// Counts the first `count` keys once more. Row by row: what a key waits for, the others do not.
-    pub(super) fn add_all(&mut self, digests: &Columns, count: usize) {
-        let (rows, cells) = (self.rows(), &mut self.cells);
-        rows.each_slice(digests, |indices| {
-            indices.iter().take(count).for_each(|i| cells.increment(*i));
-        });
-    }
-
-    /// The least counter of each of the first `count` keys.
-    pub(super) fn least_of_all(&self, digests: &Columns, count: usize) -> [i64; MANY] {
-        let mut least = [i64::MAX; MANY];
-        self.rows().each_slice(digests, |indices| {
-            for (least, i) in least.iter_mut().zip(indices).take(count) {
-                *least = self.cells.get(*i).min(*least);
-            }
-        });
-        least
+    /// Counts a key once more; true if one of its counters was zero.
+    #[inline(always)]
+    pub(super) fn increment(&mut self, digest: Digest) -> bool {
+        let mut new = false;
+        for i in self.rows().indices(digest) {
+            new |= self.cells.increment(i) == 0;
+        }
+        new
     }
 
     /// Adds to a key's counters; true if one of them was zero.
@@ -90,10 +81,12 @@ impl Rows {
     }
 
     /// The least of a key's counters.
-    #[inline]
+    #[inline(always)]
     pub(super) fn least(&self, digest: Digest) -> i64 {
         let mut least = i64::MAX;
-        self.rows().indices(digest).for_each(|i| least = self.cells.get(i).min(least));
+        for i in self.rows().indices(digest) {
+            least = self.cells.get(i).min(least);
+        }
         least
     }
 

@@ -23,6 +23,8 @@ fn marks_depend_on_the_order() {
     let filter = ParallelAttributes::with_rate(100, 0.01).unwrap();
     let mark = |item: &[&[u8]]| filter.mark(&filter.whole(item).unwrap());
     assert_ne!(mark(&[b"a", b"b"]), mark(&[b"b", b"a"]));
+    let same = filter.whole(&[b"a", b"a"]).unwrap();
+    assert_ne!(same[0], same[1], "every column has hashes of its own");
     let digests = filter.whole(&[b"a", b"b"]).unwrap();
     let turned = [digests[1], digests[0]];
     assert_ne!(filter.mark(&digests), filter.mark(&turned));

@@ -89,7 +89,7 @@ impl Holder {
         let mut coded = Coded::new(salt).with_room(self.set.len());
         self.set.ids().for_each(|id| coded.insert(id));
         self.state = State::Open { coded: Box::new(coded), sent: 0 };
-        let Sum(x, y) = Sum::of(salt, self.set.keys());
+        let Sum(x, y) = self.set.sum(salt);
         let mut body = vec![self.set.len() as u64, self.set.bytes(), x, y];
         if sketched(self.set.bytes().min(bytes), allowance) {
             body.extend(self.set.least_ids(SKETCH));

@@ -35,7 +35,7 @@ mod sketch;
 mod wire;
 
 use super::reconcile::Sum;
-pub use super::reconcile::{Found, Set};
+pub use super::reconcile::{Found, Named, Set};
 pub use holder::Holder;
 pub use seeker::{Cells, Seeker};
 pub use sketch::{MAGIC, Sketch, TooFew};

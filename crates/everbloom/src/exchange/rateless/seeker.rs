@@ -128,7 +128,7 @@ impl Seeker {
             return Err(Error::new(Kind::Ambiguous, message));
         }
         self.state = State::Opened;
-        let Sum(x, y) = Sum::of(self.salt, self.set.keys());
+        let Sum(x, y) = self.set.sum(self.salt);
         let sizes = [self.salt, self.set.len() as u64, self.set.bytes(), self.allowance, x, y];
         out.frame(OPEN, &body_of(sizes))
     }

@@ -68,7 +68,7 @@ impl Sketch {
             salt,
             keys: set.len() as u64,
             bytes: set.bytes(),
-            sum: Sum::of(salt, set.keys()),
+            sum: set.sum(salt),
             cells: (0..cells).map(|_| coded.symbol()).collect(),
         })
     }

@@ -23,16 +23,20 @@
 mod holder;
 mod seeker;
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
 
 pub use holder::Holder;
 pub use seeker::Seeker;
 
-use super::list::{append, split};
+use super::list::{append, items_of as keys_of, split};
+use super::mixed::Mixed;
 use super::{Frame, items};
 use crate::error::Result;
 use crate::hash::Hasher;
 use crate::reconciling::Invertible;
+use crate::threads::available;
 
 /// A number, the seed.
 const OPEN: u8 = 0x10;
@@ -106,11 +110,42 @@ pub struct Set {
     /// Each preceded by its length.
     text: Vec<u8>,
     count: usize,
-    by_id: HashMap<u64, u64>,
+    /// Bytes of all, a line each.
+    bytes: u64,
+    /// Where keys begin that are about [`PART`] bytes apart, for threads to start at.
+    parts: Vec<usize>,
+    by_id: HashMap<u64, u64, Mixed>,
     /// Where keys begin whose id another key has under this seed.
     collided: Vec<u64>,
     /// Names the keys.
     hasher: Hasher,
+    /// The sum of all keys under the seed that was last asked for, until another key comes.
+    sum: Option<(u64, Sum)>,
+}
+
+/// Bytes of keys that are worth a turn of a thread.
+const PART: usize = 1 << 20;
+
+/// Keys and their ids, worked out on any thread, to be put into a set.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// Each preceded by its length.
+    text: Vec<u8>,
+    ids: Vec<u64>,
+}
+
+impl Named {
+    /// Adds a key to those that are put into a set of ids by this hash.
+    pub fn push(&mut self, hasher: &Hasher, key: &[u8]) {
+        self.ids.push(Invertible::id_under(hasher, key));
+        append(&mut self.text, key);
+    }
+
+    /// Forgets the keys.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.ids.clear();
+    }
 }
 
 impl Default for Set {
@@ -135,6 +170,11 @@ impl Sum {
             let digest = hasher.digest(key);
             Self(sum.0.wrapping_add(digest.h1), sum.1.wrapping_add(digest.h2))
         })
+    }
+
+    /// What is left without those of a part.
+    fn minus(self, other: Self) -> Self {
+        Self(self.0.wrapping_sub(other.0), self.1.wrapping_sub(other.1))
     }
 
     /// That of both.
@@ -174,7 +214,21 @@ impl Set {
     /// its keys anew.
     pub fn seeded(seed: u64) -> Self {
         let hasher = Hasher::seeded(seed);
-        Self { text: Vec::new(), count: 0, by_id: HashMap::new(), collided: Vec::new(), hasher }
+        Self {
+            text: Vec::new(),
+            count: 0,
+            bytes: 0,
+            parts: Vec::new(),
+            by_id: HashMap::default(),
+            collided: Vec::new(),
+            hasher,
+            sum: None,
+        }
+    }
+
+    /// What names the keys, for [`Named::push`].
+    pub fn hasher(&self) -> &Hasher {
+        &self.hasher
     }
 
     /// The seed of its ids.
@@ -191,18 +245,35 @@ impl Set {
 
     /// Adds a key, unless it is there.
     pub fn insert(&mut self, key: &[u8]) {
-        let (id, start) = (self.id(key), self.text.len() as u64);
-        if let Some(&held) = self.by_id.get(&id) {
-            let mut same = std::iter::once(&held).chain(&self.collided);
-            if same.any(|held| self.at(*held) == key) {
-                return;
+        self.enter(self.id(key), key);
+    }
+
+    /// Adds keys that were named by this set's hash, in their order, unless they are there.
+    pub fn insert_named(&mut self, keys: &Named) {
+        for (id, key) in keys.ids.iter().zip(keys_of(&keys.text)) {
+            self.enter(*id, key);
+        }
+    }
+
+    fn enter(&mut self, id: u64, key: &[u8]) {
+        let start = self.text.len();
+        match self.by_id.entry(id) {
+            Entry::Vacant(free) => _ = free.insert(start as u64),
+            Entry::Occupied(held) => {
+                let held = *held.get();
+                let mut same = std::iter::once(&held).chain(&self.collided);
+                if same.any(|held| self.at(*held) == key) {
+                    return;
+                }
+                self.collided.push(start as u64);
             }
-            self.collided.push(start);
-        } else {
-            self.by_id.insert(id, start);
+        }
+        if self.parts.last().is_none_or(|last| start - last >= PART) {
+            self.parts.push(start);
         }
         append(&mut self.text, key);
-        self.count += 1;
+        (self.count, self.bytes) = (self.count + 1, self.bytes + key.len() as u64 + 1);
+        self.sum = None;
     }
 
     /// The key that begins there.
@@ -233,7 +304,27 @@ impl Set {
 
     /// The keys, in the order in which they came.
     pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
-        self.starts().map(|(_, key)| key)
+        keys_of(&self.text)
+    }
+
+    /// The sum of all keys, on all cores.
+    pub(super) fn sum(&mut self, seed: u64) -> Sum {
+        if let Some((_, sum)) = self.sum.filter(|(of, _)| *of == seed) {
+            return sum;
+        }
+        let ends = self.parts.iter().skip(1).copied().chain([self.text.len()]);
+        let parts: Vec<&[u8]> =
+            self.parts.iter().zip(ends).map(|(start, end)| &self.text[*start..end]).collect();
+        let each = parts.len().div_ceil(available()).max(1);
+        let of = |parts: &[&[u8]]| Sum::of(seed, parts.iter().flat_map(|part| keys_of(part)));
+        let sum = std::thread::scope(|scope| {
+            let all: Vec<_> =
+                parts.chunks(each).map(|parts| scope.spawn(move || of(parts))).collect();
+            let sums = all.into_iter().map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
+            sums.fold(Sum::default(), Sum::plus)
+        });
+        self.sum = Some((seed, sum));
+        sum
     }
 
     /// Whether the key is in the set.
@@ -244,7 +335,7 @@ impl Set {
 
     /// The bytes that sending all keys takes, a line each.
     pub fn bytes(&self) -> u64 {
-        self.keys().map(|key| key.len() as u64 + 1).sum()
+        self.bytes
     }
 
     /// The ids of all keys, in any order.
@@ -258,11 +349,10 @@ impl Set {
     }
 
     /// How many keys there are beside those of these ids, and their sum.
-    pub(super) fn sum_without(&self, own: &HashSet<u64>, seed: u64) -> (u64, Sum) {
-        let mut count = 0;
-        let others = self.keys().filter(|key| !own.contains(&self.id(key)));
-        let sum = Sum::of(seed, others.inspect(|_| count += 1));
-        (count, sum)
+    pub(super) fn sum_without(&mut self, own: &HashSet<u64>, seed: u64) -> (u64, Sum) {
+        let all = self.sum(seed);
+        let own: Vec<&[u8]> = own.iter().filter_map(|id| self.key(*id)).collect();
+        ((self.count - own.len()) as u64, all.minus(Sum::of(seed, own)))
     }
 
     /// The least `count` ids, in order: as good as random keys of the set, and the same ones in every set that has

@@ -105,7 +105,6 @@ impl CodeCells {
         let code = self.codes.get(i);
         match self.counters.get(i) {
             0 => Says::Empty,
-            _ if self.counters.stuck(i) => Says::Something,
             1 => match self.field().single(code).filter(|value| known(*value)) {
                 Some(value) => Says::One(value),
                 None => Says::Something,
@@ -115,6 +114,7 @@ impl CodeCells {
                 Some((a, b)) => Says::Two(a, b),
                 None => Says::Something,
             },
+            // So does a dead cell: counters stick at 3 at least.
             _ => Says::Something,
         }
     }

@@ -35,6 +35,9 @@ impl Inline for Blocks {
             count => Some(count),
         };
         let form = form_of(&probe, patterns.is_some());
+        if patterns.is_some() && form != PATTERNS {
+            return Err(src.corrupt("patterns in blocks that have none"));
+        }
         let shape = Shape::new(form, probe.blocks(), probe.block(), probe.k(), patterns)
             .map_err(|e| src.corrupt(e.to_string()))?;
         Ok(Self { probe, patterns: shape.table() })
@@ -43,9 +46,10 @@ impl Inline for Blocks {
 
 impl Blocks {
     pub(super) fn new(shape: &Shape) -> Result<Self> {
-        let probe = match shape.inside() {
-            Inside::Anywhere => Blocked::new(shape.blocks, shape.block, shape.k)?,
-            Inside::Lanes | Inside::Fields => Blocked::in_lanes(shape.blocks, shape.rounds())?,
+        let probe = if shape.inside().is_even() {
+            Blocked::in_lanes(shape.blocks, shape.rounds())?
+        } else {
+            Blocked::new(shape.blocks, shape.block, shape.k)?
         };
         Ok(Self { probe, patterns: shape.table() })
     }
@@ -64,10 +68,10 @@ impl Blocks {
     fn masks_in(&self, ones: u64) -> Option<f64> {
         let (block, k) = (self.probe.block(), self.probe.k());
         let zeros = block - ones;
-        match self.probe.inside() {
-            Inside::Anywhere => bloom::cardinality(zeros, block, k),
-            Inside::Lanes | Inside::Fields => keys_in(self.probe, zeros),
+        if self.probe.inside().is_even() {
+            return keys_in(self.probe, zeros);
         }
+        bloom::cardinality(zeros, block, k)
     }
 }
 
@@ -214,7 +218,7 @@ impl Batched for ProbedBits<Blocks> {
 fn form_of(probe: &Blocked, patterns: bool) -> &'static str {
     match (probe.inside(), patterns) {
         (Inside::Anywhere, true) => PATTERNS,
-        (Inside::Anywhere, false) => MIXED,
+        (Inside::Anywhere, false) | (Inside::Products, _) => MIXED,
         (Inside::Lanes | Inside::Fields, _) => LANES,
     }
 }

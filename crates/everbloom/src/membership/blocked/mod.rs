@@ -38,12 +38,13 @@ use blocks::{Blocks, has_otherwise, low, set_otherwise};
 use patterns::TABLE_BITS;
 pub use patterns::fpr_patterns;
 pub use shape::Shape;
-use shape::{LANES, LINE, MIXED, MOST_K, PATTERNS};
+use shape::{LANES, MIXED, MOST_K, PATTERNS};
 
 use crate::cells::Bits;
 use crate::parts::probed_bits::ProbedBits;
-use crate::parts::{keys, sets};
-use crate::probe::{Inside, lanes};
+use crate::parts::{keys, recount, sets};
+use crate::plan::lanes::LINE;
+use crate::probe::{Blocked, Inside, Scheme, lanes};
 use crate::variant::prelude::*;
 
 /// A set in blocks of bits, all probes of a key in one of them.
@@ -85,6 +86,23 @@ impl BlockedBloom {
         let shape = Shape::new(form, blocks, block, k, patterns)?;
         let hasher = hasher.or(Self::hash(&shape));
         Self::empty(&shape, Head::new(hasher, form))
+    }
+
+    /// The filter whose lines of 64 bytes these are, the lowest bit of a byte first, with `k` probes as RocksDB draws
+    /// them from its own hash. How many keys are inside is estimated from the bits.
+    pub fn from_foreign(bytes: &[u8], k: u32) -> Result<Self> {
+        let Shape { blocks, .. } = Shape::new(MIXED, bytes.len() as u64 / 64, LINE, k, None)?;
+        let probe = Blocks { probe: Blocked::by_products(blocks, k)?, patterns: None };
+        let bits = Bits::from_bytes(bytes, blocks * LINE)?;
+        let hasher = Hasher::with_id(HashId::Xxh3Preview, 0)?;
+        let (mut head, blocks) = (Head::new(hasher, MIXED), ProbedBits { probe, bits });
+        recount(&mut head, &blocks);
+        Ok(Self { head, blocks })
+    }
+
+    /// How probes follow from a digest.
+    pub fn scheme(&self) -> Scheme {
+        self.blocks.probe.probe.scheme()
     }
 
     /// Inserts a key.
@@ -229,7 +247,6 @@ pub static VARIANT: Variant = Variant::of::<BlockedBloom>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::Blocked;
     use crate::{Opener, to_bytes};
 
     #[test]

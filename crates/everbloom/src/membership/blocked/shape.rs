@@ -2,16 +2,10 @@
 
 use super::patterns::{Patterns, TABLE_BITS, distinct, fpr_patterns};
 use crate::error::{Error, Result};
-use crate::plan::{
-    Expect, Load, MAX_CELLS, PARAM_K, PARAM_M, Request, blocks_in_memory, even_blocks, k_for_m,
-};
+use crate::plan::lanes::{self, LINE};
+use crate::plan::{Expect, Load, MAX_CELLS, PARAM_K, Request, even_blocks, given_blocks, k_for_m};
 use crate::probe::{Inside, LANES as LANES_PER_BLOCK};
 use crate::theory::blocked as theory;
-
-/// Bits of a line.
-pub(super) const LINE: u64 = 512;
-/// Bits per lane that form `lanes` may have: three pay below a rate of 10⁻⁷ only.
-pub(super) const ROUNDS: std::ops::RangeInclusive<u32> = 1..=2;
 
 pub(super) const LANES: &str = "lanes";
 pub(super) const MIXED: &str = "mixed";
@@ -41,7 +35,7 @@ impl Shape {
         k: u32,
         patterns: Option<u64>,
     ) -> Result<Self> {
-        let line = block == LINE && ROUNDS.contains(&(k / 8)) && k.is_multiple_of(8);
+        let line = block == LINE && lanes::is_k(k);
         if form == LANES && !(line && patterns.is_none()) {
             return Err(Error::parameter(format!(
                 "k = {k} in blocks of {block} bits: form lanes has 8 or 16 bits in blocks of {LINE}; \
@@ -101,9 +95,7 @@ impl Shape {
 
     fn best_k(&self, bits_per_item: f64) -> u32 {
         if self.form == LANES {
-            let rate = |rounds: &u32| theory::fpr_lanes(64, bits_per_item, *rounds);
-            let best = ROUNDS.min_by(|a, b| rate(a).total_cmp(&rate(b)));
-            return 8 * best.unwrap_or(1);
+            return lanes::best_k(bits_per_item);
         }
         // That two keys have the same mask does not depend on k; what is left is a blocked filter.
         let block = self.block as f64;
@@ -114,10 +106,7 @@ impl Shape {
     /// Least bits per key, and their k, that reach `p`; `None` if no reasonable number does.
     fn bits_per_item(&self, p: f64, k: Option<u32>) -> Option<(f64, u32)> {
         if self.form == LANES {
-            let rounds = ROUNDS.filter(|rounds| k.is_none_or(|k| k == 8 * rounds));
-            let sizes =
-                rounds.filter_map(|r| Some((theory::bits_per_item_for_lanes(64, r, p)?, 8 * r)));
-            return sizes.min_by(|a, b| a.0.total_cmp(&b.0));
+            return lanes::bits_per_item(p, k);
         }
         if self.patterns.is_none() && k.is_none() {
             return theory::bits_per_item_for(self.block, p);
@@ -139,11 +128,10 @@ impl Shape {
     fn fill(&self, n: u64) -> (f64, f64) {
         let [n, blocks, block, k] =
             [n as f64, self.blocks as f64, self.block as f64, f64::from(self.k)];
-        let (mean, mut variance) = match self.inside() {
-            Inside::Anywhere => theory::fill(blocks, block, k, n),
-            Inside::Lanes | Inside::Fields => {
-                theory::fill_lanes(blocks, 64.0, f64::from(self.rounds()), n)
-            }
+        let (mean, mut variance) = if self.inside().is_even() {
+            theory::fill_lanes(blocks, 64.0, f64::from(self.rounds()), n)
+        } else {
+            theory::fill(blocks, block, k, n)
         };
         let Some(table) = self.table().filter(|_| n > 0.0) else {
             return (mean, variance.sqrt());
@@ -172,10 +160,7 @@ impl Shape {
         };
         let k = request.integer(PARAM_K.name).map(|k| k as u32);
         let one = Shape::new(request.form(), 1, block, k.unwrap_or(8), patterns)?;
-        if let Some(m) = request.integer(PARAM_M.name) {
-            return one.sized(m / block, request);
-        }
-        if let Some(blocks) = blocks_in_memory(request, block) {
+        if let Some(blocks) = given_blocks(request, block) {
             return one.sized(blocks, request);
         }
         let p = request.fpr();

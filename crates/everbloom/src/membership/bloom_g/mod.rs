@@ -247,12 +247,11 @@ pub static VARIANT: Variant = Variant::of::<BloomG>(Facts {
         ),
         Param::integer("g", 1, MOST_G as u64, "words per key of form bloom-g, by default 2"),
         Param::integer("word", 8, 4096, "bits per word, a power of two").or(Preset::Integer(64)),
-        Param::choice(
+        Param::first_of(
             "positions",
             &[positions(false), positions(true)],
             "whether the bits of a key in one word may coincide",
-        )
-        .or(Preset::Choice(positions(false))),
+        ),
     ],
     ..Facts::FILTER
 });

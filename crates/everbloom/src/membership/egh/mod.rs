@@ -101,13 +101,9 @@ impl Egh {
             }
             Cells::Bits(_) => {
                 let members = self.list()?;
-                let mut bits = Bits::new(self.slices.m());
-                for y in members.into_iter().filter(|y| *y != x) {
-                    self.slices.cells(y).for_each(|i| {
-                        bits.set(i);
-                    });
-                }
-                self.cells = Cells::Bits(bits);
+                let others = members.into_iter().filter(|y| *y != x);
+                let ones = others.flat_map(|y| self.slices.cells(y));
+                self.cells = Cells::Bits(Bits::with_ones(self.slices.m(), ones));
             }
         }
         self.head.items = self.head.items.saturating_sub(1);
@@ -305,7 +301,7 @@ pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
     paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
     family: "membership",
     needs: &["membership", "delete", "exact"],
-    input: Input { key: KeyKind::Integer, ..Input::KEYS },
+    input: Input::of(KeyKind::Integer),
     meaning: "items are the members up to which there are no false positives; the rate is zero there",
     forms: &[
         Form::exact(BITS, &[Ability::Insert, Ability::Remove, Ability::Merge, Ability::List]),

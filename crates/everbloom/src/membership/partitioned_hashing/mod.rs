@@ -233,9 +233,8 @@ pub static VARIANT: Variant = Variant::of::<PartitionedHashing>(Facts {
     needs: &["membership", "accurate", "static"],
     forms: &[Form::exact(FRESH, &[Ability::Insert]), Form::exact(SUBSETS, &[Ability::Insert])],
     params: &[PARAM_M, PARAM_K, PARAM_T, PARAM_SIZE, PARAM_GROUPS, PARAM_BASE],
-    build: Build::Collected,
     reach: 1_000_000,
-    ..Facts::FILTER
+    ..Facts::COLLECTED
 });
 
 #[cfg(test)]

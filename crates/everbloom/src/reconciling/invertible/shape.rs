@@ -19,8 +19,7 @@ impl Shape {
     pub(super) fn plan(request: &Request<'_>) -> Result<Self> {
         let k = request.whole("k") as u32;
         let shape = if request.form() == STRATA {
-            let cells = request.whole("stratum-cells");
-            let layers = request.whole("strata");
+            let [cells, layers] = request.wholes(["stratum-cells", "strata"]);
             Shape { layers, slice: (cells / u64::from(k)).max(1), k, rate: None }
         } else {
             let (slice, rate) = segments(request, k, CELL_BITS)?;

@@ -14,14 +14,25 @@
 //! mapped to squares, so that the Legendre symbol says nothing about them. No false negatives; the rate of false
 //! positives is a standard filter's.
 //!
-//! Two variants of the paper: T may have a list of words under Bob's key, and turn only those (a warrant) or none of
-//! them (censorship): a [`Policy`]. And Bob may leave his filters, under names that say nothing
-//! ([`Document::opaque`]), to an index server who does not know B and so cannot tabulate a dictionary.
+//! Three variants of the paper: T may have a list of words under Bob's key, and turn only those (a warrant) or none of
+//! them (censorship): a [`Policy`]. T may salt the turned word itself and pass its cells on to Bob, so that Alice never
+//! holds E_B(W) and each of her queries goes past T:
+//!
+//! ```text
+//!   query   Alice ── E_A(W) ──▶ T ── cells of E_B(W), and T's dummies ──▶ Bob      both get a ticket
+//!           Alice ◀── ticket, which of the bits count ── T
+//!           Alice ── ticket ──▶ Bob ── those bits of each document ──▶ Alice
+//! ```
+//!
+//! And Bob may leave his filters, under names that say nothing ([`Document::opaque`]), to an index server who does not
+//! know B and so cannot tabulate a dictionary.
 //!
 //! **Leaks**: the encryption is deterministic, so T sees which words repeat. Bob knows B and can tabulate the cells of a
 //! whole dictionary, so the query is hidden from him only as far as the dummies confuse him, and the paper's own appendix
 //! finds that weak. Alice learns the dummies' bits, too. T and Bob together recover A; T and Alice recover B. E_B(W)
-//! itself must never go to Bob, who inverts it. None of this hides who asks, when, or how often.
+//! itself must never go to Bob, who inverts it. Where T passes queries on, Alice learns neither E_B(W) nor its cells, and
+//! T chooses the dummies and knows them, but not the answer; whoever shows a ticket first gets the answer.
+//! None of this hides who asks, when, or how often.
 //!
 //! **Use it** to study the scheme, or where three parties really do not collude. **Don't** where
 //! [`private_query`](super::private_query) would do: it needs no third party and hides the query from the server entirely.
@@ -213,23 +224,24 @@ fn digest<F: Field>(word: &F::Number) -> Digest {
     Hasher::default().digest(&written::<F>(word)[..])
 }
 
-/// The cells that Alice asks for: those of a word, among dummies.
+/// The cells that are asked for: those of a word, among dummies.
 #[derive(Clone)]
 pub struct Salted {
     /// In ascending order, so that nothing tells a dummy.
     pub cells: Vec<u64>,
     /// Which of them are the word's.
-    real: Vec<bool>,
+    pub real: Real,
 }
 
 impl Salted {
-    /// The cells of a word under Bob's key, and so many dummies, which follow from Alice's secret and the word: whoever
-    /// sees the word asked for twice sees the same dummies, and learns nothing by comparing.
+    /// The cells of a word under Bob's key, and so many dummies, which follow from a secret and the word: whoever
+    /// sees the word asked for twice sees the same dummies, and learns nothing by comparing. The secret is Alice's and
+    /// beside it stands the word as it is, or T's with the word under Bob's key.
     pub fn new<F: Field>(
         flat: Flat,
         word: &F::Number,
         dummies: u32,
-        (secret, plain): (&Secret, &[u8]),
+        (secret, named): (&Secret, &[u8]),
     ) -> Result<Self> {
         let (mut cells, probe) = (Vec::new(), FlatBits::new(flat)?.probe);
         probe.each(digest::<F>(word), |cell| cells.push(cell));
@@ -237,20 +249,19 @@ impl Salted {
         cells.dedup();
         let own = cells.clone();
         for i in 0..dummies {
-            let output = secret.prf("dummies", &[plain, &i.to_le_bytes()]);
+            let output = secret.prf("dummies", &[named, &i.to_le_bytes()]);
             let word = u64::from_le_bytes(std::array::from_fn(|i| output[i]));
             cells.push(crate::hash::multiply_shift(word, flat.m));
         }
         cells.sort_unstable();
         cells.dedup();
         let real = cells.iter().map(|cell| own.binary_search(cell).is_ok()).collect();
-        Ok(Self { cells, real })
+        Ok(Self { cells, real: Real(real) })
     }
 
     /// Whether a document with these bits may have the word: dummies are dropped.
     pub fn matches(&self, bits: &[bool]) -> bool {
-        bits.len() == self.real.len()
-            && bits.iter().zip(&self.real).all(|(bit, real)| *bit || !real)
+        self.real.matches(bits)
     }
 }
 
@@ -258,6 +269,24 @@ impl fmt::Debug for Salted {
     /// Says how many cells there are, and not which are the word's.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Salted({} cells)", self.cells.len())
+    }
+}
+
+/// Which of the cells that are asked for are the word's: enough to read an answer, and not to ask again.
+#[derive(Clone)]
+pub struct Real(pub(crate) Vec<bool>);
+
+impl Real {
+    /// Whether a document with these bits may have the word: dummies are dropped.
+    pub fn matches(&self, bits: &[bool]) -> bool {
+        bits.len() == self.0.len() && bits.iter().zip(&self.0).all(|(bit, real)| *bit || !real)
+    }
+}
+
+impl fmt::Debug for Real {
+    /// Says how many cells there are, and not which are the word's.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Real({} cells)", self.0.len())
     }
 }
 

@@ -6,9 +6,8 @@ use crate::filter::{Fact, fact};
 use crate::hash::{Digest, Given};
 use crate::parts::line_bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::plan::{
-    Expect, Flat, Load, PARAM_K, PARAM_M, Request, blocks_in_memory, even_blocks, k_for_m,
-};
+use crate::plan::lanes::{LINE, best_k, bits_per_item, is_k};
+use crate::plan::{Expect, Flat, Load, PARAM_K, Request, even_blocks, given_blocks, k_for_m};
 use crate::probe::{Blocked, Probe, lanes};
 use crate::state::{Decoder, Encoder, Inline, State};
 use crate::theory::blocked as theory;
@@ -85,9 +84,8 @@ impl Probes for Places {
 
     fn check(&self, bits: u64) -> Result<()> {
         self.0.check(bits)?;
-        let in_lines = self
-            .lines()
-            .is_some_and(|lines| line_bits::is_for_lanes(lines) && KS.contains(&lines.k()));
+        let in_lines =
+            self.lines().is_some_and(|lines| line_bits::is_for_lanes(lines) && is_k(lines.k()));
         if in_lines || self.0.is_planned() {
             return Ok(());
         }
@@ -105,38 +103,24 @@ impl Probes for Places {
     }
 }
 
-/// Bits of a line, and of a K-mer in it.
-const LINE: u64 = 512;
-const KS: [u32; 2] = [8, 16];
-
 /// Lines for the goal: number and bits per key as `blocked` has them.
 pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
     let set = request.integer(PARAM_K.name).map(|k| k as u32);
-    if let Some(k) = set.filter(|k| !KS.contains(k)) {
+    if let Some(k) = set.filter(|k| !is_k(*k)) {
         return Err(Error::setting("k", k, "a K-mer has 8 or 16 bits in its line"));
     }
-    let rate = |c: f64, k: u32| theory::fpr_lanes(64, c, k / 8);
-    let of = |blocks: u64| {
-        let best = |n: u64| {
-            let c = (blocks * LINE) as f64 / n as f64;
-            if rate(c, KS[1]) < rate(c, KS[0]) { KS[1] } else { KS[0] }
-        };
-        let k = k_for_m(request, best)?;
+    if let Some(blocks) = given_blocks(request, LINE) {
+        let m = blocks * LINE;
+        let k = k_for_m(request, |n| best_k(m as f64 / n as f64))?;
         if blocks == 0 {
             return Err(Error::parameter(format!(
                 "not even one line of {LINE} bits: give more {{memory}}, or a larger {{m}}"
             )));
         }
-        Ok(Flat { m: blocks * LINE, k })
-    };
-    let by_hand = request.integer(PARAM_M.name).map(|m| m / LINE);
-    if let Some(blocks) = by_hand.or_else(|| blocks_in_memory(request, LINE)) {
-        return of(blocks);
+        return Ok(Flat { m, k });
     }
     let p = request.fpr();
-    let sizes = KS.into_iter().filter(|k| set.is_none_or(|set| set == *k));
-    let sizes = sizes.filter_map(|k| Some((theory::bits_per_item_for_lanes(64, k / 8, p)?, k)));
-    let (c, k) = sizes.min_by(|a, b| a.0.total_cmp(&b.0)).ok_or_else(|| {
+    let (c, k) = bits_per_item(p, set).ok_or_else(|| {
         Error::parameter(format!("a rate of {p} is out of reach in lines: take the {{form}} plain"))
     })?;
     Ok(Flat { m: even_blocks(request, LINE, c)? * LINE, k })

@@ -53,8 +53,7 @@ impl Plan for Ranges {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let attributes = request.whole("attributes");
-        let segments = request.whole("segments");
+        let [attributes, segments] = request.wholes(["attributes", "segments"]);
         let (low, high) = (request.real("low"), request.real("high"));
         if let (Some(low), Some(high)) = (low, high)
             && low >= high

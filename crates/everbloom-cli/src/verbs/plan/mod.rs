@@ -1,28 +1,30 @@
 //! `everbloom plan`: which filter, how big, how good?
 
+mod counts;
+mod curves;
+
 use everbloom::choose;
 use everbloom::choose::{Aim, Candidate, Lead, Ranking, Refusal, Why};
-use everbloom::internals::filter::{Ability, Bound, FalseNegatives, NEEDS};
+use everbloom::internals::filter::{FalseNegatives, NEEDS};
 use everbloom::internals::plan::Goal;
-use everbloom::internals::sample::{Sample, Style};
-use everbloom::internals::theory::bound;
 use everbloom::internals::variant::Variant;
-use everbloom::{Error, Kind};
+use everbloom_report::Table;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::terminal::wrapped;
-use everbloom_report::{Axis, Chart, Curve, Series, Table, svg, terminal};
 use serde_json::{Value, json};
+
+use counts::{Counts, TRIED, WIDTH};
+use curves::{curves, draw, plot};
 
 use super::build::find;
 use crate::args::Plan;
 use crate::output::{Sheet, print, print_json};
 use crate::report::json as json_report;
-use crate::talk::say;
 use crate::{Outcome, Result, Stop, quantity, suggest};
 
 pub fn run(args: &Plan) -> Result<Outcome> {
     let needs = needs(args)?;
-    match (args.items, args.memory, args.cells, args.fpr) {
+    match (args.size.items, args.size.memory, args.cells, args.size.fpr) {
         (None, None, None, None) => return list(args, &choose::serving(&needs)?),
         (None, None, None, Some(_)) => {
             return Err(Stop::Error("how many items? give -n or --memory".to_owned()));
@@ -74,7 +76,7 @@ pub fn run(args: &Plan) -> Result<Outcome> {
 
 /// What was typed, as a goal. Cells and probes are parameters of the variant, which not every one has.
 fn goal(args: &Plan) -> Result<Goal> {
-    let mut goal = Goal { items: args.items, fpr: args.fpr, bits: args.memory, ..Goal::default() };
+    let mut goal = args.size.goal();
     if (args.cells.is_some() || args.probes.is_some()) && args.kind.is_none() {
         return Err(Stop::Error(
             "-m and -k are parameters of one variant: name it with --kind, such as --kind bloom"
@@ -97,13 +99,13 @@ fn command(ranking: &Ranking, args: &Plan, needs: &[&str]) -> String {
         return String::new();
     };
     let mut out = format!("everbloom build KEYS -o FILTER.evb --kind {}", variant.slug);
-    if let Some(items) = args.items.or(best.map(|c| c.items)) {
+    if let Some(items) = args.size.items.or(best.map(|c| c.items)) {
         out += &format!(" -n {}", quantity::short(items));
     }
-    if let Some(rate) = args.fpr {
+    if let Some(rate) = args.size.fpr {
         out += &format!(" -p {rate}");
     }
-    if let (Some(bits), None) = (args.memory, args.fpr) {
+    if let (Some(bits), None) = (args.size.memory, args.size.fpr) {
         out += &format!(" --memory {}B", bits / 8);
     }
     if let Some(c) = best {
@@ -167,118 +169,6 @@ fn name(c: &Candidate) -> String {
 
 fn abilities(c: &Candidate) -> Vec<&'static str> {
     c.form.abilities.iter().map(|a| a.name()).collect()
-}
-
-/// Writes the picture that `--svg` asks for.
-fn draw(args: &Plan, curves: &[Series]) -> Result<()> {
-    let Some(path) = &args.svg else { return Ok(()) };
-    let chart = Chart::new(
-        "",
-        "False-positive rate",
-        [Axis::linear("bits per key"), Axis::log("rate")],
-        curves.to_vec(),
-    );
-    std::fs::write(path, svg::chart(&chart))
-        .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
-    say!("{}: drawn", path.display());
-    Ok(())
-}
-
-/// The parameter of counters that are as wide as they are told.
-const WIDTH: &str = "width";
-/// Copies of a key that may be asked for at most.
-const MOST_COPIES: u64 = 10_000;
-/// Copies that are tried at least.
-const TRIED: u64 = 1_100;
-
-/// How far variants count, tried with as many copies of one key.
-struct Counts {
-    most: u64,
-    /// By slug: the width that was set for it, and the count at which it is stuck or refuses; none where it was
-    /// not reached.
-    found: Vec<(&'static Variant, Option<u64>, Option<u64>)>,
-}
-
-impl Counts {
-    /// What `--max-count` asks for.
-    fn of(args: &Plan, needs: &[&str]) -> Result<Option<Self>> {
-        let Some(most) = args.max_count else { return Ok(None) };
-        if !needs.contains(&"count") {
-            return Err(Stop::Error("--max-count: add --need count".to_owned()));
-        }
-        if most > MOST_COPIES {
-            let most = integer_text(MOST_COPIES);
-            return Err(Stop::Error(format!("--max-count: {most} copies are tried at most")));
-        }
-        let named = |v: &&Variant| args.kind.as_deref().is_none_or(|slug| slug == v.slug);
-        let try_one = |v: &'static Variant| {
-            let limit = limit(v, None, most.max(TRIED));
-            let short = limit.is_some_and(|limit| limit <= most);
-            let wider = short && v.params.iter().any(|p| p.name == WIDTH);
-            // At its maximum a counter is stuck, so that one more must fit.
-            let width = wider.then_some((u64::BITS - (most + 1).leading_zeros()).into());
-            (v, width, if wider { self::limit(v, width, most.max(TRIED)) } else { limit })
-        };
-        let variants = choose::serving(needs)?.into_iter().filter(named);
-        Ok(Some(Self { most, found: variants.map(try_one).collect() }))
-    }
-
-    /// The ranking of those that count as far as asked for.
-    fn rank(&self, goal: &Goal, needs: &[&str]) -> Result<Ranking> {
-        let mut all: Option<Ranking> = None;
-        for (variant, width, limit) in &self.found {
-            let goal = width.map_or(goal.clone(), |width| goal.clone().set(WIDTH, width));
-            let mut one = choose::rank_of(&goal, needs, Some(variant.slug))?;
-            if let Some(limit) = limit.filter(|limit| *limit <= self.most) {
-                let why = format!("counts to {}", integer_text(limit));
-                let why = Why::Refused(Error::new(Kind::Unsupported, why));
-                one.candidates.clear();
-                one.refused = vec![Refusal { variant, why }];
-            }
-            match &mut all {
-                None => all = Some(one),
-                Some(all) => {
-                    all.candidates.append(&mut one.candidates);
-                    all.open_ended.append(&mut one.open_ended);
-                    all.refused.append(&mut one.refused);
-                }
-            }
-        }
-        let mut all = all.ok_or_else(|| Stop::Error("no variant has all the needs".to_owned()))?;
-        let cost = |c: &Candidate| match all.aim {
-            Aim::FewestBits => c.bits_per_item(),
-            Aim::LowestRate => c.expect.fpr,
-            Aim::MostItems => -(c.items as f64),
-        };
-        all.candidates
-            .sort_by(|a, b| a.misses().cmp(&b.misses()).then(cost(a).total_cmp(&cost(b))));
-        Ok(all)
-    }
-
-    /// The count at which a candidate is stuck, if it was reached.
-    fn limit(&self, c: &Candidate) -> Option<u64> {
-        self.found.iter().find(|(v, ..)| v.slug == c.variant.slug).and_then(|(.., limit)| *limit)
-    }
-}
-
-/// How many copies of one key a variant counts before its counter is stuck or it refuses one; none where that
-/// does not happen within `most`.
-fn limit(variant: &'static Variant, width: Option<u64>, most: u64) -> Option<u64> {
-    let goal = Goal::new(1000, 0.01);
-    let goal = width.map_or(goal.clone(), |width| goal.set(WIDTH, width));
-    let form = variant.forms.iter().find(|form| form.abilities.contains(&Ability::Count))?;
-    let mut filter = variant.build_from(&goal.set("form", form.name), &[]).ok()?;
-    let sample = Sample::new(&variant.input, Style::Short, 0..1);
-    let record = sample.records()[0];
-    for copies in 0..most {
-        if filter.as_insert()?.insert(record).is_err() {
-            return Some(copies);
-        }
-        if filter.as_count()?.count(record.key).bound == Bound::Saturated {
-            return Some(copies + 1);
-        }
-    }
-    None
 }
 
 /// Rows that are shown unless all are asked for: a screen, with what stands around them.
@@ -358,13 +248,16 @@ fn show(
 /// Which one, and why.
 fn reason_text(ranking: &Ranking) -> Result<String> {
     let Some((best, reason)) = ranking.candidates.first().zip(ranking.reason(0)) else {
-        if let Some(variant) = ranking.open_ended.first() {
+        // Where a filter of this size would let nearly all pass, one that is sized later will hardly do better.
+        let useless =
+            ranking.refused.iter().find(|refused| matches!(refused.why, Why::Useless { .. }));
+        if let Some(variant) = ranking.open_ended.first().filter(|_| useless.is_none()) {
             return Ok(format!(
                 "{}: {}. How large it gets depends on the records, so it is sized when it is built.",
                 variant.slug, variant.meaning
             ));
         }
-        let why = ranking.refused.first().map(refusal);
+        let why = useless.or(ranking.refused.first()).map(refusal);
         let why = why.unwrap_or_else(|| "no variant has all the needs".to_owned());
         return Err(Stop::Error(format!("nothing fits; {why}")));
     };
@@ -432,48 +325,4 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
         }
     }
     Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })
-}
-
-/// Curves of a picture, the lower bound not counted.
-const MOST_CURVES: usize = 6;
-
-/// Rate over bits per key of the first candidates that differ, and the lower bound. Those that are the
-/// standard filter in other clothes share its curve.
-fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Series> {
-    let n = args.items.unwrap_or_else(|| candidates[0].items).min(1_000_000);
-    let mut out = vec![Series::new("lower bound", (1..=24).map(f64::from), bound::least_fpr)];
-    let mut shared = vec![0; MOST_CURVES + 1];
-    for c in candidates {
-        let rate = |bits: u64| c.rate_at(n, n * bits).map(|fpr| (bits as f64, fpr));
-        let curve: Curve = (1..=24).filter_map(rate).collect();
-        if let Some(same) = out.iter().position(|series| alike(&series.curve, &curve)) {
-            shared[same] += 1;
-        } else if curve.len() > 1 && out.len() <= MOST_CURVES {
-            out.push(Series { name: name(c), curve, ..Series::default() });
-        }
-    }
-    for (series, others) in out.iter_mut().zip(shared).filter(|(_, others)| *others > 0) {
-        series.name += &format!(" and {others} more");
-    }
-    out
-}
-
-/// Whether two curves can't be told apart in a picture.
-fn alike(a: &[(f64, f64)], b: &[(f64, f64)]) -> bool {
-    let near = |((x, p), (y, q)): (&(f64, f64), &(f64, f64))| x == y && (p / q - 1.0).abs() < 0.05;
-    a.len() == b.len() && a.iter().zip(b).all(near)
-}
-
-fn plot(curves: &[Series]) -> String {
-    let Some(best) = curves.get(1) else { return String::new() };
-    let points: Vec<terminal::Point> = best
-        .curve
-        .iter()
-        .map(|(x, y)| terminal::Point { x: *x, predicted: bound::least_fpr(*x), measured: *y })
-        .collect();
-    format!(
-        "\nrate over bits per key: ● {}, · the lower bound\n\n{}\n",
-        best.name,
-        terminal::curve(&points, 16, rate_text)
-    )
 }

@@ -1,4 +1,4 @@
-//! As much of Protocol Buffers as ORC's footers need.
+//! As much of Protocol Buffers as ORC's footers and HBase's trailers need.
 
 use everbloom::Result;
 

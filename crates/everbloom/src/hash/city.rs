@@ -6,16 +6,16 @@ const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 const K3: u64 = 0xc949_d7c7_509e_6557;
 const MUL: u64 = 0x9ddf_ea08_eb38_2d69;
 
-/// Two words as one.
+/// Two words as one (`Hash128to64`).
 #[inline]
-pub(crate) fn city_128_to_64(low: u64, high: u64) -> u64 {
+pub fn city_128_to_64(low: u64, high: u64) -> u64 {
     let a = mixed((low ^ high).wrapping_mul(MUL));
     let b = mixed((high ^ a).wrapping_mul(MUL));
     b.wrapping_mul(MUL)
 }
 
-/// The 64-bit hash.
-pub(crate) fn city_64(bytes: &[u8]) -> u64 {
+/// CityHash64 1.0.2 of some bytes.
+pub fn city_64(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     match len {
         0..=16 => short(bytes),

@@ -28,7 +28,7 @@ const WIDE: [u64; 5] = [
 ];
 
 /// The 64-bit hash.
-pub(crate) fn xxh3_preview(bytes: &[u8]) -> u64 {
+pub(super) fn xxh3_preview(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     let start = (len as u64).wrapping_mul(WIDE[0]);
     match len {
