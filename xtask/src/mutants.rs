@@ -359,7 +359,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("private query: queries without a bound", "exchange/private.rs", "self.left.checked_sub(asked)" => "self.left.checked_sub(asked.min(self.left))", "--features" "secure" "--lib" "exchange::private"),
     mutant!("oprf: the purpose of a hash dropped", "secure/oprf/mod.rs", "self.domain::<G>(\"HashToScalar-\")" => "self.domain::<G>(\"HashToGroup-\")", "--features" "secure" "--lib" "oprf"),
     mutant!("encrypted: words are not squared", "secure/encrypted/field.rs", "let root = Self::uniform(uniform) % (Q - 3) + 2;\n        root * root % Q" => "Self::uniform(uniform) % (Q - 3) + 2", "--features" "secure" "--test" "evidence" "s44_"),
-    mutant!("encrypted: dummies count", "secure/encrypted/mod.rs", "all(|(bit, real)| *bit || !real)" => "all(|(bit, real)| *bit || (!real && bits.is_empty()))", "--features" "secure" "--test" "evidence" "s44_"),
+    mutant!("encrypted: dummies count", "secure/encrypted/salting.rs", "all(|(bit, real)| *bit || !real)" => "all(|(bit, real)| *bit || (!real && bits.is_empty()))", "--features" "secure" "--test" "evidence" "s44_"),
     mutant!("encrypted: cells beyond the end", "secure/encrypted/mod.rs", "cells.iter().all(|cell| *cell < self.bits.m())" => "cells.iter().all(|cell| *cell <= self.bits.m())", "--features" "secure" "--lib" "exchange::encrypted"),
     mutant!("search: names are not counted", "exchange/search.rs", "if frame.number()? != self.partial.len() as u64 {" => "if frame.number()? == u64::MAX {", "--features" "secure" "--lib" "exchange::search"),
     mutant!("foreign: probes count from 0", "probe/foreign.rs", "(i as i32 + 1).wrapping_mul(b)" => "(i as i32).wrapping_mul(b)", "--lib" "probe::foreign"),

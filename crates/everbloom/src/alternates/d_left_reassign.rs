@@ -30,7 +30,6 @@ mod table;
 
 use crate::cells::Packed;
 use crate::plan::check_cells;
-use crate::state::{Decoder, Encoder, State};
 use crate::theory::choice::load_tails_to_the_left;
 use crate::variant::prelude::*;
 
@@ -52,27 +51,7 @@ pub struct DLeftReassign {
     table: Table,
 }
 
-impl State for DLeftReassign {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        out.group(name, |out| {
-            self.head.save("head", out);
-            self.table.d.save("d", out);
-            self.table.words.save("words", out);
-            self.table.cells.save("cells", out);
-        });
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        src.group(name, |src| {
-            let head = Head::load("head", src)?;
-            let (d, words) = (u32::load("d", src)?, u32::load("words", src)?);
-            let cells = Packed::load("cells", src)?;
-            let table = Table::new(d, words, cells, Coding::of(head.form));
-            table.check()?;
-            Ok(Self { head, table })
-        })
-    }
-}
+headed!(DLeftReassign { table });
 
 /// The loads that the plan chooses among are multiples of 1/4, up to 6.
 const LOADS: u32 = 24;
@@ -82,6 +61,10 @@ impl DLeftReassign {
     pub fn with_shape(d: u32, buckets: u64, width: u32, hasher: Hasher) -> Result<Self> {
         let goal = Goal::of(hasher).set("form", MULTISET).set("d", d).set("buckets", buckets);
         empty(&goal.set("width", width.to_string()))
+    }
+
+    fn check(&self) -> Result<()> {
+        self.table.check()
     }
 
     /// Inserts a key; in a set, not if it passes already. Refused, with nothing changed, if all its buckets are full.

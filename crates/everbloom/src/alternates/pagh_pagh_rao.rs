@@ -34,10 +34,8 @@ use lists::Lists;
 pub use shape::Shape;
 use shape::{MAX_QUOTIENTS, MAX_REMAINDER};
 
-use crate::cells::{Buckets, EliasFano};
 use crate::filter::List;
 use crate::parts::multisets;
-use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints in lists by quotient.
@@ -58,32 +56,7 @@ pub struct PaghPaghRao {
     lists: Lists,
 }
 
-impl State for PaghPaghRao {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        out.group(name, |out| {
-            self.head.save("head", out);
-            match &self.lists {
-                Lists::Blocks(blocks) => blocks.save("lists", out),
-                Lists::Code(code) => code.save("code", out),
-            }
-        });
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        src.group(name, |src| {
-            let head = Head::load("head", src)?;
-            let lists = match head.form {
-                STATIC => Lists::Code(EliasFano::load("code", src)?),
-                _ => Lists::Blocks(Buckets::load("lists", src)?),
-            };
-            lists.check()?;
-            if lists.len() == head.items {
-                return Ok(Self { head, lists });
-            }
-            Err(Error::corrupt(0, "corrupt filter: not as many fingerprints as items"))
-        })
-    }
-}
+headed!(PaghPaghRao { lists });
 
 impl PaghPaghRao {
     /// A filter of `quotients` lists with remainders of `remainder` bits, 0 to 60, in blocks.
@@ -91,6 +64,14 @@ impl PaghPaghRao {
         let shape = Shape { quotients, remainder };
         shape.possible()?;
         Self::empty(&shape, Head::new(hasher.or(Self::HASH), BLOCKS))
+    }
+
+    fn check(&self) -> Result<()> {
+        self.lists.check()?;
+        if self.lists.len() == self.head.items {
+            return Ok(());
+        }
+        Err(Error::corrupt(0, "corrupt filter: not as many fingerprints as items"))
     }
 
     /// Inserts a key, once more if it is there. Refused by a filter of the form `static`.
@@ -208,6 +189,7 @@ pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cells::EliasFano;
     use crate::shared_tests::lies_are_refused;
 
     fn filled() -> PaghPaghRao {

@@ -23,12 +23,11 @@
 
 use crate::cells::Layout;
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
-use crate::parts::tables::{self, Tables};
+use crate::parts::tables::{FingerprintTable, Tables};
 use crate::parts::{fingerprints, multisets};
 use crate::plan::cuckoo::{
     Buckets, KICKS, PARAM_BUCKETS, PARAM_FILTERS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
-use crate::state::{Decoder, Encoder, State};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
 
@@ -47,6 +46,8 @@ pub struct SimplifiedCuckoo {
     head: Head,
     list: Tables<CuckooTable<Bare>>,
 }
+
+headed!(SimplifiedCuckoo { list });
 
 /// The distance is the fingerprint.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,17 +81,9 @@ impl SimplifiedCuckoo {
     pub fn compact(&mut self) {
         self.list.compact();
     }
-}
 
-impl State for SimplifiedCuckoo {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        tables::save((name, out), &self.head, &self.list);
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        let (head, list) = tables::load((name, src), |head| head.form == GROWING)?;
-        check_plain(&list)?;
-        Ok(Self { head, list })
+    fn check(&self) -> Result<()> {
+        check_plain(&self.list)
     }
 }
 
@@ -137,7 +130,7 @@ multisets!(@Merge SimplifiedCuckoo: list);
 by_part!(SimplifiedCuckoo: list);
 
 const STANDARD: &str = "standard";
-const GROWING: &str = "growing";
+const GROWING: &str = CuckooTable::<Bare>::GROWING;
 
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {

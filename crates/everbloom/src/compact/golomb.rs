@@ -214,41 +214,7 @@ impl Plan for Golomb {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let interval = request.whole("interval");
-        let fixed = match (request.form(), request.integer("b"), request.integer("P")) {
-            (RICE, Some(_), _) => {
-                return Err(Error::parameter("form rice takes P, the logarithm of b, not b"));
-            }
-            (GOLOMB, _, Some(_)) => {
-                return Err(Error::parameter("P is for form rice; form golomb takes b"));
-            }
-            (_, b, power) => b.or(power.map(|p| 1 << p)),
-        };
-        let parameter = match fixed {
-            Some(b) => Parameter::Fixed(b),
-            None if request.form() == RICE => Parameter::BestPower,
-            None => Parameter::Best,
-        };
-        let spread_set = request.integer("N");
-        let shape = |n: u64, p: f64| {
-            // F is n·N; with 1/N a hair above the rate of n keys, N = ⌈1/p⌉ keeps it.
-            let spread = spread_set.unwrap_or_else(|| (1.0 / p).ceil().clamp(2.0, 1e19) as u64);
-            Shape { planned: n, spread, parameter, interval }
-        };
-        let bits = |n: u64, p: f64| {
-            let shape = shape(n, p);
-            if range(n, shape.spread).is_err() {
-                return f64::INFINITY;
-            }
-            // Six sigmas, since a set that needs more bits than its room is of no use.
-            let (mean, sd) = shape.bits(n as f64);
-            (mean + 6.0 * sd).ceil()
-        };
-        let (n, p) = request.items_and_rate(bits)?;
-        let shape = shape(n, p);
-        let range = range(n, shape.spread)?;
-        fixed.map_or(Ok(()), |b| worth_while(b, range / n))?;
-        Ok(shape)
+        Shape::plan(request)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {

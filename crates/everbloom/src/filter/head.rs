@@ -220,6 +220,14 @@ impl State for Head {
     }
 }
 
+/// Fields that the head decides about, by its form.
+pub(crate) trait Headed: Sized {
+    /// Writes the fields, one after the other.
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>);
+    /// Reads what [`save_fields`](Self::save_fields) wrote under this head.
+    fn load_fields(head: &Head, src: &mut Decoder<'_>) -> Result<Self>;
+}
+
 /// A whole filter inside another one, with its variant's id and its own head.
 #[derive(Debug)]
 pub struct Child(pub Box<dyn Filter>);

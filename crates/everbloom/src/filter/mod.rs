@@ -33,6 +33,7 @@ pub use facts::{
 };
 pub use head::Child;
 pub use head::Head;
+pub(crate) use head::Headed;
 pub(crate) use head::{Loader, Lock, Origin};
 pub use param::{Param, Preset, Range, Setting};
 pub use part::Part;

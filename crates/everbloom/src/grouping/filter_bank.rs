@@ -25,7 +25,7 @@
 use crate::grouping::code::{Code, MAX_CODE_BITS};
 use crate::grouping::code_cells::CodeCells;
 use crate::grouping::groups::{Groups, MAX_GROUPS, asked, labeled};
-use crate::grouping::sets::{BANK, CODE_BANK, FIXED_BANK, Shape, rates, suits};
+use crate::grouping::sets::{BANK, CODE_BANK, FIXED_BANK, Shape, alone, rates, suits};
 use crate::parts::labels::label_of;
 use crate::plan::PARAM_WIDTH;
 use crate::variant::prelude::*;
@@ -165,20 +165,6 @@ impl FilterBank {
         }
         Err(Error::corrupt(0, "corrupt filter: classes and filters do not fit each other"))
     }
-}
-
-/// The rates of a bank whose several classes are undecided, from the chance of each filter.
-fn alone(chances: &[f64]) -> (f64, f64, f64) {
-    let none: f64 = chances.iter().map(|chance| libm::log1p(-chance.min(1.0 - 1e-12))).sum();
-    let (mut present, mut undecided, mut right) = (0.0, 0.0, 0.0);
-    for chance in chances {
-        let others = libm::exp(none - libm::log1p(-chance.min(1.0 - 1e-12)));
-        present += chance * others;
-        undecided += chance * (1.0 - others);
-        right += others;
-    }
-    let n = chances.len().max(1) as f64;
-    (present / n, undecided / n, right / n)
 }
 
 impl Plan for FilterBank {

@@ -241,3 +241,17 @@ impl Shape {
         Expect { undecided, ..Expect::one_sided(fpr, bits, Some((fill, sd))) }
     }
 }
+
+/// The rates of a bank whose several classes are undecided, from the chance of each filter.
+pub(super) fn alone(chances: &[f64]) -> (f64, f64, f64) {
+    let none: f64 = chances.iter().map(|chance| libm::log1p(-chance.min(1.0 - 1e-12))).sum();
+    let (mut present, mut undecided, mut right) = (0.0, 0.0, 0.0);
+    for chance in chances {
+        let others = libm::exp(none - libm::log1p(-chance.min(1.0 - 1e-12)));
+        present += chance * others;
+        undecided += chance * (1.0 - others);
+        right += others;
+    }
+    let n = chances.len().max(1) as f64;
+    (present / n, undecided / n, right / n)
+}

@@ -25,13 +25,12 @@
 //! There is no union and no folding: of two bits that differ nobody can tell which was written and
 //! which is just the initial content, and a bit one key reset another one set.
 
-use super::planner::Planner;
+pub use super::planner::Shape;
 use crate::cells::Bits;
 use crate::filter::touched;
 use crate::hash::Generator;
-use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, Indices, Probe};
-use crate::theory::generalized::{self as theory, Hashes, MOST_HASHES};
+use crate::theory::generalized::{self as theory, MOST_HASHES};
 pub use crate::theory::overwriting::{fill_sd, fpr_at, max_fpr, mean_fnr};
 use crate::variant::prelude::*;
 
@@ -147,58 +146,11 @@ fn initial_bits(m: u64, zeros: f64, seed: u64) -> Result<Bits> {
     Ok(bits)
 }
 
-/// Bits, hashes, the initial content and the bound on false negatives.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    m: u64,
-    k0: u32,
-    k1: u32,
-    zeros: f64,
-    init_seed: u64,
-    fnr: Option<f64>,
-}
-
-impl Shape {
-    fn exact(&self) -> theory::Shape {
-        theory::Shape { m: self.m as f64, k0: f64::from(self.k0), k1: f64::from(self.k1) }
-    }
-
-    fn hashes(&self) -> Hashes {
-        Hashes { k0: f64::from(self.k0), k1: f64::from(self.k1) }
-    }
-}
-
 impl Plan for Generalized {
     type Shape = Shape;
 
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let number = |name| request.integer(name).map(|k| k as u32);
-        let zeros = request.number("zeros");
-        let fnr = request.number("fnr");
-        let planner = Planner { k0: number("k0"), k1: number("k1"), zeros, fnr };
-        let init_seed = request.whole("init-seed");
-        let (n, p, m) = match request.integer(PARAM_M.name) {
-            Some(m) => (request.goal_items(), request.fpr(), m as f64),
-            None => {
-                let (n, p) = request.items_and_rate(|n, p| planner.bits(n, p))?;
-                (Some(n), p, planner.bits(n, p).ceil())
-            }
-        };
-        let hashes = planner.hashes(p).filter(|_| m <= MAX_CELLS as f64);
-        let Some((k0, k1)) = hashes else {
-            return Err(Error::parameter(format!(
-                "no generalized filter bounds false positives by {p} and false negatives by {fnr} \
-                 in {MAX_CELLS} bits: allow more of either, or set {{k0}} and {{k1}} by hand"
-            )));
-        };
-        let m = (m as u64).max(1);
-        let shape = Shape { m, k0, k1, zeros, init_seed, fnr: Some(fnr) };
-        let fnr = match request.integer(PARAM_M.name) {
-            _ if k0 == 0 => Some(0.0),
-            Some(_) => n.map(|n| shape.hashes().max_fnr(m as f64 / n as f64)),
-            None => Some(fnr),
-        };
-        Ok(Shape { fnr, ..shape })
+        Shape::plan(request)
     }
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {

@@ -25,9 +25,13 @@
 //! **Don't** when one filter may have all the bits and its best k: at 16 bits a key that one has half the
 //! rate (4.6·10⁻⁴ to 9.3·10⁻⁴), because α chances to pass cost log2(α)/ln 2 bits a key.
 
+mod shape;
+
+pub use shape::Shape;
+
 use crate::error::agree;
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::several::{self, check_parts, flat_for, flat_set};
+use crate::parts::several::{self, flat_for, flat_set};
 use crate::parts::{KeyPart, SetPart, recount};
 use crate::probe::multiply_shift;
 use crate::theory::bloom as theory;
@@ -154,38 +158,6 @@ impl CrossChecking {
 /// The digest for cross filter `part`.
 fn salted(digest: Digest, part: usize) -> Digest {
     digest.salted(part as u64 + 1)
-}
-
-/// The main filter, the cross filters, and which of those are queried.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    main: Flat,
-    cross: Flat,
-    parts: u64,
-    own: bool,
-}
-
-impl Shape {
-    /// The rate of cross filters below a main filter of rate `main` that makes `p` of both. Never
-    /// looser than a coin: a filter that lets nearly all pass is no check.
-    fn cross_rate(&self, p: f64, main: f64) -> f64 {
-        let both = (p / main).min(1.0);
-        let each =
-            if self.own { both } else { -libm::expm1(libm::log1p(-both) / self.parts as f64) };
-        each.min(0.5)
-    }
-
-    fn bits(&self) -> f64 {
-        self.main.m as f64 + self.parts as f64 * self.cross.m as f64
-    }
-
-    fn check(&self) -> Result<()> {
-        if !(1..=MAX_PARTS).contains(&self.parts) {
-            return Err(Error::parameter(format!("{} parts: 1 to {MAX_PARTS}", self.parts)));
-        }
-        let cross = std::iter::repeat_n(self.cross, self.parts as usize);
-        check_parts(std::iter::once(self.main).chain(cross)).map(drop)
-    }
 }
 
 impl Plan for CrossChecking {

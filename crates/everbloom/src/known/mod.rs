@@ -8,6 +8,7 @@ pub mod optihash;
 mod packet;
 pub mod retouched;
 mod search;
+mod stages;
 mod tree;
 mod users;
 pub mod yes_no;

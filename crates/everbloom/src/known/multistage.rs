@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 use super::packet;
 use super::search::{Links, Search, passes};
 pub use super::search::{length, success};
+use super::stages::{read, stage_of};
 pub use super::tree::{StageSets, stage_sets};
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::labels::{label_of, number, shown};
 use crate::parts::several;
 use crate::plan::MAX_CELLS;
 use crate::variant::prelude::*;
@@ -178,33 +178,6 @@ impl Default for Shape {
     fn default() -> Self {
         Self { search: Search::default(), room: MAX_CELLS }
     }
-}
-
-/// The stage a record names.
-fn stage_of(record: &Record<'_>) -> Result<u64> {
-    let label = label_of(record)
-        .map_err(|_| Error::record("the link has no stage: write LINK, a TAB and its number"))?;
-    number(label).ok_or_else(|| {
-        Error::record(format!("{} is no stage: stages are whole numbers", shown(label)))
-    })
-}
-
-/// Calls `f` with stage and digest of every record.
-fn read(
-    records: &mut dyn Source,
-    what: &str,
-    hasher: &Hasher,
-    mut f: impl FnMut(u64, Digest),
-) -> Result<()> {
-    let mut line = 0;
-    records.batches(&mut |batch| {
-        for record in batch {
-            line += 1;
-            let stage = stage_of(record).map_err(|e| e.context(format!("{what} {line}")))?;
-            f(stage, hasher.digest(record.key));
-        }
-        Ok(())
-    })
 }
 
 /// Nothing is predicted: the sizes are found by searching, so no formula knows them.

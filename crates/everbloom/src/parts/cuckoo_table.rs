@@ -381,6 +381,7 @@ impl<A: Addressing> CuckooTable<A> {
 
 impl<A: Addressing + Clone> FingerprintTable for CuckooTable<A> {
     const LIST: &'static str = "filters";
+    const GROWING: &'static str = "growing";
     type Place = Places;
 
     #[inline]

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use crate::cells::Slots;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Answer, Counted, Fact, Head, Part, Rates, Touched, fact, real};
+use crate::filter::{Answer, Counted, Fact, Head, Headed, Part, Rates, Touched, fact, real};
 use crate::hash::Digest;
 use crate::parts::cuckoo_table::missing;
 use crate::state::{Decoder, Encoder, Inline, State};
@@ -17,6 +17,8 @@ use crate::state::{Decoder, Encoder, Inline, State};
 pub(crate) trait FingerprintTable: Part + Clone + State + Inline {
     /// What several of them are called.
     const LIST: &'static str;
+    /// The form of a filter that may have several, beside one that has a single table.
+    const GROWING: &'static str;
     /// A fingerprint, and what is known of its buckets in every table of a list.
     type Place: Copy;
 
@@ -205,36 +207,23 @@ fn room_for(tables: usize, message: String) -> Result<()> {
     (tables <= MAX_TABLES).then_some(()).ok_or_else(many)
 }
 
-/// Writes a head and its tables: a single one is written as if it were in no list.
-pub(crate) fn save<'a, T: FingerprintTable>(
-    (name, out): (&'static str, &mut Encoder<'a>),
-    head: &'a Head,
-    tables: &'a Tables<T>,
-) {
-    out.group(name, |out| {
-        head.save("head", out);
-        if tables.grows {
-            tables.save_fields(out);
+/// A single one is written as if it were in no list.
+impl<T: FingerprintTable> Headed for Tables<T> {
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>) {
+        if self.grows {
+            Inline::save_fields(self, out);
         } else {
-            tables.first().save_fields(out);
+            self.first().save_fields(out);
         }
-    });
-}
+    }
 
-/// Reads a head and its tables: a list of them if its form `grows`.
-pub(crate) fn load<T: FingerprintTable>(
-    (name, src): (&'static str, &mut Decoder<'_>),
-    grows: impl FnOnce(&Head) -> bool,
-) -> Result<(Head, Tables<T>)> {
-    src.group(name, |src| {
-        let head = Head::load("head", src)?;
-        let tables = if grows(&head) {
-            Tables::load_fields(src)?
+    fn load_fields(head: &Head, src: &mut Decoder<'_>) -> Result<Self> {
+        if head.form == T::GROWING {
+            Inline::load_fields(src)
         } else {
-            Tables::new(T::load_fields(src)?, false)
-        };
-        Ok((head, tables))
-    })
+            Ok(Self::new(T::load_fields(src)?, false))
+        }
+    }
 }
 
 impl<T: FingerprintTable> Inline for Tables<T> {

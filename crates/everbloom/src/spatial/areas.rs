@@ -18,14 +18,17 @@
 //! **Use it** to tell a holder of a position which area it is in, without a map of the areas. **Don't** for areas
 //! that overlap and all matter (`omass`, `matrix`), or change: nothing can be taken away.
 
+mod theory;
+
 use smallvec::SmallVec;
+pub use theory::{by_label, read_higher, shares};
 
 use crate::cells::Packed;
 use crate::error::agree;
 use crate::parts::labels::{label_of, number};
 use crate::parts::tally::{Cells, Tallies};
 use crate::probe::Probe;
-use crate::theory::bloom as theory;
+use crate::theory::bloom;
 use crate::variant::prelude::*;
 
 /// Areas as sets of grid cells, in m small numbers.
@@ -130,7 +133,7 @@ impl Areas {
     /// The number of grid cells in any area, estimated from the zeros; `None` if there are none left.
     pub fn cardinality(&self) -> Option<f64> {
         let m = self.tallies.m();
-        theory::cardinality(m - self.tallies.cells.nonzero(), m, self.tallies.k())
+        bloom::cardinality(m - self.tallies.cells.nonzero(), m, self.tallies.k())
     }
 
     /// P(a point in no area is read as in area i), for each i, from the numbers as they are.
@@ -152,26 +155,6 @@ impl Areas {
         }
         Err(Error::corrupt(0, "corrupt filter: numbers of areas that it does not have"))
     }
-}
-
-/// P(a cell's number is that of area i), for each i, after n_i grid cells of each area.
-pub fn shares(m: f64, k: u32, sizes: &[u64]) -> Vec<f64> {
-    let throws = |n: u64| f64::from(k) * n as f64;
-    let above = |i: usize| sizes[i + 1..].iter().sum::<u64>();
-    let share = |i| theory::fill(m, throws(sizes[i])) * (1.0 - theory::fill(m, throws(above(i))));
-    (0..sizes.len()).map(share).collect()
-}
-
-/// P(a point in no area is read as in area i), for each i, from the shares of the areas among all numbers.
-pub fn by_label(shares: &[f64], k: u32) -> Vec<f64> {
-    let at_least = |i: usize| libm::pow(shares[i..].iter().sum(), f64::from(k));
-    (0..shares.len()).map(|i| at_least(i) - at_least(i + 1)).collect()
-}
-
-/// P(a member of area i is read as in a higher one), for each i.
-pub fn read_higher(m: f64, k: u32, sizes: &[u64]) -> Vec<f64> {
-    let above = |i: usize| sizes[i + 1..].iter().sum::<u64>() as f64;
-    (0..sizes.len()).map(|i| theory::fpr_classic(m, above(i), f64::from(k))).collect()
 }
 
 /// Bits for zero and the areas.

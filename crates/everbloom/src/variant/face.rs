@@ -88,6 +88,39 @@ macro_rules! ability {
 }
 pub(crate) use ability;
 
+/// The state of a head and a part that is read by what the head says, and then checked with it:
+/// `headed!(PaghPaghRao { lists });`.
+macro_rules! headed {
+    (plain $type:ident $part:tt) => {
+        $crate::state::state!(@unchecked $type);
+        $crate::variant::headed!($type $part);
+    };
+    ($type:ident { $part:ident }) => {
+        impl $crate::state::State for $type {
+            fn save<'a>(&'a self, name: &'static str, out: &mut $crate::state::Encoder<'a>) {
+                out.group(name, |out| {
+                    $crate::state::State::save(&self.head, "head", out);
+                    $crate::filter::Headed::save_fields(&self.$part, out);
+                });
+            }
+
+            fn load(
+                name: &'static str,
+                src: &mut $crate::state::Decoder<'_>,
+            ) -> $crate::error::Result<Self> {
+                src.group(name, |src| {
+                    let head = $crate::state::State::load("head", src)?;
+                    let $part = $crate::filter::Headed::load_fields(&head, src)?;
+                    let this = Self { head, $part };
+                    this.check()?;
+                    Ok(this)
+                })
+            }
+        }
+    };
+}
+pub(crate) use headed;
+
 /// Abilities that are the type's own methods of the same name, for keys without values:
 /// `keyed!(Counting: Insert, Remove);`. `Union` is a merge of sets by the method `union`,
 /// `InsertOne` an insertion by a type that takes keys of iterators in a way of its own, `TryInsert` one that can be

@@ -7,7 +7,7 @@ pub(crate) mod prelude;
 mod structure;
 
 pub use builder::Builder;
-pub(crate) use face::{ability, built, by_part, face, keyed, planned, shaped};
+pub(crate) use face::{ability, built, by_part, face, headed, keyed, planned, shaped};
 pub use structure::{Create, Inputs, Listed, Ops, PageOps, Plan, Source, Stream};
 pub(crate) use structure::{digests, empty, settle};
 

@@ -1,8 +1,8 @@
 //! What nearly every variant's file uses.
 
 pub(crate) use super::{
-    Create, Inputs, Plan, Source, Stream, Variant, built, by_part, digests, empty, face, keyed,
-    planned, shaped,
+    Create, Inputs, Plan, Source, Stream, Variant, built, by_part, digests, empty, face, headed,
+    keyed, planned, shaped,
 };
 pub(crate) use crate::error::{Error, Kind, Result};
 pub(crate) use crate::filter::{

@@ -23,18 +23,18 @@
 //! whole filters (`dynamic-cuckoo`): both take fewer bits. An absent key that passes takes a member with it when
 //! it is removed, with the probability of a false positive.
 
+mod planning;
 mod ring;
 mod table;
 
+pub use planning::{Shape, fingerprint_bits, refusal};
 use ring::{MAX_CHOICES, MAX_POINTS, Ring};
 use table::Table;
 
 use crate::cells::{Layout, Slots};
-use crate::parts::tables::{self, Tables};
+use crate::parts::tables::Tables;
 use crate::parts::{fingerprints, multisets};
-use crate::plan::cuckoo::{KICKS, MAX_FINGERPRINT, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
-use crate::plan::{MAX_CELLS, too_many_cells};
-use crate::state::{Decoder, Encoder, State};
+use crate::plan::cuckoo::{KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
 
@@ -57,6 +57,8 @@ pub struct ConsistentCuckoo {
     head: Head,
     rings: Tables<Table>,
 }
+
+headed!(plain ConsistentCuckoo { rings });
 
 impl ConsistentCuckoo {
     /// A filter of `buckets` buckets of four slots of `fingerprint` bits (2 to 56), each bucket with four points on
@@ -115,96 +117,13 @@ impl ConsistentCuckoo {
     }
 }
 
-impl State for ConsistentCuckoo {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        tables::save((name, out), &self.head, &self.rings);
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        let (head, rings) = tables::load((name, src), |head| head.form == RINGS)?;
-        Ok(Self { head, rings })
-    }
-}
-
-/// Buckets of a ring, slots per bucket, bits per slot, points per bucket and per fingerprint, kicks, and whether there
-/// may be several rings.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    grows: bool,
-    buckets: u64,
-    slots: u32,
-    fingerprint: u32,
-    points: u32,
-    choices: u32,
-    kicks: u32,
-}
-
-/// The load at which the first key is refused with v points per bucket and k per fingerprint, in 1000 buckets of
-/// four (catalogue B11); that of the next smaller numbers that were measured.
-pub fn refusal(points: u32, choices: u32) -> f64 {
-    let row = match points {
-        0..=3 => [0.575, 0.738, 0.808],
-        4..=15 => [0.844, 0.949, 0.973],
-        _ => [0.936, 0.990, 0.997],
-    };
-    match choices {
-        // One bucket and no other: as soon as any bucket is full.
-        0 | 1 => 0.2 * row[0],
-        choices => row[(choices as usize - 2).min(2)],
-    }
-}
-
-/// F = ⌈log2(n/p)⌉ (catalogue B11).
-pub fn fingerprint_bits(n: u64, p: f64) -> f64 {
-    libm::log2(n as f64 / p).ceil().max(2.0)
-}
-
 impl Plan for ConsistentCuckoo {
     type Shape = Shape;
 
     const HASH: HashId = HashId::Quick64;
 
-    /// Buckets for nine tenths of the load at which keys are refused, then fingerprints for the rate.
     fn plan(request: &Request<'_>) -> Result<Shape> {
-        let number = |name, default| request.integer(name).map_or(default, |v| v as u32);
-        let (slots, kicks) = (number("slots", 4), number("kicks", KICKS as u32));
-        let (points, choices) = (number("points", 4), number("choices", 3));
-        let (set, bits) = (request.integer("buckets"), request.integer("fingerprint"));
-        let (grows, rings) = (request.form() == RINGS, number("rings", 1));
-        if rings > 1 && !grows {
-            let message = "a filter of the form standard has one ring: the form rings has several";
-            return Err(Error::setting("rings", rings, message));
-        }
-        let load = refusal(points, choices) * (f64::from(slots) / 4.0).min(1.0);
-        let shaped = |n: u64, p: f64| {
-            let each = n.div_ceil(rings.into()) as f64;
-            let least = |share: f64| (each / (share * load * f64::from(slots))).ceil().max(1.0);
-            // Few buckets have arcs of very different lengths.
-            let buckets = if least(0.9) < 128.0 { least(0.6) + 1.0 } else { least(0.9) };
-            let buckets = set.map_or(buckets, |buckets| buckets as f64);
-            (buckets, bits.map_or_else(|| fingerprint_bits(n, p), |bits| bits as f64))
-        };
-        let size = |(buckets, bits): (f64, f64)| {
-            let possible = bits <= f64::from(MAX_FINGERPRINT);
-            let one = buckets * f64::from(slots) * bits;
-            if possible { f64::from(rings) * one } else { f64::INFINITY }
-        };
-        let by_hand = set.is_some() && bits.is_some();
-        let (n, p) = request.items_unless(by_hand, |n, p| size(shaped(n, p)))?;
-        let (buckets, bits) = shaped(n, p);
-        if bits > f64::from(MAX_FINGERPRINT) {
-            return Err(Error::parameter(format!(
-                "fingerprints of {bits} bits for {n} items at a rate of {p}: they have up to {MAX_FINGERPRINT}; \
-                 ask for fewer {{items}} or a higher {{rate}}"
-            )));
-        }
-        // Asked the negative way, so that NaN is refused too.
-        let fits = size((buckets, bits)) <= MAX_CELLS as f64 && buckets < libm::exp2(32.0);
-        if !fits {
-            return Err(too_many_cells(n, p, size((buckets, bits))));
-        }
-        let (buckets, fingerprint) = (buckets as u64, bits as u32);
-        Ok(Shape { grows, buckets, slots, fingerprint, points, choices, kicks })
+        Shape::plan(request)
     }
 
     /// Every fingerprint inside is one that a non-member may have.

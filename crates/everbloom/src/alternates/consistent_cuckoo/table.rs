@@ -103,6 +103,7 @@ impl Table {
 
 impl FingerprintTable for Table {
     const LIST: &'static str = "rings";
+    const GROWING: &'static str = super::RINGS;
     /// The fingerprint alone says where it belongs, in every ring.
     type Place = u64;
 

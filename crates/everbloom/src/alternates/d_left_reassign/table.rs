@@ -4,8 +4,10 @@ use smallvec::SmallVec;
 
 use super::{SORTED, VARIANT, combination};
 use crate::cells::Packed;
+use crate::filter::Headed;
 use crate::parts::d_left;
 use crate::probe::multiply_shift;
+use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
 /// The most entries of a bucket.
@@ -85,6 +87,19 @@ pub(super) struct Table {
     coding: Coding,
     /// Bits of an entry, by how many there are in its bucket.
     widths: [u32; ROOM as usize + 1],
+}
+
+impl Headed for Table {
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>) {
+        self.d.save("d", out);
+        self.words.save("words", out);
+        self.cells.save("cells", out);
+    }
+
+    fn load_fields(head: &Head, src: &mut Decoder<'_>) -> Result<Self> {
+        let (d, words) = (State::load("d", src)?, State::load("words", src)?);
+        Ok(Self::new(d, words, State::load("cells", src)?, Coding::of(head.form)))
+    }
 }
 
 impl Table {

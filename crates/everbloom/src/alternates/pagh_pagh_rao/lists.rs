@@ -1,7 +1,9 @@
 //! Remainders in lists by quotient: in blocks that change, or all in one code.
 
-use super::Shape;
+use super::{STATIC, Shape};
 use crate::cells::{Buckets, EliasFano};
+use crate::filter::Headed;
+use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
 /// Remainders in lists by quotient.
@@ -9,6 +11,22 @@ use crate::variant::prelude::*;
 pub(super) enum Lists {
     Blocks(Buckets),
     Code(EliasFano),
+}
+
+impl Headed for Lists {
+    fn save_fields<'a>(&'a self, out: &mut Encoder<'a>) {
+        match self {
+            Lists::Blocks(blocks) => blocks.save("lists", out),
+            Lists::Code(code) => code.save("code", out),
+        }
+    }
+
+    fn load_fields(head: &Head, src: &mut Decoder<'_>) -> Result<Self> {
+        match head.form {
+            STATIC => EliasFano::load("code", src).map(Lists::Code),
+            _ => Buckets::load("lists", src).map(Lists::Blocks),
+        }
+    }
 }
 
 /// Salts the digest for the fingerprint.

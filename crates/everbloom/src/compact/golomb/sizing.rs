@@ -1,7 +1,9 @@
 //! How many bits a Golomb-coded set takes, and the best parameter of its code.
 
+use super::{GOLOMB, RICE};
 use crate::cells::truncated;
 use crate::error::{Error, Result};
+use crate::plan::Request;
 use crate::theory::bloom as theory;
 
 /// The best parameter for gaps of mean 1/p: the least b with (1 − p)^b + (1 − p)^{b+1} ≤ 1, as
@@ -120,6 +122,44 @@ pub struct Shape {
 }
 
 impl Shape {
+    pub(super) fn plan(request: &Request<'_>) -> Result<Self> {
+        let interval = request.whole("interval");
+        let fixed = match (request.form(), request.integer("b"), request.integer("P")) {
+            (RICE, Some(_), _) => {
+                return Err(Error::parameter("form rice takes P, the logarithm of b, not b"));
+            }
+            (GOLOMB, _, Some(_)) => {
+                return Err(Error::parameter("P is for form rice; form golomb takes b"));
+            }
+            (_, b, power) => b.or(power.map(|p| 1 << p)),
+        };
+        let parameter = match fixed {
+            Some(b) => Parameter::Fixed(b),
+            None if request.form() == RICE => Parameter::BestPower,
+            None => Parameter::Best,
+        };
+        let spread_set = request.integer("N");
+        let shape = |n: u64, p: f64| {
+            // F is n·N; with 1/N a hair above the rate of n keys, N = ⌈1/p⌉ keeps it.
+            let spread = spread_set.unwrap_or_else(|| (1.0 / p).ceil().clamp(2.0, 1e19) as u64);
+            Shape { planned: n, spread, parameter, interval }
+        };
+        let bits = |n: u64, p: f64| {
+            let shape = shape(n, p);
+            if range(n, shape.spread).is_err() {
+                return f64::INFINITY;
+            }
+            // Six sigmas, since a set that needs more bits than its room is of no use.
+            let (mean, sd) = shape.bits(n as f64);
+            (mean + 6.0 * sd).ceil()
+        };
+        let (n, p) = request.items_and_rate(bits)?;
+        let shape = shape(n, p);
+        let range = range(n, shape.spread)?;
+        fixed.map_or(Ok(()), |b| worth_while(b, range / n))?;
+        Ok(shape)
+    }
+
     /// F, which fits where the shape was planned.
     pub(super) fn range(&self) -> u64 {
         self.planned.saturating_mul(self.spread)
