@@ -109,10 +109,11 @@ enum Profile {
 fn command(profile: Profile) -> Result<PathBuf, String> {
     let root = root();
     let mut cargo = Command::new("cargo");
-    cargo.args(["build", "-q", "-p", "everbloom-cli", "--profile"]).arg(match profile {
-        Profile::Dev => "dev",
-        Profile::Release => "release",
-    });
+    match profile {
+        // As a test of the command builds it, so that nothing is compiled twice with other features.
+        Profile::Dev => cargo.args(["test", "-q", "--workspace", "--no-run", "--test", "pages"]),
+        Profile::Release => cargo.args(["build", "-q", "-p", "everbloom-cli", "--release"]),
+    };
     let built = cargo.current_dir(&root).status();
     if !built.map_err(|e| format!("cargo: {e}"))?.success() {
         return Err("the command does not compile".to_owned());

@@ -42,22 +42,25 @@ pub fn measure(
     let (filter, members, style) = built(variant, &goal, items)?;
     let non_members = Sample::new(&variant.input, style, items..items + queries);
     let predicted = variant.expect(&goal, &Load::items(items))?.map(|e| e.fpr);
-    let share = |sample: &Sample, verdict: Verdict| -> Result<f64> {
+    let shares = |sample: &Sample, verdicts: [Verdict; 2]| -> Result<[f64; 2]> {
         let records = sample.records();
-        let mut hits = 0u64;
+        let mut hits = [0u64; 2];
         for record in &records {
-            hits += u64::from(filter.query(*record)?.verdict == verdict);
+            let verdict = filter.query(*record)?.verdict;
+            hits.iter_mut().zip(verdicts).for_each(|(n, v)| *n += u64::from(v == verdict));
         }
-        Ok(hits as f64 / records.len() as f64)
+        Ok(hits.map(|hits| hits as f64 / records.len() as f64))
     };
+    let [measured, undecided] = shares(&non_members, [Verdict::Present, Verdict::Undecided])?;
+    let [missed, _] = shares(&members, [Verdict::Absent, Verdict::Undecided])?;
     Ok(Measured {
         items,
         bits_per_item: filter.memory().total() as f64 / items as f64,
         predicted,
         now: filter.now().fpr,
-        measured: share(&non_members, Verdict::Present)?,
-        undecided: share(&non_members, Verdict::Undecided)?,
-        missed: share(&members, Verdict::Absent)?,
+        measured,
+        undecided,
+        missed,
         filter,
     })
 }
