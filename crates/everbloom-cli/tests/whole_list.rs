@@ -111,6 +111,7 @@ fn tables_fit_the_screen() {
         "catalog complement",
         "catalog distance-sensitive",
         "formats",
+        "formats --all",
         "app list",
         "app list --all",
         "app show spell",

@@ -122,7 +122,8 @@ impl Error {
     }
 
     /// The sentence, with fields called what `name` calls them. A field that has a value comes as
-    /// `name(field, Some(value))`, one that is only mentioned as `name(field, None)`.
+    /// `name(field, Some(value))`, as does one that is mentioned as `{field=value}`; a bare `{field}` comes as
+    /// `name(field, None)`.
     pub fn render(&self, name: impl Fn(&str, Option<&str>) -> String) -> String {
         let mut out = String::new();
         for place in &self.inner.places {
@@ -138,7 +139,11 @@ impl Error {
             out.push_str(before);
             match after.split_once('}') {
                 Some((field, after)) => {
-                    out.push_str(&name(field, None));
+                    let said = match field.split_once('=') {
+                        Some((field, value)) => name(field, Some(value)),
+                        None => name(field, None),
+                    };
+                    out.push_str(&said);
                     rest = after;
                 }
                 None => {

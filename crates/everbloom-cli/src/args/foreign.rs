@@ -29,8 +29,11 @@ pub struct Foreign {
 
 #[derive(clap::Args)]
 pub struct Formats {
-    /// Print markdown: the table of docs/FORMATS.md.
+    /// Say who writes each format and what its keys are.
     #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    /// Print markdown: the table of docs/FORMATS.md.
+    #[arg(long, conflicts_with_all = ["all", "json"])]
     pub markdown: bool,
     #[command(flatten)]
     pub machine: Machine,

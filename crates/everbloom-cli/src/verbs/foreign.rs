@@ -17,6 +17,7 @@ use super::check::{finish, show};
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes};
 use crate::output::{Output, Sheet, facts, print, print_json, save, write_file};
+use crate::report::groups;
 use crate::report::json as report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
@@ -382,8 +383,15 @@ pub fn formats(args: &Formats) -> Result<Outcome> {
         print_json(&FORMATS.iter().map(|format| entry(format)).collect())?;
     } else if args.markdown {
         print(&markdown())?;
-    } else {
+    } else if args.all {
         print(&listing())?;
+    } else {
+        let able: Vec<String> = FORMATS.iter().map(|format| abilities(format)).collect();
+        let named = able.iter().zip(FORMATS).map(|(able, format)| (able.as_str(), format.name));
+        let (names, all) = (groups::screen(named), FORMATS.len());
+        print(&format!(
+            "{names}\n{all} formats; --all tells who writes them and what their keys are\n"
+        ))?;
     }
     Ok(Outcome::Some)
 }

@@ -214,6 +214,8 @@ pub fn rank_of(goal: &Goal, needs: &[&str], kind: Option<&str>) -> Result<Rankin
     }
     let by_cost = |a: &Candidate, b: &Candidate| aim.cost(a).total_cmp(&aim.cost(b));
     candidates.sort_by(|a, b| a.misses().cmp(&b.misses()).then(by_cost(a, b)));
+    // Those first that are made for so many; a stable sort keeps the order of the list among them.
+    open_ended.sort_by_key(|variant| goal.items.is_some_and(|n| n > variant.reach));
     Ok(Ranking { aim, candidates, open_ended, refused })
 }
 

@@ -224,14 +224,14 @@ impl Create for Retouched {
         let selective = matches!(shape.clearing, Clearing::Selective(_));
         if !selective && inputs.negatives.is_some() {
             return Err(Error::parameter(
-                "the {form} random clears bits at random and makes no use of known non-members: take the {form} \
-                 selective-random, minimum-fn, maximum-fp or ratio, or leave out {negatives}",
+                "{form=random} clears bits at random and makes no use of known non-members: take {form=ratio} \
+                 (or selective-random, minimum-fn, maximum-fp), or leave out {negatives}",
             ));
         }
         if selective && inputs.negatives.is_none() {
             return Err(Error::parameter(format!(
-                "form {} turns known troublesome keys away: give {{negatives}}, or clear at random in the \
-                 form {}",
+                "{{form={}}} turns known troublesome keys away: give {{negatives}}, or clear at random by \
+                 {{form={}}}",
                 head.form, FORMS[0].name
             )));
         }

@@ -39,7 +39,7 @@ impl Shape {
         if form == LANES && !(line && patterns.is_none()) {
             return Err(Error::parameter(format!(
                 "k = {k} in blocks of {block} bits: form lanes has 8 or 16 bits in blocks of {LINE}; \
-                 others go with the {{form}} mixed"
+                 others go with {{form=mixed}}"
             )));
         }
         if !block.is_power_of_two() || !(64..=4096).contains(&block) {

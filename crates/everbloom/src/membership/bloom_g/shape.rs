@@ -161,7 +161,7 @@ impl Shape {
         let (c, shape) = one.bits_per_item(p, k.is_some()).ok_or_else(|| {
             Error::parameter(format!(
                 "a rate of {p} is out of reach of {g} words of {word} bits a key: widen them by {{word}}, \
-                 take more by the {{form}} bloom-g and {{g}}, or use the variant bloom"
+                 take more by {{form=bloom-g}} and {{g}}, or use the variant bloom"
             ))
         })?;
         let words = |n: u64| (n as f64 * c / word as f64).ceil().max(1.0);

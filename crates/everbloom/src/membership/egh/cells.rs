@@ -86,7 +86,5 @@ pub(super) fn width_for(zone: u64) -> Result<u32> {
     if width <= 16 {
         return Ok(width);
     }
-    Err(Error::parameter(format!(
-        "{zone} members overflow counters of 16 bits: use the {{form}} bits"
-    )))
+    Err(Error::parameter(format!("{zone} members overflow counters of 16 bits: use {{form=bits}}")))
 }

@@ -147,7 +147,7 @@ fn subsets(k: u32, base: u64, wanted: Option<u64>) -> Result<(u32, u64)> {
     if k >= base || base > MAX_BASE {
         return Err(Error::parameter(format!(
             "a candidate takes k = {k} of {{base}} functions, and k < base ≤ {MAX_BASE}: set {{base}} or \
-             {{k}}, or the {{form}} {FRESH}"
+             {{k}}, or {{form={FRESH}}}"
         )));
     }
     let all = choose(base, k);

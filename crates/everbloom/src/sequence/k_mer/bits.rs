@@ -121,7 +121,7 @@ pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
     }
     let p = request.fpr();
     let (c, k) = bits_per_item(p, set).ok_or_else(|| {
-        Error::parameter(format!("a rate of {p} is out of reach in lines: take the {{form}} plain"))
+        Error::parameter(format!("a rate of {p} is out of reach in lines: take {{form=plain}}"))
     })?;
     Ok(Flat { m: even_blocks(request, LINE, c)? * LINE, k })
 }
@@ -130,7 +130,7 @@ pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
 pub(super) fn in_lines(flat: Flat) -> Result<Probe> {
     if flat.m / LINE > lanes::MOST_LINES {
         return Err(Error::parameter(format!(
-            "more than {} lines: ask for fewer {{items}}, or take the {{form}} plain",
+            "more than {} lines: ask for fewer {{items}}, or take {{form=plain}}",
             lanes::MOST_LINES
         )));
     }
