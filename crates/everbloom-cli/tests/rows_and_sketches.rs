@@ -444,3 +444,18 @@ fn long_lists_are_a_screen_unless_all_is_asked_for() {
         assert!(all.lines().count() > short.lines().count() + 8, "{line}: {short}");
     }
 }
+
+#[test]
+fn a_store_is_built_in_a_folder_that_is_there_and_over_an_older_one() {
+    let place = Place::new();
+    std::fs::create_dir(place.folder.path().join("store")).expect("a folder");
+    place.file("old", "a\nb\n");
+    place.file("new", "c\n");
+    for (keys, there, gone) in [("old", "a\n", "c\n"), ("new", "c\n", "a\n")] {
+        place.ok(&format!("build {keys} -o store --kind forest -n 1k -p 1e-6 -q"), "");
+        assert_eq!(place.ok("check store", there), there);
+        assert_eq!(place.run("check store", gone).code, 1, "{keys}");
+    }
+    let said = place.refused("build old -o store --kind bloom", "");
+    assert!(said.contains("it is a folder"), "{said}");
+}

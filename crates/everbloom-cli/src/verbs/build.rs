@@ -39,7 +39,10 @@ pub fn run(args: &Build) -> Result<Outcome> {
     if args.mergeable {
         mergeable::check(variant, &goal)?;
     }
-    writable(&args.output, &args.machine)?;
+    // A folder is where pages go: that of an older store is taken over when the new one is complete.
+    if !(variant.has_pages() && args.output.is_dir()) {
+        writable(&args.output, &args.machine)?;
+    }
 
     let text = &args.keyed.text;
     let key_type = Some(reading::key_type(&goal.reading, text.key_type)?);

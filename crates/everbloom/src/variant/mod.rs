@@ -57,6 +57,11 @@ impl Variant {
         })
     }
 
+    /// Whether its filters can be kept as a folder of pages.
+    pub fn has_pages(&self) -> bool {
+        self.ops.as_ref().is_some_and(|ops| ops.pages.is_some())
+    }
+
     /// Checks a goal against this variant without building anything.
     pub fn check(&'static self, goal: &Goal) -> Result<()> {
         self.ops()?;
