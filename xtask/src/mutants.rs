@@ -316,7 +316,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("signed: one more where a counter sticks", "cells/signed.rs", "> i64::MIN + 1 {" => "> i64::MIN {", "--lib" "cells::signed"),
     mutant!("folded: slices share a word", "probe/partitioned.rs", "let c = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);" => "let c = (i.min(0) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);", "--lib" "slices_are_independent"),
     mutant!("candidates: of equals the last gives way", "parts/candidates.rs", "order(a) < order(b)" => "order(a).0 < order(b).0", "--lib" "parts::candidates"),
-    mutant!("quotient: the run before is looked at, too", "cells/quotient/ranked.rs", "            if self.ends.get(wrapped(place, self.len())) {\n                return false;\n            }\n" => "", "--lib" "alternates::quotient"),
+    mutant!("quotient: the run before is looked at, too", "cells/quotient/ranked.rs", "            if self.ends.get(wrapped(place, self.len())) {\n                return false;\n            }\n" => "", "--lib" "cells::quotient"),
     mutant!("quotient: copies beyond what a code has", "alternates/counting_quotient.rs", "const COPIES: u64 = 2;" => "const COPIES: u64 = 3;", "--lib" "alternates::counting_quotient"),
     mutant!("top-k: the fingerprint is the cell", "alternates/top_k.rs", "(if usual { digest.h1 } else { digest.word(FINGERPRINT) }) >> 32" => "(if usual { 7 << 32 } else { digest.word(FINGERPRINT) }) >> 32", "--test" "evidence" "b17_"),
     mutant!("hyperloglog: registers are skipped that are too low", "alternates/hyperloglog/registers.rs", "let bits = self.least.min(u64::from(self.q())) as u32;" => "let bits = (self.least + 1).min(u64::from(self.q())) as u32;", "--lib" "hyperloglog"),

@@ -154,3 +154,24 @@ fn the_catalogues_table_slot_by_slot() {
     let slots: Vec<_> = (0..8).map(|slot| table.shown(slot)).collect();
     assert_eq!(slots, ["000.0", "100.a", "011.b", "100.c", "111.d", "011.e", "101.f", "001.1"]);
 }
+
+/// Runs one behind another, whose values rise: every run has its own values, and none of its neighbors'.
+#[test]
+fn a_run_holds_its_own_values_alone() {
+    for (marks, seed) in [(Marks::RankSelect, 1), (Marks::StatusBits, 2)] {
+        let (mut runs, mut random) = (Runs::try_new(marks, 128, 4).unwrap(), Generator::new(seed));
+        let mut model = Model::new();
+        for _ in 0..122 {
+            let list = model.entry(random.below(128)).or_default();
+            list.push(random.below(16));
+            list.sort_unstable();
+        }
+        for (quotient, list) in &model {
+            runs.replace(*quotient, list);
+        }
+        for (quotient, value) in (0..128).flat_map(|q| (0..16).map(move |value| (q, value))) {
+            let there = model.get(&quotient).is_some_and(|list| list.contains(&value));
+            assert_eq!(runs.holds(quotient, value), there, "{marks:?}: {value} of {quotient}");
+        }
+    }
+}
