@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 /// Keys of one `add`.
 const KEYS: u64 = 200;
 
-/// Kills `count` processes for each kind of store.
+/// How many are not killed, to see how long they take.
+const LEFT_ALONE: u64 = 5;
+
+/// Kills up to `count` processes for each kind of store.
 pub fn run(count: u64) -> Result<(), String> {
     let command = crate::command(crate::Profile::Release)?;
     for (name, build) in [
@@ -63,28 +66,28 @@ impl Trial<'_> {
             return Err(format!("everbloom {}: {built}", args.join(" ")));
         }
         let (mut tally, mut known, mut random) = (Tally::default(), String::new(), 0x2545_F491u64);
-        // How long one takes that is left alone.
-        let mut usual = Duration::from_millis(5);
-        for round in 0..count {
+        // How long one takes that is left alone; the first few are.
+        let mut usual = Duration::ZERO;
+        for round in 0..LEFT_ALONE + count {
             let keys: String = (0..KEYS).map(|i| format!("key {}\n", round * KEYS + i)).collect();
             fs::write(self.place.join("keys"), &keys).map_err(text)?;
             let start = Instant::now();
             let mut child =
                 self.everbloom(&["add", "f.evb", "keys", "-q"]).spawn().map_err(text)?;
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            sleep(usual.mul_f64((random >> 33) as f64 / f64::from(1u32 << 31) * 1.2));
-            let ended = child.try_wait().map_err(text)?;
-            let status = match ended {
-                Some(status) => status,
-                None => {
+            if round >= LEFT_ALONE {
+                sleep(usual.mul_f64((random >> 33) as f64 / f64::from(1u32 << 31) * 1.2));
+                if child.try_wait().map_err(text)?.is_none() {
                     child.kill().map_err(text)?;
-                    child.wait().map_err(text)?
                 }
-            };
+            }
+            let status = child.wait().map_err(text)?;
             if status.success() {
                 known += &keys;
                 tally.acknowledged += KEYS;
-                usual = usual.mul_f64(0.9) + start.elapsed().mul_f64(0.1);
+                if round < LEFT_ALONE {
+                    usual += start.elapsed() / LEFT_ALONE as u32;
+                }
             } else {
                 tally.killed += 1;
             }

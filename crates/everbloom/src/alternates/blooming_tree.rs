@@ -411,7 +411,7 @@ mod tests {
     fn files_whose_levels_do_not_follow_are_refused() {
         let build = |n: u64| BloomingTree::with_shape(0..n, 1.0, 5, Hasher::default()).unwrap();
         let good = build(100);
-        let lies: [fn(&mut BloomingTree); 7] = [
+        let lies: [fn(&mut BloomingTree); 8] = [
             |t| t.head.items = 99,
             |t| t.fingerprints = Packed::new(99, 5),
             |t| _ = t.levels.pop(),
@@ -419,6 +419,11 @@ mod tests {
             |t| t.levels[1].before += 1,
             |t| t.levels.swap(1, 2),
             |t| t.levels[1].forks = Ranked::try_new(Bits::new(0)).unwrap(),
+            // Nothing forks in the last level, so that only its length can lie.
+            |t| {
+                let forks = &mut t.levels.last_mut().unwrap().forks;
+                *forks = Ranked::try_new(Bits::new(forks.bits().len() + 1)).unwrap();
+            },
         ];
         lies_are_refused(&good, lies);
         for n in [0, 1, 2] {
