@@ -14,7 +14,7 @@ mod fading;
 mod layers;
 mod levels;
 mod marked;
-mod ones;
+pub(crate) mod ones;
 mod packed;
 mod pairing;
 mod quotient;

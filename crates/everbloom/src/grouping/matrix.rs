@@ -24,6 +24,7 @@
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};
+use crate::grouping::likeness::Outline;
 pub use crate::grouping::likeness::{Similarity, chance_level};
 use crate::parts::row::Row;
 use crate::plan::{MAX_CELLS, k_for_m};
@@ -138,17 +139,18 @@ impl Matrix {
     }
 
     fn compare(&self, a: usize, b: usize) -> Similarity {
-        let [a, b] = [a, b].map(|row| &self.rows[row].bits);
-        Similarity::of(a, b, self.probe.k())
+        let [a, b] = [a, b].map(|row| Outline::of(&self.rows[row].bits));
+        a.compare(&b, self.probe.k())
     }
 
     /// The pairs of documents whose score is above `threshold`, most alike first.
     pub fn copies(&self, threshold: f64) -> Vec<(&[u8], &[u8], Similarity)> {
-        let names = self.documents();
+        let (names, k) = (self.documents(), self.probe.k());
+        let rows: Vec<Outline> = self.used().iter().map(|row| Outline::of(&row.bits)).collect();
         let mut found = Vec::new();
         for a in 0..names.len() {
             for b in a + 1..names.len() {
-                let alike = self.compare(a, b);
+                let alike = rows[a].compare(&rows[b], k);
                 if alike.score > threshold {
                     found.push((names[a].as_slice(), names[b].as_slice(), alike));
                 }
