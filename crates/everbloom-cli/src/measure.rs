@@ -42,25 +42,21 @@ pub fn measure(
     let (filter, members, style) = built(variant, &goal, items)?;
     let non_members = Sample::new(&variant.input, style, items..items + queries);
     let predicted = variant.expect(&goal, &Load::items(items))?.map(|e| e.fpr);
-    let shares = |sample: &Sample, verdicts: [Verdict; 2]| -> Result<[f64; 2]> {
-        let records = sample.records();
-        let mut hits = [0u64; 2];
-        for record in &records {
-            let verdict = filter.query(*record)?.verdict;
-            hits.iter_mut().zip(verdicts).for_each(|(n, v)| *n += u64::from(v == verdict));
-        }
-        Ok(hits.map(|hits| hits as f64 / records.len() as f64))
+    let verdicts = |sample: &Sample| -> Result<Vec<Verdict>> {
+        sample.records().iter().map(|record| Ok(filter.query(*record)?.verdict)).collect()
     };
-    let [measured, undecided] = shares(&non_members, [Verdict::Present, Verdict::Undecided])?;
-    let [missed, _] = shares(&members, [Verdict::Absent, Verdict::Undecided])?;
+    let share = |verdicts: &[Verdict], verdict: Verdict| {
+        verdicts.iter().filter(|v| **v == verdict).count() as f64 / verdicts.len() as f64
+    };
+    let (inside, outside) = (verdicts(&members)?, verdicts(&non_members)?);
     Ok(Measured {
         items,
         bits_per_item: filter.memory().total() as f64 / items as f64,
         predicted,
         now: filter.now().fpr,
-        measured,
-        undecided,
-        missed,
+        measured: share(&outside, Verdict::Present),
+        undecided: share(&outside, Verdict::Undecided),
+        missed: share(&inside, Verdict::Absent),
         filter,
     })
 }

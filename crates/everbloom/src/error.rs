@@ -235,3 +235,16 @@ pub(crate) fn agree<T: PartialEq + fmt::Display>(
 ) -> Result<()> {
     if ours == theirs { Ok(()) } else { Err(Error::incompatible(what, ours, theirs)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_named_as_their_reader_types_them() {
+        let error = Error::parameter("{form=plain} takes no {k}, {neither}");
+        assert_eq!(error.to_string(), "form = plain takes no k, neither");
+        let typed = error.render(|field, value| format!("--{field}{}", value.unwrap_or_default()));
+        assert_eq!(typed, "--formplain takes no --k, --neither");
+    }
+}

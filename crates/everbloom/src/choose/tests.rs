@@ -140,3 +140,13 @@ fn what_cannot_be_planned_is_refused() {
     let sizes = ranked(&Goal { bits: Some(20_000), ..Goal::default() }, &["known-queries"]);
     assert!(!sizes.open_ended.is_empty());
 }
+
+#[test]
+fn what_is_made_for_so_many_comes_before_what_is_not() {
+    let order = |n| -> Vec<_> {
+        let ranking = ranked(&Goal::new(n, 0.01), &["exact"]);
+        ranking.open_ended.iter().map(|variant| variant.slug).collect()
+    };
+    assert_eq!(order(100), ["multistage", "complement"]);
+    assert_eq!(order(1_000_000), ["complement", "multistage"]);
+}

@@ -61,6 +61,11 @@ impl Frame {
         let bytes = self.body.as_slice().try_into();
         bytes.map(u64::from_le_bytes).map_err(|_| self.wrong("its body is not one number"))
     }
+
+    /// Refuses a body, where the kind says it all.
+    pub fn bare(&self) -> Result<()> {
+        if self.body.is_empty() { Ok(()) } else { Err(self.wrong("an end with a body")) }
+    }
 }
 
 fn too_long(length: u64, limits: &Limits) -> Error {

@@ -154,10 +154,9 @@ impl Role for Left {
         if frame.kind == ROWS {
             items(&frame, |_| Ok(()))?;
             self.waiting.push(frame);
-        } else if frame.body.is_empty() {
-            self.state = State::Done;
         } else {
-            return Err(frame.wrong("an end with a body"));
+            frame.bare()?;
+            self.state = State::Done;
         }
         Ok(())
     }

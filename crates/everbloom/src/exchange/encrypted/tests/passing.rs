@@ -148,6 +148,8 @@ fn an_intake_refuses_queries_that_cannot_be_answered() {
     let good = [query(1, &[0, 1999]), query(2, &[7])].concat();
     assert!(matches!(hears(&[&good[..], &end()].concat()), (Ok(true), 2)));
     assert!(matches!(hears(&good), (Ok(false), 0)), "not before all have come");
+    let no_end = [&good[..], &frame(END, &[0])].concat();
+    assert!(matches!(hears(&no_end), (Err(_), 0)), "nor behind an end that is none");
     let too_many: Vec<u8> = (0..=MOST as u128)
         .flat_map(|i| frame(PASSED, &[&i.to_le_bytes()[..], &[0; 8]].concat()))
         .collect();
