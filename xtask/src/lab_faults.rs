@@ -80,7 +80,7 @@ const FAULTS: &[Fault] = &[
     fault!("learned: nobody asks the front filter", "alternates/learned.rs", "        self.front.as_ref().is_none_or(|front| front.contains(digest.salted(FRONT)))" => "        self.front.as_ref().is_none_or(|_| true)", "learned" "8 bits per key, sandwiched"),
     fault!("elastic: new fingerprints are no longer than the first", "alternates/elastic/table.rs", "if self.widening { self.length + more } else { self.length };" => "if self.widening { self.length + more / 9 } else { self.length };", "elastic" "elastic, widening, x = 64"),
     fault!("hyperloglog: ranks begin at two", "alternates/hyperloglog.rs", "u64::from(rest.trailing_zeros()) + 1)" => "u64::from(rest.trailing_zeros()) + 2)", "hyperloglog" "1024 registers: measured/curve over all points"),
-    fault!("top-k: large counts decay like small ones", "alternates/top_k.rs", "libm::pow(base, count as f64)" => "libm::pow(base, count.min(2) as f64)", "top-k" "relative error, x = 1000"),
+    fault!("top-k: large counts decay like small ones", "alternates/top_k/cells.rs", "libm::pow(base, count as f64)" => "libm::pow(base, count.min(2) as f64)", "top-k" "relative error, x = 1000"),
     fault!("shifting: one distance for all keys", "grouping/shifting.rs", "        digest.word(SHIFT) % (SPAN - 1) + 1" => "        digest.word(SHIFT) % 1 + 1", "shifting" "shifting: measured/curve over all points"),
     fault!("conservative update: it is plain", "counting/conservative.rs", "        Seen::new_if(self.tallies.lift(digest, times))" => "        Seen::new_if(self.tallies.insert_times(digest, times))", "count-min" "conservative update: over plain, w = 500"),
     fault!("counter braids: decoding gives up early", "solve/messages.rs", "const MOST_ROUNDS: u32 = 2000;" => "const MOST_ROUNDS: u32 = 6;", "counter-braids" "sizes 1 to 100, x = 1.28"),
@@ -115,8 +115,13 @@ const FAULTS: &[Fault] = &[
     fault!("exponential decay: one hop fewer", "grouping/exponential_decay.rs", "libm::pow(decay, f64::from(hops) - 1.0);\n    own" => "libm::pow(decay, f64::from(hops));\n    own", "exponential-decay" "measured/curve over all points"),
     fault!("space-code: half of the groups", "counting/space_code.rs", "let group = self.generator.below(self.groups.into());" => "let group = self.generator.below(u64::from(self.groups) / 2);", "space-code" "measured/curve over all points"),
     fault!("loglog: ranks begin at two", "counting/loglog.rs", "trailing_zeros()) + 1;" => "trailing_zeros()) + 2;", "loglog" "measured/curve over all points"),
-    fault!("adaptive counting: places are met twice", "counting/adaptive_counting.rs", "            if seen.contains(&place) {" => "            if seen.contains(&place) && seen.len() > 1000 {", "adaptive-counting" "measured/curve over all points"),
-    fault!("windowed: lives end with the epoch before", "decaying/windowed.rs", "    (end.div_ceil(grain.into()) - u128::from(now / grain)) as u64" => "    (end / u128::from(grain) - u128::from(now / grain)) as u64", "windowed" "cuckoo"),
+    fault!("adaptive counting: runs leave out an eighth of the array", "counting/adaptive_counting.rs", "multiply_shift(digest.word(i), self.counts.len());" => "multiply_shift(digest.word(i), self.counts.len() - self.counts.len() / 8);", "adaptive-counting" "measured/curve over all points"),
+    fault!("adaptive counting: the background counts", "counting/adaptive_counting.rs", "        run * (1.0 - background) - background" => "        run * (1.0 - background)", "adaptive-counting" "largest mean error"),
+    fault!("loglog: a tenth less", "counting/loglog.rs", "        ((loglog::alpha(d) * libm" => "        ((0.9 * loglog::alpha(d) * libm", "loglog" "measured/curve over all points"),
+    fault!("space-code: a group more is met", "counting/space_code/likelihood.rs", "            let free = (self.l - j as f64) / self.l;" => "            let free = (self.l - j as f64 / 2.0) / self.l;", "space-code" "measured/curve over all points"),
+    fault!("top-k: the latest comer takes the cell", "alternates/top_k/cells.rs", "choose(worn >> HALF == 0, joined(1, self.fingerprint), worn);" => "choose(worn >> HALF < 200, joined(1, self.fingerprint), worn);", "top-k" "recall"),
+    fault!("windowed: lives end with the epoch before", "decaying/windowed.rs", "    (end.div_ceil(grain.into()) - u128::from(now / grain)) as u64" => "    (end / u128::from(grain) - u128::from(now / grain)).max(1) as u64", "windowed" "cuckoo"),
+    fault!("windowed: the youngest slices are as full as the rest", "decaying/windowed/planning.rs", "-f64::from((i + 1).min(k)) / f64::from(k));" => "-f64::from((i + k).min(k)) / f64::from(k));", "windowed" "measured/curve over all points"),
 ];
 
 #[cfg(test)]

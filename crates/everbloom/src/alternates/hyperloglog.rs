@@ -56,7 +56,9 @@ impl HyperLogLog {
         let (registers, p) = (self.registers(), self.p());
         let m = registers.len();
         let shaped = m.is_power_of_two() && VARIANT.takes("p", p);
-        let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
+        let hasher = &self.head.hasher;
+        let redis =
+            self.head.form != REDIS || hasher.seed() == 0 && hasher.id() == HashId::Xxh3_128;
         if shaped && redis && registers.width() == WIDTH {
             let most = u64::from(65 - p);
             if registers.iter().all(|rank| rank <= most) {
@@ -69,7 +71,7 @@ impl HyperLogLog {
     /// Number of index bits.
     #[inline]
     pub fn p(&self) -> u32 {
-        self.registers().len().trailing_zeros()
+        self.registers.p()
     }
 
     /// The relative standard error, 1.04/√m.
@@ -80,16 +82,14 @@ impl HyperLogLog {
     /// The register of a hash, and its rank there.
     #[inline]
     pub fn place(&self, hash: u64) -> (u64, u64) {
-        let p = self.p();
-        // The guard ends a rank where the hash does.
-        let rest = hash >> p | 1 << (64 - p);
-        (hash & (self.registers().len() - 1), u64::from(rest.trailing_zeros()) + 1)
+        self.registers.place(hash)
     }
 
     /// What places a key. All bits of fold-64's first word are good.
     #[inline(always)]
     fn hash<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        if self.head.hasher.id() == Self::HASH && self.head.form != REDIS {
+        // The redis form is never of this kind.
+        if self.head.hasher.id() == Self::HASH {
             return self.head.hasher.digest_by(Self::HASH, key).h1;
         }
         key.with_bytes(|key| self.other_hash(key))
@@ -132,31 +132,9 @@ impl HyperLogLog {
     /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        for keys in keys.chunks(MANY) {
-            let mut hashes = [0; MANY];
-            hashes.iter_mut().zip(keys).for_each(|(hash, key)| *hash = self.hash(key));
-            // Few are left once the sketch has seen some: while it only looks, nothing is loaded twice.
-            let mut left = self.lifting(&hashes);
-            left &= u64::MAX >> (64 - keys.len());
-            while left != 0 {
-                self.raise(hashes[left.trailing_zeros() as usize]);
-                left &= left - 1;
-            }
-        }
+        let rest = self.registers.raise_many(&self.head.hasher, keys);
+        rest.iter().for_each(|key| _ = self.raise(self.hash(key)));
         self.head.count(keys.len() as u64);
-    }
-
-    /// Which of the hashes, by number, have a rank above their register's.
-    fn lifting(&self, hashes: &[u64; MANY]) -> u64 {
-        let mut lifting = 0;
-        for (i, hash) in hashes.iter().enumerate() {
-            if self.registers.are_above(*hash) {
-                continue;
-            }
-            let (register, rank) = self.place(*hash);
-            lifting |= u64::from(rank > self.registers.rank(register)) << i;
-        }
-        lifting
     }
 
     /// The number of different keys, to the nearest whole one.
@@ -259,9 +237,6 @@ impl Filter for HyperLogLog {
         vec![Touched { index, value, agrees: value >= rank }]
     }
 }
-
-/// Keys that are hashed and compared together, a bit each.
-const MANY: usize = 64;
 
 const REDIS: &str = "redis";
 /// The seed of the Redis server.

@@ -20,18 +20,19 @@
 //! **Use it** for the heaviest keys of a skewed stream in little memory, with w of at least 4k. **Don't** for counts of all
 //! keys, for deletion, or when every heavy key must be found (`count-min`, form `heavy`).
 
+mod cells;
+
 use std::sync::Arc;
 
+use cells::{Cells, Decay, HALF};
 use smallvec::SmallVec;
 
-use crate::cells::Packed;
 use crate::filter::{Bound, List};
 use crate::hash::{Generator, mix64, murmur_32};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
 use crate::plan::MAX_CELLS;
 use crate::probe::Partitioned;
-use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
 /// The k keys that come most often.
@@ -52,22 +53,19 @@ pub struct TopK {
     w: u64,
     decay: Decay,
     generator: Generator,
-    fingerprints: Packed,
-    counts: Packed,
+    cells: Cells,
     top: Candidates,
 }
 
-state!(TopK { head, w, decay, generator, fingerprints, counts, top });
+state!(TopK { head, w, decay, generator, ..cells; top });
 
 impl TopK {
     fn check(&self) -> Result<()> {
-        let cells = self.counts.len();
+        let cells = self.cells.len();
         let shaped = self.w > 0
             && cells > 0
             && cells.is_multiple_of(self.w)
-            && VARIANT.takes("d", cells / self.w)
-            && self.fingerprints.len() == cells
-            && (self.fingerprints.width(), self.counts.width()) == (CELL, CELL);
+            && VARIANT.takes("d", cells / self.w);
         // A NaN is in no range.
         let decays = self.decay.base > 0.0 && self.decay.base <= 1.0;
         let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
@@ -80,7 +78,7 @@ impl TopK {
 
     /// Number of rows.
     pub fn d(&self) -> u64 {
-        self.counts.len() / self.w
+        self.cells.len() / self.w
     }
 
     /// Cells per row.
@@ -110,22 +108,22 @@ impl TopK {
 
     /// The fingerprint of a key, but for the redis form. All bits of fold-64's first word are good.
     #[inline]
-    fn fingerprint(&self, digest: Digest) -> u64 {
+    fn fingerprint(&self, digest: Digest) -> u32 {
         let usual = self.head.hasher.id() == Self::HASH;
-        (if usual { digest.h1 } else { digest.word(FINGERPRINT) }) >> 32
+        ((if usual { digest.h1 } else { digest.word(FINGERPRINT) }) >> 32) as u32
     }
 
     /// A key's cells in the redis form, one in every row, and its fingerprint.
-    fn redis_places<K: Key + ?Sized>(&self, key: &K) -> (u64, Cells) {
+    fn redis_places<K: Key + ?Sized>(&self, key: &K) -> (u32, Places) {
         let (w, d) = (self.w, self.d());
         key.with_bytes(|key| {
             let cell = |row| row * w + u64::from(murmur_32(key, row as u32)) % w;
-            (murmur_32(key, FINGERPRINT as u32).into(), (0..d).map(cell).collect())
+            (murmur_32(key, FINGERPRINT as u32), (0..d).map(cell).collect())
         })
     }
 
     /// A key's fingerprint, and its cell in every row.
-    fn places<K: Key + ?Sized>(&self, key: &K) -> (u64, Cells) {
+    fn places<K: Key + ?Sized>(&self, key: &K) -> (u32, Places) {
         if self.head.form == REDIS {
             return self.redis_places(key);
         }
@@ -146,57 +144,34 @@ impl TopK {
     /// Counts a key in its cells, and lists it if it belongs there.
     #[inline]
     fn count_up<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Option<Arc<[u8]>> {
-        let mut most = 0;
-        if self.head.form == REDIS {
-            let (fingerprint, cells) = self.redis_places(key);
-            cells.iter().for_each(|cell| most = most.max(self.raise(*cell, fingerprint, times)));
+        let most = if self.head.form != REDIS && self.head.hasher.id() == Self::HASH {
+            let digest = self.head.hasher.digest_by(Self::HASH, key);
+            let rows = Partitioned::new(self.w, 1).folded();
+            self.raise(|row| rows.index(digest, row), self.fingerprint(digest), times)
         } else {
-            let digest = self.head.hasher.digest_usually(Self::HASH, key);
-            let (fingerprint, rows) = (self.fingerprint(digest), self.rows());
-            rows.indices(digest)
-                .for_each(|cell| most = most.max(self.raise(cell, fingerprint, times)));
-        }
+            let (fingerprint, places) = self.places(key);
+            self.raise(|row| places[row as usize], fingerprint, times)
+        };
         self.head.count(times);
-        self.offer(key, most)
-    }
-
-    /// Lists a key if its count is large enough; a count of 0 has no place in a list that is not full.
-    #[inline]
-    fn offer<K: Key + ?Sized>(&mut self, key: &K, count: u64) -> Option<Arc<[u8]>> {
-        if count == 0 || count < self.top.least() {
+        // A count of 0 has no place in a list that is not full.
+        if most == 0 {
             return None;
         }
-        key.with_bytes(|key| self.top.put(key, count))
+        key.with_bytes(|key| self.top.offer(key, most, 0))
     }
 
-    /// Counts a key in one cell; what the cell then says of it.
-    #[inline]
-    fn raise(&mut self, cell: u64, fingerprint: u64, times: u64) -> u64 {
-        let count = self.counts.get_of_width(CELL, cell);
-        let holder = self.fingerprints.get_of_width(CELL, cell);
-        let own = count == 0 || holder == fingerprint;
-        // Choices of values and not of ways: whose cell it is and how a coin falls, no processor guesses.
-        let (left, worn) = if times == 1 {
-            let coin = self.generator.next_if(!own) >> 11;
-            (0, count - u64::from(!own & self.decay.gives_way(count, coin)))
+    /// Counts a key in its cells; the most that one of them then says of it.
+    #[inline(always)]
+    fn raise(&mut self, place: impl Fn(u64) -> u64, fingerprint: u32, times: u64) -> u64 {
+        let d = self.d();
+        let Self { cells, decay, generator, .. } = self;
+        let most = if times == 1 {
+            cells.raise(d, place, fingerprint, decay, generator)
         } else {
-            self.wear(count, if own { 0 } else { times })
+            let raise = |cell| cells.raise_times(cell, fingerprint, times, decay, generator);
+            (0..d).map(place).map(raise).max().unwrap_or(0)
         };
-        let mine = own || worn == 0;
-        let now = if own { (count + times).min(MOST_COUNT) } else { left + 1 };
-        self.fingerprints.set_of_width(CELL, cell, if mine { fingerprint } else { holder });
-        self.counts.set_of_width(CELL, cell, if mine { now } else { worn });
-        if mine { now } else { 0 }
-    }
-
-    /// What is left of another key's count that is met `times` times, and of these times once there is nothing.
-    #[cold]
-    fn wear(&mut self, mut count: u64, mut times: u64) -> (u64, u64) {
-        while times > 0 && count > 0 {
-            count -= u64::from(self.decay.gives_way(count, self.generator.next_u64() >> 11));
-            times -= 1;
-        }
-        (times, count)
+        most.into()
     }
 
     /// Whether a key is among the k heaviest so far.
@@ -208,9 +183,10 @@ impl TopK {
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
         let listed = self.is_top(key);
         let least = if listed { self.top.least() } else { 0 };
-        let (fingerprint, cells) = self.places(key);
-        let own = cells.into_iter().filter(|cell| self.fingerprints.get(*cell) == fingerprint);
-        own.map(|cell| self.counts.get(cell)).filter(|count| *count >= least).max().unwrap_or(0)
+        let (fingerprint, places) = self.places(key);
+        let cells = places.into_iter().map(|cell| self.cells.get(cell));
+        let own = cells.filter(|(_, holder)| *holder == fingerprint);
+        own.map(|(count, _)| count.into()).filter(|count| *count >= least).max().unwrap_or(0)
     }
 
     /// The heaviest keys with their counts, largest first.
@@ -220,58 +196,7 @@ impl TopK {
 }
 
 /// A key's cells, one in every row.
-type Cells = SmallVec<[u64; 8]>;
-
-/// How likely a count gives way: the base to the power of the count.
-#[derive(Clone, Debug, PartialEq)]
-struct Decay {
-    base: f64,
-    /// Of the first powers, which nearly all counts that meet another's key have, how many of 2^53 equally likely
-    /// numbers are below.
-    below: Box<[u64; TABLE]>,
-}
-
-const TABLE: usize = 256;
-
-impl Decay {
-    fn new(base: f64) -> Self {
-        let below = |count| Self::numbers_below(libm::pow(base, count as f64));
-        Self { base, below: Box::new(std::array::from_fn(below)) }
-    }
-
-    /// How many of the numbers 0, 1, 2, … are less than 2^53 times a probability: exact, since that product is.
-    fn numbers_below(chance: f64) -> u64 {
-        (chance * (1u64 << 53) as f64).ceil() as u64
-    }
-
-    /// Whether a count gives way where the coin, a number of 53 bits, says so.
-    #[inline]
-    fn gives_way(&self, count: u64, coin: u64) -> bool {
-        let last = TABLE as u64 - 1;
-        let large = count > last;
-        // Large counts give way less often than the last in the table; powers are off by less than one number.
-        let may = coin < self.below[count.min(last) as usize] + 2 * u64::from(large);
-        if may & large {
-            return self.seldom(count, coin);
-        }
-        may
-    }
-
-    #[cold]
-    fn seldom(&self, count: u64, coin: u64) -> bool {
-        coin < Self::numbers_below(libm::pow(self.base, count as f64))
-    }
-}
-
-impl State for Decay {
-    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
-        self.base.save(name, out);
-    }
-
-    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
-        f64::load(name, src).map(Self::new)
-    }
-}
+type Places = SmallVec<[u64; 8]>;
 
 /// k, w, d and decay.
 #[derive(Clone, Copy, Debug)]
@@ -318,12 +243,11 @@ impl Stream for TopK {
         }
         let &Shape { k, w, d, decay, .. } = shape;
         let generator = Generator::new(mix64(head.hasher.seed() ^ COINS));
-        let cells = || Packed::try_new(w * d, CELL);
-        let (fingerprints, counts) = (cells()?, cells()?);
+        let cells = Cells::try_new(w * d)?;
         // The target is a length of list and no rate.
         let head = Head { fpr: None, ..head };
         let (decay, top) = (Decay::new(decay), Candidates::new(k));
-        Ok(Self { head, w, decay, generator, fingerprints, counts, top })
+        Ok(Self { head, w, decay, generator, cells, top })
     }
 }
 
@@ -369,12 +293,12 @@ impl Filter for TopK {
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let (fingerprint, cells) = self.places(key);
+        let (fingerprint, places) = self.places(key);
         let cell = |index: u64| {
-            let agrees = self.fingerprints.get(index) == fingerprint;
-            Touched { index, value: self.counts.get(index), agrees }
+            let (count, holder) = self.cells.get(index);
+            Touched { index, value: count.into(), agrees: holder == fingerprint }
         };
-        cells.into_iter().map(cell).collect()
+        places.into_iter().map(cell).collect()
     }
 }
 
@@ -383,10 +307,7 @@ const REDIS: &str = "redis";
 const FINGERPRINT: u64 = 1919;
 const COINS: u64 = 0x7090;
 const MOST_TIMES: u64 = 100_000;
-/// Bits of a fingerprint, and of a count.
-const CELL: u32 = 32;
-const MOST_COUNT: u64 = u32::MAX as u64;
-const CELL_BITS: u64 = 2 * CELL as u64;
+const CELL_BITS: u64 = 2 * HALF as u64;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count, Ability::List];
 const fn form(name: &'static str) -> Form {
@@ -443,7 +364,7 @@ mod tests {
             TopK { w: 5, ..sketch.clone() },
             TopK { w: 0, ..sketch.clone() },
             TopK { decay: Decay::new(f64::NAN), ..sketch.clone() },
-            TopK { counts: Packed::new(7, 32), ..sketch.clone() },
+            TopK { cells: Cells::try_new(7).unwrap(), ..sketch.clone() },
         ] {
             assert!(Opener::new().decode(&to_bytes(&forged)).is_err());
         }

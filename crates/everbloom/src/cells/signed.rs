@@ -45,18 +45,6 @@ impl Signed {
         was
     }
 
-    /// Adds one to the counter at `i`, unless it is stuck; returns what it was.
-    #[inline]
-    pub(crate) fn increment(&mut self, i: u64) -> i64 {
-        let word = &mut self.words.make_mut()[i as usize];
-        let (was, more) = (word.cast_signed(), word.wrapping_add(1));
-        // One more than either end of the range is one of the two least numbers, and nothing else is.
-        if more.cast_signed() > i64::MIN + 1 {
-            *word = more;
-        }
-        was
-    }
-
     /// Whether a counter of this value sticks there.
     #[inline]
     pub fn stuck(value: i64) -> bool {
@@ -72,6 +60,29 @@ impl Signed {
                 self.add(i, value);
             }
         }
+    }
+
+    /// The counters, as two's complements.
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The counters, to be changed by [`Signed::step`].
+    #[inline]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u64] {
+        self.words.make_mut()
+    }
+
+    /// Adds one to a counter, unless it is stuck; returns what it was.
+    #[inline(always)]
+    pub(crate) fn step(counter: &mut u64) -> i64 {
+        let (was, more) = (counter.cast_signed(), counter.wrapping_add(1));
+        // One more than either end of the range is one of the two least numbers, and nothing else is.
+        if more.cast_signed() > i64::MIN + 1 {
+            *counter = more;
+        }
+        was
     }
 
     /// Every counter, in order.
@@ -116,7 +127,7 @@ mod tests {
             let mut pair = Signed::try_new(2).unwrap();
             (0..2).for_each(|i| _ = pair.add(i, start));
             pair.add(0, 1);
-            assert_eq!(pair.increment(1), start);
+            assert_eq!(Signed::step(&mut pair.as_mut_slice()[1]), start);
             assert_eq!(pair.get(0), pair.get(1), "{start}");
         }
         let mut sum = Signed::try_new(3).unwrap();

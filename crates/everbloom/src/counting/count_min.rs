@@ -114,8 +114,8 @@ impl CountMin {
             return self.insert_times(key, 1);
         }
         let digest = self.digest(key);
-        let new = self.levels[0].increment(digest);
         self.head.count_one();
+        let new = self.levels[0].increment(digest);
         Ok(self.seen(new))
     }
 
@@ -255,9 +255,7 @@ impl CountMin {
         let seen = self.raise_rows(digest, times);
         if let Some(candidates) = &mut self.candidates {
             let count = self.levels[0].least(digest).max(0).cast_unsigned();
-            if count > candidates.least() {
-                candidates.put(key, count);
-            }
+            candidates.offer(key, count, 1);
         }
         Ok(seen)
     }
@@ -449,10 +447,7 @@ impl Merge for CountMin {
             // All counts have risen: those of both are told anew, and the largest stay.
             let mut both = Candidates::new(ours.room());
             for (key, _) in ours.iter().chain(theirs.iter()) {
-                let count = self.count(key);
-                if count > both.least() {
-                    both.put(key, count);
-                }
+                both.offer(key, self.count(key), 1);
             }
             self.candidates = Some(both);
         }

@@ -25,10 +25,11 @@ impl Generator {
     }
 
     /// [`Self::next_u64`] where it is `used`; otherwise its bits stay the next ones. Without a branch.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_if(&mut self, used: bool) -> u64 {
         let out = mix64(self.state);
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15 * u64::from(used));
+        let step = std::hint::select_unpredictable(used, 0x9E37_79B9_7F4A_7C15, 0);
+        self.state = self.state.wrapping_add(step);
         out
     }
 

@@ -53,19 +53,26 @@ pub(crate) struct Keys<'a, I, const USUAL: u16> {
     hasher: &'a Hasher,
     keys: I,
     ended: bool,
+    /// Keys that were taken to be hashed several at once, and were too few: so many from the first on.
+    left: ([u64; CHUNK], usize),
 }
 
 impl<'a, I: Iterator<Item: Key>, const USUAL: u16> Keys<'a, I, USUAL> {
     #[inline]
     pub(crate) fn new(hasher: &'a Hasher, keys: I) -> Self {
-        Self { hasher, keys, ended: false }
+        Self { hasher, keys, ended: false, left: ([0; CHUNK], 0) }
     }
 }
 
 impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
     #[inline(always)]
     fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
-        let mut count = 0;
+        let (words, mut count) = (&self.left.0[..self.left.1], 0);
+        for (i, word) in words.iter().enumerate() {
+            put(i, self.hasher.digest_usually(const { kind(USUAL) }, word));
+            count += 1;
+        }
+        self.left.1 = 0;
         if !self.ended {
             for (i, key) in (0..CHUNK).zip(self.keys.by_ref()) {
                 put(i, self.hasher.digest_usually(const { kind(USUAL) }, &key));
@@ -74,6 +81,26 @@ impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
             self.ended = count < CHUNK;
         }
         count
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn words(&mut self, kind: HashId) -> Option<Words> {
+        if I::Item::LENGTH != Some(8) || USUAL != kind as u16 || self.hasher.id() != kind {
+            return None;
+        }
+        let (mut keys, mut count) = ([0; CHUNK], 0);
+        if !self.ended {
+            for (word, key) in keys.iter_mut().zip(self.keys.by_ref()) {
+                *word = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
+                count += 1;
+            }
+        }
+        if count < CHUNK {
+            (self.ended, self.left) = (true, (keys, count));
+            return None;
+        }
+        Some(Words { keys, seed: self.hasher.seed_of(kind) })
     }
 }
 
@@ -113,8 +140,17 @@ impl<K: Key, const USUAL: u16> Digests for Batch<'_, K, USUAL> {
             *word = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
         }
         self.keys = later;
-        let seed = if kind == HashId::Lane64 { self.hasher.start } else { self.hasher.seed };
-        Some(Words { keys, seed })
+        Some(Words { keys, seed: self.hasher.seed_of(kind) })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Hasher {
+    /// The seed as a hash of words wants it.
+    #[inline(always)]
+    fn seed_of(&self, kind: HashId) -> u64 {
+        let folded = matches!(kind, HashId::Lane64 | HashId::Fold64);
+        if folded { self.start } else { self.seed }
     }
 }
 
@@ -156,6 +192,30 @@ mod tests {
         });
         assert_eq!(count, digests.len() as u64);
         digests
+    }
+
+    /// Whole chunks as words, and the rest as digests, is what all keys are.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn words_and_what_is_left_are_all_keys() {
+        for n in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 300] {
+            let keys: Vec<u64> = (0..n as u64).map(mix64).collect();
+            let hasher = Hasher::with_id(HashId::Lane64, 3).unwrap();
+            let mut batch = Batch::<_, LANE>::new(&hasher, &keys);
+            let mut iterator = Keys::<_, LANE>::new(&hasher, keys.iter());
+            let mut seen = [const { Vec::new() }; 2];
+            while let Some(words) = batch.words(HashId::Lane64) {
+                seen[0].extend(words.keys);
+            }
+            while let Some(words) = iterator.words(HashId::Lane64) {
+                seen[1].extend(words.keys);
+            }
+            let [rest, others] = [all(batch), all(iterator)];
+            assert_eq!((&seen[0], &rest), (&seen[1], &others));
+            assert_eq!(seen[0], keys[..n / CHUNK * CHUNK]);
+            let left = &keys[n / CHUNK * CHUNK..];
+            assert_eq!(rest, left.iter().map(|key| hasher.digest(key)).collect::<Vec<_>>());
+        }
     }
 
     #[test]

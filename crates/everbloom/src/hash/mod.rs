@@ -244,6 +244,12 @@ impl Hasher {
         Self { named: false, ..Self::new(HashId::Xxh3_128, seed, None) }
     }
 
+    /// A quick hash under a seed drawn at random, for tables in memory: nobody can choose keys that meet there.
+    pub(crate) fn drawn() -> Self {
+        use std::hash::{BuildHasher, RandomState};
+        Self::new(HashId::Fold64, RandomState::new().hash_one(0), None)
+    }
+
     /// Whether the function was named, so that no filter prefers its own.
     pub fn is_named(&self) -> bool {
         self.named

@@ -24,7 +24,7 @@ use crate::error::agree;
 use crate::filter::LentCells;
 use crate::hash::{DEFAULT_SEED, Digests, Given};
 use crate::parts::lent::Regions;
-use crate::parts::{Batched, KeyPart, SetPart, keys, recount, sets};
+use crate::parts::{Batched, KeyPart, NEAR, SetPart, keys, recount, sets};
 use crate::plan::{even_blocks, given_blocks};
 use crate::probe::{half, lanes};
 use crate::theory::{blocked as theory, tail};
@@ -170,6 +170,11 @@ impl Batched for Halves {
     #[inline]
     fn have(&self, digests: impl Digests, found: &mut [bool]) {
         lanes::halves_have(self.bits.blocks(), digests, found);
+    }
+
+    #[inline]
+    fn is_near(&self) -> bool {
+        (self.bits.len() / 8) < NEAR as u64
     }
 }
 

@@ -109,4 +109,10 @@ pub(crate) trait Batched {
 
     /// Writes for each digest whether its key may be a member, for as many as there is room.
     fn have(&self, digests: impl Digests, found: &mut [bool]);
+
+    /// Whether all bits are so near to the processor that asking for them ahead gains nothing.
+    fn is_near(&self) -> bool;
 }
+
+/// Bytes that stay in the L2 cache beside everything else.
+pub(crate) const NEAR: usize = 256 << 10;

@@ -108,7 +108,10 @@ macro_rules! keys {
             /// `extend`.
             pub fn insert_many<K: $crate::hash::Key>(&mut self, keys: &[K]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
-                // Hashes of longer keys are calls, which vector code does not like inside.
+                // Hashes of other keys do not fit into vector code: what is gained then are lines that were asked for.
+                if K::LENGTH != Some(8) && $crate::parts::Batched::is_near(&self.$part) {
+                    return keys.iter().for_each(|key| _ = self.insert(key));
+                }
                 if K::LENGTH != Some(8) {
                     return $crate::variant::many::insert_many(self, keys.iter());
                 }
@@ -128,6 +131,12 @@ macro_rules! keys {
             /// [`Self::contains_many`] into memory of the caller's, for as many keys as there is room.
             pub fn contains_many_into<K: $crate::hash::Key>(&self, keys: &[K], found: &mut [bool]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
+                if K::LENGTH != Some(8) && $crate::parts::Batched::is_near(&self.$part) {
+                    for (found, key) in found.iter_mut().zip(keys) {
+                        *found = self.contains(key);
+                    }
+                    return;
+                }
                 if K::LENGTH != Some(8) {
                     return $crate::variant::many::contains_into(self, keys.iter(), found);
                 }

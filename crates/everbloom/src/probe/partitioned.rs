@@ -60,21 +60,28 @@ impl Partitioned {
     }
 
     /// Number of slices, and of indices per key.
+    #[inline]
     pub fn k(&self) -> u32 {
         self.k
     }
 
     /// Cells per slice.
+    #[inline]
     pub fn slice(&self) -> u64 {
         self.slice
+    }
+
+    /// The key's index in slice i.
+    #[inline(always)]
+    pub(crate) fn index(&self, digest: Digest, i: u64) -> u64 {
+        i * self.slice + multiply_shift(self.words.word(digest, i), self.slice)
     }
 
     /// The key's indices, slice by slice.
     #[inline(always)]
     pub fn indices(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
-        let (slice, words) = (self.slice, self.words);
-        (0..u64::from(self.k))
-            .map(move |i| i * slice + multiply_shift(words.word(digest, i), slice))
+        let this = *self;
+        (0..u64::from(self.k)).map(move |i| this.index(digest, i))
     }
 
     /// Half of every slice. A slice that folds has an even length, so that no pair of neighbors straddles two.

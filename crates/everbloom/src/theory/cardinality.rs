@@ -64,7 +64,8 @@ impl Ranks {
         if self.m == 0 {
             return 0.0;
         }
-        let unit = 1.0 / (1u128 << self.q) as f64;
+        // 2^-q, exactly.
+        let unit = f64::from_bits(u64::from(1023 - self.q.min(1022)) << 52);
         let z = m * tau(1.0 - self.last as f64 / m) * unit + self.sum as f64 * unit;
         m * m / (2.0 * core::f64::consts::LN_2 * (z + m * sigma(self.none as f64 / m)))
     }

@@ -67,19 +67,68 @@ where
 
 /// Keys of an iterator with what `ask` says of each; keys are taken and asked a chunk at a time.
 #[inline]
-pub(crate) fn in_chunks<K: Key>(
-    mut keys: impl Iterator<Item = K>,
-    ask: impl Fn(&[K], &mut [bool]),
-) -> impl Iterator<Item = (K, bool)> {
-    let mut found = [false; CHUNK];
-    let mut chunk = Vec::new().into_iter().zip(found);
-    std::iter::from_fn(move || {
-        if let Some(answered) = chunk.next() {
-            return Some(answered);
+pub(crate) fn in_chunks<K: Key, I: Iterator<Item = K>, F: Fn(&[K], &mut [bool])>(
+    keys: I,
+    ask: F,
+) -> InChunks<I, F> {
+    let (asked, found) = (Vec::new().into_iter(), [false; CHUNK]);
+    InChunks { keys, ask, asked, found }
+}
+
+pub(crate) struct InChunks<I: Iterator, F> {
+    keys: I,
+    ask: F,
+    /// Keys that were asked for and are not handed out yet, and the answers to the last of a chunk.
+    asked: std::vec::IntoIter<I::Item>,
+    found: [bool; CHUNK],
+}
+
+impl<K: Key, I: Iterator<Item = K>, F: Fn(&[K], &mut [bool])> InChunks<I, F> {
+    /// The next keys with their answers, which end with the chunk.
+    #[inline(always)]
+    fn refill(&mut self) {
+        let mut next = Vec::with_capacity(CHUNK);
+        next.extend(self.keys.by_ref().take(CHUNK));
+        let free = CHUNK - next.len();
+        (self.ask)(&next, &mut self.found[free..]);
+        self.asked = next.into_iter();
+    }
+
+    /// The answers to the keys that are not handed out yet.
+    #[inline(always)]
+    fn answers(&self) -> &[bool] {
+        &self.found[CHUNK - self.asked.len()..]
+    }
+}
+
+impl<K: Key, I: Iterator<Item = K>, F: Fn(&[K], &mut [bool])> Iterator for InChunks<I, F> {
+    type Item = (K, bool);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.asked.len() == 0 {
+            self.refill();
         }
-        let next: Vec<K> = keys.by_ref().take(CHUNK).collect();
-        ask(&next, &mut found[..next.len()]);
-        chunk = next.into_iter().zip(found);
-        chunk.next()
-    })
+        let found = self.answers().first().copied()?;
+        self.asked.next().map(|key| (key, found))
+    }
+
+    /// What `for_each`, `sum` and `count` go by: a loop over a chunk, and not a question for every key whether there
+    /// is one.
+    #[inline]
+    fn fold<B, G: FnMut(B, Self::Item) -> B>(mut self, mut all: B, mut f: G) -> B {
+        loop {
+            if self.asked.len() == 0 {
+                self.refill();
+            }
+            if self.asked.len() == 0 {
+                return all;
+            }
+            let (found, keys) = (self.found, std::mem::take(&mut self.asked));
+            let found = &found[CHUNK - keys.len()..];
+            for pair in keys.zip(found.iter().copied()) {
+                all = f(all, pair);
+            }
+        }
+    }
 }

@@ -1,8 +1,14 @@
 //! Registers of six bits, and what the estimator has to know of them.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use super::WIDTH;
 use crate::cells::Packed;
 use crate::error::Result;
+#[cfg(target_arch = "x86_64")]
+use crate::hash::{Batch, Digests, HashId};
+use crate::hash::{Hasher, Key};
 use crate::state::{Decoder, Encoder, State};
 use crate::theory::cardinality::Ranks;
 
@@ -18,6 +24,8 @@ pub(super) struct Registers {
     lowest: u64,
     /// Bits of a hash that are all zero if its rank is above the least one; none while that is no rare case.
     above: u64,
+    /// Number of index bits.
+    p: u32,
 }
 
 impl Registers {
@@ -28,9 +36,10 @@ impl Registers {
 
     /// These registers, counted.
     pub(super) fn of(cells: Packed) -> Self {
-        let mut ranks = Ranks::new(64 - cells.len().trailing_zeros());
+        let p = cells.len().trailing_zeros();
+        let mut ranks = Ranks::new(64 - p);
         cells.iter().for_each(|rank| ranks.add(rank, 1));
-        let mut registers = Self { cells, ranks, least: 0, lowest: 0, above: 0 };
+        let mut registers = Self { cells, ranks, least: 0, lowest: 0, above: 0, p };
         registers.find_lowest();
         registers
     }
@@ -47,9 +56,10 @@ impl Registers {
         self.above = ones.checked_shl(self.p()).unwrap_or(0);
     }
 
+    /// Number of index bits.
     #[inline]
-    fn p(&self) -> u32 {
-        self.cells.len().trailing_zeros()
+    pub(super) fn p(&self) -> u32 {
+        self.p
     }
 
     /// Bits of a hash beyond the index.
@@ -68,6 +78,14 @@ impl Registers {
         &self.cells
     }
 
+    /// The register of a hash, and its rank there.
+    #[inline]
+    pub(super) fn place(&self, hash: u64) -> (u64, u64) {
+        // The guard ends a rank where the hash does.
+        let rest = hash >> self.p | 1 << (64 - self.p);
+        (hash & ((1 << self.p) - 1), u64::from(rest.trailing_zeros()) + 1)
+    }
+
     /// The rank of a register.
     #[inline]
     pub(super) fn rank(&self, register: u64) -> u64 {
@@ -82,6 +100,26 @@ impl Registers {
             self.change(register, old, rank);
         }
         rank > old
+    }
+
+    /// Raises the registers of as many keys as are hashed several at once, where the processor can; those that are left
+    /// are for the caller.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn raise_many<'k, K: Key>(&mut self, hasher: &Hasher, keys: &'k [K]) -> &'k [K] {
+        let mut batch = Batch::<K, { HashId::Fold64 as u16 }>::new(hasher, keys);
+        let mut done = 0;
+        while avx512::can(self)
+            && let Some(words) = batch.words(HashId::Fold64)
+        {
+            avx512::raise(self, &words.keys, words.seed);
+            done += words.keys.len();
+        }
+        &keys[done..]
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(super) fn raise_many<'k, K: Key>(&mut self, _: &Hasher, keys: &'k [K]) -> &'k [K] {
+        keys
     }
 
     /// Seldom, so that it is not in everybody's loop.

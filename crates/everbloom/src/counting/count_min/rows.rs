@@ -65,9 +65,9 @@ impl Rows {
     /// Counts a key once more; true if one of its counters was zero.
     #[inline(always)]
     pub(super) fn increment(&mut self, digest: Digest) -> bool {
-        let mut new = false;
-        for i in self.rows().indices(digest) {
-            new |= self.cells.increment(i) == 0;
+        let (rows, counters, mut new) = (self.rows(), self.cells.as_mut_slice(), false);
+        for i in rows.indices(digest) {
+            new |= Signed::step(&mut counters[i as usize]) == 0;
         }
         new
     }
@@ -83,9 +83,9 @@ impl Rows {
     /// The least of a key's counters.
     #[inline(always)]
     pub(super) fn least(&self, digest: Digest) -> i64 {
-        let mut least = i64::MAX;
+        let (counters, mut least) = (self.cells.as_slice(), i64::MAX);
         for i in self.rows().indices(digest) {
-            least = self.cells.get(i).min(least);
+            least = least.min(counters[i as usize].cast_signed());
         }
         least
     }

@@ -6,10 +6,10 @@ use crate::cells::{Bits, Pairing, has_mask, set_bit, set_mask};
 use crate::error::{Result, agree};
 use crate::filter::{Fact, LentCells, fact};
 use crate::hash::{Digest, Digests, Given};
-use crate::parts::Batched;
 use crate::parts::lent::Regions;
 use crate::parts::line_bits::{self, is_for_lanes, keys_in, ones_by_block, rounds};
 use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::parts::{Batched, NEAR};
 use crate::probe::{Blocked, Inside, lanes, round_word};
 use crate::state::{Decoder, Encoder, Inline, State};
 use crate::theory::bloom;
@@ -211,6 +211,11 @@ impl Batched for ProbedBits<Blocks> {
     #[inline]
     fn have(&self, digests: impl Digests, found: &mut [bool]) {
         self.probe.have(&self.bits, digests, found);
+    }
+
+    #[inline]
+    fn is_near(&self) -> bool {
+        size_of_val(self.bits.words()) < NEAR
     }
 }
 
