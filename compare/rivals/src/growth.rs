@@ -45,13 +45,18 @@ const ROUNDS: usize = 5;
 /// Queries of a round, half of them for members.
 const QUERIES: u64 = 1 << 20;
 
+/// Keys from which on no filter is in a cache, so that curves are smooth.
+const FAR: u64 = 100_000_000;
+
 /// Bytes per key that the keys themselves, a filter and what its builder needs take, at most.
 const BYTES_PER_KEY: u64 = 64;
 
 pub fn measure(most: u64) -> Vec<Panel> {
     let most = most.min(available().map_or(u64::MAX, |bytes| bytes / BYTES_PER_KEY));
-    let sizes: Vec<u64> =
-        std::iter::successors(Some(1000), |n| Some(n * 2)).take_while(|n| *n <= most).collect();
+    // Twice as many each time, and four times as many where filling takes longest.
+    let next = |n: &u64| Some(if *n < FAR { n * 2 } else { n * 4 });
+    let sizes = std::iter::successors(Some(1000), next).take_while(|n| *n < most);
+    let sizes: Vec<u64> = sizes.chain([most]).collect();
     let panel = |(title, names): &(&'static str, &[&'static str])| {
         let rivals: Vec<Rival> = names.iter().map(|name| rival(name)).collect();
         let mut curves: Vec<Curve> =

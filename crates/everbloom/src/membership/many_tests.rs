@@ -72,7 +72,12 @@ macro_rules! slices_equal {
         batch.contains_many_into(&$texts, &mut found);
         assert!(found[..$texts.len()].iter().all(|found| *found));
         let pairs: Vec<(&u64, bool)> = batch.contains_iter(&$asked).collect();
-        assert!(pairs.into_iter().eq($asked.iter().map(|key| (key, single.contains(key)))));
+        assert!(pairs.iter().copied().eq($asked.iter().map(|key| (key, single.contains(key)))));
+        // One by one to the middle of a chunk, and the rest in one go.
+        let mut asked = batch.contains_iter(&$asked);
+        let mut by_fold: Vec<(&u64, bool)> = asked.by_ref().take(3).collect();
+        asked.for_each(|pair| by_fold.push(pair));
+        assert!(by_fold == pairs, "{} {}", stringify!($type), $n);
     };
 }
 

@@ -66,8 +66,15 @@ impl Ranks {
         }
         // 2^-q, exactly.
         let unit = f64::from_bits(u64::from(1023 - self.q.min(1022)) << 52);
-        let z = m * tau(1.0 - self.last as f64 / m) * unit + self.sum as f64 * unit;
-        m * m / (2.0 * core::f64::consts::LN_2 * (z + m * sigma(self.none as f64 / m)))
+        let mut z = self.sum as f64 * unit;
+        // Both are zero in between, which is nearly always: then one division is enough.
+        if self.last > 0 {
+            z += m * tau(1.0 - self.last as f64 / m) * unit;
+        }
+        if self.none > 0 {
+            z += m * sigma(self.none as f64 / m);
+        }
+        m * m / (2.0 * core::f64::consts::LN_2 * z)
     }
 }
 

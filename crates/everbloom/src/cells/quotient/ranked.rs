@@ -78,15 +78,15 @@ impl RankSelect {
 
     #[inline]
     pub(super) fn value(&self, slot: u64) -> u64 {
-        self.values.get(slot)
+        self.values.get_of_width(self.values.width(), slot)
     }
 
     pub(super) fn put(&mut self, slot: u64, value: u64) {
-        self.values.set(slot, value);
+        self.values.set_near(slot, value);
     }
 
     /// The place after the run end number `rank` from `place` on.
-    #[inline]
+    #[inline(always)]
     fn after_end(&self, place: Place, rank: u32) -> Place {
         let (words, block) = (self.ends.words(), place / BLOCK);
         let word = words[wrapped(block, words.len() as u64) as usize];
@@ -98,6 +98,7 @@ impl RankSelect {
     }
 
     /// [`Self::after_end`] where it is beyond the block whose ends from there on are `word`.
+    #[inline(never)]
     fn after_far_end(&self, place: Place, mut word: u64, mut rank: u32) -> Place {
         let (words, blocks) = (self.ends.words(), self.ends.words().len() as u64);
         let mut block = place / BLOCK;
@@ -117,7 +118,7 @@ impl RankSelect {
     }
 
     /// The offset of a block.
-    #[inline]
+    #[inline(always)]
     fn offset(&self, block: u64) -> u64 {
         let offset = match self.offsets.bytes() {
             Some(bytes) => u64::from(bytes[block as usize]),
@@ -144,14 +145,14 @@ impl RankSelect {
     }
 
     /// The place after the first `runs` runs of a block, and all runs before them.
-    #[inline]
+    #[inline(always)]
     fn limit(&self, block: u64, offset: u64, runs: u32) -> Place {
         let start = block * BLOCK + offset;
         if runs == 0 { start } else { self.after_end(start, runs - 1) }
     }
 
     /// The place after the runs of all quotients up to this one, which may be numbered on.
-    #[inline]
+    #[inline(always)]
     fn limit_at(&self, place: Place) -> Place {
         let slots = self.len();
         // Few places are numbered on, and a division takes as long as all the rest.
@@ -164,7 +165,7 @@ impl RankSelect {
     }
 
     /// Where the quotient's run begins and ends, not wrapped.
-    #[inline]
+    #[inline(always)]
     fn places(&self, quotient: u64) -> (Place, Place) {
         let block = quotient / BLOCK;
         let word = self.occupied.words()[block as usize];
