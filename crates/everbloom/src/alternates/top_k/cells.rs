@@ -184,7 +184,7 @@ impl Decay {
         let below = |count| Self::numbers_below(libm::pow(base, count as f64));
         let mut below: Box<[u64; TABLE]> = Box::new(std::array::from_fn(below));
         // The last one stands for all larger counts, which give way less often; powers are off by less than one number.
-        below[TABLE - 1] += 2;
+        below[TABLE - 1] = below[TABLE - 1].saturating_add(2);
         Self { base, below }
     }
 
