@@ -1,6 +1,9 @@
 //! How the cost of a query grows with the number of keys: flagships beside their rivals, from a thousand keys up to
 //! as many as are asked for, or as there is memory for.
 
+use std::collections::{BTreeSet, HashMap};
+use std::io::Write as _;
+
 use everbloom::internals::hash::mix64;
 
 use crate::gate::size;
@@ -51,35 +54,72 @@ const FAR: u64 = 100_000_000;
 /// Bytes per key that the keys themselves, a filter and what its builder needs take, at most.
 const BYTES_PER_KEY: u64 = 64;
 
-pub fn measure(most: u64) -> Vec<Panel> {
+/// Measures what `kept`, a file, does not say yet, and adds it there: filters of hundreds of millions of keys take
+/// minutes to fill, and a run that was ended goes on.
+pub fn measure(most: u64, kept: &str) -> Vec<Panel> {
+    let mut known = read(kept);
     let most = most.min(available().map_or(u64::MAX, |bytes| bytes / BYTES_PER_KEY));
-    // Twice as many each time, and four times as many where filling takes longest.
+    // Twice as many each time, and four times as many where filling takes longest; and what is there already.
     let next = |n: &u64| Some(if *n < FAR { n * 2 } else { n * 4 });
     let sizes = std::iter::successors(Some(1000), next).take_while(|n| *n < most);
-    let sizes: Vec<u64> = sizes.chain([most]).collect();
-    let panel = |(title, names): &(&'static str, &[&'static str])| {
+    let before = known.keys().map(|(_, items)| *items);
+    let sizes: BTreeSet<u64> = sizes.chain([most]).chain(before).filter(|n| *n > 0).collect();
+    let mut panel = |(title, names): &(&'static str, &[&'static str])| {
         let rivals: Vec<Rival> = names.iter().map(|name| rival(name)).collect();
         let mut curves: Vec<Curve> =
             rivals.iter().map(|rival| Curve { name: rival.name, points: Vec::new() }).collect();
         let mut bits_per_key = 8.0;
         for &items in &sizes {
-            let keys: Vec<u64> = (0..items).map(mix64).collect();
-            let asked = queries(&keys);
+            let is_known = |rival: &Rival| known.contains_key(&(rival.name.to_owned(), items));
+            let all = items > most || rivals.iter().all(is_known);
+            let keys: Vec<u64> = (0..if all { 0 } else { items }).map(mix64).collect();
+            let asked = if all { Vec::new() } else { queries(&keys) };
             for (rival, curve) in rivals.iter().zip(&mut curves) {
-                let Some(mut subject) = (rival.make)(items, RATE) else { continue };
-                subject.fill(&keys);
-                let ns = query(&*subject, &asked);
+                let point = (rival.name.to_owned(), items);
+                if !known.contains_key(&point) && items <= most {
+                    let Some(mut subject) = (rival.make)(items, RATE) else { continue };
+                    subject.fill(&keys);
+                    let measured = (query(&*subject, &asked), subject.bits() as f64 / items as f64);
+                    add(kept, &point, measured);
+                    known.insert(point.clone(), measured);
+                }
+                let Some(&(ns, bits)) = known.get(&point) else { continue };
                 println!("{:<40} {:>6} keys {ns:>8.2} ns", rival.name, size(items));
                 curve.points.push((items, ns));
                 if rival.name == names[0] {
-                    bits_per_key = subject.bits() as f64 / items as f64;
+                    bits_per_key = bits;
                 }
             }
         }
         let step = |(name, bytes): (String, u64)| (name, bytes as f64 * 8.0 / bits_per_key);
         Panel { title, curves, steps: caches().into_iter().map(step).collect() }
     };
-    PANELS.iter().map(panel).collect()
+    let mut panels: Vec<Panel> = PANELS.iter().map(&mut panel).collect();
+    panels.iter_mut().for_each(|panel| panel.curves.retain(|curve| !curve.points.is_empty()));
+    panels.retain(|panel| !panel.curves.is_empty());
+    panels
+}
+
+/// A filter and its number of keys; nanoseconds of a query, and bits per key.
+type Known = HashMap<(String, u64), (f64, f64)>;
+
+/// What was measured before.
+fn read(kept: &str) -> Known {
+    let text = std::fs::read_to_string(kept).unwrap_or_default();
+    let point = |line: &str| {
+        let mut fields = line.split('\t');
+        let (name, items) = (fields.next()?.to_owned(), fields.next()?.parse().ok()?);
+        Some(((name, items), (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?)))
+    };
+    text.lines().filter_map(point).collect()
+}
+
+fn add(kept: &str, (name, items): &(String, u64), (ns, bits): (f64, f64)) {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(kept);
+    if let Err(e) = file.and_then(|mut file| writeln!(file, "{name}\t{items}\t{ns:.2}\t{bits:.2}"))
+    {
+        eprintln!("{kept}: {e}");
+    }
 }
 
 /// Members at random places and non-members, by turns.

@@ -2,7 +2,8 @@
 //!
 //! Started by the package around it: `cargo run --release --manifest-path compare/Cargo.toml -- [all|gate]
 //! [GROUPS] [SIZES] [--rounds N] [--json FILE]`, or `-- draw PLAIN.json NATIVE.json FOLDER` for pictures of two such files.
-//! `-- growth MOST FOLDER` measures queries from a thousand keys up to so many, and draws them.
+//! `-- growth MOST FOLDER` measures queries from a thousand keys up to so many, and draws them; what `growth.txt` in
+//! that folder has already is not measured again, so that `growth 0 FOLDER` only draws.
 //! `all` prints a table of every rival; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
 //! if one is missed. GROUPS are names of [`gate::GROUPS`], by default all; SIZES are numbers of keys, separated by
 //! commas, by default each group's own; `--rounds` measures fewer times than usual, for a quick look. A workspace of its own, so that rivals never slow the build.
@@ -135,7 +136,7 @@ fn growth(most: &str, folder: &str) -> ExitCode {
         eprintln!("{most}: not a number of keys");
         return ExitCode::from(2);
     };
-    let curves = growth::measure(most);
+    let curves = growth::measure(most, &format!("{folder}/growth.txt"));
     let fine = write(&format!("{folder}/growth.svg"), &draw::growth(&curves));
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -17,12 +17,24 @@ pub(super) struct Group {
 state!(plain Group { cells, members });
 
 /// What stands beside a filter: its live keys, and how many others are still in its bits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) live: u64,
     pub(super) stale: u64,
-    /// The digests of live keys, in order, two words each; zeros behind.
+    /// The digests of live keys, two words each; zeros behind. The first `settled` of them are in order, and so are the
+    /// rest, which are few: every key in its place among all of them would move half of them.
     pub(super) keys: Words,
+    settled: usize,
+}
+
+/// Keys in an order of their own before they join the others.
+const RECENT: usize = 512;
+
+impl PartialEq for Member {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |member: &Self| (member.live, member.stale, member.keys.len());
+        numbers(self) == numbers(other) && self.in_order() == other.in_order()
+    }
 }
 
 impl State for Member {
@@ -30,7 +42,13 @@ impl State for Member {
         out.group(name, |out| {
             self.live.save("live", out);
             self.stale.save("stale", out);
-            out.array("keys", Role::Auxiliary, self.keys.len() as u64, &self.keys);
+            let length = self.keys.len() as u64;
+            if self.settled as u64 == self.live {
+                out.array("keys", Role::Auxiliary, length, &self.keys);
+            } else {
+                let words = || (length, self.in_order().as_flattened().to_vec());
+                out.coded("keys", Role::Auxiliary, self.keys.len(), words);
+            }
         });
     }
 
@@ -39,7 +57,8 @@ impl State for Member {
             let (live, stale) = (u64::load("live", src)?, u64::load("stale", src)?);
             let (len, keys) = src.array("keys")?;
             if len == keys.len() as u64 {
-                return Ok(Self { live, stale, keys });
+                // Whether they are in order is checked with the rest.
+                return Ok(Self { live, stale, settled: live as usize, keys });
             }
             Err(src.corrupt("an index of another length than it says"))
         })
@@ -49,45 +68,62 @@ impl State for Member {
 impl Member {
     pub(super) fn blank(capacity: u64) -> Result<Self> {
         let words = usize::try_from(capacity.saturating_mul(2)).unwrap_or(usize::MAX);
-        Ok(Self { live: 0, stale: 0, keys: Words::try_zeroed(words)? })
+        Ok(Self { live: 0, stale: 0, keys: Words::try_zeroed(words)?, settled: 0 })
     }
 
-    fn key(&self, i: usize) -> Digest {
-        Digest { h1: self.keys[2 * i], h2: self.keys[2 * i + 1] }
+    /// The digests and the zeros behind them.
+    fn pairs(&self) -> &[[u64; 2]] {
+        self.keys.as_chunks().0
+    }
+
+    fn pairs_mut(&mut self) -> &mut [[u64; 2]] {
+        self.keys.make_mut().as_chunks_mut().0
+    }
+
+    /// The same with all digests in one order.
+    fn in_order(&self) -> Vec<[u64; 2]> {
+        let mut pairs = self.pairs().to_vec();
+        pairs[..self.live as usize].sort();
+        pairs
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = Digest> {
-        (0..self.live as usize).map(|i| self.key(i))
+        self.pairs()[..self.live as usize].iter().map(|[h1, h2]| Digest { h1: *h1, h2: *h2 })
     }
 
-    /// Where a digest is in the index, or where it would be.
-    pub(super) fn find(&self, digest: Digest) -> std::result::Result<usize, usize> {
-        let (mut low, mut high) = (0, self.live as usize);
-        while low < high {
-            let middle = (low + high) / 2;
-            match self.key(middle).cmp(&digest) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(middle),
-            }
-        }
-        Err(low)
+    /// Where a digest is in the index.
+    pub(super) fn find(&self, digest: Digest) -> Option<usize> {
+        let (settled, recent) = self.pairs()[..self.live as usize].split_at(self.settled);
+        let pair = [digest.h1, digest.h2];
+        let among_recent = || recent.binary_search(&pair).ok().map(|at| self.settled + at);
+        settled.binary_search(&pair).ok().or_else(among_recent)
     }
 
     pub(super) fn insert(&mut self, digest: Digest) {
-        let at = self.find(digest).unwrap_or_else(|at| at);
-        let end = 2 * self.live as usize;
-        let keys = self.keys.make_mut();
-        keys.copy_within(2 * at..end, 2 * at + 2);
-        keys[2 * at..2 * at + 2].copy_from_slice(&[digest.h1, digest.h2]);
+        let (settled, end, pair) = (self.settled, self.live as usize, [digest.h1, digest.h2]);
+        let pairs = self.pairs_mut();
+        let at = settled + pairs[settled..end].partition_point(|recent| *recent < pair);
+        pairs.copy_within(at..end, at + 1);
+        pairs[at] = pair;
         self.live += 1;
+        if end + 1 - settled == RECENT {
+            self.settle();
+        }
+    }
+
+    /// Brings all digests into one order: two that are so already are merged.
+    pub(super) fn settle(&mut self) {
+        let live = self.live as usize;
+        self.pairs_mut()[..live].sort();
+        self.settled = live;
     }
 
     pub(super) fn remove(&mut self, at: usize) {
-        let end = 2 * self.live as usize;
-        let keys = self.keys.make_mut();
-        keys.copy_within(2 * at + 2..end, 2 * at);
-        keys[end - 2..end].fill(0);
+        let end = self.live as usize;
+        let pairs = self.pairs_mut();
+        pairs.copy_within(at + 1..end, at);
+        pairs[end - 1] = [0; 2];
+        self.settled -= usize::from(at < self.settled);
         self.live -= 1;
         self.stale += 1;
     }
