@@ -56,9 +56,7 @@ impl HyperLogLog {
         let (registers, p) = (self.registers(), self.p());
         let m = registers.len();
         let shaped = m.is_power_of_two() && VARIANT.takes("p", p);
-        let hasher = &self.head.hasher;
-        let redis =
-            self.head.form != REDIS || hasher.seed() == 0 && hasher.id() == HashId::Xxh3_128;
+        let redis = self.head.form != REDIS || self.head.hasher.seed() == 0;
         if shaped && redis && registers.width() == WIDTH {
             let most = u64::from(65 - p);
             if registers.iter().all(|rank| rank <= most) {
@@ -88,8 +86,7 @@ impl HyperLogLog {
     /// What places a key. All bits of fold-64's first word are good.
     #[inline(always)]
     fn hash<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        // The redis form is never of this kind.
-        if self.head.hasher.id() == Self::HASH {
+        if self.head.hasher.id() == Self::HASH && self.head.form != REDIS {
             return self.head.hasher.digest_by(Self::HASH, key).h1;
         }
         key.with_bytes(|key| self.other_hash(key))
@@ -132,7 +129,8 @@ impl HyperLogLog {
     /// # Ok::<(), everbloom::Error>(())
     /// ```
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        let rest = self.registers.raise_many(&self.head.hasher, keys);
+        let several = self.head.form != REDIS;
+        let rest = if several { self.registers.raise_many(&self.head.hasher, keys) } else { keys };
         rest.iter().for_each(|key| _ = self.raise(self.hash(key)));
         self.head.count(keys.len() as u64);
     }
@@ -281,6 +279,23 @@ mod tests {
             many.insert_many(&keys);
             many.insert_many(&texts);
             assert_eq!(one, many, "{form}");
+        }
+    }
+
+    /// Whatever hash is named: the redis form has its own.
+    #[test]
+    fn the_redis_form_hashes_as_the_server_does_under_any_name() {
+        let make = || HyperLogLog::builder().form(REDIS);
+        let keys: Vec<u64> = (0..1000).collect();
+        let mut plain = make().build().unwrap();
+        keys.iter().for_each(|key| _ = plain.insert(key));
+        for id in [HashId::Fold64, HashId::Xxh64] {
+            let (mut one, mut many) =
+                (make().hash(id).build().unwrap(), make().hash(id).build().unwrap());
+            keys.iter().for_each(|key| _ = one.insert(key));
+            many.insert_many(&keys);
+            assert_eq!(one.registers(), plain.registers(), "{id}");
+            assert_eq!(many.registers(), plain.registers(), "{id}");
         }
     }
 

@@ -274,7 +274,13 @@ impl Clk {
 
 /// The Dice coefficient of filters that share `shared` ones and have `both` together; zero if neither has any.
 fn dice_of(shared: u64, both: f64) -> f64 {
-    if both > 0.0 { 2.0 * shared as f64 / both } else { 0.0 }
+    if both > 0.0 { 2.0 * real(shared) / both } else { 0.0 }
+}
+
+/// A number of ones. With a sign, since that is one instruction, and a dozen without.
+#[inline(always)]
+fn real(ones: u64) -> f64 {
+    ones.cast_signed() as f64
 }
 
 /// Calls `f` with the number of each filter of `rows` and its Dice coefficient with `bits`, if that may reach `least`.
@@ -289,7 +295,7 @@ pub fn each_near(
     let ours = bits.ones();
     for (i, (row, theirs)) in rows.iter().zip(ones).enumerate() {
         // No more ones can be shared than the smaller has.
-        let (both, fewer) = ((ours + theirs) as f64, ours.min(*theirs) as f64);
+        let (both, fewer) = (real(ours + theirs), real(ours.min(*theirs)));
         if 2.0 * fewer >= least * both {
             f(i, dice_of(row.ones_in_both(bits), both));
         }
