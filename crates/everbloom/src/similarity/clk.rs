@@ -274,12 +274,12 @@ impl Clk {
 
 /// The Dice coefficient of filters that share `shared` ones and have `both` together; zero if neither has any.
 fn dice_of(shared: u64, both: f64) -> f64 {
-    if both > 0.0 { 2.0 * real(shared) / both } else { 0.0 }
+    if both > 0.0 { 2.0 * number(shared) / both } else { 0.0 }
 }
 
 /// A number of ones. With a sign, since that is one instruction, and a dozen without.
 #[inline(always)]
-fn real(ones: u64) -> f64 {
+fn number(ones: u64) -> f64 {
     ones.cast_signed() as f64
 }
 
@@ -295,7 +295,7 @@ pub fn each_near(
     let ours = bits.ones();
     for (i, (row, theirs)) in rows.iter().zip(ones).enumerate() {
         // No more ones can be shared than the smaller has.
-        let (both, fewer) = (real(ours + theirs), real(ours.min(*theirs)));
+        let (both, fewer) = (number(ours + theirs), number(ours.min(*theirs)));
         if 2.0 * fewer >= least * both {
             f(i, dice_of(row.ones_in_both(bits), both));
         }
