@@ -181,7 +181,7 @@ const TABLE: usize = 256;
 
 impl Decay {
     pub(super) fn new(base: f64) -> Self {
-        let below = |count| Self::numbers_below(libm::pow(base, count as f64));
+        let below = |count: usize| Self::numbers_below(libm::pow(base, count as f64));
         let mut below: Box<[u64; TABLE]> = Box::new(std::array::from_fn(below));
         // The last one stands for all larger counts, which give way less often; powers are off by less than one number.
         below[TABLE - 1] = below[TABLE - 1].saturating_add(2);
