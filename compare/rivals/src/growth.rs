@@ -48,7 +48,7 @@ const ROUNDS: usize = 5;
 /// Queries of a round, half of them for members.
 const QUERIES: u64 = 1 << 20;
 
-/// Keys from which on no filter is in a cache, so that curves are smooth.
+/// Keys from which on filling takes longest.
 const FAR: u64 = 100_000_000;
 
 /// Bytes per key that the keys themselves, a filter and what its builder needs take, at most.
@@ -58,8 +58,9 @@ const BYTES_PER_KEY: u64 = 64;
 /// minutes to fill, and a run that was ended goes on.
 pub fn measure(most: u64, kept: &str) -> Vec<Panel> {
     let mut known = read(kept);
+    let caches = caches_of(kept);
     let most = most.min(available().map_or(u64::MAX, |bytes| bytes / BYTES_PER_KEY));
-    // Twice as many each time, and four times as many where filling takes longest; and what is there already.
+    // Twice as many each time, and then four times as many; and what is there already.
     let next = |n: &u64| Some(if *n < FAR { n * 2 } else { n * 4 });
     let sizes = std::iter::successors(Some(1000), next).take_while(|n| *n < most);
     let before = known.keys().map(|(_, items)| *items);
@@ -68,7 +69,6 @@ pub fn measure(most: u64, kept: &str) -> Vec<Panel> {
         let rivals: Vec<Rival> = names.iter().map(|name| rival(name)).collect();
         let mut curves: Vec<Curve> =
             rivals.iter().map(|rival| Curve { name: rival.name, points: Vec::new() }).collect();
-        let mut bits_per_key = 8.0;
         for &items in &sizes {
             let is_known = |rival: &Rival| known.contains_key(&(rival.name.to_owned(), items));
             let all = items > most || rivals.iter().all(is_known);
@@ -79,20 +79,18 @@ pub fn measure(most: u64, kept: &str) -> Vec<Panel> {
                 if !known.contains_key(&point) && items <= most {
                     let Some(mut subject) = (rival.make)(items, RATE) else { continue };
                     subject.fill(&keys);
-                    let measured = (query(&*subject, &asked), subject.bits() as f64 / items as f64);
-                    add(kept, &point, measured);
-                    known.insert(point.clone(), measured);
+                    let ns = query(&*subject, &asked);
+                    add(kept, &point, ns);
+                    known.insert(point.clone(), ns);
                 }
-                let Some(&(ns, bits)) = known.get(&point) else { continue };
+                let Some(&ns) = known.get(&point) else { continue };
                 println!("{:<40} {:>6} keys {ns:>8.2} ns", rival.name, size(items));
                 curve.points.push((items, ns));
-                if rival.name == names[0] {
-                    bits_per_key = bits;
-                }
             }
         }
+        let bits_per_key = bits_per_key(&rivals[0]);
         let step = |(name, bytes): (String, u64)| (name, bytes as f64 * 8.0 / bits_per_key);
-        Panel { title, curves, steps: caches().into_iter().map(step).collect() }
+        Panel { title, curves, steps: caches.iter().cloned().map(step).collect() }
     };
     let mut panels: Vec<Panel> = PANELS.iter().map(&mut panel).collect();
     panels.iter_mut().for_each(|panel| panel.curves.retain(|curve| !curve.points.is_empty()));
@@ -100,8 +98,18 @@ pub fn measure(most: u64, kept: &str) -> Vec<Panel> {
     panels
 }
 
-/// A filter and its number of keys; nanoseconds of a query, and bits per key.
-type Known = HashMap<(String, u64), (f64, f64)>;
+/// Bits per key, which hardly depend on how many there are.
+fn bits_per_key(rival: &Rival) -> f64 {
+    let keys: Vec<u64> = (0..100_000).map(mix64).collect();
+    let bits = (rival.make)(keys.len() as u64, RATE).map(|mut subject| {
+        subject.fill(&keys);
+        subject.bits()
+    });
+    bits.unwrap_or(0) as f64 / keys.len() as f64
+}
+
+/// A filter and its number of keys, and nanoseconds of a query.
+type Known = HashMap<(String, u64), f64>;
 
 /// What was measured before.
 fn read(kept: &str) -> Known {
@@ -109,15 +117,34 @@ fn read(kept: &str) -> Known {
     let point = |line: &str| {
         let mut fields = line.split('\t');
         let (name, items) = (fields.next()?.to_owned(), fields.next()?.parse().ok()?);
-        Some(((name, items), (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?)))
+        Some(((name, items), fields.next()?.parse().ok()?))
     };
     text.lines().filter_map(point).collect()
 }
 
-fn add(kept: &str, (name, items): &(String, u64), (ns, bits): (f64, f64)) {
+/// The caches of the machine that was measured, which need not be the one that draws.
+fn caches_of(kept: &str) -> Vec<(String, u64)> {
+    let text = std::fs::read_to_string(kept).unwrap_or_default();
+    let before: Vec<(String, u64)> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("cache ")?.split_once('\t'))
+        .filter_map(|(name, bytes)| Some((name.to_owned(), bytes.parse().ok()?)))
+        .collect();
+    if !before.is_empty() {
+        return before;
+    }
+    let caches = caches();
+    caches.iter().for_each(|(name, bytes)| line(kept, &format!("cache {name}\t{bytes}")));
+    caches
+}
+
+fn add(kept: &str, (name, items): &(String, u64), ns: f64) {
+    line(kept, &format!("{name}\t{items}\t{ns:.2}"));
+}
+
+fn line(kept: &str, text: &str) {
     let file = std::fs::OpenOptions::new().create(true).append(true).open(kept);
-    if let Err(e) = file.and_then(|mut file| writeln!(file, "{name}\t{items}\t{ns:.2}\t{bits:.2}"))
-    {
+    if let Err(e) = file.and_then(|mut file| writeln!(file, "{text}")) {
         eprintln!("{kept}: {e}");
     }
 }

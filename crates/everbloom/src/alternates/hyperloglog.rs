@@ -270,15 +270,18 @@ mod tests {
     #[test]
     fn many_keys_at_once_leave_the_registers_of_one_by_one() {
         for form in ["standard", REDIS] {
-            let make = || HyperLogLog::builder().form(form).set("p", 6).build().unwrap();
-            let keys: Vec<u64> = (0..1000).map(crate::hash::mix64).collect();
-            let texts: Vec<String> = keys.iter().map(u64::to_string).collect();
-            let (mut one, mut many) = (make(), make());
-            keys.iter().for_each(|key| _ = one.insert(key));
-            texts.iter().for_each(|text| _ = one.insert(text));
-            many.insert_many(&keys);
-            many.insert_many(&texts);
-            assert_eq!(one, many, "{form}");
+            // Few registers, so that several of eight keys meet, and as many as by default.
+            for p in [4, 6, DEFAULT_P] {
+                let make = || HyperLogLog::builder().form(form).set("p", p).build().unwrap();
+                let keys: Vec<u64> = (0..1000).map(crate::hash::mix64).collect();
+                let texts: Vec<String> = keys.iter().map(u64::to_string).collect();
+                let (mut one, mut many) = (make(), make());
+                keys.iter().for_each(|key| _ = one.insert(key));
+                texts.iter().for_each(|text| _ = one.insert(text));
+                many.insert_many(&keys);
+                many.insert_many(&texts);
+                assert_eq!(one, many, "{form} {p}");
+            }
         }
     }
 

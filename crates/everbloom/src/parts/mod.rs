@@ -110,7 +110,7 @@ pub(crate) trait Batched {
     /// Writes for each digest whether its key may be a member, for as many as there is room.
     fn have(&self, digests: impl Digests, found: &mut [bool]);
 
-    /// Whether all bits are so near to the processor that asking for them ahead gains nothing.
+    /// Whether all bits are so near to the processor that prefetching gains nothing.
     fn is_near(&self) -> bool;
 }
 

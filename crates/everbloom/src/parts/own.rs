@@ -108,7 +108,7 @@ macro_rules! keys {
             /// `extend`.
             pub fn insert_many<K: $crate::hash::Key>(&mut self, keys: &[K]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
-                // Hashes of other keys do not fit into vector code: what is gained then are lines that were asked for.
+                // Hashes of other keys do not fit into vector code: all that a batch gains them is prefetching.
                 if K::LENGTH != Some(8) && $crate::parts::Batched::is_near(&self.$part) {
                     return keys.iter().for_each(|key| _ = self.insert(key));
                 }

@@ -24,7 +24,7 @@ pub(super) struct Registers {
     lowest: u64,
     /// Bits of a hash that are all zero if its rank is above the least one; none while that is no rare case.
     above: u64,
-    /// Number of index bits.
+    /// Number of index bits, which every insertion takes.
     p: u32,
 }
 

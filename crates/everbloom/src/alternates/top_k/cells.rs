@@ -45,13 +45,13 @@ impl Cells {
         coins: &mut Generator,
     ) -> u32 {
         let (words, mut most) = (self.words.make_mut(), 0);
-        let mut key = Comer { fingerprint, decay, coins: coins.clone() };
+        let mut key = Arrival { fingerprint, decay, coins: coins.clone() };
         for row in (0..d / 4).map(|group| 4 * group) {
             let places = [0, 1, 2, 3].map(|i| place(row + i) as usize);
-            most = most.max(key.comes(words, places));
+            most = most.max(key.enter(words, places));
         }
         for row in d / 4 * 4..d {
-            most = most.max(key.comes(words, [place(row) as usize]));
+            most = most.max(key.enter(words, [place(row) as usize]));
         }
         *coins = key.coins;
         (most >> HALF) as u32
@@ -84,16 +84,16 @@ impl Cells {
 }
 
 /// A key that comes once more.
-struct Comer<'a> {
+struct Arrival<'a> {
     fingerprint: u32,
     decay: &'a Decay,
     coins: Generator,
 }
 
-impl Comer<'_> {
+impl Arrival<'_> {
     /// Counts it in some cells; the largest word of those that are its own then.
     #[inline(always)]
-    fn comes<const N: usize>(&mut self, words: &mut [u64], places: [usize; N]) -> u64 {
+    fn enter<const N: usize>(&mut self, words: &mut [u64], places: [usize; N]) -> u64 {
         let held = places.map(|place| words[place]);
         let own = held.map(|word| {
             let (count, holder) = apart(word);
