@@ -1,5 +1,5 @@
 //! The targets without libFuzzer:
-//! `cargo run --release --manifest-path fuzz/Cargo.toml --bin plain -- [SECONDS] [SEED] [TARGET]`.
+//! `cargo run -p everbloom-fuzz --bin plain -- [SECONDS] [SEED] [TARGET]`.
 //!
 //! All targets share the time, or the one that is named has all of it; sessions run twice, over the toy group and over the
 //! real one. The decoder meets files of every variant (the pinned ones) in which fields, arrays and ids were changed and

@@ -77,8 +77,9 @@ fn lives(form: &str, seed: u64) -> Result<[f64; 4]> {
     let mut filter: Windowed = builder.set("ttl", LONGEST).seed(seed).build()?;
     let key = |i: u64| mix64(seed ^ mix64(i));
     let life = |i: u64| 1 + mix64(key(i)) % LONGEST;
-    let keys = 4 * LONGEST;
-    let now = keys - 1;
+    // The last key comes as an epoch begins: a life that was cut off at its epoch's start ends there.
+    let now = 4 * LONGEST;
+    let keys = now + 1;
     for i in 0..keys {
         filter.insert_for(&key(i), life(i), i)?;
     }
