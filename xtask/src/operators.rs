@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::schemata::{Edit, SWITCH, weave};
-use crate::tree::{Tree, failed_tests};
+use crate::tree::{Ended, Tree};
 
 /// The folders whose operators are broken.
 const FOLDERS: [&str; 3] = ["probe", "parts", "theory"];
@@ -111,15 +111,11 @@ fn attempt(tree: &Tree, number: usize) -> Result<String, String> {
         args.extend(tests);
         // A loop that no longer ends must not hold up the rest; the first call compiles everything.
         let limit = Duration::from_secs(1200);
-        let Some(output) = tree.cargo_within(limit, &[(SWITCH, &number)], &args)? else {
-            return Ok("caught: it does not end".to_owned());
-        };
-        if output.status.success() {
-            continue;
-        }
-        return Ok(match failed_tests(&output).first() {
-            Some(first) => format!("caught by {first}"),
-            None => "caught: it ends the tests".to_owned(),
+        return Ok(match tree.cargo_until_failure(limit, &[(SWITCH, &number)], &args)? {
+            Ended::Well => continue,
+            Ended::Failed(first) => format!("caught by {first}"),
+            Ended::Late => "caught: it does not end".to_owned(),
+            Ended::Broken => "caught: it ends the tests".to_owned(),
         });
     }
     Ok(SURVIVED.to_owned())

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// A copy of every tracked file, as it is in the working tree.
@@ -100,17 +101,66 @@ impl Tree {
         Ok(Some(output).filter(|output| !matches!(output.status.code(), Some(124 | 137))))
     }
 
+    /// Runs cargo in the copy with further variables, for as long as no test fails: who wants to know whether one does
+    /// need not wait for the rest.
+    pub fn cargo_until_failure(
+        &self,
+        limit: Duration,
+        env: &[(&str, &str)],
+        args: &[&str],
+    ) -> Result<Ended, String> {
+        let seconds = limit.as_secs().to_string();
+        let mut child = self
+            .program("timeout", env)
+            .args(["--kill-after=5", &seconds, "cargo"])
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("timeout: {e}"))?;
+        let output = child.stdout.take().ok_or("no output")?;
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        let failed = lines.find_map(|line| failed_test(&line).map(str::to_owned));
+        if failed.is_some() {
+            // timeout(1) passes it on to what it started.
+            let told = Command::new("kill").arg(child.id().to_string()).status();
+            told.map_err(|e| format!("kill: {e}"))?;
+            lines.for_each(drop);
+        }
+        let status = child.wait().map_err(|e| format!("timeout: {e}"))?;
+        Ok(match (failed, status.code()) {
+            (Some(name), _) => Ended::Failed(name),
+            (None, Some(0)) => Ended::Well,
+            (None, Some(124 | 137)) => Ended::Late,
+            (None, _) => Ended::Broken,
+        })
+    }
+
     /// The folder of the copy.
     pub fn root(&self) -> &Path {
         &self.root
     }
 }
 
+/// How tests ended.
+pub enum Ended {
+    /// Every one passed.
+    Well,
+    /// This one failed, and those that were left were not run.
+    Failed(String),
+    /// They took longer than the limit.
+    Late,
+    /// Without a test that failed.
+    Broken,
+}
+
 /// The names of the tests that failed, as cargo prints them.
 pub fn failed_tests(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let failed = text.lines().filter_map(|line| {
-        line.strip_prefix("test ")?.strip_suffix(" ... FAILED").map(str::to_owned)
-    });
-    failed.collect()
+    text.lines().filter_map(failed_test).map(str::to_owned).collect()
+}
+
+/// The name of the test that this line says has failed.
+fn failed_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }

@@ -27,7 +27,7 @@ impl Ruler {
             // An axis that starts near zero starts at zero.
             Scale::Linear => {
                 let low = if low > 0.0 && low < 0.4 * high { 0.0 } else { low };
-                step = round_step(high - low, low);
+                step = round_step(high - low, low, (to - from).abs() / ROOM);
                 ((low / step).floor() * step, (high / step - 1e-9).ceil() * step)
             }
             // Whole decades, or as far as the values go where those would be mostly empty.
@@ -98,12 +98,19 @@ fn place(scale: Scale, value: f64) -> f64 {
     }
 }
 
-/// A round step that makes five to ten ticks of a range.
-fn round_step(range: f64, low: f64) -> f64 {
+/// Pixels between two ticks, for their names not to touch.
+const ROOM: f64 = 18.0;
+
+/// A round step that makes five to ten ticks of a range, or fewer where there is no room for so many.
+fn round_step(range: f64, low: f64, most: f64) -> f64 {
     let range = if range > 0.0 { range } else { low.abs().max(1.0) };
     let rough = range / 5.0;
     let power = 10f64.powf(rough.log10().floor());
-    [1.0, 2.0, 5.0].into_iter().map(|f| f * power).rfind(|s| *s <= rough).unwrap_or(power)
+    let steps = [1.0, 2.0, 5.0, 10.0, 20.0].map(|factor| factor * power);
+    let finest = steps.into_iter().rfind(|step| *step <= rough).unwrap_or(power);
+    // The ends are rounded outwards, which adds a tick at either side.
+    let fits = |step: &f64| range / step + 2.0 <= most;
+    steps.into_iter().find(|step| *step >= finest && fits(step)).unwrap_or(finest)
 }
 
 #[cfg(test)]
@@ -112,10 +119,13 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_cover_the_values() {
-        let ruler = Ruler::new(Scale::Linear, [3.0, 97.0].into_iter(), 0.0, 100.0);
-        let ticks: Vec<f64> = ruler.ticks().into_iter().map(|t| t.0).collect();
-        assert_eq!(ticks, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0]);
-        assert_eq!(ruler.at(50.0), 50.0);
+        let ticks = |ruler: &Ruler| ruler.ticks().into_iter().map(|t| t.0).collect::<Vec<_>>();
+        let ruler = Ruler::new(Scale::Linear, [3.0, 97.0].into_iter(), 0.0, 400.0);
+        let every_ten = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 100.0];
+        assert_eq!(ticks(&ruler), every_ten);
+        assert_eq!(ruler.at(50.0), 200.0);
+        let short = Ruler::new(Scale::Linear, [3.0, 97.0].into_iter(), 100.0, 0.0);
+        assert_eq!(ticks(&short), [0.0, 50.0, 100.0], "names that do not touch");
         let log = Ruler::new(Scale::Log, [0.002, 0.7].into_iter(), 100.0, 0.0);
         let ticks: Vec<String> = log.ticks().into_iter().map(|t| t.1).collect();
         assert_eq!(ticks, ["0.001", "0.01", "0.1", "1"]);

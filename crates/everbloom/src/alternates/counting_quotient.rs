@@ -64,7 +64,8 @@ impl Code for Digits {
     /// Digits are below 2^r − 2, which must be two at least.
     const LEAST: u32 = 2;
     const COPIES: u64 = 2;
-    const RISING: bool = false;
+    /// A count has three slots at least: the remainder twice, and a digit.
+    const PLAIN: u64 = 2;
 
     fn push(slots: &mut Values, width: u32, x: u64, count: u64) {
         slots.push(x);

@@ -55,7 +55,7 @@ struct Copies;
 impl Code for Copies {
     const LEAST: u32 = 1;
     const COPIES: u64 = u64::MAX;
-    const RISING: bool = true;
+    const PLAIN: u64 = u64::MAX;
 
     fn push(slots: &mut Values, _: u32, x: u64, count: u64) {
         slots.extend((0..count).map(|_| x));

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::cells::{Marks, Run, Runs};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
-use crate::hash::Digest;
+use crate::hash::{Digest, multiply_shift};
 use crate::probe::bulk::FETCH_FROM;
 use crate::state::{Decoder, Encoder, Inline, MAX_ITEMS, State};
 
@@ -33,8 +33,8 @@ pub(super) trait Code {
     /// Up to how many times a remainder just stands there so often.
     const COPIES: u64;
 
-    /// Whether slots are remainders alone, so that those of a run rise.
-    const RISING: bool;
+    /// Up to how many slots a run has remainders alone, which rise.
+    const PLAIN: u64;
 
     /// Appends the slots of `count` ≥ 1 times the remainder `x`, which is above those before it.
     fn push(slots: &mut Values, width: u32, x: u64, count: u64);
@@ -154,8 +154,8 @@ impl<C: Code> Table<C> {
     /// The fingerprint of a key, as its quotient and its remainder.
     #[inline]
     fn split(&self, digest: Digest) -> (u64, u64) {
-        let h = ((u128::from(digest.word(FINGERPRINT)) * self.range()) >> 64) as u64;
-        self.cut(h)
+        // R is below 2⁶⁴, as every shape that is taken has it.
+        self.cut(multiply_shift(digest.word(FINGERPRINT), self.range() as u64))
     }
 
     #[inline]
@@ -169,30 +169,41 @@ impl<C: Code> Table<C> {
         Pairs { view: View::new(&self.runs, run), at: 0, code: PhantomData }
     }
 
-    /// Where in the quotient's run a remainder begins or would begin, and its count.
+    /// The quotient's run, where in it a remainder begins or would begin, and its count.
     #[inline]
-    fn find(&self, (quotient, x): (u64, u64)) -> (u64, u64) {
+    fn find(&self, (quotient, x): (u64, u64)) -> (Run, u64, u64) {
         let run = self.runs.run(quotient);
         let mut pairs = self.pairs(run);
         loop {
             let at = pairs.at;
             match pairs.next() {
                 Some((other, _)) if other < x => {}
-                Some((other, count)) if other == x => return (at, count),
-                Some(_) => return (at, 0),
-                None => return (run.len, 0),
+                Some((other, count)) if other == x => return (run, at, count),
+                Some(_) => return (run, at, 0),
+                None => return (run, run.len, 0),
             }
         }
     }
 
     #[inline]
     fn count_of(&self, place: (u64, u64)) -> u64 {
-        self.find(place).1
+        self.find(place).2
     }
 
     #[inline]
     fn has(&self, (quotient, x): (u64, u64)) -> bool {
-        if C::RISING { self.runs.holds(quotient, x) } else { self.count_of((quotient, x)) > 0 }
+        match self.runs.seems(quotient, x) {
+            Some((false, _)) => false,
+            // A slot may be a part of a count.
+            Some((true, len)) if len <= C::PLAIN => true,
+            _ => self.has_otherwise((quotient, x)),
+        }
+    }
+
+    #[inline(never)]
+    fn has_otherwise(&self, (quotient, x): (u64, u64)) -> bool {
+        let rising = C::PLAIN == u64::MAX;
+        if rising { self.runs.holds(quotient, x) } else { self.count_of((quotient, x)) > 0 }
     }
 
     #[inline]
@@ -294,13 +305,13 @@ impl<C: Code> Table<C> {
     }
 
     fn raise(&mut self, (quotient, x): (u64, u64), times: u64) -> Result<bool> {
-        let (at, held) = self.find((quotient, x));
+        let (run, at, held) = self.find((quotient, x));
         let count = held.checked_add(times).filter(|count| *count <= MAX_ITEMS);
         let count = count.ok_or_else(|| full(&self.runs))?;
         if count > C::COPIES || times != 1 {
             self.set((quotient, x), count)?;
         } else if self.runs.free() > 0 {
-            self.runs.insert(quotient, at, x);
+            self.runs.insert(quotient, run, at, x);
         } else {
             return Err(full(&self.runs));
         }
@@ -315,7 +326,7 @@ impl<C: Code> Table<C> {
     /// Counts a fingerprint `times` less. Refused if it is not there so often.
     pub(super) fn remove_times(&mut self, digest: Digest, times: u64) -> Result<()> {
         let place = self.split(digest);
-        let (at, held) = self.find(place);
+        let (run, at, held) = self.find(place);
         let count = held.checked_sub(times).ok_or_else(|| {
             let message = if held == 0 {
                 "the key is not in the filter: its run does not hold its fingerprint".to_owned()
@@ -325,7 +336,7 @@ impl<C: Code> Table<C> {
             Error::new(Kind::NotDeletable, message)
         })?;
         if held <= C::COPIES && times == 1 {
-            self.runs.remove(place.0, at);
+            self.runs.remove(place.0, run, at);
             return Ok(());
         }
         // A smaller count never takes more slots.

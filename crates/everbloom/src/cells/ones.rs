@@ -6,11 +6,41 @@
 
 #![allow(unsafe_code)]
 
-/// Ones of a word.
+/// How ones are counted and found: chosen once, where several look-ups follow each other.
+pub(crate) trait Ones: Copy {
+    /// Ones of a word.
+    fn count(self, word: u64) -> u32;
+
+    /// The place of the one number `rank`, counted from 0 and below 64; 64 where the word has fewer.
+    fn select(self, word: u64, rank: u32) -> u32;
+}
+
+/// By instructions that this processor has: only [`instructions`] makes one.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(crate) struct Instructions(());
+
+/// The instructions, if they are there.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn count(word: u64) -> u32 {
-    #[cfg(all(target_arch = "x86_64", not(target_feature = "popcnt")))]
-    if crate::simd::has_avx2() {
+pub(crate) fn instructions() -> Option<Instructions> {
+    crate::simd::has_avx2().then_some(Instructions(()))
+}
+
+/// As in [`Portable`], which other processors compile well.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn instructions() -> Option<Portable> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Ones for Instructions {
+    #[inline(always)]
+    fn count(self, word: u64) -> u32 {
+        if cfg!(target_feature = "popcnt") {
+            return word.count_ones();
+        }
         let ones: u64;
         // SAFETY: the instruction is there, and touches registers alone.
         unsafe {
@@ -21,17 +51,11 @@ pub(crate) fn count(word: u64) -> u32 {
                 options(pure, nomem, nostack)
             );
         }
-        return ones as u32;
+        ones as u32
     }
-    word.count_ones()
-}
 
-/// The place of the one number `rank`, counted from 0, which the word must have.
-#[inline(always)]
-pub(crate) fn select(word: u64, rank: u32) -> u32 {
-    debug_assert!(rank < word.count_ones());
-    #[cfg(target_arch = "x86_64")]
-    if crate::simd::has_avx2() {
+    #[inline(always)]
+    fn select(self, word: u64, rank: u32) -> u32 {
         let place: u64;
         // SAFETY: the instructions are there, and touch registers alone.
         unsafe {
@@ -44,9 +68,43 @@ pub(crate) fn select(word: u64, rank: u32) -> u32 {
                 options(pure, nomem, nostack)
             );
         }
-        return place as u32;
+        place as u32
     }
-    select_portably(word, rank)
+}
+
+/// By what every processor has.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Ones for Portable {
+    #[inline(always)]
+    fn count(self, word: u64) -> u32 {
+        word.count_ones()
+    }
+
+    #[inline]
+    fn select(self, word: u64, rank: u32) -> u32 {
+        if rank < word.count_ones() { select_portably(word, rank) } else { u64::BITS }
+    }
+}
+
+/// Ones of a word.
+#[inline(always)]
+pub(crate) fn count(word: u64) -> u32 {
+    match instructions() {
+        Some(ones) => ones.count(word),
+        None => Portable.count(word),
+    }
+}
+
+/// The place of the one number `rank`, counted from 0, which the word must have.
+#[inline(always)]
+pub(crate) fn select(word: u64, rank: u32) -> u32 {
+    debug_assert!(rank < word.count_ones());
+    match instructions() {
+        Some(ones) => ones.select(word, rank),
+        None => Portable.select(word, rank),
+    }
 }
 
 fn select_portably(word: u64, mut rank: u32) -> u32 {
@@ -110,6 +168,11 @@ pub(super) mod tests {
             }
         }
         assert_eq!((select(u64::MAX, 63), select(1 << 63, 0), count(0)), (63, 63, 0));
+        // One that is not there.
+        for (word, rank) in [(0, 0), (1, 1), (0b1011, 3), (u64::MAX >> 1, 63)] {
+            assert_eq!(Portable.select(word, rank), 64, "{word:x}");
+            assert!(instructions().is_none_or(|ones| ones.select(word, rank) == 64), "{word:x}");
+        }
     }
 
     #[test]

@@ -144,6 +144,18 @@ impl Slots {
         self.cells.words()
     }
 
+    /// Bits of a bucket that a word has from any bit of its first byte on; 0 where it may not.
+    #[inline]
+    pub(crate) fn near_bits(&self) -> u32 {
+        self.near
+    }
+
+    /// A one at the bottom of every lane of a word.
+    #[inline]
+    pub(crate) fn lowest_bits(&self) -> u64 {
+        self.ones
+    }
+
     /// All slots of a bucket as lanes, where that is near.
     #[inline(always)]
     fn near(&self, bucket: u64) -> u64 {

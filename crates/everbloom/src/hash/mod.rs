@@ -173,7 +173,9 @@ impl fmt::Display for HashId {
     }
 }
 
-/// The 128-bit digest of a key, as the two words every probe scheme starts from.
+/// The 128-bit digest of a key, as the two words every probe scheme starts from: in memory, too, where several are
+/// loaded at once.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest {
     /// H1.

@@ -1,4 +1,4 @@
-//! The hashes of eight-byte keys, eight keys at once by AVX-512: `lane-64`, `fold-64` and XXH64.
+//! The hashes of eight-byte keys, eight keys at once by AVX-512: `lane-64`, `fold-64` and XXH64; and the mixer.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
@@ -47,6 +47,18 @@ fn fold(a: __m512i, b: u64) -> __m512i {
     _mm512_xor_si512(lower, upper)
 }
 
+/// [`mix64`](super::mix64) of eight words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(crate) fn mix64(x: __m512i) -> __m512i {
+    let z = _mm512_add_epi64(x, all(0x9E37_79B9_7F4A_7C15));
+    let z = _mm512_xor_si512(z, _mm512_srli_epi64::<30>(z));
+    let z = _mm512_mullo_epi64(z, all(0xBF58_476D_1CE4_E5B9));
+    let z = _mm512_xor_si512(z, _mm512_srli_epi64::<27>(z));
+    let z = _mm512_mullo_epi64(z, all(0x94D0_49BB_1331_11EB));
+    _mm512_xor_si512(z, _mm512_srli_epi64::<31>(z))
+}
+
 /// XXH64 of eight bytes each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -62,7 +74,7 @@ pub(crate) fn xxh64(keys: __m512i, seed: u64) -> __m512i {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HashId, Hasher, mix64};
+    use super::super::{HashId, Hasher, mix64 as mix_one};
     use super::*;
 
     #[test]
@@ -73,7 +85,7 @@ mod tests {
         // SAFETY: any bits are eight words.
         let split = |v: __m512i| unsafe { std::mem::transmute::<__m512i, [u64; 8]>(v) };
         for i in 0..1000u64 {
-            let mut keys: [u64; 8] = std::array::from_fn(|lane| mix64(8 * i + lane as u64));
+            let mut keys: [u64; 8] = std::array::from_fn(|lane| mix_one(8 * i + lane as u64));
             keys[0] = [0, 1, u64::MAX, 1 << 63, u64::from(u32::MAX)][i as usize % 5];
             // SAFETY: as above.
             let vector = unsafe { std::mem::transmute::<[u64; 8], __m512i>(keys) };
@@ -85,6 +97,8 @@ mod tests {
             let folds = Hasher::with_id(HashId::Fold64, i).unwrap();
             // SAFETY: the instruction set is there.
             let folded = split(unsafe { fold_64(vector, folds.start) });
+            // SAFETY: the instruction set is there.
+            let mixed = split(unsafe { mix64(vector) });
             let (h1, h2) = (split(h1), split(h2));
             for (at, key) in keys.iter().enumerate() {
                 let digest = lanes.digest(key);
@@ -92,6 +106,7 @@ mod tests {
                 let digest = Hasher::with_id(HashId::Xxh64, i).unwrap().digest(key);
                 assert_eq!(digest.h1, parquet[at]);
                 assert_eq!(folds.digest(key).h1, folded[at]);
+                assert_eq!(mix_one(*key), mixed[at]);
             }
         }
     }

@@ -17,7 +17,7 @@
 //! is unknown (`scalable`), when every nanosecond counts (`blocked`), or when the set never changes and
 //! space is dear.
 
-use crate::cells::{AtomicBits, Bits, set_bit};
+use crate::cells::{AtomicBits, Bits};
 use crate::parts::flat_bits::FlatBits;
 use crate::parts::{KeyPart, keys, recount, sets};
 use crate::probe::{Probe, Scheme, bulk, scattered};
@@ -241,9 +241,7 @@ impl AtomicBloom {
 #[cold]
 #[inline(never)]
 fn set_otherwise(probe: Probe, words: &mut [u64], digest: Digest) -> bool {
-    let mut new = false;
-    probe.each(digest, |i| new |= set_bit(words, i));
-    new
+    scattered::set(words, &probe, digest)
 }
 
 impl Plan for Bloom {

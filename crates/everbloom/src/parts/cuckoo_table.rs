@@ -4,6 +4,9 @@
 //! alone. So an entry can be moved without its key, and entries that answer for a key carry the same
 //! information: removing any of them is as good as removing the key's own.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use std::marker::PhantomData;
 
 use super::kicks::{self, Nests};
@@ -19,6 +22,9 @@ use crate::theory::cuckoo as theory;
 
 /// How a key is found in a table.
 pub(crate) trait Addressing {
+    /// Whether it is as in [`Mixed`], for which many keys are looked up at once.
+    const MIXED: bool = false;
+
     /// The first bucket of a key and its fingerprint, 1 to `most`.
     #[inline]
     fn home(digest: Digest, buckets: u64, most: u64) -> (u64, u64) {
@@ -51,6 +57,8 @@ pub(crate) struct Turn {
 pub(crate) struct Mixed;
 
 impl Addressing for Mixed {
+    const MIXED: bool = true;
+
     #[inline]
     fn distance(fingerprint: u64) -> u64 {
         mix64(fingerprint)
@@ -198,7 +206,8 @@ impl<A: Addressing> CuckooTable<A> {
     /// Writes for each digest whether its key may be a member: a large table is prefetched.
     pub(crate) fn contains_all(&self, digests: &[Digest], found: &mut [bool]) {
         if self.slots.bits() < FETCH_FROM {
-            let pairs = digests.iter().zip(found);
+            let asked = self.contains_eights(digests, found);
+            let pairs = digests.iter().zip(found).skip(asked);
             return pairs.for_each(|(digest, found)| *found = self.contains(*digest));
         }
         for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
@@ -208,10 +217,24 @@ impl<A: Addressing> CuckooTable<A> {
                 self.slots.prefetch(places.first);
                 self.slots.prefetch(places.second);
             }
-            for (Places { first, second, fingerprint }, found) in places.iter().zip(found) {
+            let asked = self.contains_eights(digests, found);
+            for (Places { first, second, fingerprint }, found) in
+                places.iter().zip(found).skip(asked)
+            {
                 *found = self.slots.either(*first, *second, *fingerprint);
             }
         }
+    }
+
+    /// Asks eight keys at once, where that can be done; returns how many were asked.
+    #[inline]
+    fn contains_eights(&self, digests: &[Digest], found: &mut [bool]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if A::MIXED && avx512::can(&self.slots) {
+            return avx512::contains(&self.slots, digests, found);
+        }
+        let _ = (digests, found);
+        0
     }
 
     /// Prefetches the buckets of keys that are inserted next, in a large table.
@@ -463,4 +486,35 @@ pub(crate) fn check_plain<A: Addressing + Clone>(tables: &Tables<CuckooTable<A>>
         return Ok(());
     }
     Err(Error::corrupt(0, "corrupt filter: sorted buckets in a filter that has none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables from one bucket to some kilobytes, and buckets of all sizes: the last ones end with the array.
+    #[test]
+    fn keys_asked_together_get_the_answers_of_single_calls() {
+        let mut random = Generator::new(3);
+        for buckets in [1, 2, 64, 1024] {
+            for (room, width) in
+                [(1, 2), (1, 32), (1, 33), (2, 9), (4, 7), (4, 8), (4, 13), (3, 19), (8, 12)]
+            {
+                let slots = Slots::try_new(buckets, room, width, Layout::Plain).expect("small");
+                let mut table = CuckooTable::<Mixed>::of(500, slots);
+                let mut digest = || Digest { h1: random.next_u64(), h2: random.next_u64() };
+                let members: Vec<Digest> = (0..(buckets * u64::from(room)).div_ceil(2))
+                    .map(|_| digest())
+                    .filter(|member| table.insert(*member).is_ok())
+                    .collect();
+                let mut asked = members.clone();
+                asked.extend((0..205).map(|_| digest()));
+                let mut found = vec![false; asked.len()];
+                table.contains_all(&asked, &mut found);
+                let one_by_one: Vec<bool> = asked.iter().map(|d| table.contains(*d)).collect();
+                assert_eq!(found, one_by_one, "{buckets} buckets of {room} × {width}");
+                assert!(found[..members.len()].iter().all(|found| *found));
+            }
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::filter::{Fact, LentCells, fact, text};
 use crate::hash::Digest;
 use crate::plan::Flat;
-use crate::probe::{Probe, bulk};
+use crate::probe::{Probe, bulk, scattered};
 use crate::state::{Decoder, Encoder, Inline, State, state};
 use crate::theory::bloom as theory;
 
@@ -70,6 +70,16 @@ impl Probes for Probe {
     #[inline]
     fn each(&self, digest: Digest, f: impl FnMut(u64)) {
         Probe::each(self, digest, f);
+    }
+
+    #[inline]
+    fn set(&self, bits: &mut Bits, digest: Digest) -> bool {
+        scattered::set(bits.words_mut(), self, digest)
+    }
+
+    #[inline]
+    fn has(&self, bits: &Bits, digest: Digest) -> bool {
+        scattered::has(bits.words(), self, digest)
     }
 
     fn set_many(&self, bits: &mut Bits, digests: &[Digest]) {

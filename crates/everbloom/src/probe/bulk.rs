@@ -29,6 +29,9 @@ pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
         Probe::Ring(ring) => digests.iter().for_each(|&digest| {
             scattered::set_all(bits.words_mut(), *ring, digest);
         }),
+        Probe::Mixed(mixed) => digests.iter().for_each(|&digest| {
+            scattered::set_mixed(bits.words_mut(), mixed, digest);
+        }),
         _ => digests.iter().for_each(|&digest| {
             probe.each(digest, |i| {
                 bits.set(i);
@@ -48,6 +51,11 @@ pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &m
         Probe::Ring(ring) => {
             for (digest, found) in digests.iter().zip(found) {
                 *found = scattered::all_set(bits.words(), ring, *digest);
+            }
+        }
+        Probe::Mixed(mixed) => {
+            for (digest, found) in digests.iter().zip(found) {
+                *found = scattered::all_mixed(bits.words(), mixed, *digest);
             }
         }
         _ => {

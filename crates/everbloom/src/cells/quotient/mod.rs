@@ -14,6 +14,7 @@
 //! *Occupied* speaks of the slot's number as a quotient, everything else of the value in the slot. One slot
 //! always stays empty, where every walk ends.
 
+mod near;
 mod ranked;
 mod status;
 
@@ -140,6 +141,15 @@ impl Runs {
         either!(&self.slots, slots => slots.holds(quotient, value))
     }
 
+    /// Whether a slot of a quotient's run has this value, and the run's slots; `None` where that takes a walk.
+    #[inline]
+    pub(crate) fn seems(&self, quotient: u64, value: u64) -> Option<(bool, u64)> {
+        match &self.slots {
+            Slots::Ranked(slots) => slots.seems(quotient, value),
+            Slots::Status(_) => None,
+        }
+    }
+
     /// The run of a quotient.
     #[inline]
     pub fn run(&self, quotient: u64) -> Run {
@@ -165,23 +175,16 @@ impl Runs {
     }
 
     /// Puts a value at place `at` of a quotient's run. There must be a free slot.
-    pub fn insert(&mut self, quotient: u64, at: u64, value: u64) {
+    pub fn insert(&mut self, quotient: u64, run: Run, at: u64, value: u64) {
         debug_assert!(self.free() > 0);
-        let run = either!(&mut self.slots, slots => slots.open(quotient));
+        either!(&mut self.slots, slots => slots.open(quotient, run, at));
         self.used += 1;
-        for i in (at + 1..run.len).rev() {
-            self.put(run, i, self.value(run, i - 1));
-        }
         self.put(run, at, value);
     }
 
     /// Takes the value at place `at` out of a quotient's run.
-    pub fn remove(&mut self, quotient: u64, at: u64) {
-        let run = self.run(quotient);
-        for i in at + 1..run.len {
-            self.put(run, i - 1, self.value(run, i));
-        }
-        either!(&mut self.slots, slots => slots.close(quotient));
+    pub fn remove(&mut self, quotient: u64, run: Run, at: u64) {
+        either!(&mut self.slots, slots => slots.close(quotient, run, at));
         self.used -= 1;
     }
 
@@ -192,11 +195,12 @@ impl Runs {
         debug_assert!(self.free() + run.len >= wanted);
         self.used = self.used - run.len + wanted;
         while run.len > wanted {
-            either!(&mut self.slots, slots => slots.close(quotient));
+            either!(&mut self.slots, slots => slots.close(quotient, run, run.len - 1));
             run.len -= 1;
         }
         while run.len < wanted {
-            run = either!(&mut self.slots, slots => slots.open(quotient));
+            either!(&mut self.slots, slots => slots.open(quotient, run, run.len));
+            run.len += 1;
         }
         (0..).zip(values).for_each(|(i, value)| self.put(run, i, *value));
     }

@@ -8,8 +8,10 @@
 //! ```
 //!
 //! Offsets are kept in a byte. One that is larger is stored as 255 and computed from the blocks before it, which
-//! only long runs or very full tables need.
+//! only long runs or very full tables need. Most runs are found by [`near`](super::near); what follows here finds
+//! all of them.
 
+use super::near::Near;
 use super::{Run, wrapped};
 use crate::cells::rank::rank_in_word;
 use crate::cells::{Bits, Packed, ones, packed};
@@ -20,24 +22,24 @@ use crate::state::state;
 /// Slots with one offset.
 pub(super) const BLOCK: u64 = 64;
 /// What stands for an offset that a byte does not hold.
-const FAR: u64 = 255;
+pub(super) const FAR: u64 = 255;
 
 /// Values, and two bits each.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RankSelect {
     /// Quotients that have a run.
-    occupied: Bits,
+    pub(super) occupied: Bits,
     /// Slots in which a run ends.
-    ends: Bits,
+    pub(super) ends: Bits,
     /// Slots of each block that runs of earlier blocks' quotients take.
-    offsets: Packed,
-    values: Packed,
+    pub(super) offsets: Packed,
+    pub(super) values: Packed,
 }
 
 state!(RankSelect { occupied, ends, offsets, values });
 
 /// Places are numbered on beyond the last slot, so that what wraps around is still in order.
-type Place = u64;
+pub(super) type Place = u64;
 
 impl RankSelect {
     pub(super) fn try_new(slots: u64, width: u32) -> Result<Self> {
@@ -154,6 +156,11 @@ impl RankSelect {
     /// The place after the runs of all quotients up to this one, which may be numbered on.
     #[inline(always)]
     fn limit_at(&self, place: Place) -> Place {
+        self.near(place).map_or_else(|| self.limit_far(place), |near| near.limit)
+    }
+
+    #[inline(never)]
+    fn limit_far(&self, place: Place) -> Place {
         let slots = self.len();
         // Few places are numbered on, and a division takes as long as all the rest.
         let round = if place < slots { 0 } else { place / slots * slots };
@@ -165,7 +172,7 @@ impl RankSelect {
     }
 
     /// Where the quotient's run begins and ends, not wrapped.
-    #[inline(always)]
+    #[inline(never)]
     fn places(&self, quotient: u64) -> (Place, Place) {
         let block = quotient / BLOCK;
         let word = self.occupied.words()[block as usize];
@@ -212,17 +219,26 @@ impl RankSelect {
 
     #[inline]
     pub(super) fn run(&self, quotient: u64) -> Run {
-        if !self.occupied(quotient) {
-            return Run { start: quotient, len: 0 };
+        // Whatever is near is not wrapped.
+        if let Some(Near { start, len, .. }) = self.near(quotient) {
+            return Run { start, len };
         }
         let (start, end) = self.places(quotient);
         Run { start: wrapped(start, self.len()), len: end - start }
     }
 
-    /// Adds a slot at the end of a quotient's run: what stands there moves on, up to the next empty slot.
-    pub(super) fn open(&mut self, quotient: u64) -> Run {
+    /// Where a quotient's run begins and ends, not wrapped.
+    #[inline]
+    fn unwrapped(&self, quotient: u64, run: Run) -> (Place, Place) {
+        // No run begins before its quotient.
+        let start = if run.start < quotient { run.start + self.len() } else { run.start };
+        (start, start + run.len)
+    }
+
+    /// Adds a slot at place `at` of a quotient's run: what stands there moves on, up to the next empty slot.
+    pub(super) fn open(&mut self, quotient: u64, run: Run, at: u64) {
         let slots = self.len();
-        let (start, end) = self.places(quotient);
+        let (start, end) = self.unwrapped(quotient, run);
         let mut empty = end;
         loop {
             let limit = self.limit_at(empty);
@@ -231,7 +247,8 @@ impl RankSelect {
             }
             empty = limit;
         }
-        self.shift_up(end, empty);
+        shift_up(&mut self.values, slots, start + at, empty);
+        shift_up(&mut self.ends, slots, end, empty);
         if !self.occupied.set(quotient) {
             self.ends.reset(wrapped(end - 1, slots));
         }
@@ -240,13 +257,12 @@ impl RankSelect {
             let block = wrapped(block, self.offsets.len());
             self.offsets.set(block, (self.offsets.get(block) + 1).min(FAR));
         }
-        Run { start: wrapped(start, slots), len: end - start + 1 }
     }
 
-    /// Drops the last slot of a quotient's run: what was shifted comes back, up to the first that was not.
-    pub(super) fn close(&mut self, quotient: u64) {
+    /// Drops the slot at place `at` of a quotient's run: what was shifted comes back, up to the first that was not.
+    pub(super) fn close(&mut self, quotient: u64, run: Run, at: u64) {
         let slots = self.len();
-        let (start, end) = self.places(quotient);
+        let (start, end) = self.unwrapped(quotient, run);
         let mut stop = end;
         loop {
             let limit = self.limit_at(stop - 1);
@@ -255,77 +271,26 @@ impl RankSelect {
             }
             stop = limit;
         }
-        self.shift_down(end, stop);
+        shift_down(&mut self.values, slots, start + at + 1, stop);
+        shift_down(&mut self.ends, slots, end, stop);
         let emptied = wrapped(stop - 1, slots);
         self.ends.reset(emptied);
         self.put(emptied, 0);
-        if end - start == 1 {
+        if run.len == 1 {
             self.occupied.reset(quotient);
         } else {
             self.ends.set(wrapped(end - 2, slots));
         }
         let (first, last, blocks) = (quotient / BLOCK, (stop - 1) / BLOCK, self.offsets.len());
+        if first == last {
+            return;
+        }
         // What moved may have reached around to where it began.
         let mut offset = self.offset(first) - u64::from(last == first + blocks);
         for block in first..last {
             let (block, next) = (wrapped(block, blocks), wrapped(block + 1, blocks));
             offset = self.next_offset(block, offset);
             self.offsets.set(next, offset.min(FAR));
-        }
-    }
-
-    /// Moves what stands at `start..end` one slot up; both may be numbered on.
-    fn shift_up(&mut self, start: Place, end: Place) {
-        let slots = self.len();
-        if end >= slots {
-            if start < slots {
-                self.shift_up_within(0, end - slots);
-                self.carry(slots - 1, 0);
-                self.shift_up_within(start, slots - 1);
-            } else {
-                self.shift_up_within(start - slots, end - slots);
-            }
-        } else {
-            self.shift_up_within(start, end);
-        }
-    }
-
-    fn shift_up_within(&mut self, start: u64, end: u64) {
-        self.values.move_up(start, end);
-        packed::move_up(self.ends.words_mut(), start, end, 1);
-    }
-
-    /// Moves what stands at `start..end` one slot down; both may be numbered on.
-    fn shift_down(&mut self, start: Place, end: Place) {
-        let slots = self.len();
-        if end > slots {
-            if start < slots {
-                self.shift_down_within(start, slots);
-                self.carry(0, slots - 1);
-                self.shift_down_within(1, end - slots);
-            } else if start == slots {
-                self.carry(0, slots - 1);
-                self.shift_down_within(1, end - slots);
-            } else {
-                self.shift_down_within(start - slots, end - slots);
-            }
-        } else {
-            self.shift_down_within(start, end);
-        }
-    }
-
-    fn shift_down_within(&mut self, start: u64, end: u64) {
-        self.values.move_down(start, end);
-        packed::move_down(self.ends.words_mut(), start, end, 1);
-    }
-
-    /// Moves one value over the end of the slots.
-    fn carry(&mut self, from: u64, to: u64) {
-        self.put(to, self.value(from));
-        if self.ends.get(from) {
-            self.ends.set(to);
-        } else {
-            self.ends.reset(to);
         }
     }
 
@@ -367,6 +332,82 @@ impl RankSelect {
         // What reached into the first block was counted at both ends.
         let whole = limit.saturating_sub(end) == begin && used - begin < slots;
         (zero && whole).then(|| used - begin)
+    }
+}
+
+/// Something of every slot.
+trait Row {
+    /// Copies what stands at `start..end` one slot up.
+    fn move_up(&mut self, start: u64, end: u64);
+
+    /// Copies what stands at `start..end` one slot down.
+    fn move_down(&mut self, start: u64, end: u64);
+
+    /// Copies what one slot has to another.
+    fn carry(&mut self, from: u64, to: u64);
+}
+
+impl Row for Packed {
+    #[inline]
+    fn move_up(&mut self, start: u64, end: u64) {
+        Packed::move_up(self, start, end);
+    }
+
+    #[inline]
+    fn move_down(&mut self, start: u64, end: u64) {
+        Packed::move_down(self, start, end);
+    }
+
+    fn carry(&mut self, from: u64, to: u64) {
+        self.set(to, self.get(from));
+    }
+}
+
+impl Row for Bits {
+    #[inline]
+    fn move_up(&mut self, start: u64, end: u64) {
+        packed::move_up(self.words_mut(), start, end, 1);
+    }
+
+    #[inline]
+    fn move_down(&mut self, start: u64, end: u64) {
+        packed::move_down(self.words_mut(), start, end, 1);
+    }
+
+    fn carry(&mut self, from: u64, to: u64) {
+        if self.get(from) {
+            self.set(to);
+        } else {
+            self.reset(to);
+        }
+    }
+}
+
+/// Moves what stands at `start..end` one slot up; both may be numbered on.
+#[inline]
+fn shift_up(row: &mut impl Row, slots: u64, start: Place, end: Place) {
+    if end < slots {
+        row.move_up(start, end);
+    } else if start >= slots {
+        row.move_up(start - slots, end - slots);
+    } else {
+        row.move_up(0, end - slots);
+        row.carry(slots - 1, 0);
+        row.move_up(start, slots - 1);
+    }
+}
+
+/// Moves what stands at `start..end` one slot down; both may be numbered on.
+#[inline]
+fn shift_down(row: &mut impl Row, slots: u64, start: Place, end: Place) {
+    if end <= slots {
+        row.move_down(start, end);
+    } else if start > slots {
+        row.move_down(start - slots, end - slots);
+    } else {
+        row.move_down(start, slots);
+        row.carry(0, slots - 1);
+        row.move_down(1, end - slots);
     }
 }
 

@@ -131,9 +131,9 @@ impl StatusBits {
         Run { start, len }
     }
 
-    /// Adds a slot at the end of a quotient's run: what stands there moves on, up to the next empty slot.
-    pub(super) fn open(&mut self, quotient: u64) -> Run {
-        let run = self.run(quotient);
+    /// Adds a slot at place `at` of a quotient's run: what stands behind the run moves on, up to the next empty slot,
+    /// and its own values one slot each.
+    pub(super) fn open(&mut self, quotient: u64, run: Run, at: u64) {
         let place = wrapped(run.start + run.len, self.len());
         let shifted = if place == quotient { 0 } else { SHIFTED };
         let continuation = if run.len > 0 { CONTINUATION } else { 0 };
@@ -150,12 +150,21 @@ impl StatusBits {
             slot = self.after(slot);
         }
         self.slots.set(quotient, self.slots.get(quotient) | OCCUPIED);
-        Run { len: run.len + 1, ..run }
+        let slots = self.len();
+        let slot_of = |i: u64| wrapped(run.start + i, slots);
+        for i in (at..run.len).rev() {
+            self.put(slot_of(i + 1), self.value(slot_of(i)));
+        }
     }
 
-    /// Drops the last slot of a quotient's run: what was shifted comes back, up to the first that was not.
-    pub(super) fn close(&mut self, quotient: u64) {
-        let run = self.run(quotient);
+    /// Drops the slot at place `at` of a quotient's run: its own values come back one slot each, and what was
+    /// shifted behind the run, up to the first that was not.
+    pub(super) fn close(&mut self, quotient: u64, run: Run, at: u64) {
+        let slots = self.len();
+        let slot_of = |i: u64| wrapped(run.start + i, slots);
+        for i in at + 1..run.len {
+            self.put(slot_of(i - 1), self.value(slot_of(i)));
+        }
         let mut owner = quotient;
         let mut slot = wrapped(run.start + run.len - 1, self.len());
         loop {

@@ -42,12 +42,12 @@ fn play(marks: Marks, slots: u64, width: u32, window: u64, rounds: u64, seed: u6
             _ if up && runs.free() > 0 => {
                 let at = random.below(list.len() as u64 + 1);
                 list.insert(at as usize, value);
-                runs.insert(quotient, at, value);
+                runs.insert(quotient, runs.run(quotient), at, value);
             }
             _ if !list.is_empty() => {
                 let at = random.below(list.len() as u64);
                 list.remove(at as usize);
-                runs.remove(quotient, at);
+                runs.remove(quotient, runs.run(quotient), at);
             }
             _ => {}
         }
@@ -59,7 +59,7 @@ fn play(marks: Marks, slots: u64, width: u32, window: u64, rounds: u64, seed: u6
         }
     }
     for (quotient, list) in model {
-        list.iter().for_each(|_| runs.remove(quotient, 0));
+        list.iter().for_each(|_| runs.remove(quotient, runs.run(quotient), 0));
     }
     assert_eq!(runs, Runs::try_new(marks, slots, width).expect("small"), "{what}: emptied");
 }
@@ -87,10 +87,10 @@ fn long_runs_are_found_from_blocks_before() {
         }
     }
     let mut runs = Runs::try_new(Marks::RankSelect, 640, 4).unwrap();
-    (0..639).for_each(|i| runs.insert(630, i, i % 16));
+    (0..639).for_each(|i| runs.insert(630, runs.run(630), i, i % 16));
     assert_eq!((runs.free(), runs.run(630)), (0, Run { start: 630, len: 639 }));
     assert_eq!(runs.run(10).len, 0);
-    (0..639).for_each(|_| runs.remove(630, 0));
+    (0..639).for_each(|_| runs.remove(630, runs.run(630), 0));
     assert_eq!(runs, Runs::try_new(Marks::RankSelect, 640, 4).unwrap());
 }
 
@@ -102,7 +102,7 @@ fn marks_of_both_kinds_agree() {
         [Marks::RankSelect, Marks::StatusBits].map(|marks| Runs::try_new(marks, 256, 8).unwrap());
     for _ in 0..243 {
         let (quotient, value) = (random.below(256), random.below(256));
-        tables.iter_mut().for_each(|table| table.insert(quotient, 0, value));
+        tables.iter_mut().for_each(|table| table.insert(quotient, table.run(quotient), 0, value));
     }
     let [ranked, status] = &tables;
     assert!(ranked.iter().eq(status.iter()));
@@ -115,7 +115,10 @@ fn flipped_marks_are_noticed() {
     let mut random = Generator::new(9);
     for marks in [Marks::RankSelect, Marks::StatusBits] {
         let mut runs = Runs::try_new(marks, 128, 4).unwrap();
-        (0..100).for_each(|_| runs.insert(random.below(128), 0, 1 + random.below(15)));
+        for _ in 0..100 {
+            let quotient = random.below(128);
+            runs.insert(quotient, runs.run(quotient), 0, 1 + random.below(15));
+        }
         let used = |slots: &Slots| either!(slots, slots => slots.used());
         for slot in 0..128 {
             let mut wrong = runs.clone();
@@ -148,7 +151,8 @@ fn the_catalogues_table_slot_by_slot() {
     let mut runs = Runs::try_new(Marks::StatusBits, 8, 4).unwrap();
     let inserted = [(1, 0xa), (1, 0xb), (3, 0xc), (3, 0xd), (3, 0xe), (4, 0xf), (6, 1)];
     for (quotient, value) in inserted {
-        runs.insert(quotient, runs.run(quotient).len, value);
+        let run = runs.run(quotient);
+        runs.insert(quotient, run, run.len, value);
     }
     let Slots::Status(table) = &runs.slots else { panic!("status bits") };
     let slots: Vec<_> = (0..8).map(|slot| table.shown(slot)).collect();
@@ -172,6 +176,48 @@ fn a_run_holds_its_own_values_alone() {
         for (quotient, value) in (0..128).flat_map(|q| (0..16).map(move |value| (q, value))) {
             let there = model.get(&quotient).is_some_and(|list| list.contains(&value));
             assert_eq!(runs.holds(quotient, value), there, "{marks:?}: {value} of {quotient}");
+        }
+    }
+}
+
+/// Whatever is found without a walk is what a walk finds, at every load and for values of every width; and most runs
+/// are found that way.
+#[test]
+fn near_runs_are_those_of_a_walk() {
+    for (slots, width, seed) in
+        [(1024, 1, 1), (1024, 7, 2), (1024, 13, 3), (512, 40, 4), (512, 61, 5)]
+    {
+        let mut runs = Runs::try_new(Marks::RankSelect, slots, width).unwrap();
+        let mut random = Generator::new(seed);
+        let mut model = Model::new();
+        for inserted in 1..slots {
+            let (quotient, value) = (random.below(slots), random.next_u64() & ((1 << width) - 1));
+            let list = model.entry(quotient).or_default();
+            let at = list.partition_point(|held| *held < value);
+            list.insert(at, value);
+            runs.insert(quotient, runs.run(quotient), at as u64, value);
+            if inserted % (slots / 8) != 0 && inserted + 1 < slots {
+                continue;
+            }
+            let (mut near, none) = (0, Vec::new());
+            for quotient in 0..slots {
+                let list = model.get(&quotient).unwrap_or(&none);
+                let others =
+                    [0, 1, value, (1 << width) - 1, list.first().map_or(0, |held| held ^ 1)];
+                for value in list.iter().copied().chain(others) {
+                    let held = list.contains(&value);
+                    assert_eq!(runs.holds(quotient, value), held, "{width}: {value} of {quotient}");
+                    let seen = runs.seems(quotient, value);
+                    let known = Some((held, list.len() as u64));
+                    assert!(seen.is_none() || seen == known, "{width}: {value} of {quotient}");
+                    near += u64::from(seen.is_some());
+                }
+            }
+            let fitting = if width > 20 { 0 } else { 4 * slots };
+            assert!(
+                inserted * 10 > slots * 9 || near > fitting,
+                "{width}: {near} after {inserted}"
+            );
         }
     }
 }

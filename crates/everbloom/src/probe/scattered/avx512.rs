@@ -3,15 +3,16 @@
 use std::arch::x86_64::*;
 
 use crate::hash::Digest;
-use crate::probe::{Ring, grown};
+use crate::hash::vector::mix64;
+use crate::probe::{Mixed, Ring, grown};
 
 const GROWN: [u64; 8] =
     [grown(0), grown(1), grown(2), grown(3), grown(4), grown(5), grown(6), grown(7)];
 
-/// The first eight indices among m < 2³² cells.
+/// The first eight words of a way on the ring.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn places(digest: Digest, m: u64) -> __m512i {
+fn on_ring(digest: Digest) -> __m512i {
     let times = |n: u32| _mm512_set1_epi64((digest.h2 << n) as i64);
     // i·H2 from the bits of i: AVX-512 has no fast multiplication of 64 bits.
     let mut walked = _mm512_maskz_mov_epi64(0b1010_1010, times(0));
@@ -20,7 +21,23 @@ fn places(digest: Digest, m: u64) -> __m512i {
     // SAFETY: eight constants are 64 readable bytes.
     let grown = unsafe { _mm512_loadu_si512(GROWN.as_ptr().cast()) };
     let start = _mm512_set1_epi64(digest.h1 as i64);
-    let x = _mm512_add_epi64(_mm512_add_epi64(start, grown), walked);
+    _mm512_add_epi64(_mm512_add_epi64(start, grown), walked)
+}
+
+/// Eight independent words from number `first` on, as [`Digest::word`] has them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn remixed(digest: Digest, first: u32) -> __m512i {
+    let numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    let start = _mm512_set1_epi64(digest.h2.wrapping_add(first.into()) as i64);
+    let inner = mix64(_mm512_add_epi64(start, numbers));
+    mix64(_mm512_xor_si512(_mm512_set1_epi64(digest.h1 as i64), inner))
+}
+
+/// Eight words spread over m < 2³² cells.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn places(x: __m512i, m: u64) -> __m512i {
     // ⌊x·m/2⁶⁴⌋ by two products of 32 bits each, exactly, since m < 2³². m stands in both halves of its
     // lanes: were the upper ones known to be zero, the compiler would take the multiplication of 64 bits
     // after all, which is three times as slow.
@@ -30,6 +47,23 @@ fn places(digest: Digest, m: u64) -> __m512i {
     _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
 }
 
+/// Which of the first `k` of eight cells are zero, one bit each.
+///
+/// # Safety
+/// `words` has a word for every place.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn zeros(words: &[u64], places: __m512i, k: u32) -> __mmask8 {
+    let asked: __mmask8 = 0xFF >> (8 - k.clamp(1, 8));
+    let (none, start) = (_mm512_setzero_si512(), words.as_ptr().cast());
+    let at = _mm512_srli_epi64::<6>(places);
+    // SAFETY: as the caller says.
+    let found = unsafe { _mm512_mask_i64gather_epi64::<8>(none, asked, at, start) };
+    // A rotation takes its count modulo 64.
+    let found = _mm512_rorv_epi64(found, places);
+    _mm512_mask_testn_epi64_mask(asked, found, _mm512_set1_epi64(1))
+}
+
 /// Whether all cells of a digest are set.
 ///
 /// # Safety
@@ -37,15 +71,8 @@ fn places(digest: Digest, m: u64) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
-    let places = places(digest, ring.m());
-    let asked: __mmask8 = 0xFF >> (8 - ring.k().clamp(1, 8));
-    let (none, start) = (_mm512_setzero_si512(), words.as_ptr().cast());
-    let at = _mm512_srli_epi64::<6>(places);
     // SAFETY: places lie below m, for which there are words.
-    let found = unsafe { _mm512_mask_i64gather_epi64::<8>(none, asked, at, start) };
-    // A rotation takes its count modulo 64.
-    let found = _mm512_rorv_epi64(found, places);
-    let zeros = _mm512_mask_testn_epi64_mask(asked, found, _mm512_set1_epi64(1));
+    let zeros = unsafe { zeros(words, places(on_ring(digest), ring.m()), ring.k()) };
     if ring.k() <= 8 || zeros != 0 {
         return zeros == 0;
     }
@@ -56,4 +83,42 @@ pub(super) unsafe fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool
         let word = unsafe { words.get_unchecked((cell / 64) as usize) };
         word >> (cell % 64) & 1 != 0
     })
+}
+
+/// [`all_set`] for independent indices.
+///
+/// # Safety
+/// As there.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn all_mixed(words: &[u64], mixed: &Mixed, digest: Digest) -> bool {
+    (0..mixed.k()).step_by(8).all(|first| {
+        let places = places(remixed(digest, first), mixed.m());
+        // SAFETY: places lie below m, for which there are words.
+        unsafe { zeros(words, places, mixed.k() - first) == 0 }
+    })
+}
+
+/// Sets all cells of a digest by independent indices; true if one was zero.
+///
+/// # Safety
+/// As [`all_set`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn set_mixed(words: &mut [u64], mixed: &Mixed, digest: Digest) -> bool {
+    let mut missing = 0;
+    for first in (0..mixed.k()).step_by(8) {
+        let mut cells = [0u64; 8];
+        let places = places(remixed(digest, first), mixed.m());
+        // SAFETY: eight indices are 64 writable bytes.
+        unsafe { _mm512_storeu_si512(cells.as_mut_ptr().cast(), places) };
+        for cell in &cells[..(mixed.k() - first).min(8) as usize] {
+            // SAFETY: places lie below m, for which there are words.
+            let word = unsafe { words.get_unchecked_mut((cell / 64) as usize) };
+            let bit = 1 << (cell % 64);
+            missing |= bit & !*word;
+            *word |= bit;
+        }
+    }
+    missing != 0
 }
