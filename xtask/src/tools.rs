@@ -90,7 +90,7 @@ fn print_row(row: &Row, ways: &[&Other], runs: &[Vec<timing::Run>]) {
 const ROWS: &[Row] = &[
     Row {
         tool: "sync",
-        question: "two lists of 10M lines that differ in 1,000; bytes both ways",
+        question: "two lists of 10M lines that differ in 1,000, both sides in one process; bytes both ways",
         needs: &[],
         setup: "seq -f %.0f 10000000 19999999 > a; seq -f %.0f 10000500 20000499 > b",
         ours: "$E sync a b -q --json > s; grep -E '^  .bytes_(sent|received)' s | tr -dc '0-9\\n' | awk '{n+=$1} END {print n}'",
@@ -109,7 +109,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         tool: "sync",
-        question: "two lists of 10M lines that differ in 100,000; bytes both ways",
+        question: "two lists of 10M lines that differ in 100,000, both sides in one process; bytes both ways",
         needs: &[],
         setup: "seq -f %.0f 10000000 19999999 > a; seq -f %.0f 10050000 20049999 > b",
         ours: "$E sync a b -q --json > s; grep -E '^  .bytes_(sent|received)' s | tr -dc '0-9\\n' | awk '{n+=$1} END {print n}'",
@@ -118,6 +118,14 @@ const ROWS: &[Row] = &[
             program: "comm",
             line: "cat b | tee >(wc -c > n) | comm -3 a - > d; sleep 0.1; cat n",
         }],
+    },
+    Row {
+        tool: "sync",
+        question: "the same 100,000 by TCP on the loopback, this side's process; bytes both ways",
+        needs: &[],
+        setup: "seq -f %.0f 10000000 19999999 > a; seq -f %.0f 10050000 20049999 > b",
+        ours: "$E sync b --listen 127.0.0.1:7179 -q > /dev/null 2>&1 & sleep 0.2; $E sync a tcp://127.0.0.1:7179 -q --json > s; wait; grep -E '^  .bytes_(sent|received)' s | tr -dc '0-9\\n' | awk '{n+=$1} END {print n}'",
+        others: &[],
     },
     Row {
         tool: "breach",
@@ -130,6 +138,22 @@ const ROWS: &[Row] = &[
             program: "python3",
             line: "seq 20000000 | python3 -c \"import sys,hashlib\nfor l in sys.stdin.buffer: print(hashlib.sha1(l[:-1]).hexdigest())\" | sort -S 1G > h; wc -c < h",
         }],
+    },
+    Row {
+        tool: "breach",
+        question: "a set of 100M passwords through a pipe; bytes of the result",
+        needs: &[],
+        setup: "true",
+        ours: "rm -rf set; seq 100000000 | $E breach build - -o set -q; du -sb set | cut -f1",
+        others: &[],
+    },
+    Row {
+        tool: "spell",
+        question: "unknown words of 100 MB in which most are known, on one core",
+        needs: &["/usr/share/hunspell/en_US.dic", "/usr/share/dict/american-english"],
+        setup: "grep -E '^[a-z]+$' /usr/share/dict/american-english | shuf --random-source=/usr/share/dict/american-english > w; for i in $(seq 170); do cat w; done | paste -sd '         \\n' > text; wc -c < text",
+        ours: "taskset -c 0 $E spell -d /usr/share/hunspell/en_US.dic --words text | wc -l",
+        others: &[],
     },
     Row {
         tool: "spell",
@@ -173,6 +197,37 @@ const ROWS: &[Row] = &[
                 line: "tlsh -r tree -xref -T 50 2> /dev/null | wc -l",
             },
         ],
+    },
+    Row {
+        tool: "similar",
+        question: "which files of a kernel's file systems share parts",
+        needs: &["/usr/src/linux-source-6.1.tar.xz"],
+        setup: "tar xf /usr/src/linux-source-6.1.tar.xz linux-source-6.1/fs; mv linux-source-6.1/fs tree",
+        ours: "$E similar tree -q | wc -l",
+        others: &[
+            Other {
+                name: "ssdeep -r -d",
+                program: "ssdeep",
+                line: "ssdeep -r -d -l -s tree | grep -c matches || true",
+            },
+            Other {
+                name: "tlsh -xref",
+                program: "tlsh",
+                line: "tlsh -r tree -xref -T 50 2> /dev/null | wc -l",
+            },
+        ],
+    },
+    Row {
+        tool: "kmer",
+        question: "which of two genomes and three runs hold 6,000 long reads of a virus",
+        needs: &["/usr/share/doc/bowtie2/examples/reads/longreads.fq.gz"],
+        setup: "cp /usr/share/doc/bowtie2/examples/re*/*.f*.gz .; awk 'BEGIN {srand(7); print \">noise\"; for (i = 0; i < 700; i++) {l = \"\"; for (j = 0; j < 70; j++) l = l substr(\"ACGT\", 1 + int(4 * rand()), 1); print l}}' > noise.fa",
+        ours: "$E kmer build lambda_virus.fa.gz noise.fa reads_1.fq.gz reads_2.fq.gz longreads.fq.gz -o i.evk -q && $E kmer query i.evk longreads.fq.gz -q | wc -l",
+        others: &[Other {
+            name: "mash sketch, screen",
+            program: "mash",
+            line: "mash sketch -o all lambda_virus.fa.gz noise.fa reads_1.fq.gz reads_2.fq.gz longreads.fq.gz 2> /dev/null && mash screen all.msh longreads.fq.gz 2> /dev/null | wc -l",
+        }],
     },
     Row {
         tool: "kmer",

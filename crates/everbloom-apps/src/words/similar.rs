@@ -18,7 +18,7 @@ use std::io::Read;
 use everbloom::grouping::Matrix;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::bloom as theory;
-use everbloom::{Hasher, Result, Seen};
+use everbloom::{Error, Hasher, Kind, Result, Seen};
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 
 use crate::chunks::Cut;
@@ -28,6 +28,19 @@ use crate::{Application, Form, Oracle};
 pub const PROBES: u32 = 3;
 /// Bits of a row for each chunk of the largest file, as in the catalogue's example.
 pub const BITS: u64 = 16;
+
+/// Files that are told apart.
+pub const MOST_FILES: usize = 1 << 16;
+
+/// Refuses more files than there may be rows, before any is read.
+pub fn check_number(files: usize) -> Result<()> {
+    if files <= MOST_FILES {
+        return Ok(());
+    }
+    let message =
+        format!("{files} files, of which {MOST_FILES} can be compared at once: name fewer folders");
+    Err(Error::new(Kind::BadParameter, message))
+}
 
 /// Two files that share chunks.
 #[derive(Clone, Debug, PartialEq)]
@@ -285,6 +298,18 @@ mod tests {
         }
         let chance = theory::inner_product(10_000.0, 4.0, 1000.0, 1000.0, 0.0);
         assert!((chance - 1086.98).abs() < 0.01, "{chance}");
+    }
+
+    #[test]
+    fn more_files_than_rows_are_refused_beforehand() {
+        assert!(check_number(MOST_FILES).is_ok());
+        let refused = check_number(MOST_FILES + 1).unwrap_err().to_string();
+        assert!(refused.contains("65537 files"), "{refused}");
+        // There are so many rows, and no more.
+        let mut matrix = Matrix::with_shape(64, 1, Hasher::default()).unwrap();
+        let mut add = |i: usize| matrix.add_document(&i.to_le_bytes(), [i as u64]);
+        (0..MOST_FILES).for_each(|i| add(i).unwrap());
+        assert!(add(MOST_FILES).is_err());
     }
 
     #[test]

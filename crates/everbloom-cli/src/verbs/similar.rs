@@ -18,6 +18,7 @@ use crate::{Outcome, Result, Stop};
 pub fn run(args: &Similar) -> Result<Outcome> {
     let cut = args.block.map_or(Cut::Content, Cut::Fixed);
     let files = input::files(&args.paths)?;
+    similar::check_number(files.len())?;
     let open = |path: &std::path::Path| -> everbloom::Result<File> {
         File::open(path).map_err(|e| everbloom::Error::from(e).context(path.display()))
     };

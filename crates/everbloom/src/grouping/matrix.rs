@@ -21,6 +21,8 @@
 //! **Use it** to find which documents share chunks, and which hold one. **Don't** to find one chunk among
 //! very many documents: a search reads every row.
 
+use std::panic::resume_unwind;
+
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};
@@ -30,7 +32,11 @@ use crate::parts::row::Row;
 use crate::plan::{MAX_CELLS, k_for_m};
 use crate::probe::{MAX_K, Probe};
 use crate::theory::{blocked, bloom as theory};
+use crate::threads;
 use crate::variant::prelude::*;
+
+/// Fewer documents than this are compared before another thread has started.
+const WORTH_THREADS: usize = 200;
 
 /// A row of bits for every document.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,17 +153,27 @@ impl Matrix {
     pub fn copies(&self, threshold: f64) -> Vec<(&[u8], &[u8], Similarity)> {
         let (names, k) = (self.documents(), self.probe.k());
         let rows: Vec<Outline> = self.used().iter().map(|row| Outline::of(&row.bits)).collect();
-        let mut found = Vec::new();
-        for a in 0..names.len() {
-            for b in a + 1..names.len() {
-                let alike = rows[a].compare(&rows[b], k);
-                if alike.score > threshold {
-                    found.push((names[a].as_slice(), names[b].as_slice(), alike));
-                }
-            }
-        }
-        found.sort_by(|x, y| y.2.score.total_cmp(&x.2.score));
-        found
+        let compared = |first: usize, step: usize| {
+            let pairs = (first..rows.len())
+                .step_by(step)
+                .flat_map(|a| (a + 1..rows.len()).map(move |b| (a, b)));
+            let alike = pairs.map(|(a, b)| (a, b, rows[a].compare(&rows[b], k)));
+            alike.filter(|(.., alike)| alike.score > threshold).collect::<Vec<_>>()
+        };
+        // Rows in turn: the first ones have the most to be compared with.
+        let cores = if rows.len() < WORTH_THREADS { 1 } else { threads::available() };
+        let mut found = std::thread::scope(|scope| {
+            let others: Vec<_> =
+                (1..cores).map(|i| scope.spawn(move || compared(i, cores))).collect();
+            let mut found = compared(0, cores);
+            // A thread that panicked has told why; there is nothing to save.
+            let joined = others.into_iter().map(|t| t.join().unwrap_or_else(|e| resume_unwind(e)));
+            joined.for_each(|more| found.extend(more));
+            found
+        });
+        found.sort_by(|x, y| y.2.score.total_cmp(&x.2.score).then((x.0, x.1).cmp(&(y.0, y.1))));
+        let named = |row: usize| names[row].as_slice();
+        found.into_iter().map(|(a, b, alike)| (named(a), named(b), alike)).collect()
     }
 
     /// Bits per row.
@@ -341,6 +357,27 @@ pub static VARIANT: Variant = Variant::of::<Matrix>(Facts {
 mod tests {
     use super::*;
     use crate::{Opener, to_bytes};
+
+    /// On several cores, too, every pair is compared once, and the order is that of one.
+    #[test]
+    fn copies_are_those_of_all_pairs() {
+        let mut matrix = Matrix::with_shape(2000, 3, Hasher::default()).unwrap();
+        let count = WORTH_THREADS as u64 + 37;
+        for document in 0..count {
+            // Every tenth is a copy of the one before, in part or as a whole.
+            let from = if document % 10 == 9 { document - 1 } else { document };
+            let chunks = (0..50u64).map(|i| i + 1000 * from + document % 3 * 5);
+            matrix.add_document(&document.to_be_bytes(), chunks).unwrap();
+        }
+        let mut all = Vec::new();
+        for (a, b) in (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b))) {
+            let [a, b] = [a, b].map(|document| matrix.documents()[document as usize].as_slice());
+            let alike = matrix.similarity(a, b).unwrap();
+            all.extend((alike.score > 0.2).then_some((a, b, alike)));
+        }
+        all.sort_by(|x, y| y.2.score.total_cmp(&x.2.score));
+        assert!(all.len() > 20 && matrix.copies(0.2) == all);
+    }
 
     #[test]
     fn files_whose_rows_do_not_fit_are_refused() {

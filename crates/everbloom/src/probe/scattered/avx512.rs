@@ -98,27 +98,3 @@ pub(super) unsafe fn all_mixed(words: &[u64], mixed: &Mixed, digest: Digest) -> 
         unsafe { zeros(words, places, mixed.k() - first) == 0 }
     })
 }
-
-/// Sets all cells of a digest by independent indices; true if one was zero.
-///
-/// # Safety
-/// As [`all_set`].
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn set_mixed(words: &mut [u64], mixed: &Mixed, digest: Digest) -> bool {
-    let mut missing = 0;
-    for first in (0..mixed.k()).step_by(8) {
-        let mut cells = [0u64; 8];
-        let places = places(remixed(digest, first), mixed.m());
-        // SAFETY: eight indices are 64 writable bytes.
-        unsafe { _mm512_storeu_si512(cells.as_mut_ptr().cast(), places) };
-        for cell in &cells[..(mixed.k() - first).min(8) as usize] {
-            // SAFETY: places lie below m, for which there are words.
-            let word = unsafe { words.get_unchecked_mut((cell / 64) as usize) };
-            let bit = 1 << (cell % 64);
-            missing |= bit & !*word;
-            *word |= bit;
-        }
-    }
-    missing != 0
-}
