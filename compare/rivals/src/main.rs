@@ -116,13 +116,17 @@ fn compare_files(files: [&String; 2]) -> ExitCode {
     };
     let filters = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(filter).collect::<Vec<Bits>>();
     match files.map(|path| std::fs::read(path).map(filters)) {
-        [Ok(list), Ok(asked)] => match gate::records::comparison(&list, &asked) {
-            Some((ns, matches)) => {
-                println!("{ns} {matches}");
-                ExitCode::SUCCESS
-            }
-            None => ExitCode::FAILURE,
-        },
+        [Ok(list), Ok(asked)] => {
+            // The median of five, as on the other side.
+            let rounds = (0..5).map(|_| gate::records::comparison(&list, &asked));
+            let Some(mut rounds) = rounds.collect::<Option<Vec<_>>>() else {
+                return ExitCode::FAILURE;
+            };
+            rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (ns, matches) = rounds[2];
+            println!("{ns} {matches}");
+            ExitCode::SUCCESS
+        }
         [Err(e), _] | [_, Err(e)] => {
             eprintln!("{e}");
             ExitCode::FAILURE

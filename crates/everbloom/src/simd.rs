@@ -71,6 +71,13 @@ pub(crate) fn has_avx512() -> bool {
     compiled_for || level() == AVX512
 }
 
+/// Whether the ones of eight words are counted by one instruction, beside what [`has_avx512`] asks for.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn has_popcount_of_eight() -> bool {
+    has_avx512() && std::arch::is_x86_feature_detected!("avx512vpopcntdq")
+}
+
 /// Whether there are vectors of 256 bits, and instructions that count ones and spread bits; on 64-bit ARM, whether NEON may be used, which is always there.
 #[inline]
 pub(crate) fn has_avx2() -> bool {

@@ -27,7 +27,7 @@
 
 use smallvec::SmallVec;
 
-use crate::cells::Bits;
+use crate::cells::{Bits, ones as ones_of};
 use crate::error::agree;
 use crate::parts::labels::shown;
 use crate::probe::MAX_K;
@@ -293,13 +293,12 @@ pub fn each_near(
     mut f: impl FnMut(usize, f64),
 ) {
     let ours = bits.ones();
-    for (i, (row, theirs)) in rows.iter().zip(ones).enumerate() {
-        // No more ones can be shared than the smaller has.
-        let (both, fewer) = (number(ours + theirs), number(ours.min(*theirs)));
-        if 2.0 * fewer >= least * both {
-            f(i, dice_of(row.ones_in_both(bits), both));
-        }
-    }
+    let both = |theirs: u64| number(ours + theirs);
+    // No more ones can be shared than the smaller has.
+    let may = |theirs: u64| 2.0 * number(ours.min(theirs)) >= least * both(theirs);
+    let near = rows.iter().zip(ones).enumerate().filter(|(_, (_, theirs))| may(**theirs));
+    let near = near.map(|(i, (row, _))| (i, row.words()));
+    ones_of::in_each(near, bits.words(), |i, shared| f(i, dice_of(shared, both(ones[i]))));
 }
 
 /// The Dice coefficient of two filters of equal length.

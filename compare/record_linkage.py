@@ -1,7 +1,7 @@
 """Compares record-linkage keys by anonlink (from PyPI) and by Everbloom, on the same filters.
 
     pip install anonlink
-    python3 compare/anonlink.py [RECORDS]
+    python3 compare/record_linkage.py [RECORDS]
 
 Prints the time of a comparison by either, and the ratio; without anonlink it says so and ends well.
 """
