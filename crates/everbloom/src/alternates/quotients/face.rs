@@ -14,7 +14,7 @@ macro_rules! quotients {
                 hasher: Hasher,
             ) -> Result<Self> {
                 let shape = Shape::of_code::<$code>(&VARIANT.facts, form, slots, remainder)?;
-                Self::empty(&shape, Head::new(hasher.or(Self::HASH), shape.form()))
+                Self::empty(&shape, Head::new(hasher.or(Self::hash(&shape)), shape.form()))
             }
 
             /// The same filter in twice the slots, with remainders a bit shorter and therefore the same rate.
@@ -53,6 +53,12 @@ macro_rules! quotients {
 
         impl Plan for $type {
             type Shape = Shape;
+
+            const HASH: HashId = HashId::Quick64;
+
+            fn hash(shape: &Shape) -> HashId {
+                if shape.is_narrow() { Self::HASH } else { HashId::Xxh3_128 }
+            }
 
             fn plan(request: &Request<'_>) -> Result<Shape> {
                 Shape::plan(request, $sensible)

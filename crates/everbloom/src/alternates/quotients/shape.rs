@@ -117,6 +117,12 @@ impl Shape {
         )))
     }
 
+    /// Whether 64 bits of a digest leave a key's fingerprint as good as independent of the others': a hundredth of the
+    /// rate at most comes from keys that share all of them.
+    pub(in crate::alternates) fn is_narrow(&self) -> bool {
+        100 * range(self.slots, self.remainder) <= 1 << 64
+    }
+
     fn bits(&self) -> u64 {
         Runs::bits_for(self.marks, self.slots, self.remainder)
     }
