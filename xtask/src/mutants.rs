@@ -267,6 +267,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("spatial: areas that are not there are read", "spatial/areas.rs", "held() <= areas && " => "", "--lib" "areas"),
     mutant!("hierarchical: no pairs", "sequence/hierarchical.rs", "self.levels(bytes).skip(1)" => "self.levels(bytes).skip(1).take(0)", "--test" "evidence" "s23_"),
     mutant!("hierarchical: the place does not count", "sequence/hierarchical.rs", "crate::hash::mix64(index << 6 | u64::from(level))" => "crate::hash::mix64(u64::from(level) | 0 * index)", "--test" "evidence" "s23_"),
+    mutant!("hierarchical: places that are not tried count", "sequence/hierarchical.rs", "(block * blocks).saturating_sub(block - 1)" => "(block * blocks).saturating_sub(0 * (block - 1))", "--test" "evidence" "s23_the_rate"),
     mutant!("hierarchical: too short is no", "sequence/hierarchical.rs", "(excerpt.len() as u64) < 2 * self.block - 1" => "(excerpt.len() as u64) < self.block - 1", "--test" "evidence" "s23_"),
     mutant!("hierarchical: the sender is not hashed", "sequence/hierarchical.rs", "self.head.hasher.digest(sender).word(SENDER)" => "self.head.hasher.digest(sender).word(SENDER) & 0", "--test" "evidence" "s23_"),
     mutant!("ranges: a range loses its last segment", "spatial/ranges/segments.rs", "partition_point(|bound| *bound < range.end) + 1" => "partition_point(|bound| *bound < range.end)", "--test" "evidence" "s24_"),

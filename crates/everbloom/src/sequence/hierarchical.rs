@@ -256,10 +256,15 @@ fn place(level: u32, index: u64, from: u64) -> u64 {
     crate::hash::mix64(from ^ crate::hash::mix64(index << 6 | u64::from(level)))
 }
 
-/// P(an excerpt that went by nowhere is found), with `f` per lookup, if it is as short as can be searched for: one
-/// block at each of s alignments, at any of `blocks` places.
-fn found_anywhere(f: f64, block: u64, blocks: u64) -> f64 {
-    -libm::expm1((block * blocks) as f64 * libm::log1p(-f))
+/// P(an excerpt that went by nowhere is found), with `f` per lookup, if it is as short as can be searched for.
+fn found_anywhere(f: f64, trials: u64) -> f64 {
+    -libm::expm1(trials as f64 * libm::log1p(-f))
+}
+
+/// Lookups for an excerpt of one block at each of s alignments, among `blocks` places: the first place is left out where
+/// bytes of the block before it are known.
+fn trials(block: u64, blocks: u64) -> u64 {
+    (block * blocks).saturating_sub(block - 1)
 }
 
 /// The bits, bytes per block, and blocks of the longest payload.
@@ -282,7 +287,8 @@ impl Plan for Hierarchical {
             let k = f64::from(k);
             k * n as f64 / -libm::log1p(-libm::pow(lookup(p), 1.0 / k))
         };
-        let rate = |flat: Flat, n: u64| found_anywhere(flat.fpr(n), block, longest);
+        // All s alignments at all places, a per cent more than are tried in payloads of many blocks.
+        let rate = |flat: Flat, n: u64| found_anywhere(flat.fpr(n), block * longest);
         let (flat, _) = Flat::search(request, |_| 0, cells, rate)?;
         Ok(Shape { flat, block, longest })
     }
@@ -290,7 +296,7 @@ impl Plan for Hierarchical {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let Shape { flat, block, longest } = *shape;
         let n = load.distinct;
-        let fpr = found_anywhere(flat.fpr(n), block, longest);
+        let fpr = found_anywhere(flat.fpr(n), trials(block, longest));
         Some(Expect::one_sided(fpr, flat.m, Some(flat.fill(n))))
     }
 }
@@ -338,7 +344,7 @@ impl Filter for Hierarchical {
     /// Of the shortest excerpts that can be searched for, in what one sender sent.
     fn now(&self) -> Rates {
         let lookup = (self.lookup_rate() + self.head.collisions()).min(1.0);
-        Rates::one_sided(found_anywhere(lookup, self.block, self.longest))
+        Rates::one_sided(found_anywhere(lookup, trials(self.block, self.longest)))
     }
 
     fn describe(&self) -> Vec<Fact> {

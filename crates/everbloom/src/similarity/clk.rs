@@ -29,6 +29,7 @@ use smallvec::SmallVec;
 
 use crate::cells::{Bits, ones as ones_of};
 use crate::error::agree;
+use crate::memory::prefetch;
 use crate::parts::labels::shown;
 use crate::probe::MAX_K;
 use crate::theory::bloom;
@@ -283,6 +284,11 @@ fn number(ones: u64) -> f64 {
     ones.cast_signed() as f64
 }
 
+/// Rows that are prefetched before one is compared.
+const AHEAD: usize = 8;
+/// Words of a cache line.
+const LINE: usize = 8;
+
 /// Calls `f` with the number of each filter of `rows` and its Dice coefficient with `bits`, if that may reach `least`.
 /// `ones` are those of the rows.
 pub fn each_near(
@@ -297,7 +303,12 @@ pub fn each_near(
     // No more ones can be shared than the smaller has.
     let may = |theirs: u64| 2.0 * number(ours.min(theirs)) >= least * both(theirs);
     let near = rows.iter().zip(ones).enumerate().filter(|(_, (_, theirs))| may(**theirs));
-    let near = near.map(|(i, (row, _))| (i, row.words()));
+    let near = near.map(|(i, (row, _))| {
+        // Every row has a place of its own in memory, which no processor foresees.
+        let ahead = rows.get(i + AHEAD).map_or(&[][..], Bits::words);
+        ahead.chunks(LINE).for_each(|line| prefetch(line.as_ptr().cast()));
+        (i, row.words())
+    });
     ones_of::in_each(near, bits.words(), |i, shared| f(i, dice_of(shared, both(ones[i]))));
 }
 

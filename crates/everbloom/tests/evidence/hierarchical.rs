@@ -55,6 +55,28 @@ fn s23_splices_pass_by_one_lookup_and_four_blocks_by_seven() {
     assert!((low..=high).contains(&passed), "{passed}, predicted {}", f.powi(7));
 }
 
+/// Foreign excerpts of 2s − 1 bytes are found as often as the filter says, in payloads of one block and of several.
+#[test]
+fn s23_the_rate_is_that_of_the_shortest_excerpts() {
+    for blocks in [1, 2, 5] {
+        let built = Hierarchical::builder().set("m", 50_000).set("k", 4).set("block", 16);
+        let mut filter = built.build().unwrap();
+        let mut random = Generator::new(blocks);
+        let mut text =
+            |bytes: u64| -> Vec<u8> { (0..bytes).map(|_| random.next_u64() as u8).collect() };
+        for _ in 0..6000 / blocks {
+            filter.insert(&text(16 * blocks + 15)[..]).unwrap();
+        }
+        let rate = filter.now().fpr.unwrap();
+        assert!((0.005..0.5).contains(&rate), "{rate}");
+        const QUERIES: u64 = 20_000;
+        let found = (0..QUERIES).filter(|_| filter.find(&text(31)[..]) != Search::At(vec![]));
+        let (found, (low, high)) =
+            (found.count() as u64, tail::binomial_bounds(QUERIES, rate, 1e-9));
+        assert!((low..=high).contains(&found), "{blocks}: {found}, predicted {rate}");
+    }
+}
+
 #[test]
 fn s23_no_excerpt_of_two_blocks_less_a_byte_is_missed() {
     let mut random = Generator::new(23);
