@@ -54,8 +54,8 @@ pub(crate) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
     scalar::all_set(words, ring, digest)
 }
 
-/// [`all_set`] for independent indices. Each costs two mixes of 64 bits, which is what takes the time in the small
-/// filters that have them: a member's seven take four times as long as looking at the cells.
+/// [`all_set`] for independent indices. Each costs two mixes of 64 bits, which takes longer than looking at the cells of
+/// the small filters that have them.
 #[inline]
 pub(crate) fn all_mixed(words: &[u64], mixed: &Mixed, digest: Digest) -> bool {
     #[cfg(target_arch = "x86_64")]
