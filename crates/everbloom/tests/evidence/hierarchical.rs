@@ -58,8 +58,8 @@ fn s23_splices_pass_by_one_lookup_and_four_blocks_by_seven() {
 /// Foreign excerpts of 2s − 1 bytes are found as often as the filter says, in payloads of one block and of several.
 #[test]
 fn s23_the_rate_is_that_of_the_shortest_excerpts() {
-    for blocks in [1, 2, 5] {
-        let built = Hierarchical::builder().set("m", 50_000).set("k", 4).set("block", 16);
+    for (blocks, m) in [(1, 50_000), (2, 200_000), (5, 200_000)] {
+        let built = Hierarchical::builder().set("m", m).set("k", 4).set("block", 16);
         let mut filter = built.build().unwrap();
         let mut random = Generator::new(blocks);
         let mut text =
@@ -68,7 +68,7 @@ fn s23_the_rate_is_that_of_the_shortest_excerpts() {
             filter.insert(&text(16 * blocks + 15)[..]).unwrap();
         }
         let rate = filter.now().fpr.unwrap();
-        assert!((0.001..0.9).contains(&rate), "{rate}");
+        assert!((0.005..0.5).contains(&rate), "{rate}");
         const QUERIES: u64 = 20_000;
         let found = (0..QUERIES).filter(|_| filter.find(&text(31)[..]) != Search::At(vec![]));
         let (found, (low, high)) =
