@@ -87,6 +87,20 @@ fn print_row(row: &Row, ways: &[&Other], runs: &[Vec<timing::Run>]) {
     }
 }
 
+/// Digests of whole files, for all files of `tree`.
+const DIGESTS: &[Other] = &[
+    Other {
+        name: "ssdeep -r -d",
+        program: "ssdeep",
+        line: "ssdeep -r -d -l -s tree | grep -c matches || true",
+    },
+    Other {
+        name: "tlsh -xref",
+        program: "tlsh",
+        line: "tlsh -r tree -xref -T 50 2> /dev/null | wc -l",
+    },
+];
+
 const ROWS: &[Row] = &[
     Row {
         tool: "sync",
@@ -185,18 +199,7 @@ const ROWS: &[Row] = &[
         needs: &["/usr/lib/python3/dist-packages"],
         setup: "cp -rL /usr/lib/python3/dist-packages tree; find tree -type f -size +3k | wc -l",
         ours: "$E similar tree -q | wc -l",
-        others: &[
-            Other {
-                name: "ssdeep -r -d",
-                program: "ssdeep",
-                line: "ssdeep -r -d -l -s tree | grep -c matches || true",
-            },
-            Other {
-                name: "tlsh -xref",
-                program: "tlsh",
-                line: "tlsh -r tree -xref -T 50 2> /dev/null | wc -l",
-            },
-        ],
+        others: DIGESTS,
     },
     Row {
         tool: "similar",
@@ -204,18 +207,7 @@ const ROWS: &[Row] = &[
         needs: &["/usr/src/linux-source-6.1.tar.xz"],
         setup: "tar xf /usr/src/linux-source-6.1.tar.xz linux-source-6.1/fs; mv linux-source-6.1/fs tree",
         ours: "$E similar tree -q | wc -l",
-        others: &[
-            Other {
-                name: "ssdeep -r -d",
-                program: "ssdeep",
-                line: "ssdeep -r -d -l -s tree | grep -c matches || true",
-            },
-            Other {
-                name: "tlsh -xref",
-                program: "tlsh",
-                line: "tlsh -r tree -xref -T 50 2> /dev/null | wc -l",
-            },
-        ],
+        others: DIGESTS,
     },
     Row {
         tool: "kmer",

@@ -6,9 +6,10 @@ use std::arch::x86_64::*;
 use super::fold::{K1, K2};
 use super::xxh64::{P1, P2, P3, P4, P5};
 
+/// A word in every lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn all(word: u64) -> __m512i {
+pub(crate) fn all(word: u64) -> __m512i {
     _mm512_set1_epi64(word as i64)
 }
 
@@ -59,6 +60,17 @@ pub(crate) fn mix64(x: __m512i) -> __m512i {
     _mm512_xor_si512(z, _mm512_srli_epi64::<31>(z))
 }
 
+/// [`multiply_shift`](super::multiply_shift) of eight words by n < 2³²: two products of 32 bits each, exactly.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(crate) fn multiply_shift(x: __m512i, n: u64) -> __m512i {
+    // In both halves of a lane, as in `fold`.
+    let n = _mm512_set1_epi32(n as i32);
+    let low = _mm512_srli_epi64::<32>(_mm512_mul_epu32(x, n));
+    let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(x), n);
+    _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
+}
+
 /// XXH64 of eight bytes each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -74,7 +86,7 @@ pub(crate) fn xxh64(keys: __m512i, seed: u64) -> __m512i {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HashId, Hasher, mix64 as mix_one};
+    use super::super::{self as one, HashId, Hasher};
     use super::*;
 
     #[test]
@@ -85,7 +97,7 @@ mod tests {
         // SAFETY: any bits are eight words.
         let split = |v: __m512i| unsafe { std::mem::transmute::<__m512i, [u64; 8]>(v) };
         for i in 0..1000u64 {
-            let mut keys: [u64; 8] = std::array::from_fn(|lane| mix_one(8 * i + lane as u64));
+            let mut keys: [u64; 8] = std::array::from_fn(|lane| one::mix64(8 * i + lane as u64));
             keys[0] = [0, 1, u64::MAX, 1 << 63, u64::from(u32::MAX)][i as usize % 5];
             // SAFETY: as above.
             let vector = unsafe { std::mem::transmute::<[u64; 8], __m512i>(keys) };
@@ -99,6 +111,9 @@ mod tests {
             let folded = split(unsafe { fold_64(vector, folds.start) });
             // SAFETY: the instruction set is there.
             let mixed = split(unsafe { mix64(vector) });
+            let n = one::mix64(i) >> 32;
+            // SAFETY: the instruction set is there.
+            let spread = split(unsafe { multiply_shift(vector, n) });
             let (h1, h2) = (split(h1), split(h2));
             for (at, key) in keys.iter().enumerate() {
                 let digest = lanes.digest(key);
@@ -106,7 +121,8 @@ mod tests {
                 let digest = Hasher::with_id(HashId::Xxh64, i).unwrap().digest(key);
                 assert_eq!(digest.h1, parquet[at]);
                 assert_eq!(folds.digest(key).h1, folded[at]);
-                assert_eq!(mix_one(*key), mixed[at]);
+                assert_eq!(one::mix64(*key), mixed[at]);
+                assert_eq!(one::multiply_shift(*key, n), spread[at]);
             }
         }
     }

@@ -29,13 +29,8 @@ pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
         Probe::Ring(ring) => digests.iter().for_each(|&digest| {
             scattered::set_all(bits.words_mut(), *ring, digest);
         }),
-        Probe::Mixed(mixed) => digests.iter().for_each(|&digest| {
-            scattered::set_mixed(bits.words_mut(), mixed, digest);
-        }),
         _ => digests.iter().for_each(|&digest| {
-            probe.each(digest, |i| {
-                bits.set(i);
-            });
+            scattered::set(bits.words_mut(), probe, digest);
         }),
     }
 }
@@ -53,14 +48,9 @@ pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &m
                 *found = scattered::all_set(bits.words(), ring, *digest);
             }
         }
-        Probe::Mixed(mixed) => {
-            for (digest, found) in digests.iter().zip(found) {
-                *found = scattered::all_mixed(bits.words(), mixed, *digest);
-            }
-        }
         _ => {
             for (digest, found) in digests.iter().zip(found) {
-                *found = probe.all(*digest, |i| bits.get(i));
+                *found = scattered::has(bits.words(), probe, *digest);
             }
         }
     }

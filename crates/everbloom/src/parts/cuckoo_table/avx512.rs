@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use crate::cells::Slots;
 use crate::hash::Digest;
-use crate::hash::vector::mix64;
+use crate::hash::vector::{all, mix64, multiply_shift};
 use crate::simd::has_avx512;
 
 /// Eight fingerprints and their buckets.
@@ -50,12 +50,6 @@ fn contains_all(slots: &Slots, digests: &[Digest], found: &mut [bool]) -> usize 
     8 * digests.len().min(found.len())
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn all(word: u64) -> __m512i {
-    _mm512_set1_epi64(word as i64)
-}
-
 /// As [`CuckooTable::places`](super::CuckooTable::places) has them under [`Mixed`](super::Mixed).
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -68,13 +62,7 @@ fn places(slots: &Slots, digests: &[Digest; 8]) -> Eight {
     // ⌊h·2ᵇ/2⁶⁴⌋ is a shift, by up to 64.
     let bits = i64::from(slots.buckets().trailing_zeros());
     let first = _mm512_srlv_epi64(h1, _mm512_set1_epi64(64 - bits));
-    // ⌊h·m/2⁶⁴⌋ by two products of 32 bits, exactly, since m < 2³²; in both halves of its lanes as in
-    // `probe::scattered`.
-    let most = _mm512_set1_epi32(slots.max() as i32);
-    let less = _mm512_srli_epi64::<32>(_mm512_mul_epu32(h2, most));
-    let more = _mm512_mul_epu32(_mm512_srli_epi64::<32>(h2), most);
-    let scaled = _mm512_srli_epi64::<32>(_mm512_add_epi64(more, less));
-    let fingerprint = _mm512_add_epi64(scaled, all(1));
+    let fingerprint = _mm512_add_epi64(multiply_shift(h2, slots.max()), all(1));
     let distance = _mm512_and_si512(mix64(fingerprint), all(slots.buckets() - 1));
     Eight { first, second: _mm512_xor_si512(first, distance), fingerprint }
 }

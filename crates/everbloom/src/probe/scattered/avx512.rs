@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use crate::hash::Digest;
-use crate::hash::vector::mix64;
+use crate::hash::vector::{all, mix64, multiply_shift};
 use crate::probe::{Mixed, Ring, grown};
 
 const GROWN: [u64; 8] =
@@ -20,7 +20,7 @@ fn on_ring(digest: Digest) -> __m512i {
     walked = _mm512_mask_add_epi64(walked, 0b1111_0000, walked, times(2));
     // SAFETY: eight constants are 64 readable bytes.
     let grown = unsafe { _mm512_loadu_si512(GROWN.as_ptr().cast()) };
-    let start = _mm512_set1_epi64(digest.h1 as i64);
+    let start = all(digest.h1);
     _mm512_add_epi64(_mm512_add_epi64(start, grown), walked)
 }
 
@@ -29,22 +29,9 @@ fn on_ring(digest: Digest) -> __m512i {
 #[target_feature(enable = "avx512f,avx512dq")]
 fn remixed(digest: Digest, first: u32) -> __m512i {
     let numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    let start = _mm512_set1_epi64(digest.h2.wrapping_add(first.into()) as i64);
+    let start = all(digest.h2.wrapping_add(first.into()));
     let inner = mix64(_mm512_add_epi64(start, numbers));
-    mix64(_mm512_xor_si512(_mm512_set1_epi64(digest.h1 as i64), inner))
-}
-
-/// Eight words spread over m < 2³² cells.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn places(x: __m512i, m: u64) -> __m512i {
-    // ⌊x·m/2⁶⁴⌋ by two products of 32 bits each, exactly, since m < 2³². m stands in both halves of its
-    // lanes: were the upper ones known to be zero, the compiler would take the multiplication of 64 bits
-    // after all, which is three times as slow.
-    let m = _mm512_set1_epi32(m as i32);
-    let low = _mm512_srli_epi64::<32>(_mm512_mul_epu32(x, m));
-    let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(x), m);
-    _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
+    mix64(_mm512_xor_si512(all(digest.h1), inner))
 }
 
 /// Which of the first `k` of eight cells are zero, one bit each.
@@ -72,7 +59,7 @@ unsafe fn zeros(words: &[u64], places: __m512i, k: u32) -> __mmask8 {
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
     // SAFETY: places lie below m, for which there are words.
-    let zeros = unsafe { zeros(words, places(on_ring(digest), ring.m()), ring.k()) };
+    let zeros = unsafe { zeros(words, multiply_shift(on_ring(digest), ring.m()), ring.k()) };
     if ring.k() <= 8 || zeros != 0 {
         return zeros == 0;
     }
@@ -93,7 +80,7 @@ pub(super) unsafe fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) unsafe fn all_mixed(words: &[u64], mixed: &Mixed, digest: Digest) -> bool {
     (0..mixed.k()).step_by(8).all(|first| {
-        let places = places(remixed(digest, first), mixed.m());
+        let places = multiply_shift(remixed(digest, first), mixed.m());
         // SAFETY: places lie below m, for which there are words.
         unsafe { zeros(words, places, mixed.k() - first) == 0 }
     })
