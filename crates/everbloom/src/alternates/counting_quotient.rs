@@ -282,6 +282,25 @@ mod tests {
         }
     }
 
+    /// Keys that share a fingerprint with three others are counted in fewer slots, which the prediction knows.
+    #[test]
+    fn slots_saved_by_shared_fingerprints_are_foretold() {
+        let (slots, remainder, n) = (1 << 19, 3, 500_000);
+        let mut filter =
+            CountingQuotient::with_shape(STATUS_BITS, slots, remainder, Hasher::default()).unwrap();
+        (0..n).for_each(|key| _ = filter.insert(&key).unwrap());
+        let goal = Goal::new(n, 0.1)
+            .set("form", STATUS_BITS)
+            .set("slots", slots)
+            .set("remainder", remainder as u64);
+        let expect = VARIANT.expect(&goal, &Load::items(n)).unwrap().unwrap();
+        let (mean, sd) =
+            expect.fill.map(|(mean, sd)| (mean * slots as f64, sd * slots as f64)).unwrap();
+        let used = filter.used() as f64;
+        assert!((used - mean).abs() < 4.0 * sd, "{used} slots, not {mean} ± {sd}");
+        assert!(n as f64 - mean > 4.0 * sd, "{mean} ± {sd} slots of {n} keys");
+    }
+
     /// Codes that stand for a count but are not the shortest, or for none, are refused.
     #[test]
     fn files_with_runs_that_are_no_code_are_refused() {

@@ -39,6 +39,21 @@ pub(super) trait Code {
     /// Appends the slots of `count` ≥ 1 times the remainder `x`, which is above those before it.
     fn push(slots: &mut Values, width: u32, x: u64, count: u64);
 
+    /// Slots of `count` copies of a remainder of `width` bits, in the mean over remainders.
+    fn slots(width: u32, count: u64) -> f64 {
+        if count <= Self::COPIES {
+            return count as f64;
+        }
+        // Those whose codes are longer are few and low: 256 show them, and more only bring their mean nearer to one length.
+        let remainders = 1 << width.min(8);
+        let slots = |x| {
+            let mut slots = Values::new();
+            Self::push(&mut slots, width, x, count);
+            slots.len() as f64
+        };
+        (0..remainders).map(slots).sum::<f64>() / remainders as f64
+    }
+
     /// The remainder and count that begin at slot `at` of a run, and the slot after them; `None` where no code is.
     fn next(run: &View<'_>, at: u64) -> Option<(u64, u64, u64)>;
 

@@ -65,7 +65,7 @@ macro_rules! quotients {
             }
 
             fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
-                Some(shape.expect(load))
+                Some(shape.expect::<$code>(load))
             }
         }
 

@@ -5,7 +5,7 @@ use crate::cells::{Marks, Runs};
 use crate::error::{Error, Result};
 use crate::filter::{Ability, Facts, Form, Param};
 use crate::plan::{Expect, Load, Request};
-use crate::theory::bloom;
+use crate::theory::{bloom, tail};
 
 pub(in crate::alternates) const RANK_SELECT: &str = "rank-select";
 pub(in crate::alternates) const STATUS_BITS: &str = "status-bits";
@@ -15,6 +15,9 @@ pub(super) const MAX_SLOTS: u64 = 1 << 48;
 pub(super) const MAX_REMAINDER: u32 = Runs::MAX_WIDTH;
 /// The fullest that tables are planned for, or left at by a merge.
 pub(super) const FULLEST: f64 = 0.95;
+
+/// A number of cases too small to be seen.
+const RARE: f64 = 1e-9;
 
 /// Slots of all quotient filters.
 const PARAM_SLOTS: Param = Param::integer(
@@ -127,11 +130,32 @@ impl Shape {
         Runs::bits_for(self.marks, self.slots, self.remainder)
     }
 
-    /// Slots are in use one by one, and a non-member passes if it has the fingerprint of a member.
-    pub(in crate::alternates) fn expect(&self, load: &Load) -> Expect {
+    /// Slots are in use one by one but where keys share a fingerprint, and a non-member passes if it has the fingerprint
+    /// of a member.
+    pub(in crate::alternates) fn expect<C: Code>(&self, load: &Load) -> Expect {
         let range = range(self.slots, self.remainder) as f64;
-        let used = load.items.min(self.slots - 1) as f64 / self.slots as f64;
-        Expect::one_sided(bloom::fill(range, load.distinct as f64), self.bits(), Some((used, 0.0)))
+        let (saved, sd) = self.saved::<C>(range, load.distinct.min(self.slots - 1) as f64);
+        let slots = self.slots as f64;
+        let used = load.items.min(self.slots - 1) as f64 - saved;
+        let fill = Some((used / slots, sd / slots));
+        Expect::one_sided(bloom::fill(range, load.distinct as f64), self.bits(), fill)
+    }
+
+    /// Slots that `n` keys don't take since some have one fingerprint and are counted together, with the standard
+    /// deviation: a Poisson number of keys, of mean n / R, has each of the R fingerprints.
+    fn saved<C: Code>(&self, range: f64, n: f64) -> (f64, f64) {
+        let (mut mean, mut variance) = (0.0, 0.0);
+        let mut copies = C::COPIES.saturating_add(1);
+        while copies < u64::MAX && range * tail::poisson_tail(n / range, copies) > RARE {
+            let saved = copies as f64 - C::slots(self.remainder, copies);
+            let shared = range * tail::poisson_pmf(n / range, copies);
+            mean += shared * saved;
+            variance += shared * saved * saved;
+            copies += 1;
+        }
+        // So few are not spread as a normal number is: six deviations are to hold all but what is rare.
+        let most = (0..36).find(|most| tail::poisson_tail(variance, most + 1) <= RARE);
+        (mean, variance.sqrt().max(most.map_or(0.0, |most| most as f64 / 6.0)))
     }
 }
 
