@@ -13,6 +13,7 @@ use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
 use everbloom_records::{
     Bad, Column, Cr, Fault, Field, Grammar, Input, Keyed, Lines, Notice, Order, Time, unpacked,
+    watched,
 };
 use everbloom_report::number::integer_text;
 
@@ -85,11 +86,11 @@ pub fn say_skipped() {
 pub fn bytes(path: &Path) -> everbloom::Result<Input<'static>> {
     let open = || -> everbloom_records::Result<Input<'static>> {
         let input: Input<'static> = if path == Path::new("-") {
-            progress::watch(Box::new(io::stdin()), None)
+            watched(Box::new(io::stdin()), progress::watch(None))
         } else {
             let file = File::open(path)?;
             let length = file.metadata()?.len();
-            progress::watch(Box::new(file), Some(length))
+            watched(Box::new(file), progress::watch(Some(length)))
         };
         unpacked(input)
     };

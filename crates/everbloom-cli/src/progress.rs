@@ -1,10 +1,10 @@
 //! A progress bar for input that takes long, where a person watches.
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use everbloom_records::Input;
+use everbloom_records::Passed;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::talk;
@@ -15,9 +15,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Whether there is a bar: a second one would be drawn over it.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// An input with a bar that shows how much of it was read, how fast, and how long the rest will take.
-struct Watched<R> {
-    input: R,
+/// A bar that shows how much of an input was read, how fast, and how long the rest will take.
+struct Reading {
     length: Option<u64>,
     read: u64,
     since: Instant,
@@ -25,19 +24,17 @@ struct Watched<R> {
     wanted: bool,
 }
 
-/// The input with a bar, for whoever reads records.
-pub fn watch(input: Input<'_>, length: Option<u64>) -> Input<'_> {
-    Box::new(Watched::new(input, length))
+/// A bar for whoever reads records, which is told of the bytes that pass.
+pub fn watch(length: Option<u64>) -> Passed {
+    // A bar would run through lines printed on the same terminal.
+    let wanted = !talk::quiet() && io::stderr().is_terminal() && !io::stdout().is_terminal();
+    let mut reading = Reading { length, read: 0, since: Instant::now(), bar: None, wanted };
+    Box::new(move |bytes| reading.show(bytes))
 }
 
-impl<R> Watched<R> {
-    fn new(input: R, length: Option<u64>) -> Self {
-        // A bar would run through lines printed on the same terminal.
-        let wanted = !talk::quiet() && io::stderr().is_terminal() && !io::stdout().is_terminal();
-        Self { input, length, read: 0, since: Instant::now(), bar: None, wanted }
-    }
-
-    fn show(&mut self) {
+impl Reading {
+    fn show(&mut self, bytes: u64) {
+        self.read += bytes;
         if !self.wanted || self.since.elapsed() < PATIENCE {
             return;
         }
@@ -72,16 +69,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-impl<R: Read> Read for Watched<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let got = self.input.read(out)?;
-        self.read += got as u64;
-        self.show();
-        Ok(got)
-    }
-}
-
-impl<R> Drop for Watched<R> {
+impl Drop for Reading {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

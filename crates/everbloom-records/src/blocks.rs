@@ -1,13 +1,17 @@
 //! Input cut into blocks of whole lines.
 
 use std::io;
+use std::ops::Range;
+use std::sync::Mutex;
 
 use crate::csv;
+use crate::error::Error;
 use crate::grammar::Ends;
+use crate::pieces::Pieces;
 use crate::unpack::Input;
 
 /// Bytes of a block, unless a single line is longer: a block and its digests fit the L2 cache.
-const BLOCK: usize = 256 << 10;
+pub const BLOCK: usize = 256 << 10;
 
 /// The longest row of CSV: quotes that are never closed would take the whole input for one.
 const ROW: usize = 64 << 20;
@@ -15,22 +19,68 @@ const ROW: usize = 64 << 20;
 /// Whole lines, and where they stand.
 #[derive(Default)]
 pub struct Block {
-    memory: Vec<u8>,
-    len: usize,
+    /// Kept from block to block, since a fresh one would be cleared before it is read into.
+    pub(crate) memory: Vec<u8>,
+    /// Where in it the lines are.
+    pub(crate) lines: Range<usize>,
     /// Number of the block, from 0.
     pub number: u64,
-    /// Number of lines before it.
-    pub before: u64,
+    pub(crate) start: Start,
+}
+
+/// Where a block starts.
+#[derive(Clone, Copy)]
+pub enum Start {
+    /// After so many lines.
+    Line(u64),
+    /// At this byte; nobody has counted the lines before it.
+    Byte(u64),
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self::Line(0)
+    }
 }
 
 impl Block {
     pub fn text(&self) -> &[u8] {
-        &self.memory[..self.len]
+        &self.memory[self.lines.clone()]
     }
 }
 
-/// Reads blocks of whole lines.
-pub struct Blocks<'a> {
+/// Blocks of an input, for several threads.
+pub enum Blocks<'a> {
+    /// Of what has to be read in order, by one thread at a time.
+    Stream(Mutex<Stream<'a>>),
+    /// Of a file, of which every thread reads a block of its own.
+    Pieces(Pieces),
+}
+
+impl Blocks<'_> {
+    /// Reads the next block; false at the end of the input, and after a thread has panicked while it read.
+    pub fn next(&self, block: &mut Block) -> io::Result<bool> {
+        match self {
+            Self::Stream(stream) => {
+                stream.lock().map_or(Ok(false), |mut stream| stream.next(block))
+            }
+            Self::Pieces(pieces) => pieces.next(block),
+        }
+    }
+
+    /// An error in a line of the block, which becomes one of the whole input.
+    pub fn placed(&self, e: Error, block: &Block) -> Error {
+        let lines = match (self, block.start) {
+            (_, Start::Line(lines)) => Ok(lines),
+            (Self::Pieces(pieces), Start::Byte(at)) => pieces.lines_before(at),
+            (Self::Stream(_), Start::Byte(_)) => Ok(0),
+        };
+        lines.map_or_else(Error::from, |lines| e.below(lines))
+    }
+}
+
+/// Reads blocks of whole lines, one after the other.
+pub struct Stream<'a> {
     input: Input<'a>,
     ends: Ends,
     /// The beginning of a line whose end has not been read.
@@ -40,16 +90,13 @@ pub struct Blocks<'a> {
     done: bool,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> Stream<'a> {
     /// Blocks of an input; `before` lines came earlier.
     pub fn new(input: Input<'a>, ends: Ends, before: u64) -> Self {
         Self { input, ends, rest: Vec::new(), number: 0, lines: before, done: false }
     }
 
     /// Reads the next block; false at the end of the input.
-    ///
-    /// The text's memory is kept from block to block, since a fresh one would be cleared before it is
-    /// read into.
     pub fn next(&mut self, block: &mut Block) -> io::Result<bool> {
         block.number = self.number;
         self.number += 1;
@@ -80,16 +127,10 @@ impl<'a> Blocks<'a> {
             whole = len;
         }
         self.rest.extend_from_slice(&memory[whole..len]);
-        block.len = whole;
-        let text = &memory[..whole];
-        block.before = self.lines;
-        self.lines += memchr::memchr_iter(self.ends.byte, text).count() as u64;
+        block.lines = 0..whole;
+        block.start = Start::Line(self.lines);
+        self.lines += memchr::memchr_iter(self.ends.byte, block.text()).count() as u64;
         Ok(whole > 0)
-    }
-
-    /// Ends of lines read so far.
-    pub fn lines(&self) -> u64 {
-        self.lines
     }
 
     /// Reads what is there: a pipe is not waited for until a block is full, so that lines pass as they
@@ -104,7 +145,8 @@ impl<'a> Blocks<'a> {
     }
 }
 
-fn grow(memory: &mut Vec<u8>, len: usize) {
+/// Makes room for so many bytes.
+pub fn grow(memory: &mut Vec<u8>, len: usize) {
     if memory.len() < len {
         memory.resize(len, 0);
     }

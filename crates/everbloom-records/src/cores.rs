@@ -1,7 +1,7 @@
 //! Work on all cores, a block at a time.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 use crate::blocks::{Block, Blocks};
@@ -18,27 +18,22 @@ pub enum Order {
 
 /// Does `work` on every block, on all cores, and `done` with every result, on this one.
 pub fn on_all_cores<T: Send, E>(
-    blocks: Blocks<'_>,
+    blocks: &Blocks<'_>,
     order: Order,
     work: impl Fn(&Block) -> Result<T> + Sync,
     mut done: impl FnMut(Result<T>) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
     let workers = thread::available_parallelism().map_or(1, |n| n.get());
-    let blocks = Mutex::new(blocks);
     let (send, receive) = mpsc::sync_channel(4 * workers);
     thread::scope(|scope| {
         for _ in 0..workers {
-            let (send, blocks, work) = (send.clone(), &blocks, &work);
+            let (send, work) = (send.clone(), &work);
             scope.spawn(move || {
                 let mut block = Block::default();
                 loop {
-                    // A poisoned lock means that another worker panicked, which ends the program.
-                    let Ok(mut input) = blocks.lock() else { return };
-                    let more = input.next(&mut block);
-                    drop(input);
-                    let result = match more {
+                    let result = match blocks.next(&mut block) {
                         Ok(false) => return,
-                        Ok(true) => work(&block),
+                        Ok(true) => work(&block).map_err(|e| blocks.placed(e, &block)),
                         Err(e) => Err(e.into()),
                     };
                     let failed = result.is_err();

@@ -85,6 +85,11 @@ impl Error {
         carrier.get_ref()?.downcast_ref()
     }
 
+    /// The same error, in a text that so many lines come before.
+    pub(crate) fn below(self, lines: u64) -> Self {
+        Self { line: self.line.map(|line| line + lines), ..self }
+    }
+
     /// The same error, in this input.
     pub(crate) fn of(self, input: impl Into<String>) -> Self {
         Self { input: input.into(), ..self }

@@ -40,14 +40,13 @@ impl Hashed<'_> {
 pub struct Keyed<'a> {
     text: &'a [u8],
     grammar: Grammar,
-    before: u64,
 }
 
 impl Keyed<'_> {
     /// Calls `f` with every line, without its end, and its key.
     #[inline]
     pub fn each(&self, f: impl FnMut(&[u8], &[u8])) -> Result<()> {
-        each_key(self.text, self.grammar, self.before, f)
+        each_key(self.text, self.grammar, f)
     }
 }
 
@@ -139,9 +138,9 @@ impl Lines {
     ) -> std::result::Result<(), E> {
         self.prepare()?;
         let (grammar, buffers) = (self.grammar(), Pool::default());
-        let cut = |text: &[u8], before| -> Result<B> {
+        let cut = |text: &[u8]| -> Result<B> {
             let mut buffer: B = buffers.take();
-            work(&Keyed { text, grammar, before }, &mut buffer)?;
+            work(&Keyed { text, grammar }, &mut buffer)?;
             Ok(buffer)
         };
         self.each_block(order, cut, |mut buffer: B| {

@@ -4,26 +4,28 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use everbloom::internals::filter::Record;
 use everbloom::internals::hash::{Digest, Hasher};
 use everbloom::internals::variant::Source;
 
-use crate::blocks::{Block, Blocks};
+use crate::blocks::{Block, Blocks, Stream};
 use crate::cores::{Order, on_all_cores};
 use crate::csv;
 use crate::error::{Error, Fault, Result};
 use crate::grammar::{Bad, Cr, Field, Grammar};
 use crate::hashed::Hashed;
+use crate::pieces::{Passed, Pieces};
 use crate::text;
-use crate::unpack::{Input, Notice, examined, opened};
+use crate::unpack::{Input, Notice, examined, opened, watched};
 
 /// What a text is kept in when it has to be read again: memory up to here, then a temporary file.
 const SPOOL: usize = 64 << 20;
 
-/// Watches the bytes of an input pass, as they come, still packed. It is told how many there will be,
+/// Makes what watches the bytes of an input pass, as they come, still packed. It is told how many there will be,
 /// where that is known.
-pub type Watch = for<'a> fn(Input<'a>, Option<u64>) -> Input<'a>;
+pub type Watch = fn(Option<u64>) -> Passed;
 
 /// Is told what is strange about an input, by its name.
 pub type Noticed = fn(&str, Notice);
@@ -46,7 +48,11 @@ struct Fresh {
     text: Input<'static>,
     /// Whether it should be read only once: it is gone then, or has to be unpacked again.
     once: bool,
+    file: Option<Plain>,
 }
+
+/// A file whose lines stand in it as they are, so that several threads can read it, and its length.
+struct Plain(File, u64);
 
 /// Lines as records.
 ///
@@ -159,31 +165,46 @@ impl Lines {
     }
 
     /// Opens the input, watched and unpacked. What cannot be read again, or must be unpacked again, is kept if it will be.
-    fn open(&mut self) -> Result<Input<'_>> {
+    fn open(&mut self) -> Result<(Input<'_>, Option<Plain>)> {
         let mut fresh = self.fresh()?;
         if let Some(once) = fresh.take_if(|fresh| self.again && fresh.once) {
             self.origin = Origin::Spool(spooled(once.text)?);
         }
-        let text: Input<'_> = match (fresh, &mut self.origin) {
-            (Some(fresh), _) => fresh.text,
+        let (text, file): (Input<'_>, _) = match (fresh, &mut self.origin) {
+            (Some(fresh), _) => (fresh.text, fresh.file),
             (None, Origin::Spool(spool)) => {
                 spool.rewind()?;
-                Box::new(spool)
+                (Box::new(spool), None)
             }
-            (None, _) => Box::new(io::empty()),
+            (None, _) => (Box::new(io::empty()), None),
         };
-        let Some(noticed) = self.noticed else { return Ok(text) };
+        let Some(noticed) = self.noticed else { return Ok((text, file)) };
         let Grammar { end, cr, field, .. } = self.grammar;
         let delimiter = match field {
             Field::Column { delimiter, .. } => Some(delimiter),
             Field::Line | Field::Csv { .. } => None,
         };
         let name = &self.name;
-        Ok(examined(text, end, delimiter, |notice| {
+        let text = examined(text, end, delimiter, |notice| {
             if (notice, cr) != (Notice::CarriageReturns, Cr::Cut) {
                 noticed(name, notice);
             }
-        })?)
+        })?;
+        Ok((text, file))
+    }
+
+    /// Opens the input for several threads.
+    fn blocks(&mut self) -> Result<Blocks<'_>> {
+        let (grammar, watch, before) = (self.grammar, self.watch, self.header_lines());
+        let (text, file) = self.open()?;
+        // Lines that are skipped are told of with their numbers, which takes counting those before.
+        let pieces = file.filter(|_| grammar.bad == Bad::Ends).and_then(|Plain(file, length)| {
+            Pieces::of(file, grammar.end, watch.map(|watch| watch(Some(length))))
+        });
+        Ok(pieces.map_or_else(
+            || Blocks::Stream(Mutex::new(Stream::new(text, grammar.ends(), before))),
+            Blocks::Pieces,
+        ))
     }
 
     /// A file or a reader from its beginning; nothing of what was kept or is gone.
@@ -191,6 +212,7 @@ impl Lines {
         if let Some(pending) = self.pending.take() {
             return Ok(Some(pending));
         }
+        let mut plain = None;
         let (input, length): (Input<'static>, _) = match &mut self.origin {
             Origin::File(path) => {
                 let file = File::open(path)?;
@@ -199,7 +221,11 @@ impl Lines {
                     return Err(Fault::Folder.into());
                 }
                 // What is no file is a pipe, as `<(…)` of shells is.
-                (Box::new(file), metadata.is_file().then_some(metadata.len()))
+                let length = metadata.is_file().then_some(metadata.len());
+                if let Some(length) = length {
+                    plain = Some(Plain(file.try_clone()?, length));
+                }
+                (Box::new(file), length)
             }
             Origin::Reader(input) => match input.take() {
                 Some(input) => (input, None),
@@ -207,17 +233,18 @@ impl Lines {
             },
             Origin::Spool(_) => return Ok(None),
         };
-        let watched = match self.watch {
-            Some(watch) => watch(input, length),
+        let input = match self.watch {
+            Some(watch) => watched(input, watch(length)),
             None => input,
         };
-        let opened = opened(watched)?;
+        let opened = opened(input)?;
+        plain = plain.filter(|_| !opened.packed && self.grammar.ends().csv.is_none());
         let mut text = opened.text;
         if let Field::Csv { delimiter, .. } = self.grammar.field {
             let (header, rest) = csv::header(text, delimiter)?;
             (self.header, text) = (Some(header), rest);
         }
-        Ok(Some(Fresh { text, once: length.is_none() || opened.packed }))
+        Ok(Some(Fresh { text, once: length.is_none() || opened.packed, file: plain }))
     }
 
     /// The number of records.
@@ -231,28 +258,28 @@ impl Lines {
             return Ok(count);
         }
         // Every line is one, or the work ends when it is read.
-        let (end, ends) = (self.grammar.end, self.grammar.ends());
-        let mut read = || -> Result<()> {
-            let mut blocks = Blocks::new(self.open()?, ends, 0);
-            let mut block = Block::default();
-            while blocks.next(&mut block)? {
-                let last = u64::from(!block.text().ends_with(&[end]));
-                count = blocks.lines() + last;
-            }
-            Ok(())
+        let end = self.grammar.end;
+        let lines = |text: &[u8]| {
+            let last = !text.is_empty() && !text.ends_with(&[end]);
+            Ok(memchr::memchr_iter(end, text).count() as u64 + u64::from(last))
         };
-        read().map_err(|e| e.of(&self.name))?;
+        self.each_block(Order::Any, lines, |lines| -> Result<()> {
+            count += lines;
+            Ok(())
+        })?;
         Ok(count)
     }
 
-    /// What takes out the lines of a block that are skipped, given the number of lines before it.
-    fn good(&self) -> impl for<'t> Fn(&'t [u8], u64) -> Cow<'t, [u8]> + Sync + use<> {
+    /// What takes out the lines of a text that are skipped, given what tells where in the input they are.
+    fn good(
+        &self,
+    ) -> impl for<'t> Fn(&'t [u8], &dyn Fn(Error) -> Error) -> Cow<'t, [u8]> + Sync + use<> {
         let (grammar, name, skipped) = (self.grammar, self.name.clone(), self.skipped);
-        move |text, before| match grammar.bad {
+        move |text, placed| match grammar.bad {
             Bad::Ends => Cow::Borrowed(text),
-            Bad::Skipped => text::good_lines(text, grammar, before, |e| {
+            Bad::Skipped => text::good_lines(text, grammar, |e| {
                 if let Some(skipped) = skipped {
-                    skipped(e.of(&name));
+                    skipped(placed(e).of(&name));
                 }
             }),
         }
@@ -266,10 +293,12 @@ impl Lines {
         self.prepare()?;
         let (grammar, good, before) = (self.grammar, self.good(), self.header_lines());
         let mut read = || -> Result<()> {
-            let mut blocks = Blocks::new(self.open()?, grammar.ends(), before);
-            let mut block = Block::default();
+            let stream = Stream::new(self.open()?.0, grammar.ends(), before);
+            let (blocks, mut block) = (Blocks::Stream(Mutex::new(stream)), Block::default());
             while blocks.next(&mut block)? {
-                text::batch(&good(block.text(), block.before), grammar, block.before, &mut f)?;
+                let placed = |e| blocks.placed(e, &block);
+                let text = good(block.text(), &placed);
+                text::batch(&text, grammar, &mut f).map_err(placed)?;
             }
             Ok(())
         };
@@ -277,18 +306,16 @@ impl Lines {
     }
 
     /// Does `work` on every block of whole lines, on all cores, and `done` with every result, here.
-    /// `work` is given the text and the number of lines before it.
     pub(crate) fn each_block<T: Send, E: From<Error>>(
         &mut self,
         order: Order,
-        work: impl Fn(&[u8], u64) -> Result<T> + Sync,
+        work: impl Fn(&[u8]) -> Result<T> + Sync,
         mut done: impl FnMut(T) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let (ends, before) = (self.grammar.ends(), self.header_lines());
         let (name, good) = (self.name.clone(), self.good());
-        let input = self.open().map_err(|e| e.of(&name))?;
-        let work = |block: &Block| work(&good(block.text(), block.before), block.before);
-        on_all_cores(Blocks::new(input, ends, before), order, work, |result: Result<T>| {
+        let blocks = self.blocks().map_err(|e| e.of(&name))?;
+        let work = |block: &Block| work(&good(block.text(), &|e| blocks.placed(e, block)));
+        on_all_cores(&blocks, order, work, |result: Result<T>| {
             done(result.map_err(|e| e.of(&name))?)
         })
     }

@@ -26,14 +26,9 @@ pub fn each_line(text: &[u8], ends: Ends, mut f: impl FnMut(usize, usize)) {
     }
 }
 
-/// Calls `f` with every line and its key; `before` lines came earlier.
+/// Calls `f` with every line and its key.
 #[inline]
-pub fn each_key(
-    text: &[u8],
-    grammar: Grammar,
-    before: u64,
-    mut f: impl FnMut(&[u8], &[u8]),
-) -> Result<()> {
+pub fn each_key(text: &[u8], grammar: Grammar, mut f: impl FnMut(&[u8], &[u8])) -> Result<()> {
     if grammar.is_plain() {
         each_line(text, grammar.ends(), |start, end| f(&text[start..end], &text[start..end]));
         return Ok(());
@@ -50,23 +45,23 @@ pub fn each_key(
             Case::Folded => grammar.key.read(fold(&cut.key, &mut folded), |key| f(line, key)),
         });
         if let Err(fault) = read {
-            failed = Some(fault.at(number(text, grammar, before, start)));
+            failed = Some(fault.at(number(text, grammar, start)));
         }
     });
     failed.map_or(Ok(()), Err)
 }
 
 /// The number of the line that starts there, counted from 1: a row of CSV may be several lines.
-fn number(text: &[u8], grammar: Grammar, before: u64, start: usize) -> u64 {
-    before + memchr::memchr_iter(grammar.end, &text[..start]).count() as u64 + 1
+fn number(text: &[u8], grammar: Grammar, start: usize) -> u64 {
+    memchr::memchr_iter(grammar.end, &text[..start]).count() as u64 + 1
 }
 
 /// The same of line `i` of the text.
 #[cold]
-fn number_of(text: &[u8], grammar: Grammar, before: u64, i: usize) -> u64 {
+fn number_of(text: &[u8], grammar: Grammar, i: usize) -> u64 {
     let mut starts = Vec::new();
     each_line(text, grammar.ends(), |start, _| starts.push(start));
-    number(text, grammar, before, starts.get(i).copied().unwrap_or(0))
+    number(text, grammar, starts.get(i).copied().unwrap_or(0))
 }
 
 /// The key with small letters, in a buffer.
@@ -76,11 +71,10 @@ fn fold<'a>(key: &[u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     buffer
 }
 
-/// The lines that spell records, with their ends; `bad` is told of the others. `before` lines came earlier.
+/// The lines that spell records, with their ends; `bad` is told of the others.
 pub fn good_lines<'a>(
     text: &'a [u8],
     grammar: Grammar,
-    before: u64,
     mut bad: impl FnMut(Error),
 ) -> Cow<'a, [u8]> {
     if grammar.is_plain() {
@@ -91,7 +85,7 @@ pub fn good_lines<'a>(
         if let Err(fault) = grammar.check(&text[start..end]) {
             good.extend_from_slice(&text[kept..start]);
             kept = (end + 1).min(text.len());
-            bad(fault.at(number(text, grammar, before, start)));
+            bad(fault.at(number(text, grammar, start)));
         }
     });
     if kept == 0 {
@@ -101,17 +95,16 @@ pub fn good_lines<'a>(
     Cow::Owned(good)
 }
 
-/// Calls `f` with all lines of a text and the records they spell; `before` lines came earlier.
+/// Calls `f` with all lines of a text and the records they spell.
 pub fn batch(
     text: &[u8],
     grammar: Grammar,
-    before: u64,
     f: impl FnOnce(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
 ) -> Result<()> {
     let mut lines: Vec<&[u8]> = Vec::new();
     each_line(text, grammar.ends(), |start, end| lines.push(&text[start..end]));
 
-    let at = |i: usize| move |fault: Fault| fault.at(number_of(text, grammar, before, i));
+    let at = |i: usize| move |fault: Fault| fault.at(number_of(text, grammar, i));
     let mut records = Vec::with_capacity(lines.len());
     let mut unquoted = Vec::new();
     for (i, line) in lines.iter().enumerate() {
@@ -181,8 +174,8 @@ mod tests {
         ] {
             for text in [&b"1,2\n3,4"[..], b"5\n\n6\tx\n", b"7\n8\n", b"1,\"2\n\"\"\"\n3\n"] {
                 let (mut keys, mut others) = (Vec::new(), Vec::new());
-                let one = each_key(text, grammar, 10, |_, key| keys.push(key.to_vec()));
-                let other = batch(text, grammar, 10, |_, records| {
+                let one = each_key(text, grammar, |_, key| keys.push(key.to_vec()));
+                let other = batch(text, grammar, |_, records| {
                     others.extend(records.iter().map(|record| record.key.to_vec()));
                     Ok(())
                 });
@@ -192,12 +185,11 @@ mod tests {
             }
         }
         let integers = Grammar { key: KeyType::U64, ..plain };
-        let failed = each_key(b"7\nx\ny\n", integers, 10, |_, _| {}).err().and_then(|e| e.line());
-        assert_eq!(failed, Some(12));
+        let failed = each_key(b"7\nx\ny\n", integers, |_, _| {}).err().and_then(|e| e.line());
+        assert_eq!(failed, Some(2));
         // A row of three lines comes before the one that lacks the column.
         let rows = Grammar { field: row, ..plain };
-        let failed =
-            each_key(b"a,\"1\n2\n3\"\nb\n", rows, 10, |_, _| {}).err().and_then(|e| e.line());
-        assert_eq!(failed, Some(14));
+        let failed = each_key(b"a,\"1\n2\n3\"\nb\n", rows, |_, _| {}).err().and_then(|e| e.line());
+        assert_eq!(failed, Some(4));
     }
 }

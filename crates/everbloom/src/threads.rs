@@ -14,6 +14,28 @@ pub(crate) fn available() -> usize {
     }
 }
 
+/// Items of which one sum is taken: enough for a thread of its own.
+const SUMMED: usize = 1 << 16;
+
+/// The sum of what `of` says of parts of the items, on all cores. Parts are of one length and added in order, so that the
+/// number of cores does not change the last digit.
+pub(crate) fn sum<T: Sync>(items: &[T], of: impl Fn(&[T]) -> f64 + Sync) -> f64 {
+    let parts = items.len().div_ceil(SUMMED);
+    if parts < 2 || available() == 1 {
+        return items.chunks(SUMMED).map(of).sum();
+    }
+    let of = &of;
+    std::thread::scope(|scope| {
+        let share = items.chunks(parts.div_ceil(available()) * SUMMED);
+        let sums = |items: &[T]| items.chunks(SUMMED).map(of).collect::<Vec<f64>>();
+        let threads: Vec<_> = share.map(|items| scope.spawn(move || sums(items))).collect();
+        // A thread that panicked has told why; there is nothing to save.
+        let joined =
+            threads.into_iter().flat_map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)));
+        joined.sum()
+    })
+}
+
 /// How many cores a piece of work is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cores {
@@ -62,6 +84,15 @@ impl Cores {
 mod tests {
     use super::*;
     use crate::hash::mix64;
+
+    #[test]
+    fn sums_are_those_of_one_core() {
+        for n in [0, 1, SUMMED, SUMMED + 1, 10 * SUMMED + 3] {
+            let items: Vec<f64> = (0..n).map(|i| 1.0 / (i + 1) as f64).collect();
+            let of = |items: &[f64]| items.iter().sum::<f64>();
+            assert_eq!(sum(&items, of), items.chunks(SUMMED).map(of).sum::<f64>(), "{n}");
+        }
+    }
 
     #[test]
     fn items_are_sorted_alike_on_any_number_of_cores() {

@@ -161,19 +161,47 @@ fn packed_files_are_unpacked_once_for_several_passes() {
 fn a_watch_sees_the_bytes() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static SEEN: AtomicUsize = AtomicUsize::new(0);
-    struct Counted<'a>(Input<'a>);
-    impl Read for Counted<'_> {
-        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-            let got = self.0.read(out)?;
-            SEEN.fetch_add(got, Ordering::Relaxed);
-            Ok(got)
-        }
-    }
-    fn watch(input: Input<'_>, length: Option<u64>) -> Input<'_> {
+    fn watch(length: Option<u64>) -> Passed {
         assert_eq!(length, None);
-        Box::new(Counted(input))
+        Box::new(|bytes| _ = SEEN.fetch_add(bytes as usize, Ordering::Relaxed))
     }
     let mut lines = Lines::reader("text", &b"a\nb\n"[..], Grammar::default()).watched(watch);
     lines.each(|_, _| Ok(())).expect("lines");
     assert_eq!(SEEN.load(Ordering::Relaxed), 4);
+}
+
+/// A file is read by several threads and a stream by one: lines, their number and the line of a fault are the same.
+#[test]
+fn files_are_read_like_streams() {
+    let good: String = (0..100_000).map(|i| format!("{i}\n")).collect();
+    let bad = good.replacen("90000\n", "x\n", 1);
+    let last = good.trim_end().to_owned();
+    let grammar = Grammar { key: KeyType::U64, ..Grammar::default() };
+    let hasher = Hasher::seeded(1);
+    for (text, fault) in [(good, None), (bad, Some(90_001)), (last, None), (String::new(), None)] {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), &text).expect("a file");
+        let read = |mut lines: Lines| {
+            let mut digests = Vec::new();
+            let take = |hashed: &mut Hashed<'_>, taken: &mut Vec<Digest>| {
+                taken.clear();
+                taken.extend_from_slice(hashed.digests());
+            };
+            let keep = |taken: &mut Vec<Digest>| {
+                digests.extend_from_slice(taken);
+                Ok::<_, Error>(())
+            };
+            let read = lines.each_hashed(&hasher, Order::Kept, take, keep);
+            let line = read.err().and_then(|e| e.line());
+            (line, if line.is_none() { digests } else { Vec::new() })
+        };
+        let lines = Lines::file(file.path(), grammar);
+        let stream = Lines::reader("text", io::Cursor::new(text.clone()), grammar);
+        let (one, other) = (read(lines), read(stream));
+        assert_eq!(one.0, fault);
+        assert!(one == other);
+        let count = Lines::file(file.path(), grammar).count().expect("lines");
+        assert_eq!(count, text.lines().count() as u64);
+        assert!(fault.is_some() || one.1.len() as u64 == count);
+    }
 }

@@ -185,11 +185,6 @@ impl Bits {
         self.words.huge()
     }
 
-    /// The words for several threads, as long as they are lent.
-    pub(crate) fn lend(&mut self) -> &[AtomicU64] {
-        self.words.lend()
-    }
-
     /// The same bits, for many threads at once.
     pub fn into_atomic(self) -> AtomicBits {
         AtomicBits { len: self.len, words: AtomicWords::new(self.words) }
@@ -227,14 +222,6 @@ pub(crate) fn has_mask(words: &[u64], at: u64, mask: &[u64]) -> bool {
     pairs.fold(0, |missing, (word, mask)| missing | (mask & !word)) == 0
 }
 
-/// Sets a bit of words that others write to, too; true if it was zero.
-#[inline]
-pub(crate) fn set_shared_bit(words: &[AtomicU64], i: u64) -> bool {
-    let word = &words[(i / 64) as usize];
-    let bit = 1 << (i % 64);
-    word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
-}
-
 /// A bit array set by many threads at once.
 #[derive(Debug)]
 pub struct AtomicBits {
@@ -259,7 +246,9 @@ impl AtomicBits {
     /// its cache line. Relaxed order is enough, since a bit publishes nothing but itself.
     #[inline]
     pub fn set(&self, i: u64) -> bool {
-        set_shared_bit(self.words.get(), i)
+        let word = &self.words.get()[(i / 64) as usize];
+        let bit = 1 << (i % 64);
+        word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
     /// The bits, for one owner again.

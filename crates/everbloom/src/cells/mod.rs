@@ -26,7 +26,7 @@ mod stream;
 mod sums;
 
 pub use bits::{AtomicBits, Bits};
-pub(crate) use bits::{has_mask, set_bit, set_mask, set_shared_bit};
+pub(crate) use bits::{has_mask, set_bit, set_mask};
 pub use buckets::Buckets;
 pub use counters::Counters;
 pub use elias::{Code, Elias};

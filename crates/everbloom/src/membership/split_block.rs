@@ -23,7 +23,7 @@ use crate::cells::{Bits, Pairing};
 use crate::error::agree;
 use crate::filter::LentCells;
 use crate::hash::{DEFAULT_SEED, Digests, Given};
-use crate::parts::lent::Regions;
+use crate::parts::lent::{Regions, Whole};
 use crate::parts::{Batched, KeyPart, NEAR, SetPart, keys, recount, sets};
 use crate::plan::{even_blocks, given_blocks};
 use crate::probe::{half, lanes};
@@ -152,8 +152,10 @@ impl KeyPart for Halves {
     }
 
     fn lend(&mut self) -> Option<Box<dyn LentCells + '_>> {
-        let place = |digest: Digest, n| (lanes::half_of(digest, n), digest.h1);
-        Some(Box::new(Regions::new(self.bits.blocks_mut(), place, lanes::halves_set_at)))
+        let halves = self.bits.blocks_mut();
+        let count = halves.len() as u64;
+        let place = move |digest: Digest| (lanes::half_of(digest, count), digest.h1);
+        Some(Box::new(Regions::new(halves, Whole { place, set: lanes::halves_set_at })))
     }
 
     fn clear(&mut self) {

@@ -263,16 +263,6 @@ mod sealed {
     impl Sealed for u16 {}
 }
 
-impl Words {
-    /// The words for several threads, as long as they are lent.
-    pub fn lend(&mut self) -> &[AtomicU64] {
-        let words = self.make_mut();
-        // SAFETY: `AtomicU64` has the size and alignment of `u64`, and nobody else has the words while they are
-        // lent.
-        unsafe { std::slice::from_raw_parts(words.as_mut_ptr().cast(), words.len()) }
-    }
-}
-
 /// The same memory for concurrent use: every access is atomic, plain ones are out of reach.
 #[derive(Debug)]
 pub struct AtomicWords {

@@ -4,7 +4,7 @@
 //! checked, or the one that checks it. Parts of one filter are handed digests under different salts, so that
 //! no two look at the same places of a key: parts that shared their hash functions would share their mistakes.
 
-use super::lent::Scattered;
+use super::lent::{Regions, Scattered};
 use super::probed_bits::{ProbedBits, Probes};
 use crate::cells::{Bits, Pairing};
 use crate::error::Result;
@@ -91,7 +91,7 @@ impl Probes for Probe {
     }
 
     fn lend<'a>(&self, bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
-        Some(Box::new(Scattered { words: bits.lend(), probe: *self }))
+        Some(Box::new(Regions::new(bits.words_mut(), Scattered(*self))))
     }
 
     fn fpr(&self, bits: &Bits) -> f64 {

@@ -1,9 +1,10 @@
 //! Bits in lines of 512, eight or sixteen of them per key, one or two in each of a line's eight words: what vector
 //! instructions set and test at once. For the blocked filter, and for filters inside which keys come in bulk.
 
-use crate::cells::Bits;
+use crate::cells::{Bits, ones};
 use crate::hash::Digests;
 use crate::probe::{Blocked, Inside, LANES, lanes};
+use crate::threads;
 
 /// Whether many keys at once are a matter for vector instructions.
 pub(crate) fn is_for_lanes(probe: Blocked) -> bool {
@@ -29,10 +30,11 @@ pub(crate) fn have(probe: Blocked, bits: &Bits, digests: impl Digests, found: &m
 
 /// P(a non-member passes): the mean over the lines, of which each lane counts for itself.
 pub(crate) fn fpr(probe: Blocked, bits: &Bits) -> f64 {
-    let rounds = rounds(probe);
-    let lane = |word: &u64| (f64::from(word.count_ones()) / 64.0).powi(rounds as i32);
-    let lines = bits.blocks::<8>().iter();
-    let sum: f64 = lines.map(|line| line.iter().map(lane).product::<f64>()).sum();
+    let power = |ones: usize| (ones as f64 / 64.0).powi(rounds(probe) as i32);
+    let powers: [f64; 65] = std::array::from_fn(power);
+    let lane = |word: &u64| powers[ones::count(*word) as usize];
+    let line = |line: &[u64; 8]| line.iter().map(lane).product::<f64>();
+    let sum = threads::sum(bits.blocks(), |lines| lines.iter().map(line).sum());
     sum / probe.blocks() as f64
 }
 

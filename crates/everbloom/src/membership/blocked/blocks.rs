@@ -6,7 +6,7 @@ use crate::cells::{Bits, Pairing, has_mask, set_bit, set_mask};
 use crate::error::{Result, agree};
 use crate::filter::{Fact, LentCells, fact};
 use crate::hash::{Digest, Digests, Given};
-use crate::parts::lent::Regions;
+use crate::parts::lent::{Regions, Whole};
 use crate::parts::line_bits::{self, is_for_lanes, keys_in, ones_by_block, rounds};
 use crate::parts::probed_bits::{ProbedBits, Probes};
 use crate::parts::{Batched, NEAR};
@@ -107,13 +107,13 @@ impl Probes for Blocks {
     }
 
     fn lend<'a>(&self, bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
-        let rounds = rounds(self.probe);
         is_for_lanes(self.probe).then(|| -> Box<dyn LentCells> {
-            let set = move |lines: &mut [[u64; lanes::LINE]], placed: &[Digest]| {
-                lanes::lines_set_at(lines, rounds, placed);
+            let (lines, rounds) = (self.probe.blocks(), rounds(self.probe));
+            let place = move |digest: Digest| (lanes::line_of(digest, lines), digest.h2);
+            let set = move |lines: &mut [[u64; lanes::LINE]], notes: &[Digest]| {
+                lanes::lines_set_at(lines, rounds, notes);
             };
-            let place = |digest: Digest, n| (lanes::line_of(digest, n), digest.h2);
-            Box::new(Regions::new(bits.blocks_mut(), place, set))
+            Box::new(Regions::new(bits.blocks_mut(), Whole { place, set }))
         })
     }
 

@@ -402,9 +402,13 @@ macro_rules! many {
         $(#[$feature])*
         pub(super) fn lines_set_at(lines: &mut [[u64; LINE]], rounds: u32, placed: &[Digest]) {
             let start = lines.as_ptr();
+            let fetch = |digest: &Digest| {
+                prefetch_to_write(start.wrapping_add(digest.h1 as usize).cast());
+            };
+            placed.iter().take(AHEAD).for_each(fetch);
             for (i, digest) in placed.iter().enumerate() {
                 if let Some(later) = placed.get(i + AHEAD) {
-                    prefetch_to_write(start.wrapping_add(later.h1 as usize).cast());
+                    fetch(later);
                 }
                 let line = &mut lines[digest.h1 as usize];
                 line_set(line, digest.h2);
@@ -417,9 +421,13 @@ macro_rules! many {
         $(#[$feature])*
         pub(super) fn halves_set_at(halves: &mut [[u64; HALF]], placed: &[Digest]) {
             let start = halves.as_ptr();
+            let fetch = |digest: &Digest| {
+                prefetch_to_write(start.wrapping_add(digest.h1 as usize).cast());
+            };
+            placed.iter().take(AHEAD).for_each(fetch);
             for (i, digest) in placed.iter().enumerate() {
                 if let Some(later) = placed.get(i + AHEAD) {
-                    prefetch_to_write(start.wrapping_add(later.h1 as usize).cast());
+                    fetch(later);
                 }
                 half_set(&mut halves[digest.h1 as usize], digest.h2 as u32);
             }
