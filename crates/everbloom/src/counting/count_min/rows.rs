@@ -66,9 +66,7 @@ impl Rows {
     #[inline(always)]
     pub(super) fn increment(&mut self, digest: Digest) -> bool {
         let (rows, counters, mut new) = (self.rows(), self.cells.as_mut_slice(), false);
-        for i in rows.indices(digest) {
-            new |= Signed::step(&mut counters[i as usize]) == 0;
-        }
+        rows.each(digest, |i| new |= Signed::step(&mut counters[i as usize]) == 0);
         new
     }
 
@@ -84,9 +82,7 @@ impl Rows {
     #[inline(always)]
     pub(super) fn least(&self, digest: Digest) -> i64 {
         let (counters, mut least) = (self.cells.as_slice(), i64::MAX);
-        for i in self.rows().indices(digest) {
-            least = least.min(counters[i as usize].cast_signed());
-        }
+        self.rows().each(digest, |i| least = least.min(counters[i as usize].cast_signed()));
         least
     }
 

@@ -225,8 +225,9 @@ fn r10_design_is_the_least_of_all_pairs() {
 #[test]
 fn r10_design_at_its_limits() {
     assert_eq!(design(0.3, 0.9).map(|design| design.bits_per_item), Some(1e-3));
-    assert!(design(1e-38, 0.1).is_some());
-    assert_eq!(design(1e-39, 0.1), None);
+    // 2^-128 is 2.94e-39, which takes all 64 hashes each way.
+    assert_eq!(design(3e-39, 0.1).map(|design| (design.k0, design.k1)), Some((64, 64)));
+    assert_eq!(design(2.9e-39, 0.1), None);
     assert_eq!(design(0.0, 0.1), None);
     assert_eq!(design(0.1, 0.0), None);
     assert_eq!(design(0.1, -1.0), None);
