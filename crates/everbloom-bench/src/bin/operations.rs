@@ -6,8 +6,9 @@
 use std::hint::black_box;
 
 use everbloom::Result;
+use everbloom::alternates::{Cuckoo, Quotient};
 use everbloom::compact::{BinaryFuse, Ribbon};
-use everbloom::counting::Counting;
+use everbloom::counting::{CountMin, Counting};
 use everbloom::internals::hash::{HashId, Hasher, mix64};
 use everbloom::membership::{BlockedBloom, Bloom, SplitBlock};
 
@@ -82,6 +83,26 @@ const OPERATIONS: &[Operation] = &[
             filter.insert(key);
         });
         Ok(asked(keys, |key| filter.contains(key)))
+    }),
+    ("cuckoo contains", |members, keys| {
+        let mut filter = Cuckoo::with_rate(ITEMS, RATE)?;
+        members.iter().try_for_each(|key| filter.insert(key).map(drop))?;
+        Ok(asked(keys, |key| filter.contains(key)))
+    }),
+    ("quotient contains", |members, keys| {
+        let mut filter = Quotient::with_rate(ITEMS, RATE)?;
+        members.iter().try_for_each(|key| filter.insert(key).map(drop))?;
+        Ok(asked(keys, |key| filter.contains(key)))
+    }),
+    ("count-min insert, five rows", |_, keys| {
+        let mut sketch = CountMin::with_error(1e-4, RATE)?;
+        keys.iter().try_for_each(|key| sketch.insert(key).map(drop))?;
+        Ok(sketch.total() as u64)
+    }),
+    ("count-min count, five rows", |members, keys| {
+        let mut sketch = CountMin::with_error(1e-4, RATE)?;
+        sketch.insert_many(members)?;
+        Ok(keys.iter().map(|key| sketch.count(key)).sum())
     }),
 ];
 
