@@ -220,7 +220,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("dynamic cuckoo: compaction keeps what it moved", "parts/tables.rs", "sparse.slots_mut().set(bucket, slot, 0);" => "sparse.slots_mut().set(bucket, slot, fingerprint);", "--test" "evidence" "b10_removal"),
     mutant!("dynamic cuckoo: only the newest is searched for removals", "parts/tables.rs", "self.tables.iter_mut().rev().any(|table| table.take(place))" => "self.tables.iter_mut().rev().take(1).any(|table| table.take(place))", "--test" "evidence" "b10_removal"),
     mutant!("dynamic cuckoo: unequal filters in a file", "parts/tables.rs", "if alike && tables.len()" => "if tables.len()", "--lib" "dynamic_cuckoo"),
-    mutant!("count-min: the last row instead of the least", "counting/count_min/rows.rs", "least = least.min(counters[i as usize].cast_signed());" => "least = counters[i as usize].cast_signed();", "--test" "evidence" "s6_"),
+    mutant!("count-min: the last row instead of the least", "counting/count_min/rows.rs", "least = least.min(counters[i as usize].cast_signed())" => "least = counters[i as usize].cast_signed()", "--test" "evidence" "s6_"),
     mutant!("count-min: rows one counter short", "counting/count_min/shape.rs", "(core::f64::consts::E / epsilon).ceil()" => "(core::f64::consts::E / epsilon).floor()", "--test" "evidence" "s6_rows"),
     mutant!("count-min: removal without its check", "counting/count_min.rs", "if !(enough || self.signed()) {" => "if !(enough || self.d() > 0) {", "--test" "evidence" "s6_strict"),
     mutant!("count-min: candidates come in too late", "counting/count_min.rs", "            candidates.offer(key, count, 1);" => "            candidates.offer(key, count, 2001);", "--test" "evidence" "s6_heavy_hitters"),
