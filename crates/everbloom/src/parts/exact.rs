@@ -67,3 +67,20 @@ impl State for Exact {
         Ok(table)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_takes_three_words() {
+        let bits = |entries: u64| {
+            let mut exact = Exact::default();
+            (0..entries).for_each(|i| exact.set(Digest { h1: i, h2: 7 }, i + 1));
+            let mut encoder = Encoder::measuring();
+            exact.save("exact", &mut encoder);
+            encoder.memory().total()
+        };
+        assert_eq!(bits(10) - bits(0), 10 * 3 * 64);
+    }
+}
