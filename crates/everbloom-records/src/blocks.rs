@@ -25,22 +25,8 @@ pub struct Block {
     pub(crate) lines: Range<usize>,
     /// Number of the block, from 0.
     pub number: u64,
-    pub(crate) start: Start,
-}
-
-/// Where a block starts.
-#[derive(Clone, Copy)]
-pub enum Start {
-    /// After so many lines.
-    Line(u64),
-    /// At this byte; nobody has counted the lines before it.
-    Byte(u64),
-}
-
-impl Default for Start {
-    fn default() -> Self {
-        Self::Line(0)
-    }
+    /// How much comes before it: lines of a stream, but bytes of a file, whose lines nobody has counted.
+    pub(crate) start: u64,
 }
 
 impl Block {
@@ -70,10 +56,9 @@ impl Blocks<'_> {
 
     /// An error in a line of the block, which becomes one of the whole input.
     pub fn placed(&self, e: Error, block: &Block) -> Error {
-        let lines = match (self, block.start) {
-            (_, Start::Line(lines)) => Ok(lines),
-            (Self::Pieces(pieces), Start::Byte(at)) => pieces.lines_before(at),
-            (Self::Stream(_), Start::Byte(_)) => Ok(0),
+        let lines = match self {
+            Self::Stream(_) => Ok(block.start),
+            Self::Pieces(pieces) => pieces.lines_before(block.start),
         };
         lines.map_or_else(Error::from, |lines| e.below(lines))
     }
@@ -128,7 +113,7 @@ impl<'a> Stream<'a> {
         }
         self.rest.extend_from_slice(&memory[whole..len]);
         block.lines = 0..whole;
-        block.start = Start::Line(self.lines);
+        block.start = self.lines;
         self.lines += memchr::memchr_iter(self.ends.byte, block.text()).count() as u64;
         Ok(whole > 0)
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::blocks::{BLOCK, Block, Start, grow};
+use crate::blocks::{BLOCK, Block, grow};
 
 /// Bytes read beyond a piece in the first try, for the end of its last line.
 const BEYOND: usize = 4 << 10;
@@ -54,11 +54,11 @@ impl Pieces {
         }
         let first = match block.number {
             0 => Some(0),
-            _ => memchr::memchr(self.end, &memory[..len.min(stop - 1)]).map(|end| end + 1),
+            _ => memchr::memchr(self.end, &memory[..len]).map(|end| end + 1),
         };
-        // The line that begins first may have begun before.
+        // All of it belongs to a line that has begun before. If that line ends behind the piece, no line is left either.
         let Some(first) = first else { return Ok(true) };
-        block.start = Start::Byte(from + first as u64);
+        block.start = from + first as u64;
         let (mut seen, mut full) = (stop - 1, len == stop + BEYOND);
         let whole = loop {
             match memory.get(seen..len).and_then(|rest| memchr::memchr(self.end, rest)) {
@@ -152,7 +152,7 @@ mod tests {
                     if block.text().is_empty() {
                         continue;
                     }
-                    let Start::Byte(at) = block.start else { panic!("a byte") };
+                    let at = block.start;
                     assert_eq!(at, all.len() as u64, "{length} {piece}");
                     let lines = memchr::memchr_iter(b'\n', &all).count() as u64;
                     assert_eq!(pieces.lines_before(at).expect("a file"), lines);

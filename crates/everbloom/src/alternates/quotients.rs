@@ -41,9 +41,6 @@ pub(super) trait Code {
 
     /// Slots of `count` copies of a remainder of `width` bits, in the mean over remainders.
     fn slots(width: u32, count: u64) -> f64 {
-        if count <= Self::COPIES {
-            return count as f64;
-        }
         // Those whose codes are longer are few and low: 256 show them, and more only bring their mean nearer to one length.
         let remainders = 1 << width.min(8);
         let slots = |x| {
