@@ -1,8 +1,9 @@
 //! Operators broken at random places: a seeded sample over the mechanisms that all variants stand on. What the named
 //! mutants show of chosen places, this shows of all of them.
 //!
-//! All of them are in one build. Which were drawn, and what became of each, stands in
-//! `target/xtask/operators-SEED.txt`, so that a run that was stopped goes on where it was.
+//! All of them are in one build. What became of each stands in `target/xtask/operators-SEED.txt` under the text of the
+//! line it broke, so that a run that was stopped goes on where it was, and code that changes elsewhere neither draws
+//! other operators nor makes known ones unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -51,7 +52,10 @@ const TIME: Duration = Duration::from_secs(80 * 60);
 
 /// One place and what is done to it.
 struct Site {
+    /// The file, the line as it is broken, and which of the lines of that text it is.
     name: String,
+    /// The number of the line.
+    line: usize,
     edit: Edit,
 }
 
@@ -59,40 +63,32 @@ struct Site {
 pub fn run(count: usize, seed: u64) -> Result<(), String> {
     let tree = Tree::copy("operators")?;
     let mut sites = sites(tree.root())?;
-    shuffle(&mut sites, seed);
+    sites.sort_by_cached_key(|site| (drawn_by(seed, &site.name), site.name.clone()));
     // Not every swap compiles.
     sites.truncate(2 * count);
     let edits: Vec<Edit> = sites.iter().map(|site| site.edit.clone()).collect();
     let drawn: BTreeSet<usize> = weave(&tree, &edits)?.into_iter().take(count).collect();
     let kept = tree.root().join(format!("../operators-{seed}.txt"));
-    let before = read_results(&kept);
-    let mut results: BTreeMap<usize, (String, String)> = drawn
-        .iter()
-        .map(|number| {
-            let name = sites[*number].name.clone();
-            let known = before.get(number).filter(|(before, _)| *before == name);
-            let verdict = known.map_or(NOT_TRIED, |(_, verdict)| verdict).to_owned();
-            (*number, (name, verdict))
-        })
-        .collect();
-    write_results(&kept, &results)?;
+    let mut verdicts = read_verdicts(&kept);
     let start = Instant::now();
     for number in &drawn {
-        if start.elapsed() > TIME {
-            break;
-        }
-        if results[number].1 == NOT_TRIED {
+        let site = &sites[*number];
+        if start.elapsed() < TIME && !verdicts.contains_key(&site.name) {
             let verdict = attempt(&tree, *number)?;
-            println!("{:<60} {verdict}", sites[*number].name);
-            results.insert(*number, (sites[*number].name.clone(), verdict));
-            write_results(&kept, &results)?;
+            println!("{} ({}): {verdict}", site.name, site.line);
+            verdicts.insert(site.name.clone(), verdict);
+            write_verdicts(&kept, &verdicts)?;
         }
     }
-    let of = |wanted: &'static str| results.values().filter(move |(_, verdict)| verdict == wanted);
-    let tried = drawn.len() - of(NOT_TRIED).count();
-    println!("{tried} of {count} operators broken, {} survived", of(SURVIVED).count());
-    for (name, _) in of(SURVIVED) {
-        println!("  {name}");
+    let verdict_of = |number: &usize| verdicts.get(&sites[*number].name);
+    let tried = drawn.iter().filter(|number| verdict_of(number).is_some()).count();
+    let survived = |number: &&usize| verdict_of(number).is_some_and(|v| v == SURVIVED);
+    println!(
+        "{tried} of {count} operators broken, {} survived",
+        drawn.iter().filter(survived).count()
+    );
+    for number in drawn.iter().filter(survived) {
+        println!("  {} ({})", sites[*number].name, sites[*number].line);
     }
     if tried < count {
         return Err("the time is up: run it again for the rest".to_owned());
@@ -101,7 +97,6 @@ pub fn run(count: usize, seed: u64) -> Result<(), String> {
 }
 
 const SURVIVED: &str = "SURVIVED";
-const NOT_TRIED: &str = "not tried";
 
 /// Switches a broken operator on and runs the tests until one fails.
 fn attempt(tree: &Tree, number: usize) -> Result<String, String> {
@@ -133,29 +128,34 @@ fn sites(root: &Path) -> Result<Vec<Site>, String> {
     for path in files {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let file = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let mut start = 0;
-        for (number, line) in text.split_inclusive('\n').enumerate() {
-            if line.starts_with("#[cfg(test)]") {
-                break;
-            }
-            sites.extend(in_line(line).map(|(column, (from, to))| Site {
-                name: format!(
-                    "{file}:{}:{} {} -> {}",
-                    number + 1,
-                    column + 1,
-                    from.trim(),
-                    to.trim()
-                ),
+        in_file(&file, &text, &mut sites);
+    }
+    Ok(sites)
+}
+
+fn in_file(file: &str, text: &str, sites: &mut Vec<Site>) {
+    let (mut start, mut alike) = (0, BTreeMap::<String, usize>::new());
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if line.starts_with("#[cfg(test)]") {
+            break;
+        }
+        for (column, (from, to)) in in_line(line) {
+            let broken = format!("{}{to}{}", &line[..column], &line[column + from.len()..]);
+            let broken = format!("{file}: {}", broken.trim());
+            let before = alike.entry(broken.clone()).or_default();
+            *before += 1;
+            sites.push(Site {
+                name: if *before == 1 { broken } else { format!("{broken} #{before}") },
+                line: number + 1,
                 edit: Edit {
-                    file: file.clone(),
+                    file: file.to_owned(),
                     at: start + column..start + column + from.len(),
                     to: to.to_owned(),
                 },
-            }));
-            start += line.len();
+            });
         }
+        start += line.len();
     }
-    Ok(sites)
 }
 
 /// The operators of a line, unless it is a comment, an attribute, an assertion, or has a string.
@@ -186,34 +186,25 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// Fisher and Yates, by SplitMix64.
-fn shuffle(sites: &mut [Site], mut seed: u64) {
-    let mut next = || {
-        seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = seed;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    };
-    for i in (1..sites.len()).rev() {
-        sites.swap(i, (next() % (i as u64 + 1)) as usize);
-    }
+/// Where a seed puts a name in the order of the draw: FNV-1a, finished by SplitMix64.
+fn drawn_by(seed: u64, name: &str) -> u64 {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+    let mut z = name.bytes().fold(0xCBF2_9CE4_8422_2325 ^ seed, fnv);
+    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ z >> 31
 }
 
-/// What became of each number, with the place's name.
-fn read_results(path: &Path) -> BTreeMap<usize, (String, String)> {
+/// What became of each place, by its name.
+fn read_verdicts(path: &Path) -> BTreeMap<String, String> {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let split = |line: &str| {
-        let mut fields = line.split('\t');
-        let number = fields.next()?.parse().ok()?;
-        Some((number, (fields.next()?.to_owned(), fields.next()?.to_owned())))
-    };
+    let split = |line: &str| line.split_once('\t').map(|(a, b)| (a.to_owned(), b.to_owned()));
     text.lines().filter_map(split).collect()
 }
 
-fn write_results(path: &Path, results: &BTreeMap<usize, (String, String)>) -> Result<(), String> {
-    let text = results.iter().fold(String::new(), |mut text, (number, (name, verdict))| {
-        let _ = writeln!(text, "{number}\t{name}\t{verdict}");
+fn write_verdicts(path: &Path, verdicts: &BTreeMap<String, String>) -> Result<(), String> {
+    let text = verdicts.iter().fold(String::new(), |mut text, (name, verdict)| {
+        let _ = writeln!(text, "{name}\t{verdict}");
         text
     });
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
@@ -232,5 +223,18 @@ mod tests {
         assert_eq!(found("    assert!(a < b);"), []);
         assert_eq!(found("say(\"a < b\");"), []);
         assert_eq!(found("if a <= b && !c {"), [(4, " <= "), (9, " && ")]);
+    }
+
+    #[test]
+    fn places_keep_their_names_when_lines_move() {
+        let names = |text: &str| {
+            let mut sites = Vec::new();
+            in_file("f.rs", text, &mut sites);
+            sites.into_iter().map(|site| site.name).collect::<Vec<_>>()
+        };
+        let before = names("let a = b + c;\nlet a = b + c;\n");
+        assert_eq!(before, ["f.rs: let a = b - c;", "f.rs: let a = b - c; #2"]);
+        assert_eq!(names("let d = e;\n    let a = b + c;\n\nlet a = b + c;\n"), before);
+        assert_ne!(drawn_by(1, &before[0]), drawn_by(2, &before[0]));
     }
 }
