@@ -171,6 +171,10 @@ def folded(p, d):
         yield i * p["slice"] + scaled(fold((d[0] + c) & M64, d[1] ^ c), p["slice"])
 
 
+def multiplied(p, d):
+    return (i * p["slice"] + scaled(d[0] * (mix64(i) | 1) & M64, p["slice"]) for i in range(p["k"]))
+
+
 def blocked(p, d):
     start, bits = p["block"] * scaled(d[0], p["blocks"]), p["block"].bit_length() - 1
     rest, left, turn = d[1], 64, 0
@@ -198,7 +202,7 @@ def lanes(p, d):
     return rounds(p, d, lambda h, lane: (h * (SALTS[lane] >> 6 | 1) & 0xFFFFFFFF) >> 26)
 
 
-SCHEMES = {1: double, 2: enhanced, 3: ring, 4: mixed, 5: partitioned, 6: blocked, 7: fields, 8: lanes, 20: folded}
+SCHEMES = {1: double, 2: enhanced, 3: ring, 4: mixed, 5: partitioned, 6: blocked, 7: fields, 8: lanes, 20: folded, 21: multiplied}
 
 
 def prober(p):

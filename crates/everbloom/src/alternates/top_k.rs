@@ -32,7 +32,7 @@ use crate::hash::{Generator, mix64, murmur_32};
 use crate::parts::candidates::{Candidates, MOST};
 use crate::parts::times_of;
 use crate::plan::MAX_CELLS;
-use crate::probe::Partitioned;
+use crate::probe::{Partitioned, Words};
 use crate::variant::prelude::*;
 
 /// The k keys that come most often.
@@ -103,7 +103,7 @@ impl TopK {
     #[inline]
     fn rows(&self) -> Partitioned {
         let rows = Partitioned::new(self.w, self.d() as u32);
-        if self.head.hasher.id() == Self::HASH { rows.folded() } else { rows }
+        if self.head.hasher.id() == Self::HASH { rows.by(Words::Folded) } else { rows }
     }
 
     /// The fingerprint of a key, but for the redis form. All bits of fold-64's first word are good.
@@ -146,7 +146,7 @@ impl TopK {
     fn count_up<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Option<Arc<[u8]>> {
         let most = if self.head.form != REDIS && self.head.hasher.id() == Self::HASH {
             let digest = self.head.hasher.digest_by(Self::HASH, key);
-            let rows = Partitioned::new(self.w, 1).folded();
+            let rows = Partitioned::new(self.w, 1).by(Words::Folded);
             self.raise(|row| rows.index(digest, row), self.fingerprint(digest), times)
         } else {
             let (fingerprint, places) = self.places(key);

@@ -25,6 +25,8 @@ pub use city::{city_64, city_128_to_64};
 pub(crate) use fold::fold;
 pub use generator::Generator;
 pub use key::Key;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use many::Words;
 pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};
 pub use murmur::{murmur_32, murmur_32_hadoop, murmur_32_hbase, murmur_64a};
 pub use murmur3::{
@@ -208,7 +210,7 @@ impl Digest {
 
 /// One SplitMix64 step: the pinned 64-bit mixer of the whole system.
 #[inline]
-pub fn mix64(x: u64) -> u64 {
+pub const fn mix64(x: u64) -> u64 {
     let mut z = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -451,7 +453,7 @@ fn digest_bytes(
 /// Tells the compiler that it need not keep registers free for what follows.
 #[inline]
 #[cold]
-fn rarely() {}
+pub(crate) fn rarely() {}
 
 /// A 64-bit hash as a digest; the second word adds no entropy, only spread.
 #[inline]

@@ -6,7 +6,7 @@
 //! | [`Enhanced`] | large | mod | Dillinger–Manolios, as printed |
 //! | [`Ring`] | large | multiply-shift | enhanced double hashing without a division: the default |
 //! | [`Mixed`] | any | multiply-shift | independent indices, also in a range of a few cells |
-//! | [`Partitioned`] | any | multiply-shift | one slice per hash, re-mixed or folded |
+//! | [`Partitioned`] | any | multiply-shift | one slice per hash, re-mixed, folded or multiplied |
 //! | [`Blocked`] | any | multiply-shift | all indices inside one block, anywhere or one a lane |
 //! | [`Foreign`] | large | mod | what other software does; only filters that it made have them |
 //! | [`Residues`] | any | mod | one hash for parts of coprime lengths; no [`Probe`], since its parts differ |
@@ -38,7 +38,9 @@ pub use double::Double;
 pub use enhanced::Enhanced;
 pub use foreign::Foreign;
 pub use mixed::Mixed;
-pub use partitioned::Partitioned;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use partitioned::factor;
+pub use partitioned::{Partitioned, Words};
 pub use residues::{MAX_PARTS, Residues};
 pub use ring::Ring;
 pub(crate) use ring::Walk;
@@ -114,12 +116,14 @@ named! {
         Products = 19 => "products",
         /// One slice per hash, folded, multiply-shift.
         Folded = 20 => "folded",
+        /// One slice per hash, H1 times odd numbers, multiply-shift.
+        Multiplied = 21 => "multiplied",
     }
 }
 
 impl Scheme {
     /// Every scheme that filters are built with, in order.
-    pub const ALL: [Scheme; 9] = [
+    pub const ALL: [Scheme; 10] = [
         Scheme::Double,
         Scheme::Enhanced,
         Scheme::Ring,
@@ -129,6 +133,7 @@ impl Scheme {
         Scheme::Fields,
         Scheme::Lanes,
         Scheme::Folded,
+        Scheme::Multiplied,
     ];
 
     /// The one of these called `name`.
@@ -153,8 +158,8 @@ impl Scheme {
 
     /// Whether its shape is more than m: slices or blocks.
     fn has_own_shape(self) -> bool {
-        use Scheme::{Blocked, Fields, Folded, Lanes, Partitioned, Products};
-        matches!(self, Partitioned | Blocked | Fields | Lanes | Products | Folded)
+        use Scheme::{Blocked, Fields, Folded, Lanes, Multiplied, Partitioned, Products};
+        matches!(self, Partitioned | Blocked | Fields | Lanes | Products | Folded | Multiplied)
     }
 
     /// Whether a hash gives the scheme what it needs. Reduction by mod takes the low bits of two words that are
@@ -250,7 +255,7 @@ impl Probe {
             shaped if shaped.has_own_shape() => {
                 let kind = match scheme {
                     Scheme::Partitioned => "partitioned",
-                    Scheme::Folded => "count-min",
+                    Scheme::Folded | Scheme::Multiplied => "count-min",
                     _ => "blocked",
                 };
                 let message = format!("this scheme has a variant of its own, {kind}");
@@ -415,14 +420,17 @@ impl State for Probe {
                 return Err(src.corrupt(format!("k is {k}, outside 1..={MAX_K}")));
             }
             match scheme {
-                Scheme::Partitioned | Scheme::Folded => {
+                Scheme::Partitioned | Scheme::Folded | Scheme::Multiplied => {
                     let slice = src.positive("slice")?;
                     slice
                         .checked_mul(u64::from(k))
                         .ok_or_else(|| src.corrupt("slices overflow 2^64 cells"))?;
-                    let slices = Partitioned::new(slice, k);
-                    let folded = scheme == Scheme::Folded;
-                    Ok(Probe::Partitioned(if folded { slices.folded() } else { slices }))
+                    let words = match scheme {
+                        Scheme::Folded => Words::Folded,
+                        Scheme::Multiplied => Words::Multiplied,
+                        _ => Words::Mixed,
+                    };
+                    Ok(Probe::Partitioned(Partitioned::new(slice, k).by(words)))
                 }
                 Scheme::Blocked => {
                     let blocks = src.positive("blocks")?;

@@ -10,7 +10,8 @@ fn probes(m: u64, k: u32) -> Vec<Probe> {
     // One of the foreign schemes has no more than fifteen probes.
     let mut all: Vec<Probe> = flat.filter_map(|s| Probe::flat(s, m, k).ok()).collect();
     let slices = Partitioned::new(m / u64::from(k), k);
-    all.extend([slices, slices.folded()].map(Probe::Partitioned));
+    let by = [Words::Mixed, Words::Folded, Words::Multiplied];
+    all.extend(by.map(|words| Probe::Partitioned(slices.by(words))));
     all.push(Probe::Blocked(Blocked::new(m / 64, 64, k).unwrap()));
     all
 }

@@ -1,12 +1,13 @@
 //! d rows of w counters, one counter of every row per key.
 
-use super::MOST_ROWS;
+use super::{CountMin, MOST_ROWS};
 use crate::cells::Signed;
 use crate::error::{Error, Result};
 use crate::filter::{Touched, touched};
-use crate::hash::Digest;
-use crate::probe::{Coincide, Indices, Partitioned, Probe};
+use crate::hash::{Digest, Hasher};
+use crate::probe::{Coincide, Indices, Partitioned, Probe, Words};
 use crate::state::state;
+use crate::variant::Plan as _;
 
 /// The counters, row after row.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +25,11 @@ pub(super) struct Shares {
 }
 
 impl Rows {
-    pub(super) fn new(w: u64, d: u32) -> Result<Self> {
-        let probe = Probe::Partitioned(Partitioned::new(w, d).folded());
+    /// Empty rows for keys that `hasher` hashes. A digest wider than the usual one counts in full.
+    pub(super) fn new(w: u64, d: u32, hasher: &Hasher) -> Result<Self> {
+        let usual = hasher.id() == CountMin::HASH;
+        let words = if usual { Words::Multiplied } else { Words::Folded };
+        let probe = Probe::Partitioned(Partitioned::new(w, d).by(words));
         Ok(Self { cells: Signed::try_new(probe.m())?, probe })
     }
 
@@ -49,7 +53,7 @@ impl Rows {
 
     /// The probes, which are known to be of this kind.
     #[inline]
-    fn rows(&self) -> Partitioned {
+    pub(super) fn rows(&self) -> Partitioned {
         match self.probe {
             Probe::Partitioned(rows) => rows,
             _ => Partitioned::new(1, 1),
@@ -62,12 +66,13 @@ impl Rows {
         self.rows().indices(digest).for_each(|i| self.cells.fetch(i));
     }
 
-    /// Counts a key once more; true if one of its counters was zero.
+    /// Counts a key once more; true if one of its counters was zero or below.
     #[inline(always)]
     pub(super) fn increment(&mut self, digest: Digest) -> bool {
-        let (rows, counters, mut new) = (self.rows(), self.cells.as_mut_slice(), false);
-        rows.each(digest, |i| new |= Signed::step(&mut counters[i as usize]) == 0);
-        new
+        let (rows, counters, mut lower) = (self.rows(), self.cells.as_mut_slice(), 0);
+        // One less than a counter is below zero if it was not above; asking once at the end is an instruction less a row.
+        rows.each(digest, |i| lower |= Signed::step(&mut counters[i as usize]).wrapping_sub(1));
+        lower < 0
     }
 
     /// Adds to a key's counters; true if one of them was zero.
