@@ -53,6 +53,7 @@ fn print_digests() {
         both_ways!(BlockedBloom::with_rate(KEYS, rate).expect("a filter"));
         both_ways!(SplitBlock::with_rate(KEYS, rate).expect("a filter"));
     }
+    texts();
     let keys: Vec<u64> = (0..KEYS).collect();
     let mut counts = CountMin::with_error(0.01, 0.01).expect("a sketch");
     counts.insert_many(&keys).expect("it counts");
@@ -63,6 +64,28 @@ fn print_digests() {
     println!("= count-min {:x}", xxh3_128(&to_bytes(&counts)));
     digests!(BinaryFuse::from_keys(&keys, 0.01).expect("a filter"));
     digests!(Ribbon::from_keys(&keys, 0.01).expect("a filter"));
+}
+
+/// Keys of one length, and of lengths that can and cannot be hashed several at once.
+fn texts() {
+    let fixed: Vec<[u8; 20]> =
+        (0..KEYS).map(|i| format!("{i:020}").into_bytes().try_into().expect("20")).collect();
+    let mixed: Vec<String> =
+        (0..KEYS).map(|i| format!("{i:0width$}", width = 15 + (i / 10 % 20) as usize)).collect();
+    let empty = || BlockedBloom::with_rate(2 * KEYS, 0.01).expect("a filter");
+    let (mut single, mut many) = (empty(), empty());
+    fixed.iter().for_each(|key| _ = single.insert(key));
+    mixed.iter().for_each(|key| _ = single.insert(key));
+    many.insert_many(&fixed);
+    many.insert_many(&mixed);
+    assert!(to_bytes(&single) == to_bytes(&many), "texts one by one and many at once");
+    assert!(
+        many.contains_many(&fixed).into_iter().chain(many.contains_many(&mixed)).all(|found| found)
+    );
+    let absent: Vec<String> = mixed.iter().map(|key| format!("x{key}")).collect();
+    let one_by_one: Vec<bool> = absent.iter().map(|key| single.contains(key)).collect();
+    assert_eq!(many.contains_many(&absent), one_by_one);
+    println!("= texts {:x}", xxh3_128(&to_bytes(&many)));
 }
 
 #[test]
@@ -78,7 +101,7 @@ fn every_instruction_set_writes_the_same_bytes() {
         (lines.next().expect("its instruction set"), lines.collect())
     };
     let (_, digests) = run("best");
-    assert_eq!(digests.len(), 12);
+    assert_eq!(digests.len(), 13);
     for wanted in ["scalar", "avx2", "avx512"] {
         let (used, same) = run(wanted);
         assert_eq!(same, digests, "{used}");

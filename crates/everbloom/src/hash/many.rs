@@ -1,5 +1,7 @@
 //! The digests of many keys, a chunk at a time: what the calls for many keys work on.
 
+#[cfg(target_arch = "x86_64")]
+use super::xxh3;
 use super::{Digest, HashId, Hasher, Key};
 
 /// Digests of a chunk.
@@ -10,6 +12,14 @@ pub(crate) const CHUNK: usize = 64;
 pub(crate) struct Words {
     pub(crate) keys: [u64; CHUNK],
     /// The seed as the hash wants it.
+    pub(crate) seed: u64,
+}
+
+/// Eight keys of [`xxh3::TEXT`] bytes, as XXH3 reads them: two words from the start and two from the end of each.
+#[cfg(target_arch = "x86_64")]
+pub(crate) struct Texts {
+    pub(crate) words: [[u64; 8]; 4],
+    pub(crate) lengths: [u64; 8],
     pub(crate) seed: u64,
 }
 
@@ -24,6 +34,15 @@ pub(crate) trait Digests {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn words(&mut self, kind: HashId) -> Option<Words> {
+        let _ = kind;
+        None
+    }
+
+    /// The next eight keys, if they are to be hashed by `kind`, which starts from XXH3-64, and are as long as
+    /// [`Texts`] are: for callers that can hash several at once.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn texts(&mut self, kind: HashId) -> Option<Texts> {
         let _ = kind;
         None
     }
@@ -141,6 +160,25 @@ impl<K: Key, const USUAL: u16> Digests for Batch<'_, K, USUAL> {
         }
         self.keys = later;
         Some(Words { keys, seed: self.hasher.seed_of(kind) })
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn texts(&mut self, kind: HashId) -> Option<Texts> {
+        let never = K::LENGTH.is_some_and(|length| !xxh3::TEXT.contains(&length));
+        if never || USUAL != kind as u16 || self.hasher.id() != kind {
+            return None;
+        }
+        let (now, later) = self.keys.split_first_chunk::<8>()?;
+        let mut texts = Texts { words: [[0; 8]; 4], lengths: [0; 8], seed: self.hasher.seed };
+        for (i, key) in now.iter().enumerate() {
+            let (words, length) =
+                key.with_bytes(|bytes| Some((xxh3::words(bytes)?, bytes.len())))?;
+            (0..4).for_each(|j| texts.words[j][i] = words[j]);
+            texts.lengths[i] = length as u64;
+        }
+        self.keys = later;
+        Some(texts)
     }
 }
 

@@ -36,6 +36,7 @@ pub use murmur3::{
 pub use secret::SecretKey;
 #[cfg(feature = "secure")]
 pub(crate) use secret::from_hex;
+pub(crate) use xxh3::TEXT;
 
 use std::fmt;
 

@@ -1,9 +1,12 @@
-//! The hashes of eight-byte keys, eight keys at once by AVX-512: `lane-64`, `fold-64` and XXH64; and the mixer.
+//! The hashes of eight-byte keys, eight keys at once by AVX-512: `lane-64`, `fold-64` and XXH64; of 17 to 32 bytes, XXH3-64
+//! and what `lane-64` makes of it; and the mixer.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::fold::{K1, K2};
+use super::many::Texts;
+use super::xxh3;
 use super::xxh64::{P1, P2, P3, P4, P5};
 
 /// A word in every lane.
@@ -21,6 +24,22 @@ pub(crate) fn lane(keys: __m512i, start: u64) -> (__m512i, __m512i) {
     (_mm512_mullo_epi64(h, all(K2)), h)
 }
 
+/// H1 and h by `lane-64`, as [`lane`] has them, of longer keys.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(crate) fn lane_of_texts(texts: &Texts) -> (__m512i, __m512i) {
+    let secret = xxh3::secret(texts.seed);
+    // SAFETY: eight words are 64 readable bytes.
+    let load = |words: &[u64; 8]| unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+    let word = |i: usize| _mm512_xor_si512(load(&texts.words[i]), all(secret[i]));
+    let length = _mm512_mullo_epi64(load(&texts.lengths), all(xxh3::P1));
+    let mixed = _mm512_add_epi64(fold_both(word(0), word(1)), fold_both(word(2), word(3)));
+    let h = _mm512_add_epi64(length, mixed);
+    let h = _mm512_mullo_epi64(_mm512_xor_si512(h, _mm512_srli_epi64::<37>(h)), all(xxh3::MIX));
+    let h = _mm512_xor_si512(h, _mm512_srli_epi64::<32>(h));
+    (_mm512_mullo_epi64(h, all(K2)), h)
+}
+
 /// H1 by `fold-64` from its seed as it wants it.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -29,16 +48,31 @@ pub(crate) fn fold_64(keys: __m512i, start: u64) -> __m512i {
     fold(_mm512_xor_si512(once, all(start)), K2)
 }
 
-/// The exclusive or of the two halves of a product, from four products of 32 bits: vector units have no larger
-/// ones.
+/// The exclusive or of the two halves of a product by one number.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn fold(a: __m512i, b: u64) -> __m512i {
-    let low = all(u64::from(u32::MAX));
-    let high = |x| _mm512_srli_epi64::<32>(x);
     // In both halves of a lane: were the upper one known to be zero, the compiler would take the
     // multiplication of 64 bits, which is three times as slow.
     let [b0, b1] = [b, b >> 32].map(|half| _mm512_set1_epi32(half as i32));
+    fold_halves(a, b0, b1)
+}
+
+/// The exclusive or of the two halves of a product.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fold_both(a: __m512i, b: __m512i) -> __m512i {
+    // The upper half of a lane in both, as above.
+    fold_halves(a, b, _mm512_shuffle_epi32::<0b11_11_01_01>(b))
+}
+
+/// The exclusive or of the two halves of a product, from four products of 32 bits: vector units have no larger
+/// ones. The lower halves of `b0` and `b1` are those of the second factor.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fold_halves(a: __m512i, b0: __m512i, b1: __m512i) -> __m512i {
+    let low = all(u64::from(u32::MAX));
+    let high = |x| _mm512_srli_epi64::<32>(x);
     let (a0, a1) = (a, high(a));
     let (least, most) = (_mm512_mul_epu32(a0, b0), _mm512_mul_epu32(a1, b1));
     let middle = _mm512_add_epi64(_mm512_mul_epu32(a1, b0), high(least));
@@ -88,6 +122,41 @@ pub(crate) fn xxh64(keys: __m512i, seed: u64) -> __m512i {
 mod tests {
     use super::super::{self as one, HashId, Hasher};
     use super::*;
+
+    #[test]
+    fn eight_texts_at_once_equal_one_by_one() {
+        use super::super::{Batch, Digests as _};
+        const LANE: u16 = HashId::Lane64 as u16;
+        if !(is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq")) {
+            return;
+        }
+        // SAFETY: any bits are eight words.
+        let split = |v: __m512i| unsafe { std::mem::transmute::<__m512i, [u64; 8]>(v) };
+        for seed in [0, 1, u64::MAX, one::mix64(7)] {
+            let hasher = Hasher::with_id(HashId::Lane64, seed).unwrap();
+            let text =
+                |length: u64| (0..length).map(|i| one::mix64(i ^ length << 8) as u8).collect();
+            let keys: Vec<Vec<u8>> = (17..=32).map(text).collect();
+            let mut batch = Batch::<Vec<u8>, LANE>::new(&hasher, &keys);
+            for keys in keys.chunks(8) {
+                let texts = batch.texts(HashId::Lane64).unwrap();
+                // SAFETY: the instruction set is there.
+                let (h1, h) = unsafe { lane_of_texts(&texts) };
+                for (at, key) in keys.iter().enumerate() {
+                    let digest = hasher.digest(key);
+                    let several = (split(h1)[at], split(h)[at] as u32);
+                    assert_eq!((digest.h1, digest.h2 as u32), several, "{} {seed}", key.len());
+                }
+            }
+            assert!(batch.texts(HashId::Lane64).is_none());
+            for length in [0, 8, 16, 33, 40] {
+                let mut keys = keys.clone();
+                keys[7] = text(length);
+                let mut batch = Batch::<Vec<u8>, LANE>::new(&hasher, &keys);
+                assert!(batch.texts(HashId::Lane64).is_none(), "{length} bytes");
+            }
+        }
+    }
 
     #[test]
     fn eight_at_once_equal_one_by_one() {

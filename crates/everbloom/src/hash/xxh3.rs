@@ -2,9 +2,11 @@
 //! identifiers and integers. The crate's function for any length is a call and a few branches away, and knows
 //! neither length nor seed; inlined into a loop over keys of one length it is two multiplications and a mix.
 
+use std::ops::RangeInclusive;
+
 use super::{Digest, fold};
 
-const P1: u64 = 0x9E37_79B1_85EB_CA87;
+pub(super) const P1: u64 = 0x9E37_79B1_85EB_CA87;
 pub(super) const MIX: u64 = 0x1656_6791_9E37_79F9;
 /// What a word of eight bytes is multiplied by, and what the low half of that product is.
 pub(super) const FACTOR: u64 = P1 + (8 << 2);
@@ -14,26 +16,35 @@ pub(super) const LAST: u64 = 0x9FB2_1C65_1E98_DF25;
 const SECRET: [u64; 4] =
     [0xBE4B_A423_396C_FEB8, 0x1CAD_21F7_2C81_017C, 0xDB97_9083_E96D_D4DE, 0x1F67_B3B7_A4A4_4072];
 
+/// The lengths that are hashed here.
+pub(crate) const TEXT: RangeInclusive<usize> = 17..=32;
+
+/// The sixteen bytes that keys of these lengths begin and end with.
+#[inline(always)]
+pub(super) fn words(bytes: &[u8]) -> Option<[u64; 4]> {
+    let (first, last) = (bytes.first_chunk::<16>()?, bytes.last_chunk::<16>()?);
+    let word = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);
+    let four = [&first[..8], &first[8..], &last[..8], &last[8..]].map(word);
+    TEXT.contains(&bytes.len()).then_some(four)
+}
+
 /// XXH3-64 of `bytes` under `seed`.
 #[inline(always)]
 pub(super) fn of(bytes: &[u8], seed: u64) -> u64 {
-    if !(17..=32).contains(&bytes.len()) {
+    let Some(words) = words(bytes) else {
         return xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed);
-    }
-    let word = |at: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&bytes[at..at + 8]);
-        u64::from_le_bytes(word)
     };
-    let mix = |at: usize, secret: usize| {
-        fold(
-            word(at) ^ SECRET[secret].wrapping_add(seed),
-            word(at + 8) ^ SECRET[secret + 1].wrapping_sub(seed),
-        )
-    };
-    let length = bytes.len();
-    let h = (length as u64).wrapping_mul(P1).wrapping_add(mix(0, 0));
-    avalanche(h.wrapping_add(mix(length - 16, 2)))
+    let secret = secret(seed);
+    let [a, b, c, d] = [0, 1, 2, 3].map(|i| words[i] ^ secret[i]);
+    let h = (bytes.len() as u64).wrapping_mul(P1);
+    avalanche(h.wrapping_add(fold(a, b)).wrapping_add(fold(c, d)))
+}
+
+/// What the four words of a key meet under a seed.
+#[inline(always)]
+pub(super) fn secret(seed: u64) -> [u64; 4] {
+    let [a, b, c, d] = SECRET;
+    [a.wrapping_add(seed), b.wrapping_sub(seed), c.wrapping_add(seed), d.wrapping_sub(seed)]
 }
 
 #[inline(always)]

@@ -68,7 +68,7 @@ pub(crate) use static_set::static_set;
 pub(crate) use times::times_of;
 
 use crate::filter::LentCells;
-use crate::hash::{Digest, Digests};
+use crate::hash::{Digest, Digests, Key, TEXT};
 
 /// A part that takes keys one by one.
 pub(crate) trait KeyPart {
@@ -112,6 +112,25 @@ pub(crate) trait Batched {
 
     /// Whether all bits are so near to the processor that prefetching gains nothing.
     fn is_near(&self) -> bool;
+
+    /// Whether keys of 17 to 32 bytes are hashed several at once here, as those of eight are.
+    fn takes_texts(&self) -> bool {
+        false
+    }
+
+    /// Whether such a slice of keys, under the usual hash, is one that is hashed several at once. Keys whose type leaves
+    /// their length open are taken to be as long as the first.
+    #[inline]
+    fn hashes_several<K: Key>(&self, keys: &[K]) -> bool {
+        K::LENGTH == Some(8)
+            || self.takes_texts()
+                && match K::LENGTH {
+                    Some(length) => TEXT.contains(&length),
+                    None => keys
+                        .first()
+                        .is_some_and(|key| key.with_bytes(|key| TEXT.contains(&key.len()))),
+                }
+    }
 }
 
 /// Bytes that stay in the L2 cache beside everything else.

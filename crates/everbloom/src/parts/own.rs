@@ -108,11 +108,12 @@ macro_rules! keys {
             /// `extend`.
             pub fn insert_many<K: $crate::hash::Key>(&mut self, keys: &[K]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
-                // Hashes of other keys do not fit into vector code: all that a batch gains them is prefetching.
-                if K::LENGTH != Some(8) && $crate::parts::Batched::is_near(&self.$part) {
+                // All that a batch gains keys that are not hashed several at once is prefetching.
+                let several = $crate::parts::Batched::hashes_several(&self.$part, keys);
+                if !several && $crate::parts::Batched::is_near(&self.$part) {
                     return keys.iter().for_each(|key| _ = self.insert(key));
                 }
-                if K::LENGTH != Some(8) {
+                if !several {
                     return $crate::variant::many::insert_many(self, keys.iter());
                 }
                 let hasher = self.head.hasher.clone();
@@ -131,13 +132,14 @@ macro_rules! keys {
             /// [`Self::contains_many`] into memory of the caller's, for as many keys as there is room.
             pub fn contains_many_into<K: $crate::hash::Key>(&self, keys: &[K], found: &mut [bool]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
-                if K::LENGTH != Some(8) && $crate::parts::Batched::is_near(&self.$part) {
+                let several = $crate::parts::Batched::hashes_several(&self.$part, keys);
+                if !several && $crate::parts::Batched::is_near(&self.$part) {
                     for (found, key) in found.iter_mut().zip(keys) {
                         *found = self.contains(key);
                     }
                     return;
                 }
-                if K::LENGTH != Some(8) {
+                if !several {
                     return $crate::variant::many::contains_into(self, keys.iter(), found);
                 }
                 let digests = $crate::hash::Batch::<_, HASH>::new(&self.head.hasher, keys);

@@ -11,6 +11,7 @@ use crate::parts::line_bits::{self, is_for_lanes, keys_in, ones_by_block, rounds
 use crate::parts::probed_bits::{ProbedBits, Probes};
 use crate::parts::{Batched, NEAR};
 use crate::probe::{Blocked, Inside, lanes, round_word};
+use crate::simd::has_avx512;
 use crate::state::{Decoder, Encoder, Inline, State};
 use crate::theory::bloom;
 
@@ -216,6 +217,11 @@ impl Batched for ProbedBits<Blocks> {
     #[inline]
     fn is_near(&self) -> bool {
         size_of_val(self.bits.words()) < NEAR
+    }
+
+    #[inline]
+    fn takes_texts(&self) -> bool {
+        has_avx512() && is_for_lanes(self.probe.probe) && rounds(self.probe.probe) == 1
     }
 }
 

@@ -98,30 +98,49 @@ fn line_offsets(h: __m512i, n: u64) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
 fn load(chunk: &mut Chunk, keys: &[u64; CHUNK], hash: impl Fn(__m512i) -> (__m512i, __m512i)) {
-    let eights = chunk.at.as_chunks_mut::<8>().0.iter_mut().zip(chunk.word.as_chunks_mut::<8>().0);
-    for (keys, (at, word)) in keys.as_chunks::<8>().0.iter().zip(eights) {
-        // SAFETY: eight keys are 64 readable bytes, and so are eight offsets and eight words, writable.
-        unsafe {
-            let (offsets, words) = hash(_mm512_loadu_si512(keys.as_ptr().cast()));
-            _mm512_storeu_si512(at.as_mut_ptr().cast(), offsets);
-            _mm512_storeu_si512(word.as_mut_ptr().cast(), words);
-        }
+    chunk.len = 0;
+    for keys in keys.as_chunks::<8>().0 {
+        // SAFETY: eight keys are 64 readable bytes.
+        push(chunk, hash(unsafe { _mm512_loadu_si512(keys.as_ptr().cast()) }));
     }
-    chunk.len = CHUNK;
+}
+
+/// Appends the offsets and the words of eight keys.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+fn push(chunk: &mut Chunk, (offsets, words): (__m512i, __m512i)) {
+    let place = chunk.len..chunk.len + 8;
+    let (at, word) = (&mut chunk.at[place.clone()], &mut chunk.word[place]);
+    // SAFETY: eight offsets and eight words are 64 writable bytes each.
+    unsafe {
+        _mm512_storeu_si512(at.as_mut_ptr().cast(), offsets);
+        _mm512_storeu_si512(word.as_mut_ptr().cast(), words);
+    }
+    chunk.len += 8;
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
 fn load_lines(chunk: &mut Chunk, digests: &mut impl Digests, n: u64, rounds: u32) {
-    if rounds == 1
-        && let Some(words) = digests.words(HashId::Lane64)
-    {
+    if rounds != 1 {
+        return chunk.load_lines(digests, n);
+    }
+    if let Some(words) = digests.words(HashId::Lane64) {
         return load(chunk, &words.keys, |keys| {
             let (h1, h2) = vector::lane(keys, words.seed);
             (line_offsets(h1, n), h2)
         });
     }
-    chunk.load_lines(digests, n);
+    chunk.len = 0;
+    while chunk.len < CHUNK
+        && let Some(texts) = digests.texts(HashId::Lane64)
+    {
+        let (h1, h2) = vector::lane_of_texts(&texts);
+        push(chunk, (line_offsets(h1, n), h2));
+    }
+    if chunk.len == 0 {
+        chunk.load_lines(digests, n);
+    }
 }
 
 #[inline]
