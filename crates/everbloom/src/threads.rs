@@ -14,26 +14,40 @@ pub(crate) fn available() -> usize {
     }
 }
 
-/// Items of which one sum is taken: enough for a thread of its own.
+/// Memory that a thread of its own is worth.
+const SHARE: usize = 1 << 20;
+
+/// What `of` says of each `length` items, in order, on all cores.
+pub(crate) fn map<T: Sync, R: Send>(
+    items: &[T],
+    length: usize,
+    of: impl Fn(&[T]) -> R + Sync,
+) -> Vec<R> {
+    let threads = available().min(size_of_val(items) / SHARE);
+    if threads < 2 {
+        return items.chunks(length).map(of).collect();
+    }
+    let of = &of;
+    std::thread::scope(|scope| {
+        let parts = items.len().div_ceil(length).div_ceil(threads);
+        let work = |items: &[T]| items.chunks(length).map(of).collect::<Vec<R>>();
+        let share = items.chunks(parts * length);
+        let threads: Vec<_> = share.map(|items| scope.spawn(move || work(items))).collect();
+        // A thread that panicked has told why; there is nothing to save.
+        threads
+            .into_iter()
+            .flat_map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)))
+            .collect()
+    })
+}
+
+/// Items of which one sum is taken.
 const SUMMED: usize = 1 << 16;
 
 /// The sum of what `of` says of parts of the items, on all cores. Parts are of one length and added in order, so that the
 /// number of cores does not change the last digit.
 pub(crate) fn sum<T: Sync>(items: &[T], of: impl Fn(&[T]) -> f64 + Sync) -> f64 {
-    let parts = items.len().div_ceil(SUMMED);
-    if parts < 2 || available() == 1 {
-        return items.chunks(SUMMED).map(of).sum();
-    }
-    let of = &of;
-    std::thread::scope(|scope| {
-        let share = items.chunks(parts.div_ceil(available()) * SUMMED);
-        let sums = |items: &[T]| items.chunks(SUMMED).map(of).collect::<Vec<f64>>();
-        let threads: Vec<_> = share.map(|items| scope.spawn(move || sums(items))).collect();
-        // A thread that panicked has told why; there is nothing to save.
-        let joined =
-            threads.into_iter().flat_map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)));
-        joined.sum()
-    })
+    map(items, SUMMED, of).into_iter().sum()
 }
 
 /// How many cores a piece of work is given.
@@ -91,6 +105,15 @@ mod tests {
             let items: Vec<f64> = (0..n).map(|i| 1.0 / (i + 1) as f64).collect();
             let of = |items: &[f64]| items.iter().sum::<f64>();
             assert_eq!(sum(&items, of), items.chunks(SUMMED).map(of).sum::<f64>(), "{n}");
+        }
+    }
+
+    #[test]
+    fn parts_come_in_order_from_any_number_of_cores() {
+        for n in [0, 1, 99, 100, 101, SHARE / 8 * 2, SHARE + 17] {
+            let items: Vec<u64> = (0..n as u64).collect();
+            let of = |items: &[u64]| (items[0], items.len());
+            assert_eq!(map(&items, 100, of), items.chunks(100).map(of).collect::<Vec<_>>(), "{n}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::state::{u32_at, u64_at};
+use crate::threads;
 
 /// The first eight bytes. 0x89 is not ASCII, CR LF and the lone LF show text conversion, 0x1A stops a
 /// terminal listing.
@@ -57,8 +58,9 @@ impl Prefix {
     /// Every chunk of the payload against its checksum.
     pub(super) fn verify(&self, bytes: &[u8]) -> Result<()> {
         let table = self.payload_start + self.payload_len;
-        for (i, chunk) in self.payload(bytes).chunks(CHUNK).enumerate() {
-            if crc32c::crc32c(chunk) != u32_at(bytes, table + 4 * i) {
+        let sums = threads::map(self.payload(bytes), CHUNK, crc32c::crc32c);
+        for (i, sum) in sums.into_iter().enumerate() {
+            if sum != u32_at(bytes, table + 4 * i) {
                 return Err(Error::corrupt(
                     (self.payload_start + i * CHUNK) as u64,
                     format!("corrupt filter: the checksum of payload chunk {i} does not match"),

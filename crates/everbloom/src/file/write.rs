@@ -10,7 +10,9 @@ use crate::catalog;
 use crate::disk::replace;
 use crate::error::{Error, Kind, Result};
 use crate::filter::Filter;
+use crate::memory::bytes_of;
 use crate::state::{Encoder, push_version};
+use crate::threads;
 
 /// The file of a filter, as bytes.
 pub fn to_bytes(filter: &dyn Filter) -> Vec<u8> {
@@ -85,7 +87,7 @@ fn write(filter: &dyn Filter, out: &mut dyn Write) -> io::Result<()> {
 
     let mut chunks = Chunks { out, crc: 0, filled: 0, table: Vec::new() };
     for array in &encoder.arrays {
-        array.chunks(CHUNK / 8).try_for_each(|words| chunks.words(words))?;
+        chunks.words(array)?;
         chunks.pad()?;
     }
     chunks.finish()
@@ -101,9 +103,20 @@ struct Chunks<'a> {
 
 impl Chunks<'_> {
     fn words(&mut self, words: &[u64]) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(words.len() * 8);
-        words.iter().for_each(|w| bytes.extend_from_slice(&w.to_le_bytes()));
-        self.bytes(&bytes)
+        let Some(bytes) = bytes_of(words) else {
+            let turned = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let mut chunks = words.chunks(CHUNK / 8).map(turned);
+            return chunks.try_for_each(|bytes: Vec<u8>| self.bytes(&bytes));
+        };
+        if self.filled > 0 {
+            return self.bytes(bytes);
+        }
+        // One core alone takes as long for the checksums of whole chunks as the system for taking the bytes.
+        let (whole, rest) = bytes.split_at(bytes.len() / CHUNK * CHUNK);
+        let sums = threads::map(whole, CHUNK, crc32c::crc32c);
+        sums.into_iter().for_each(|sum| self.table.extend_from_slice(&sum.to_le_bytes()));
+        self.out.write_all(whole)?;
+        self.bytes(rest)
     }
 
     fn pad(&mut self) -> io::Result<()> {

@@ -79,6 +79,13 @@ enum Owner {
     File(#[expect(dead_code)] Mapping),
 }
 
+/// Words as the bytes of a file; `None` where the machine's order of bytes is another one.
+pub(crate) fn bytes_of(words: &[u64]) -> Option<&[u8]> {
+    // SAFETY: a word is eight bytes, whatever they are, and bytes need no alignment.
+    let bytes = || unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) };
+    cfg!(target_endian = "little").then(bytes)
+}
+
 /// A file's pages, privately: the system copies those that are written to, so that the file is never changed.
 /// Without the feature `mmap` there are none.
 #[derive(Clone, Debug)]
