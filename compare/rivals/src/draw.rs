@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::gate::size;
 use crate::growth::{Curve, Panel};
+use crate::threads::Curve as Timed;
 
 const OURS: &str = "#1b6ca8";
 const OTHERS: &str = "#8a8a8a";
@@ -55,9 +56,10 @@ struct Log {
 }
 
 impl Log {
-    fn over(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let from = values.clone().fold(f64::INFINITY, f64::min) / 1.2;
-        Self { from, to: values.fold(0.0, f64::max) * 1.2 }
+    fn over(values: impl Iterator<Item = f64>) -> Self {
+        let ends = |(from, to): (f64, f64), value: f64| (from.min(value), to.max(value));
+        let (from, to) = values.fold((f64::INFINITY, 0.0), ends);
+        Self { from: from / 1.2, to: to * 1.2 }
     }
 
     /// Where a value lies, from 0 to 1.
@@ -278,6 +280,54 @@ pub fn growth(panels: &[Panel]) -> String {
         top += height + 70.0;
     }
     page(left + width + 270.0, top - 20.0, &body)
+}
+
+/// Seconds by the number of cores; dashed, what they would be if all cores did as much as the first.
+pub fn threads(curves: &[Timed]) -> String {
+    let (left, top, width, height) = (50.0, 40.0, 560.0, 300.0);
+    let all = || curves.iter().flat_map(|curve| &curve.points);
+    let ideal = |curve: &Timed, cores: u64| {
+        curve.points.first().map_or(1.0, |(first, seconds)| seconds * *first as f64 / cores as f64)
+    };
+    let ideals = curves.iter().flat_map(|curve| curve.points.iter().map(|p| ideal(curve, p.0)));
+    let cores = Log::over(all().map(|(cores, _)| *cores as f64));
+    let seconds = Log::over(all().map(|(_, seconds)| *seconds).chain(ideals));
+    let (x, y) = (
+        |n: f64| left + cores.at(n) * width,
+        |seconds_taken: f64| top + (1.0 - seconds.at(seconds_taken)) * height,
+    );
+    let mut body =
+        "<text x=\"10\" y=\"26\" font-weight=\"bold\">Seconds by number of cores</text>\n"
+            .to_owned();
+    let ticks =
+        [0.1, 0.2, 0.5].into_iter().filter(|tick| (seconds.from..seconds.to).contains(tick));
+    lines_across(&mut body, ticks.chain(seconds.ticks()), y, left, width);
+    for (n, _) in curves.first().into_iter().flat_map(|curve| &curve.points) {
+        let (at, below) = (x(*n as f64), top + height + 16.0);
+        let _ = writeln!(
+            body,
+            "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{n}</text>"
+        );
+    }
+    for curve in curves {
+        let line = |of: &dyn Fn(&(u64, f64)) -> f64| {
+            let point = |p: &(u64, f64)| format!("{:.1},{:.1}", x(p.0 as f64), y(of(p)));
+            curve.points.iter().map(point).collect::<Vec<_>>().join(" ")
+        };
+        let end = curve.points.last().map_or(0.0, |p| y(p.1));
+        let _ = writeln!(
+            body,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{OTHERS}\" stroke-dasharray=\"5 4\"/>\n\
+             <polyline points=\"{}\" fill=\"none\" stroke=\"{OURS}\" stroke-width=\"1.5\"/>\n\
+             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{OURS}\" font-size=\"11\">{}</text>",
+            line(&|p| ideal(curve, p.0)),
+            line(&|p| p.1),
+            left + width + 8.0,
+            end + 4.0,
+            escaped(curve.name)
+        );
+    }
+    page(left + width + 120.0, top + height + 34.0, &body)
 }
 
 fn escaped(name: &str) -> String {

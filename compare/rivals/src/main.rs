@@ -4,6 +4,8 @@
 //! [GROUPS] [SIZES] [--rounds N] [--json FILE]`, or `-- draw PLAIN.json NATIVE.json FOLDER` for pictures of two such files.
 //! `-- growth MOST FOLDER` measures queries from a thousand keys up to so many, and draws them; what `growth.txt` in
 //! that folder has already is not measured again, so that `growth 0 FOLDER` only draws.
+//! `-- threads FOLDER KEYS N` times the installed command with a file of N keys on one core and on more, adds that to `threads.txt`
+//! in that folder, prints the medians and draws them; `threads FOLDER` only prints and draws.
 //! `all` prints a table of every rival; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
 //! if one is missed. GROUPS are names of [`gate::GROUPS`], by default all; SIZES are numbers of keys, separated by
 //! commas, by default each group's own; `--rounds` measures fewer times than usual, for a quick look. A workspace of its own, so that rivals never slow the build.
@@ -16,6 +18,7 @@ mod measure;
 mod report;
 mod strings;
 mod subject;
+mod threads;
 
 use std::process::ExitCode;
 
@@ -28,6 +31,11 @@ fn main() -> ExitCode {
         && verb == "draw"
     {
         return draw([plain, native], folder);
+    }
+    match &args[..] {
+        [verb, folder] if verb == "threads" => return threads(folder, None),
+        [verb, folder, keys, n] if verb == "threads" => return threads(folder, Some([keys, n])),
+        _ => {}
     }
     match args.first_chunk::<3>() {
         Some([verb, list, asked]) if verb == "clk-files" => return compare_files([list, asked]),
@@ -143,6 +151,23 @@ fn growth(most: &str, folder: &str) -> ExitCode {
     let curves = growth::measure(most, &format!("{folder}/growth.txt"));
     let fine = write(&format!("{folder}/growth.svg"), &draw::growth(&curves));
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Measures the command on one core and on more, if it has keys for it; prints and draws what it took.
+fn threads(folder: &str, keys: Option<[&str; 2]>) -> ExitCode {
+    let kept = format!("{folder}/threads.txt");
+    let measured = keys.map_or(Ok(()), |[keys, n]| threads::measure(keys, n, &kept));
+    match measured.and_then(|()| threads::read(&kept)) {
+        Ok(curves) => {
+            print!("{}", threads::table(&curves));
+            let fine = write(&format!("{folder}/threads.svg"), &draw::threads(&curves));
+            if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(e) => {
+            eprintln!("{kept}: {e}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Says what the machine can give.

@@ -20,14 +20,14 @@ pub enum Words {
     /// (H1 + c) folded with (H2 xor c), c = (i + 1)·⌊2⁶⁴/φ⌋: one multiplication. Its upper bits are good, which are
     /// those that multiply-shift takes.
     Folded,
-    /// H1 times [`factor`] i: one multiplication of half the width. Two keys meet in a row if the factor times the
-    /// difference of their digests is near zero, and for factors without a pattern that is as good as independent from
-    /// row to row (multiply-shift: Dietzfelbinger, Hagerup, Katajainen and Penttonen, 1997). It sees 64 bits of a
-    /// digest, so it is for hashes that have no more.
+    /// H1 times the odd number mix64(i) | 1: one multiplication of half the width. Two keys meet in a slice if its number
+    /// times the difference of their digests is near zero, which for numbers without a pattern is as good as independent
+    /// from slice to slice (multiply-shift: Dietzfelbinger, Hagerup, Katajainen and Penttonen, 1997). It sees 64 bits of
+    /// a digest, so it is for hashes that have no more.
     Multiplied,
 }
 
-/// The odd number that Words::Multiplied takes for slice i.
+/// The odd number that [`Words::Multiplied`] takes for slice i: the first ones from a table.
 #[inline(always)]
 pub(crate) const fn factor(i: u64) -> u64 {
     const FIRST: [u64; 16] = {

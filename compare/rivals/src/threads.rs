@@ -1,0 +1,94 @@
+//! What the command takes for a file of keys on one core and on more.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::measure::median;
+
+/// What is timed: a name, and the arguments of the command.
+const JOBS: [(&str, &[&str]); 3] = [
+    ("build bloom", &["build", "KEYS", "-o", "BLOOM", "--kind", "bloom", "-n", "N", "-p", "1%"]),
+    ("check blocked", &["check", "BLOCKED", "KEYS"]),
+    (
+        "build blocked",
+        &["build", "KEYS", "-o", "BLOCKED", "--kind", "blocked", "-n", "N", "-p", "1%"],
+    ),
+];
+
+const ROUNDS: usize = 3;
+
+/// A job, and its median of seconds by the number of cores.
+pub struct Curve {
+    pub name: &'static str,
+    pub points: Vec<(u64, f64)>,
+}
+
+/// Times the `everbloom` that the system finds, on 1, 2, 4 and so on of its cores, with a file of `n` keys, and adds what
+/// it took to the file `kept`.
+pub fn measure(keys: &str, n: &str, kept: &str) -> std::io::Result<()> {
+    let mut out = std::fs::OpenOptions::new().create(true).append(true).open(kept)?;
+    let most = std::thread::available_parallelism()?.get();
+    for _ in 0..ROUNDS {
+        for cores in (0..).map(|power| 1 << power).take_while(|cores| *cores <= most) {
+            // Backwards: what is asked is built first.
+            for (name, args) in JOBS.iter().rev() {
+                let seconds = run(args, [keys, n], cores)?;
+                writeln!(out, "{name}\t{cores}\t{seconds:.2}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run(args: &[&str], [keys, n]: [&str; 2], cores: usize) -> std::io::Result<f64> {
+    let [bloom, blocked] = ["bloom", "blocked"].map(|kind| format!("{keys}.{kind}.evb"));
+    let args = args.iter().map(|arg| match *arg {
+        "KEYS" => keys,
+        "N" => n,
+        "BLOOM" => &bloom,
+        "BLOCKED" => &blocked,
+        other => other,
+    });
+    let (first, start) = (format!("0-{}", cores - 1), Instant::now());
+    let mut command = Command::new("taskset");
+    command.args(["-c", &first, "everbloom"]).args(args);
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    // A filter that knows all keys prints none of them.
+    if !status.success() && status.code() != Some(1) {
+        return Err(std::io::Error::other(format!("{command:?}: {status}")));
+    }
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The medians of what the file says.
+pub fn read(kept: &str) -> std::io::Result<Vec<Curve>> {
+    let text = std::fs::read_to_string(kept)?;
+    let lines = text.lines().filter_map(|line| {
+        let mut fields = line.split('\t');
+        let (name, cores) = (fields.next()?, fields.next()?.parse::<u64>().ok()?);
+        Some((name, cores, fields.next()?.parse::<f64>().ok()?))
+    });
+    let lines: Vec<(&str, u64, f64)> = lines.collect();
+    let curve = |name: &'static str| {
+        let mut cores: Vec<u64> = lines.iter().filter(|l| l.0 == name).map(|l| l.1).collect();
+        cores.sort();
+        cores.dedup();
+        let seconds = |at: u64| lines.iter().filter(move |l| l.0 == name && l.1 == at).map(|l| l.2);
+        let points = cores.into_iter().map(|at| (at, median(seconds(at).collect()))).collect();
+        Curve { name, points }
+    };
+    Ok(JOBS.iter().map(|(name, _)| curve(name)).collect())
+}
+
+/// The medians, a row for every number of cores.
+pub fn table(curves: &[Curve]) -> String {
+    let names: String = curves.iter().map(|curve| format!(" {} |", curve.name)).collect();
+    let mut table = format!("| cores |{names}\n|---:|{}\n", "---:|".repeat(curves.len()));
+    for (at, (cores, _)) in curves.first().into_iter().flat_map(|c| &c.points).enumerate() {
+        let seconds = curves.iter().filter_map(|curve| curve.points.get(at));
+        let seconds: String = seconds.map(|(_, seconds)| format!(" {seconds:.1} s |")).collect();
+        table += &format!("| {cores} |{seconds}\n");
+    }
+    table
+}
