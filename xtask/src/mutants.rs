@@ -81,7 +81,9 @@ const MUTANTS: &[Mutant] = &[
     mutant!("packed: a field spills", "cells/packed.rs", "if shift + width > 64 {\n        let spill" => "if shift + width > 65 {\n        let spill", "--lib" "packed"),
     mutant!("file: file length unchecked", "file/layout.rs", ".filter(|l| l.file == file_len && file_len == there && payload_len.is_multiple_of(64))" => ".filter(|l| l.file <= there && payload_len.is_multiple_of(64))", "--test" "hostile"),
     mutant!("file: header checksum unchecked", "file/layout.rs", "if crc32c::crc32c(&bytes[..crc_at]) != u32_at(bytes, crc_at)" => "if crc_at == 0", "--test" "hostile"),
-    mutant!("file: payload checksums unchecked", "file/layout.rs", "if crc32c::crc32c(chunk) != u32_at(bytes, table + 4 * i)" => "if chunk.is_empty()", "--test" "hostile"),
+    mutant!("file: payload checksums unchecked", "file/layout.rs", "if sum != u32_at(bytes, table + 4 * i)" => "if sum != sum", "--test" "hostile"),
+    mutant!("threads: parts of one item", "threads.rs", "let share = items.chunks(parts * length);" => "let share = items.chunks(parts);", "--lib" "parts_come_in_order_from_any_number_of_cores"),
+    mutant!("texts: eight of one length", "hash/many.rs", "texts.lengths[i] = length as u64;" => "texts.lengths[0] = length as u64;", "--lib" "eight_texts_at_once_equal_one_by_one"),
     mutant!("file: padding unchecked", "file/layout.rs", "if bytes[crc_at + 4..payload_start].iter().any(|&b| b != 0)" => "if payload_start == 0", "--test" "hostile"),
     mutant!("file: array length unchecked", "state/tree.rs", "end.filter(|&e| e <= self.payload_len)" => "end.filter(|&e| e > 0 || e == 0)", "--test" "hostile"),
     mutant!(
