@@ -31,7 +31,7 @@ pub fn measure(keys: &str, n: &str, kept: &str) -> std::io::Result<()> {
     let most = std::thread::available_parallelism()?.get();
     for _ in 0..ROUNDS {
         for cores in (0..).map(|power| 1 << power).take_while(|cores| *cores <= most) {
-            // Backwards: what is asked is built first.
+            // Backwards: the filter that `check` opens is built first.
             for (name, args) in JOBS.iter().rev() {
                 let seconds = run(args, [keys, n], cores)?;
                 writeln!(out, "{name}\t{cores}\t{seconds:.2}")?;
