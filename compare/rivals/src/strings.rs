@@ -111,6 +111,8 @@ impl std::hash::Hash for Bytes<'_> {
     }
 }
 
+/// A round key by key. Not inlined: beside everything else of this comparison a loop would be short of registers.
+#[inline(never)]
 fn round<F>(
     filter: &mut F,
     members: &[Key],

@@ -6,20 +6,28 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+const UNKNOWN: u8 = 0;
 const SCALAR: u8 = 1;
 const AVX2: u8 = 2;
 const AVX512: u8 = 3;
 
 /// Detected once: `is_x86_feature_detected` is an instruction or two for each feature, and single calls would
 /// need five.
-static LEVEL: AtomicU8 = AtomicU8::new(0);
+static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 #[inline]
 fn level() -> u8 {
     match LEVEL.load(Ordering::Relaxed) {
-        0 => detect(),
+        UNKNOWN => detect(),
         level => level,
     }
+}
+
+/// Whether there is AVX-512. Its own level is asked for first: what most queries meet is one comparison then.
+#[inline]
+fn is_avx512() -> bool {
+    let known = LEVEL.load(Ordering::Relaxed);
+    known == AVX512 || known == UNKNOWN && detect() == AVX512
 }
 
 #[cold]
@@ -68,7 +76,7 @@ pub(crate) fn has_avx512() -> bool {
         target_feature = "avx512vl",
         target_feature = "avx512ifma"
     ));
-    compiled_for || level() == AVX512
+    compiled_for || is_avx512()
 }
 
 /// Whether the ones of eight words are counted by one instruction, beside what [`has_avx512`] asks for.

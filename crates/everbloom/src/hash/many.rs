@@ -1,8 +1,12 @@
 //! The digests of many keys, a chunk at a time: what the calls for many keys work on.
+#![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
-use super::xxh3;
+use std::arch::x86_64::__m512i;
+
 use super::{Digest, HashId, Hasher, Key};
+#[cfg(target_arch = "x86_64")]
+use super::{vector, xxh3};
 
 /// Digests of a chunk.
 pub(crate) const CHUNK: usize = 64;
@@ -15,11 +19,14 @@ pub(crate) struct Words {
     pub(crate) seed: u64,
 }
 
-/// Eight keys of [`xxh3::TEXT`] bytes, as XXH3 reads them: two words from the start and two from the end of each.
+/// Eight keys of [`xxh3::TEXT`] bytes, as XXH3 reads them: the sixteen bytes that each begins and ends with, those of
+/// keys 0, 2, 4 and 6 in one register and those of the others in a second one.
 #[cfg(target_arch = "x86_64")]
 pub(crate) struct Texts {
-    pub(crate) words: [[u64; 8]; 4],
-    pub(crate) lengths: [u64; 8],
+    pub(crate) starts: [__m512i; 2],
+    pub(crate) ends: [__m512i; 2],
+    /// A byte each.
+    pub(crate) lengths: u64,
     pub(crate) seed: u64,
 }
 
@@ -40,9 +47,12 @@ pub(crate) trait Digests {
 
     /// The next eight keys, if they are to be hashed by `kind`, which starts from XXH3-64, and are as long as
     /// [`Texts`] are: for callers that can hash several at once.
+    ///
+    /// # Safety
+    /// There is AVX-512.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn texts(&mut self, kind: HashId) -> Option<Texts> {
+    unsafe fn texts(&mut self, kind: HashId) -> Option<Texts> {
         let _ = kind;
         None
     }
@@ -164,21 +174,28 @@ impl<K: Key, const USUAL: u16> Digests for Batch<'_, K, USUAL> {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn texts(&mut self, kind: HashId) -> Option<Texts> {
+    unsafe fn texts(&mut self, kind: HashId) -> Option<Texts> {
         let never = K::LENGTH.is_some_and(|length| !xxh3::TEXT.contains(&length));
         if never || USUAL != kind as u16 || self.hasher.id() != kind {
             return None;
         }
         let (now, later) = self.keys.split_first_chunk::<8>()?;
-        let mut texts = Texts { words: [[0; 8]; 4], lengths: [0; 8], seed: self.hasher.seed };
-        for (i, key) in now.iter().enumerate() {
-            let (words, length) =
-                key.with_bytes(|bytes| Some((xxh3::words(bytes)?, bytes.len())))?;
-            (0..4).for_each(|j| texts.words[j][i] = words[j]);
-            texts.lengths[i] = length as u64;
-        }
+        let text = |i: usize| {
+            let text = |bytes: &[u8]| Some((xxh3::ends(bytes)?.map(vector::piece), bytes.len()));
+            now[i].with_bytes(text)
+        };
+        // One by one and not in a loop: what has a place that the compiler knows stays in registers.
+        let texts =
+            [text(0)?, text(1)?, text(2)?, text(3)?, text(4)?, text(5)?, text(6)?, text(7)?];
+        let four = |end: usize, first: usize| {
+            let piece = |i: usize| texts[first + 2 * i].0[end];
+            // SAFETY: the caller says that there is AVX-512.
+            unsafe { vector::four(piece(0), piece(1), piece(2), piece(3)) }
+        };
+        let (starts, ends) = ([four(0, 0), four(0, 1)], [four(1, 0), four(1, 1)]);
+        let lengths = (0..8).map(|i| (texts[i].1 as u64) << (8 * i)).sum();
         self.keys = later;
-        Some(texts)
+        Some(Texts { starts, ends, lengths, seed: self.hasher.seed })
     }
 }
 

@@ -330,9 +330,9 @@ impl Hasher {
         key.with_bytes(move |bytes| digest_bytes(kind, secret, bytes))
     }
 
-    /// The digest of a key, fastest if this hasher is of the `usual` kind and the key has eight bytes, or
-    /// another number known to the compiler: those cases are inlined, so that they cost a few instructions
-    /// and a loop over keys has room to overlap them. The others are cold functions.
+    /// The digest of a key, fastest if this hasher is of the `usual` kind and the key has eight bytes, or 17 to 32:
+    /// those cases are inlined, so that they cost a few instructions and a loop over keys has room to overlap them.
+    /// The others are functions.
     #[inline(always)]
     pub(crate) fn digest_usually<K: Key + ?Sized>(&self, usual: HashId, key: &K) -> Digest {
         if self.id == usual {
@@ -355,12 +355,10 @@ impl Hasher {
                 (HashId::Fold64, Ok(word)) => fold::digest_word(word, start),
                 (HashId::Xxh64, Ok(word)) => widen(xxh64::of_word(word, seed)),
                 (HashId::Xxh3_128, Ok(word)) => xxh3::of_word(word, start),
-                (HashId::Quick64, Err(_)) if K::LENGTH.is_some() => {
-                    fold::quick_of(xxh3::of(bytes, seed))
-                }
-                (HashId::Lane64, Err(_)) if K::LENGTH.is_some() => {
-                    fold::lane_of(xxh3::of(bytes, seed))
-                }
+                (HashId::Quick64, Err(_)) => fold::quick_of(xxh3::of(bytes, seed)),
+                (HashId::Lane64, Err(_)) => fold::lane_of(xxh3::of(bytes, seed)),
+                (HashId::Fold64, Err(_)) => fold::digest_of(xxh3::of(bytes, seed)),
+                (HashId::Xxh3_128, Err(_)) => xxh3::of_128(bytes, seed),
                 _ => {
                     rarely();
                     digest_bytes((id, seed, start), secret, bytes)
@@ -419,10 +417,7 @@ fn digest_bytes(
         (HashId::Fold64, Err(_)) => fold::digest_of(xxh3::of(bytes, seed)),
         (HashId::Quick64, Err(_)) => fold::quick_of(xxh3::of(bytes, seed)),
         (HashId::Lane64, Err(_)) => fold::lane_of(xxh3::of(bytes, seed)),
-        (HashId::Xxh3_128, _) => {
-            let h = xxhash_rust::xxh3::xxh3_128_with_seed(bytes, seed);
-            Digest { h1: h as u64, h2: (h >> 64) as u64 }
-        }
+        (HashId::Xxh3_128, _) => xxh3::of_128(bytes, seed),
         (HashId::Xxh3_64, _) => widen(xxh3::of(bytes, seed)),
         (HashId::Xxh64, _) => widen(xxhash_rust::xxh64::xxh64(bytes, seed)),
         (HashId::Murmur64A, _) => widen(murmur_64a(bytes, seed)),

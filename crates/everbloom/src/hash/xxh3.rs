@@ -21,23 +21,37 @@ pub(crate) const TEXT: RangeInclusive<usize> = 17..=32;
 
 /// The sixteen bytes that keys of these lengths begin and end with.
 #[inline(always)]
-pub(super) fn words(bytes: &[u8]) -> Option<[u64; 4]> {
-    let (first, last) = (bytes.first_chunk::<16>()?, bytes.last_chunk::<16>()?);
-    let word = |half: &[u8]| half.try_into().map_or(0, u64::from_le_bytes);
-    let four = [&first[..8], &first[8..], &last[..8], &last[8..]].map(word);
-    TEXT.contains(&bytes.len()).then_some(four)
+pub(super) fn ends(bytes: &[u8]) -> Option<[&[u8; 16]; 2]> {
+    let ends = [bytes.first_chunk()?, bytes.last_chunk()?];
+    TEXT.contains(&bytes.len()).then_some(ends)
 }
 
 /// XXH3-64 of `bytes` under `seed`.
 #[inline(always)]
 pub(super) fn of(bytes: &[u8], seed: u64) -> u64 {
-    let Some(words) = words(bytes) else {
-        return xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed);
+    let Some(ends) = ends(bytes) else {
+        return of_any_length(bytes, seed);
     };
-    let secret = secret(seed);
-    let [a, b, c, d] = [0, 1, 2, 3].map(|i| words[i] ^ secret[i]);
+    let (words, secret) = (ends.map(|end| u128::from_le_bytes(*end)), secret(seed));
+    let folded = |i: usize| {
+        let (low, high) = (words[i] as u64, (words[i] >> 64) as u64);
+        fold(low ^ secret[2 * i], high ^ secret[2 * i + 1])
+    };
     let h = (bytes.len() as u64).wrapping_mul(P1);
-    avalanche(h.wrapping_add(fold(a, b)).wrapping_add(fold(c, d)))
+    avalanche(h.wrapping_add(folded(0)).wrapping_add(folded(1)))
+}
+
+/// XXH3-64 of bytes that have no shorter way.
+#[inline(never)]
+fn of_any_length(bytes: &[u8], seed: u64) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed)
+}
+
+/// XXH3-128 of `bytes` under `seed`.
+#[inline(never)]
+pub(super) fn of_128(bytes: &[u8], seed: u64) -> Digest {
+    let h = xxhash_rust::xxh3::xxh3_128_with_seed(bytes, seed);
+    Digest { h1: h as u64, h2: (h >> 64) as u64 }
 }
 
 /// What the four words of a key meet under a seed.

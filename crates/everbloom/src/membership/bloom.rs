@@ -106,12 +106,13 @@ impl Bloom {
     /// Inserts a key.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
-        let words = self.flat.bits.words_mut();
+        let (hasher, words) = (&self.head.hasher, self.flat.bits.words_mut());
         let new = match self.flat.probe {
             // The scheme of large filters is inlined into loops over keys.
-            Probe::Ring(ring) => scattered::set_all(words, ring, digest),
-            probe => set_otherwise(probe, words, digest),
+            Probe::Ring(ring) if hasher.id() == HASH => {
+                scattered::set_all(words, ring, hasher.digest_by(HASH, key))
+            }
+            probe => set_otherwise(probe, words, hasher.digest(key)),
         };
         self.head.count_one();
         Seen::new_if(new)
@@ -120,10 +121,12 @@ impl Bloom {
     /// Whether the key may be a member.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest_usually(HashId::Quick64, key);
+        let hasher = &self.head.hasher;
         match &self.flat.probe {
-            Probe::Ring(ring) => scattered::all_set(self.flat.bits.words(), ring, digest),
-            _ => self.has_otherwise(digest),
+            Probe::Ring(ring) if hasher.id() == HASH => {
+                scattered::all_set(self.flat.bits.words(), ring, hasher.digest_by(HASH, key))
+            }
+            _ => self.has_otherwise(hasher.digest(key)),
         }
     }
 
@@ -152,16 +155,11 @@ impl Bloom {
 
     /// [`Bloom::contains_many`] into memory of the caller's, for as many keys as there is room.
     pub fn contains_many_into<K: Key>(&self, keys: &[K], found: &mut [bool]) {
-        if bulk::worth_it(&self.flat.bits) {
-            return many::contains_into(self, keys.iter(), found);
-        }
-        for (key, found) in keys.iter().zip(found) {
-            *found = self.contains(key);
-        }
+        many::contains_into(self, keys.iter(), found);
     }
 
     /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
-    /// [`Bloom::contains_many`], since keys are taken and asked 256 at a time.
+    /// [`Bloom::contains_many`], since keys are taken and asked 512 at a time.
     ///
     /// ```
     /// let mut seen = everbloom::Bloom::with_rate(2, 0.001)?;
@@ -174,9 +172,15 @@ impl Bloom {
         &self,
         keys: impl IntoIterator<Item = K>,
     ) -> impl Iterator<Item = (K, bool)> {
-        many::in_chunks(keys.into_iter(), |keys: &[K], found: &mut [bool]| {
-            self.contains_many_into(keys, found);
-        })
+        let near = !bulk::worth_it(&self.flat.bits);
+        let many = |keys: &[K], found: &mut [bool]| self.contains_many_into(keys, found);
+        many::asked(
+            keys.into_iter(),
+            near,
+            #[inline(always)]
+            |key: &K| self.contains(key),
+            many,
+        )
     }
 
     /// The same filter for many threads at once.
@@ -244,11 +248,14 @@ fn set_otherwise(probe: Probe, words: &mut [u64], digest: Digest) -> bool {
     scattered::set(words, &probe, digest)
 }
 
+/// The hash that filters are built with.
+const HASH: HashId = HashId::Quick64;
+
 impl Plan for Bloom {
     /// The planned probe: m, k and the scheme.
     type Shape = Probe;
 
-    const HASH: HashId = HashId::Quick64;
+    const HASH: HashId = HASH;
 
     /// The quickest one, unless the scheme needs independent words or the rate that k promises needs more than
     /// 64 bits: n·2⁻⁶⁴ ≤ p/100, at n = (m/k)·ln 2 keys.

@@ -83,20 +83,26 @@ macro_rules! keys {
             }
         }
 
-        $crate::parts::keys!(@iterated $type);
+        $crate::parts::keys!(@iterated $type: |_| false);
     };
-    // Queries for keys of an iterator.
-    (@iterated $type:ident) => {
+    // Queries for keys of an iterator; `near` says whether the filter is asked for one after the other.
+    (@iterated $type:ident: $near:expr) => {
         impl $type {
             /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
-            /// [`Self::contains_many`], since keys are taken and asked 256 at a time.
+            /// [`Self::contains_many`], since keys are taken and asked 512 at a time.
             pub fn contains_iter<K: $crate::hash::Key>(
                 &self,
                 keys: impl IntoIterator<Item = K>,
             ) -> impl Iterator<Item = (K, bool)> {
-                $crate::variant::many::in_chunks(keys.into_iter(), |keys: &[K], found: &mut [bool]| {
-                    self.contains_many_into(keys, found);
-                })
+                let near: fn(&Self) -> bool = $near;
+                let many = |keys: &[K], found: &mut [bool]| self.contains_many_into(keys, found);
+                $crate::variant::many::asked(
+                    keys.into_iter(),
+                    near(self),
+                    #[inline(always)]
+                    |key: &K| self.contains(key),
+                    many,
+                )
             }
         }
     };
@@ -147,7 +153,9 @@ macro_rules! keys {
             }
         }
 
-        $crate::parts::keys!(@iterated $type);
+        $crate::parts::keys!(
+            @iterated $type: |filter| $crate::parts::Batched::is_near(&filter.$part)
+        );
 
         impl<K: $crate::hash::Key> Extend<K> for $type {
             fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {

@@ -43,16 +43,7 @@ pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &m
                 test_in_rounds(bits, ring, digests, found);
             }
         }
-        Probe::Ring(ring) => {
-            for (digest, found) in digests.iter().zip(found) {
-                *found = scattered::all_set(bits.words(), ring, *digest);
-            }
-        }
-        _ => {
-            for (digest, found) in digests.iter().zip(found) {
-                *found = scattered::has(bits.words(), probe, *digest);
-            }
-        }
+        _ => scattered::have(bits.words(), probe, digests, found),
     }
 }
 

@@ -65,70 +65,90 @@ where
     });
 }
 
-/// Keys of an iterator with what `ask` says of each; keys are taken and asked a chunk at a time.
+/// Keys of an iterator that are asked for at once: so many that a call for them costs little beside them, so few that
+/// they stay in the L1 cache until they are handed out.
+const TAKEN: usize = 512;
+
+/// Keys of an iterator with whether each may be a member. Where the filter is `near`, so that nothing is gained by asking
+/// for cells before they are needed, `one` is asked for every key; else `many` for a chunk of them.
 #[inline]
-pub(crate) fn in_chunks<K: Key, I: Iterator<Item = K>, F: Fn(&[K], &mut [bool])>(
+pub(crate) fn asked<K, I, O, M>(keys: I, near: bool, one: O, many: M) -> Asked<I, O, M>
+where
+    K: Key,
+    I: Iterator<Item = K>,
+    O: Fn(&K) -> bool,
+    M: Fn(&[K], &mut [bool]),
+{
+    Asked { keys, near, one, many, pairs: Vec::new().into_iter().zip(Vec::new()) }
+}
+
+pub(crate) struct Asked<I: Iterator, O, M> {
     keys: I,
-    ask: F,
-) -> InChunks<I, F> {
-    let (asked, found) = (Vec::new().into_iter(), [false; CHUNK]);
-    InChunks { keys, ask, asked, found }
+    near: bool,
+    one: O,
+    many: M,
+    /// Keys that were asked for and are not handed out yet, with their answers. Both are lists: of an array in here
+    /// `many` would have to be told the address, and a loop over pairs would keep its place in memory instead of
+    /// in registers.
+    pairs: Pairs<I::Item>,
 }
 
-pub(crate) struct InChunks<I: Iterator, F> {
-    keys: I,
-    ask: F,
-    /// Keys that were asked for and are not handed out yet, and the answers to the last of a chunk.
-    asked: std::vec::IntoIter<I::Item>,
-    found: [bool; CHUNK],
+type Pairs<K> = std::iter::Zip<std::vec::IntoIter<K>, std::vec::IntoIter<bool>>;
+
+/// The next keys with their answers; none at the end.
+#[inline(always)]
+fn taken<K: Key>(
+    from: &mut impl Iterator<Item = K>,
+    many: &impl Fn(&[K], &mut [bool]),
+) -> Pairs<K> {
+    let mut keys = Vec::with_capacity(TAKEN);
+    keys.extend(from.take(TAKEN));
+    let mut found = vec![false; keys.len()];
+    many(&keys, &mut found);
+    keys.into_iter().zip(found)
 }
 
-impl<K: Key, I: Iterator<Item = K>, F: Fn(&[K], &mut [bool])> InChunks<I, F> {
-    /// The next keys with their answers, which end with the chunk.
-    #[inline(always)]
-    fn refill(&mut self) {
-        let mut next = Vec::with_capacity(CHUNK);
-        next.extend(self.keys.by_ref().take(CHUNK));
-        let free = CHUNK - next.len();
-        (self.ask)(&next, &mut self.found[free..]);
-        self.asked = next.into_iter();
-    }
-
-    /// The answers to the keys that are not handed out yet.
-    #[inline(always)]
-    fn answers(&self) -> &[bool] {
-        &self.found[CHUNK - self.asked.len()..]
-    }
-}
-
-impl<K: Key, I: Iterator<Item = K>, F: Fn(&[K], &mut [bool])> Iterator for InChunks<I, F> {
+impl<K, I, O, M> Iterator for Asked<I, O, M>
+where
+    K: Key,
+    I: Iterator<Item = K>,
+    O: Fn(&K) -> bool,
+    M: Fn(&[K], &mut [bool]),
+{
     type Item = (K, bool);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.asked.len() == 0 {
-            self.refill();
+        if self.near {
+            let key = self.keys.next()?;
+            let found = (self.one)(&key);
+            return Some((key, found));
         }
-        let found = self.answers().first().copied()?;
-        self.asked.next().map(|key| (key, found))
+        if let Some(pair) = self.pairs.next() {
+            return Some(pair);
+        }
+        self.pairs = taken(&mut self.keys, &self.many);
+        self.pairs.next()
     }
 
     /// What `for_each`, `sum` and `count` go by: a loop over a chunk, and not a question for every key whether there
     /// is one.
     #[inline]
-    fn fold<B, G: FnMut(B, Self::Item) -> B>(mut self, mut all: B, mut f: G) -> B {
+    fn fold<B, G: FnMut(B, Self::Item) -> B>(self, all: B, mut f: G) -> B {
+        let Self { mut keys, near, one, many, pairs } = self;
+        if near {
+            return keys.fold(all, |all, key| {
+                let found = one(&key);
+                f(all, (key, found))
+            });
+        }
+        let mut all = pairs.fold(all, &mut f);
         loop {
-            if self.asked.len() == 0 {
-                self.refill();
-            }
-            if self.asked.len() == 0 {
+            let pairs = taken(&mut keys, &many);
+            if pairs.len() == 0 {
                 return all;
             }
-            let (found, keys) = (self.found, std::mem::take(&mut self.asked));
-            let found = &found[CHUNK - keys.len()..];
-            for pair in keys.zip(found.iter().copied()) {
-                all = f(all, pair);
-            }
+            all = pairs.fold(all, &mut f);
         }
     }
 }

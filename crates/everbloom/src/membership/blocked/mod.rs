@@ -109,13 +109,14 @@ impl BlockedBloom {
     // Always: a call takes as long as the insertion, and keeps it from overlapping with the next one.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
-        let digest = self.head.hasher.digest_usually(HASH, key);
-        let ProbedBits { probe: Blocks { probe, patterns }, bits } = &mut self.blocks;
+        let (hasher, ProbedBits { probe: Blocks { probe, patterns }, bits }) =
+            (&self.head.hasher, &mut self.blocks);
         let (probe, words) = (*probe, bits.words_mut());
-        let new = if probe.is_one_word() {
+        let new = if probe.is_one_word() && hasher.id() == HASH {
+            let digest = hasher.digest_by(HASH, key);
             lanes::line_set(lanes::line_mut(words.as_chunks_mut().0, digest), low(digest.h2))
         } else {
-            set_otherwise(probe, patterns.as_deref(), words, digest)
+            set_otherwise(probe, patterns.as_deref(), words, hasher.digest(key))
         };
         self.head.count_one();
         Seen::new_if(new)
@@ -124,13 +125,15 @@ impl BlockedBloom {
     /// Whether the key may be a member.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let digest = self.head.hasher.digest_usually(HASH, key);
-        let ProbedBits { probe: Blocks { probe, patterns }, bits } = &self.blocks;
+        let (hasher, ProbedBits { probe: Blocks { probe, patterns }, bits }) =
+            (&self.head.hasher, &self.blocks);
         let (probe, words) = (*probe, bits.words());
-        if probe.is_one_word() {
+        // Asked before the key is hashed: of its digest only what this path takes is then computed.
+        if probe.is_one_word() && hasher.id() == HASH {
+            let digest = hasher.digest_by(HASH, key);
             lanes::line_has(lanes::line(words.as_chunks().0, digest), low(digest.h2))
         } else {
-            has_otherwise(probe, patterns.as_deref(), words, digest)
+            has_otherwise(probe, patterns.as_deref(), words, hasher.digest(key))
         }
     }
 

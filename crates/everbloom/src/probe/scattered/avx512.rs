@@ -85,3 +85,37 @@ pub(super) unsafe fn all_mixed(words: &[u64], mixed: &Mixed, digest: Digest) -> 
         unsafe { zeros(words, places, mixed.k() - first) == 0 }
     })
 }
+
+/// [`all_set`] of each of many digests.
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn each_all_set(
+    words: &[u64],
+    ring: &Ring,
+    digests: &[Digest],
+    found: &mut [bool],
+) {
+    for (digest, found) in digests.iter().zip(found) {
+        // SAFETY: as the caller says.
+        *found = unsafe { all_set(words, ring, *digest) };
+    }
+}
+
+/// [`all_mixed`] of each of many digests.
+///
+/// # Safety
+/// As there.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn each_all_mixed(
+    words: &[u64],
+    mixed: &Mixed,
+    digests: &[Digest],
+    found: &mut [bool],
+) {
+    for (digest, found) in digests.iter().zip(found) {
+        // SAFETY: as the caller says.
+        *found = unsafe { all_mixed(words, mixed, *digest) };
+    }
+}

@@ -29,6 +29,27 @@ pub(crate) fn has(words: &[u64], probe: &Probe, digest: Digest) -> bool {
     }
 }
 
+/// [`has`] of each of many digests: the instruction set is asked for once, and called once.
+pub(crate) fn have(words: &[u64], probe: &Probe, digests: &[Digest], found: &mut [bool]) {
+    #[cfg(target_arch = "x86_64")]
+    if fits(words, probe.m()) && crate::simd::has_avx512() {
+        match probe {
+            // SAFETY: the instruction set is there, and the array fits it.
+            Probe::Ring(ring) => {
+                return unsafe { avx512::each_all_set(words, ring, digests, found) };
+            }
+            // SAFETY: as above.
+            Probe::Mixed(mixed) => {
+                return unsafe { avx512::each_all_mixed(words, mixed, digests, found) };
+            }
+            _ => {}
+        }
+    }
+    for (digest, found) in digests.iter().zip(found) {
+        *found = has(words, probe, *digest);
+    }
+}
+
 /// Sets all cells of a digest, by any scheme; true if one was zero.
 #[inline]
 pub(crate) fn set(words: &mut [u64], probe: &Probe, digest: Digest) -> bool {
@@ -163,9 +184,23 @@ mod tests {
                 }
                 if m <= 1 << 30 {
                     assert!(bits == twin, "{m} {k}");
+                    many_equal_one_by_one(&bits, &Probe::Ring(ring), &mut random);
                 }
             }
         }
+    }
+
+    /// Half of the digests are members.
+    fn many_equal_one_by_one(bits: &Bits, probe: &Probe, random: &mut Generator) {
+        let mut bits = bits.clone();
+        let mut digest = || Digest { h1: random.next_u64(), h2: random.next_u64() };
+        let digests: Vec<Digest> = (0..40).map(|_| digest()).collect();
+        digests.iter().step_by(2).for_each(|digest| _ = set(bits.words_mut(), probe, *digest));
+        let mut found = vec![false; digests.len()];
+        have(bits.words(), probe, &digests, &mut found);
+        let one_by_one = digests.iter().map(|digest| has(bits.words(), probe, *digest));
+        assert_eq!(found, one_by_one.collect::<Vec<_>>());
+        assert!(found.iter().step_by(2).all(|found| *found));
     }
 
     #[test]
@@ -193,6 +228,7 @@ mod tests {
                 }
                 if m <= 1 << 30 {
                     assert!(bits == twin, "{m} {k}");
+                    many_equal_one_by_one(&bits, &probe, &mut random);
                 }
             }
         }
