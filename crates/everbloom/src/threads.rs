@@ -41,6 +41,22 @@ pub(crate) fn map<T: Sync, R: Send>(
     })
 }
 
+/// Calls `f` with every item and its number, on all cores.
+pub(crate) fn each<T: Send>(items: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
+    let (length, f) = (items.len().div_ceil(available()).max(1), &f);
+    let work = |first: usize, items: &mut [T]| {
+        items.iter_mut().enumerate().for_each(|(i, item)| f(first + i, item));
+    };
+    if length >= items.len() {
+        return work(0, items);
+    }
+    std::thread::scope(|scope| {
+        for (part, items) in items.chunks_mut(length).enumerate() {
+            scope.spawn(move || work(part * length, items));
+        }
+    });
+}
+
 /// Items of which one sum is taken.
 const SUMMED: usize = 1 << 16;
 
@@ -105,6 +121,18 @@ mod tests {
             let items: Vec<f64> = (0..n).map(|i| 1.0 / (i + 1) as f64).collect();
             let of = |items: &[f64]| items.iter().sum::<f64>();
             assert_eq!(sum(&items, of), items.chunks(SUMMED).map(of).sum::<f64>(), "{n}");
+        }
+    }
+
+    #[test]
+    fn every_item_is_met_once_by_its_number() {
+        for n in [0, 1, 2, 3, 100, 101] {
+            let mut items: Vec<usize> = (0..n).collect();
+            each(&mut items, |number, item| {
+                assert_eq!(*item, number);
+                *item += 1000;
+            });
+            assert!(items.into_iter().eq(1000..1000 + n), "{n}");
         }
     }
 

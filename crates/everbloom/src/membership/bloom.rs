@@ -158,8 +158,8 @@ impl Bloom {
         many::contains_into(self, keys.iter(), found);
     }
 
-    /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
-    /// [`Bloom::contains_many`], since keys are taken and asked 512 at a time.
+    /// Keys of an iterator with whether each may be a member. Of a filter that is larger than the cache a loop over
+    /// them runs at the speed of [`Bloom::contains_many`]: keys are then taken and asked for 512 at a time.
     ///
     /// ```
     /// let mut seen = everbloom::Bloom::with_rate(2, 0.001)?;

@@ -24,6 +24,11 @@ fn many_at_once_equal_one_by_one() {
             let asked: Vec<u64> = (0..2 * n as u64 + 1).collect();
             let one_by_one: Vec<bool> = asked.iter().map(|key| single.contains(key)).collect();
             assert_eq!(many.contains_many(&asked), one_by_one, "{m} {n}");
+            let expected = || asked.iter().zip(one_by_one.iter().copied());
+            assert!(many.contains_iter(&asked).eq(expected()), "{m} {n}");
+            let mut folded = Vec::new();
+            many.contains_iter(&asked).for_each(|pair| folded.push(pair));
+            assert!(folded.into_iter().eq(expected()), "{m} {n}");
             // Also where there is room for fewer answers.
             let mut found = vec![false; one_by_one.len() / 2 + 1];
             many.contains_many_into(&asked, &mut found);
@@ -143,7 +148,9 @@ fn threads_share_lines() {
 
 #[test]
 fn slices_and_iterators_equal_one_by_one() {
-    for (n, rate) in [(0, 0.01), (1, 0.01), (63, 0.01), (64, 1e-6), (1000, 0.01), (70_000, 0.01)] {
+    // The last one is larger than what iterators ask key by key.
+    let sizes = [(0, 0.01), (1, 0.01), (63, 0.01), (64, 1e-6), (1000, 0.01), (230_000, 0.01)];
+    for (n, rate) in sizes {
         let keys: Vec<u64> = (0..n).map(mix64).collect();
         let asked: Vec<u64> = (0..2 * n).map(mix64).collect();
         let texts: Vec<String> = keys.iter().map(u64::to_string).collect();

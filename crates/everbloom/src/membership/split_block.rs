@@ -154,7 +154,7 @@ impl KeyPart for Halves {
     fn lend(&mut self) -> Option<Box<dyn LentCells + '_>> {
         let halves = self.bits.blocks_mut();
         let count = halves.len() as u64;
-        let place = move |digest: Digest| (lanes::half_of(digest, count), digest.h1);
+        let place = move |digest: Digest| (lanes::half_of(digest, count), digest.h1 as u32);
         Some(Box::new(Regions::new(halves, Whole { place, set: lanes::halves_set_at })))
     }
 

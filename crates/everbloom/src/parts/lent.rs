@@ -1,34 +1,44 @@
 //! Cells lent to several threads that insert at the same time.
 //!
 //! Bits are only ever set, and in which order makes no difference: the filter is the same as if one thread had
-//! inserted all, byte for byte. The cells are cut into regions. A thread notes for each region what it is to set
-//! there, and once that is much, it has the region to itself and sets it all by plain or vector instructions:
+//! inserted all, byte for byte. The cells are cut into regions that fit a cache. A thread notes for each region what is
+//! to be set there, and hands its notes over once they are some; whoever makes them many has the region to itself and
+//! sets them all, by plain or vector instructions:
 //!
 //! ```text
-//!   digests ──▶ notes │ region 0 │ 1 │ 2 │ …     a region is written to by one thread at a time, under its lock
+//!   digests ──▶ a thread's notes │ region 0 │ 1 │ 2 │ …  ──▶  waiting notes of all threads  ──▶  region, under its lock
 //! ```
 //!
-//! Setting scattered bits atomically in place takes as long, and blocks would need another way beside it. A filter for
-//! each thread, united in the end, takes the memory of as many filters.
+//! By then each line of the region has several bits to be set, and comes from memory once for all of them. Setting
+//! scattered bits in place, atomically or by each thread on its own, fetches a line and writes it back for every bit,
+//! and eight cores ask for more lines than memory has to give. A filter for each thread, united in the end, takes the
+//! memory of as many filters; waiting notes take at most a quarter of one.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cells::set_bit;
 use crate::filter::LentCells;
 use crate::hash::Digest;
 use crate::memory::prefetch_to_write;
 use crate::parts::probed_bits::Probes;
+use crate::threads;
 
 /// Where keys set bits, in cells that are cut into regions.
 pub(crate) trait Places<C>: Sync {
-    /// What is noted until a region is at hand.
-    type Note: Copy + Send;
+    /// Which bits of a cell are a key's.
+    type Bits;
 
-    /// Calls `f` with every cell where a key sets bits, and a word that tells which.
-    fn each(&self, digest: Digest, f: impl FnMut(usize, u64));
+    /// What is noted until a region is at hand.
+    type Note: Copy + Default + Send + Sync;
+
+    /// Notes that wait for each line of a region before it is written to: together a quarter of the line's size.
+    const WAITING: usize = LINE / 4 / size_of::<Self::Note>();
+
+    /// Calls `f` with every cell where a key sets bits, and which these are.
+    fn each(&self, digest: Digest, f: impl FnMut(usize, Self::Bits));
 
     /// A note of the cell number `at` of a region.
-    fn note(at: usize, bits: u64) -> Self::Note;
+    fn note(at: usize, bits: Self::Bits) -> Self::Note;
 
     /// Sets what is noted.
     fn set(&self, region: &mut [C], notes: &[Self::Note]);
@@ -38,17 +48,20 @@ pub(crate) trait Places<C>: Sync {
 pub(crate) struct Scattered<P>(pub(crate) P);
 
 impl<P: Probes + Sync> Places<u64> for Scattered<P> {
+    /// The bit's number in the word.
+    type Bits = u32;
+
     /// The bit's number in the region.
     type Note = u32;
 
     #[inline]
-    fn each(&self, digest: Digest, mut f: impl FnMut(usize, u64)) {
-        self.0.each(digest, |i| f((i / 64) as usize, i % 64));
+    fn each(&self, digest: Digest, mut f: impl FnMut(usize, u32)) {
+        self.0.each(digest, |i| f((i / 64) as usize, (i % 64) as u32));
     }
 
     #[inline]
-    fn note(at: usize, bit: u64) -> u32 {
-        (at as u32) << 6 | bit as u32
+    fn note(at: usize, bit: u32) -> u32 {
+        (at as u32) << 6 | bit
     }
 
     fn set(&self, region: &mut [u64], notes: &[u32]) {
@@ -66,58 +79,72 @@ impl<P: Probes + Sync> Places<u64> for Scattered<P> {
     }
 }
 
-/// All bits of a key in one block of `W` words.
+/// All bits of a key in one block of `W` words, named by one of 32 or 64 bits.
 pub(crate) struct Whole<F, S> {
     /// Which block is a digest's, and the word that names its bits there.
     pub(crate) place: F,
-    /// Sets the bits of digests whose first word is the place of their block.
+    /// Sets bits by the place of their block in a region and the word that names them.
     pub(crate) set: S,
 }
 
-impl<const W: usize, F, S> Places<[u64; W]> for Whole<F, S>
+impl<const W: usize, N, F, S> Places<[u64; W]> for Whole<F, S>
 where
-    F: Fn(Digest) -> (usize, u64) + Sync,
-    S: Fn(&mut [[u64; W]], &[Digest]) + Sync,
+    N: Copy + Default + Send + Sync,
+    F: Fn(Digest) -> (usize, N) + Sync,
+    S: Fn(&mut [[u64; W]], &[(u32, N)]) + Sync,
 {
-    type Note = Digest;
+    type Bits = N;
+
+    type Note = (u32, N);
 
     #[inline]
-    fn each(&self, digest: Digest, mut f: impl FnMut(usize, u64)) {
-        let (block, bits) = (self.place)(digest);
-        f(block, bits);
+    fn each(&self, digest: Digest, mut f: impl FnMut(usize, N)) {
+        let (block, name) = (self.place)(digest);
+        f(block, name);
     }
 
     #[inline]
-    fn note(at: usize, bits: u64) -> Digest {
-        Digest { h1: at as u64, h2: bits }
+    fn note(at: usize, name: N) -> (u32, N) {
+        (at as u32, name)
     }
 
-    fn set(&self, region: &mut [[u64; W]], notes: &[Digest]) {
+    fn set(&self, region: &mut [[u64; W]], notes: &[(u32, N)]) {
         (self.set)(region, notes);
     }
 }
 
-/// Regions at most, of arrays up to a size: many more than threads that want one, and so few that each soon has much to
-/// set.
-const REGIONS: usize = 64;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// Bytes of a region that stays in the L2 cache while it is written to.
+const REGION: usize = 1 << 20;
+
+/// Regions: many more than threads that want one, and so few that a line of notes for each is in the L1 cache.
+const REGIONS: std::ops::RangeInclusive<usize> = 64..=512;
 
 /// Cells of a region at most: 2^26 words have 2^32 bits.
 const LARGEST: usize = 1 << 26;
 
-/// Notes after which a thread asks for a region, and asks again if another one has it.
-const ENOUGH: usize = 256;
-
-/// Notes after which it waits.
-const ROOM: usize = 4 * ENOUGH;
+/// Bytes of a thread's own notes of a region.
+const ROOM: usize = 1 << 10;
 
 /// Cells, cut into regions.
-pub(crate) struct Regions<'a, C, P: Places<C>> {
+pub(crate) struct Regions<'a, C: Send, P: Places<C>> {
     places: P,
-    regions: Vec<Mutex<&'a mut [C]>>,
+    regions: Vec<Region<'a, C, P::Note>>,
     /// A region has 2^shift cells.
     shift: u32,
+    /// Notes after which a region is written to.
+    many: usize,
     /// Of threads that are not inserting just now.
     notes: Mutex<Vec<Notes<P::Note>>>,
+    /// Lists of waiting notes that were set, to be used again.
+    spare: Mutex<Vec<Vec<P::Note>>>,
+}
+
+struct Region<'a, C, T> {
+    cells: Mutex<&'a mut [C]>,
+    waiting: Mutex<Vec<T>>,
 }
 
 /// What a thread is to set, by region.
@@ -127,70 +154,89 @@ struct Notes<T> {
     room: Vec<T>,
 }
 
-impl<T: Copy> Notes<T> {
-    fn new(regions: usize, none: T) -> Self {
-        Self { used: vec![0; regions], room: vec![none; regions * ROOM] }
+impl<T: Copy + Default> Notes<T> {
+    /// Notes of a region.
+    const ROOM: usize = ROOM / size_of::<T>();
+
+    fn new(regions: usize) -> Self {
+        Self { used: vec![0; regions], room: vec![T::default(); regions * Self::ROOM] }
     }
 
     /// What is noted of a region.
     fn of(&self, region: usize) -> &[T] {
-        &self.room[region * ROOM..region * ROOM + self.used[region]]
+        &self.room[region * Self::ROOM..][..self.used[region]]
     }
+}
+
+/// What a lock holds. Where a thread has panicked, nobody reads these bits any more.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a, C: Send, P: Places<C>> Regions<'a, C, P> {
     pub(crate) fn new(cells: &'a mut [C], places: P) -> Self {
-        let length = cells.len().div_ceil(REGIONS).next_power_of_two().min(LARGEST);
-        let regions = cells.chunks_mut(length).map(Mutex::new).collect();
-        Self { places, regions, shift: length.trailing_zeros(), notes: Mutex::default() }
+        let count = (size_of_val(cells) / REGION).clamp(*REGIONS.start(), *REGIONS.end());
+        let length = cells.len().div_ceil(count).next_power_of_two().min(LARGEST);
+        let region = |cells| Region { cells: Mutex::new(cells), waiting: Mutex::default() };
+        let regions = cells.chunks_mut(length).map(region).collect();
+        let many = P::WAITING * (length * size_of::<C>()).div_ceil(LINE);
+        let shift = length.trailing_zeros();
+        Self { places, regions, shift, many, notes: Mutex::default(), spare: Mutex::default() }
     }
 
-    /// Sets what is noted of a region, unless another thread has it and there is room for more.
+    /// Hands a thread's notes of a region over, and sets all that wait if they are many.
     #[cold]
-    fn settle(&self, region: usize, notes: &mut Notes<P::Note>) {
-        let lock = &self.regions[region];
-        let mut cells = match lock.try_lock() {
-            Err(TryLockError::WouldBlock) if notes.used[region] < ROOM => return,
-            // Where a thread has panicked, nobody reads these bits any more.
-            Err(_) => lock.lock().unwrap_or_else(PoisonError::into_inner),
-            Ok(cells) => cells,
+    fn hand_over(&self, region: usize, notes: &mut Notes<P::Note>) {
+        let Region { cells, waiting } = &self.regions[region];
+        let full = {
+            let mut waiting = held(waiting);
+            if waiting.capacity() == 0 {
+                *waiting = Vec::with_capacity(self.many + notes.used[region]);
+            }
+            waiting.extend_from_slice(notes.of(region));
+            notes.used[region] = 0;
+            if waiting.len() < self.many {
+                return;
+            }
+            std::mem::replace(&mut *waiting, held(&self.spare).pop().unwrap_or_default())
         };
-        self.places.set(&mut cells, notes.of(region));
-        notes.used[region] = 0;
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Vec<Notes<P::Note>>> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.set(&mut held(cells), &full);
+        let mut empty = full;
+        empty.clear();
+        held(&self.spare).push(empty);
     }
 }
 
 impl<C: Send, P: Places<C>> LentCells for Regions<'_, C, P> {
     fn insert(&self, digests: &[Digest]) {
-        let before = self.kept().pop();
-        let mut notes = before.unwrap_or_else(|| Notes::new(self.regions.len(), P::note(0, 0)));
+        let before = held(&self.notes).pop();
+        let mut notes = before.unwrap_or_else(|| Notes::new(self.regions.len()));
         for digest in digests {
             self.places.each(*digest, |cell, bits| {
                 let (region, at) = (cell >> self.shift, cell & ((1 << self.shift) - 1));
                 let used = &mut notes.used[region];
-                notes.room[region * ROOM + *used] = P::note(at, bits);
+                notes.room[region * Notes::<P::Note>::ROOM + *used] = P::note(at, bits);
                 *used += 1;
-                if used.is_multiple_of(ENOUGH) {
-                    self.settle(region, &mut notes);
+                if *used == Notes::<P::Note>::ROOM {
+                    self.hand_over(region, &mut notes);
                 }
             });
         }
-        self.kept().push(notes);
+        held(&self.notes).push(notes);
     }
 }
 
 /// What is noted and not set yet is set when the cells are given back.
-impl<C, P: Places<C>> Drop for Regions<'_, C, P> {
+impl<C: Send, P: Places<C>> Drop for Regions<'_, C, P> {
     fn drop(&mut self) {
         let kept = std::mem::take(self.notes.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for (region, cells) in self.regions.iter_mut().enumerate() {
+        let places = &self.places;
+        threads::each(&mut self.regions, |number, Region { cells, waiting }| {
             let cells = cells.get_mut().unwrap_or_else(PoisonError::into_inner);
-            kept.iter().for_each(|notes| self.places.set(cells, notes.of(region)));
-        }
+            let waiting = waiting.get_mut().unwrap_or_else(PoisonError::into_inner);
+            places.set(cells, waiting);
+            kept.iter().for_each(|notes| places.set(cells, notes.of(number)));
+        });
     }
 }
 

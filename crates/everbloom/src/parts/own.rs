@@ -88,8 +88,8 @@ macro_rules! keys {
     // Queries for keys of an iterator; `near` says whether the filter is asked for one after the other.
     (@iterated $type:ident: $near:expr) => {
         impl $type {
-            /// Keys of an iterator with whether each may be a member: a loop over them runs at the speed of
-            /// [`Self::contains_many`], since keys are taken and asked 512 at a time.
+            /// Keys of an iterator with whether each may be a member. Of a filter that is larger than the cache a loop over
+            /// them runs at the speed of [`Self::contains_many`]: keys are then taken and asked for 512 at a time.
             pub fn contains_iter<K: $crate::hash::Key>(
                 &self,
                 keys: impl IntoIterator<Item = K>,

@@ -108,14 +108,22 @@ impl Probes for Blocks {
     }
 
     fn lend<'a>(&self, bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
-        is_for_lanes(self.probe).then(|| -> Box<dyn LentCells> {
-            let (lines, rounds) = (self.probe.blocks(), rounds(self.probe));
-            let place = move |digest: Digest| (lanes::line_of(digest, lines), digest.h2);
-            let set = move |lines: &mut [[u64; lanes::LINE]], notes: &[Digest]| {
-                lanes::lines_set_at(lines, rounds, notes);
-            };
-            Box::new(Regions::new(bits.blocks_mut(), Whole { place, set }))
-        })
+        if !is_for_lanes(self.probe) {
+            return None;
+        }
+        let (count, rounds) = (self.probe.blocks(), rounds(self.probe));
+        let line = move |digest| lanes::line_of(digest, count);
+        let lines = bits.blocks_mut();
+        if rounds == 1 {
+            let place = move |digest: Digest| (line(digest), digest.h2 as u32);
+            let set = |lines: &mut [_], notes: &[_]| lanes::lines_set_at::<u32>(lines, 1, notes);
+            return Some(Box::new(Regions::new(lines, Whole { place, set })));
+        }
+        let place = move |digest: Digest| (line(digest), digest.h2);
+        let set = move |lines: &mut [_], notes: &[_]| {
+            lanes::lines_set_at::<u64>(lines, rounds, notes);
+        };
+        Some(Box::new(Regions::new(lines, Whole { place, set })))
     }
 
     /// The mean over the blocks of (ones/B)^k: the mean fill would hide the crowded ones. Lanes count

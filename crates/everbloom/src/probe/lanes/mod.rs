@@ -160,15 +160,19 @@ pub(crate) fn halves_set(halves: &mut [[u64; HALF]], digests: impl Digests) -> u
     fastest!(halves_set(halves, digests))
 }
 
-/// [`lines_set`] for digests whose first word is the place of their line.
+/// [`lines_set`] for places of lines with the words that name their bits. One round needs no more of them than 32 bits.
 #[inline]
-pub(crate) fn lines_set_at(lines: &mut [[u64; LINE]], rounds: u32, placed: &[Digest]) {
+pub(crate) fn lines_set_at<N: Copy + Into<u64>>(
+    lines: &mut [[u64; LINE]],
+    rounds: u32,
+    placed: &[(u32, N)],
+) {
     fastest!(lines_set_at(lines, rounds, placed))
 }
 
-/// [`halves_set`] for digests whose first word is the place of their half line, and whose second names the bits.
+/// [`halves_set`] for places of half lines with what names their bits.
 #[inline]
-pub(crate) fn halves_set_at(halves: &mut [[u64; HALF]], placed: &[Digest]) {
+pub(crate) fn halves_set_at(halves: &mut [[u64; HALF]], placed: &[(u32, u32)]) {
     fastest!(halves_set_at(halves, placed))
 }
 
@@ -400,36 +404,40 @@ macro_rules! many {
         }
 
         $(#[$feature])*
-        pub(super) fn lines_set_at(lines: &mut [[u64; LINE]], rounds: u32, placed: &[Digest]) {
+        pub(super) fn lines_set_at<N: Copy + Into<u64>>(
+            lines: &mut [[u64; LINE]],
+            rounds: u32,
+            placed: &[(u32, N)],
+        ) {
             let start = lines.as_ptr();
-            let fetch = |digest: &Digest| {
-                prefetch_to_write(start.wrapping_add(digest.h1 as usize).cast());
+            let fetch = |(at, _): &(u32, N)| {
+                prefetch_to_write(start.wrapping_add(*at as usize).cast());
             };
             placed.iter().take(AHEAD).for_each(fetch);
-            for (i, digest) in placed.iter().enumerate() {
+            for (i, (at, word)) in placed.iter().enumerate() {
                 if let Some(later) = placed.get(i + AHEAD) {
                     fetch(later);
                 }
-                let line = &mut lines[digest.h1 as usize];
-                line_set(line, digest.h2);
+                let (line, word) = (&mut lines[*at as usize], (*word).into());
+                line_set(line, word);
                 if rounds > 1 {
-                    more_set(line, rounds, digest.h2);
+                    more_set(line, rounds, word);
                 }
             }
         }
 
         $(#[$feature])*
-        pub(super) fn halves_set_at(halves: &mut [[u64; HALF]], placed: &[Digest]) {
+        pub(super) fn halves_set_at(halves: &mut [[u64; HALF]], placed: &[(u32, u32)]) {
             let start = halves.as_ptr();
-            let fetch = |digest: &Digest| {
-                prefetch_to_write(start.wrapping_add(digest.h1 as usize).cast());
+            let fetch = |(at, _): &(u32, u32)| {
+                prefetch_to_write(start.wrapping_add(*at as usize).cast());
             };
             placed.iter().take(AHEAD).for_each(fetch);
-            for (i, digest) in placed.iter().enumerate() {
+            for (i, (at, key)) in placed.iter().enumerate() {
                 if let Some(later) = placed.get(i + AHEAD) {
                     fetch(later);
                 }
-                half_set(&mut halves[digest.h1 as usize], digest.h2 as u32);
+                half_set(&mut halves[*at as usize], *key);
             }
         }
 
