@@ -13,6 +13,7 @@
 //! - `throughput`: times the command beside md5sum, sort, awk, zstd, comm and join on files of 20 million lines.
 //! - `tools`: times the tools beside what people use now.
 //! - `instructions`: counts the instructions of the flagship filters' operations, by callgrind.
+//! - `performance`: measures what docs/PERFORMANCE.md says, or one step of it, and fills it in.
 //! - `reader`: compares the Python reader of docs/format with the command, on files of twenty variants.
 //! - `interop`: has filters that the command writes read by the software that their format belongs to.
 //! - `licenses`: checks every dependency's license against the allow-list.
@@ -31,6 +32,7 @@ mod licenses;
 mod miri;
 mod mutants;
 mod operators;
+mod performance;
 mod python;
 mod reader;
 mod sanitize;
@@ -47,7 +49,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput [LINES] | tools [TOOL] | instructions | browser [FOLDER]";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput [LINES] | tools [TOOL] | instructions | performance [STEP] | browser [FOLDER]";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         "throughput" => throughput::run(number(2, 20_000_000)),
         "tools" => tools::run(std::env::args().nth(2).as_deref()),
         "instructions" => instructions::run(),
+        "performance" => performance::run(std::env::args().nth(2).as_deref()),
         _ => Err(USAGE.to_owned()),
     };
     match outcome {

@@ -13,6 +13,8 @@
 //! slots. In the form `buckets` a key has two buckets of four, the fingerprint depends on the slot within the
 //! bucket, and repairing swaps the entry with another one of its bucket; slots have no selector then.
 //!
+//! **Slow:** a copy of every key is kept, and is moved whenever its slot is.
+//!
 //! **Use it** where the same non-members are asked for again and again and each false positive costs an access: a
 //! cache, a flow table. **Don't** where every query is new: for those the rate stays what it was, and the
 //! table of whole keys is kept for nothing. A slot that was repaired 2^s times is back at its first fingerprint.

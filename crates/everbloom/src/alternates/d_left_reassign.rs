@@ -22,6 +22,9 @@
 //! Keys are not removed: an entry of one table may match a key whose own is in another, and for shortened
 //! fingerprints nobody can tell. The form `set` leaves a key out that passes already; `multiset` takes every one.
 //!
+//! **Slow:** a bucket is unpacked, changed and packed again; in `sorted` its entries are turned into the number of
+//! a combination and back, by long divisions.
+//!
 //! **Use it** where a bucket is one memory word and d words are read at once. **Don't** elsewhere: `bloom` takes fewer
 //! bits, and `d-left` or `cuckoo` remove.
 

@@ -20,6 +20,8 @@
 //! leaves the counters alone, since lowering them would change homes elsewhere: the table is built
 //! anew when a quarter of its keys was removed.
 //!
+//! **Slow:** an insertion moves the items of all its k buckets, which are lists of whole keys.
+//!
 //! **Use it** for exact look-ups by many more queries than fast memory has room for keys. **Don't** to save memory: the
 //! keys are all there.
 

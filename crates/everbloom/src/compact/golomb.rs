@@ -19,6 +19,9 @@
 //! To find a key, codes are decoded one by one until its number is reached or passed. An index of every
 //! I-th number and the place of its code tells where to begin.
 //!
+//! **Slow:** a query decodes the codes between two entries of the index, one after the other, since each tells only
+//! the gap to the one before.
+//!
 //! **Use it** for sets that are built once and sent or stored often (blocks' filters of BIP 158 are such
 //! sets with N = 784,931 and b = 2^19). **Don't** where keys are added later, or where a query may not cost a
 //! microsecond.

@@ -29,6 +29,8 @@
 //!
 //! Counters have 64 bits; at the end of their range they stick and say so.
 //!
+//! **Slow:** in `dyadic` an update goes to a sketch for every length of prefix.
+//!
 //! **Use it** for frequencies and heavy hitters in streams with weights and deletions, and for merging the
 //! sketches of many machines. **Don't** for keys that are only inserted (`conservative-update` has half the error),
 //! nor for light keys in heavy traffic: the error is a share of *all* counts.

@@ -17,6 +17,8 @@
 //! their own; a filter joined with itself stays what it is. So every place has its own number, the parameter `stream`:
 //! under one number all would draw the same ranks. Halving joins each two cells of one filter.
 //!
+//! **Slow:** a key has d·k cells instead of k, and an insertion draws a rank for each of its d counters.
+//!
 //! **Use it** for multiplicities over many orders of magnitude, gathered at many places. **Don't** for small counts, for
 //! deletion, or when an error of a third (d = 16) is too much.
 

@@ -20,6 +20,9 @@
 //! one that mixes values of several items passes with the rate of the verification, f in `compact` and none in
 //! `exact`. (S3 says that each attribute goes to all sub-matrices; attribute i goes to sub-matrix i.)
 //!
+//! **Slow:** an item is a row, of which every attribute has counters and hashes of its own, and all its positions
+//! are hashed once more.
+//!
 //! **Use it** for records that are asked for by some of their attributes, and come and go. **Don't** where partial
 //! queries never happen: then the row as one key in `counting` takes a fraction of the space.
 

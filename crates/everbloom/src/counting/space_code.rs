@@ -17,6 +17,9 @@
 //!
 //! A key that came always matches; counts err on both sides, by a fifth or so. Nothing can be removed: cells are bits.
 //!
+//! **Slow:** a query looks for the count under which its matches are likeliest, which is arithmetic on many counts;
+//! in `multi-resolution` over all filters at once.
+//!
 //! **Use it** for traffic per flow at line speed: an insertion writes k bits and reads nothing. **Don't** when counts must be
 //! bounds (`count-min`), exact (`spectral`), or go down again.
 

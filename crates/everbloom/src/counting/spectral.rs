@@ -24,6 +24,9 @@
 //! overflows and a frequent key takes no space from others. A short index finds the rows of codes, and a few
 //! words to spare let them grow.
 //!
+//! **Slow:** counters have codes of different lengths, so that each of a key's k counters is reached through the
+//! codes before it in its row, and a change moves what is behind it.
+//!
 //! **Use it** for frequencies in streams and joins, and for "which keys came at least T times?". **Don't** where
 //! every lookup counts: counters are found by reading up to 63 codes before them. `dynamic-count` is
 //! faster where all keys are about equally frequent.

@@ -27,6 +27,8 @@
 //!             k slices    l slices     no sooner than l·g insertions later
 //! ```
 //!
+//! **Slow:** in `slices` a key sets k bits in as many slices, and a query may look at all k + l of them.
+//!
 //! **Use it** where every key has a time to live: sessions, nonces, revocations, rate limits. **Don't** where all
 //! lives are alike and counted in keys, with fewer bits and a blurred end (`active-active`), or where frequencies
 //! fade (`time-decaying`).

@@ -32,6 +32,8 @@
 //! and no other, present; others too, undecided. Without a group, `Undecided` comes with the groups whose
 //! codes are covered; where none is, the key is no member, for a member's code always is.
 //!
+//! **Slow:** a key has a set of k functions for every one of its code, and a query asks all sets.
+//!
 //! **Use it** when every key is in one group and nobody knows how large each group will be. **Don't** when
 //! keys are in several groups (use `bank`, `omass` or `load-balanced`): their codes add up and such keys stay
 //! ambiguous. A bank needs its groups to be of similar size, for each filter is sized for its share.

@@ -19,6 +19,8 @@
 //! claim is *undecided*: treated as a miss and classified anew, as S0 has it. Under the policy `all` it is present,
 //! with all of them.
 //!
+//! **Slow:** a query asks the filters of all classes.
+//!
 //! **Use it** for classes of similar size in memories of their own. **Don't** where the sizes of classes are unknown
 //! (`combinatorial` shares one array among all).
 

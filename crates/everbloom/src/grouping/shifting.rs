@@ -23,6 +23,9 @@
 //! wrong cells down makes other keys false negatives. So these forms hold an exact table of digests beside
 //! the cells, as the paper does.
 //!
+//! **Slow:** the region or the count of a key is found by trying every offset that it might have; the counting
+//! forms look into a table of digests besides.
+//!
 //! **Use it** for small multiplicities and few sets, built once and queried fast. **Don't** for large counts
 //! (`spectral`, `count-min`), nor for deletion in the forms of bits: they have none.
 

@@ -23,6 +23,8 @@
 //! (The paper's filter of the buffer is not needed: the buffer is a map. S3's table says that nothing can be
 //! deleted, its text that deletion is logical; both are true.)
 //!
+//! **Slow:** a pair is written to a page, and read by going through the page that holds it, newest pages first.
+//!
 //! **Use it** for many small pairs, more than memory has room for, written far more often than read. **Don't** for sets
 //! without values (`forest`), or for values that never change (`bloomier`).
 

@@ -17,6 +17,9 @@
 //! Members always get their value. With filters of rate f a level sends n·(v − 1)·f of n keys on, and a non-member
 //! gets a value with probability vf/(1 − f + vf): 2f/(1 + f) for two values, about v·f for v.
 //!
+//! **Slow:** every filter of a level is asked, each with hashes of its own, and building asks all keys of a level
+//! again.
+//!
 //! **Use it** for two or a few values where most keys are not members: most non-members are told by the first
 //! level. **Don't** for many values, since every filter of a level is asked (`bloomier` takes one look, and
 //! fewer bits), or if keys or values change (`kbf`).

@@ -25,6 +25,9 @@
 //!
 //! S3's table says that there are no false negatives, its text that there are; they are the unknown ones here.
 //!
+//! **Slow:** a query solves an equation over GF(2^t) for every cell that holds two values, and intersects what the
+//! cells may hold.
+//!
 //! **Use it** for values that change, of keys that come and go, where now and then "don't know" is an answer.
 //! **Don't** for a fixed set (`bloomier` always knows), or when pairs must be listed (`iblt`).
 

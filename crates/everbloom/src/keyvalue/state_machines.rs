@@ -28,6 +28,8 @@
 //! everything that was not marked since the one before. So a flow that is never closed is gone after two ticks, and
 //! one that is active in every epoch stays.
 //!
+//! **Slow:** in `direct` a query asks for every state that a flow might be in.
+//!
 //! **Use it** for per-flow state in a fixed space: video congestion, peer-to-peer traffic, connection tracking.
 //! **Don't** where a value must be exact (`bloomier` for known sets, a hash table otherwise).
 

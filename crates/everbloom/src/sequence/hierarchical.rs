@@ -23,6 +23,8 @@
 //! for that sender, one without for all of them; what is found is told as byte offsets in payloads, or as senders
 //! where some are known.
 //!
+//! **Slow:** an excerpt is tried at every alignment and block number, on every level.
+//!
 //! **Use it** to find out later who sent or saw what a signature now describes. **Don't** for excerpts shorter than
 //! two blocks, or where space for up to two keys per block is too much.
 

@@ -30,6 +30,9 @@
 //! Who asks for membership only and in bulk takes `blocked`: a K-mer costs one cache miss, and those that follow each
 //! other are packed, hashed and looked up many at a time.
 //!
+//! **Slow:** an item is a sequence, of which every K-mer is packed and looked up; `one-sided` and `two-sided` also
+//! try four letters on each side.
+//!
 //! **Use it** for reads and genomes, at a third of the bits of a standard filter of equal rate. **Don't** for
 //! sequences little longer than K: then most K-mers are ends, which take 24 bytes each.
 

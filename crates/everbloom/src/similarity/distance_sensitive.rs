@@ -21,6 +21,9 @@
 //! Of keys between ε and δ nothing is promised. Near keys can be missed, far ones can pass, both as
 //! rarely as planned; members are never missed.
 //!
+//! **Slow:** every one of the k arrays hashes s drawn coordinates of its own, k·s of them for a key, where a
+//! standard filter hashes once.
+//!
 //! **Use it** to sort out, in little memory, what cannot resemble anything known. **Don't** for more than
 //! a hundred thousand keys, or when near and far lie close together: s grows with ln n, and p_H falls
 //! with s.

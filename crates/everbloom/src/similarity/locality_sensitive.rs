@@ -23,6 +23,8 @@
 //! buckets is ρ, that of all; of vectors that all lie in one place far more bits are set there. It is less, since
 //! tuples share most of their bits: 0.067 in place of 0.1 by default.
 //!
+//! **Slow:** a key is a vector, which is projected on L lines; `overflow` also tries the neighbors of its buckets.
+//!
 //! **Use it** to sort out queries that resemble nothing, in a Euclidean space. **Don't** if near vectors must not be
 //! missed, or for keys that are not vectors (`distance-sensitive` takes bit vectors and text).
 

@@ -21,6 +21,8 @@
 //! some group with 1 − (1 − p^k)^L, p = P(two vectors share a bucket of width ω·2^θ); more often by false positives:
 //! coarse bits are ORs of many, so that the arrays are sized for the coarsest level, half of which is set.
 //!
+//! **Slow:** a key is a vector, which is projected on L·k lines, and a query looks at every granularity.
+//!
 //! **Use it** when the distance that counts as near is only known at query time. **Don't** for one distance: then
 //! `locality-sensitive` needs a tenth of the bits.
 

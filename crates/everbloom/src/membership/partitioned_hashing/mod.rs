@@ -23,6 +23,9 @@
 //! Candidates are k fresh functions each (form `fresh`), or, as published, k of H base functions (form
 //! `subsets`): H hashes then serve all candidates, but these resemble each other and gain less.
 //!
+//! **Slow:** building tries t sets of functions on every group of keys, and counts the ones that each would add. A
+//! query is not concerned.
+//!
 //! **Use it** for fixed sets where the rate matters and building may take long. **Don't** where more
 //! keys are inserted later: such a key follows its group's choice and is found, but the choice was not made for it.
 //! Nor with groups of one or two keys: then the table's bits do more good as cells. Two filters cannot
