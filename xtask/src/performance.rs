@@ -31,7 +31,16 @@ const STEPS: [Step; 10] = [
     step(
         "variants",
         Some("variants.md"),
-        &["run", "--release", "-p", "everbloom-bench", "--bin", "everbloom-bench", "--", "--markdown"],
+        &[
+            "run",
+            "--release",
+            "-p",
+            "everbloom-bench",
+            "--bin",
+            "everbloom-bench",
+            "--",
+            "--markdown",
+        ],
     ),
     step("instructions", Some("instructions.txt"), &["run", "-p", "xtask", "--", "instructions"]),
 ];

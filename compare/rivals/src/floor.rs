@@ -47,17 +47,17 @@ fn prefetch(at: &u8) {
     let _ = at;
 }
 
-/// Time that two threads take for arithmetic in registers, as a share of what one takes: a half on two cores,
+/// Nanoseconds that so many threads take together for some arithmetic in registers, which shares nothing.
+pub fn arithmetic(threads: u64, count: u64) -> f64 {
+    let some = |n: u64| black_box((0..black_box(n)).fold(0, |sum, i| sum ^ mix64(i)));
+    let work = || some(count / threads);
+    wall(|| std::thread::scope(|s| (0..threads).for_each(|_| drop(s.spawn(work)))))
+}
+
+/// Time that two threads take for arithmetic, as a share of what one takes: a half on two cores,
 /// more where they are two threads of one core.
 pub fn two_threads() -> f64 {
-    let some = |n: u64| black_box((0..black_box(n)).fold(0, |sum, i| sum ^ mix64(i)));
-    let share = |_| {
-        let time = |threads: u64| {
-            let work = || some((1 << 23) / threads);
-            wall(|| std::thread::scope(|s| (0..threads).for_each(|_| drop(s.spawn(work)))))
-        };
-        time(2) / time(1)
-    };
+    let share = |_| arithmetic(2, 1 << 23) / arithmetic(1, 1 << 23);
     median((0..2 * ROUNDS).map(share).collect())
 }
 

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         return draw([plain, native], folder);
     }
     match &args[..] {
+        [verb, threads] if verb == "spin" => return spin(threads),
         [verb, folder] if verb == "threads" => return threads(folder, None),
         [verb, folder, keys, n] if verb == "threads" => return threads(folder, Some([keys, n])),
         _ => {}
@@ -151,6 +152,15 @@ fn growth(most: &str, folder: &str) -> ExitCode {
     let curves = growth::measure(most, &format!("{folder}/growth.txt"));
     let fine = write(&format!("{folder}/growth.svg"), &draw::growth(&curves));
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Does the arithmetic that [`threads`] compares with, on so many threads.
+fn spin(threads: &str) -> ExitCode {
+    match threads.parse() {
+        Ok(threads) if threads > 0 => _ = floor::arithmetic(threads, threads::SPUN),
+        _ => return ExitCode::from(2),
+    }
+    ExitCode::SUCCESS
 }
 
 /// Measures the command on one core and on more, if it has keys for it; prints and draws what it took.

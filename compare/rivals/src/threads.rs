@@ -16,6 +16,12 @@ const JOBS: [(&str, &[&str]); 3] = [
     ),
 ];
 
+/// What shares nothing, and gains as much by cores as the machine has to give: `spin` of this program.
+const ARITHMETIC: &str = "arithmetic";
+
+/// How much of it: a few seconds of one core.
+pub const SPUN: u64 = 1 << 32;
+
 const ROUNDS: usize = 3;
 
 /// A job, and its median of seconds by the number of cores.
@@ -36,6 +42,9 @@ pub fn measure(keys: &str, n: &str, kept: &str) -> std::io::Result<()> {
                 let seconds = run(args, [keys, n], cores)?;
                 writeln!(out, "{name}\t{cores}\t{seconds:.2}")?;
             }
+            let spin = [&*std::env::current_exe()?.to_string_lossy(), "spin", &cores.to_string()]
+                .map(str::to_owned);
+            writeln!(out, "{ARITHMETIC}\t{cores}\t{:.2}", timed(&spin, cores)?)?;
         }
     }
     Ok(())
@@ -50,9 +59,15 @@ fn run(args: &[&str], [keys, n]: [&str; 2], cores: usize) -> std::io::Result<f64
         "BLOCKED" => &blocked,
         other => other,
     });
+    let words: Vec<String> = std::iter::once("everbloom").chain(args).map(str::to_owned).collect();
+    timed(&words, cores)
+}
+
+/// Seconds that a program takes on the first cores.
+fn timed(words: &[String], cores: usize) -> std::io::Result<f64> {
     let (first, start) = (format!("0-{}", cores - 1), Instant::now());
     let mut command = Command::new("taskset");
-    command.args(["-c", &first, "everbloom"]).args(args);
+    command.args(["-c", &first]).args(words);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     // A filter that knows all keys prints none of them.
     if !status.success() && status.code() != Some(1) {
@@ -78,7 +93,8 @@ pub fn read(kept: &str) -> std::io::Result<Vec<Curve>> {
         let points = cores.into_iter().map(|at| (at, median(seconds(at).collect()))).collect();
         Curve { name, points }
     };
-    Ok(JOBS.iter().map(|(name, _)| curve(name)).collect())
+    let names = JOBS.iter().map(|(name, _)| *name).chain([ARITHMETIC]);
+    Ok(names.map(curve).filter(|curve| !curve.points.is_empty()).collect())
 }
 
 /// The medians, a row for every number of cores.

@@ -24,6 +24,9 @@
 //! the fewest bits, unless set; where no model is worth its own bits, there is none, and the backup is a standard
 //! filter of all keys.
 //!
+//! **Slow:** building trains a model on the keys, in several passes, and measures it on others. A query is not
+//! concerned.
+//!
 //! **Use it** when sample queries are at hand, look unlike the members, and go on looking like the sample. **Don't** on
 //! hostile ground: whoever asks for keys that look like members has F_p near 1, and only the front filter is left.
 

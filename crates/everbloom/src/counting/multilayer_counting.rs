@@ -18,6 +18,9 @@
 //! and not half the filter, and ranks are counted within 512 bits. (S0 speaks of a hierarchy of hash-based
 //! filters; that is the paper's other structure, ML-HCBF.)
 //!
+//! **Slow:** an update puts a bit into every layer that its counters reach, or takes one out, and moves what is
+//! behind it. A query is not concerned.
+//!
 //! **Use it** in place of `counting` where memory is scarce and lookups outnumber updates. **Don't** for
 //! keys that are inserted thousands of times: a count of f takes f bits, which are moved when it changes;
 //! `dynamic-count` and `spectral` are made for that.

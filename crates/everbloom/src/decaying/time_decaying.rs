@@ -21,6 +21,8 @@
 //! divides on reading, and multiplies all cells by 1/S before S would overflow. The form `lazy` keeps the time of
 //! its last change beside each cell, in twice the bits. Both answer alike.
 //!
+//! **Slow:** in `lazy` every cell that is read is brought to the present by a power of its own.
+//!
 //! **Use it** for recent frequencies: hot items, trends, rates per key. **Don't** where all that matters is whether
 //! a key came within a window (`decaying`, `windowed`), or where counts do not age (`conservative-update`).
 

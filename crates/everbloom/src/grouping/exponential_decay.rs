@@ -19,6 +19,8 @@
 //! Bits are dropped by a seeded generator, anew with every advertisement, so that θ fluctuates from one to the
 //! next. Own bits are never dropped. Beyond 1 + log_d k hops objects are lost by design.
 //!
+//! **Slow:** a key has 32 bits and more, and a query counts all of them.
+//!
 //! **Use it** to steer queries in large networks, in one filter per neighbor. **Don't** where distances must be told
 //! apart exactly (`attenuated`), or for plain membership: with a fill of a tenth it is a sparse filter.
 

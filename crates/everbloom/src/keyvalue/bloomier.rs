@@ -21,6 +21,8 @@
 //! second table holds the plain value in that cell, where it can be changed. **Trap:** setting the value of
 //! a non-member that passes the check overwrites a member's; only the c check bits protect from that.
 //!
+//! **Slow:** building peels all keys, in several passes over them and over cells that lie all over the array.
+//!
 //! **Use it** to look up a small value per key of a set that is known in full: 1.23·(r + c) bits a key.
 //! **Don't** when keys are inserted or deleted later, which only a new build allows. The check bits are part of the
 //! mask here: a random check added to a random mask is a random mask.

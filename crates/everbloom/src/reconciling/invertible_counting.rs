@@ -22,6 +22,8 @@
 //! Decoding is governed by the number of *distinct* elements that differ, not by copies: 1.22 cells each for k = 3, 1.29
 //! for k = 4, and some more for small differences.
 //!
+//! **Slow:** the form `xor` looks every id up in an exact table beside its cells.
+//!
 //! **Use it** to reconcile multisets: stocks, logs, counters. **Don't** for sets (`invertible` has smaller cells), nor for
 //! membership alone.
 

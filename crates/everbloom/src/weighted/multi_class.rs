@@ -22,6 +22,9 @@
 //! The rate depends on the priors of the queries, so the filter predicts none of itself: [`MultiClass::fpr_at`] has the
 //! one of a prior.
 //!
+//! **Slow:** building finds the constant C by halving an interval, and goes through the priors of all members at
+//! each step.
+//!
 //! **Use it** when priors are known and differ, as in switches that know which groups are popular. At
 //! equal bits it halves the false positives of a universe with priors of 0.5 and 0.05. **Don't** when
 //! priors are guesses: non-members of high prior pass almost freely, and a key whose prior has fallen
