@@ -133,7 +133,7 @@ pub fn queries(plain: &Value, native: &Value) -> String {
     }
     let _ = writeln!(
         body,
-        "<text x=\"10\" y=\"{y}\" fill=\"#555\">● plain build   ○ compiled for this processor   blue: everbloom</text>"
+        "<text x=\"10\" y=\"{y}\" fill=\"#555\">● plain build, ○ compiled for this processor; everbloom is blue</text>"
     );
     page(LEFT + WIDTH + 20.0, y + 20.0, &body)
 }
@@ -141,7 +141,9 @@ pub fn queries(plain: &Value, native: &Value) -> String {
 /// Bits per key against time of a query at a million keys and 1 %: small and quick is at the bottom left.
 pub fn space_and_time(plain: &Value) -> String {
     let all = dots(plain);
-    let largest = |dot: &&Dot| dot.items == 1_000_000 && dot.target == 0.01;
+    // One dot for a filter: single calls, as they come.
+    let single = |dot: &Dot| !dot.name().contains(", ") && !dot.name().contains("atomic");
+    let largest = |dot: &&Dot| dot.items == 1_000_000 && dot.target == 0.01 && single(dot);
     let mut shown: Vec<&Dot> = all.iter().filter(largest).collect();
     shown.sort_by(|a, b| b.ns.total_cmp(&a.ns));
     let axis = Log::over(shown.iter().map(|dot| dot.ns));
@@ -309,21 +311,25 @@ pub fn threads(curves: &[Timed]) -> String {
             "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{n}</text>"
         );
     }
-    for curve in curves {
+    // From the top down, so that names that would cover each other move down in their order.
+    let last = |curve: &Timed| curve.points.last().map_or(0.0, |p| y(p.1));
+    let mut order: Vec<&Timed> = curves.iter().collect();
+    order.sort_by(|a, b| last(a).total_cmp(&last(b)));
+    let mut name = f64::NEG_INFINITY;
+    for curve in order {
         let line = |of: &dyn Fn(&(u64, f64)) -> f64| {
             let point = |p: &(u64, f64)| format!("{:.1},{:.1}", x(p.0 as f64), y(of(p)));
             curve.points.iter().map(point).collect::<Vec<_>>().join(" ")
         };
-        let end = curve.points.last().map_or(0.0, |p| y(p.1));
+        name = (last(curve) + 4.0).max(name + 13.0);
         let _ = writeln!(
             body,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{OTHERS}\" stroke-dasharray=\"5 4\"/>\n\
              <polyline points=\"{}\" fill=\"none\" stroke=\"{OURS}\" stroke-width=\"1.5\"/>\n\
-             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"{OURS}\" font-size=\"11\">{}</text>",
+             <text x=\"{:.1}\" y=\"{name:.1}\" fill=\"{OURS}\" font-size=\"11\">{}</text>",
             line(&|p| ideal(curve, p.0)),
             line(&|p| p.1),
             left + width + 8.0,
-            end + 4.0,
             escaped(curve.name)
         );
     }
