@@ -118,8 +118,10 @@ fn keys(path: &Path) -> Result<(), String> {
     }
 }
 
-/// What stands in a block of the page: a name, the file it is from, and what of that file.
-const BLOCKS: [(&str, &str, fn(&str) -> String); 6] = [
+/// What stands in a block of the page: its name, the file it is from, and what of that file.
+type Block = (&'static str, &'static str, fn(&str) -> String);
+
+const BLOCKS: [Block; 6] = [
     ("plain promises", "plain.txt", promises),
     ("native promises", "native.txt", promises),
     ("single calls", "plain.txt", single),

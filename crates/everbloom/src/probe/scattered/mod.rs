@@ -34,12 +34,12 @@ pub(crate) fn have(words: &[u64], probe: &Probe, digests: &[Digest], found: &mut
     #[cfg(target_arch = "x86_64")]
     if fits(words, probe.m()) && crate::simd::has_avx512() {
         match probe {
-            // SAFETY: the instruction set is there, and the array fits it.
             Probe::Ring(ring) => {
+                // SAFETY: the instruction set is there, and the array fits it.
                 return unsafe { avx512::each_all_set(words, ring, digests, found) };
             }
-            // SAFETY: as above.
             Probe::Mixed(mixed) => {
+                // SAFETY: as above.
                 return unsafe { avx512::each_all_mixed(words, mixed, digests, found) };
             }
             _ => {}
