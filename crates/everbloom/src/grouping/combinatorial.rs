@@ -32,7 +32,7 @@
 //! and no other, present; others too, undecided. Without a group, `Undecided` comes with the groups whose
 //! codes are covered; where none is, the key is no member, for a member's code always is.
 //!
-//! **Slow:** a key has a set of k functions for every one of its code, and a query asks all sets.
+//! **Slow:** a key is set by k functions for every 1 in its code, and a query asks the functions of all sets.
 //!
 //! **Use it** when every key is in one group and nobody knows how large each group will be. **Don't** when
 //! keys are in several groups (use `bank`, `omass` or `load-balanced`): their codes add up and such keys stay
