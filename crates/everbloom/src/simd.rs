@@ -12,7 +12,7 @@ const AVX2: u8 = 2;
 const AVX512: u8 = 3;
 
 /// Detected once: `is_x86_feature_detected` is an instruction or two for each feature, and single calls would
-/// need five.
+/// need six.
 static LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 #[inline]
@@ -50,7 +50,8 @@ fn best() -> u8 {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512ifma");
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512bitalg");
     // The others came with the same processors, or before.
     let avx2 = is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -65,8 +66,8 @@ fn best() -> u8 {
     AVX2
 }
 
-/// Whether there is what modules for AVX-512 are compiled for: the part that multiplies 52 bits came with the
-/// first generation that does not slow down for vectors of 512.
+/// Whether there is what modules for AVX-512 are compiled for: the parts that multiply 52 bits and pick bits out
+/// of words came with the first generation that does not slow down for vectors of 512.
 #[inline]
 pub(crate) fn has_avx512() -> bool {
     let compiled_for = cfg!(all(
@@ -74,7 +75,8 @@ pub(crate) fn has_avx512() -> bool {
         target_feature = "avx512bw",
         target_feature = "avx512dq",
         target_feature = "avx512vl",
-        target_feature = "avx512ifma"
+        target_feature = "avx512ifma",
+        target_feature = "avx512bitalg"
     ));
     compiled_for || is_avx512()
 }

@@ -45,6 +45,13 @@ pub(crate) trait Digests {
         None
     }
 
+    /// The next [`CHUNK`] digests, if they are there already: for callers that can place several at once.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn given(&mut self) -> Option<&[Digest; CHUNK]> {
+        None
+    }
+
     /// The next eight keys, if they are to be hashed by `kind`, which starts from XXH3-64, and are as long as
     /// [`Texts`] are: for callers that can hash several at once.
     ///
@@ -76,40 +83,85 @@ pub(crate) trait Digests {
     }
 }
 
+impl<D: Digests> Digests for &mut D {
+    #[inline(always)]
+    fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize {
+        D::next(self, put)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn words(&mut self, kind: HashId) -> Option<Words> {
+        D::words(self, kind)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn given(&mut self) -> Option<&[Digest; CHUNK]> {
+        D::given(self)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn texts(&mut self, kind: HashId) -> Option<Texts> {
+        // SAFETY: the caller says so.
+        unsafe { D::texts(self, kind) }
+    }
+}
+
 /// Keys to be hashed, by a hasher that is mostly of the kind with the number `USUAL`. A number and not a field:
 /// loops over keys are compiled for it.
 pub(crate) struct Keys<'a, I, const USUAL: u16> {
     hasher: &'a Hasher,
-    keys: I,
-    ended: bool,
+    /// None once they have ended. A loop over them takes them out of here: behind a reference every step of theirs would go
+    /// through memory.
+    keys: Option<I>,
+    /// Keys that may still be taken.
+    most: usize,
     /// Keys that were taken to be hashed several at once, and were too few: so many from the first on.
     left: ([u64; CHUNK], usize),
 }
 
 impl<'a, I: Iterator<Item: Key>, const USUAL: u16> Keys<'a, I, USUAL> {
+    /// The first keys of an iterator, `most` of them.
     #[inline]
-    pub(crate) fn new(hasher: &'a Hasher, keys: I) -> Self {
-        Self { hasher, keys, ended: false, left: ([0; CHUNK], 0) }
+    pub(crate) fn new(hasher: &'a Hasher, keys: I, most: usize) -> Self {
+        Self { hasher, keys: Some(keys), most, left: ([0; CHUNK], 0) }
+    }
+
+    /// The keys that were not taken; `None` if there are no more.
+    #[inline(always)]
+    pub(crate) fn rest(self) -> Option<I> {
+        self.keys
+    }
+
+    /// Calls `f` with each of the next keys, from `first` on up to [`CHUNK`], and its number; says how many there are then.
+    #[inline(always)]
+    fn take(&mut self, first: usize, mut f: impl FnMut(usize, I::Item)) -> usize {
+        let Some(mut keys) = self.keys.take() else { return first };
+        let end = CHUNK.min(first.saturating_add(self.most));
+        for i in first..end {
+            let Some(key) = keys.next() else {
+                self.most = 0;
+                return i;
+            };
+            f(i, key);
+        }
+        self.most -= end - first;
+        self.keys = Some(keys);
+        end
     }
 }
 
 impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
     #[inline(always)]
     fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
-        let (words, mut count) = (&self.left.0[..self.left.1], 0);
-        for (i, word) in words.iter().enumerate() {
-            put(i, self.hasher.digest_usually(const { kind(USUAL) }, word));
-            count += 1;
+        let (hasher, (words, left)) = (self.hasher, self.left);
+        for (i, word) in words[..left].iter().enumerate() {
+            put(i, hasher.digest_usually(const { kind(USUAL) }, word));
         }
         self.left.1 = 0;
-        if !self.ended {
-            for (i, key) in (0..CHUNK).zip(self.keys.by_ref()) {
-                put(i, self.hasher.digest_usually(const { kind(USUAL) }, &key));
-                count += 1;
-            }
-            self.ended = count < CHUNK;
-        }
-        count
+        self.take(left, |i, key| put(i, hasher.digest_usually(const { kind(USUAL) }, &key)))
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -118,15 +170,12 @@ impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
         if I::Item::LENGTH != Some(8) || USUAL != kind as u16 || self.hasher.id() != kind {
             return None;
         }
-        let (mut keys, mut count) = ([0; CHUNK], 0);
-        if !self.ended {
-            for (word, key) in keys.iter_mut().zip(self.keys.by_ref()) {
-                *word = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
-                count += 1;
-            }
-        }
+        let mut keys = [0; CHUNK];
+        let count = self.take(0, |i, key| {
+            keys[i] = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
+        });
         if count < CHUNK {
-            (self.ended, self.left) = (true, (keys, count));
+            self.left = (keys, count);
             return None;
         }
         Some(Words { keys, seed: self.hasher.seed_of(kind) })
@@ -228,6 +277,14 @@ impl Digests for Given<'_> {
         self.0 = later;
         now.len()
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn given(&mut self) -> Option<&[Digest; CHUNK]> {
+        let (now, later) = self.0.split_first_chunk()?;
+        self.0 = later;
+        Some(now)
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +314,7 @@ mod tests {
             let keys: Vec<u64> = (0..n as u64).map(mix64).collect();
             let hasher = Hasher::with_id(HashId::Lane64, 3).unwrap();
             let mut batch = Batch::<_, LANE>::new(&hasher, &keys);
-            let mut iterator = Keys::<_, LANE>::new(&hasher, keys.iter());
+            let mut iterator = Keys::<_, LANE>::new(&hasher, keys.iter(), usize::MAX);
             let mut seen = [const { Vec::new() }; 2];
             while let Some(words) = batch.words(HashId::Lane64) {
                 seen[0].extend(words.keys);
@@ -284,12 +341,24 @@ mod tests {
                 let one_by_one: Vec<_> = words.iter().map(|key| hasher.digest(key)).collect();
                 assert_eq!(all(Given(&one_by_one)), one_by_one);
                 let numbers = words.iter();
-                assert_eq!(all(Keys::<_, LANE>::new(&hasher, numbers.clone())), one_by_one, "{id}");
-                assert_eq!(all(Keys::<_, XXH64>::new(&hasher, numbers)), one_by_one, "{id}");
+                assert_eq!(
+                    all(Keys::<_, LANE>::new(&hasher, numbers.clone(), usize::MAX)),
+                    one_by_one,
+                    "{id}"
+                );
+                assert_eq!(
+                    all(Keys::<_, XXH64>::new(&hasher, numbers, usize::MAX)),
+                    one_by_one,
+                    "{id}"
+                );
                 assert_eq!(all(Batch::<_, LANE>::new(&hasher, &words)), one_by_one, "{id}");
                 assert_eq!(all(Batch::<_, XXH64>::new(&hasher, &words)), one_by_one, "{id}");
                 let single: Vec<_> = texts.iter().map(|key| hasher.digest(key)).collect();
-                assert_eq!(all(Keys::<_, LANE>::new(&hasher, texts.iter())), single, "{id}");
+                assert_eq!(
+                    all(Keys::<_, LANE>::new(&hasher, texts.iter(), usize::MAX)),
+                    single,
+                    "{id}"
+                );
                 assert_eq!(all(Batch::<_, LANE>::new(&hasher, &texts)), single, "{id}");
             }
         }

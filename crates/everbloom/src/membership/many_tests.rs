@@ -24,11 +24,10 @@ fn many_at_once_equal_one_by_one() {
             let asked: Vec<u64> = (0..2 * n as u64 + 1).collect();
             let one_by_one: Vec<bool> = asked.iter().map(|key| single.contains(key)).collect();
             assert_eq!(many.contains_many(&asked), one_by_one, "{m} {n}");
-            let expected = || asked.iter().zip(one_by_one.iter().copied());
-            assert!(many.contains_iter(&asked).eq(expected()), "{m} {n}");
+            assert!(many.contains_iter(&asked).eq(one_by_one.iter().copied()), "{m} {n}");
             let mut folded = Vec::new();
-            many.contains_iter(&asked).for_each(|pair| folded.push(pair));
-            assert!(folded.into_iter().eq(expected()), "{m} {n}");
+            many.contains_iter(&asked).for_each(|found| folded.push(found));
+            assert!(folded == one_by_one, "{m} {n}");
             // Also where there is room for fewer answers.
             let mut found = vec![false; one_by_one.len() / 2 + 1];
             many.contains_many_into(&asked, &mut found);
@@ -76,14 +75,51 @@ macro_rules! slices_equal {
         assert!($asked.iter().map(|key| single.contains(key)).eq(found.iter().copied()));
         batch.contains_many_into(&$texts, &mut found);
         assert!(found[..$texts.len()].iter().all(|found| *found));
-        let pairs: Vec<(&u64, bool)> = batch.contains_iter(&$asked).collect();
-        assert!(pairs.iter().copied().eq($asked.iter().map(|key| (key, single.contains(key)))));
-        // One by one to the middle of a chunk, and the rest in one go.
-        let mut asked = batch.contains_iter(&$asked);
-        let mut by_fold: Vec<(&u64, bool)> = asked.by_ref().take(3).collect();
-        asked.for_each(|pair| by_fold.push(pair));
-        assert!(by_fold == pairs, "{} {}", stringify!($type), $n);
+        iterators_equal(&$asked, |key| single.contains(key), |keys| batch.contains_iter(keys));
     };
+}
+
+/// Answers for keys of an iterator beside those for single keys: one after the other, in one go, and first one way and then
+/// the other.
+fn iterators_equal<'a, A: Iterator<Item = bool>>(
+    keys: &'a [u64],
+    one: impl Fn(&u64) -> bool,
+    many: impl Fn(Ending<std::slice::Iter<'a, u64>>) -> A,
+) {
+    let asked = || many(Ending(Some(keys.iter())));
+    let expected: Vec<bool> = keys.iter().map(one).collect();
+    let mut answers = asked();
+    for (i, expected) in expected.iter().enumerate() {
+        let left = keys.len() - i;
+        assert_eq!(answers.size_hint(), (left, Some(left)));
+        assert_eq!(answers.next(), Some(*expected), "key {i}");
+    }
+    assert_eq!((answers.next(), answers.next(), answers.size_hint()), (None, None, (0, Some(0))));
+    for first in [0, 1, 3, 1500] {
+        let mut answers = asked();
+        let mut found: Vec<bool> = answers.by_ref().take(first).collect();
+        answers.for_each(|answer| found.push(answer));
+        assert!(found == expected, "{first} of {}", keys.len());
+    }
+}
+
+/// An iterator that must not be asked again once it has ended.
+struct Ending<I>(Option<I>);
+
+impl<I: Iterator> Iterator for Ending<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        let item = self.0.as_mut().expect("it has not ended").next();
+        if item.is_none() {
+            self.0 = None;
+        }
+        item
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.as_ref().map_or((0, Some(0)), I::size_hint)
+    }
 }
 
 #[test]
@@ -148,9 +184,9 @@ fn threads_share_lines() {
 
 #[test]
 fn slices_and_iterators_equal_one_by_one() {
-    // The last one is larger than what iterators ask key by key.
-    let sizes = [(0, 0.01), (1, 0.01), (63, 0.01), (64, 1e-6), (1000, 0.01), (230_000, 0.01)];
-    for (n, rate) in sizes {
+    // Below and above what iterators take at once, and just that: twice as many keys are asked for.
+    let sizes = [0, 1, 31, 32, 511, 512, 513, 1000, 30_000].map(|n| (n, 0.01));
+    for (n, rate) in sizes.into_iter().chain([(64, 1e-6), (2000, 1e-6)]) {
         let keys: Vec<u64> = (0..n).map(mix64).collect();
         let asked: Vec<u64> = (0..2 * n).map(mix64).collect();
         let texts: Vec<String> = keys.iter().map(u64::to_string).collect();

@@ -170,8 +170,8 @@ impl Batched for Halves {
     }
 
     #[inline]
-    fn have(&self, digests: impl Digests, found: &mut [bool]) {
-        lanes::halves_have(self.bits.blocks(), digests, found);
+    fn have(&self, digests: impl Digests, found: &mut [bool]) -> u64 {
+        lanes::halves_have(self.bits.blocks(), digests, found)
     }
 
     #[inline]

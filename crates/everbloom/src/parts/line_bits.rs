@@ -22,10 +22,10 @@ pub(crate) fn set_all(probe: Blocked, bits: &mut Bits, digests: impl Digests) ->
     lanes::lines_set(bits.words_mut().as_chunks_mut().0, rounds(probe), digests)
 }
 
-/// Whether the lines have all bits of each of many keys.
+/// Whether the lines have all bits of each of many keys; says how many keys there were.
 #[inline]
-pub(crate) fn have(probe: Blocked, bits: &Bits, digests: impl Digests, found: &mut [bool]) {
-    lanes::lines_have(bits.words().as_chunks().0, rounds(probe), digests, found);
+pub(crate) fn have(probe: Blocked, bits: &Bits, digests: impl Digests, found: &mut [bool]) -> u64 {
+    lanes::lines_have(bits.words().as_chunks().0, rounds(probe), digests, found)
 }
 
 /// P(a non-member passes): the mean over the lines, of which each lane counts for itself.

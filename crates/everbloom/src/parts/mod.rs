@@ -107,8 +107,9 @@ pub(crate) trait Batched {
     /// Sets the bits of every digest; says how many there were.
     fn set_all(&mut self, digests: impl Digests) -> u64;
 
-    /// Writes for each digest whether its key may be a member, for as many as there is room.
-    fn have(&self, digests: impl Digests, found: &mut [bool]);
+    /// Writes for each digest whether its key may be a member, for as many as there is room; says how many digests there
+    /// were.
+    fn have(&self, digests: impl Digests, found: &mut [bool]) -> u64;
 
     /// Whether all bits are so near to the processor that prefetching gains nothing.
     fn is_near(&self) -> bool;

@@ -83,26 +83,21 @@ macro_rules! keys {
             }
         }
 
-        $crate::parts::keys!(@iterated $type: |_| false);
+        $crate::parts::keys!(@iterated $type: |filter, keys, found| {
+            $crate::variant::many::contains_next(filter, keys, found)
+        });
     };
-    // Queries for keys of an iterator; `near` says whether the filter is asked for one after the other.
-    (@iterated $type:ident: $near:expr) => {
+    // Queries for keys of an iterator; `have` takes as many of them as there is room for answers, and hands the others back.
+    (@iterated $type:ident: |$filter:ident, $keys:ident, $found:ident| $have:block) => {
         impl $type {
-            /// Keys of an iterator with whether each may be a member. Of a filter that is larger than the cache a loop over
-            /// them runs at the speed of [`Self::contains_many`]: keys are then taken and asked for 512 at a time.
+            /// Whether each key of an iterator may be a member, in their order. Keys are taken 1024 at a time, so that a loop
+            /// runs at the speed of [`Self::contains_many`].
             pub fn contains_iter<K: $crate::hash::Key>(
                 &self,
                 keys: impl IntoIterator<Item = K>,
-            ) -> impl Iterator<Item = (K, bool)> {
-                let near: fn(&Self) -> bool = $near;
-                let many = |keys: &[K], found: &mut [bool]| self.contains_many_into(keys, found);
-                $crate::variant::many::asked(
-                    keys.into_iter(),
-                    near(self),
-                    #[inline(always)]
-                    |key: &K| self.contains(key),
-                    many,
-                )
+            ) -> impl Iterator<Item = bool> {
+                let $filter = self;
+                $crate::variant::many::asked(keys.into_iter(), |$keys, $found| $have)
             }
         }
     };
@@ -146,22 +141,28 @@ macro_rules! keys {
                     return;
                 }
                 if !several {
-                    return $crate::variant::many::contains_into(self, keys.iter(), found);
+                    $crate::variant::many::contains_into(self, keys.iter(), found);
+                    return;
                 }
                 let digests = $crate::hash::Batch::<_, HASH>::new(&self.head.hasher, keys);
                 $crate::parts::Batched::have(&self.$part, digests, found);
             }
         }
 
-        $crate::parts::keys!(
-            @iterated $type: |filter| $crate::parts::Batched::is_near(&filter.$part)
-        );
+        $crate::parts::keys!(@iterated $type: |filter, keys, found| {
+            const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
+            let hasher = &filter.head.hasher;
+            let mut digests = $crate::hash::Keys::<_, HASH>::new(hasher, keys, found.len());
+            let count = $crate::parts::Batched::have(&filter.$part, &mut digests, found);
+            (digests.rest(), count as usize)
+        });
 
         impl<K: $crate::hash::Key> Extend<K> for $type {
             fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
                 let hasher = self.head.hasher.clone();
-                let digests = $crate::hash::Keys::<_, HASH>::new(&hasher, keys.into_iter());
+                let keys = keys.into_iter();
+                let digests = $crate::hash::Keys::<_, HASH>::new(&hasher, keys, usize::MAX);
                 let count = $crate::parts::Batched::set_all(&mut self.$part, digests);
                 self.head.count(count);
             }

@@ -52,103 +52,105 @@ where
     found
 }
 
-/// [`contains_many`] into memory of the caller's, for as many keys as there is room.
+/// [`contains_many`] into memory of the caller's, for as many keys as there is room; says how many there were.
 #[inline]
-pub(crate) fn contains_into<F>(filter: &F, keys: impl Iterator<Item: Key>, mut found: &mut [bool])
+pub(crate) fn contains_into<F>(
+    filter: &F,
+    keys: impl Iterator<Item: Key>,
+    mut found: &mut [bool],
+) -> usize
 where
     F: Plan + Bulk,
 {
+    let room = found.len();
     chunks(&filter.head().hasher, F::HASH, keys.take(found.len()), |digests| {
         let (now, later) = std::mem::take(&mut found).split_at_mut(digests.len());
         filter.contains_digests(digests, now);
         found = later;
     });
+    room - found.len()
+}
+
+/// [`contains_into`] for the next keys of an iterator, which is handed back with the others.
+#[inline]
+pub(crate) fn contains_next<F, I>(filter: &F, mut keys: I, found: &mut [bool]) -> (Option<I>, usize)
+where
+    F: Plan + Bulk,
+    I: Iterator<Item: Key>,
+{
+    let count = contains_into(filter, keys.by_ref(), found);
+    (Some(keys), count)
 }
 
 /// Keys of an iterator that are asked for at once: so many that a call for them costs little beside them, so few that
-/// they stay in the L1 cache until they are handed out.
-const TAKEN: usize = 512;
+/// they stay in the L1 cache until their answers are handed out.
+const TAKEN: usize = 1024;
 
-/// Keys of an iterator with whether each may be a member. Where the filter is `near`, so that nothing is gained by asking
-/// for cells before they are needed, `one` is asked for every key; else `many` for a chunk of them.
+/// Whether each key of an iterator may be a member. `many` takes the next keys, as many as there is room for answers; it hands
+/// back the others, and says how many answers there are. By value: behind a reference every step of the iterator would go through
+/// memory.
 #[inline]
-pub(crate) fn asked<K, I, O, M>(keys: I, near: bool, one: O, many: M) -> Asked<I, O, M>
+pub(crate) fn asked<I, M>(keys: I, many: M) -> Asked<I, M>
 where
-    K: Key,
-    I: Iterator<Item = K>,
-    O: Fn(&K) -> bool,
-    M: Fn(&[K], &mut [bool]),
+    I: Iterator,
+    M: Fn(I, &mut [bool]) -> (Option<I>, usize),
 {
-    Asked { keys, near, one, many, pairs: Vec::new().into_iter().zip(Vec::new()) }
+    Asked { keys: Some(keys), many, found: Box::new([false; TAKEN]), next: TAKEN }
 }
 
-pub(crate) struct Asked<I: Iterator, O, M> {
-    keys: I,
-    near: bool,
-    one: O,
+/// Keys are not handed back: they would be written to a list and read again, which takes as long as a query.
+pub(crate) struct Asked<I, M> {
+    /// None once they have ended.
+    keys: Option<I>,
     many: M,
-    /// Keys that were asked for and are not handed out yet, with their answers. Both are lists: of an array in here
-    /// `many` would have to be told the address, and a loop over pairs would keep its place in memory instead of
-    /// in registers.
-    pairs: Pairs<I::Item>,
+    /// Answers from `next` on are not handed out yet. They lie elsewhere, and not in here: of what is lent to `many` a loop
+    /// would keep its place in memory instead of in registers.
+    found: Box<[bool; TAKEN]>,
+    next: usize,
 }
 
-type Pairs<K> = std::iter::Zip<std::vec::IntoIter<K>, std::vec::IntoIter<bool>>;
-
-/// The next keys with their answers; none at the end.
-#[inline(always)]
-fn taken<K: Key>(
-    from: &mut impl Iterator<Item = K>,
-    many: &impl Fn(&[K], &mut [bool]),
-) -> Pairs<K> {
-    let mut keys = Vec::with_capacity(TAKEN);
-    keys.extend(from.take(TAKEN));
-    let mut found = vec![false; keys.len()];
-    many(&keys, &mut found);
-    keys.into_iter().zip(found)
-}
-
-impl<K, I, O, M> Iterator for Asked<I, O, M>
+impl<I, M> Iterator for Asked<I, M>
 where
-    K: Key,
-    I: Iterator<Item = K>,
-    O: Fn(&K) -> bool,
-    M: Fn(&[K], &mut [bool]),
+    I: Iterator,
+    M: Fn(I, &mut [bool]) -> (Option<I>, usize),
 {
-    type Item = (K, bool);
+    type Item = bool;
 
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.near {
-            let key = self.keys.next()?;
-            let found = (self.one)(&key);
-            return Some((key, found));
+    fn next(&mut self) -> Option<bool> {
+        if self.next >= TAKEN {
+            let (rest, count) = (self.many)(self.keys.take()?, &mut self.found[..]);
+            if count < TAKEN {
+                // The last ones, to the end: so that a loop over answers has one end to ask for.
+                self.found.copy_within(..count, TAKEN - count);
+            } else {
+                self.keys = rest;
+            }
+            self.next = TAKEN - count;
         }
-        if let Some(pair) = self.pairs.next() {
-            return Some(pair);
-        }
-        self.pairs = taken(&mut self.keys, &self.many);
-        self.pairs.next()
+        let found = *self.found.get(self.next)?;
+        self.next += 1;
+        Some(found)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let waiting = TAKEN - self.next;
+        let (least, most) = self.keys.as_ref().map_or((0, Some(0)), I::size_hint);
+        (least.saturating_add(waiting), most.and_then(|most| most.checked_add(waiting)))
     }
 
     /// What `for_each`, `sum` and `count` go by: a loop over a chunk, and not a question for every key whether there
     /// is one.
     #[inline]
-    fn fold<B, G: FnMut(B, Self::Item) -> B>(self, all: B, mut f: G) -> B {
-        let Self { mut keys, near, one, many, pairs } = self;
-        if near {
-            return keys.fold(all, |all, key| {
-                let found = one(&key);
-                f(all, (key, found))
-            });
+    fn fold<B, G: FnMut(B, bool) -> B>(self, all: B, mut f: G) -> B {
+        let Self { keys, many, mut found, next } = self;
+        let mut all = found[next..].iter().copied().fold(all, &mut f);
+        let mut coming = keys;
+        while let Some(keys) = coming {
+            let (rest, count) = many(keys, &mut found[..]);
+            all = found[..count].iter().copied().fold(all, &mut f);
+            coming = rest.filter(|_| count == TAKEN);
         }
-        let mut all = pairs.fold(all, &mut f);
-        loop {
-            let pairs = taken(&mut keys, &many);
-            if pairs.len() == 0 {
-                return all;
-            }
-            all = pairs.fold(all, &mut f);
-        }
+        all
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn increment(rows: &mut Rows, keys: &Keys) {
     unsafe { increment_all(rows, keys) }
 }
 
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn increment_all(rows: &mut Rows, keys: &Keys) {
     let w = rows.w();
     for eight in keys.keys.as_chunks::<8>().0 {
@@ -46,7 +46,7 @@ pub(super) fn least(rows: &Rows, keys: &Keys) -> [i64; CHUNK] {
     unsafe { least_of_all(rows, keys) }
 }
 
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn least_of_all(rows: &Rows, keys: &Keys) -> [i64; CHUNK] {
     let (w, mut least) = (rows.w(), [i64::MAX; CHUNK]);
     for (eight, least) in keys.keys.as_chunks::<8>().0.iter().zip(least.as_chunks_mut::<8>().0) {
@@ -65,7 +65,7 @@ fn least_of_all(rows: &Rows, keys: &Keys) -> [i64; CHUNK] {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512ifma")]
 fn hashes(keys: &[u64; 8], seed: u64) -> __m512i {
     // SAFETY: eight keys are 64 readable bytes.
     fold_64(unsafe { _mm512_loadu_si512(keys.as_ptr().cast()) }, seed)
@@ -73,7 +73,7 @@ fn hashes(keys: &[u64; 8], seed: u64) -> __m512i {
 
 /// Where eight keys have their counters in row i of w < 2³².
 #[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn places(hashes: __m512i, i: u64, w: u64) -> __m512i {
     multiply_shift(_mm512_mullo_epi64(hashes, all(factor(i))), w)
 }

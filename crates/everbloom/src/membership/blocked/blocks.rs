@@ -198,7 +198,7 @@ impl Blocks {
     }
 
     #[inline]
-    fn have(&self, bits: &Bits, digests: impl Digests, found: &mut [bool]) {
+    fn have(&self, bits: &Bits, digests: impl Digests, found: &mut [bool]) -> u64 {
         let (probe, words) = (self.probe, bits.words());
         if is_for_lanes(probe) {
             return line_bits::have(probe, bits, digests, found);
@@ -207,7 +207,7 @@ impl Blocks {
             if let Some(found) = found.get_mut(i as usize) {
                 *found = has_otherwise(probe, self.patterns.as_deref(), words, digest);
             }
-        });
+        })
     }
 }
 
@@ -218,8 +218,8 @@ impl Batched for ProbedBits<Blocks> {
     }
 
     #[inline]
-    fn have(&self, digests: impl Digests, found: &mut [bool]) {
-        self.probe.have(&self.bits, digests, found);
+    fn have(&self, digests: impl Digests, found: &mut [bool]) -> u64 {
+        self.probe.have(&self.bits, digests, found)
     }
 
     #[inline]

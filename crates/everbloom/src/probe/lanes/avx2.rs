@@ -20,21 +20,24 @@ fn line_masks(word: u64) -> [__m256i; 2] {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn lacks(bits: [__m256i; 2], word: u64) -> u8 {
+fn seen(bits: [__m256i; 2], word: u64) -> Seen {
     let [low, high] = line_masks(word);
     let missing =
         _mm256_or_si256(_mm256_andnot_si256(bits[0], low), _mm256_andnot_si256(bits[1], high));
-    _mm256_testz_si256(missing, missing) as u8 ^ 1
+    _mm256_testz_si256(missing, missing) as Seen
 }
 
-/// Not zero if a bit is missing.
+/// What a line shows of a key: one if it has all bits.
+pub(super) type Seen = u8;
+pub(super) const ALL: Seen = 1;
+
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
+pub(super) fn line_seen(line: &[u64; LINE], word: u64) -> Seen {
     let start = line.as_ptr().cast::<__m256i>();
     // SAFETY: the line is 64 readable bytes; the loads need no alignment.
     let bits = unsafe { [_mm256_loadu_si256(start), _mm256_loadu_si256(start.add(1))] };
-    lacks(bits, word)
+    seen(bits, word)
 }
 
 // A program for any x86-64 has it where it is called (see `inlined`).
@@ -42,7 +45,7 @@ pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
-    line_lacks(line, word) == 0
+    line_seen(line, word) == ALL
 }
 
 #[inline]
@@ -62,7 +65,7 @@ pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
             options(readonly, nostack, preserves_flags),
         );
     }
-    lacks([low, high], word) == 0
+    seen([low, high], word) == ALL
 }
 
 #[inline]

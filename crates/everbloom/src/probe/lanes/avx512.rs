@@ -1,7 +1,7 @@
 //! AVX-512: a whole line in one register.
 //!
 //! A rotation takes its count modulo 64, so that counts need no masking, and a lane without the bit shows in a
-//! mask register: five instructions from the word to the answer. The top bits of a 32-bit product are those
+//! mask register: five instructions from the word to the answer, and four where answers are collected. The top bits of a 32-bit product are those
 //! that the multiplication of 52 bits hands out, if the constant is shifted by 26.
 
 use std::arch::{asm, x86_64::*};
@@ -10,36 +10,48 @@ use super::*;
 use crate::hash::{HashId, vector};
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
-fn line_mask(word: u64) -> __m512i {
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
+fn line_counts(word: u64) -> __m512i {
     let salts = LINE_SALTS.map(|salt| u64::from(salt) << 26);
     // SAFETY: eight constants are 64 readable bytes.
     let salts = unsafe { _mm512_loadu_si512(salts.as_ptr().cast()) };
     // In both halves of a lane: only the lower one matters, and the upper one need not be cleared.
     let word = _mm512_set1_epi32(word as i32);
-    let counts = _mm512_madd52hi_epu64(_mm512_setzero_si512(), word, salts);
-    _mm512_rolv_epi64(_mm512_set1_epi64(1), counts)
+    _mm512_madd52hi_epu64(_mm512_setzero_si512(), word, salts)
 }
 
-/// A bit for every lane that lacks its own.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
-pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
+fn line_mask(word: u64) -> __m512i {
+    _mm512_rolv_epi64(_mm512_set1_epi64(1), line_counts(word))
+}
+
+/// What a line shows of a key, a byte for a lane: the lowest bit is the key's own, and others are chance.
+pub(super) type Seen = u64;
+pub(super) const ALL: Seen = u64::MAX / 255;
+
+/// Picks the key's bit out of every lane by one instruction, where a mask takes two. Many keys gain by that; a single one waits for
+/// the bits to be compared.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
+pub(super) fn line_seen(line: &[u64; LINE], word: u64) -> Seen {
     // SAFETY: the line is 64 readable bytes; the load needs no alignment.
     let bits = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
-    _mm512_testn_epi64_mask(bits, line_mask(word))
+    _mm512_bitshuffle_epi64_mask(bits, line_counts(word))
 }
 
 // A program for any x86-64 has it where it is called (see `inlined`).
 #[cfg_attr(not(any(test, target_feature = "avx")), allow(dead_code))]
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
-    line_lacks(line, word) == 0
+    // SAFETY: the line is 64 readable bytes; the load needs no alignment.
+    let bits = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+    _mm512_testn_epi64_mask(bits, line_mask(word)) == 0
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
     let bits: __m512i;
     // SAFETY: the line is 64 readable bytes. That others write to them meanwhile is why this is not an
@@ -57,7 +69,7 @@ pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
     let (start, mask) = (line.as_mut_ptr().cast::<__m512i>(), line_mask(word));
     // SAFETY: the line is 64 writable bytes; load and store need no alignment.
@@ -70,13 +82,13 @@ pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
 // A half line fits the registers of AVX2, which every processor with AVX-512 has.
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 pub(super) fn half_has(half: &[u64; HALF], key: u32) -> bool {
     avx2::half_has(half, key)
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
     avx2::half_set(half, key)
 }
@@ -86,7 +98,7 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
 /// With h = a·2⁵² + b, h·n/2⁶⁴ = (a·n + b·n/2⁵²)/2¹², and to round b·n/2⁵² down first changes nothing: that sum
 /// is what one multiplication of 52 bits computes.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 fn line_offsets(h: __m512i, n: u64) -> __m512i {
     // In both halves of a lane, for the sake of the multiplication (see `hash/vector.rs`).
     let a = _mm512_mul_epu32(_mm512_srli_epi64::<52>(h), _mm512_set1_epi32(n as i32));
@@ -96,8 +108,8 @@ fn line_offsets(h: __m512i, n: u64) -> __m512i {
 
 /// Fills a chunk eight keys at a time; `hash` makes of eight keys the offsets and the words.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
-fn load(chunk: &mut Chunk, keys: &[u64; CHUNK], hash: impl Fn(__m512i) -> (__m512i, __m512i)) {
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
+fn hashed(chunk: &mut Chunk, keys: &[u64; CHUNK], hash: impl Fn(__m512i) -> (__m512i, __m512i)) {
     chunk.len = 0;
     for keys in keys.as_chunks::<8>().0 {
         // SAFETY: eight keys are 64 readable bytes.
@@ -105,9 +117,36 @@ fn load(chunk: &mut Chunk, keys: &[u64; CHUNK], hash: impl Fn(__m512i) -> (__m51
     }
 }
 
+/// Fills a chunk from digests, eight at a time; `place` makes of eight first words the offsets, and `word` says which word
+/// names the bits.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
+fn placed(
+    chunk: &mut Chunk,
+    digests: &[Digest; CHUNK],
+    place: impl Fn(__m512i) -> __m512i,
+    word: impl Fn(__m512i, __m512i) -> __m512i,
+) {
+    let [first, second] = [0, 1].map(|i| {
+        // SAFETY: any bits are eight words.
+        unsafe {
+            std::mem::transmute::<[u64; 8], __m512i>(std::array::from_fn(|j| 2 * j as u64 + i))
+        }
+    });
+    chunk.len = 0;
+    for digests in digests.as_chunks::<8>().0 {
+        let start = digests.as_ptr().cast::<__m512i>();
+        // SAFETY: eight digests of two words are twice 64 readable bytes.
+        let [low, high] = unsafe { [_mm512_loadu_si512(start), _mm512_loadu_si512(start.add(1))] };
+        let h1 = _mm512_permutex2var_epi64(low, first, high);
+        let h2 = _mm512_permutex2var_epi64(low, second, high);
+        push(chunk, (place(h1), word(h1, h2)));
+    }
+}
+
 /// Appends the offsets and the words of eight keys.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 fn push(chunk: &mut Chunk, (offsets, words): (__m512i, __m512i)) {
     let place = chunk.len..chunk.len + 8;
     let (at, word) = (&mut chunk.at[place.clone()], &mut chunk.word[place]);
@@ -120,13 +159,16 @@ fn push(chunk: &mut Chunk, (offsets, words): (__m512i, __m512i)) {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 fn load_lines(chunk: &mut Chunk, digests: &mut impl Digests, n: u64, rounds: u32) {
+    if let Some(digests) = digests.given() {
+        return placed(chunk, digests, |h1| line_offsets(h1, n), |_, h2| h2);
+    }
     if rounds != 1 {
         return chunk.load_lines(digests, n);
     }
     if let Some(words) = digests.words(HashId::Lane64) {
-        return load(chunk, &words.keys, |keys| {
+        return hashed(chunk, &words.keys, |keys| {
             let (h1, h2) = vector::lane(keys, words.seed);
             (line_offsets(h1, n), h2)
         });
@@ -145,23 +187,31 @@ fn load_lines(chunk: &mut Chunk, digests: &mut impl Digests, n: u64, rounds: u32
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 fn load_halves(chunk: &mut Chunk, digests: &mut impl Digests, n: u64) {
     // 2³² half lines are a bit more than half a lane can say.
-    let words = if n < MOST_HALVES { digests.words(HashId::Xxh64) } else { None };
-    let Some(words) = words else {
+    if n >= MOST_HALVES {
+        return chunk.load_halves(digests, n);
+    }
+    // In both halves of a lane, for the sake of the multiplication (see `hash/vector.rs`).
+    let halves = _mm512_set1_epi32(n as i32);
+    let place = |h: __m512i| {
+        let at = _mm512_srli_epi64::<32>(_mm512_mul_epu32(_mm512_srli_epi64::<32>(h), halves));
+        _mm512_slli_epi64::<5>(at)
+    };
+    if let Some(digests) = digests.given() {
+        return placed(chunk, digests, place, |h1, _| h1);
+    }
+    let Some(words) = digests.words(HashId::Xxh64) else {
         return chunk.load_halves(digests, n);
     };
-    // In both halves of a lane, for the sake of the multiplication (see `hash/vector.rs`).
-    let n = _mm512_set1_epi32(n as i32);
-    load(chunk, &words.keys, |keys| {
+    hashed(chunk, &words.keys, |keys| {
         let h = vector::xxh64(keys, words.seed);
-        let place = _mm512_srli_epi64::<32>(_mm512_mul_epu32(_mm512_srli_epi64::<32>(h), n));
-        (_mm512_slli_epi64::<5>(place), h)
+        (place(h), h)
     });
 }
 
-many!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma")]);
+many!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]);
 
 #[cfg(test)]
 mod tests {

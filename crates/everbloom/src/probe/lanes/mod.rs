@@ -26,6 +26,7 @@ mod inlined;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
+use std::ops::BitAnd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::hash::multiply_shift;
@@ -131,15 +132,15 @@ pub(crate) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
     fastest_one!(half_set(half, key))
 }
 
-/// For each digest whether its line has all bits, in `rounds` rounds of eight.
+/// For each digest whether its line has all bits, in `rounds` rounds of eight; says how many digests there were.
 #[inline]
 pub(crate) fn lines_have(
     lines: &[[u64; LINE]],
     rounds: u32,
     digests: impl Digests,
     found: &mut [bool],
-) {
-    fastest!(lines_have(lines, rounds, digests, found));
+) -> u64 {
+    fastest!(lines_have(lines, rounds, digests, found))
 }
 
 /// Sets the bits of every digest; says how many there were.
@@ -150,8 +151,12 @@ pub(crate) fn lines_set(lines: &mut [[u64; LINE]], rounds: u32, digests: impl Di
 
 /// [`lines_have`] for half lines.
 #[inline]
-pub(crate) fn halves_have(halves: &[[u64; HALF]], digests: impl Digests, found: &mut [bool]) {
-    fastest!(halves_have(halves, digests, found));
+pub(crate) fn halves_have(
+    halves: &[[u64; HALF]],
+    digests: impl Digests,
+    found: &mut [bool],
+) -> u64 {
+    fastest!(halves_have(halves, digests, found))
 }
 
 /// [`lines_set`] for half lines.
@@ -311,15 +316,19 @@ fn each<State>(
     done
 }
 
-/// Answers of a chunk on their way to the caller: zero where nothing is missing.
-struct Answers<'a> {
-    missing: [u8; CHUNK],
+/// Answers of a chunk on their way to the caller: what each key's block shows, and what it has to show.
+struct Answers<'a, Seen> {
+    seen: [Seen; CHUNK],
+    all: Seen,
     found: &'a mut [bool],
 }
 
-impl<'a> Answers<'a> {
-    fn new(found: &'a mut [bool]) -> Self {
-        Self { missing: [0; CHUNK], found }
+impl<'a, Seen> Answers<'a, Seen>
+where
+    Seen: Copy + PartialEq + BitAnd<Output = Seen>,
+{
+    fn new(found: &'a mut [bool], all: Seen) -> Self {
+        Self { seen: [all; CHUNK], all, found }
     }
 
     /// Writes the answers of a chunk of `len` keys.
@@ -327,7 +336,8 @@ impl<'a> Answers<'a> {
     fn end(&mut self, len: usize) {
         let now = len.min(self.found.len());
         let (now, later) = std::mem::take(&mut self.found).split_at_mut(now);
-        now.iter_mut().zip(self.missing).for_each(|(found, missing)| *found = missing == 0);
+        let all = self.all;
+        now.iter_mut().zip(self.seen).for_each(|(found, seen)| *found = seen & all == all);
         self.found = later;
     }
 }
@@ -335,12 +345,11 @@ impl<'a> Answers<'a> {
 /// The functions for many keys, from those for one, compiled for an instruction set.
 macro_rules! many {
     ($(#[$feature:meta])*) => {
-        /// [`line_lacks`] for all rounds but the first; not inlined, to keep loops over one round short.
+        /// [`line_seen`] for all rounds but the first; not inlined, to keep loops over one round short.
         #[inline(never)]
         $(#[$feature])*
-        fn more_lacks(line: &[u64; LINE], rounds: u32, word: u64) -> u8 {
-            let lacks = |missing, round| missing | line_lacks(line, round_word(word, round));
-            (1..rounds).fold(0, lacks)
+        fn more_seen(line: &[u64; LINE], rounds: u32, word: u64) -> Seen {
+            (1..rounds).fold(ALL, |seen, round| seen & line_seen(line, round_word(word, round)))
         }
 
         /// [`line_set`] for all rounds but the first.
@@ -358,24 +367,24 @@ macro_rules! many {
             rounds: u32,
             mut digests: impl Digests,
             found: &mut [bool],
-        ) {
+        ) -> u64 {
             let (n, start) = (lines.len() as u64, lines.as_ptr());
             assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
             each(
                 (start.cast(), size_of_val(lines)),
                 prefetch,
                 |chunk| load_lines(chunk, &mut digests, n, rounds),
-                Answers::new(found),
+                Answers::new(found, ALL),
                 |answers, i, at, word| {
                     // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0, and offsets are those of such places.
                     let line = unsafe { &*start.byte_add(at) };
-                    answers.missing[i] = line_lacks(line, word);
+                    answers.seen[i] = line_seen(line, word);
                     if rounds > 1 {
-                        answers.missing[i] |= more_lacks(line, rounds, word);
+                        answers.seen[i] &= more_seen(line, rounds, word);
                     }
                 },
                 Answers::end,
-            );
+            )
         }
 
         $(#[$feature])*
@@ -446,21 +455,21 @@ macro_rules! many {
             halves: &[[u64; HALF]],
             mut digests: impl Digests,
             found: &mut [bool],
-        ) {
+        ) -> u64 {
             let (n, start) = (halves.len() as u64, halves.as_ptr());
             assert!(n > 0 && n <= MOST_HALVES, "{NO_HALF}");
             each(
                 (start.cast(), size_of_val(halves)),
                 prefetch,
                 |chunk| load_halves(chunk, &mut digests, n),
-                Answers::new(found),
+                Answers::new(found, true),
                 |answers, i, at, word| {
                     // SAFETY: ⌊h·n/2³²⌋ < n for h < 2³² and 0 < n ≤ 2³², and offsets are of such places.
                     let half = unsafe { &*start.byte_add(at) };
-                    answers.missing[i] = u8::from(!half_has(half, word as u32));
+                    answers.seen[i] = half_has(half, word as u32);
                 },
                 Answers::end,
-            );
+            )
         }
 
         $(#[$feature])*

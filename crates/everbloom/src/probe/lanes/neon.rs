@@ -26,22 +26,25 @@ fn line_masks(word: u64) -> [uint64x2_t; 4] {
     pairs.map(bits)
 }
 
-/// Not zero if a bit is missing.
+/// What a line shows of a key: one if it has all bits.
+pub(super) type Seen = u8;
+pub(super) const ALL: Seen = 1;
+
 #[inline]
 #[target_feature(enable = "neon")]
-pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
+pub(super) fn line_seen(line: &[u64; LINE], word: u64) -> Seen {
     let mut missing = vdupq_n_u64(0);
     for (pair, mask) in line.chunks_exact(2).zip(line_masks(word)) {
         // SAFETY: two words are 16 readable bytes.
         missing = vorrq_u64(missing, vbicq_u64(mask, unsafe { vld1q_u64(pair.as_ptr()) }));
     }
-    u8::from(vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0)
+    Seen::from(vmaxvq_u32(vreinterpretq_u32_u64(missing)) == 0)
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
 pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
-    line_lacks(line, word) == 0
+    line_seen(line, word) == ALL
 }
 
 #[inline]

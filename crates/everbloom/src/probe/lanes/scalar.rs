@@ -12,16 +12,19 @@ fn half_bit(key: u32, word: usize) -> u64 {
     bit(2 * word) | bit(2 * word + 1) << 32
 }
 
-/// Not zero if a bit is missing. Only the instruction sets know which.
-pub(super) fn line_lacks(line: &[u64; LINE], word: u64) -> u8 {
+/// What a line shows of a key: one if it has all bits.
+pub(super) type Seen = u8;
+pub(super) const ALL: Seen = 1;
+
+pub(super) fn line_seen(line: &[u64; LINE], word: u64) -> Seen {
     // No early exit: a mispredicted branch costs more than the eight lanes.
     let missing = |sum, (lane, bits): (usize, &u64)| sum | (line_bit(word, lane) & !bits);
-    u8::from(line.iter().enumerate().fold(0, missing) != 0)
+    Seen::from(line.iter().enumerate().fold(0, missing) == 0)
 }
 
 #[inline(never)]
 pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
-    line_lacks(line, word) == 0
+    line_seen(line, word) == ALL
 }
 
 pub(super) fn shared_line_has(line: &[AtomicU64; LINE], word: u64) -> bool {

@@ -20,9 +20,9 @@ struct Set {
     line_set: fn(&mut [u64; LINE], u64) -> bool,
     half_has: fn(&[u64; HALF], u32) -> bool,
     half_set: fn(&mut [u64; HALF], u32) -> bool,
-    lines_have: fn(&Lines, u32, &[Digest], &mut [bool]),
+    lines_have: fn(&Lines, u32, &[Digest], &mut [bool]) -> u64,
     lines_set: fn(&mut Lines, u32, &[Digest]) -> u64,
-    halves_have: fn(&Halves, &[Digest], &mut [bool]),
+    halves_have: fn(&Halves, &[Digest], &mut [bool]) -> u64,
     halves_set: fn(&mut Halves, &[Digest]) -> u64,
 }
 

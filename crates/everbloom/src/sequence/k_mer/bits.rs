@@ -67,7 +67,7 @@ impl Probes for Places {
 
     fn has_many(&self, bits: &Bits, digests: &[Digest], found: &mut [bool]) {
         match self.lines() {
-            Some(lines) => line_bits::have(lines, bits, Given(digests), found),
+            Some(lines) => _ = line_bits::have(lines, bits, Given(digests), found),
             None => self.0.has_many(bits, digests, found),
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn raise(registers: &mut Registers, keys: &[u64], seed: u64) {
     unsafe { raise_all(registers, keys, seed) };
 }
 
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512ifma")]
 fn raise_all(registers: &mut Registers, keys: &[u64], seed: u64) {
     for keys in keys.chunks(CHUNK) {
         // Whether one in eight raises a register, no processor guesses: those that do are put aside without a branch.
@@ -53,7 +53,7 @@ fn raise_all(registers: &mut Registers, keys: &[u64], seed: u64) {
 /// # Safety
 /// There are 2^p registers of six bits, and p is at least 4: they fill more than a word.
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512ifma")]
 unsafe fn lifting(registers: &Registers, hashes: __m512i) -> __mmask8 {
     let p = registers.p();
     let all = |word: u64| _mm512_set1_epi64(word as i64);
