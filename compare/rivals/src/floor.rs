@@ -54,6 +54,22 @@ pub fn arithmetic(threads: u64, count: u64) -> f64 {
     wall(|| std::thread::scope(|s| (0..threads).for_each(|_| drop(s.spawn(work)))))
 }
 
+/// Does some work on the first two cores that this program may use, with all threads that it starts.
+pub fn on_two_cores(work: impl FnOnce() + Send) {
+    let pinned = || {
+        #[cfg(target_os = "linux")]
+        if let Ok(all) = rustix::thread::sched_getaffinity(None) {
+            let mut two = rustix::thread::CpuSet::new();
+            let cores = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
+            cores.take(2).for_each(|core| two.set(core));
+            // Where that is not allowed, it runs on all.
+            _ = rustix::thread::sched_setaffinity(None, &two);
+        }
+        work();
+    };
+    std::thread::scope(|scope| drop(scope.spawn(pinned)));
+}
+
 /// Time that two threads take for arithmetic, as a share of what one takes: a half on two cores,
 /// more where they are two threads of one core.
 pub fn two_threads() -> f64 {

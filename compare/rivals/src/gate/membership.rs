@@ -1,6 +1,6 @@
 //! Insert-only filters beside Boost and other crates.
 
-use everbloom::membership::BlockedBloom;
+use everbloom::membership::{BlockedBloom, Bloom};
 
 use super::{Line, Measured, NATIVE, Table, cases, size};
 use crate::measure::{self, Case, Figure, Result};
@@ -73,7 +73,9 @@ fn lines(results: &[Result], sizes: &[u64]) -> Vec<Line> {
     for &items in sizes.iter().filter(|n| **n <= 1_000_000) {
         strings(items, &mut lines);
     }
-    lines.extend(sizes.iter().filter(|n| **n == 1_000_000).map(|&items| concurrent(items)));
+    if sizes.contains(&1_000_000) {
+        two_threads(&mut lines);
+    }
     if let Some(&items) = sizes.iter().find(|n| **n >= 50_000_000) {
         memory_floor(items, results, &mut lines);
     }
@@ -195,9 +197,14 @@ fn budgets(table: &Table<'_>, lines: &mut Vec<Line>) {
     }
 }
 
-/// Strings of 20 bytes. Plain builds promise for sets that fit the cache; a million is shown.
+/// Strings of 20 bytes, as arrays and as `&str`. Plain builds promise for sets that fit the cache; a million is shown.
 fn strings(items: u64, lines: &mut Vec<Line>) {
-    let times = strings::run(items, 0.01);
+    let [arrays, texts] = strings::run(items, 0.01);
+    strings_of("strings", &arrays, items, lines);
+    strings_of("&str", &texts, items, lines);
+}
+
+fn strings_of(kind: &str, times: &strings::Times, items: u64, lines: &mut Vec<Line>) {
     let limits = match (NATIVE, items < 1_000_000) {
         (true, _) => [0.9, 0.5, 0.85, 0.5],
         (false, true) => [1.0, 0.7, 0.85, 0.55],
@@ -206,7 +213,7 @@ fn strings(items: u64, lines: &mut Vec<Line>) {
     for (i, op) in ["hit", "miss", "insert"].into_iter().enumerate() {
         let of = |rounds: &[[f64; 3]]| rounds.iter().map(|round| round[i]).collect::<Vec<_>>();
         let mut line = |how: &str, ours: &[[f64; 3]], peer: &str, theirs: &[[f64; 3]], limit| {
-            let what = format!("blocked{how} {op}, 20-byte strings, {}", size(items));
+            let what = format!("blocked{how} {op}, 20-byte {kind}, {}", size(items));
             lines.push(Line::of(what, peer, &of(ours), &of(theirs), limit));
         };
         line("", &times.ours, "sbbf-rs-safe + xxh3", &times.sbbf, limits[0]);
@@ -216,28 +223,56 @@ fn strings(items: u64, lines: &mut Vec<Line>) {
     }
 }
 
-/// Two threads that insert half of the keys each, in bulk, against one that inserts all so, by the wall clock.
-fn concurrent(items: u64) -> Line {
-    let (keys, _) = measure::keys(items, 0);
-    let fill = |threads: usize| {
-        let filter = BlockedBloom::with_rate(items, 0.01).and_then(BlockedBloom::into_atomic);
-        let filter = filter.expect("a possible goal");
-        let (filter, part) = (&filter, keys.len().div_ceil(threads));
+/// Keys that two threads are given: what starting them takes is little beside them.
+const FOR_TWO: u64 = 10_000_000;
+
+/// What two threads take to insert, as a share of what one takes, by the wall clock, beside the same of arithmetic that
+/// shares nothing: on two threads of one core that is more than a half, too.
+fn two_threads(lines: &mut Vec<Line>) {
+    let (keys, _) = measure::keys(FOR_TWO, 0);
+    let blocked = || BlockedBloom::with_rate(FOR_TWO, 0.01).expect("a possible goal");
+    let bloom = || Bloom::with_rate(FOR_TWO, 0.01).expect("a possible goal");
+    let build = [
+        |filter: &mut BlockedBloom, keys: &[u64]| filter.insert_many(keys),
+        |filter: &mut BlockedBloom, keys: &[u64]| filter.insert_many_parallel(keys),
+    ];
+    let classic = [
+        |filter: &mut Bloom, keys: &[u64]| filter.insert_many(keys),
+        |filter: &mut Bloom, keys: &[u64]| filter.insert_many_parallel(keys),
+    ];
+    let shared = |threads: usize| {
+        let filter = &blocked().into_atomic().expect("it has lanes");
         measure::wall(|| {
             std::thread::scope(|scope| {
-                for keys in keys.chunks(part) {
+                for keys in keys.chunks(keys.len().div_ceil(threads)) {
                     scope.spawn(move || filter.insert_many(keys));
                 }
             });
-        }) / items as f64
+        })
     };
-    let (mut one, mut two) = (Vec::new(), Vec::new());
-    for _ in 0..15 {
-        one.push(fill(1));
-        two.push(fill(2));
+    let mut shares: [Vec<f64>; 4] = Default::default();
+    floor::on_two_cores(|| {
+        for _ in 0..9 {
+            let share = |times: [f64; 2]| times[1] / times[0];
+            shares[0].push(share([1, 2].map(|threads| floor::arithmetic(threads, 1 << 25))));
+            shares[1].push(share(build.map(|insert| {
+                let mut filter = blocked();
+                measure::wall(|| insert(&mut filter, &keys))
+            })));
+            shares[2].push(share(classic.map(|insert| {
+                let mut filter = bloom();
+                measure::wall(|| insert(&mut filter, &keys))
+            })));
+            shares[3].push(share([1, 2].map(shared)));
+        }
+    });
+    let [arithmetic, rest @ ..] = &shares;
+    for (name, ours) in
+        ["blocked built", "bloom built", "blocked concurrent insert"].iter().zip(rest)
+    {
+        let what = format!("{name}, {}, 2 threads", size(FOR_TWO));
+        lines.push(Line::of(what, "arithmetic on 2 threads", ours, arithmetic, 1.15));
     }
-    let what = format!("blocked concurrent insert, {}, 2 threads", size(items));
-    Line::of(what, "own one thread", &two, &one, 0.6)
 }
 
 fn memory_floor(items: u64, results: &[Result], lines: &mut Vec<Line>) {

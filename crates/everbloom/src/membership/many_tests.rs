@@ -4,7 +4,6 @@ use super::{BlockedBloom, Bloom, SplitBlock};
 use crate::filter::{BulkInsert, Filter};
 use crate::hash::{Digest, Hasher, mix64};
 use crate::probe::bulk::{CHUNK, FETCH_FROM, SET_AHEAD};
-use crate::threads::WORTH_A_THREAD;
 
 #[test]
 fn many_at_once_equal_one_by_one() {
@@ -36,16 +35,22 @@ fn many_at_once_equal_one_by_one() {
     }
 }
 
-/// A filter of the type and what its two ways of inserting make of the same keys.
-macro_rules! all_cores_equal_one {
+/// A filter of the type and what its ways of inserting make of the same keys.
+macro_rules! threads_equal_one {
     ($type:ident, $n:expr, $rate:expr) => {
         let keys: Vec<u64> = (0..$n as u64).collect();
         let mut single = $type::with_rate($n.max(1) as u64, $rate).unwrap();
         single.insert(&u64::MAX);
-        let mut parallel = single.clone();
+        let empty = single.clone();
         keys.iter().for_each(|key| {
             single.insert(key);
         });
+        for threads in [1, 2, 3, 7] {
+            let mut parallel = empty.clone();
+            parallel.insert_on(threads, &keys);
+            assert!(single == parallel, "{} {} {threads}", stringify!($type), $n);
+        }
+        let mut parallel = empty;
         parallel.insert_many_parallel(&keys);
         assert!(single == parallel, "{} {}", stringify!($type), $n);
     };
@@ -122,13 +127,14 @@ impl<I: Iterator> Iterator for Ending<I> {
     }
 }
 
+/// Filters of which threads have copies, and filters that they share.
 #[test]
-fn all_cores_together_equal_one() {
-    for n in [0, 1, WORTH_A_THREAD, 2 * WORTH_A_THREAD + 1, 5 * WORTH_A_THREAD] {
-        all_cores_equal_one!(Bloom, n, 0.01);
-        all_cores_equal_one!(BlockedBloom, n, 0.01);
-        all_cores_equal_one!(BlockedBloom, n, 1e-6);
-        all_cores_equal_one!(SplitBlock, n, 0.01);
+fn any_number_of_threads_equals_one() {
+    for n in [0, 1, 100, 3000, 100_000] {
+        threads_equal_one!(Bloom, n, 0.01);
+        threads_equal_one!(BlockedBloom, n, 0.01);
+        threads_equal_one!(BlockedBloom, n, 1e-6);
+        threads_equal_one!(SplitBlock, n, 0.01);
     }
 }
 

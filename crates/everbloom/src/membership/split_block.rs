@@ -23,7 +23,7 @@ use crate::cells::{Bits, Pairing};
 use crate::error::agree;
 use crate::filter::LentCells;
 use crate::hash::{DEFAULT_SEED, Digests, Given};
-use crate::parts::lent::{Regions, Whole};
+use crate::parts::lent::{Copies, Regions, Whole, copies_are_small};
 use crate::parts::{Batched, KeyPart, NEAR, SetPart, keys, recount, sets};
 use crate::plan::{even_blocks, given_blocks};
 use crate::probe::{half, lanes};
@@ -152,6 +152,14 @@ impl KeyPart for Halves {
     }
 
     fn lend(&mut self) -> Option<Box<dyn LentCells + '_>> {
+        if copies_are_small(&self.bits) {
+            return Some(Box::new(Copies::new(
+                &mut self.bits,
+                |own: &mut Bits, digests: &[Digest]| {
+                    lanes::halves_set(own.blocks_mut(), Given(digests));
+                },
+            )));
+        }
         let halves = self.bits.blocks_mut();
         let count = halves.len() as u64;
         let place = move |digest: Digest| (lanes::half_of(digest, count), digest.h1 as u32);

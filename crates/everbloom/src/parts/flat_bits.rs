@@ -4,7 +4,7 @@
 //! checked, or the one that checks it. Parts of one filter are handed digests under different salts, so that
 //! no two look at the same places of a key: parts that shared their hash functions would share their mistakes.
 
-use super::lent::{Regions, Scattered};
+use super::lent::{Copies, Regions, Scattered, copies_are_small};
 use super::probed_bits::{ProbedBits, Probes};
 use crate::cells::{Bits, Pairing};
 use crate::error::Result;
@@ -91,6 +91,12 @@ impl Probes for Probe {
     }
 
     fn lend<'a>(&self, bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
+        if copies_are_small(bits) {
+            let probe = *self;
+            return Some(Box::new(Copies::new(bits, move |own, digests| {
+                probe.set_many(own, digests)
+            })));
+        }
         Some(Box::new(Regions::new(bits.words_mut(), Scattered(*self))))
     }
 

@@ -11,17 +11,72 @@
 //!
 //! By then each line of the region has several bits to be set, and comes from memory once for all of them. Setting
 //! scattered bits in place, atomically or by each thread on its own, fetches a line and writes it back for every bit,
-//! and eight cores ask for more lines than memory has to give. A filter for each thread, united in the end, takes the
-//! memory of as many filters; waiting notes take at most a quarter of one.
+//! and eight cores ask for more lines than memory has to give. Waiting notes take at most a quarter of the cells' memory.
+//!
+//! Cells so few that copies of them are small are not cut: each thread has a copy, and these are united in the end. That is as fast as
+//! threads can be, and takes the memory of as many filters.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::cells::set_bit;
+use crate::cells::{Bits, set_bit};
 use crate::filter::LentCells;
 use crate::hash::Digest;
 use crate::memory::prefetch_to_write;
 use crate::parts::probed_bits::Probes;
 use crate::threads;
+
+/// Bytes that copies of the cells may take, all threads together. Tests have both ways at sizes that take no time.
+const COPIES: usize = if cfg!(test) { 1 << 12 } else { 64 << 20 };
+
+/// Whether copies of such bits, one for each thread, are small.
+pub(crate) fn copies_are_small(bits: &Bits) -> bool {
+    size_of_val(bits.words()).saturating_mul(threads::available()) <= COPIES
+}
+
+/// Bits of which each thread has a copy to insert into.
+pub(crate) struct Copies<'a, F> {
+    bits: &'a mut Bits,
+    /// Sets the bits of keys.
+    set: F,
+    /// Of threads that are not inserting just now.
+    copies: Mutex<Vec<Bits>>,
+}
+
+impl<'a, F: Fn(&mut Bits, &[Digest]) + Sync> Copies<'a, F> {
+    pub(crate) fn new(bits: &'a mut Bits, set: F) -> Self {
+        Self { bits, set, copies: Mutex::default() }
+    }
+}
+
+impl<F: Fn(&mut Bits, &[Digest]) + Sync> LentCells for Copies<'_, F> {
+    fn insert(&self, digests: &[Digest]) {
+        let before = held(&self.copies).pop();
+        let mut own = before.unwrap_or_else(|| Bits::new(self.bits.len()));
+        (self.set)(&mut own, digests);
+        held(&self.copies).push(own);
+    }
+}
+
+/// Copies are united when the bits are given back.
+impl<F> Drop for Copies<'_, F> {
+    fn drop(&mut self) {
+        let copies = self.copies.get_mut().unwrap_or_else(PoisonError::into_inner);
+        unite(self.bits, copies);
+    }
+}
+
+/// Words that a thread unites at a time.
+const SPAN: usize = 1 << 14;
+
+/// Sets the bits that are set in one of the copies, on all cores.
+pub(crate) fn unite(bits: &mut Bits, copies: &[Bits]) {
+    let mut spans: Vec<&mut [u64]> = bits.words_mut().chunks_mut(SPAN).collect();
+    threads::each(&mut spans, |i, span| {
+        for copy in copies {
+            span.iter_mut().zip(&copy.words()[i * SPAN..]).for_each(|(word, own)| *word |= own);
+        }
+    });
+}
 
 /// Where keys set bits, in cells that are cut into regions.
 pub(crate) trait Places<C>: Sync {
@@ -243,7 +298,26 @@ impl<C: Send, P: Places<C>> Drop for Regions<'_, C, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::mix64;
     use crate::probe::Probe;
+
+    #[test]
+    fn bits_of_all_copies_are_in_their_union() {
+        // Less than a span, spans and a rest, and no copy at all.
+        for (words, copies) in [(1, 2), (2 * SPAN + 7, 3), (SPAN, 1), (SPAN, 0)] {
+            let m = 64 * words as u64 - 5;
+            let some = |seed: u64| {
+                let mut bits = Bits::new(m);
+                (0..m / 50 + 1).for_each(|i| _ = bits.set(mix64(i ^ seed << 40) % m));
+                bits
+            };
+            let (mut bits, copies) = (some(0), (1..=copies).map(some).collect::<Vec<_>>());
+            let mut one_by_one = bits.clone();
+            copies.iter().for_each(|copy| one_by_one.union(copy));
+            unite(&mut bits, &copies);
+            assert!(bits == one_by_one, "{words}");
+        }
+    }
 
     #[test]
     fn every_bit_of_the_largest_region_has_a_note_of_its_own() {

@@ -175,13 +175,47 @@ macro_rules! keys {
     // Insertion on all cores.
     (@parallel $type:ident: $part:ident) => {
         impl $type {
-            /// Inserts many keys on all cores, into the one filter: its bits are the same whatever their number.
+            /// Inserts many keys on all cores: the filter's bits are the same whatever their number. Threads have a copy of a small
+            /// filter each, up to 64 MiB together, and share a larger one.
             pub fn insert_many_parallel<K: $crate::hash::Key + Sync>(&mut self, keys: &[K]) {
-                let hasher = self.head.hasher.clone();
-                if let Some(lent) = $crate::filter::BulkInsert::lend(self) {
-                    return $crate::parts::parallel::insert(&lent, &hasher, keys);
+                self.insert_on($crate::parts::parallel::threads(keys.len()), keys);
+            }
+
+            /// Inserts keys on so many threads.
+            pub(crate) fn insert_on<K>(&mut self, threads: usize, keys: &[K])
+            where
+                K: $crate::hash::Key + Sync,
+            {
+                use $crate::cells::Bits;
+                use $crate::parts::{lent, parallel};
+                const HASH: $crate::hash::HashId = <$type as $crate::variant::Plan>::HASH;
+                if threads < 2 {
+                    return self.insert_many(keys);
                 }
-                self.insert_many(keys);
+                if lent::copies_are_small(&self.$part.bits) {
+                    let room = self.$part.bits.len();
+                    // A twin without bits, of which threads make theirs.
+                    let bits = std::mem::replace(&mut self.$part.bits, Bits::new(64));
+                    let twin = self.clone();
+                    self.$part.bits = bits;
+                    let fill = |keys: &[K]| {
+                        let mut own = twin.clone();
+                        own.$part.bits = Bits::new(room);
+                        own.insert_many(keys);
+                        own.$part.bits
+                    };
+                    let (own, others) = parallel::shares(threads, keys);
+                    let copies = parallel::beside(others, fill, || self.insert_many(own));
+                    lent::unite(&mut self.$part.bits, &copies);
+                    return self.head.count((keys.len() - own.len()) as u64);
+                }
+                let hasher = self.head.hasher.clone();
+                let Some(lent) = $crate::filter::BulkInsert::lend(self) else {
+                    return self.insert_many(keys);
+                };
+                let insert = |keys: &[K]| parallel::insert(&lent, (&hasher, HASH), keys);
+                let (own, others) = parallel::shares(threads, keys);
+                parallel::beside(others, insert, || insert(own));
             }
         }
     };

@@ -1,25 +1,50 @@
 //! Insertion on all cores.
 
-use crate::filter::Lent;
-use crate::hash::{Digest, Hasher, Key};
-use crate::threads::{WORTH_A_THREAD, available};
+use std::panic::resume_unwind;
 
-/// Keys that are hashed before they are inserted: their digests fit the L2 cache.
+use crate::filter::Lent;
+use crate::hash::{Digest, HashId, Hasher, Key};
+use crate::threads::available;
+
+/// Keys that a thread is worth: fewer are inserted before it has memory of its own.
+const SHARE: usize = 1 << 20;
+
+/// Keys that are hashed before they are inserted: their digests stay in the L2 cache.
 const CHUNK: usize = 16 << 10;
 
-/// Splits keys among all cores, which insert into one filter.
-pub(crate) fn insert<K: Key + Sync>(filter: &Lent<'_>, hasher: &Hasher, keys: &[K]) {
-    let part = keys.len().div_ceil(available()).max(WORTH_A_THREAD);
+/// Threads that so many keys are worth.
+pub(crate) fn threads(keys: usize) -> usize {
+    available().min(keys / SHARE)
+}
+
+/// Cuts keys into shares for so many threads: that of this one, and those of the others.
+pub(crate) fn shares<K>(threads: usize, keys: &[K]) -> (&[K], std::slice::Chunks<'_, K>) {
+    let share = keys.len().div_ceil(threads).max(1);
+    let (own, others) = keys.split_at(share.min(keys.len()));
+    (own, others.chunks(share))
+}
+
+/// What `others` makes of the shares of other threads, while this one does its own work.
+pub(crate) fn beside<'a, K: Sync + 'a, R: Send>(
+    shares: impl Iterator<Item = &'a [K]>,
+    others: impl Fn(&[K]) -> R + Sync,
+    own: impl FnOnce(),
+) -> Vec<R> {
+    let others = &others;
     std::thread::scope(|scope| {
-        for keys in keys.chunks(part) {
-            scope.spawn(move || {
-                let mut digests: Vec<Digest> = Vec::with_capacity(CHUNK);
-                for keys in keys.chunks(CHUNK) {
-                    digests.clear();
-                    digests.extend(keys.iter().map(|key| hasher.digest(key)));
-                    filter.insert_digests(&digests);
-                }
-            });
-        }
-    });
+        let threads: Vec<_> = shares.map(|keys| scope.spawn(|| others(keys))).collect();
+        own();
+        // A thread that panicked has told why; there is nothing to save.
+        threads.into_iter().map(|one| one.join().unwrap_or_else(|e| resume_unwind(e))).collect()
+    })
+}
+
+/// Inserts keys into a filter that other threads insert into, too.
+pub(crate) fn insert<K: Key>(filter: &Lent<'_>, (hasher, usual): (&Hasher, HashId), keys: &[K]) {
+    let mut digests: Vec<Digest> = Vec::with_capacity(CHUNK);
+    for keys in keys.chunks(CHUNK) {
+        digests.clear();
+        digests.extend(keys.iter().map(|key| hasher.digest_usually(usual, key)));
+        filter.insert_digests(&digests);
+    }
 }

@@ -6,7 +6,7 @@ use crate::cells::{Bits, Pairing, has_mask, set_bit, set_mask};
 use crate::error::{Result, agree};
 use crate::filter::{Fact, LentCells, fact};
 use crate::hash::{Digest, Digests, Given};
-use crate::parts::lent::{Regions, Whole};
+use crate::parts::lent::{Copies, Regions, Whole, copies_are_small};
 use crate::parts::line_bits::{self, is_for_lanes, keys_in, ones_by_block, rounds};
 use crate::parts::probed_bits::{ProbedBits, Probes};
 use crate::parts::{Batched, NEAR};
@@ -108,6 +108,12 @@ impl Probes for Blocks {
     }
 
     fn lend<'a>(&self, bits: &'a mut Bits) -> Option<Box<dyn LentCells + 'a>> {
+        if copies_are_small(bits) {
+            let own = self.clone();
+            return Some(Box::new(Copies::new(bits, move |copy, digests| {
+                own.set_many(copy, digests)
+            })));
+        }
         if !is_for_lanes(self.probe) {
             return None;
         }
