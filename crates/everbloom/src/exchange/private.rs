@@ -20,7 +20,7 @@
 //! use everbloom::secure::oprf::{Mode, Ristretto, ServerKey};
 //!
 //! let key = ServerKey::<Ristretto>::derive(Mode::Verified, &Secret::random()?, b"fruit")?;
-//! let filter = outputs(&key, 2, 0.001, [&b"fig"[..], b"pear"])?;
+//! let filter = outputs(&key, 2, 1e-9, [&b"fig"[..], b"pear"])?;
 //! let mut owner = Party::new(Owner::new(key, 100).with_set(filter), Limits::NETWORK);
 //! let asker = Asker::<Ristretto>::new(vec![b"fig".to_vec(), b"oak".to_vec()])?;
 //! let mut asker = Party::new(asker, Limits::NETWORK);
