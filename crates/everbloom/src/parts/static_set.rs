@@ -218,6 +218,7 @@ pub(crate) mod tests {
             let asked: Vec<u64> = (0..2 * $n + 100).step_by(7).collect();
             let answers: Vec<bool> = asked.iter().map(|key| $filter.contains(key)).collect();
             assert_eq!($filter.contains_many(&asked), answers, "{}", $n);
+            assert!($filter.contains_iter(&asked).eq(answers.iter().copied()), "{}", $n);
             let mut some = vec![true; asked.len() / 2];
             $filter.contains_many_into(&asked, &mut some);
             assert_eq!(some, answers[..some.len()], "{}", $n);

@@ -1,8 +1,8 @@
 //! AVX-512: a whole line in one register.
 //!
 //! A rotation takes its count modulo 64, so that counts need no masking, and a lane without the bit shows in a
-//! mask register: five instructions from the word to the answer, and four where answers are collected. The top bits of a 32-bit product are those
-//! that the multiplication of 52 bits hands out, if the constant is shifted by 26.
+//! mask register: five instructions from the word to the answer, and four where answers are collected. The top bits of
+//! a 32-bit product are those that the multiplication of 52 bits hands out, if the constant is shifted by 26.
 
 use std::arch::{asm, x86_64::*};
 
