@@ -341,7 +341,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("candidates: old counts decide", "parts/candidates.rs", "            top.count = count;\n            self.sink(0);" => "            top.count = count;\n            return;", "--lib" "candidates"),
     mutant!("candidates: counts that fall are not noted", "parts/candidates.rs", "            if count < self.heap[place].count {" => "            if count < self.heap[place].count && count == 0 {", "--lib" "candidates"),
     mutant!("hyperloglog: a zero too many, eight at once", "alternates/hyperloglog/registers/avx512.rs", "_mm512_sllv_epi64(all(1), rank), all(1));" => "_mm512_sllv_epi64(all(2), rank), all(1));", "--lib" "hyperloglog"),
-    mutant!("keys: those of the last chunk are dropped", "hash/many.rs", "self.left = (keys, count);" => "self.left = (keys, count.min(0));", "--lib" "many"),
+    mutant!("keys: those of the last chunk are dropped", "hash/many.rs", "self.waiting = (which, count);" => "self.waiting = (which, count.min(0));", "--lib" "many"),
     mutant!("iterators: answers of another key", "variant/many.rs", "            all = found[..count].iter()" => "            all = found[..count].iter().rev()", "--lib" "many_tests"),
     mutant!("quotient: the run before is looked at, too", "cells/quotient/ranked.rs", "            if self.ends.get(wrapped(place, self.len())) {\n                return false;\n            }\n" => "", "--lib" "cells::quotient"),
     mutant!("quotient: copies beyond what a code has", "alternates/counting_quotient.rs", "const COPIES: u64 = 2;" => "const COPIES: u64 = 3;", "--lib" "alternates::counting_quotient"),

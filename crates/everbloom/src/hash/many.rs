@@ -13,8 +13,8 @@ pub(crate) const CHUNK: usize = 64;
 
 /// Keys of eight bytes each.
 #[cfg(target_arch = "x86_64")]
-pub(crate) struct Words {
-    pub(crate) keys: [u64; CHUNK],
+pub(crate) struct Words<'a> {
+    pub(crate) keys: &'a [u64; CHUNK],
     /// The seed as the hash wants it.
     pub(crate) seed: u64,
 }
@@ -37,11 +37,11 @@ pub(crate) trait Digests {
     fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize;
 
     /// The next [`CHUNK`] keys, if they are to be hashed by `kind` and have eight bytes each, with that hash's
-    /// seed: for callers that can hash several at once.
+    /// seed: for callers that can hash several at once. They are put into `room` by those who have them nowhere in that form.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn words(&mut self, kind: HashId) -> Option<Words> {
-        let _ = kind;
+    fn words<'a>(&'a mut self, kind: HashId, room: &'a mut [u64; CHUNK]) -> Option<Words<'a>> {
+        let _ = (kind, room);
         None
     }
 
@@ -91,8 +91,8 @@ impl<D: Digests> Digests for &mut D {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn words(&mut self, kind: HashId) -> Option<Words> {
-        D::words(self, kind)
+    fn words<'a>(&'a mut self, kind: HashId, room: &'a mut [u64; CHUNK]) -> Option<Words<'a>> {
+        D::words(self, kind, room)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -118,15 +118,18 @@ pub(crate) struct Keys<'a, I, const USUAL: u16> {
     keys: Option<I>,
     /// Keys that may still be taken.
     most: usize,
-    /// Keys that were taken to be hashed several at once, and were too few: so many from the first on.
-    left: ([u64; CHUNK], usize),
+    /// Keys that were taken to be hashed several at once, a chunk ahead: keys that have just been written one by one cannot be
+    /// read eight at a time at once, and all the rest would wait for them.
+    ahead: [[u64; CHUNK]; 2],
+    /// Which of the two they wait in, and how many they are.
+    waiting: (usize, usize),
 }
 
 impl<'a, I: Iterator<Item: Key>, const USUAL: u16> Keys<'a, I, USUAL> {
     /// The first keys of an iterator, `most` of them.
     #[inline]
     pub(crate) fn new(hasher: &'a Hasher, keys: I, most: usize) -> Self {
-        Self { hasher, keys: Some(keys), most, left: ([0; CHUNK], 0) }
+        Self { hasher, keys: Some(keys), most, ahead: [[0; CHUNK]; 2], waiting: (0, 0) }
     }
 
     /// The keys that were not taken; `None` if there are no more.
@@ -135,50 +138,69 @@ impl<'a, I: Iterator<Item: Key>, const USUAL: u16> Keys<'a, I, USUAL> {
         self.keys
     }
 
-    /// Calls `f` with each of the next keys, from `first` on up to [`CHUNK`], and its number; says how many there are then.
+    /// The next keys, of eight bytes each, wait in one of the two chunks.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn take(&mut self, first: usize, mut f: impl FnMut(usize, I::Item)) -> usize {
-        let Some(mut keys) = self.keys.take() else { return first };
-        let end = CHUNK.min(first.saturating_add(self.most));
-        for i in first..end {
-            let Some(key) = keys.next() else {
-                self.most = 0;
-                return i;
-            };
-            f(i, key);
-        }
-        self.most -= end - first;
-        self.keys = Some(keys);
-        end
+    fn take_words(&mut self, which: usize) {
+        let words = &mut self.ahead[which];
+        let count = take(&mut self.keys, &mut self.most, 0, |i, key| {
+            words[i] = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
+        });
+        self.waiting = (which, count);
     }
+}
+
+/// Calls `f` with each of the next keys, from number `first` on up to [`CHUNK`], and its number; says how many there are then.
+/// `most` is how many may be taken.
+#[inline(always)]
+fn take<I: Iterator>(
+    from: &mut Option<I>,
+    most: &mut usize,
+    first: usize,
+    mut f: impl FnMut(usize, I::Item),
+) -> usize {
+    let Some(mut keys) = from.take() else { return first };
+    let end = CHUNK.min(first.saturating_add(*most));
+    for i in first..end {
+        let Some(key) = keys.next() else {
+            *most = 0;
+            return i;
+        };
+        f(i, key);
+    }
+    *most -= end - first;
+    *from = Some(keys);
+    end
 }
 
 impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
     #[inline(always)]
     fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
-        let (hasher, (words, left)) = (self.hasher, self.left);
-        for (i, word) in words[..left].iter().enumerate() {
+        let (hasher, (which, left)) = (self.hasher, self.waiting);
+        for (i, word) in self.ahead[which][..left].iter().enumerate() {
             put(i, hasher.digest_usually(const { kind(USUAL) }, word));
         }
-        self.left.1 = 0;
-        self.take(left, |i, key| put(i, hasher.digest_usually(const { kind(USUAL) }, &key)))
+        self.waiting.1 = 0;
+        take(&mut self.keys, &mut self.most, left, |i, key| {
+            put(i, hasher.digest_usually(const { kind(USUAL) }, &key));
+        })
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn words(&mut self, kind: HashId) -> Option<Words> {
+    fn words<'a>(&'a mut self, kind: HashId, _: &'a mut [u64; CHUNK]) -> Option<Words<'a>> {
         if I::Item::LENGTH != Some(8) || USUAL != kind as u16 || self.hasher.id() != kind {
             return None;
         }
-        let mut keys = [0; CHUNK];
-        let count = self.take(0, |i, key| {
-            keys[i] = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
-        });
+        if self.waiting.1 == 0 {
+            self.take_words(0);
+        }
+        let (which, count) = self.waiting;
         if count < CHUNK {
-            self.left = (keys, count);
             return None;
         }
-        Some(Words { keys, seed: self.hasher.seed_of(kind) })
+        self.take_words(1 - which);
+        Some(Words { keys: &self.ahead[which], seed: self.hasher.seed_of(kind) })
     }
 }
 
@@ -208,17 +230,16 @@ impl<K: Key, const USUAL: u16> Digests for Batch<'_, K, USUAL> {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn words(&mut self, kind: HashId) -> Option<Words> {
+    fn words<'a>(&'a mut self, kind: HashId, room: &'a mut [u64; CHUNK]) -> Option<Words<'a>> {
         if K::LENGTH != Some(8) || USUAL != kind as u16 || self.hasher.id() != kind {
             return None;
         }
         let (now, later) = self.keys.split_first_chunk::<CHUNK>()?;
-        let mut keys = [0; CHUNK];
-        for (word, key) in keys.iter_mut().zip(now) {
+        for (word, key) in room.iter_mut().zip(now) {
             *word = key.with_bytes(|bytes| bytes.try_into().map_or(0, u64::from_le_bytes));
         }
         self.keys = later;
-        Some(Words { keys, seed: self.hasher.seed_of(kind) })
+        Some(Words { keys: room, seed: self.hasher.seed_of(kind) })
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -315,11 +336,12 @@ mod tests {
             let hasher = Hasher::with_id(HashId::Lane64, 3).unwrap();
             let mut batch = Batch::<_, LANE>::new(&hasher, &keys);
             let mut iterator = Keys::<_, LANE>::new(&hasher, keys.iter(), usize::MAX);
-            let mut seen = [const { Vec::new() }; 2];
-            while let Some(words) = batch.words(HashId::Lane64) {
+            let mut seen = [const { Vec::<u64>::new() }; 2];
+            let mut room = [0; CHUNK];
+            while let Some(words) = batch.words(HashId::Lane64, &mut room) {
                 seen[0].extend(words.keys);
             }
-            while let Some(words) = iterator.words(HashId::Lane64) {
+            while let Some(words) = iterator.words(HashId::Lane64, &mut room) {
                 seen[1].extend(words.keys);
             }
             let [rest, others] = [all(batch), all(iterator)];

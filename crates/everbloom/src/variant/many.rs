@@ -93,7 +93,7 @@ const TAKEN: usize = 1024;
 pub(crate) fn asked<I, M>(keys: I, many: M) -> Asked<I, M>
 where
     I: Iterator,
-    M: Fn(I, &mut [bool]) -> (Option<I>, usize),
+    M: Fn(I, &mut [bool]) -> (Option<I>, usize) + Copy,
 {
     Asked { keys: Some(keys), many, found: Box::new([false; TAKEN]), next: TAKEN }
 }
@@ -109,24 +109,35 @@ pub(crate) struct Asked<I, M> {
     next: usize,
 }
 
+/// Takes the next keys and puts their answers at the end of `found`, so that a loop over answers has one end to ask for; says
+/// which keys are left, and where the answers begin.
+///
+/// A call for which nothing of an iterator has to be in memory: else a loop over answers would keep its place there, and
+/// wait for it with every step.
+#[inline(never)]
+fn answer<I, M>(many: M, keys: I, found: &mut [bool; TAKEN]) -> (Option<I>, usize)
+where
+    M: Fn(I, &mut [bool]) -> (Option<I>, usize),
+{
+    let (rest, count) = many(keys, &mut found[..]);
+    if count == TAKEN {
+        return (rest, 0);
+    }
+    found.copy_within(..count, TAKEN - count);
+    (None, TAKEN - count)
+}
+
 impl<I, M> Iterator for Asked<I, M>
 where
     I: Iterator,
-    M: Fn(I, &mut [bool]) -> (Option<I>, usize),
+    M: Fn(I, &mut [bool]) -> (Option<I>, usize) + Copy,
 {
     type Item = bool;
 
     #[inline]
     fn next(&mut self) -> Option<bool> {
         if self.next >= TAKEN {
-            let (rest, count) = (self.many)(self.keys.take()?, &mut self.found[..]);
-            if count < TAKEN {
-                // The last ones, to the end: so that a loop over answers has one end to ask for.
-                self.found.copy_within(..count, TAKEN - count);
-            } else {
-                self.keys = rest;
-            }
-            self.next = TAKEN - count;
+            (self.keys, self.next) = answer(self.many, self.keys.take()?, &mut self.found);
         }
         let found = *self.found.get(self.next)?;
         self.next += 1;
@@ -147,9 +158,9 @@ where
         let mut all = found[next..].iter().copied().fold(all, &mut f);
         let mut coming = keys;
         while let Some(keys) = coming {
-            let (rest, count) = many(keys, &mut found[..]);
-            all = found[..count].iter().copied().fold(all, &mut f);
-            coming = rest.filter(|_| count == TAKEN);
+            let (rest, first) = answer(many, keys, &mut found);
+            all = found[first..].iter().copied().fold(all, &mut f);
+            coming = rest;
         }
         all
     }

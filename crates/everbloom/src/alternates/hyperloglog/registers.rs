@@ -7,7 +7,7 @@ use super::WIDTH;
 use crate::cells::Packed;
 use crate::error::Result;
 #[cfg(target_arch = "x86_64")]
-use crate::hash::{Batch, Digests, HashId};
+use crate::hash::{Batch, CHUNK, Digests, HashId};
 use crate::hash::{Hasher, Key};
 use crate::state::{Decoder, Encoder, State};
 use crate::theory::cardinality::Ranks;
@@ -107,11 +107,11 @@ impl Registers {
     #[cfg(target_arch = "x86_64")]
     pub(super) fn raise_many<'k, K: Key>(&mut self, hasher: &Hasher, keys: &'k [K]) -> &'k [K] {
         let mut batch = Batch::<K, { HashId::Fold64 as u16 }>::new(hasher, keys);
-        let mut done = 0;
+        let (mut done, mut room) = (0, [0; CHUNK]);
         while avx512::can(self)
-            && let Some(words) = batch.words(HashId::Fold64)
+            && let Some(words) = batch.words(HashId::Fold64, &mut room)
         {
-            avx512::raise(self, &words.keys, words.seed);
+            avx512::raise(self, words.keys, words.seed);
             done += words.keys.len();
         }
         &keys[done..]

@@ -5,7 +5,7 @@ use super::CountMin;
 use super::avx512;
 use crate::error::Result;
 use crate::filter::Bulk;
-use crate::hash::{Batch, Digest, Digests as _, Key};
+use crate::hash::{Batch, CHUNK, Digest, Digests as _, Key};
 use crate::variant::Plan;
 
 /// Keys whose counters are prefetched together.
@@ -24,7 +24,7 @@ impl CountMin {
         let mut batch = Batch::<K, USUAL>::new(&head.hasher, keys);
         #[cfg(target_arch = "x86_64")]
         if avx512::can(&levels[0]) {
-            while let Some(words) = batch.words(Self::HASH) {
+            while let Some(words) = batch.words(Self::HASH, &mut [0; CHUNK]) {
                 avx512::increment(&mut levels[0], &words);
             }
         }
@@ -39,7 +39,7 @@ impl CountMin {
         let mut batch = Batch::<K, USUAL>::new(&self.head.hasher, keys);
         #[cfg(target_arch = "x86_64")]
         if !self.signed() && avx512::can(&self.levels[0]) {
-            while let Some(words) = batch.words(Self::HASH) {
+            while let Some(words) = batch.words(Self::HASH, &mut [0; CHUNK]) {
                 counts.extend(
                     avx512::least(&self.levels[0], &words).map(|n| n.max(0).cast_unsigned()),
                 );

@@ -160,15 +160,16 @@ fn push(chunk: &mut Chunk, (offsets, words): (__m512i, __m512i)) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
-fn load_lines(chunk: &mut Chunk, digests: &mut impl Digests, n: u64, rounds: u32) {
+fn load_lines<const MORE: bool>(chunk: &mut Chunk, digests: &mut impl Digests, n: u64) {
     if let Some(digests) = digests.given() {
         return placed(chunk, digests, |h1| line_offsets(h1, n), |_, h2| h2);
     }
-    if rounds != 1 {
+    // Further rounds take more of a digest than eight hashes at once come with.
+    if MORE {
         return chunk.load_lines(digests, n);
     }
-    if let Some(words) = digests.words(HashId::Lane64) {
-        return hashed(chunk, &words.keys, |keys| {
+    if let Some(words) = digests.words(HashId::Lane64, &mut [0; CHUNK]) {
+        return hashed(chunk, words.keys, |keys| {
             let (h1, h2) = vector::lane(keys, words.seed);
             (line_offsets(h1, n), h2)
         });
@@ -202,13 +203,13 @@ fn load_halves(chunk: &mut Chunk, digests: &mut impl Digests, n: u64) {
     if let Some(digests) = digests.given() {
         return placed(chunk, digests, place, |h1, _| h1);
     }
-    let Some(words) = digests.words(HashId::Xxh64) else {
-        return chunk.load_halves(digests, n);
-    };
-    hashed(chunk, &words.keys, |keys| {
-        let h = vector::xxh64(keys, words.seed);
-        (place(h), h)
-    });
+    if let Some(words) = digests.words(HashId::Xxh64, &mut [0; CHUNK]) {
+        return hashed(chunk, words.keys, |keys| {
+            let h = vector::xxh64(keys, words.seed);
+            (place(h), h)
+        });
+    }
+    chunk.load_halves(digests, n);
 }
 
 many!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]);

@@ -301,19 +301,28 @@ fn each<State>(
         // A bound that the compiler sees.
         let len = now.len.min(CHUNK);
         if bytes >= FETCH_FROM {
-            for i in 0..len {
+            by_eight(len, |i| {
                 // Beyond the end of the next chunk there are places, too, if only of keys long done.
                 fetch(start.wrapping_add(next.at[i]));
                 act(&mut state, i, now.at[i], now.word[i]);
-            }
+            });
         } else {
-            (0..len).for_each(|i| act(&mut state, i, now.at[i], now.word[i]));
+            by_eight(len, |i| act(&mut state, i, now.at[i], now.word[i]));
         }
         end(&mut state, len);
         done += len as u64;
         std::mem::swap(&mut now, &mut next);
     }
     done
+}
+
+/// Calls `f` with the numbers below `len`, eight after another without a question whether there are more.
+#[inline(always)]
+fn by_eight(len: usize, mut f: impl FnMut(usize)) {
+    for first in (0..len / 8 * 8).step_by(8) {
+        (first..first + 8).for_each(&mut f);
+    }
+    (len / 8 * 8..len).for_each(f);
 }
 
 /// Answers of a chunk on their way to the caller: what each key's block shows, and what it has to show.
@@ -337,7 +346,7 @@ where
         let now = len.min(self.found.len());
         let (now, later) = std::mem::take(&mut self.found).split_at_mut(now);
         let all = self.all;
-        now.iter_mut().zip(self.seen).for_each(|(found, seen)| *found = seen & all == all);
+        now.iter_mut().zip(&self.seen).for_each(|(found, seen)| *found = *seen & all == all);
         self.found = later;
     }
 }
@@ -365,7 +374,22 @@ macro_rules! many {
         pub(super) fn lines_have(
             lines: &[[u64; LINE]],
             rounds: u32,
-            mut digests: impl Digests,
+            digests: impl Digests,
+            found: &mut [bool],
+        ) -> u64 {
+            if rounds > 1 {
+                lines_have_in::<true, _>(lines, rounds, digests, found)
+            } else {
+                lines_have_in::<false, _>(lines, rounds, digests, found)
+            }
+        }
+
+        /// [`lines_have`] compiled for one round, or for `MORE`.
+        $(#[$feature])*
+        fn lines_have_in<const MORE: bool, D: Digests>(
+            lines: &[[u64; LINE]],
+            rounds: u32,
+            mut digests: D,
             found: &mut [bool],
         ) -> u64 {
             let (n, start) = (lines.len() as u64, lines.as_ptr());
@@ -373,13 +397,13 @@ macro_rules! many {
             each(
                 (start.cast(), size_of_val(lines)),
                 prefetch,
-                |chunk| load_lines(chunk, &mut digests, n, rounds),
+                |chunk| load_lines::<MORE>(chunk, &mut digests, n),
                 Answers::new(found, ALL),
                 |answers, i, at, word| {
                     // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0, and offsets are those of such places.
                     let line = unsafe { &*start.byte_add(at) };
                     answers.seen[i] = line_seen(line, word);
-                    if rounds > 1 {
+                    if MORE {
                         answers.seen[i] &= more_seen(line, rounds, word);
                     }
                 },
@@ -391,20 +415,34 @@ macro_rules! many {
         pub(super) fn lines_set(
             lines: &mut [[u64; LINE]],
             rounds: u32,
-            mut digests: impl Digests,
+            digests: impl Digests,
+        ) -> u64 {
+            if rounds > 1 {
+                lines_set_in::<true, _>(lines, rounds, digests)
+            } else {
+                lines_set_in::<false, _>(lines, rounds, digests)
+            }
+        }
+
+        /// [`lines_set`] compiled for one round, or for `MORE`.
+        $(#[$feature])*
+        fn lines_set_in<const MORE: bool, D: Digests>(
+            lines: &mut [[u64; LINE]],
+            rounds: u32,
+            mut digests: D,
         ) -> u64 {
             let (n, bytes, start) = (lines.len() as u64, size_of_val(lines), lines.as_mut_ptr());
             assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
             each(
                 (start.cast(), bytes),
                 prefetch_to_write,
-                |chunk| load_lines(chunk, &mut digests, n, rounds),
+                |chunk| load_lines::<MORE>(chunk, &mut digests, n),
                 (),
                 |(), _, at, word| {
                     // SAFETY: as above, and only one is borrowed at a time.
                     let line = unsafe { &mut *start.byte_add(at) };
                     line_set(line, word);
-                    if rounds > 1 {
+                    if MORE {
                         more_set(line, rounds, word);
                     }
                 },

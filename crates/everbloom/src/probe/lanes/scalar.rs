@@ -60,7 +60,7 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
 }
 
 #[inline(always)]
-pub(super) fn load_lines(chunk: &mut Chunk, digests: &mut impl Digests, n: u64, _rounds: u32) {
+pub(super) fn load_lines<const MORE: bool>(chunk: &mut Chunk, digests: &mut impl Digests, n: u64) {
     chunk.load_lines(digests, n);
 }
 
