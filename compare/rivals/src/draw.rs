@@ -164,13 +164,19 @@ pub fn space_and_time(plain: &Value) -> String {
         );
     }
     line_down(&mut body, x(100f64.log2()), top, height, "lower bound at 1 %");
-    // Names that would cover each other move down.
+    // Names that would cover each other, or another's dot, move down.
     let mut names: Vec<(f64, f64)> = Vec::new();
-    for dot in shown {
+    for dot in &shown {
         let (at, color) = ((x(dot.bits), y(dot.ns)), dot.color());
         let mut name = at.1 + 4.0;
+        let end = at.0 + 12.0 + 6.0 * dot.name().len() as f64;
+        let under = |name: f64, other: &Dot| {
+            let (x, y) = (x(other.bits), y(other.ns));
+            (at.0 + 1.0..end).contains(&x) && (y - (name - 4.0)).abs() < 10.0
+        };
         let covers = |name: f64| {
             names.iter().any(|(x, y)| (x - at.0).abs() < 190.0 && (y - name).abs() < 11.0)
+                || shown.iter().any(|other| under(name, other))
         };
         while covers(name) {
             name += 1.0;
@@ -321,12 +327,13 @@ pub fn threads(curves: &[Timed]) -> String {
             let point = |p: &(u64, f64)| format!("{:.1},{:.1}", x(p.0 as f64), y(of(p)));
             curve.points.iter().map(point).collect::<Vec<_>>().join(" ")
         };
+        let color = if curve.name == crate::threads::ARITHMETIC { OTHERS } else { OURS };
         name = (last(curve) + 4.0).max(name + 13.0);
         let _ = writeln!(
             body,
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{OTHERS}\" stroke-dasharray=\"5 4\"/>\n\
-             <polyline points=\"{}\" fill=\"none\" stroke=\"{OURS}\" stroke-width=\"1.5\"/>\n\
-             <text x=\"{:.1}\" y=\"{name:.1}\" fill=\"{OURS}\" font-size=\"11\">{}</text>",
+             <polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.5\"/>\n\
+             <text x=\"{:.1}\" y=\"{name:.1}\" fill=\"{color}\" font-size=\"11\">{}</text>",
             line(&|p| ideal(curve, p.0)),
             line(&|p| p.1),
             left + width + 8.0,

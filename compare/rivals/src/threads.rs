@@ -17,7 +17,7 @@ const JOBS: [(&str, &[&str]); 3] = [
 ];
 
 /// What shares nothing, and gains as much by cores as the machine has to give: `spin` of this program.
-const ARITHMETIC: &str = "arithmetic";
+pub const ARITHMETIC: &str = "arithmetic";
 
 /// How much of it: a few seconds of one core.
 pub const SPUN: u64 = 1 << 32;

@@ -4,6 +4,7 @@
 
 use std::arch::x86_64::*;
 
+use super::Digest;
 use super::fold::{K1, K2};
 use super::many::Texts;
 use super::xxh3;
@@ -127,15 +128,29 @@ pub(crate) fn mix64(x: __m512i) -> __m512i {
     _mm512_xor_si512(z, _mm512_srli_epi64::<31>(z))
 }
 
-/// [`multiply_shift`](super::multiply_shift) of eight words by n < 2³²: two products of 32 bits each, exactly.
+/// ⌊x·n/2⁶⁴⌋ of eight words and n < 2³², as [`multiply_shift`](super::multiply_shift) has it.
+///
+/// With x = a·2⁵² + b, x·n/2⁶⁴ = (a·n + b·n/2⁵²)/2¹², and to round b·n/2⁵² down first changes nothing: that sum
+/// is what one multiplication of 52 bits computes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(crate) fn multiply_shift(x: __m512i, n: u64) -> __m512i {
+    // In both halves of a lane: only the lower one matters, and the upper one need not be cleared.
+    let a = _mm512_mul_epu32(_mm512_srli_epi64::<52>(x), _mm512_set1_epi32(n as i32));
+    _mm512_srli_epi64::<12>(_mm512_madd52hi_epu64(a, x, all(n)))
+}
+
+/// The first words of eight digests, and the second ones.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(crate) fn multiply_shift(x: __m512i, n: u64) -> __m512i {
-    // In both halves of a lane, as in `fold`.
-    let n = _mm512_set1_epi32(n as i32);
-    let low = _mm512_srli_epi64::<32>(_mm512_mul_epu32(x, n));
-    let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(x), n);
-    _mm512_srli_epi64::<32>(_mm512_add_epi64(high, low))
+pub(crate) fn apart(digests: &[Digest; 8]) -> (__m512i, __m512i) {
+    let start = digests.as_ptr().cast::<__m512i>();
+    // SAFETY: eight digests of two words are twice 64 readable bytes.
+    let [low, high] = unsafe { [_mm512_loadu_si512(start), _mm512_loadu_si512(start.add(1))] };
+    let first = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    let second = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    let words = |which| _mm512_permutex2var_epi64(low, which, high);
+    (words(first), words(second))
 }
 
 /// XXH64 of eight bytes each.

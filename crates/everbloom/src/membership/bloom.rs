@@ -140,7 +140,8 @@ impl Bloom {
     /// Inserts a slice of keys: several times as fast as one by one where the filter is larger than the cache.
     /// Keys of an iterator are taken by `extend`.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) {
-        if bulk::worth_it(&self.flat.bits) {
+        let FlatBits { probe, bits } = &self.flat;
+        if bulk::worth_it(bits) || scattered::gains_by_many(bits.words(), probe) {
             return many::insert_many(self, keys.iter());
         }
         self.extend(keys);

@@ -5,6 +5,10 @@
 //! every round, as one by one; but no branch depends on a bit, so none is mispredicted, and up to a chunk of
 //! cache misses is under way at once. After a few rounds what is left are members mostly, and their other cells
 //! are prefetched together.
+//!
+//! Members gain nothing by rounds: all their cells have to be looked at, and a processor that works ahead has as many of them
+//! under way as it can, whether prefetched or not. So the first keys of a chunk are asked for one by one, and where
+//! most of them are members, the others are, too.
 
 use super::{Probe, Ring, Walk, scattered};
 use crate::cells::Bits;
@@ -26,12 +30,7 @@ pub(crate) fn worth_it(bits: &Bits) -> bool {
 pub(crate) fn set_all(bits: &mut Bits, probe: &Probe, digests: &[Digest]) {
     match probe {
         Probe::Ring(ring) if worth_it(bits) => set_in_rounds(bits, ring, digests),
-        Probe::Ring(ring) => digests.iter().for_each(|&digest| {
-            scattered::set_all(bits.words_mut(), *ring, digest);
-        }),
-        _ => digests.iter().for_each(|&digest| {
-            scattered::set(bits.words_mut(), probe, digest);
-        }),
+        _ => scattered::set_each(bits.words_mut(), probe, digests),
     }
 }
 
@@ -40,12 +39,23 @@ pub(crate) fn test_all(bits: &Bits, probe: &Probe, digests: &[Digest], found: &m
     match probe {
         Probe::Ring(ring) if worth_it(bits) => {
             for (digests, found) in digests.chunks(CHUNK).zip(found.chunks_mut(CHUNK)) {
-                test_in_rounds(bits, ring, digests, found);
+                let (first, digests) = digests.split_at(digests.len().min(SAMPLE));
+                let (known, found) = found.split_at_mut(first.len());
+                scattered::have(bits.words(), probe, first, known);
+                let members = known.iter().filter(|known| **known).count();
+                if 2 * members > first.len() {
+                    scattered::have(bits.words(), probe, digests, found);
+                } else {
+                    test_in_rounds(bits, ring, digests, found);
+                }
             }
         }
         _ => scattered::have(bits.words(), probe, digests, found),
     }
 }
+
+/// Keys of a chunk by which the others are judged: so few that they cost little where they are alone in being no members.
+const SAMPLE: usize = 16;
 
 /// Keys whose cells are prefetched before the first is set: k cells each.
 pub(crate) const SET_AHEAD: usize = 16;
@@ -117,6 +127,7 @@ mod tests {
     use crate::hash::Hasher;
 
     /// A rate would hardly show it: seven of eight non-members fall in the first rounds, few ever reach the last cell.
+    /// Keys behind the sample, once after members and once after others.
     #[test]
     fn a_batch_looks_at_every_cell() {
         for (m, k) in
@@ -125,17 +136,28 @@ mod tests {
             let ring = Ring::new(m, k);
             let probe = Probe::Ring(ring);
             let mut bits = Bits::new(m);
-            let digests: Vec<Digest> =
-                (0..2u64).map(|key| Hasher::default().digest(&key)).collect();
-            set_all(&mut bits, &probe, &digests);
-            let mut found = [false; 2];
-            test_all(&bits, &probe, &digests, &mut found);
-            assert_eq!(found, [true; 2], "m = {m}, k = {k}");
-            for cell in ring.indices(digests[0]) {
-                bits.reset(cell);
-                test_all(&bits, &probe, &digests, &mut found);
-                assert_eq!(found, [false, true], "m = {m}, k = {k} without cell {cell}");
-                bits.set(cell);
+            let some = |keys: std::ops::Range<u64>| -> Vec<Digest> {
+                keys.map(|key| Hasher::default().digest(&key)).collect()
+            };
+            let last = some(0..2);
+            set_all(&mut bits, &probe, &last);
+            let members = vec![last[1]; SAMPLE];
+            for before in [members, some(2..2 + SAMPLE as u64)] {
+                let digests = [before, last.clone()].concat();
+                let asked = |bits: &Bits| {
+                    let mut found = vec![true; digests.len()];
+                    test_all(bits, &probe, &digests, &mut found);
+                    let one_by_one =
+                        digests.iter().map(|d| scattered::has(bits.words(), &probe, *d));
+                    assert!(one_by_one.eq(found.iter().copied()), "m = {m}, k = {k}");
+                    [found[SAMPLE], found[SAMPLE + 1]]
+                };
+                assert_eq!(asked(&bits), [true; 2], "m = {m}, k = {k}");
+                for cell in ring.indices(last[0]) {
+                    bits.reset(cell);
+                    assert!(!asked(&bits)[0], "m = {m}, k = {k} without cell {cell}");
+                    bits.set(cell);
+                }
             }
         }
     }

@@ -45,7 +45,7 @@ pub use residues::{MAX_PARTS, Residues};
 pub use ring::Ring;
 pub(crate) use ring::Walk;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use ring::grown;
+pub(crate) use ring::{STEP, grown};
 pub use subset::subset;
 
 use smallvec::SmallVec;

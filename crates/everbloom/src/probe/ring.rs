@@ -10,7 +10,7 @@ use super::multiply_shift;
 use crate::hash::Digest;
 
 /// 2⁶⁴/φ, odd.
-const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 flat!(
     /// Scheme 3.

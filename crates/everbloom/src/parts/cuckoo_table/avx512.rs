@@ -36,7 +36,7 @@ pub(super) fn contains(slots: &Slots, digests: &[Digest], found: &mut [bool]) ->
     unsafe { contains_all(slots, digests, found) }
 }
 
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn contains_all(slots: &Slots, digests: &[Digest], found: &mut [bool]) -> usize {
     let digests = digests.as_chunks::<8>().0;
     let found = found.as_chunks_mut::<8>().0;
@@ -52,7 +52,7 @@ fn contains_all(slots: &Slots, digests: &[Digest], found: &mut [bool]) -> usize 
 
 /// As [`CuckooTable::places`](super::CuckooTable::places) has them under [`Mixed`](super::Mixed).
 #[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn places(slots: &Slots, digests: &[Digest; 8]) -> Eight {
     let at = digests.as_ptr().cast::<u64>();
     // SAFETY: eight digests are sixteen words, the two of a digest side by side.
@@ -72,7 +72,7 @@ fn places(slots: &Slots, digests: &[Digest; 8]) -> Eight {
 /// # Safety
 /// [`can`], and there are these buckets.
 #[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 unsafe fn holding(slots: &Slots, buckets: __m512i, fingerprints: __m512i) -> __mmask8 {
     let words = slots.words();
     let bit = _mm512_mul_epu32(buckets, all(slots.near_bits().into()));

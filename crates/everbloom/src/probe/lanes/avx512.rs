@@ -94,16 +94,10 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
 }
 
 /// 64·⌊h·n/2⁶⁴⌋ for n < 2³²: where the line of a hash begins.
-///
-/// With h = a·2⁵² + b, h·n/2⁶⁴ = (a·n + b·n/2⁵²)/2¹², and to round b·n/2⁵² down first changes nothing: that sum
-/// is what one multiplication of 52 bits computes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]
 fn line_offsets(h: __m512i, n: u64) -> __m512i {
-    // In both halves of a lane, for the sake of the multiplication (see `hash/vector.rs`).
-    let a = _mm512_mul_epu32(_mm512_srli_epi64::<52>(h), _mm512_set1_epi32(n as i32));
-    let sum = _mm512_madd52hi_epu64(a, h, _mm512_set1_epi64(n as i64));
-    _mm512_and_si512(_mm512_srli_epi64::<6>(sum), _mm512_set1_epi64(-64))
+    _mm512_slli_epi64::<6>(vector::multiply_shift(h, n))
 }
 
 /// Fills a chunk eight keys at a time; `hash` makes of eight keys the offsets and the words.
@@ -127,19 +121,9 @@ fn placed(
     place: impl Fn(__m512i) -> __m512i,
     word: impl Fn(__m512i, __m512i) -> __m512i,
 ) {
-    let [first, second] = [0, 1].map(|i| {
-        // SAFETY: any bits are eight words.
-        unsafe {
-            std::mem::transmute::<[u64; 8], __m512i>(std::array::from_fn(|j| 2 * j as u64 + i))
-        }
-    });
     chunk.len = 0;
     for digests in digests.as_chunks::<8>().0 {
-        let start = digests.as_ptr().cast::<__m512i>();
-        // SAFETY: eight digests of two words are twice 64 readable bytes.
-        let [low, high] = unsafe { [_mm512_loadu_si512(start), _mm512_loadu_si512(start.add(1))] };
-        let h1 = _mm512_permutex2var_epi64(low, first, high);
-        let h2 = _mm512_permutex2var_epi64(low, second, high);
+        let (h1, h2) = vector::apart(digests);
         push(chunk, (place(h1), word(h1, h2)));
     }
 }

@@ -3,8 +3,8 @@
 use std::arch::x86_64::*;
 
 use crate::hash::Digest;
-use crate::hash::vector::{all, mix64, multiply_shift};
-use crate::probe::{Mixed, Ring, grown};
+use crate::hash::vector::{all, apart, mix64, multiply_shift};
+use crate::probe::{Mixed, Ring, STEP, grown};
 
 const GROWN: [u64; 8] =
     [grown(0), grown(1), grown(2), grown(3), grown(4), grown(5), grown(6), grown(7)];
@@ -56,7 +56,7 @@ unsafe fn zeros(words: &[u64], places: __m512i, k: u32) -> __mmask8 {
 /// # Safety
 /// m < 2³², and `words` has a word for every index below m.
 #[inline]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) unsafe fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
     // SAFETY: places lie below m, for which there are words.
     let zeros = unsafe { zeros(words, multiply_shift(on_ring(digest), ring.m()), ring.k()) };
@@ -77,7 +77,7 @@ pub(super) unsafe fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool
 /// # Safety
 /// As there.
 #[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) unsafe fn all_mixed(words: &[u64], mixed: &Mixed, digest: Digest) -> bool {
     (0..mixed.k()).step_by(8).all(|first| {
         let places = multiply_shift(remixed(digest, first), mixed.m());
@@ -90,7 +90,7 @@ pub(super) unsafe fn all_mixed(words: &[u64], mixed: &Mixed, digest: Digest) -> 
 ///
 /// # Safety
 /// As there.
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) unsafe fn each_all_set(
     words: &[u64],
     ring: &Ring,
@@ -107,7 +107,7 @@ pub(super) unsafe fn each_all_set(
 ///
 /// # Safety
 /// As there.
-#[target_feature(enable = "avx512f,avx512dq")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) unsafe fn each_all_mixed(
     words: &[u64],
     mixed: &Mixed,
@@ -117,5 +117,38 @@ pub(super) unsafe fn each_all_mixed(
     for (digest, found) in digests.iter().zip(found) {
         // SAFETY: as the caller says.
         *found = unsafe { all_mixed(words, mixed, *digest) };
+    }
+}
+
+/// Sets all cells of eight digests each. Word by word after all: but where they are and which bits they get is computed for eight
+/// keys at once.
+///
+/// # Safety
+/// As of [`all_set`].
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) unsafe fn each_set_all(words: &mut [u64], ring: &Ring, digests: &[[Digest; 8]]) {
+    let (start, one) = (words.as_mut_ptr(), _mm512_set1_epi64(1));
+    // Byte offsets of words, and bits, of the next eight probes of eight keys.
+    let (mut places, mut bits) = ([[0; 8]; 8], [[0; 8]; 8]);
+    for digests in digests {
+        let ((mut x, mut y), mut step) = (apart(digests), STEP);
+        for first in (0..ring.k()).step_by(8) {
+            let next = (ring.k() - first).min(8) as usize;
+            for (place, bit) in places.iter_mut().zip(&mut bits).take(next) {
+                let cell = multiply_shift(x, ring.m());
+                let word = _mm512_slli_epi64::<3>(_mm512_srli_epi64::<6>(cell));
+                // SAFETY: eight words are 64 writable bytes. A rotation takes its count modulo 64.
+                unsafe {
+                    _mm512_storeu_si512(place.as_mut_ptr().cast(), word);
+                    _mm512_storeu_si512(bit.as_mut_ptr().cast(), _mm512_rolv_epi64(one, cell));
+                }
+                (x, y) = (_mm512_add_epi64(x, y), _mm512_add_epi64(y, all(step)));
+                step = step.wrapping_add(STEP);
+            }
+            for (place, bit) in places[..next].as_flattened().iter().zip(bits.as_flattened()) {
+                // SAFETY: cells lie below m, for which there are words.
+                unsafe { *start.byte_add(*place) |= *bit };
+            }
+        }
     }
 }

@@ -106,6 +106,36 @@ pub(crate) fn set_all(words: &mut [u64], ring: Ring, digest: Digest) -> bool {
     }
 }
 
+/// [`set`] of each of many digests.
+pub(crate) fn set_each(words: &mut [u64], probe: &Probe, digests: &[Digest]) {
+    let mut rest = digests;
+    #[cfg(target_arch = "x86_64")]
+    if let Probe::Ring(ring) = probe
+        && gains_by_many(words, probe)
+    {
+        let eights;
+        (eights, rest) = digests.as_chunks();
+        // SAFETY: the instruction set is there, and the array fits it.
+        unsafe { avx512::each_set_all(words, ring, eights) };
+    }
+    rest.iter().for_each(|digest| _ = set(words, probe, *digest));
+}
+
+/// Arrays of more bytes are beyond the L1 cache, where inserting takes as long as lines take to come, however quickly
+/// it is known which.
+#[cfg(target_arch = "x86_64")]
+const NEAR: usize = 64 << 10;
+
+/// Whether [`set_each`] of many digests takes less than [`set`] of one after the other.
+pub(crate) fn gains_by_many(words: &[u64], probe: &Probe) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if matches!(probe, Probe::Ring(_)) && size_of_val(words) <= NEAR && fits(words, probe.m()) {
+        return crate::simd::has_avx512();
+    }
+    let _ = (words, probe);
+    false
+}
+
 /// [`set_cells`] for other numbers of probes; not inlined, to keep loops over keys short.
 ///
 /// # Safety
@@ -162,6 +192,7 @@ mod tests {
     use super::*;
     use crate::cells::Bits;
     use crate::hash::Generator;
+    use crate::probe::bulk;
 
     #[test]
     fn all_at_once_equals_one_after_the_other() {
@@ -194,8 +225,12 @@ mod tests {
     fn many_equal_one_by_one(bits: &Bits, probe: &Probe, random: &mut Generator) {
         let mut bits = bits.clone();
         let mut digest = || Digest { h1: random.next_u64(), h2: random.next_u64() };
-        let digests: Vec<Digest> = (0..40).map(|_| digest()).collect();
-        digests.iter().step_by(2).for_each(|digest| _ = set(bits.words_mut(), probe, *digest));
+        let digests: Vec<Digest> = (0..45).map(|_| digest()).collect();
+        let members: Vec<Digest> = digests.iter().copied().step_by(2).collect();
+        let mut twin = bits.clone();
+        bulk::set_all(&mut bits, probe, &members);
+        members.iter().for_each(|digest| _ = set(twin.words_mut(), probe, *digest));
+        assert!(bits == twin);
         let mut found = vec![false; digests.len()];
         have(bits.words(), probe, &digests, &mut found);
         let one_by_one = digests.iter().map(|digest| has(bits.words(), probe, *digest));
