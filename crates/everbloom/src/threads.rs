@@ -1,6 +1,7 @@
 //! Work on several cores.
 
 use std::panic::resume_unwind;
+use std::thread::ScopedJoinHandle;
 
 /// Fewer keys than this are done before another thread has started.
 pub(crate) const WORTH_A_THREAD: usize = 50_000;
@@ -12,6 +13,11 @@ pub(crate) fn available() -> usize {
     } else {
         1
     }
+}
+
+/// What a thread has come to. One that panicked has told why, and there is nothing to save: this one goes the same way.
+pub(crate) fn joined<R>(thread: ScopedJoinHandle<'_, R>) -> R {
+    thread.join().unwrap_or_else(|e| resume_unwind(e))
 }
 
 /// Memory that a thread of its own is worth.
@@ -33,11 +39,7 @@ pub(crate) fn map<T: Sync, R: Send>(
         let work = |items: &[T]| items.chunks(length).map(of).collect::<Vec<R>>();
         let share = items.chunks(parts * length);
         let threads: Vec<_> = share.map(|items| scope.spawn(move || work(items))).collect();
-        // A thread that panicked has told why; there is nothing to save.
-        threads
-            .into_iter()
-            .flat_map(|one| one.join().unwrap_or_else(|e| resume_unwind(e)))
-            .collect()
+        threads.into_iter().flat_map(joined).collect()
     })
 }
 
@@ -92,8 +94,7 @@ impl Cores {
         std::thread::scope(|scope| {
             let one = scope.spawn(one);
             let other = other();
-            // A thread that panicked has told why; there is nothing to save.
-            (one.join().unwrap_or_else(|e| resume_unwind(e)), other)
+            (joined(one), other)
         })
     }
 

@@ -21,8 +21,6 @@
 //! **Use it** to find which documents share chunks, and which hold one. **Don't** to find one chunk among
 //! very many documents: a search reads every row.
 
-use std::panic::resume_unwind;
-
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};
@@ -166,9 +164,7 @@ impl Matrix {
             let others: Vec<_> =
                 (1..cores).map(|i| scope.spawn(move || compared(i, cores))).collect();
             let mut found = compared(0, cores);
-            // A thread that panicked has told why; there is nothing to save.
-            let joined = others.into_iter().map(|t| t.join().unwrap_or_else(|e| resume_unwind(e)));
-            joined.for_each(|more| found.extend(more));
+            others.into_iter().map(threads::joined).for_each(|more| found.extend(more));
             found
         });
         found.sort_by(|x, y| y.2.score.total_cmp(&x.2.score).then((x.0, x.1).cmp(&(y.0, y.1))));

@@ -28,7 +28,7 @@ use crate::parts::layers::{self, Counts, Layer};
 use crate::parts::tally::Tallies;
 use crate::plan::{MAX_CELLS, first_too_large};
 use crate::probe::{MAX_K, Probe};
-use crate::threads::{WORTH_A_THREAD, available};
+use crate::threads::{WORTH_A_THREAD, available, joined};
 use crate::variant::prelude::*;
 
 /// Lists of filters, each list larger and tighter than the one before.
@@ -125,9 +125,7 @@ impl ParBf {
                 let work = move || digests.iter().map(contains).collect::<Vec<bool>>();
                 workers.push(scope.spawn(work));
             }
-            for worker in workers {
-                // A worker that panicked has told why; there is nothing to save.
-                let matched = worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
+            for matched in workers.into_iter().map(joined) {
                 found.iter_mut().zip(matched).for_each(|(found, also)| *found |= also);
             }
         });

@@ -156,6 +156,9 @@ impl Bloom {
 
     /// [`Bloom::contains_many`] into memory of the caller's, for as many keys as there is room.
     pub fn contains_many_into<K: Key>(&self, keys: &[K], found: &mut [bool]) {
+        if scattered::NATIVE && !bulk::worth_it(&self.flat.bits) {
+            return found.iter_mut().zip(keys).for_each(|(found, key)| *found = self.contains(key));
+        }
         many::contains_into(self, keys.iter(), found);
     }
 

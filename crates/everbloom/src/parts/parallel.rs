@@ -1,10 +1,8 @@
 //! Insertion on all cores.
 
-use std::panic::resume_unwind;
-
 use crate::filter::Lent;
 use crate::hash::{Digest, HashId, Hasher, Key};
-use crate::threads::available;
+use crate::threads::{available, joined};
 
 /// Keys that a thread is worth: fewer are inserted before it has memory of its own.
 const SHARE: usize = 1 << 20;
@@ -34,8 +32,7 @@ pub(crate) fn beside<'a, K: Sync + 'a, R: Send>(
     std::thread::scope(|scope| {
         let threads: Vec<_> = shares.map(|keys| scope.spawn(|| others(keys))).collect();
         own();
-        // A thread that panicked has told why; there is nothing to save.
-        threads.into_iter().map(|one| one.join().unwrap_or_else(|e| resume_unwind(e))).collect()
+        threads.into_iter().map(joined).collect()
     })
 }
 

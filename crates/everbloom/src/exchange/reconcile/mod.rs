@@ -25,7 +25,6 @@ mod seeker;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::panic::resume_unwind;
 
 pub use holder::Holder;
 pub use seeker::Seeker;
@@ -36,7 +35,7 @@ use super::{Frame, items};
 use crate::error::Result;
 use crate::hash::Hasher;
 use crate::reconciling::Invertible;
-use crate::threads::available;
+use crate::threads::{available, joined};
 
 /// A number, the seed.
 const OPEN: u8 = 0x10;
@@ -320,8 +319,7 @@ impl Set {
         let sum = std::thread::scope(|scope| {
             let all: Vec<_> =
                 parts.chunks(each).map(|parts| scope.spawn(move || of(parts))).collect();
-            let sums = all.into_iter().map(|part| part.join().unwrap_or_else(|e| resume_unwind(e)));
-            sums.fold(Sum::default(), Sum::plus)
+            all.into_iter().map(joined).fold(Sum::default(), Sum::plus)
         });
         self.sum = Some((seed, sum));
         sum
