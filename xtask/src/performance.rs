@@ -161,10 +161,10 @@ fn single(text: &str) -> String {
     fenced(&text.lines().filter(is).map(narrow).collect::<Vec<_>>().join("\n"))
 }
 
-/// Promises that are not kept.
+/// Promises that are not kept, or only within 3 %.
 fn missed(text: &str) -> String {
-    let lines: Vec<String> =
-        text.lines().filter(|line| line.starts_with("MISSED")).map(narrow).collect();
+    let is = |line: &&str| ["MISSED", "CLOSE"].iter().any(|word| line.starts_with(word));
+    let lines: Vec<String> = text.lines().filter(is).map(narrow).collect();
     if lines.is_empty() { "None.".to_owned() } else { fenced(&lines.join("\n")) }
 }
 
