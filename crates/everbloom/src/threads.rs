@@ -70,16 +70,23 @@ pub(crate) fn sum<T: Sync>(items: &[T], of: impl Fn(&[T]) -> f64 + Sync) -> f64 
 
 /// How many cores a piece of work is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cores {
-    One,
-    Two,
-}
+pub(crate) struct Cores(usize);
 
 impl Cores {
-    /// Two, if there are so many keys that it pays.
+    pub(crate) const ONE: Self = Self(1);
+
+    /// As many as there are and so many keys are worth.
     pub(crate) fn for_keys(keys: usize) -> Self {
-        let two = cfg!(feature = "parallel") && keys >= 2 * WORTH_A_THREAD;
-        if two { Self::Two } else { Self::One }
+        Self(available().min(keys / WORTH_A_THREAD).max(1))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(cores: usize) -> Self {
+        Self(cores)
+    }
+
+    pub(crate) fn count(self) -> usize {
+        self.0
     }
 
     /// Does both, at the same time if there are cores for it.
@@ -88,7 +95,7 @@ impl Cores {
         one: impl FnOnce() -> A + Send,
         other: impl FnOnce() -> B,
     ) -> (A, B) {
-        if self == Self::One {
+        if self == Self::ONE {
             return (one(), other());
         }
         std::thread::scope(|scope| {
@@ -98,14 +105,42 @@ impl Cores {
         })
     }
 
-    /// Sorts items, no two of which have the same key unless they are the same: both halves at the same time if there
+    /// What `of` makes of each item, in order; a core has items that follow each other.
+    pub(crate) fn map<T: Send, R: Send>(
+        self,
+        items: impl IntoIterator<Item = T>,
+        of: impl Fn(T) -> R + Sync,
+    ) -> Vec<R> {
+        let mut items: Vec<T> = items.into_iter().collect();
+        let (share, of) = (items.len().div_ceil(self.0).max(1), &of);
+        if share >= items.len() {
+            return items.into_iter().map(of).collect();
+        }
+        std::thread::scope(|scope| {
+            let mut others = Vec::new();
+            while items.len() > share {
+                let last = items.split_off((items.len() - 1) / share * share);
+                others.push(scope.spawn(move || last.into_iter().map(of).collect::<Vec<R>>()));
+            }
+            let mut all: Vec<R> = items.into_iter().map(of).collect();
+            others.into_iter().rev().for_each(|other| all.extend(joined(other)));
+            all
+        })
+    }
+
+    /// Sorts items, no two of which have the same key unless they are the same: parts at the same time if there
     /// are cores for it.
-    pub(crate) fn sort<T: Send, K: Ord>(self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        if self == Self::One {
+    pub(crate) fn sort<T: Send, K: Ord>(
+        self,
+        items: &mut [T],
+        key: impl Fn(&T) -> K + Copy + Send + Sync,
+    ) {
+        if self == Self::ONE {
             return items.sort_unstable_by_key(key);
         }
         let (one, other) = items.split_at_mut(items.len() / 2);
-        self.both(|| one.sort_unstable_by_key(&key), || other.sort_unstable_by_key(&key));
+        let half = Self(self.0 / 2);
+        self.both(|| half.sort(one, key), || half.sort(other, key));
         // The stable sort finds two runs that are in order, and merges them.
         items.sort_by_key(key);
     }
@@ -147,12 +182,21 @@ mod tests {
     }
 
     #[test]
+    fn every_item_is_mapped_in_order_by_any_number_of_cores() {
+        for n in [0, 1, 2, 3, 7, 8, 100] {
+            for cores in [1, 2, 3, 8].map(Cores) {
+                assert!(cores.map(0..n, |i| 2 * i).into_iter().eq((0..n).map(|i| 2 * i)), "{n}");
+            }
+        }
+    }
+
+    #[test]
     fn items_are_sorted_alike_on_any_number_of_cores() {
         for n in [0, 1, 2, 3, 1000, 2 * WORTH_A_THREAD as u64 + 1] {
             let items: Vec<u64> = (0..n).map(|i| mix64(i) >> (i % 2 * 50)).collect();
             let mut expected = items.clone();
             expected.sort();
-            for cores in [Cores::One, Cores::Two] {
+            for cores in [1, 2, 3, 8].map(Cores) {
                 let mut sorted = items.clone();
                 cores.sort(&mut sorted, |item| *item);
                 assert!(sorted == expected, "{n} {cores:?}");

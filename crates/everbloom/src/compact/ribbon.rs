@@ -137,21 +137,21 @@ impl Ribbon {
 impl StaticSet for Ribbon {
     type Word = u64;
 
-    fn assemble(shape: &Shape, head: Head, mut keys: Vec<u64>, _: Cores) -> Result<Self> {
+    fn assemble(shape: &Shape, head: Head, mut keys: Vec<u64>, cores: Cores) -> Result<Self> {
         let mut seeds = Generator::new(0);
         let mut seed = seeds.next_u64();
         // Equal digests have equal equations. Two keys of one digest share one, and both are found.
-        let mut hashes = sorted_hashes(&keys, |digest| reseeded(digest, seed));
+        let mut hashes = sorted_hashes(&keys, |digest| reseeded(digest, seed), cores);
         let items = hashes.len() as u64;
         let (r, _) = shape.settle(items)?;
         let head = shape.bits.head(head, items, false_positives(r));
         let mut layers = Vec::new();
         if let Sizing::Bumped { overload } = shape.sizing {
             while layers.len() < MAX_BUMPING && hashes.len() as u64 > FEW {
-                let (layer, bumped) = Layer::bumping(seed, &hashes, r, overload);
+                let (layer, bumped) = Layer::bumping(seed, &hashes, r, overload, cores);
                 layers.push(layer);
                 seed = seeds.next_u64();
-                hashes = sorted_hashes(&bumped, |hash| reseeded(hash, seed));
+                hashes = sorted_hashes(&bumped, |hash| reseeded(hash, seed), cores);
                 keys = bumped;
             }
         }
@@ -160,7 +160,7 @@ impl StaticSet for Ribbon {
         }
         let last = retry(seed, &mut seeds, |seed, number, seeds| {
             if number > 1 {
-                hashes = sorted_hashes(&keys, |key| reseeded(key, seed));
+                hashes = sorted_hashes(&keys, |key| reseeded(key, seed), cores);
             }
             let slots = shape.sizing.slots(hashes.len() as u64);
             let (layer, spanned) = match shape.sizing {

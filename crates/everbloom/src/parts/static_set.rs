@@ -62,7 +62,7 @@ pub(crate) fn shaped<T: StaticSet>(
 ) -> Result<T> {
     let head = Head::new(hasher.or(T::HASH), form);
     let words = hashed::<T>(&head.hasher, keys);
-    T::assemble(shape, head, words, Cores::One)
+    T::assemble(shape, head, words, Cores::ONE)
 }
 
 /// The words of keys.
@@ -74,16 +74,16 @@ pub(crate) fn hashed<T: StaticSet>(
     keys.into_iter().map(word).collect()
 }
 
-/// [`hashed`] on two cores, if so many are given.
+/// [`hashed`] on several cores.
 pub(crate) fn hashed_by<T: StaticSet>(
     cores: Cores,
     hasher: &Hasher,
     keys: &[impl Key + Sync],
 ) -> Vec<T::Word> {
-    let (one, other) = keys.split_at(keys.len() / 2);
-    let (mut words, mut more) =
-        cores.both(|| hashed::<T>(hasher, one), || hashed::<T>(hasher, other));
-    words.append(&mut more);
+    let share = keys.len().div_ceil(cores.count()).max(1);
+    let mut parts = cores.map(keys.chunks(share), |keys| hashed::<T>(hasher, keys)).into_iter();
+    let mut words = parts.next().unwrap_or_default();
+    parts.for_each(|mut more| words.append(&mut more));
     words
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn created<T: StaticSet>(
     T::assemble(shape, head, words, cores)
 }
 
-/// Each digest once, sorted on two cores if so many are given, and how many there are.
+/// Each digest once, sorted on several cores, and how many there are.
 pub(crate) fn distinct(mut digests: Vec<Digest>, cores: Cores) -> (Vec<Digest>, u64) {
     cores.sort(&mut digests, |digest| *digest);
     digests.dedup();
@@ -160,7 +160,7 @@ macro_rules! static_set {
                 I: IntoIterator<Item: $crate::hash::Key>,
             {
                 use $crate::parts::static_set::{hashed, planned};
-                planned(fpr, $crate::threads::Cores::One, |hasher| hashed::<Self>(hasher, keys))
+                planned(fpr, $crate::threads::Cores::ONE, |hasher| hashed::<Self>(hasher, keys))
             }
 
             /// [`Self::from_keys`] on two cores: the same filter, bit for bit.

@@ -46,24 +46,25 @@ impl Band {
     /// Takes an equation in: coefficients from `start` on, the first of them 1, and the result's bits,
     /// each of which is an equation for a bit of the unknowns.
     #[inline]
-    pub fn insert(&mut self, start: usize, mut coefficients: u64, mut result: u32) -> Row {
-        let mut at = start;
-        loop {
-            let row = self.coefficients[at];
-            if row == 0 {
-                self.coefficients[at] = coefficients;
-                self.results[at] = result;
-                return Row::Stored(at);
-            }
-            coefficients ^= row;
-            result ^= self.results[at];
-            if coefficients == 0 {
-                return if result == 0 { Row::Redundant } else { Row::Conflict };
-            }
-            let zeros = coefficients.trailing_zeros();
-            coefficients >>= zeros;
-            at += zeros as usize;
+    pub fn insert(&mut self, start: usize, coefficients: u64, result: u32) -> Row {
+        let Self { coefficients: rows, results } = self;
+        Part { first: 0, coefficients: rows, results }.insert(start, coefficients, result)
+    }
+
+    /// Parts of so many unknowns each, the first with `more` of them: equations of which no unknown is in two parts can be
+    /// taken in by several threads.
+    pub fn parts(&mut self, unknowns: usize, more: usize) -> Vec<Part<'_>> {
+        let (mut all, mut first) = (Vec::new(), 0);
+        let (mut coefficients, mut results) = (&mut self.coefficients[..], &mut self.results[..]);
+        while !coefficients.is_empty() {
+            let length = if first == 0 { unknowns + more } else { unknowns };
+            let length = length.min(coefficients.len());
+            let (now, later) = coefficients.split_at_mut(length);
+            let (its, others) = results.split_at_mut(length);
+            all.push(Part { first, coefficients: now, results: its });
+            (coefficients, results, first) = (later, others, first + length);
         }
+        all
     }
 
     /// Whether an equation's left side is a sum of the others'.
@@ -79,11 +80,6 @@ impl Band {
             }
         }
         true
-    }
-
-    /// Takes back the row of an unknown, which was stored after all others that are to stay.
-    pub fn remove(&mut self, at: usize) {
-        self.coefficients[at] = 0;
     }
 
     /// Unknowns without a row, which may be anything.
@@ -113,6 +109,43 @@ impl Band {
             }
         }
         out
+    }
+}
+
+/// Neighboring unknowns of a [`Band`].
+pub struct Part<'a> {
+    /// The number of the first one.
+    first: usize,
+    coefficients: &'a mut [u64],
+    results: &'a mut [u32],
+}
+
+impl Part<'_> {
+    /// [`Band::insert`].
+    #[inline]
+    pub fn insert(&mut self, start: usize, mut coefficients: u64, mut result: u32) -> Row {
+        let mut at = start - self.first;
+        loop {
+            let row = self.coefficients[at];
+            if row == 0 {
+                self.coefficients[at] = coefficients;
+                self.results[at] = result;
+                return Row::Stored(self.first + at);
+            }
+            coefficients ^= row;
+            result ^= self.results[at];
+            if coefficients == 0 {
+                return if result == 0 { Row::Redundant } else { Row::Conflict };
+            }
+            let zeros = coefficients.trailing_zeros();
+            coefficients >>= zeros;
+            at += zeros as usize;
+        }
+    }
+
+    /// Takes back the row of an unknown, which was stored after all others that are to stay.
+    pub fn remove(&mut self, at: usize) {
+        self.coefficients[at - self.first] = 0;
     }
 }
 
@@ -160,7 +193,7 @@ mod tests {
         assert_eq!(band.insert(3, 0b101, 1), Row::Redundant);
         assert_eq!(band.insert(3, 0b101, 2), Row::Conflict);
         assert_eq!(band.insert(3, 0b111, 2), Row::Stored(4));
-        band.remove(4);
+        band.parts(usize::MAX, 0)[0].remove(4);
         assert_eq!((band.free(), band.insert(4, 1, 7)), (127, Row::Stored(4)));
         assert_eq!(band.solve(3, || 0)[..3], [0b11000, 0b10000, 0b10000]);
     }

@@ -28,29 +28,55 @@ pub(crate) fn grouped_hashes(
     hash: impl Fn(u64) -> u64 + Sync,
     cores: Cores,
 ) -> Words {
-    let group = |items: &[u64]| {
-        let (mut grouped, mut ends) = (Words::zeroed(items.len()), Vec::new());
-        scatter(items, grouped.make_mut(), &hash, 0, NEAR_BITS, &mut ends);
-        (grouped, ends)
-    };
-    if cores == Cores::One {
-        return group(items).0;
-    }
-    let (one, other) = items.split_at(items.len() / 2);
-    let (one, other) = cores.both(|| group(one), || group(other));
-    // Each group is that of the one half and then that of the other.
     let mut grouped = Words::zeroed(items.len());
-    let middle = one.1.len() / 2;
-    let (low, high) = grouped.make_mut().split_at_mut(one.1[middle - 1] + other.1[middle - 1]);
-    cores.both(
-        || join(low, [&one, &other], 0..middle),
-        || join(high, [&one, &other], middle..1 << NEAR_BITS),
-    );
+    group(items, grouped.make_mut(), hash, NEAR_BITS, cores);
     grouped
 }
 
+/// Moves the hashes of `items` to `to`, ordered by their leading `bits` bits, and tells where the groups end.
+fn group(
+    items: &[u64],
+    to: &mut [u64],
+    hash: impl Fn(u64) -> u64 + Sync,
+    bits: u32,
+    cores: Cores,
+) -> Vec<usize> {
+    let mut ends = Vec::new();
+    if cores == Cores::ONE || items.is_empty() {
+        scatter(items, to, hash, 0, bits, &mut ends);
+        return ends;
+    }
+    // Every core groups a share; then a group is that of the first share, that of the second, and so on.
+    let share = items.len().div_ceil(cores.count());
+    let parts = cores.map(items.chunks(share), |items| {
+        let (mut grouped, mut ends) = (Words::zeroed(items.len()), Vec::new());
+        scatter(items, grouped.make_mut(), &hash, 0, bits, &mut ends);
+        (grouped, ends)
+    });
+    ends.extend((0..1 << bits).map(|group| parts.iter().map(|part| part.1[group]).sum::<usize>()));
+    cores.map(ranges(to, &ends, cores), |(groups, to)| join(to, &parts, groups));
+    ends
+}
+
+/// Ranges of groups, as many as cores, and what of the hashes is theirs.
+fn ranges<'a>(
+    mut hashes: &'a mut [u64],
+    ends: &[usize],
+    cores: Cores,
+) -> Vec<(Range<usize>, &'a mut [u64])> {
+    let (mut all, mut start) = (Vec::new(), 0);
+    let length = ends.len().div_ceil(cores.count()).max(1);
+    for (first, ends) in (0..).step_by(length).zip(ends.chunks(length)) {
+        let end = ends[ends.len() - 1];
+        let (now, later) = hashes.split_at_mut(end - start);
+        all.push((first..first + ends.len(), now));
+        (hashes, start) = (later, end);
+    }
+    all
+}
+
 /// Puts the groups of a range together, from parts of which each has its own ends.
-fn join(mut to: &mut [u64], parts: [&(Words, Vec<usize>); 2], groups: Range<usize>) {
+fn join(mut to: &mut [u64], parts: &[(Words, Vec<usize>)], groups: Range<usize>) {
     for group in groups {
         for (hashes, ends) in parts {
             let start = group.checked_sub(1).map_or(0, |before| ends[before]);
@@ -62,27 +88,57 @@ fn join(mut to: &mut [u64], parts: [&(Words, Vec<usize>); 2], groups: Range<usiz
 }
 
 /// What `hash` makes of each of the `items`, in ascending order and each once.
-pub fn sorted_hashes(items: &[u64], hash: impl Fn(u64) -> u64) -> Vec<u64> {
+pub(crate) fn sorted_hashes(
+    items: &[u64],
+    hash: impl Fn(u64) -> u64 + Sync,
+    cores: Cores,
+) -> Vec<u64> {
     let bits = (usize::BITS - items.len().leading_zeros()).saturating_sub(GROUP_BITS);
     let first = bits.min(MOST_BITS);
     let second = (bits - first).min(MOST_BITS);
-    let (mut ends, mut inner) = (Vec::new(), Vec::new());
     let mut sorted = vec![0; items.len()];
-    scatter(items, &mut sorted, hash, 0, first, &mut ends);
-    let mut moved = Vec::new();
+    let ends = group(items, &mut sorted, hash, first, cores);
+    let ranges = ranges(&mut sorted, &ends, cores);
+    let start = |group: usize| group.checked_sub(1).map_or(0, |before| ends[before]);
+    let kept = cores.map(ranges, |(groups, hashes)| {
+        let from = start(groups.start);
+        let ends = ends[groups.clone()].iter().map(|end| end - from);
+        (from, sort_groups(hashes, ends, first, second))
+    });
+    // Where nothing came twice, all is in its place. No hash of a range is in another one.
+    let mut all = 0;
+    for (from, kept) in kept {
+        if from > all {
+            sorted.copy_within(from..from + kept, all);
+        }
+        all += kept;
+    }
+    sorted.truncate(all);
+    sorted
+}
+
+/// Sorts each of the groups of hashes, by `second` bits after the first ones and then by comparing, and moves what is there
+/// once to the front; how many these are.
+fn sort_groups(
+    hashes: &mut [u64],
+    ends: impl Iterator<Item = usize>,
+    first: u32,
+    second: u32,
+) -> usize {
+    let (mut inner, mut moved) = (Vec::new(), Vec::new());
     let (mut kept, mut start) = (0, 0);
     for end in ends {
         moved.clear();
-        moved.extend_from_slice(&sorted[start..end]);
-        scatter(&moved, &mut sorted[start..end], |hash| hash, first, second, &mut inner);
+        moved.extend_from_slice(&hashes[start..end]);
+        scatter(&moved, &mut hashes[start..end], |hash| hash, first, second, &mut inner);
         let mut from = start;
         for to in inner.iter().map(|to| start + to) {
-            sorted[from..to].sort_unstable();
+            hashes[from..to].sort_unstable();
             // What is kept never overtakes what is read.
             for i in from..to {
-                let hash = sorted[i];
-                if kept == 0 || sorted[kept - 1] != hash {
-                    sorted[kept] = hash;
+                let hash = hashes[i];
+                if kept == 0 || hashes[kept - 1] != hash {
+                    hashes[kept] = hash;
                     kept += 1;
                 }
             }
@@ -90,8 +146,7 @@ pub fn sorted_hashes(items: &[u64], hash: impl Fn(u64) -> u64) -> Vec<u64> {
         }
         start = end;
     }
-    sorted.truncate(kept);
-    sorted
+    kept
 }
 
 /// Moves the hashes of `items` to `to`, ordered by the `bits` bits after the first `after`, and tells where
@@ -136,9 +191,11 @@ mod tests {
                 let mut expected: Vec<u64> = items.iter().map(|i| mix64(*i)).collect();
                 expected.sort_unstable();
                 expected.dedup();
-                assert_eq!(sorted_hashes(&items, mix64), expected, "{n} {different}");
-                let mut grouped = grouped_hashes(&items, mix64, Cores::One);
-                assert_eq!(grouped_hashes(&items, mix64, Cores::Two), grouped, "{n} {different}");
+                let mut grouped = grouped_hashes(&items, mix64, Cores::ONE);
+                for cores in [1, 2, 3, 8].map(Cores::of) {
+                    assert_eq!(sorted_hashes(&items, mix64, cores), expected, "{n} {different}");
+                    assert_eq!(grouped_hashes(&items, mix64, cores), grouped, "{n} {different}");
+                }
                 assert!(grouped.is_sorted_by_key(|hash| hash & !IN_GROUP));
                 let mut all: Vec<u64> = items.iter().map(|i| mix64(*i)).collect();
                 all.sort_unstable();
@@ -147,8 +204,8 @@ mod tests {
             }
         }
         // Hashes that are not spread at all.
-        assert_eq!(sorted_hashes(&[3, 1, 2, 1, 3], |h| h), [1, 2, 3]);
+        assert_eq!(sorted_hashes(&[3, 1, 2, 1, 3], |h| h, Cores::of(2)), [1, 2, 3]);
         let low: Vec<u64> = (0..20_000).rev().collect();
-        assert!(sorted_hashes(&low, |h| h).into_iter().eq(0..20_000));
+        assert!(sorted_hashes(&low, |h| h, Cores::of(3)).into_iter().eq(0..20_000));
     }
 }

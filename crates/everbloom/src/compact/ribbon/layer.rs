@@ -6,10 +6,11 @@ use crate::hash::{Generator, mix64};
 use crate::memory::Words;
 use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
-use crate::solve::{Band, Row, WIDTH};
+use crate::solve::{Band, Part, Row, WIDTH};
 use crate::state::state;
+use crate::threads::Cores;
 
-use super::sizing::{blocks, buckets};
+use super::sizing::{STRETCH, blocks, buckets, is_seam};
 
 /// Slots, and which keys are theirs.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +58,14 @@ impl Layer {
     }
 
     /// The layer of these keys, in ascending order, without those that it bumps, which come with it.
-    pub(super) fn bumping(seed: u64, hashes: &[u64], r: u32, overload: f64) -> (Self, Vec<u64>) {
-        let Bumping { starts, band, thresholds, bumped } = bump(hashes, r, overload);
+    pub(super) fn bumping(
+        seed: u64,
+        hashes: &[u64],
+        r: u32,
+        overload: f64,
+        cores: Cores,
+    ) -> (Self, Vec<u64>) {
+        let Bumping { starts, band, thresholds, bumped } = bump(hashes, r, overload, cores);
         (Self::solved(seed, starts, thresholds, &band, r, || 0), bumped)
     }
 
@@ -137,41 +144,84 @@ struct Bumping {
 
 /// Fills a bumping layer with the keys of these hashes, in ascending order.
 ///
-/// Bucket by bucket, the highest offset first: the first equation in conflict, at an offset o, rules out
-/// all thresholds up to o. The next one is taken, and keys below it are taken back, as if it had been
-/// tried from the start: rows do not depend on those that came later.
-fn bump(hashes: &[u64], r: u32, overload: f64) -> Bumping {
+/// In stretches, so that several cores can do it. All keys of the first bucket of a stretch are in the next layer, so that no
+/// equation of a stretch reaches into another one: a thousandth of the slots. They are the same whatever the number of cores.
+fn bump(hashes: &[u64], r: u32, overload: f64, cores: Cores) -> Bumping {
     let buckets = buckets(hashes.len() as u64, overload);
     let starts = buckets * BUCKET;
     let mut band = Band::new((starts + WIDTH) as usize);
+    // The equations of a stretch reach into the next bucket by less than their width.
+    let parts = band.parts((STRETCH * BUCKET) as usize, WIDTH as usize);
+    let mut left = hashes;
+    let stretches: Vec<(Part<'_>, &[u64])> = (1..)
+        .zip(parts)
+        .map(|(next, part)| {
+            let ends =
+                left.partition_point(|h| multiply_shift(*h, starts) < next * STRETCH * BUCKET);
+            let (now, later) = left.split_at(ends);
+            left = later;
+            (part, now)
+        })
+        .collect();
+    let filled = cores.map(stretches, |(part, hashes)| fill(part, hashes, starts, r));
     let mut thresholds = Packed::new(buckets, THRESHOLD_BITS);
     let mut bumped = Vec::new();
-    let start_of = |hash: u64| multiply_shift(hash, starts);
-    let mut stored: Vec<(u64, usize)> = Vec::new();
-    let groups = hashes.chunk_by(|a, b| start_of(*a) / BUCKET == start_of(*b) / BUCKET);
-    for group in groups {
-        stored.clear();
-        let mut index = 0;
-        for &hash in group.iter().rev() {
-            let start = start_of(hash);
-            let offset = start % BUCKET;
-            match band.insert(start as usize, coefficients(hash), low_bits(fingerprint(hash), r)) {
-                Row::Stored(at) => stored.push((offset, at)),
-                Row::Redundant => {}
-                Row::Conflict => {
-                    index = THRESHOLDS.partition_point(|threshold| *threshold <= offset);
-                    break;
-                }
-            }
-        }
-        let threshold = THRESHOLDS[index];
-        for (_, at) in stored.iter().filter(|(offset, _)| *offset < threshold) {
-            band.remove(*at);
-        }
-        bumped.extend(group.iter().filter(|hash| start_of(**hash) % BUCKET < threshold));
-        thresholds.set(start_of(group[0]) / BUCKET, index as u64);
+    for (indices, mut others) in filled {
+        indices.into_iter().for_each(|(bucket, index)| thresholds.set(bucket, index));
+        bumped.append(&mut others);
     }
     Bumping { starts, band, thresholds, bumped }
+}
+
+/// Fills a stretch: the indices of its buckets' thresholds, and who is bumped.
+///
+/// Bucket by bucket, the highest offset first: the first equation in conflict, at an offset o, rules out
+/// all thresholds up to o. The next one is taken, and keys below it are taken back, as if it had been
+/// tried from the start: rows do not depend on those that came later.
+fn fill(mut part: Part<'_>, hashes: &[u64], starts: u64, r: u32) -> (Vec<(u64, u64)>, Vec<u64>) {
+    let start_of = |hash: u64| multiply_shift(hash, starts);
+    let (mut indices, mut bumped) = (Vec::new(), Vec::new());
+    let mut stored: Vec<(u64, usize)> = Vec::new();
+    for group in hashes.chunk_by(|a, b| start_of(*a) / BUCKET == start_of(*b) / BUCKET) {
+        let bucket = start_of(group[0]) / BUCKET;
+        let index = if is_seam(bucket) {
+            THRESHOLDS.len() - 1
+        } else {
+            fill_bucket(&mut part, group, starts, r, &mut stored)
+        };
+        let threshold = THRESHOLDS[index];
+        bumped.extend(group.iter().filter(|hash| start_of(**hash) % BUCKET < threshold));
+        indices.push((bucket, index as u64));
+    }
+    (indices, bumped)
+}
+
+/// Takes in the keys of a bucket down to the threshold whose index it says.
+fn fill_bucket(
+    part: &mut Part<'_>,
+    hashes: &[u64],
+    starts: u64,
+    r: u32,
+    stored: &mut Vec<(u64, usize)>,
+) -> usize {
+    stored.clear();
+    let mut index = 0;
+    for &hash in hashes.iter().rev() {
+        let start = multiply_shift(hash, starts);
+        let offset = start % BUCKET;
+        match part.insert(start as usize, coefficients(hash), low_bits(fingerprint(hash), r)) {
+            Row::Stored(at) => stored.push((offset, at)),
+            Row::Redundant => {}
+            Row::Conflict => {
+                index = THRESHOLDS.partition_point(|threshold| *threshold <= offset);
+                break;
+            }
+        }
+    }
+    for (_, at) in stored.iter().filter(|(offset, _)| *offset < THRESHOLDS[index]) {
+        part.remove(*at);
+    }
+    index
 }
 
 /// The lowest `r` bits, 1 to 32.

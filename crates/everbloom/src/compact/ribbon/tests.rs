@@ -1,5 +1,7 @@
 //! One key and many, honest files and others.
 
+use super::layer::BUCKET;
+use super::sizing::STRETCH;
 use super::*;
 use crate::cells::{Bits, Packed};
 use crate::parts::static_set::tests::answers_alike;
@@ -39,4 +41,27 @@ fn files_whose_parts_differ_are_refused() {
     assert!(refused(Ribbon { layers: Vec::new(), ..good.clone() }));
     let head = Head { form: STANDARD, ..good.head.clone() };
     assert!(refused(Ribbon { head, ..good }));
+}
+
+/// Of one stretch, of several, and of so few more buckets than stretches have that the last one is a seam and nothing else.
+#[test]
+fn any_number_of_cores_makes_the_same_filter() {
+    let whole = (OVERLOAD * (STRETCH * BUCKET) as f64) as u64;
+    for n in [0, 1, 5000, whole, whole + 100, 500_000] {
+        let build = |cores| {
+            let hasher = Hasher::default();
+            let digests = (0..n).map(|key| hasher.digest(&key).h1).collect();
+            let sizing = Sizing::Bumped { overload: OVERLOAD };
+            let shape = Shape { sizing, bits: Fingerprints::of(9, MAX_BITS) };
+            Ribbon::assemble(&shape, Head::new(hasher, BUMPED), digests, cores).unwrap()
+        };
+        let filter = build(Cores::ONE);
+        for cores in [2, 3, 8].map(Cores::of) {
+            assert_eq!(build(cores), filter, "{n}");
+        }
+        assert!((0..n).all(|key| filter.contains(&key)), "{n}");
+        // What is between stretches costs a thousandth of the slots.
+        let slots: u64 = filter.slots().sum();
+        assert!(n < 100_000 || (slots as f64) < 1.004 * n as f64, "{n} {slots}");
+    }
 }
