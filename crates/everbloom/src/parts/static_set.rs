@@ -163,7 +163,7 @@ macro_rules! static_set {
                 planned(fpr, $crate::threads::Cores::ONE, |hasher| hashed::<Self>(hasher, keys))
             }
 
-            /// [`Self::from_keys`] on two cores: the same filter, bit for bit.
+            /// [`Self::from_keys`] on several cores, as far as the filter can be built by them: the same one, bit for bit.
             pub fn from_keys_parallel<K>(keys: &[K], fpr: f64) -> $crate::error::Result<Self>
             where
                 K: $crate::hash::Key + Sync,
