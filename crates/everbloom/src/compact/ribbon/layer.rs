@@ -145,7 +145,7 @@ struct Bumping {
 /// Fills a bumping layer with the keys of these hashes, in ascending order.
 ///
 /// In stretches, so that several cores can do it. All keys of the first bucket of a stretch are in the next layer, so that no
-/// equation of a stretch reaches into another one: a thousandth of the slots. They are the same whatever the number of cores.
+/// equation of a stretch reaches into another one. They are the same whatever the number of cores.
 fn bump(hashes: &[u64], r: u32, overload: f64, cores: Cores) -> Bumping {
     let buckets = buckets(hashes.len() as u64, overload);
     let starts = buckets * BUCKET;

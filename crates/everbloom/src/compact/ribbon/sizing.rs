@@ -38,8 +38,8 @@ pub(super) fn buckets(n: u64, overload: f64) -> u64 {
     (n as f64 / (overload * BUCKET as f64)).ceil() as u64
 }
 
-/// Buckets of a stretch, which one core fills: 1.5 MiB of equations.
-pub(super) const STRETCH: u64 = 1 << 10;
+/// Buckets of a stretch, which one core fills: so many that the one between two of them costs a slot in four thousand.
+pub(super) const STRETCH: u64 = 1 << 12;
 
 /// Whether a bucket is between two stretches, and has no keys of its layer.
 pub(super) fn is_seam(bucket: u64) -> bool {

@@ -47,7 +47,7 @@ fn files_whose_parts_differ_are_refused() {
 #[test]
 fn any_number_of_cores_makes_the_same_filter() {
     let whole = (OVERLOAD * (STRETCH * BUCKET) as f64) as u64;
-    for n in [0, 1, 5000, whole, whole + 100, 500_000] {
+    for n in [0, 1, 5000, whole, whole + 100, 1_700_000] {
         let build = |cores| {
             let hasher = Hasher::default();
             let digests = (0..n).map(|key| hasher.digest(&key).h1).collect();
@@ -60,8 +60,8 @@ fn any_number_of_cores_makes_the_same_filter() {
             assert_eq!(build(cores), filter, "{n}");
         }
         assert!((0..n).all(|key| filter.contains(&key)), "{n}");
-        // What is between stretches costs a thousandth of the slots.
+        // What is between stretches costs a slot in four thousand.
         let slots: u64 = filter.slots().sum();
-        assert!(n < 100_000 || (slots as f64) < 1.004 * n as f64, "{n} {slots}");
+        assert!(n < 100_000 || (slots as f64) < 1.003 * n as f64, "{n} {slots}");
     }
 }
