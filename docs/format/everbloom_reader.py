@@ -429,10 +429,13 @@ def bloomier(file):
     probe, table, check_bits = prober(f["probe"]), packed(f["table"]), f["check_bits"]
     width = f["table"]["width"]
     values = packed(f["values"][0]) if f["values"] else None
+    part = f["probe"]["k"] * f["probe"]["slice"]
+    parts = f["table"]["fields"].elements // part
 
     def contains(d):
+        first = part * scaled(d[0], parts)
         d = salted(d, f["salt"])
-        total, cells = word(d, 2**32) & (1 << width) - 1, list(probe(d))
+        total, cells = word(d, 2**32) & (1 << width) - 1, [first + cell for cell in probe(d)]
         for cell in cells:
             total ^= table(cell)
         if total & (1 << check_bits) - 1:

@@ -19,7 +19,7 @@ struct Step {
 const COMPARE: [&str; 5] = ["run", "--release", "--manifest-path", "compare/Cargo.toml", "--"];
 
 /// Arguments of [`COMPARE`], or of cargo where they begin with `run`.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     step("plain", Some("plain.txt"), &["gate", "10000,1000000", "--json", "PLAIN"]),
     step("native", Some("native.txt"), &["gate", "10000,1000000", "--native", "--json", "NATIVE"]),
     step("pictures", None, &["draw", "PLAIN", "NATIVE", "docs/pictures"]),
@@ -28,6 +28,7 @@ const STEPS: [Step; 10] = [
     step("k-mer", Some("k-mer.txt"), &["gate", "k-mer", "clk"]),
     step("growth", None, &["growth", "500000000", "docs/performance"]),
     step("threads", Some("threads.md"), &["threads", "docs/performance", "KEYS", "300M"]),
+    step("collected", Some("collected.md"), &["collected", "docs/performance", "FEWER", "30M"]),
     step(
         "variants",
         Some("variants.md"),
@@ -76,7 +77,7 @@ fn measure(step: &Step) -> Result<(), String> {
     let argument = |argument: &&str| match *argument {
         "PLAIN" => kept.join("plain.json"),
         "NATIVE" => kept.join("native.json"),
-        "KEYS" => kept.join("keys"),
+        file if FILES.iter().any(|(name, _)| *name == file) => kept.join(file.to_lowercase()),
         other => PathBuf::from(other),
     };
     let mut cargo = Command::new("cargo");
@@ -85,8 +86,8 @@ fn measure(step: &Step) -> Result<(), String> {
         cargo.args(COMPARE);
     }
     cargo.args(step.arguments.iter().map(argument));
-    if step.arguments.contains(&"KEYS") {
-        keys(&kept.join("keys"))?;
+    if let Some((_, keys)) = FILES.iter().find(|(name, _)| step.arguments.contains(name)) {
+        write_keys(Path::new(&argument(&step.arguments[2])), *keys)?;
         // The command that is timed is the one of this tree.
         let program = command(Profile::Release)?;
         let path = std::env::var("PATH").unwrap_or_default();
@@ -105,13 +106,17 @@ fn measure(step: &Step) -> Result<(), String> {
     fs::write(&file, output.stdout).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// Three hundred million lines of nine digits, as `seq` writes them.
-fn keys(path: &Path) -> Result<(), String> {
+/// Files of keys, by what stands for them among the arguments, and how many keys they have.
+const FILES: [(&str, u64); 2] = [("KEYS", 300_000_000), ("FEWER", 30_000_000)];
+
+/// Writes lines of nine digits, as `seq` does.
+fn write_keys(path: &Path, keys: u64) -> Result<(), String> {
     if path.exists() {
         return Ok(());
     }
     let file = fs::File::create(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let seq = Command::new("seq").args(["100000000", "399999999"]).stdout(file).status();
+    let (first, last) = ("100000000", (99_999_999 + keys).to_string());
+    let seq = Command::new("seq").args([first, &last]).stdout(file).status();
     match seq {
         Ok(status) if status.success() => Ok(()),
         other => Err(format!("seq: {other:?}")),
@@ -121,12 +126,13 @@ fn keys(path: &Path) -> Result<(), String> {
 /// What stands in a block of the page: its name, the file it is from, and what of that file.
 type Block = (&'static str, &'static str, fn(&str) -> String);
 
-const BLOCKS: [Block; 6] = [
+const BLOCKS: [Block; 7] = [
     ("plain promises", "plain.txt", promises),
     ("native promises", "native.txt", promises),
     ("single calls", "plain.txt", single),
     ("missed", "plain.txt", missed),
     ("threads", "threads.md", str::to_owned),
+    ("collected", "collected.md", str::to_owned),
     ("instructions", "instructions.txt", fenced),
 ];
 

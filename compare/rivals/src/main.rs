@@ -5,7 +5,8 @@
 //! `-- growth MOST FOLDER` measures queries from a thousand keys up to so many, and draws them; what `growth.txt` in
 //! that folder has already is not measured again, so that `growth 0 FOLDER` only draws.
 //! `-- threads FOLDER KEYS N` times the installed command with a file of N keys on one core and on more, adds that to `threads.txt`
-//! in that folder, prints the medians and draws them; `threads FOLDER` only prints and draws.
+//! in that folder, prints the medians and draws them; `threads FOLDER` only prints and draws. `collected` does the same for filters
+//! that are built of all keys at once, and for `dedupe` and `join`.
 //! `all` prints a table of every rival; `gate` the promises of docs/PERFORMANCE.md, and ends non-zero
 //! if one is missed. GROUPS are names of [`gate::GROUPS`], by default all; SIZES are numbers of keys, separated by
 //! commas, by default each group's own; `--rounds` measures fewer times than usual, for a quick look. A workspace of its own, so that rivals never slow the build.
@@ -25,6 +26,8 @@ use std::process::ExitCode;
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::HashId;
 
+use threads::Jobs;
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     if let Some([verb, plain, native, folder]) = args.first_chunk::<4>()
@@ -32,11 +35,15 @@ fn main() -> ExitCode {
     {
         return draw([plain, native], folder);
     }
-    match &args[..] {
-        [verb, threads] if verb == "spin" => return spin(threads),
-        [verb, folder] if verb == "threads" => return threads(folder, None),
-        [verb, folder, keys, n] if verb == "threads" => return threads(folder, Some([keys, n])),
-        _ => {}
+    if let [verb, threads] = &args[..]
+        && verb == "spin"
+    {
+        return spin(threads);
+    }
+    if let [verb, folder, keys @ ..] = &args[..]
+        && let Some(jobs) = Jobs::named(verb)
+    {
+        return threads(&jobs, folder, keys.first_chunk().map(|[keys, n]| [&**keys, &**n]));
     }
     match args.first_chunk::<3>() {
         Some([verb, list, asked]) if verb == "clk-files" => return compare_files([list, asked]),
@@ -164,13 +171,13 @@ fn spin(threads: &str) -> ExitCode {
 }
 
 /// Measures the command on one core and on more, if it has keys for it; prints and draws what it took.
-fn threads(folder: &str, keys: Option<[&str; 2]>) -> ExitCode {
-    let kept = format!("{folder}/threads.txt");
-    let measured = keys.map_or(Ok(()), |[keys, n]| threads::measure(keys, n, &kept));
-    match measured.and_then(|()| threads::read(&kept)) {
+fn threads(jobs: &Jobs, folder: &str, keys: Option<[&str; 2]>) -> ExitCode {
+    let kept = format!("{folder}/{}.txt", jobs.name);
+    let measured = keys.map_or(Ok(()), |[keys, n]| threads::measure(jobs, keys, n, &kept));
+    match measured.and_then(|()| threads::read(jobs, &kept)) {
         Ok(curves) => {
             print!("{}", threads::table(&curves));
-            let fine = write(&format!("{folder}/threads.svg"), &draw::threads(&curves));
+            let fine = write(&format!("{folder}/{}.svg", jobs.name), &draw::threads(&curves));
             if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(e) => {

@@ -38,7 +38,7 @@ pub use layers::Layers;
 pub use levels::{Hierarchy, LEVEL_WIDTHS, Levels};
 pub use marked::{Join, Mark, Marked, Sum, Xor};
 pub use packed::Packed;
-pub(crate) use packed::{Fields, View};
+pub(crate) use packed::{Fields, Part as PackedPart, View};
 pub use pairing::Pairing;
 pub use quotient::{Marks, Run, Runs};
 pub(crate) use rank::Ranked;

@@ -171,6 +171,19 @@ impl Packed {
         View::Any([part(low, at as usize), part(high, len - at as usize)])
     }
 
+    /// The fields in parts of so many, which fill whole words unless there is one part.
+    pub(crate) fn parts_mut(&mut self, fields: u64) -> Vec<Part<'_>> {
+        let (width, words) = (self.width, (fields * u64::from(self.width)).div_ceil(64) as usize);
+        debug_assert!(fields >= self.len || (fields * u64::from(width)).is_multiple_of(64));
+        let mut left = self.len;
+        let part = |words| {
+            let len = left.min(fields);
+            left -= len;
+            Part { words, len: len as usize, width }
+        };
+        self.words.make_mut().chunks_mut(words.max(1)).map(part).collect()
+    }
+
     /// The bytes that hold the fields, lowest bit first; `None` where the machine's order of bytes is not the
     /// file's.
     #[inline]
@@ -435,6 +448,15 @@ mod tests {
                     View::Any([mut low, mut high]) => fill(&values, split, &mut low, &mut high),
                 }
                 assert_eq!(copy, packed, "width {width}");
+            }
+            for fields in [64, 128, 131, 200] {
+                let mut copy = Packed::new(131, width);
+                let mut parts = copy.parts_mut(fields as u64);
+                for (values, part) in values.chunks(fields).zip(&mut parts) {
+                    assert_eq!((values.len(), part.at(values.len())), (part.len, None));
+                    values.iter().enumerate().for_each(|(i, value)| part.put(i, *value));
+                }
+                assert_eq!(copy, packed, "width {width}, parts of {fields}");
             }
             let at = |i: usize| match packed.view() {
                 View::Bytes(bytes) => bytes.at(i),

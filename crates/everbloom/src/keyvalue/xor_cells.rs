@@ -1,15 +1,19 @@
 //! Equations over cells: the xor of a key's three cells and its mask is what the key stores beside c zeros.
 //!
 //! The keys are peeled ([`peel`]), so that in reverse order each sets a cell of its own to make its equation true.
+//!
+//! Many keys are in parts by the first bits of their digests, each with cells of its own. A part fits the caches, where all cells
+//! of ten million keys do not, and every core takes one after the other.
 
-use crate::cells::Packed;
+use crate::cells::{Fields, Packed, PackedPart};
 use crate::error::{Error, Result};
 use crate::filter::Touched;
 use crate::hash::Digest;
 use crate::keyvalue::entries::Entry;
-use crate::probe::{Partitioned, Probe};
+use crate::probe::{Partitioned, Probe, multiply_shift};
 use crate::solve::{Peeled, peel};
 use crate::state::{Decoder, Encoder, Inline, State, state};
+use crate::threads::Cores;
 
 /// Every key has a cell in each of three segments.
 const SEGMENTS: u64 = 3;
@@ -20,12 +24,16 @@ pub(super) const MAX_CHECK_BITS: u32 = 62;
 const ATTEMPTS: u64 = 64;
 /// The salt of the mask: beyond the probes, which use the words 0..3.
 const MASK: u64 = 1 << 32;
+/// The fewest keys of a part, 2^19. Parts have the same number of cells and not quite the same number of keys; in a part of this size
+/// five sigmas more than the average are still few enough to peel.
+const PART_BITS: u32 = 19;
 
 /// The cells, and in the mutable form the values beside them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct XorCells {
     /// Salts the digests: the first under which the keys peel.
     pub(super) salt: u64,
+    /// Of a part. There are as many parts as the table is longer, a power of two.
     probe: Probe,
     pub(super) check_bits: u32,
     pub(super) value_bits: u32,
@@ -48,10 +56,23 @@ impl State for XorCells {
     }
 }
 
-/// Cells for `n` keys: ⌈1.23 n⌉ + 32, made a multiple of three (catalogue §20).
+/// Cells for `n` keys: ⌈1.23 n⌉ + 32, made a multiple of three (catalogue §20); the same of every part, where there are several.
 pub fn cells_for(n: u64) -> u64 {
-    let cells = (u128::from(n) * 123).div_ceil(100) + 32;
-    u64::try_from(cells.next_multiple_of(u128::from(SEGMENTS))).unwrap_or(u64::MAX - 3)
+    part_cells(n).saturating_mul(1 << part_bits(n))
+}
+
+/// So many bits of a digest say in which part the key is.
+fn part_bits(n: u64) -> u32 {
+    n.checked_ilog2().unwrap_or(0).saturating_sub(PART_BITS)
+}
+
+/// Cells of a part of `n` keys in all.
+fn part_cells(n: u64) -> u64 {
+    let parts = 1u128 << part_bits(n);
+    // Several parts begin with a word whatever the width of cells.
+    let whole = if parts == 1 { SEGMENTS } else { 64 * SEGMENTS };
+    let cells = (u128::from(n) * 123).div_ceil(100 * parts) + 32;
+    cells.next_multiple_of(u128::from(whole)) as u64
 }
 
 /// P(present | not a member) with `c` check bits: 2^−c, and ¾ of it where ι must name a segment.
@@ -65,29 +86,19 @@ pub fn check_bits_for(mutable: bool, p: f64) -> u32 {
 }
 
 impl XorCells {
-    /// Peels the keys, all different, under one salt after another, then solves for the cells.
+    /// Peels the keys, all different and in order of their digests, under one salt after another, then solves for the cells.
     pub(super) fn of(
         entries: &[Entry],
         mutable: bool,
         value_bits: u32,
         check_bits: u32,
     ) -> Result<Self> {
-        let cells = cells_for(entries.len() as u64);
-        let width = check_bits + if mutable { OWNER_BITS } else { value_bits };
-        let mut this = Self {
-            salt: 0,
-            probe: Probe::Partitioned(Partitioned::new(cells / SEGMENTS, SEGMENTS as u32)),
-            check_bits,
-            value_bits,
-            table: Packed::try_new(cells, width)?,
-            values: if mutable { Some(Packed::try_new(cells, value_bits)?) } else { None },
-        };
+        debug_assert!(entries.is_sorted_by_key(|e| e.digest.h1));
+        let cores = Cores::for_keys(entries.len());
         for salt in 0..ATTEMPTS {
-            this.salt = salt;
-            let around = |key: usize| this.cells(entries[key].digest.salted(salt));
-            let indices = |key| around(key).map(|cell| cell as usize);
-            if let Some(order) = peel(entries.len(), cells as usize, indices) {
-                this.solve(entries, &order);
+            let n = entries.len() as u64;
+            let mut this = Self { salt, ..Self::empty(n, mutable, value_bits, check_bits)? };
+            if this.solve(entries, cores) {
                 return Ok(this);
             }
         }
@@ -97,39 +108,54 @@ impl XorCells {
         )))
     }
 
-    /// Sets, in reverse order of peeling, every key's own cell so that its equation holds.
-    fn solve(&mut self, entries: &[Entry], order: &[Peeled]) {
-        for &Peeled { key, slot } in order.iter().rev() {
-            let Entry { digest, value, .. } = entries[key];
-            let digest = digest.salted(self.salt);
-            let own = self.cells(digest)[slot];
-            let stored = match &mut self.values {
-                Some(values) => {
-                    values.set(own, value);
-                    slot as u64
-                }
-                None => value,
-            };
-            // The own cell is still zero, so this is the xor of the other two and the mask.
-            let rest = self.equation(digest);
-            self.table.set(own, rest ^ stored << self.check_bits);
-        }
+    /// Cells for `n` keys, all zero.
+    fn empty(n: u64, mutable: bool, value_bits: u32, check_bits: u32) -> Result<Self> {
+        let (cells, slice) = (cells_for(n), part_cells(n) / SEGMENTS);
+        let width = check_bits + if mutable { OWNER_BITS } else { value_bits };
+        Ok(Self {
+            salt: 0,
+            probe: Probe::Partitioned(Partitioned::new(slice, SEGMENTS as u32)),
+            check_bits,
+            value_bits,
+            table: Packed::try_new(cells, width)?,
+            values: if mutable { Some(Packed::try_new(cells, value_bits)?) } else { None },
+        })
     }
 
+    /// Solves for the cells of every part; whether the keys of all of them peel.
+    fn solve(&mut self, entries: &[Entry], cores: Cores) -> bool {
+        let bits = self.part_bits();
+        let mut tables = self.table.parts_mut(self.probe.m()).into_iter();
+        let values = self.values.as_mut().map(|values| values.parts_mut(self.probe.m()));
+        let mut values = values.into_iter().flatten();
+        let mut left = entries;
+        let part = |number: u64| {
+            let end = left.partition_point(|e| part_of(e.digest, bits) <= number);
+            let (entries, later) = left.split_at(end);
+            left = later;
+            let (table, values) = (tables.next()?, values.next());
+            Some(Part { entries, probe: &self.probe, salt: self.salt, table, values })
+        };
+        let parts: Vec<Part<'_>> = (0..1 << bits).map_while(part).collect();
+        let solved = cores.map(parts, |part| part.solve(self.check_bits));
+        solved.into_iter().all(|solved| solved)
+    }
+
+    /// So many bits of a digest say in which part the key is.
+    fn part_bits(&self) -> u32 {
+        // The quotient is a power of two.
+        self.table.len().ilog2() - self.probe.m().ilog2()
+    }
+
+    /// The cells of a key.
     fn cells(&self, digest: Digest) -> [u64; SEGMENTS as usize] {
-        let mut cells = [0; SEGMENTS as usize];
-        let mut slots = cells.iter_mut();
-        self.probe.each(digest, |i| {
-            if let Some(slot) = slots.next() {
-                *slot = i;
-            }
-        });
-        cells
+        let before = part_of(digest, self.part_bits()) * self.probe.m();
+        cells_of(&self.probe, digest.salted(self.salt)).map(|cell| before + cell)
     }
 
     /// The xor of the key's cells and its mask: for a member, what it stores beside c zeros.
     fn equation(&self, digest: Digest) -> u64 {
-        let mask = digest.word(MASK) & self.table.max();
+        let mask = mask_of(digest.salted(self.salt)) & self.table.max();
         self.cells(digest).iter().fold(mask, |xor, &cell| xor ^ self.table.get(cell))
     }
 
@@ -148,16 +174,14 @@ impl XorCells {
 
     /// In the mutable form, the cell that holds the key's value.
     pub(super) fn own_cell(&self, digest: Digest) -> Option<u64> {
-        let digest = digest.salted(self.salt);
-        let owner = self.stored(digest)?;
-        self.cells(digest).get(owner as usize).copied()
+        self.cells(digest).get(self.stored(digest)? as usize).copied()
     }
 
     /// The value of the key, if its check bits are right.
     pub(super) fn value(&self, digest: Digest) -> Option<u64> {
         match &self.values {
             Some(values) => self.own_cell(digest).map(|cell| values.get(cell)),
-            None => self.stored(digest.salted(self.salt)),
+            None => self.stored(digest),
         }
     }
 
@@ -175,7 +199,10 @@ impl XorCells {
 
     fn check(&self) -> Result<()> {
         let wrong = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
-        self.probe.check(self.table.len())?;
+        let (cells, part) = (self.table.len(), self.probe.m());
+        if part == 0 || !cells.is_multiple_of(part) || !(cells / part).is_power_of_two() {
+            return wrong("cells that are not those of some parts");
+        }
         if !matches!(self.probe, Probe::Partitioned(_)) || u64::from(self.probe.k()) != SEGMENTS {
             return wrong("not the probes of a Bloomier filter");
         }
@@ -192,3 +219,67 @@ impl XorCells {
         Ok(())
     }
 }
+
+/// The number of the part of a key, among 2^bits.
+#[inline]
+fn part_of(digest: Digest, bits: u32) -> u64 {
+    multiply_shift(digest.h1, 1 << bits)
+}
+
+/// The mask of a salted digest.
+#[inline]
+fn mask_of(digest: Digest) -> u64 {
+    digest.word(MASK)
+}
+
+/// The cells of a salted digest in its part.
+fn cells_of(probe: &Probe, digest: Digest) -> [u64; SEGMENTS as usize] {
+    let mut cells = [0; SEGMENTS as usize];
+    let mut slots = cells.iter_mut();
+    probe.each(digest, |i| {
+        if let Some(slot) = slots.next() {
+            *slot = i;
+        }
+    });
+    cells
+}
+
+/// Keys that have their cells in one part, and these.
+struct Part<'a> {
+    entries: &'a [Entry],
+    probe: &'a Probe,
+    salt: u64,
+    table: PackedPart<'a>,
+    values: Option<PackedPart<'a>>,
+}
+
+impl Part<'_> {
+    /// Sets, in reverse order of peeling, every key's own cell so that its equation holds; not if some key does not peel.
+    fn solve(self, check_bits: u32) -> bool {
+        let Self { entries, probe, salt, mut table, mut values } = self;
+        // Kept, since to hash a key costs more than to look them up. A part has less than 2^32 cells.
+        let keys = entries.iter().map(|e| {
+            let digest = e.digest.salted(salt);
+            (cells_of(probe, digest).map(|cell| cell as u32), mask_of(digest))
+        });
+        let (cells, masks): (Vec<[u32; SEGMENTS as usize]>, Vec<u64>) = keys.unzip();
+        let Some(order) = peel(&cells, probe.m() as usize) else { return false };
+        for &Peeled { key, slot } in order.iter().rev() {
+            let (value, around) = (entries[key].value, cells[key].map(|cell| cell as usize));
+            let stored = match &mut values {
+                Some(values) => {
+                    values.put(around[slot], value);
+                    slot as u64
+                }
+                None => value,
+            };
+            // The own cell is still zero, so this is the xor of the other two and the mask. Bits beyond the width are dropped.
+            let others = around.iter().fold(0, |xor, &cell| xor ^ table.at(cell).unwrap_or(0));
+            table.put(around[slot], others ^ masks[key] ^ stored << check_bits);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

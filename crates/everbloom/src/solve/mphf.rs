@@ -53,10 +53,14 @@ impl Mphf {
         let keys = digests.len() as u64;
         let cells = cells_for(keys);
         for salt in 0..ATTEMPTS {
-            let around = |key: usize| cells_of(digests[key].salted(salt), cells);
-            let indices = |key: usize| around(key).map(|cell| cell as usize);
-            if let Some(order) = peel(digests.len(), cells as usize, indices) {
-                let cells = assign(cells, &order, around);
+            let around = digests.iter().map(|digest| cells_of(digest.salted(salt), cells));
+            // Half the memory, for all sets but the very largest.
+            let solved = if cells <= u64::from(u32::MAX) {
+                solve::<u32>(cells, around.map(|cells| cells.map(|cell| cell as u32)))
+            } else {
+                solve::<u64>(cells, around)
+            };
+            if let Some(cells) = solved {
                 return Ok(Self { keys, salt, counts: count(&cells, keys), cells });
             }
         }
@@ -145,22 +149,23 @@ fn owned(word: u64) -> u64 {
     32 - u64::from(nobody.count_ones())
 }
 
-/// Sets, in reverse order of peeling, every key's own cell so that the sum names it. No cell of a later
+/// Peels keys with these cells, and sets in reverse order every key's own cell so that the sum names it. No cell of a later
 /// key is anybody's own then, so that sums once right stay right.
-fn assign(
+fn solve<I: Copy + Into<u64>>(
     cells: u64,
-    order: &[Peeled],
-    around: impl Fn(usize) -> [u64; SEGMENTS as usize],
-) -> Packed {
+    around: impl Iterator<Item = [I; SEGMENTS as usize]>,
+) -> Option<Packed> {
+    let around: Vec<[I; SEGMENTS as usize]> = around.collect();
+    let order = peel(&around, cells as usize)?;
     let mut out = Packed::new(cells, 2);
     (0..cells).for_each(|cell| out.set(cell, NOBODY));
     for &Peeled { key, slot } in order.iter().rev() {
-        let around = around(key);
+        let around = around[key].map(I::into);
         // The own cell is nobody's yet, which is 0 mod 3.
         let sum: u64 = around.iter().map(|&cell| out.get(cell)).sum();
         out.set(around[slot], (slot as u64 + 9 - sum) % SEGMENTS);
     }
-    out
+    Some(out)
 }
 
 /// Owned cells before each line.

@@ -41,6 +41,21 @@ fn s20_cells() {
     assert_eq!(sizes, [33, 36, 156, 1263, 123_033]);
 }
 
+/// A million keys and more are in parts, with as many cells per key, and the salt suits all of them.
+#[test]
+fn s20_parts() {
+    let n = 2_500_000;
+    let filter = Bloomier::from_values(pairs(n, 8), 8, 8, Hasher::default()).expect("a filter");
+    assert_eq!((filter.m(), filter.attempts()), (cells_for(n), 1));
+    assert!((filter.m() as f64 / (1.23 * n as f64) - 1.0).abs() < 0.001);
+    assert!(pairs(n, 8).into_iter().all(|(key, value)| filter.get(&key) == Some(value)));
+    let queries = 1_000_000;
+    let present = (n..n + queries).filter(|key| filter.get(key).is_some()).count() as u64;
+    let (least, most) = binomial_bounds(queries, 1.0 / 256.0, 1e-6);
+    assert!((least..=most).contains(&present), "{present}");
+    assert_eq!(Opener::new().decode_as::<Bloomier>(&to_bytes(&filter)).expect("a file"), filter);
+}
+
 #[test]
 fn s20_first_try_success() {
     for (n, printed, runs) in [(100, 0.956, 4000), (1000, 0.906, 2000), (10_000, 0.914, 400)] {
@@ -62,8 +77,9 @@ fn s20_below_the_threshold_nothing_peels() {
     let peels = |n: usize, cells: usize, seed: u64| {
         let segment = cells / 3;
         let word = |key: usize, i: usize| mix64(mix64(seed ^ (key as u64) << 2) ^ i as u64);
-        let cell = |key, i| i * segment + (word(key, i) % segment as u64) as usize;
-        peel(n, cells, |key| [cell(key, 0), cell(key, 1), cell(key, 2)]).is_some()
+        let cell = |key, i| (i * segment) as u64 + word(key, i) % segment as u64;
+        let around: Vec<[u64; 3]> = (0..n).map(|key| [0, 1, 2].map(|i| cell(key, i))).collect();
+        peel(&around, cells).is_some()
     };
     for seed in 0..10 {
         assert!(!peels(30_000, 36_000, seed), "1.2 cells a key");

@@ -8,7 +8,9 @@
 //! In the middle of the array there are too many keys per cell to begin; what peels is the ends, where
 //! fewer overlap, then what they leave, and so on inwards: two waves, each in its half. A key with cells on
 //! both sides of the middle (◇) waits until both have come to their end. So the halves never touch the same
-//! cell, and are two cores' work: counting, peeling and settling. A third core has nowhere to begin.
+//! cell, and peeling and settling are two cores' work: half of the time. The other half, hashing, grouping and counting, is
+//! that of all cores. A third wave would need an end of its own, two empty segments in the middle, and every query would have
+//! to step over it: a fifth more time for each, which was measured and is not worth it.
 //!
 //! One core does the same one half after the other. The order in which keys are peeled, and with it every
 //! bit of the filter, does not depend on how many there are.
@@ -47,14 +49,15 @@ pub(super) fn peel<const A: usize>(
     let mut halves = grouped_hashes(digests, hash, cores);
     let mut cells = Words::zeroed(geometry.cells() as usize);
     let (middle, geometry) = (geometry.middle(), *geometry);
-    let (low, high) = cells.make_mut().split_at_mut(middle);
-    let counted = cores.both(
-        || Half { geometry, cells: low, start: 0 }.count::<A>(&halves),
-        || Half { geometry, cells: high, start: middle }.count::<A>(&halves),
-    );
-    if counted != (true, true) {
+    let segments = (geometry.cells() / geometry.segment) as usize;
+    let share = segments.div_ceil(cores.count()).max(1) * geometry.segment as usize;
+    let shares = (0..).step_by(share).zip(cells.make_mut().chunks_mut(share));
+    let counted =
+        cores.map(shares, |(start, cells)| Range { geometry, cells, start }.count::<A>(&halves));
+    if !counted.into_iter().all(|fits| fits) {
         return None;
     }
+    let (low, high) = cells.make_mut().split_at_mut(middle);
     // As many keys begin in the lower half as may be peeled there. Only in one group some do and some don't.
     let whole = halves.partition_point(|hash| geometry.first(hash | IN_GROUP) < middle);
     let group =
@@ -62,8 +65,8 @@ pub(super) fn peel<const A: usize>(
     let begin_low = whole + group.filter(|hash| geometry.first(**hash) < middle).count();
     let (lower, upper) = halves.make_mut().split_at_mut(begin_low);
     let (lower, upper) = cores.both(
-        || Half { geometry, cells: low, start: 0 }.peel::<A>(lower),
-        || Half { geometry, cells: high, start: middle }.peel::<A>(upper),
+        || Range { geometry, cells: low, start: 0 }.peel::<A>(lower),
+        || Range { geometry, cells: high, start: middle }.peel::<A>(upper),
     );
     let rest = peel_rest::<A>(&geometry, cells.make_mut(), [lower.waiting, upper.waiting].concat());
     let order =
@@ -71,8 +74,8 @@ pub(super) fn peel<const A: usize>(
     (order.len() == digests.len()).then_some(order)
 }
 
-/// Half of the cells.
-struct Half<'a> {
+/// Cells that follow each other, from the beginning of a segment on.
+struct Range<'a> {
     geometry: Geometry,
     cells: &'a mut [u64],
     /// The number of the first.
@@ -86,8 +89,8 @@ struct Peeled {
     waiting: Vec<usize>,
 }
 
-impl Half<'_> {
-    /// Adds every key to those of its cells that are in this half: the exclusive or of the hashes, and in
+impl Range<'_> {
+    /// Adds every key to those of its cells that are in this range: the exclusive or of the hashes, and in
     /// the last bits their number. Whether no cell has too many.
     fn count<const A: usize>(self, hashes: &[u64]) -> bool {
         let hashes = self.near::<A>(hashes);
@@ -95,7 +98,7 @@ impl Half<'_> {
         let mut overflow = false;
         for &hash in hashes {
             for at in geometry.around_from::<A>(start, hash) {
-                // Near its two ends not all are in the half.
+                // Near its two ends not all are in the range.
                 if let Some(cell) = cells.get_mut(at) {
                     *cell = (*cell ^ hash).wrapping_add(1);
                     overflow |= *cell & COUNT == 0;
@@ -116,7 +119,7 @@ impl Half<'_> {
         &hashes[from..from + hashes[from..].partition_point(here)]
     }
 
-    /// Peels the keys that have all their cells in this half.
+    /// Peels the keys that have all their cells in this range, a half.
     ///
     /// Segment by segment from the outer end, first come, first served: the cells at work stay in the near
     /// caches, and the next steps do not wait for the last one, as they would on a stack. A cell becomes
