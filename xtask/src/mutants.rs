@@ -149,6 +149,8 @@ const MUTANTS: &[Mutant] = &[
     mutant!("bloomier: parts that are not apart", "keyvalue/xor_cells.rs", "let before = part_of(digest, self.part_bits()) * self.probe.m();" => "let before = 0;", "--lib" "xor_cells"),
     mutant!("bloomier: all keys in one part", "keyvalue/xor_cells.rs", "    multiply_shift(digest.h1, 1 << bits)" => "    multiply_shift(digest.h1, 1 << bits) & 0", "--lib" "xor_cells"),
     mutant!("bloomier: a table of three parts", "keyvalue/xor_cells.rs", "|| !(cells / part).is_power_of_two()" => "", "--lib" "xor_cells"),
+    mutant!("join: a key that has just come is new again", "exchange/join/table.rs", "let held = held.or_else(|| self.find(digest, key));" => "", "--lib" "join"),
+    mutant!("join: keys of one digest are one", "exchange/join/table.rs", "if found.is_some_and(|held| self.at(self.keys[held].start) != key) {" => "if false {", "--lib" "join"),
     mutant!("peeling: another cell of the key is its own", "solve/peel.rs", "slot |= if cell == own { j } else { 0 };" => "slot |= if cell == own { 0 } else { j };", "--lib" "peel"),
     mutant!("peeling: full cells count from the beginning", "solve/peel.rs", "            if held[cell] & COUNT == 0 {\n                return None;\n            }\n" => "", "--lib" "peel"),
     mutant!("packed: parts of one length", "cells/packed.rs", "let len = left.min(fields);" => "let len = fields;", "--lib" "packed"),

@@ -100,15 +100,23 @@ impl Left {
         mut f: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         for frame in std::mem::take(&mut self.waiting) {
-            items(&frame, |right| {
-                let before = self.joined;
-                for left in self.rows.of(&key_of(right)?) {
-                    self.joined += 1;
+            let mut rows = Vec::new();
+            // Rows before one that cannot be read are joined all the same.
+            let read = items(&frame, |right| {
+                rows.push((right, key_of(right)?));
+                Ok(())
+            });
+            let (joined, in_vain) = (&mut self.joined, &mut self.in_vain);
+            self.rows.each_with_rows(&rows, |right, partners| {
+                let before = *joined;
+                for left in partners {
+                    *joined += 1;
                     f(left, right)?;
                 }
-                self.in_vain += u64::from(self.joined == before);
+                *in_vain += u64::from(*joined == before);
                 Ok(())
             })?;
+            read?;
         }
         Ok(())
     }

@@ -1,12 +1,15 @@
 //! The rows of the left side, found by their keys.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::num::NonZeroUsize;
 
 use super::super::list::{append, split};
 use super::super::mixed::Mixed;
+use crate::error::Result;
 use crate::hash::Hasher;
+use crate::memory::prefetch;
 
 /// Rows and their keys, hashed on any thread, to be put into a table.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +47,9 @@ impl Keyed {
 fn digest(key: &[u8]) -> u64 {
     Hasher::default().digest(key).word(0)
 }
+
+/// Keys that are looked for at the same time.
+const TOGETHER: usize = 64;
 
 /// Rows in the order in which they came, those of a key as a chain.
 #[derive(Clone, Debug, Default)]
@@ -89,17 +95,36 @@ impl Table {
             rest = behind;
             item
         };
-        for Hashed { digest, alone } in &batch.rows {
-            let key = next();
-            let row = (!alone).then(&mut next);
-            self.enter(*digest, key, row, again);
+        for hashed in batch.rows.chunks(TOGETHER) {
+            let row = |Hashed { digest, alone }: &Hashed| {
+                let key = next();
+                (*digest, key, (!alone).then(&mut next))
+            };
+            let rows: Vec<_> = hashed.iter().map(row).collect();
+            let held = self.find_all(rows.iter().map(|(digest, key, _)| (*digest, *key)));
+            for ((digest, key, row), held) in rows.into_iter().zip(held) {
+                // A key that is new may have come among these.
+                let held = held.or_else(|| self.find(digest, key));
+                self.enter_found(held, digest, key, row, again);
+            }
         }
     }
 
     /// Adds a row, which is its key where none is given.
     fn enter(&mut self, digest: u64, key: &[u8], row: Option<&[u8]>, again: Again) {
+        self.enter_found(self.find(digest, key), digest, key, row, again);
+    }
+
+    /// [`Table::enter`] for a key of which the number is known, if it has one.
+    fn enter_found(
+        &mut self,
+        held: Option<usize>,
+        digest: u64,
+        key: &[u8],
+        row: Option<&[u8]>,
+        again: Again,
+    ) {
         let number = self.rows.len();
-        let held = self.find(digest, key);
         if held.is_some() && again == Again::Left {
             return;
         }
@@ -144,10 +169,48 @@ impl Table {
         self.others.get(key).copied()
     }
 
-    /// The rows that have this key.
-    pub fn of(&self, key: &[u8]) -> impl Iterator<Item = &[u8]> {
-        let held = self.find(digest(key), key).map(|held| self.keys[held].first);
-        std::iter::successors(held, |row| self.rows[*row].1.map(NonZeroUsize::get))
+    /// The numbers of keys with their digests, at most [`TOGETHER`]. Every step is done for all of them before the next: what one
+    /// waits for from memory comes while the others ask for theirs.
+    fn find_all<'k>(
+        &self,
+        keys: impl Iterator<Item = (u64, &'k [u8])> + Clone,
+    ) -> [Option<usize>; TOGETHER] {
+        let mut found = [None; TOGETHER];
+        for (found, (digest, _)) in found.iter_mut().zip(keys.clone()) {
+            *found = self.by_digest.get(&digest).copied();
+        }
+        for held in found.into_iter().flatten() {
+            let Held { start, first, .. } = self.keys[held];
+            prefetch(self.text.as_ptr().wrapping_add(start));
+            prefetch(self.rows.as_ptr().wrapping_add(first).cast());
+        }
+        for (found, (_, key)) in found.iter_mut().zip(keys) {
+            if found.is_some_and(|held| self.at(self.keys[held].start) != key) {
+                *found = self.others.get(key).copied();
+            }
+        }
+        found
+    }
+
+    /// Calls `f` with every item and the rows that have its key, which stands beside it.
+    pub fn each_with_rows<'i>(
+        &self,
+        items: &[(&'i [u8], Cow<'i, [u8]>)],
+        mut f: impl FnMut(&'i [u8], &mut dyn Iterator<Item = &[u8]>) -> Result<()>,
+    ) -> Result<()> {
+        for items in items.chunks(TOGETHER) {
+            let found = self.find_all(items.iter().map(|(_, key)| (digest(key), &**key)));
+            for ((item, _), held) in items.iter().zip(found) {
+                f(item, &mut self.chain(held))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of the key with this number.
+    fn chain(&self, held: Option<usize>) -> impl Iterator<Item = &[u8]> {
+        let first = held.map(|held| self.keys[held].first);
+        std::iter::successors(first, |row| self.rows[*row].1.map(NonZeroUsize::get))
             .map(|row| self.at(self.rows[row].0))
     }
 
@@ -162,7 +225,14 @@ mod tests {
     use super::*;
 
     fn rows(table: &Table, key: &str) -> Vec<Vec<u8>> {
-        table.of(key.as_bytes()).map(<[u8]>::to_vec).collect()
+        let mut rows = Vec::new();
+        let key = key.as_bytes();
+        let _ = table.each_with_rows(&[(key, key.into())], |item, of_key| {
+            assert_eq!(item, key);
+            rows.extend(of_key.map(<[u8]>::to_vec));
+            Ok(())
+        });
+        rows
     }
 
     #[test]
@@ -188,6 +258,29 @@ mod tests {
     }
 
     #[test]
+    fn many_rows_are_found_as_one_by_one() {
+        // Keys come again soon, later, or never.
+        let key = |i: usize| format!("{}", if i % 3 == 0 { i / 2 % 50 } else { i });
+        let (mut one, mut all, mut batch) = (Table::default(), Table::default(), Keyed::default());
+        for i in 0..5 * TOGETHER + 7 {
+            let row = if i % 5 == 0 { key(i) } else { format!("{},{i}", key(i)) };
+            one.insert(key(i).as_bytes(), row.as_bytes());
+            batch.push(key(i).as_bytes(), row.as_bytes());
+        }
+        all.insert_all(&batch, Again::Taken);
+        assert!(all.keys().eq(one.keys()) && all.others.is_empty());
+        let asked: Vec<String> = (0..10 * TOGETHER).map(|i| i.to_string()).collect();
+        let items: Vec<_> = asked.iter().map(|k| (k.as_bytes(), k.as_bytes().into())).collect();
+        let mut found = Vec::new();
+        let each = all.each_with_rows(&items, |_, of_key| {
+            found.push(of_key.map(<[u8]>::to_vec).collect::<Vec<_>>());
+            Ok(())
+        });
+        assert!(each.is_ok() && found.iter().any(|rows| rows.len() > 2));
+        assert!(asked.iter().map(|key| rows(&one, key)).eq(found));
+    }
+
+    #[test]
     fn keys_of_one_digest_are_told_apart() {
         let mut table = Table::default();
         for (key, row) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
@@ -202,5 +295,12 @@ mod tests {
         assert_eq!(chain(b"a"), (&b"1"[..], &b"3"[..]));
         assert_eq!(chain(b"b"), (&b"2"[..], &b"5"[..]));
         assert_eq!(chain(b"c"), (&b"4"[..], &b"4"[..]));
+        let keys = [b"a", b"b", b"c", b"d"];
+        let found = table.find_all(keys.iter().map(|key| (7, &key[..])));
+        assert!(
+            found
+                .into_iter()
+                .eq(keys.map(|key| table.find(7, key)).into_iter().chain([None; TOGETHER - 4]))
+        );
     }
 }
