@@ -5,6 +5,8 @@
 //! Many keys are in parts by the first bits of their digests, each with cells of its own. A part fits the caches, where all cells
 //! of ten million keys do not, and every core takes one after the other.
 
+use std::array;
+
 use crate::cells::{Fields, Packed, PackedPart};
 use crate::error::{Error, Result};
 use crate::filter::Touched;
@@ -142,26 +144,25 @@ impl XorCells {
     }
 
     /// So many bits of a digest say in which part the key is.
+    #[inline]
     fn part_bits(&self) -> u32 {
         // The quotient is a power of two.
         self.table.len().ilog2() - self.probe.m().ilog2()
     }
 
-    /// The cells of a key.
-    fn cells(&self, digest: Digest) -> [u64; SEGMENTS as usize] {
+    /// The cells of a key, and its mask.
+    #[inline]
+    fn place(&self, digest: Digest) -> ([u64; SEGMENTS as usize], u64) {
+        let salted = digest.salted(self.salt);
         let before = part_of(digest, self.part_bits()) * self.probe.m();
-        cells_of(&self.probe, digest.salted(self.salt)).map(|cell| before + cell)
+        let cells = cells_of(&self.probe, salted).map(|cell| before + cell);
+        (cells, mask_of(salted) & self.table.max())
     }
 
-    /// The xor of the key's cells and its mask: for a member, what it stores beside c zeros.
-    fn equation(&self, digest: Digest) -> u64 {
-        let mask = mask_of(digest.salted(self.salt)) & self.table.max();
-        self.cells(digest).iter().fold(mask, |xor, &cell| xor ^ self.table.get(cell))
-    }
-
-    /// What the equation says of the key, if its check bits are right.
-    fn stored(&self, digest: Digest) -> Option<u64> {
-        let found = self.equation(digest);
+    /// What the equation says of a key, the xor of its cells and its mask, if its check bits are right.
+    #[inline]
+    fn stored(&self, (cells, mask): ([u64; SEGMENTS as usize], u64)) -> Option<u64> {
+        let found = cells.iter().fold(mask, |xor, &cell| xor ^ self.table.get(cell));
         (found.trailing_zeros() >= self.check_bits).then_some(found >> self.check_bits)
     }
 
@@ -169,19 +170,20 @@ impl XorCells {
     pub(super) fn trace(&self, digest: Digest) -> Vec<Touched> {
         let agrees = self.value(digest).is_some();
         let cell = |index| Touched { index, value: self.table.get(index), agrees };
-        self.cells(digest).map(cell).to_vec()
+        self.place(digest).0.map(cell).to_vec()
     }
 
     /// In the mutable form, the cell that holds the key's value.
     pub(super) fn own_cell(&self, digest: Digest) -> Option<u64> {
-        self.cells(digest).get(self.stored(digest)? as usize).copied()
+        let place = self.place(digest);
+        place.0.get(self.stored(place)? as usize).copied()
     }
 
     /// The value of the key, if its check bits are right.
     pub(super) fn value(&self, digest: Digest) -> Option<u64> {
         match &self.values {
             Some(values) => self.own_cell(digest).map(|cell| values.get(cell)),
-            None => self.stored(digest),
+            None => self.stored(self.place(digest)),
         }
     }
 
@@ -233,15 +235,13 @@ fn mask_of(digest: Digest) -> u64 {
 }
 
 /// The cells of a salted digest in its part.
+#[inline]
 fn cells_of(probe: &Probe, digest: Digest) -> [u64; SEGMENTS as usize] {
-    let mut cells = [0; SEGMENTS as usize];
-    let mut slots = cells.iter_mut();
-    probe.each(digest, |i| {
-        if let Some(slot) = slots.next() {
-            *slot = i;
-        }
-    });
-    cells
+    match probe {
+        Probe::Partitioned(probe) => array::from_fn(|i| probe.index(digest, i as u64)),
+        // Refused when it is loaded, and never made.
+        _ => [0; SEGMENTS as usize],
+    }
 }
 
 /// Keys that have their cells in one part, and these.

@@ -29,8 +29,8 @@ fn any_number_of_cores_makes_the_same_cells() {
             // Those that are shown are those that are read.
             for e in entries.iter().take(100) {
                 let sum = cells.trace(e.digest).iter().fold(0, |sum, cell| sum ^ cell.value);
-                let mask = mask_of(e.digest.salted(cells.salt)) & cells.table.max();
-                assert_eq!(sum ^ mask, cells.equation(e.digest), "{n} {mutable}");
+                let mask = mask_of(e.digest.salted(cells.salt));
+                assert_eq!((sum ^ mask) & 7, 0, "{n} {mutable}: check bits");
             }
         }
     }
