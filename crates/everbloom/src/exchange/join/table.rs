@@ -260,10 +260,10 @@ mod tests {
     #[test]
     fn many_rows_are_found_as_one_by_one() {
         // Keys come again soon, later, or never.
-        let key = |i: usize| format!("{}", if i % 3 == 0 { i / 2 % 50 } else { i });
+        let key = |i: usize| format!("{}", if i.is_multiple_of(3) { i / 2 % 50 } else { i });
         let (mut one, mut all, mut batch) = (Table::default(), Table::default(), Keyed::default());
         for i in 0..5 * TOGETHER + 7 {
-            let row = if i % 5 == 0 { key(i) } else { format!("{},{i}", key(i)) };
+            let row = if i.is_multiple_of(5) { key(i) } else { format!("{},{i}", key(i)) };
             one.insert(key(i).as_bytes(), row.as_bytes());
             batch.push(key(i).as_bytes(), row.as_bytes());
         }
