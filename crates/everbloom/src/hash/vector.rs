@@ -170,12 +170,13 @@ pub(crate) fn xxh64(keys: __m512i, seed: u64) -> __m512i {
 mod tests {
     use super::super::{self as one, HashId, Hasher};
     use super::*;
+    use crate::simd::has_avx512;
 
     #[test]
     fn eight_texts_at_once_equal_one_by_one() {
         use super::super::{Batch, Digests as _};
         const LANE: u16 = HashId::Lane64 as u16;
-        if !(is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq")) {
+        if !has_avx512() {
             return;
         }
         // SAFETY: any bits are eight words.
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn eight_at_once_equal_one_by_one() {
-        if !(is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq")) {
+        if !has_avx512() {
             return;
         }
         // SAFETY: any bits are eight words.
