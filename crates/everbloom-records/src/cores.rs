@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
-use std::thread;
+use std::{iter, thread};
 
 use crate::blocks::{Block, Blocks};
 use crate::error::Result;
@@ -16,12 +16,16 @@ pub enum Order {
     Kept,
 }
 
-/// Does `work` on every block, on all cores, and `done` with every result, on this one.
+/// Results that are received at a time, for each core.
+const RUN: usize = 2;
+
+/// Does `work` on every block, on all cores, and `done` with the results, on this one: with as many at a time as have come by
+/// then, so that whoever is slow gets more. An error comes after the results before it.
 pub fn on_all_cores<T: Send, E>(
     blocks: &Blocks<'_>,
     order: Order,
     work: impl Fn(&Block) -> Result<T> + Sync,
-    mut done: impl FnMut(Result<T>) -> std::result::Result<(), E>,
+    mut done: impl FnMut(Result<&mut Vec<T>>) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
     let workers = thread::available_parallelism().map_or(1, |n| n.get());
     let (send, receive) = mpsc::sync_channel(4 * workers);
@@ -47,16 +51,29 @@ pub fn on_all_cores<T: Send, E>(
         drop(send);
         // Whatever ends the loop early closes the channel, and that ends the workers.
         let receive = receive;
-        if order == Order::Any {
-            return receive.into_iter().try_for_each(|(_, result)| done(result));
-        }
-        let (mut early, mut next) = (BTreeMap::new(), 0);
-        for (number, result) in receive {
-            early.insert(number, result);
-            while let Some(result) = early.remove(&next) {
-                done(result)?;
-                next += 1;
+        let (mut waiting, mut run) = (BTreeMap::new(), Vec::new());
+        let (mut come, mut next) = (0, 0);
+        while let Ok(first) = receive.recv() {
+            let others = receive.try_iter().take(RUN * workers - 1);
+            for (number, result) in iter::once(first).chain(others) {
+                waiting.insert(if order == Order::Any { come } else { number }, result);
+                come += 1;
             }
+            let mut failed = None;
+            while failed.is_none()
+                && let Some(result) = waiting.remove(&next)
+            {
+                next += 1;
+                match result {
+                    Ok(result) => run.push(result),
+                    Err(e) => failed = Some(e),
+                }
+            }
+            if !run.is_empty() {
+                done(Ok(&mut run))?;
+                run.clear();
+            }
+            failed.map_or(Ok(()), |e| done(Err(e)))?;
         }
         Ok(())
     })

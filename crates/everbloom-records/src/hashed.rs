@@ -27,12 +27,11 @@ impl Hashed<'_> {
         copy_lines(self.text, self.ends, wanted, out);
     }
 
-    /// Keeps lines and digests for later.
-    pub fn keep(&mut self, kept: &mut Kept) {
+    /// Keeps the lines for later.
+    pub fn keep(&self, kept: &mut Kept) {
         kept.ends = self.ends;
         kept.text.clear();
         kept.text.extend_from_slice(self.text);
-        std::mem::swap(&mut self.digests, &mut kept.digests);
     }
 }
 
@@ -42,28 +41,22 @@ pub struct Keyed<'a> {
     grammar: Grammar,
 }
 
-impl Keyed<'_> {
+impl<'a> Keyed<'a> {
     /// Calls `f` with every line, without its end, and its key.
     #[inline]
-    pub fn each(&self, f: impl FnMut(&[u8], &[u8])) -> Result<()> {
+    pub fn each(&self, f: impl FnMut(&'a [u8], &[u8])) -> Result<()> {
         each_key(self.text, self.grammar, f)
     }
 }
 
-/// Whole lines and the digests of their keys, kept.
+/// Whole lines, kept.
 #[derive(Default)]
 pub struct Kept {
     text: Vec<u8>,
     ends: Ends,
-    digests: Vec<Digest>,
 }
 
 impl Kept {
-    /// A digest for each line.
-    pub fn digests(&self) -> &[Digest] {
-        &self.digests
-    }
-
     /// Copies the wanted lines with their ends, in order.
     pub fn copy_lines(&self, wanted: &[bool], out: &mut Vec<u8>) {
         copy_lines(&self.text, self.ends, wanted, out);
@@ -71,7 +64,7 @@ impl Kept {
 
     /// The lines, without their ends.
     pub fn lines(&self) -> Vec<&[u8]> {
-        let mut lines = Vec::with_capacity(self.digests.len());
+        let mut lines = Vec::new();
         each_line(&self.text, self.ends, |start, end| lines.push(&self.text[start..end]));
         lines
     }
@@ -113,7 +106,20 @@ impl Lines {
         hasher: &Hasher,
         order: Order,
         work: impl Fn(&mut Hashed<'_>, &mut B) + Sync,
-        done: impl FnMut(&mut B) -> std::result::Result<(), E>,
+        mut done: impl FnMut(&mut B) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.each_hashed_run(hasher, order, work, |run: &mut [B]| {
+            run.iter_mut().try_for_each(&mut done)
+        })
+    }
+
+    /// [`Lines::each_hashed`], with as many buffers at a time as have come by then.
+    pub fn each_hashed_run<B: Default + Send, E: From<Error>>(
+        &mut self,
+        hasher: &Hasher,
+        order: Order,
+        work: impl Fn(&mut Hashed<'_>, &mut B) + Sync,
+        done: impl FnMut(&mut [B]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let digest_pool = Pool::default();
         let hash = |keyed: &Keyed<'_>, buffer: &mut B| -> Result<()> {
@@ -125,7 +131,7 @@ impl Lines {
             digest_pool.give(hashed.digests);
             Ok(())
         };
-        self.each_keyed(order, hash, done)
+        self.each_keyed_run(order, hash, done)
     }
 
     /// Cuts lines on all cores: `work` gets a block of them, on any core, and leaves what comes of it in a buffer;
@@ -136,6 +142,16 @@ impl Lines {
         work: impl Fn(&Keyed<'_>, &mut B) -> Result<()> + Sync,
         mut done: impl FnMut(&mut B) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
+        self.each_keyed_run(order, work, |run: &mut [B]| run.iter_mut().try_for_each(&mut done))
+    }
+
+    /// [`Lines::each_keyed`], with as many buffers at a time as have come by then.
+    pub fn each_keyed_run<B: Default + Send, E: From<Error>>(
+        &mut self,
+        order: Order,
+        work: impl Fn(&Keyed<'_>, &mut B) -> Result<()> + Sync,
+        mut done: impl FnMut(&mut [B]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         self.prepare()?;
         let (grammar, buffers) = (self.grammar(), Pool::default());
         let cut = |text: &[u8]| -> Result<B> {
@@ -143,9 +159,9 @@ impl Lines {
             work(&Keyed { text, grammar }, &mut buffer)?;
             Ok(buffer)
         };
-        self.each_block(order, cut, |mut buffer: B| {
-            done(&mut buffer)?;
-            buffers.give(buffer);
+        self.each_run(order, cut, |run: &mut Vec<B>| {
+            done(run)?;
+            run.drain(..).for_each(|buffer| buffers.give(buffer));
             Ok(())
         })
     }

@@ -312,11 +312,22 @@ impl Lines {
         work: impl Fn(&[u8]) -> Result<T> + Sync,
         mut done: impl FnMut(T) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
+        self.each_run(order, work, |run| run.drain(..).try_for_each(&mut done))
+    }
+
+    /// Does `work` on every block of whole lines, on all cores, and `done` with the results, here, as many at a time as
+    /// have come by then.
+    pub(crate) fn each_run<T: Send, E: From<Error>>(
+        &mut self,
+        order: Order,
+        work: impl Fn(&[u8]) -> Result<T> + Sync,
+        mut done: impl FnMut(&mut Vec<T>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let (name, good) = (self.name.clone(), self.good());
         let blocks = self.blocks().map_err(|e| e.of(&name))?;
         let work = |block: &Block| work(&good(block.text(), &|e| blocks.placed(e, block)));
-        on_all_cores(&blocks, order, work, |result: Result<T>| {
-            done(result.map_err(|e| e.of(&name))?)
+        on_all_cores(&blocks, order, work, |run: Result<&mut Vec<T>>| {
+            done(run.map_err(|e| e.of(&name))?)
         })
     }
 }

@@ -28,7 +28,11 @@ pub fn each_line(text: &[u8], ends: Ends, mut f: impl FnMut(usize, usize)) {
 
 /// Calls `f` with every line and its key.
 #[inline]
-pub fn each_key(text: &[u8], grammar: Grammar, mut f: impl FnMut(&[u8], &[u8])) -> Result<()> {
+pub fn each_key<'t>(
+    text: &'t [u8],
+    grammar: Grammar,
+    mut f: impl FnMut(&'t [u8], &[u8]),
+) -> Result<()> {
     if grammar.is_plain() {
         each_line(text, grammar.ends(), |start, end| f(&text[start..end], &text[start..end]));
         return Ok(());

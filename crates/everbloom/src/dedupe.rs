@@ -8,27 +8,40 @@
 //! | [`Remember::Exact`] | all keys, and their 128-bit digests | never | never |
 //!
 //! Keys are hashed once; what the filters hold is the first word of the digest, an integer, which many can be asked
-//! for at once ([`BlockedBloom::contains_many_into`]).
+//! for at once ([`BlockedBloom::contains_many_into`](crate::membership::BlockedBloom::contains_many_into)).
+//!
+//! Whether a key is the first of its kind depends on those before it, so that a stream seems to be one core's work. But
+//! it depends only on keys of the same digest: the second word of the digest picks one of 64 shards, each with a memory of its own,
+//! and every core takes the keys of some shards, in their order.
+//!
+//! ```text
+//!   block 0 │ block 1 │ block 2      hashed and sorted by shard, on any thread: Sights
+//!   ────────┼─────────┼────────▶  memory of shard 0
+//!   ────────┼─────────┼────────▶  memory of shard 1      on all cores
+//!   ────────┼─────────┼────────▶  …
+//! ```
+//!
+//! The number of shards follows from what is remembered alone, never from the number of cores, and so do the answers. Shards
+//! are small enough to stay in a core's cache while it works on one, which makes a single core faster, too.
 
-use std::collections::{HashSet, VecDeque};
+mod memory;
+
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::filter::{Filter, Seen};
 use crate::hash::{Digest, Hasher, Key};
-use crate::membership::BlockedBloom;
-use crate::plan::Goal;
-use crate::variant::empty;
+use crate::threads::Cores;
+use memory::{Memory, Plans, part_of_window};
 
-/// Capacity of the first filter of a growing memory.
-const FIRST: u64 = 1 << 16;
-/// How much larger the next one is. Every filter is asked for every key, so they are few.
-const GROWTH: u64 = 4;
-/// Parts of a window that are forgotten at a time.
-const PARTS: u64 = 4;
-/// The least number of first sights between two looks at the rate.
-const LOOK: u64 = 4096;
-/// Keys that are looked up at once.
-const CHUNK: usize = 1024;
+/// The most shards.
+const SHARDS: u64 = 64;
+/// Keys of a part of a window, and bits, that are worth a shard.
+const WORTH_KEYS: u64 = 1 << 12;
+const WORTH_BITS: u64 = 1 << 16;
+/// Keys that are worth a thread: it has begun before another one is done with them.
+const WORTH_A_THREAD: usize = 1 << 13;
+/// Keys that are sorted at a time where the caller has not sorted them.
+const SORTED: usize = 1 << 16;
 
 /// What is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,112 +57,73 @@ pub enum Remember {
     Exact,
 }
 
-/// Filters that are asked one after the other, the newest last.
-#[derive(Clone, Debug)]
-struct Filters {
-    filters: VecDeque<BlockedBloom>,
-    /// Keys that the newest takes before something happens to it.
-    room: u64,
-    then: Then,
-    /// The rate of each.
-    rates: VecDeque<f64>,
+impl Remember {
+    /// How many shards this is worth.
+    fn shards(self) -> u64 {
+        let worth = match self {
+            Self::All | Self::Exact => SHARDS,
+            Self::Within(bits) => bits / WORTH_BITS,
+            Self::Window(keys) => part_of_window(keys) / WORTH_KEYS,
+        };
+        // A power of two: see `Shards::of`.
+        1 << worth.clamp(1, SHARDS).ilog2()
+    }
 }
 
-/// What happens to the newest filter when it has as many keys as planned.
-#[derive(Clone, Copy, Debug)]
-enum Then {
-    /// A larger one follows it. The rates are a geometric series, whose sum is the rate of all.
-    Grow { capacity: u64, fpr: f64 },
-    /// The oldest is emptied and becomes the newest.
-    Turn { capacity: u64 },
-    /// It goes on.
-    Stay,
+/// How many shards there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shards(u64);
+
+impl Shards {
+    /// The shard of a key. The filters hold another word of the digest.
+    fn of(self, digest: Digest) -> usize {
+        (digest.word(1) & (self.0 - 1)) as usize
+    }
 }
 
-impl Filters {
-    fn new(remember: Remember, fpr: f64) -> Result<Self> {
-        let filter = |number: u64, items: u64, fpr: f64| {
-            empty::<BlockedBloom>(&Goal::new(items, fpr).seed(number))
-        };
-        let (filters, room, then) = match remember {
-            Remember::All | Remember::Exact => {
-                let fpr = fpr / 2.0;
-                let first = filter(0, FIRST, fpr)?;
-                (VecDeque::from([first]), FIRST, Then::Grow { capacity: FIRST, fpr })
-            }
-            Remember::Within(bits) => {
-                let goal = Goal { bits: Some(bits), fpr: Some(fpr), ..Goal::default() };
-                (VecDeque::from([empty::<BlockedBloom>(&goal)?]), u64::MAX, Then::Stay)
-            }
-            Remember::Window(0) => {
-                return Err(Error::parameter("a window of 0: at least 1 key must be remembered"));
-            }
-            Remember::Window(keys) => {
-                let (capacity, fpr) = (keys.div_ceil(PARTS), fpr / (PARTS + 1) as f64);
-                let parts = (0..=PARTS).map(|part| filter(part, capacity, fpr));
-                (parts.collect::<Result<_>>()?, capacity, Then::Turn { capacity })
-            }
-        };
-        let rates = filters.iter().map(|_| 0.0).collect();
-        Ok(Self { filters, room, then, rates })
-    }
+/// A block of keys, sorted by shard, and whether they are new: filled on any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Sights {
+    /// The shard of each key.
+    shards: Vec<u8>,
+    parts: Vec<Part>,
+}
 
-    /// Makes room in the newest filter.
-    fn turn(&mut self) -> Result<()> {
-        let measured = self.filters.back().and_then(|newest| newest.now().fpr).unwrap_or(0.0);
-        if let Some(rate) = self.rates.back_mut() {
-            *rate = measured;
-        }
-        match &mut self.then {
-            Then::Stay => self.room = u64::MAX,
-            Then::Grow { capacity, fpr } => {
-                (*capacity, *fpr) = (capacity.saturating_mul(GROWTH), *fpr / 2.0);
-                let goal = Goal::new(*capacity, *fpr).seed(self.filters.len() as u64);
-                self.filters.push_back(empty::<BlockedBloom>(&goal)?);
-                self.rates.push_back(0.0);
-                self.room = *capacity;
-            }
-            Then::Turn { capacity } => {
-                if let Some(mut oldest) = self.filters.pop_front() {
-                    oldest.clear();
-                    self.filters.push_back(oldest);
-                    self.rates.rotate_left(1);
-                }
-                self.room = *capacity;
-            }
-        }
-        Ok(())
-    }
+/// Keys of one shard, as they came.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    digests: Vec<Digest>,
+    new: Vec<bool>,
+}
 
-    /// Writes for each key whether it is new, and takes it in; there is room for as many.
-    fn take(&mut self, keys: &[u64], new: &mut [bool]) {
-        let mut found = [false; CHUNK];
-        let found = &mut found[..keys.len()];
-        new.fill(true);
-        let newest = self.filters.len() - 1;
-        for older in self.filters.range(..newest) {
-            older.contains_many_into(keys, found);
-            new.iter_mut().zip(&*found).for_each(|(new, found)| *new &= !found);
+impl Sights {
+    /// Takes a block of keys, of [`Dedupe::hasher`], in place of those before.
+    pub fn sort(&mut self, digests: &[Digest], shards: Shards) {
+        self.parts.resize_with(shards.0 as usize, Part::default);
+        self.parts.iter_mut().for_each(|part| part.digests.clear());
+        self.shards.clear();
+        for digest in digests {
+            let shard = shards.of(*digest);
+            self.shards.push(shard as u8);
+            self.parts[shard].digests.push(*digest);
         }
-        // In a window a key that comes again is young again; elsewhere it is enough to have it once.
-        let again = matches!(self.then, Then::Turn { .. });
-        let filter = &mut self.filters[newest];
-        // The lines of all keys are in the cache after this.
-        filter.contains_many_into(keys, found);
-        for ((key, new), found) in keys.iter().zip(new).zip(&*found) {
-            if *found {
-                *new = false;
-            } else if *new || again {
-                *new &= filter.insert(key) == Seen::New;
-            }
+        // Until they are told apart, none is.
+        for Part { digests, new } in &mut self.parts {
+            new.clear();
+            new.resize(digests.len(), false);
         }
     }
 
-    /// P(a new key is taken for seen), with the newest filter as it is now.
-    fn rate(&self) -> f64 {
-        let newest = self.filters.back().and_then(|newest| newest.now().fpr).unwrap_or(0.0);
-        let older = self.rates.iter().take(self.rates.len() - 1);
-        1.0 - older.fold(1.0 - newest, |pass, rate| pass * (1.0 - rate))
+    /// Whether each key is new, as they came.
+    pub fn new_ones(&self) -> impl Iterator<Item = bool> {
+        let mut parts: Vec<_> = self.parts.iter().map(|part| part.new.iter()).collect();
+        self.shards.iter().map(move |shard| parts[usize::from(*shard)].next() == Some(&true))
+    }
+}
+
+impl AsMut<Sights> for Sights {
+    fn as_mut(&mut self) -> &mut Sights {
+        self
     }
 }
 
@@ -167,29 +141,64 @@ impl Filters {
 #[derive(Clone, Debug)]
 pub struct Dedupe {
     hasher: Hasher,
-    filters: Filters,
-    /// All of them, where nothing new may be dropped.
-    digests: Option<HashSet<Digest>>,
+    shards: Vec<Memory>,
+    window: Option<Window>,
     keys: u64,
-    duplicates: u64,
-    /// New keys that were taken for seen, estimated up to the last look at the rate.
-    wrong: f64,
-    /// First sights since then.
-    since: u64,
+    first_sights: u64,
+}
+
+/// When the next part of a window is forgotten.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    /// Keys of a part.
+    part: u64,
+    /// Keys until then.
+    room: u64,
+}
+
+impl Window {
+    /// Where among so many further keys a part is forgotten: before those of these numbers.
+    fn turns(&mut self, keys: usize) -> Vec<usize> {
+        let (mut turns, mut at) = (Vec::new(), 0);
+        while keys as u64 - at > self.room {
+            at += self.room;
+            turns.push(at as usize);
+            self.room = self.part;
+        }
+        self.room -= keys as u64 - at;
+        turns
+    }
 }
 
 impl Dedupe {
     /// An empty memory. `fpr` is the share of new keys that may be taken for seen; an exact memory uses
     /// it for the keys whose digests are looked up.
     pub fn new(remember: Remember, fpr: f64) -> Result<Self> {
-        let digests = (remember == Remember::Exact).then(HashSet::new);
-        let (hasher, filters) = (Hasher::default(), Filters::new(remember, fpr)?);
-        Ok(Self { hasher, filters, digests, keys: 0, duplicates: 0, wrong: 0.0, since: 0 })
+        let window = match remember {
+            Remember::Window(0) => {
+                return Err(Error::parameter("a window of 0: at least 1 key must be remembered"));
+            }
+            Remember::Window(keys) => {
+                let part = part_of_window(keys);
+                Some(Window { part, room: part })
+            }
+            _ => None,
+        };
+        let number = remember.shards();
+        let plans = Arc::new(Plans::new(remember, fpr, number));
+        let shards = (0..number).map(|_| Memory::new(&plans));
+        let (hasher, shards) = (Hasher::default(), shards.collect::<Result<_>>()?);
+        Ok(Self { hasher, shards, window, keys: 0, first_sights: 0 })
     }
 
     /// What keys are hashed by, for [`Dedupe::first_sights`].
     pub fn hasher(&self) -> &Hasher {
         &self.hasher
+    }
+
+    /// How keys are sorted, for [`Sights::sort`].
+    pub fn shards(&self) -> Shards {
+        Shards(self.shards.len() as u64)
     }
 
     /// Whether the key is new, as far as this memory can tell; it is remembered.
@@ -202,46 +211,71 @@ impl Dedupe {
     /// Writes for each of many keys, in their order, whether it is new; `new` is as long as `digests`, which are
     /// by this memory's own hash.
     pub fn first_sights(&mut self, digests: &[Digest], new: &mut [bool]) -> Result<()> {
-        let mut words = [0u64; CHUNK];
-        let mut done = 0;
-        while done < digests.len() {
-            if self.filters.room == 0 {
-                self.filters.turn()?;
-            }
-            let room = usize::try_from(self.filters.room).unwrap_or(usize::MAX);
-            let end = digests.len().min(done.saturating_add(CHUNK.min(room)));
-            let (digests, new) = (&digests[done..end], &mut new[done..end]);
-            let words = &mut words[..digests.len()];
-            words.iter_mut().zip(digests).for_each(|(word, digest)| *word = digest.word(0));
-            self.filters.take(words, new);
-            if let Some(all) = &mut self.digests {
-                // A key the filters do not know is new for certain; the others are looked up.
-                for (digest, new) in digests.iter().zip(&mut *new) {
-                    *new |= all.insert(*digest);
-                }
-            }
-            self.count(new);
-            done = end;
+        if let [digest] = digests {
+            return self.one(*digest, &mut new[..1]);
+        }
+        let (mut sights, shards) = (Sights::default(), self.shards());
+        for (digests, new) in digests.chunks(SORTED).zip(new.chunks_mut(SORTED)) {
+            sights.sort(digests, shards);
+            self.first_sights_of(std::slice::from_mut(&mut sights), |_| ())?;
+            new.iter_mut().zip(sights.new_ones()).for_each(|(new, told)| *new = told);
         }
         Ok(())
     }
 
-    fn count(&mut self, new: &[bool]) {
-        let first = new.iter().filter(|new| **new).count() as u64;
-        let taken = match self.filters.then {
-            // Repetitions make others old, too.
-            Then::Turn { .. } => new.len() as u64,
-            Then::Grow { .. } => first,
-            Then::Stay => 0,
-        };
-        self.filters.room = self.filters.room.saturating_sub(taken);
-        self.keys += new.len() as u64;
-        self.duplicates += new.len() as u64 - first;
-        self.since += first;
-        // To tell its rate a filter goes through its cells: rarely, as it grows.
-        if self.since >= LOOK.max((self.keys - self.duplicates) / 8) {
-            (self.wrong, self.since) = (self.wrongly_dropped(), 0);
+    fn one(&mut self, digest: Digest, new: &mut [bool]) -> Result<()> {
+        let shard = self.shards().of(digest);
+        if self.window.as_mut().is_some_and(|window| !window.turns(1).is_empty()) {
+            self.shards.iter_mut().try_for_each(Memory::turn)?;
         }
+        self.shards[shard].take(&[digest], new)?;
+        self.keys += 1;
+        self.first_sights += u64::from(new[0]);
+        Ok(())
+    }
+
+    /// Tells of the keys of all blocks, in their order, whether they are new, and then calls `then` with every block; both on all cores.
+    pub fn first_sights_of<B: AsMut<Sights> + Send>(
+        &mut self,
+        blocks: &mut [B],
+        then: impl Fn(&mut B) + Sync,
+    ) -> Result<()> {
+        /// A shard's memory, its keys in every block, and how it went.
+        struct Work<'a>(&'a mut Memory, Vec<&'a mut Part>, Result<()>);
+
+        let shards = self.shards();
+        let work = |memory| Work(memory, Vec::with_capacity(blocks.len()), Ok(()));
+        let mut works: Vec<Work> = self.shards.iter_mut().map(work).collect();
+        let (mut keys, mut turns) = (0, Vec::new());
+        for block in blocks.iter_mut() {
+            let Sights { shards: of, parts } = block.as_mut();
+            if parts.len() != works.len() {
+                return Err(Error::parameter("keys are sorted as Dedupe::shards says"));
+            }
+            keys += of.len();
+            let here = self.window.as_mut().map_or(Vec::new(), |window| window.turns(of.len()));
+            turns.push(here.into_iter().map(|at| &of[..at]).collect::<Vec<_>>());
+            works.iter_mut().zip(parts).for_each(|(work, part)| work.1.push(part));
+        }
+        let cores = Cores::for_items(keys, WORTH_A_THREAD);
+        cores.each(&mut works, |shard, Work(memory, parts, done)| {
+            let mut blocks = parts.iter_mut().zip(&turns);
+            *done = blocks.try_for_each(|(part, turns)| {
+                let own = |before: &&[u8]| match shards {
+                    Shards(1) => before.len(),
+                    _ => before.iter().filter(|other| usize::from(**other) == shard).count(),
+                };
+                part.told(memory, turns.iter().map(own))
+            });
+        });
+        let first = |work: &Work| -> usize {
+            work.1.iter().map(|part| part.new.iter().filter(|new| **new).count()).sum()
+        };
+        self.keys += keys as u64;
+        self.first_sights += works.iter().map(first).sum::<usize>() as u64;
+        works.into_iter().try_for_each(|work| work.2)?;
+        cores.each(blocks, |_, block| then(block));
+        Ok(())
     }
 
     /// Keys so far.
@@ -251,30 +285,35 @@ impl Dedupe {
 
     /// Keys that were taken for seen.
     pub fn duplicates(&self) -> u64 {
-        self.duplicates
+        self.keys - self.first_sights
     }
 
     /// How many of the duplicates were new keys, estimated from the filters' rates over time.
     pub fn wrongly_dropped(&self) -> f64 {
-        if self.digests.is_some() {
-            return 0.0;
-        }
-        // Of the new keys, a share of the rate was taken for seen: new = kept/(1 − f).
-        let f = self.filters.rate();
-        self.wrong + self.since as f64 * f / (1.0 - f).max(1e-9)
+        self.shards.iter().map(Memory::wrongly_dropped).sum()
     }
 
     /// The share of new keys that is taken for seen now.
     pub fn rate(&self) -> f64 {
-        if self.digests.is_some() { 0.0 } else { self.filters.rate() }
+        self.shards.iter().map(Memory::rate).sum::<f64>() / self.shards.len() as f64
     }
 
     /// Bytes of memory in use.
     pub fn bytes(&self) -> u64 {
-        let bits: u64 = self.filters.filters.iter().map(|filter| filter.memory().total()).sum();
-        // A digest and the table's control byte.
-        let digests = self.digests.as_ref().map_or(0, |digests| digests.capacity() as u64 * 17);
-        bits / 8 + digests
+        self.shards.iter().map(Memory::bytes).sum()
+    }
+}
+
+impl Part {
+    /// Tells which keys are new. A part of the window is forgotten after so many of them, each time.
+    fn told(&mut self, memory: &mut Memory, turns: impl Iterator<Item = usize>) -> Result<()> {
+        let mut done = 0;
+        for turn in turns {
+            memory.take(&self.digests[done..turn], &mut self.new[done..turn])?;
+            memory.turn()?;
+            done = turn;
+        }
+        memory.take(&self.digests[done..], &mut self.new[done..])
     }
 }
 
@@ -331,9 +370,9 @@ mod tests {
 
     #[test]
     fn one_by_one_and_many_at_once_agree() {
-        for remember in
-            [Remember::All, Remember::Exact, Remember::Window(3000), Remember::Within(1 << 20)]
-        {
+        let windows = [3000, 1 << 17].map(Remember::Window);
+        let all = [Remember::All, Remember::Exact, Remember::Within(1 << 20)];
+        for remember in all.into_iter().chain(windows) {
             let mut one = Dedupe::new(remember, 0.01).expect("a rate");
             let mut many = one.clone();
             let keys: Vec<u64> = (0..200_000).map(|i| i * i % 70_001).collect();
@@ -343,7 +382,60 @@ mod tests {
             many.first_sights(&digests, &mut new).expect("room");
             assert!(single == new, "{remember:?}");
             assert_eq!((one.keys(), one.duplicates()), (many.keys(), many.duplicates()));
+            let [one, many] = [one.wrongly_dropped(), many.wrongly_dropped()];
+            assert!((one - many).abs() <= 1e-9 * one, "{remember:?}: {one}, {many}");
         }
+    }
+
+    /// A block, and what was said of it.
+    struct Told(Sights, Vec<bool>);
+
+    impl AsMut<Sights> for Told {
+        fn as_mut(&mut self) -> &mut Sights {
+            &mut self.0
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_length_are_one_stream() {
+        let windows = [100, 1 << 16, 1 << 21].map(Remember::Window);
+        let all = [Remember::All, Remember::Within(1 << 20), Remember::Within(1000)];
+        for (remember, shards) in all.into_iter().chain(windows).zip([64, 16, 1, 1, 4, 64]) {
+            let mut one = Dedupe::new(remember, 0.01).expect("a rate");
+            assert_eq!(one.shards(), Shards(shards), "{remember:?}");
+            let mut many = one.clone();
+            let keys: Vec<u64> = (0..150_000).map(|i| i * i % 70_001).collect();
+            let expected = sights(&mut one, keys.iter().copied());
+            let digests: Vec<_> = keys.iter().map(|key| one.hasher().digest(key)).collect();
+            let sorted = |block: &[Digest]| {
+                let mut sights = Sights::default();
+                sights.sort(block, Shards(shards));
+                assert!(sights.new_ones().eq(block.iter().map(|_| false)));
+                Told(sights, Vec::new())
+            };
+            let (mut told, mut rest, mut length) = (Vec::new(), &digests[..], 0);
+            while !rest.is_empty() {
+                // Runs of no blocks, of one, and of several.
+                length = (length + 700) % 5600;
+                let (run, behind) = rest.split_at(rest.len().min(9 * length));
+                let mut run: Vec<Told> = run.chunks(length.max(1)).map(sorted).collect();
+                let then = |block: &mut Told| block.1.extend(block.0.new_ones());
+                many.first_sights_of(&mut run, then).expect("room");
+                run.iter_mut().for_each(|block| told.append(&mut block.1));
+                rest = behind;
+            }
+            assert!(told == expected, "{remember:?}");
+            assert_eq!((one.keys(), one.duplicates()), (many.keys(), many.duplicates()));
+        }
+    }
+
+    #[test]
+    fn blocks_sorted_for_another_memory_are_refused() {
+        let mut stream = Dedupe::new(Remember::Window(10), 0.01).expect("a rate");
+        let mut sights = Sights::default();
+        sights.sort(&[stream.hasher().digest("fig")], Shards(64));
+        assert!(stream.first_sights_of(&mut [sights], |_| ()).is_err());
+        assert!(stream.first_sight("fig").expect("room"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Work on several cores.
 
 use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 /// Fewer keys than this are done before another thread has started.
@@ -45,18 +46,7 @@ pub(crate) fn map<T: Sync, R: Send>(
 
 /// Calls `f` with every item and its number, on all cores.
 pub(crate) fn each<T: Send>(items: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
-    let (length, f) = (items.len().div_ceil(available()).max(1), &f);
-    let work = |first: usize, items: &mut [T]| {
-        items.iter_mut().enumerate().for_each(|(i, item)| f(first + i, item));
-    };
-    if length >= items.len() {
-        return work(0, items);
-    }
-    std::thread::scope(|scope| {
-        for (part, items) in items.chunks_mut(length).enumerate() {
-            scope.spawn(move || work(part * length, items));
-        }
-    });
+    Cores(available()).each(items, f);
 }
 
 /// Items of which one sum is taken.
@@ -77,7 +67,12 @@ impl Cores {
 
     /// As many as there are and so many keys are worth.
     pub(crate) fn for_keys(keys: usize) -> Self {
-        Self(available().min(keys / WORTH_A_THREAD).max(1))
+        Self::for_items(keys, WORTH_A_THREAD)
+    }
+
+    /// As many as there are, each with so many items at least.
+    pub(crate) fn for_items(items: usize, each: usize) -> Self {
+        Self(available().min(items / each).max(1))
     }
 
     #[cfg(test)]
@@ -103,6 +98,26 @@ impl Cores {
             let other = other();
             (joined(one), other)
         })
+    }
+
+    /// Calls `f` with every item and its number: a core that is done with one takes the next.
+    pub(crate) fn each<T: Send>(self, items: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
+        let cores = self.0.min(items.len());
+        if cores < 2 {
+            return items.iter_mut().enumerate().for_each(|(number, item)| f(number, item));
+        }
+        let queue = Mutex::new(items.iter_mut().enumerate());
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            while let Some((number, item)) = next() {
+                f(number, item);
+            }
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
+            work();
+            others.into_iter().for_each(joined);
+        });
     }
 
     /// What `of` makes of each item, in order; a core has items that follow each other.
@@ -163,12 +178,14 @@ mod tests {
     #[test]
     fn every_item_is_met_once_by_its_number() {
         for n in [0, 1, 2, 3, 100, 101] {
-            let mut items: Vec<usize> = (0..n).collect();
-            each(&mut items, |number, item| {
-                assert_eq!(*item, number);
-                *item += 1000;
-            });
-            assert!(items.into_iter().eq(1000..1000 + n), "{n}");
+            for cores in [1, 2, 3, 8].map(Cores) {
+                let mut items: Vec<usize> = (0..n).collect();
+                cores.each(&mut items, |number, item| {
+                    assert_eq!(*item, number);
+                    *item += 1000;
+                });
+                assert!(items.into_iter().eq(1000..1000 + n), "{n} {cores:?}");
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use everbloom::decaying::Windowed;
-use everbloom::dedupe::{Dedupe as Stream, Remember};
+use everbloom::dedupe::{Dedupe as Stream, Remember, Sights};
 use everbloom::{Filter as _, Seen};
 use everbloom_records::{Hashed, Kept, Lines, Order};
 use everbloom_report::json::bytes;
@@ -137,25 +137,47 @@ fn within(args: &Dedupe, ttl: u64) -> Result<Outcome> {
     Ok(if keys > 0 { Outcome::Some } else { Outcome::None })
 }
 
-/// Prints the first sights of one input. Its keys are hashed on all cores and looked up here, in their order.
+/// A block of lines, and what is printed of them.
+#[derive(Default)]
+struct Block {
+    lines: Kept,
+    sights: Sights,
+    text: Vec<u8>,
+}
+
+impl AsMut<Sights> for Block {
+    fn as_mut(&mut self) -> &mut Sights {
+        &mut self.sights
+    }
+}
+
+impl Block {
+    /// Writes the lines that are new.
+    fn write(&mut self, json: bool) {
+        let new: Vec<bool> = self.sights.new_ones().collect();
+        self.text.clear();
+        if !json {
+            return self.lines.copy_lines(&new, &mut self.text);
+        }
+        for (line, _) in self.lines.lines().iter().zip(&new).filter(|(_, new)| **new) {
+            let record = format!("{}\n", json!({ "line": bytes(line) }));
+            self.text.extend_from_slice(record.as_bytes());
+        }
+    }
+}
+
+/// Prints the first sights of one input. Everything but printing is done on all cores.
 fn first_sights(args: &Dedupe, mut lines: Lines, stream: &mut Stream) -> Result<()> {
     let mut out = io::stdout().lock();
-    let hasher = stream.hasher().clone();
-    let (mut new, mut text) = (Vec::new(), Vec::new());
-    let keep = |hashed: &mut Hashed<'_>, kept: &mut Kept| hashed.keep(kept);
-    lines.each_hashed(&hasher, Order::Kept, keep, |kept: &mut Kept| -> Result<()> {
-        new.clear();
-        new.resize(kept.digests().len(), false);
-        stream.first_sights(kept.digests(), &mut new)?;
-        text.clear();
-        if args.machine.json {
-            for (line, _) in kept.lines().iter().zip(&new).filter(|(_, new)| **new) {
-                text.extend_from_slice(format!("{}\n", json!({ "line": bytes(line) })).as_bytes());
-            }
-        } else {
-            kept.copy_lines(&new, &mut text);
-        }
+    let (hasher, shards, json) = (stream.hasher().clone(), stream.shards(), args.machine.json);
+    let sort = |hashed: &mut Hashed<'_>, block: &mut Block| {
+        block.sights.sort(hashed.digests(), shards);
+        hashed.keep(&mut block.lines);
+    };
+    lines.each_hashed_run(&hasher, Order::Kept, sort, |run: &mut [Block]| -> Result<()> {
+        stream.first_sights_of(run, |block| block.write(json))?;
         // Whoever reads a live stream gets its lines as they come.
-        out.write_all(&text).and_then(|()| out.flush()).map_err(output_error)
+        let text = run.iter().try_for_each(|block| out.write_all(&block.text));
+        text.and_then(|()| out.flush()).map_err(output_error)
     })
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, Seek as _, Write};
 use std::path::Path;
 
-use everbloom::exchange::join::{Keyed as Rows, Left, Right};
+use everbloom::exchange::join::{Keyed as Hashed, Left, Right, Rows};
 use everbloom::exchange::{Limits, Party, Traffic, run as exchange};
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom_apps::tables::bloomjoin::{Survey, Surveyed, Surveyor, best_rate};
@@ -128,16 +128,17 @@ fn text(row: &[u8], cr: Cr) -> &[u8] {
 /// The left side, with its rows, which are hashed on all cores.
 fn left(args: &Join, lines: &mut Lines) -> Result<Left> {
     let (mut left, cr) = (Left::new(RATE), lines.grammar().cr);
-    let hash =
-        |lines: &Keyed<'_>, rows: &mut Rows| lines.each(|row, key| rows.push(key, text(row, cr)));
-    lines.each_keyed(Order::Kept, hash, |rows| {
+    let hash = |lines: &Keyed<'_>, rows: &mut Hashed| {
+        rows.clear();
+        lines.each(|row, key| rows.push(key, text(row, cr)))
+    };
+    lines.each_keyed_run(Order::Kept, hash, |run: &mut [Hashed]| {
         // A key that a list has twice is one key.
         if args.keys {
-            left.insert_new(rows)
+            left.insert_new(run)
         } else {
-            left.insert_all(rows)
+            left.insert_all(run)
         };
-        rows.clear();
         Ok::<(), Stop>(())
     })?;
     Ok(left)
@@ -146,42 +147,48 @@ fn left(args: &Join, lines: &mut Lines) -> Result<Left> {
 /// Rows of a block whose keys pass, and what all of them would take.
 #[derive(Default)]
 struct Passed {
-    text: Vec<u8>,
-    ends: Vec<usize>,
+    rows: Rows,
     bytes: u64,
 }
 
-/// Calls `f` with the rows whose keys pass the filter, which is asked on all cores; how many bytes all rows have.
+/// Calls `f` with the rows whose keys pass the filter, which is asked on all cores, some blocks at a time; how many bytes all
+/// rows have.
 fn each_passing(
     lines: &mut Lines,
     filter: &dyn Filter,
-    mut f: impl FnMut(&[u8]) -> everbloom::Result<()>,
+    mut f: impl FnMut(&mut dyn Iterator<Item = &Rows>) -> everbloom::Result<()>,
 ) -> Result<u64> {
-    let (mut all, cr) = (0, lines.grammar().cr);
+    let (mut all, cr, hasher) = (0, lines.grammar().cr, filter.head().hasher.clone());
     let ask = |lines: &Keyed<'_>, passed: &mut Passed| {
+        let (mut rows, mut digests) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
         let mut failed = Ok(());
-        lines.each(|row, key| {
-            let row = text(row, cr);
-            passed.bytes += row.len() as u64 + 1;
-            match filter.query(Record::key(key)) {
-                Ok(answer) if answer.verdict == Verdict::Absent => {}
-                Ok(_) => {
-                    passed.text.extend_from_slice(row);
-                    passed.ends.push(passed.text.len());
-                }
-                Err(e) => failed = Err(e),
+        match filter.as_bulk() {
+            Some(bulk) => {
+                lines.each(|row, key| {
+                    rows.push(text(row, cr));
+                    digests.push(hasher.digest(key));
+                })?;
+                found.resize(digests.len(), false);
+                bulk.contains_digests(&digests, &mut found);
             }
-        })?;
+            None => lines.each(|row, key| {
+                rows.push(text(row, cr));
+                match filter.query(Record::key(key)) {
+                    Ok(answer) => found.push(answer.verdict != Verdict::Absent),
+                    Err(e) => failed = Err(e),
+                }
+            })?,
+        }
+        passed.bytes = rows.iter().map(|row| row.len() as u64 + 1).sum();
+        passed.rows.clear();
+        let rows = rows.iter().zip(found).filter(|(_, found)| *found);
+        rows.for_each(|(row, _)| passed.rows.push(row));
         Ok(failed?)
     };
-    lines.each_keyed(Order::Kept, ask, |passed| {
-        let mut start = 0;
-        for end in passed.ends.drain(..) {
-            f(&passed.text[start..end])?;
-            start = end;
-        }
-        passed.text.clear();
-        all += std::mem::take(&mut passed.bytes);
+    lines.each_keyed_run(Order::Kept, ask, |run: &mut [Passed]| {
+        all += run.iter().map(|passed| passed.bytes).sum::<u64>();
+        f(&mut run.iter().map(|passed| &passed.rows))?;
         Ok::<(), Stop>(())
     })?;
     Ok(all)
@@ -271,24 +278,29 @@ impl Form {
             let header = header.strip_suffix(b"\n").unwrap_or(header);
             header.strip_suffix(b"\r").unwrap_or(header)
         });
-        self.write(out, left, right)
+        let mut text = Vec::new();
+        self.pair()(&mut text, left, right);
+        out.write_all(&text)
     }
 
-    fn write(self, out: &mut dyn Write, left: &[u8], right: &[u8]) -> io::Result<()> {
-        match self {
-            Self { json: true, keys: true, .. } => {
-                writeln!(out, "{}", json!({ "key": bytes(left) }))
-            }
-            Self { json: true, .. } => {
-                writeln!(out, "{}", json!({ "left": bytes(left), "right": bytes(right) }))
-            }
-            Self { keys: true, end, .. } => {
-                [left, &[end]].iter().try_for_each(|part| out.write_all(part))
-            }
-            Self { delimiter, end, .. } => {
-                let parts = [left, &[delimiter], right, &[end]];
-                parts.iter().try_for_each(|part| out.write_all(part))
-            }
+    /// What appends a pair to a text.
+    fn pair(self) -> impl Fn(&mut Vec<u8>, &[u8], &[u8]) + Sync {
+        move |text, left, right| {
+            let record = match self {
+                Self { json: true, keys: true, .. } => json!({ "key": bytes(left) }),
+                Self { json: true, .. } => json!({ "left": bytes(left), "right": bytes(right) }),
+                Self { keys: true, end, .. } => {
+                    text.extend_from_slice(left);
+                    return text.push(end);
+                }
+                Self { delimiter, end, .. } => {
+                    text.extend_from_slice(left);
+                    text.push(delimiter);
+                    text.extend_from_slice(right);
+                    return text.push(end);
+                }
+            };
+            text.extend_from_slice(format!("{record}\n").as_bytes());
         }
     }
 }
@@ -298,15 +310,15 @@ impl Play {
     fn exchange(&mut self) -> everbloom::Result<()> {
         self.traffic.carry(&mut self.left, &mut self.right)?;
         let (out, form) = (&mut self.out, self.form);
-        let write = |left: &[u8], right: &[u8]| out.write(|out| form.write(out, left, right));
-        self.left.role.pairs(key_of(self.grammar), write)
+        let write = |text: &[u8]| out.write(|out| out.write_all(text));
+        self.left.role.write_pairs(key_of(self.grammar), form.pair(), write)
     }
 
     /// The rows of the right file; how many bytes they have.
     fn rows(&mut self, lines: &mut Lines) -> Result<u64> {
         let filter = self.right.role.filter()?;
-        let read = each_passing(lines, &*filter, |row| {
-            if self.right.role.passed(row) { self.exchange() } else { Ok(()) }
+        let read = each_passing(lines, &*filter, |rows| {
+            if self.right.role.passed(rows) { self.exchange() } else { Ok(()) }
         });
         if read.is_ok() {
             self.right.role.end();
@@ -335,7 +347,7 @@ fn beside(args: &Join, path: &Path) -> Result<Outcome> {
         let found = surveyor.role.survey();
         tell(found);
         if args.keys {
-            let count = left.keys().len() as u64;
+            let count = left.distinct();
             left = left.with_rate(rate(args, count, found));
         }
         shared = found.shared;
@@ -407,13 +419,13 @@ fn over(args: &Join, mut channel: Channel) -> Result<Outcome> {
     let survey = surveyor.role.survey();
     tell(survey);
     let grammar = theirs.under(&survey.header, "the other side")?;
-    let count = left.keys().len() as u64;
+    let count = left.distinct();
     let mut left = Party::new(left.with_rate(rate(args, count, survey)), LIMITS);
     let mut kept = tempfile::SpooledTempFile::new(1 << 24);
     let form = Form::new(args);
     form.headers(&mut kept, &[header, survey.header.clone()]).map_err(output_error)?;
     channel.run_with(&mut left, |left| {
-        left.pairs(key_of(grammar), |l, r| Ok(form.write(&mut kept, l, r)?))?;
+        left.write_pairs(key_of(grammar), form.pair(), |text| Ok(kept.write_all(text)?))?;
         Ok(false)
     })?;
     let traffic = channel.finish()?;
@@ -435,8 +447,8 @@ fn answer(args: &Join, channel: &mut Channel) -> Result<()> {
     let mut right = Party::new(Right::new(), LIMITS);
     channel.until(&mut right, Right::ready)?;
     let filter = right.role.filter()?;
-    each_passing(&mut input::lines(&args.left, grammar, Passes::Once)?, &*filter, |row| {
-        if right.role.passed(row) { channel.say(&mut right) } else { Ok(()) }
+    each_passing(&mut input::lines(&args.left, grammar, Passes::Once)?, &*filter, |rows| {
+        if right.role.passed(rows) { channel.say(&mut right) } else { Ok(()) }
     })?;
     right.role.end();
     Ok(channel.say(&mut right)?)

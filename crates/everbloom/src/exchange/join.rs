@@ -10,8 +10,9 @@
 //! ```
 //!
 //! The right side's application hands rows to [`Right::row`] once the filter has come, the left side's
-//! takes pairs from [`Left::pairs`] at any time, so neither side holds what it has dealt with. What takes long can be
-//! done on other threads: rows are hashed into a [`Keyed`], and [`Right::filter`] is asked anywhere.
+//! takes pairs from [`Left::pairs`] at any time, so neither side holds what it has dealt with. What takes long is
+//! done on all cores, or can be: rows are hashed into a [`Keyed`] and [`Right::filter`] is asked anywhere,
+//! [`Left::insert_all`] fills tables and [`Left::write_pairs`] forms pairs.
 
 mod table;
 
@@ -19,12 +20,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::list::append;
 use super::{Frame, List, Outbox, Role, items};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Record, Verdict};
 use crate::membership::BlockedBloom;
+use crate::threads::Cores;
 pub use table::Keyed;
-use table::{Again, Table};
+use table::{Again, Chain, TOGETHER, Tables};
 
 /// Left to right: a filter of the keys.
 const FILTER: u8 = 0x20;
@@ -36,7 +39,7 @@ const END: u8 = 0x22;
 /// The side that holds its rows and gets the result.
 #[derive(Clone)]
 pub struct Left {
-    rows: Table,
+    rows: Tables,
     fpr: f64,
     /// Rows that came and are not joined yet, as they came.
     waiting: Vec<Frame>,
@@ -56,7 +59,7 @@ impl Left {
     /// A table without rows. `fpr` is the share of the other side's rows that may be sent in vain.
     pub fn new(fpr: f64) -> Self {
         Self {
-            rows: Table::default(),
+            rows: Tables::default(),
             fpr,
             waiting: Vec::new(),
             state: State::Start,
@@ -70,19 +73,24 @@ impl Left {
         self.rows.insert(key, row);
     }
 
-    /// Adds rows in their order, before the exchange begins.
-    pub fn insert_all(&mut self, rows: &Keyed) {
-        self.rows.insert_all(rows, Again::Taken);
+    /// Adds the rows of all blocks in their order, before the exchange begins.
+    pub fn insert_all(&mut self, blocks: &[Keyed]) {
+        self.rows.insert_all(blocks, Again::Taken);
     }
 
-    /// Adds those rows whose keys no row has, in their order, before the exchange begins.
-    pub fn insert_new(&mut self, rows: &Keyed) {
-        self.rows.insert_all(rows, Again::Left);
+    /// Adds those rows of all blocks whose keys no row has, in their order, before the exchange begins.
+    pub fn insert_new(&mut self, blocks: &[Keyed]) {
+        self.rows.insert_all(blocks, Again::Left);
     }
 
-    /// The keys, each once, in the order in which they came first.
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    /// The keys, each once.
+    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
         self.rows.keys()
+    }
+
+    /// The number of keys.
+    pub fn distinct(&self) -> u64 {
+        self.rows.len() as u64
     }
 
     /// The same table with another share of rows that may be sent in vain, before the exchange begins.
@@ -100,23 +108,35 @@ impl Left {
         mut f: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
         for frame in std::mem::take(&mut self.waiting) {
-            let mut rows = Vec::new();
-            // Rows before one that cannot be read are joined all the same.
-            let read = items(&frame, |right| {
-                rows.push((right, key_of(right)?));
-                Ok(())
-            });
-            let (joined, in_vain) = (&mut self.joined, &mut self.in_vain);
-            self.rows.each_with_rows(&rows, |right, partners| {
-                let before = *joined;
-                for left in partners {
-                    *joined += 1;
-                    f(left, right)?;
-                }
-                *in_vain += u64::from(*joined == before);
-                Ok(())
-            })?;
-            read?;
+            let mut pairs = Pairs::of(&frame, &self.rows, &key_of);
+            let done = pairs.try_for_each(|(left, right)| f(left, right));
+            pairs.end(&mut self.joined, &mut self.in_vain, done)?;
+        }
+        Ok(())
+    }
+
+    /// The same on all cores: `form` appends what a pair becomes to a text, on any of them, and `write` gets the texts, in order, on
+    /// this one.
+    pub fn write_pairs(
+        &mut self,
+        key_of: impl Fn(&[u8]) -> Result<Cow<'_, [u8]>> + Sync,
+        form: impl Fn(&mut Vec<u8>, &[u8], &[u8]) + Sync,
+        mut write: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (frames, rows) = (std::mem::take(&mut self.waiting), &self.rows);
+        let mut texts: Vec<_> = frames.iter().map(|frame| (frame, None, Vec::new())).collect();
+        let bytes = frames.iter().map(|frame| frame.body.len()).sum();
+        Cores::for_items(bytes, WORTH_A_THREAD).each(&mut texts, |_, (frame, pairs, text)| {
+            pairs.insert(Pairs::of(frame, rows, &key_of)).form(text, &form);
+        });
+        for (_, pairs, mut text) in texts {
+            let Some(mut pairs) = pairs else { continue };
+            let mut done = write(&text);
+            // Pairs beyond a text's length.
+            while done.is_ok() && pairs.form(&mut text, &form) {
+                done = write(&text);
+            }
+            pairs.end(&mut self.joined, &mut self.in_vain, done)?;
         }
         Ok(())
     }
@@ -134,10 +154,7 @@ impl Left {
 
 impl fmt::Debug for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Left")
-            .field("keys", &self.keys().len())
-            .field("state", &self.state)
-            .finish()
+        f.debug_struct("Left").field("keys", &self.distinct()).field("state", &self.state).finish()
     }
 }
 
@@ -148,9 +165,8 @@ impl Role for Left {
         if self.state != State::Start {
             return Ok(());
         }
-        let mut filter = BlockedBloom::with_rate((self.keys().len() as u64).max(1), self.fpr)?;
-        let keys: Vec<&[u8]> = self.keys().collect();
-        filter.insert_many_parallel(&keys);
+        let mut filter = BlockedBloom::with_rate(self.distinct().max(1), self.fpr)?;
+        self.rows.fill(&mut filter);
         self.state = State::Rows;
         out.filter(FILTER, &filter)
     }
@@ -171,6 +187,102 @@ impl Role for Left {
 
     fn done(&self) -> bool {
         self.state == State::Done
+    }
+}
+
+/// Bytes of rows that are worth a thread.
+const WORTH_A_THREAD: usize = 64 << 10;
+
+/// A text is full from here on: a key that many rows have on both sides makes pairs without end.
+const FULL: usize = 1 << 20;
+
+/// The pairs of rows that have the same key, right ones of a frame, that are still to come.
+struct Pairs<'a> {
+    tables: &'a Tables,
+    /// Rows of the frame, and how many of them have been looked for.
+    rows: Vec<(&'a [u8], Cow<'a, [u8]>)>,
+    found: usize,
+    /// Those whose partners come next, the first one last.
+    next: Vec<(&'a [u8], Chain<'a>)>,
+    joined: u64,
+    in_vain: u64,
+    /// Whether all rows of the frame could be read. Those before one that cannot are joined all the same.
+    read: Result<()>,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(
+        frame: &'a Frame,
+        tables: &'a Tables,
+        key_of: &impl Fn(&[u8]) -> Result<Cow<'_, [u8]>>,
+    ) -> Self {
+        let mut rows = Vec::new();
+        let read = items(frame, |right| {
+            rows.push((right, key_of(right)?));
+            Ok(())
+        });
+        Self { tables, rows, found: 0, next: Vec::new(), joined: 0, in_vain: 0, read }
+    }
+
+    /// Fills a text with what pairs become; whether it has any.
+    fn form(&mut self, text: &mut Vec<u8>, form: impl Fn(&mut Vec<u8>, &[u8], &[u8])) -> bool {
+        let before = self.joined;
+        text.clear();
+        while text.len() < FULL
+            && let Some((left, right)) = self.next()
+        {
+            form(text, left, right);
+        }
+        self.joined > before
+    }
+
+    /// Counts the pairs that came, and says how they ended.
+    fn end(self, joined: &mut u64, in_vain: &mut u64, done: Result<()>) -> Result<()> {
+        *joined += self.joined;
+        *in_vain += self.in_vain;
+        done.and(self.read)
+    }
+}
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((right, partners)) = self.next.last_mut() {
+                if let Some(left) = partners.next() {
+                    self.joined += 1;
+                    return Some((left, right));
+                }
+                self.next.pop();
+                continue;
+            }
+            let rows = &self.rows[self.found..];
+            let rows = &rows[..rows.len().min(TOGETHER)];
+            if rows.is_empty() {
+                return None;
+            }
+            self.found += rows.len();
+            self.next = self.tables.rows_of(rows);
+            self.next.reverse();
+            self.in_vain += self.next.iter().filter(|(_, rows)| rows.is_empty()).count() as u64;
+        }
+    }
+}
+
+/// Rows that have passed the filter, gathered on any thread.
+#[derive(Clone, Debug, Default)]
+pub struct Rows(Vec<u8>);
+
+impl Rows {
+    /// Adds a row.
+    pub fn push(&mut self, row: &[u8]) {
+        append(&mut self.0, row);
+    }
+
+    /// Forgets the rows.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 }
 
@@ -214,9 +326,9 @@ impl Right {
         })
     }
 
-    /// Queues a row whose key passes the filter; whether it is time to send what is queued.
-    pub fn passed(&mut self, row: &[u8]) -> bool {
-        self.rows.push(row)
+    /// Queues rows whose keys pass the filter; whether it is time to send what is queued.
+    pub fn passed<'r>(&mut self, rows: impl IntoIterator<Item = &'r Rows>) -> bool {
+        rows.into_iter().fold(false, |full, rows| self.rows.push_list(&rows.0) || full)
     }
 
     /// Says that there are no more rows.

@@ -21,11 +21,32 @@ impl List {
 
     /// Appends items that stay in one body.
     pub fn push_all(&mut self, items: &[&[u8]]) -> bool {
+        let body = self.open();
+        items.iter().for_each(|item| append(body, item));
+        self.is_full()
+    }
+
+    /// Appends the items of a text that [`append`] wrote: the bodies are those of [`List::push`], item by item.
+    pub(super) fn push_list(&mut self, mut text: &[u8]) -> bool {
+        while !text.is_empty() {
+            let body = self.open();
+            let (items, rest) = text.split_at(until_full(text, PIECE - body.len()));
+            body.extend_from_slice(items);
+            text = rest;
+        }
+        self.is_full()
+    }
+
+    /// The body that takes the next item.
+    fn open(&mut self) -> &mut Vec<u8> {
         if self.bodies.last().is_none_or(|body| body.len() >= PIECE) {
             self.bodies.push(Vec::new());
         }
-        let Some(body) = self.bodies.last_mut() else { return false };
-        items.iter().for_each(|item| append(body, item));
+        let last = self.bodies.len() - 1;
+        &mut self.bodies[last]
+    }
+
+    fn is_full(&self) -> bool {
         self.bodies.first().is_some_and(|body| body.len() >= PIECE)
     }
 
@@ -33,6 +54,17 @@ impl List {
     pub fn take(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.bodies)
     }
+}
+
+/// Bytes of the first items of a text that fill so much room.
+fn until_full(text: &[u8], room: usize) -> usize {
+    let mut bytes = 0;
+    while bytes < room
+        && let Some((_, rest)) = split(&text[bytes..])
+    {
+        bytes = text.len() - rest.len();
+    }
+    if bytes < room { text.len() } else { bytes }
 }
 
 /// Calls `f` with the items of a frame's body, in order.
@@ -105,6 +137,26 @@ mod tests {
         let got: Vec<_> = bodies.iter().flat_map(|body| read(body).expect("a list")).collect();
         assert_eq!(got, sent);
         assert!(list.take().is_empty());
+    }
+
+    #[test]
+    fn items_of_a_text_fill_bodies_as_one_by_one() {
+        let lengths = (0..30_000usize).map(|i| i * i % 37 + usize::from(i == 9000) * 3 * PIECE);
+        let (mut one, mut all) = (List::default(), List::default());
+        let mut text = Vec::new();
+        for (i, length) in lengths.enumerate() {
+            let full = one.push(&vec![1; length]);
+            append(&mut text, &vec![1; length]);
+            // Texts of any length, some of them empty.
+            if i % 1000 == 0 {
+                assert_eq!(all.push_list(&text), full, "{i}");
+                text.clear();
+                all.push_list(&text);
+            }
+        }
+        all.push_list(&text);
+        let bodies = all.take();
+        assert!(bodies.len() > 5 && bodies == one.take());
     }
 
     #[test]

@@ -1,19 +1,38 @@
 //! The rows of the left side, found by their keys.
+//!
+//! The digest of a key picks one of 64 tables. Each core fills some of them, in the order in which rows come, and a table
+//! that is filled for a while stays in its cache.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::hash::BuildHasher as _;
 use std::num::NonZeroUsize;
 
 use super::super::list::{append, split};
 use super::super::mixed::Mixed;
-use crate::error::Result;
-use crate::hash::Hasher;
+use crate::filter::{BulkInsert as _, Face as _};
+use crate::hash::{Digest, Hasher};
+use crate::membership::BlockedBloom;
 use crate::memory::prefetch;
+use crate::threads::Cores;
 
-/// Rows and their keys, hashed on any thread, to be put into a table.
-#[derive(Clone, Debug, Default)]
+/// How many tables there are: as many as there are values of the highest bits of a digest.
+const TABLES: usize = 1 << TABLE_BITS;
+const TABLE_BITS: u32 = 6;
+/// Rows that are worth a thread: it has begun before another one is done with them.
+const WORTH_A_THREAD: usize = 1 << 13;
+/// Keys that are hashed before they are inserted into a filter.
+const CHUNK: usize = 16 << 10;
+
+/// Rows and their keys, hashed on any thread, to be put into tables.
+#[derive(Clone, Debug)]
 pub struct Keyed {
+    /// Those of each table.
+    parts: Vec<Part>,
+}
+
+/// Rows of one table, in their order.
+#[derive(Clone, Debug, Default)]
+struct Part {
     /// Keys and rows, each preceded by its length. A row that is its key stands there once.
     text: Vec<u8>,
     rows: Vec<Hashed>,
@@ -26,21 +45,34 @@ struct Hashed {
     alone: bool,
 }
 
+impl Default for Keyed {
+    fn default() -> Self {
+        Self { parts: vec![Part::default(); TABLES] }
+    }
+}
+
 impl Keyed {
     /// Adds a row.
     pub fn push(&mut self, key: &[u8], row: &[u8]) {
-        let alone = key == row;
-        self.rows.push(Hashed { digest: digest(key), alone });
-        append(&mut self.text, key);
+        let (alone, digest) = (key == row, digest(key));
+        let part = &mut self.parts[table_of(digest)];
+        part.rows.push(Hashed { digest, alone });
+        append(&mut part.text, key);
         if !alone {
-            append(&mut self.text, row);
+            append(&mut part.text, row);
         }
     }
 
     /// Forgets the rows.
     pub fn clear(&mut self) {
-        self.text.clear();
-        self.rows.clear();
+        for Part { text, rows } in &mut self.parts {
+            text.clear();
+            rows.clear();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.rows.len()).sum()
     }
 }
 
@@ -48,8 +80,159 @@ fn digest(key: &[u8]) -> u64 {
     Hasher::default().digest(key).word(0)
 }
 
+fn table_of(digest: u64) -> usize {
+    (digest >> (u64::BITS - TABLE_BITS)) as usize
+}
+
+/// Rows by their keys, in as many tables as can be filled at the same time.
+#[derive(Clone, Debug)]
+pub(super) struct Tables(Vec<Table>);
+
+impl Default for Tables {
+    fn default() -> Self {
+        Self(vec![Table::default(); TABLES])
+    }
+}
+
+impl Tables {
+    /// Adds a row.
+    pub fn insert(&mut self, key: &[u8], row: &[u8]) {
+        let (digest, row) = (digest(key), (key != row).then_some(row));
+        self.0[table_of(digest)].enter(digest, key, row, Again::Taken);
+    }
+
+    /// Adds the rows of all blocks, in their order, on all cores.
+    pub fn insert_all(&mut self, blocks: &[Keyed], again: Again) {
+        let rows = blocks.iter().map(Keyed::len).sum();
+        Cores::for_items(rows, WORTH_A_THREAD).each(&mut self.0, |number, table| {
+            blocks.iter().for_each(|block| table.insert_all(&block.parts[number], again));
+        });
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|table| table.keys.len()).sum()
+    }
+
+    /// The keys, each once.
+    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().flat_map(Table::keys)
+    }
+
+    /// Inserts all keys into a filter, on all cores.
+    pub fn fill(&self, filter: &mut BlockedBloom) {
+        let hasher = filter.head().hasher.clone();
+        let cores = Cores::for_keys(self.len());
+        if let Some(lent) = filter.lend().filter(|_| cores != Cores::ONE) {
+            let mut tables: Vec<&Table> = self.0.iter().collect();
+            let insert = |digests: &[Digest]| lent.insert_digests(digests);
+            return cores.each(&mut tables, |_, table| table.each_digests(&hasher, insert));
+        }
+        for table in &self.0 {
+            table.each_digests(&hasher, |digests| filter.insert_digests(digests));
+        }
+    }
+
+    /// The rows of keys, at most [`TOGETHER`], each of which stands beside an item.
+    pub fn rows_of<'t, 'i>(
+        &'t self,
+        items: &[(&'i [u8], Cow<'i, [u8]>)],
+    ) -> Vec<(&'i [u8], Chain<'t>)> {
+        let keys: Vec<_> = items.iter().map(|(_, key)| (digest(key), &**key)).collect();
+        let of = |digest: u64| &self.0[table_of(digest)];
+        let found = find_all(of, keys.iter().copied());
+        let chains = keys.iter().zip(found).map(|((digest, _), held)| of(*digest).chain(held));
+        items.iter().map(|(item, _)| *item).zip(chains).collect()
+    }
+}
+
 /// Keys that are looked for at the same time.
-const TOGETHER: usize = 64;
+pub(super) const TOGETHER: usize = 64;
+
+/// The numbers of keys with their digests, at most [`TOGETHER`], each in its table. Every step is done for all of them before the
+/// next: what one waits for from memory comes while the others ask for theirs.
+fn find_all<'t, 'k>(
+    table_of: impl Fn(u64) -> &'t Table,
+    keys: impl Iterator<Item = (u64, &'k [u8])> + Clone,
+) -> [Option<usize>; TOGETHER] {
+    let mut found = [None; TOGETHER];
+    keys.clone().for_each(|(digest, _)| table_of(digest).slots.fetch(digest));
+    for (found, (digest, _)) in found.iter_mut().zip(keys.clone()) {
+        let table = table_of(digest);
+        *found = table.slots.candidates(digest).next();
+        if let Some(held) = *found {
+            prefetch(table.keys.as_ptr().wrapping_add(held).cast());
+        }
+    }
+    for (held, (digest, _)) in found.iter().zip(keys.clone()) {
+        if let Some(held) = *held {
+            let (table, key) = (table_of(digest), &table_of(digest).keys[held]);
+            prefetch(table.text.as_ptr().wrapping_add(key.start));
+            prefetch(table.text.as_ptr().wrapping_add(key.row));
+        }
+    }
+    for (found, (digest, key)) in found.iter_mut().zip(keys) {
+        if let Some(held) = *found {
+            let table = table_of(digest);
+            *found = found.filter(|_| table.is(held, digest, key));
+            // One that looks like it came before it.
+            *found = found.or_else(|| table.find(digest, key));
+        }
+    }
+    found
+}
+
+/// Numbers of keys by their digests: each in the first slot that was free, from that of its digest on. It can be fetched
+/// ahead, which the map of the standard library cannot.
+#[derive(Clone, Debug, Default)]
+struct Slots {
+    mixed: Mixed,
+    /// The number of a key, counted from 1, below bits of its mixed digest; 0 where there is none.
+    slots: Vec<u64>,
+}
+
+/// Bits of a slot that are the number of a key.
+const NUMBER: u64 = (1 << 40) - 1;
+
+impl Slots {
+    /// Asks for the slot of a digest.
+    fn fetch(&self, digest: u64) {
+        prefetch(self.slots.as_ptr().wrapping_add(self.place(self.mixed.hash_one(digest))).cast());
+    }
+
+    fn place(&self, mixed: u64) -> usize {
+        mixed as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// Keys that may have this digest.
+    fn candidates(&self, digest: u64) -> impl Iterator<Item = usize> {
+        let mixed = self.mixed.hash_one(digest);
+        let (behind, before) = self.slots.split_at(self.place(mixed).min(self.slots.len()));
+        let taken = before.iter().chain(behind).take_while(|slot| **slot != 0);
+        let alike = taken.filter(move |slot| (**slot ^ mixed) & !NUMBER == 0);
+        alike.map(|slot| ((slot & NUMBER) - 1) as usize)
+    }
+
+    /// Takes a slot for the last of the keys.
+    fn push(&mut self, keys: &[Held]) {
+        // A quarter stays free, so that free ones are near.
+        if 4 * keys.len() > 3 * self.slots.len() {
+            self.slots = vec![0; (2 * self.slots.len()).max(16)];
+            (0..keys.len()).for_each(|number| self.take(keys, number));
+        } else {
+            self.take(keys, keys.len() - 1);
+        }
+    }
+
+    fn take(&mut self, keys: &[Held], number: usize) {
+        let mixed = self.mixed.hash_one(keys[number].digest);
+        let mut place = self.place(mixed);
+        while self.slots[place] != 0 {
+            place = self.place(place as u64 + 1);
+        }
+        self.slots[place] = mixed & !NUMBER | (number as u64 + 1);
+    }
+}
 
 /// Rows in the order in which they came, those of a key as a chain.
 #[derive(Clone, Debug, Default)]
@@ -57,12 +240,9 @@ pub(super) struct Table {
     /// Keys and rows, each preceded by its length.
     text: Vec<u8>,
     keys: Vec<Held>,
-    /// Where each row begins, and the number of the next one of its key.
-    rows: Vec<(usize, Option<NonZeroUsize>)>,
-    /// Numbers of keys.
-    by_digest: HashMap<u64, usize, Mixed>,
-    /// Those of keys whose digest another one has.
-    others: HashMap<Vec<u8>, usize>,
+    slots: Slots,
+    /// Rows but the first one of each key: where they begin, and the number of the next, counted from 1.
+    more: Vec<(usize, Option<NonZeroUsize>)>,
 }
 
 /// What becomes of a row whose key another one has.
@@ -72,36 +252,34 @@ pub(super) enum Again {
     Left,
 }
 
-/// A key: where it begins, and its first and last row.
+/// A key and its first row.
 #[derive(Clone, Copy, Debug)]
 struct Held {
+    digest: u64,
+    /// Where they begin; where the row is its key, at the same place.
     start: usize,
-    first: usize,
-    last: usize,
+    row: usize,
+    /// The numbers of the next row and of the last one, counted from 1.
+    next: Option<NonZeroUsize>,
+    last: Option<NonZeroUsize>,
 }
 
 impl Table {
-    /// Adds a row.
-    pub fn insert(&mut self, key: &[u8], row: &[u8]) {
-        let row = (key != row).then_some(row);
-        self.enter(digest(key), key, row, Again::Taken);
-    }
-
     /// Adds rows, in their order.
-    pub fn insert_all(&mut self, batch: &Keyed, again: Again) {
-        let mut rest = batch.text.as_slice();
+    fn insert_all(&mut self, part: &Part, again: Again) {
+        let mut rest = part.text.as_slice();
         let mut next = || {
             let (item, behind) = split(rest).unwrap_or_default();
             rest = behind;
             item
         };
-        for hashed in batch.rows.chunks(TOGETHER) {
+        for hashed in part.rows.chunks(TOGETHER) {
             let row = |Hashed { digest, alone }: &Hashed| {
                 let key = next();
                 (*digest, key, (!alone).then(&mut next))
             };
             let rows: Vec<_> = hashed.iter().map(row).collect();
-            let held = self.find_all(rows.iter().map(|(digest, key, _)| (*digest, *key)));
+            let held = find_all(|_| &*self, rows.iter().map(|(digest, key, _)| (*digest, *key)));
             for ((digest, key, row), held) in rows.into_iter().zip(held) {
                 // A key that is new may have come among these.
                 let held = held.or_else(|| self.find(digest, key));
@@ -124,30 +302,24 @@ impl Table {
         row: Option<&[u8]>,
         again: Again,
     ) {
-        let number = self.rows.len();
-        if held.is_some() && again == Again::Left {
+        let Some(held) = held else {
+            let start = self.append(key);
+            let row = row.map_or(start, |row| self.append(row));
+            self.keys.push(Held { digest, start, row, next: None, last: None });
+            return self.slots.push(&self.keys);
+        };
+        if again == Again::Left {
             return;
         }
-        let start = match held.map(|held| self.keys[held].start) {
-            Some(start) => start,
-            None => self.append(key),
-        };
-        let begins = row.map_or(start, |row| self.append(row));
-        self.rows.push((begins, None));
-        match held {
-            Some(held) => {
-                let last = std::mem::replace(&mut self.keys[held].last, number);
-                self.rows[last].1 = NonZeroUsize::new(number);
-            }
-            None => {
-                let held = self.keys.len();
-                self.keys.push(Held { start, first: number, last: number });
-                match self.by_digest.entry(digest) {
-                    Entry::Vacant(free) => _ = free.insert(held),
-                    Entry::Occupied(_) => _ = self.others.insert(key.to_vec(), held),
-                }
-            }
+        let begins = row.map_or(self.keys[held].start, |row| self.append(row));
+        self.more.push((begins, None));
+        let number = NonZeroUsize::new(self.more.len());
+        let key = &mut self.keys[held];
+        match key.last {
+            None => key.next = number,
+            Some(last) => self.more[last.get() - 1].1 = number,
         }
+        key.last = number;
     }
 
     fn append(&mut self, item: &[u8]) -> usize {
@@ -160,63 +332,62 @@ impl Table {
         split(&self.text[start..]).map_or(&[], |(item, _)| item)
     }
 
+    /// Whether this is the number of a key.
+    fn is(&self, held: usize, digest: u64, key: &[u8]) -> bool {
+        let held = &self.keys[held];
+        held.digest == digest && self.at(held.start) == key
+    }
+
     /// The number of a key.
     fn find(&self, digest: u64, key: &[u8]) -> Option<usize> {
-        let held = *self.by_digest.get(&digest)?;
-        if self.at(self.keys[held].start) == key {
-            return Some(held);
-        }
-        self.others.get(key).copied()
-    }
-
-    /// The numbers of keys with their digests, at most [`TOGETHER`]. Every step is done for all of them before the next: what one
-    /// waits for from memory comes while the others ask for theirs.
-    fn find_all<'k>(
-        &self,
-        keys: impl Iterator<Item = (u64, &'k [u8])> + Clone,
-    ) -> [Option<usize>; TOGETHER] {
-        let mut found = [None; TOGETHER];
-        for (found, (digest, _)) in found.iter_mut().zip(keys.clone()) {
-            *found = self.by_digest.get(&digest).copied();
-        }
-        for held in found.into_iter().flatten() {
-            let Held { start, first, .. } = self.keys[held];
-            prefetch(self.text.as_ptr().wrapping_add(start));
-            prefetch(self.rows.as_ptr().wrapping_add(first).cast());
-        }
-        for (found, (_, key)) in found.iter_mut().zip(keys) {
-            if found.is_some_and(|held| self.at(self.keys[held].start) != key) {
-                *found = self.others.get(key).copied();
-            }
-        }
-        found
-    }
-
-    /// Calls `f` with every item and the rows that have its key, which stands beside it.
-    pub fn each_with_rows<'i>(
-        &self,
-        items: &[(&'i [u8], Cow<'i, [u8]>)],
-        mut f: impl FnMut(&'i [u8], &mut dyn Iterator<Item = &[u8]>) -> Result<()>,
-    ) -> Result<()> {
-        for items in items.chunks(TOGETHER) {
-            let found = self.find_all(items.iter().map(|(_, key)| (digest(key), &**key)));
-            for ((item, _), held) in items.iter().zip(found) {
-                f(item, &mut self.chain(held))?;
-            }
-        }
-        Ok(())
+        self.slots.candidates(digest).find(|held| self.is(*held, digest, key))
     }
 
     /// The rows of the key with this number.
-    fn chain(&self, held: Option<usize>) -> impl Iterator<Item = &[u8]> {
-        let first = held.map(|held| self.keys[held].first);
-        std::iter::successors(first, |row| self.rows[*row].1.map(NonZeroUsize::get))
-            .map(|row| self.at(self.rows[row].0))
+    fn chain(&self, held: Option<usize>) -> Chain<'_> {
+        let held = held.map(|held| &self.keys[held]);
+        Chain { table: self, row: held.map(|key| key.row), next: held.and_then(|key| key.next) }
     }
 
-    /// The keys, each once.
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
         self.keys.iter().map(|key| self.at(key.start))
+    }
+
+    /// Calls `f` with the digests of all keys, some at a time.
+    fn each_digests(&self, hasher: &Hasher, mut f: impl FnMut(&[Digest])) {
+        let mut digests = Vec::new();
+        for keys in self.keys.chunks(CHUNK) {
+            digests.clear();
+            digests.extend(keys.iter().map(|key| hasher.digest(self.at(key.start))));
+            f(&digests);
+        }
+    }
+}
+
+/// The rows of a key that are still to come.
+#[derive(Clone, Debug)]
+pub(super) struct Chain<'a> {
+    table: &'a Table,
+    /// Where the next one begins, and the number of the one after it.
+    row: Option<usize>,
+    next: Option<NonZeroUsize>,
+}
+
+impl Chain<'_> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.row.is_none()
+    }
+}
+
+impl<'a> Iterator for Chain<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let row = self.row?;
+        let next = self.next.map(|next| self.table.more[next.get() - 1]);
+        (self.row, self.next) = next.map_or((None, None), |(row, next)| (Some(row), next));
+        Some(self.table.at(row))
     }
 }
 
@@ -224,60 +395,78 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn rows(table: &Table, key: &str) -> Vec<Vec<u8>> {
-        let mut rows = Vec::new();
+    fn rows(tables: &Tables, key: &str) -> Vec<Vec<u8>> {
         let key = key.as_bytes();
-        let _ = table.each_with_rows(&[(key, key.into())], |item, of_key| {
-            assert_eq!(item, key);
-            rows.extend(of_key.map(<[u8]>::to_vec));
-            Ok(())
-        });
-        rows
+        let mut found = tables.rows_of(&[(key, key.into())]);
+        assert_eq!(found.len(), 1);
+        found.drain(..).flat_map(|(_, rows)| rows.map(<[u8]>::to_vec)).collect()
     }
 
     #[test]
     fn rows_of_a_key_come_in_their_order() {
-        let (mut one, mut all, mut batch) = (Table::default(), Table::default(), Keyed::default());
+        let (mut one, mut all, mut block) =
+            (Tables::default(), Tables::default(), Keyed::default());
         for (key, row) in [("a", "a"), ("b", "b,1"), ("a", "a,2"), ("", ""), ("a", "a")] {
             one.insert(key.as_bytes(), row.as_bytes());
-            batch.push(key.as_bytes(), row.as_bytes());
+            block.push(key.as_bytes(), row.as_bytes());
         }
-        all.insert_all(&batch, Again::Taken);
-        let mut first = Table::default();
-        first.insert_all(&batch, Again::Left);
-        assert_eq!((rows(&first, "a"), first.rows.len()), (vec![b"a".to_vec()], 3));
-        for table in [one, all] {
-            assert_eq!(rows(&table, "a"), [&b"a"[..], b"a,2", b"a"]);
+        all.insert_all(&[block.clone()], Again::Taken);
+        let mut first = Tables::default();
+        first.insert_all(&[block.clone(), block], Again::Left);
+        assert!(first.0.iter().all(|table| table.more.is_empty()));
+        assert_eq!((rows(&first, "a"), first.len()), (vec![b"a".to_vec()], 3));
+        for tables in [one, all] {
+            assert_eq!(rows(&tables, "a"), [&b"a"[..], b"a,2", b"a"]);
             assert_eq!(
-                (rows(&table, "b"), rows(&table, "")),
+                (rows(&tables, "b"), rows(&tables, "")),
                 (vec![b"b,1".to_vec()], vec![vec![]])
             );
-            assert!(rows(&table, "c").is_empty());
-            assert!(table.keys().eq([&b"a"[..], b"b", b""]));
+            assert!(rows(&tables, "c").is_empty());
+            let mut keys: Vec<&[u8]> = tables.keys().collect();
+            keys.sort();
+            assert_eq!((tables.len(), keys), (3, vec![&b""[..], b"a", b"b"]));
         }
     }
 
+    /// In blocks, on as many cores as there are: so many rows are worth several.
     #[test]
     fn many_rows_are_found_as_one_by_one() {
         // Keys come again soon, later, or never.
-        let key = |i: usize| format!("{}", if i.is_multiple_of(3) { i / 2 % 50 } else { i });
-        let (mut one, mut all, mut batch) = (Table::default(), Table::default(), Keyed::default());
-        for i in 0..5 * TOGETHER + 7 {
+        let key = |i: usize| format!("{}", if i.is_multiple_of(3) { i / 2 % 5000 } else { i });
+        let (mut one, mut all) = (Tables::default(), Tables::default());
+        let mut blocks = vec![Keyed::default(); 5];
+        for i in 0..5 * WORTH_A_THREAD {
             let row = if i.is_multiple_of(5) { key(i) } else { format!("{},{i}", key(i)) };
             one.insert(key(i).as_bytes(), row.as_bytes());
-            batch.push(key(i).as_bytes(), row.as_bytes());
+            blocks[i / WORTH_A_THREAD].push(key(i).as_bytes(), row.as_bytes());
         }
-        all.insert_all(&batch, Again::Taken);
-        assert!(all.keys().eq(one.keys()) && all.others.is_empty());
-        let asked: Vec<String> = (0..10 * TOGETHER).map(|i| i.to_string()).collect();
+        all.insert_all(&blocks[..3], Again::Taken);
+        all.insert_all(&blocks[3..], Again::Taken);
+        assert!(all.keys().eq(one.keys()));
+        assert!(all.0.iter().all(|table| !table.keys.is_empty()));
+        let asked: Vec<String> = (0..10 * WORTH_A_THREAD).map(|i| i.to_string()).collect();
         let items: Vec<_> = asked.iter().map(|k| (k.as_bytes(), k.as_bytes().into())).collect();
-        let mut found = Vec::new();
-        let each = all.each_with_rows(&items, |_, of_key| {
-            found.push(of_key.map(<[u8]>::to_vec).collect::<Vec<_>>());
-            Ok(())
-        });
-        assert!(each.is_ok() && found.iter().any(|rows| rows.len() > 2));
+        let found = items.chunks(TOGETHER).flat_map(|items| all.rows_of(items));
+        let found: Vec<_> = found.collect();
+        assert!(found.iter().map(|(item, _)| *item).eq(asked.iter().map(String::as_bytes)));
+        let found: Vec<Vec<_>> =
+            found.into_iter().map(|(_, rows)| rows.map(<[u8]>::to_vec).collect()).collect();
+        assert!(found.iter().any(|rows| rows.len() > 2));
         assert!(asked.iter().map(|key| rows(&one, key)).eq(found));
+    }
+
+    #[test]
+    fn all_keys_go_into_a_filter() {
+        for keys in [0, 1, 1000, 300_000] {
+            let (mut tables, mut block) = (Tables::default(), Keyed::default());
+            (0..keys).map(|i: u64| i.to_string()).for_each(|k| block.push(k.as_bytes(), b"row"));
+            tables.insert_all(&[block], Again::Taken);
+            let mut filter = BlockedBloom::with_rate(keys.max(1), 0.01).expect("a rate");
+            let mut expected = filter.clone();
+            tables.fill(&mut filter);
+            tables.keys().for_each(|key| _ = expected.insert(key));
+            assert!(filter == expected && filter.head().items == keys, "{keys}");
+        }
     }
 
     #[test]
@@ -286,17 +475,14 @@ mod tests {
         for (key, row) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
             table.enter(7, key.as_bytes(), Some(row.as_bytes()), Again::Taken);
         }
-        assert_eq!(table.keys().len(), 3);
-        let chain = |key: &[u8]| {
-            let held = table.find(7, key).expect("a key");
-            let Held { first, last, .. } = table.keys[held];
-            (table.at(table.rows[first].0), table.at(table.rows[last].0))
-        };
-        assert_eq!(chain(b"a"), (&b"1"[..], &b"3"[..]));
-        assert_eq!(chain(b"b"), (&b"2"[..], &b"5"[..]));
-        assert_eq!(chain(b"c"), (&b"4"[..], &b"4"[..]));
+        assert_eq!(table.keys().count(), 3);
+        let rows = |key: &[u8]| table.chain(table.find(7, key)).collect::<Vec<_>>();
+        assert_eq!(rows(b"a"), [b"1", b"3"]);
+        assert_eq!(rows(b"b"), [b"2", b"5"]);
+        assert_eq!(rows(b"c"), [b"4"]);
+        assert!(rows(b"d").is_empty());
         let keys = [b"a", b"b", b"c", b"d"];
-        let found = table.find_all(keys.iter().map(|key| (7, &key[..])));
+        let found = find_all(|_| &table, keys.iter().map(|key| (7, &key[..])));
         assert!(
             found
                 .into_iter()
