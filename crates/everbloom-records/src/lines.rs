@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use everbloom::internals::filter::Record;
 use everbloom::internals::hash::{Digest, Hasher};
-use everbloom::internals::variant::Source;
+use everbloom::internals::variant::{Mapped, Source};
 
 use crate::blocks::{Block, Blocks, Stream};
 use crate::cores::{Order, on_all_cores};
@@ -365,6 +365,26 @@ impl Source for Lines {
     ) -> everbloom::Result<()> {
         let insert = |hashed: &mut Hashed<'_>, (): &mut ()| f(hashed.digests());
         Ok(self.each_hashed(hasher, Order::Any, insert, |()| Ok::<_, Error>(()))?)
+    }
+
+    fn map_batches(
+        &mut self,
+        work: &(dyn Fn(&[Record<'_>]) -> Mapped + Sync),
+        done: &mut dyn FnMut(Mapped) -> everbloom::Result<()>,
+    ) -> everbloom::Result<()> {
+        self.prepare()?;
+        let grammar = self.grammar();
+        let map = |text: &[u8]| {
+            let mut mapped = None;
+            text::batch(text, grammar, |_, records| {
+                mapped = Some(work(records));
+                Ok(())
+            })?;
+            Ok(mapped)
+        };
+        self.each_block(Order::Kept, map, |mapped: Option<Mapped>| {
+            mapped.map_or(Ok(()), &mut *done)
+        })
     }
 }
 

@@ -10,9 +10,9 @@
 //! Keys are hashed once; what the filters hold is the first word of the digest, an integer, which many can be asked
 //! for at once ([`BlockedBloom::contains_many_into`](crate::membership::BlockedBloom::contains_many_into)).
 //!
-//! Whether a key is the first of its kind depends on those before it, so that a stream seems to be one core's work. But
-//! it depends only on keys of the same digest: the second word of the digest picks one of 64 shards, each with a memory of its own,
-//! and every core takes the keys of some shards, in their order.
+//! Whether a key is new depends on those before it, so that a stream seems to be one core's work. But it depends
+//! only on those of the same digest: the second word of a digest picks one of 64 shards, each with a memory of its
+//! own, and every core takes the keys of some shards, in their order.
 //!
 //! ```text
 //!   block 0 │ block 1 │ block 2      hashed and sorted by shard, on any thread: Sights
@@ -234,7 +234,8 @@ impl Dedupe {
         Ok(())
     }
 
-    /// Tells of the keys of all blocks, in their order, whether they are new, and then calls `then` with every block; both on all cores.
+    /// Tells of the keys of all blocks, in their order, whether they are new, and then calls `then` with every block;
+    /// both on all cores.
     pub fn first_sights_of<B: AsMut<Sights> + Send>(
         &mut self,
         blocks: &mut [B],

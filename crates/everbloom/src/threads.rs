@@ -58,6 +58,9 @@ pub(crate) fn sum<T: Sync>(items: &[T], of: impl Fn(&[T]) -> f64 + Sync) -> f64 
     map(items, SUMMED, of).into_iter().sum()
 }
 
+/// Groups for each core, so that one which is done early takes another.
+const GROUPS: usize = 8;
+
 /// How many cores a piece of work is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cores(usize);
@@ -143,21 +146,36 @@ impl Cores {
         })
     }
 
-    /// Sorts items, no two of which have the same key unless they are the same: parts at the same time if there
-    /// are cores for it.
-    pub(crate) fn sort<T: Send, K: Ord>(
+    /// Sorts items by a key, of which `leading` is an evenly spread word that items are in order of first; no two have the same
+    /// key unless they are the same. Every core groups a share by the leading words; then groups are sorted, each where it
+    /// belongs. To merge what cores have sorted would leave the last merge, of all items, to one of them.
+    pub(crate) fn sort<T: Copy + Send + Sync, K: Ord>(
         self,
         items: &mut [T],
-        key: impl Fn(&T) -> K + Copy + Send + Sync,
+        leading: impl Fn(&T) -> u64 + Sync,
+        key: impl Fn(&T) -> K + Sync,
     ) {
         if self == Self::ONE {
             return items.sort_unstable_by_key(key);
         }
-        let (one, other) = items.split_at_mut(items.len() / 2);
-        let half = Self(self.0 / 2);
-        self.both(|| half.sort(one, key), || half.sort(other, key));
-        // The stable sort finds two runs that are in order, and merges them.
-        items.sort_by_key(key);
+        let groups = self.0 * GROUPS;
+        let group = |item: &T| ((u128::from(leading(item)) * groups as u128) >> 64) as usize;
+        let grouped = self.map(items.chunks(items.len().div_ceil(self.0).max(1)), |items| {
+            let mut grouped = vec![Vec::new(); groups];
+            items.iter().for_each(|item| grouped[group(item)].push(*item));
+            grouped
+        });
+        let (mut places, mut rest) = (Vec::new(), items);
+        for group in 0..groups {
+            let from: Vec<&[T]> = grouped.iter().map(|share| share[group].as_slice()).collect();
+            let (to, behind) = rest.split_at_mut(from.iter().map(|items| items.len()).sum());
+            places.push((from, to));
+            rest = behind;
+        }
+        self.each(&mut places, |_, (from, to)| {
+            to.iter_mut().zip(from.iter().copied().flatten()).for_each(|(to, item)| *to = *item);
+            to.sort_unstable_by_key(&key);
+        });
     }
 }
 
@@ -215,7 +233,8 @@ mod tests {
             expected.sort();
             for cores in [1, 2, 3, 8].map(Cores) {
                 let mut sorted = items.clone();
-                cores.sort(&mut sorted, |item| *item);
+                // The words in front are spread evenly, but for some that are all in the first group.
+                cores.sort(&mut sorted, |item| *item, |item| *item);
                 assert!(sorted == expected, "{n} {cores:?}");
             }
         }

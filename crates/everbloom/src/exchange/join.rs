@@ -115,8 +115,8 @@ impl Left {
         Ok(())
     }
 
-    /// The same on all cores: `form` appends what a pair becomes to a text, on any of them, and `write` gets the texts, in order, on
-    /// this one.
+    /// The same on all cores: `form` appends what a pair becomes to a text, on any of them, and `write` gets the texts,
+    /// in order, on this one.
     pub fn write_pairs(
         &mut self,
         key_of: impl Fn(&[u8]) -> Result<Cow<'_, [u8]>> + Sync,
@@ -306,8 +306,8 @@ impl Right {
         self.filter.is_some() && !self.ended
     }
 
-    /// Queues the row if its key passes the filter; whether it is time to send what is queued. An error
-    /// before the filter has come.
+    /// Queues the row if its key passes the filter; whether it is time to send what is queued, of which what fills no frame
+    /// waits for further rows or [`Right::end`]. An error before the filter has come.
     pub fn row(&mut self, key: &[u8], row: &[u8]) -> Result<bool> {
         let wanted = self.asked()?.query(Record::key(key))?.verdict != Verdict::Absent;
         Ok(wanted && self.rows.push(row))
@@ -328,7 +328,7 @@ impl Right {
 
     /// Queues rows whose keys pass the filter; whether it is time to send what is queued.
     pub fn passed<'r>(&mut self, rows: impl IntoIterator<Item = &'r Rows>) -> bool {
-        rows.into_iter().fold(false, |full, rows| self.rows.push_list(&rows.0) || full)
+        rows.into_iter().map(|rows| self.rows.push_list(&rows.0)).last() == Some(true)
     }
 
     /// Says that there are no more rows.
@@ -341,8 +341,11 @@ impl Role for Right {
     const FRAMES: &'static [u8] = &[FILTER];
 
     fn speak(&mut self, out: &mut Outbox) -> Result<()> {
+        if !self.ended {
+            return out.list_so_far(ROWS, &mut self.rows);
+        }
         out.list(ROWS, &mut self.rows)?;
-        if self.ended && self.filter.take().is_some() {
+        if self.filter.take().is_some() {
             self.done = true;
             out.frame(END, &[])?;
         }

@@ -50,6 +50,12 @@ impl List {
         self.bodies.first().is_some_and(|body| body.len() >= PIECE)
     }
 
+    /// The bodies that are full. What is not waits for further items, so that bodies do not depend on when this is asked.
+    pub(super) fn take_full(&mut self) -> Vec<Vec<u8>> {
+        let open = self.bodies.pop_if(|body| body.len() < PIECE);
+        std::mem::replace(&mut self.bodies, open.into_iter().collect())
+    }
+
     /// The bodies so far; the list is empty again.
     pub fn take(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.bodies)
@@ -137,6 +143,16 @@ mod tests {
         let got: Vec<_> = bodies.iter().flat_map(|body| read(body).expect("a list")).collect();
         assert_eq!(got, sent);
         assert!(list.take().is_empty());
+    }
+
+    #[test]
+    fn bodies_that_are_not_full_wait() {
+        let mut list = List::default();
+        assert!(!list.push(b"few") && list.take_full().is_empty());
+        assert!(list.push(&vec![1; PIECE]) && list.push(b"more"));
+        assert_eq!(list.take_full(), [[&b"\x03few\x80\x80\x04"[..], &[1; PIECE]].concat()]);
+        assert!(list.take_full().is_empty() && !list.push(b""));
+        assert_eq!(list.take(), [b"\x04more\0"]);
     }
 
     #[test]

@@ -43,6 +43,11 @@ impl Outbox {
         list.take().iter().try_for_each(|body| self.frame(kind, body))
     }
 
+    /// Sends what of a list fills frames.
+    pub(super) fn list_so_far(&mut self, kind: u8, list: &mut List) -> Result<()> {
+        list.take_full().iter().try_for_each(|body| self.frame(kind, body))
+    }
+
     /// Decodes filters of the peer.
     pub fn opener(&self) -> Opener {
         Opener::new().limits(self.limits.filter)

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::join::{Left, Right};
+use super::join::{Left, Right, Rows};
 use super::reconcile::{Holder, Seeker, Set};
 use super::tree::{Search, Summary};
 use super::*;
@@ -312,6 +312,68 @@ fn rows_without_a_key_are_errors() {
     left.receive(&[]).expect("a filter");
     left.receive(b"\x21\x02\0\0\0\x01x").expect("a row");
     assert!(left.role.pairs(|_| Err(Error::record("no key")), |_, _| Ok(())).is_err());
+}
+
+/// In texts that are full sooner than the pairs of a key come to their end, and from frames with a row that can't be read.
+#[test]
+fn pairs_written_on_all_cores_are_those_one_by_one() {
+    const MANY: u32 = 600;
+    let mut left = Left::new(0.01);
+    for i in 0..MANY {
+        let row = [&b"many, a row of some length: "[..], &key(i)].concat();
+        left.insert(b"many", &row);
+        left.insert(&key(i), &key(i));
+    }
+    let (mut left, mut right) = (Party::new(left, Limits::LOCAL), Right::new());
+    let mut rows = Rows::default();
+    for i in 0..20_000 {
+        rows.push(if i % 40 == 7 { b"many" } else { b"lonely" });
+        rows.push(&key(i));
+        if i % 5000 == 4999 {
+            rows.push(b"unreadable");
+            rows.push(b"behind");
+        }
+    }
+    right.passed([&rows]);
+    right.end();
+    let mut right = Party::new(right, Limits::LOCAL);
+    Traffic::default().carry(&mut left, &mut right).expect("an exchange");
+    fn any(row: &[u8]) -> Result<Cow<'_, [u8]>> {
+        Ok(row.into())
+    }
+    fn readable(row: &[u8]) -> Result<Cow<'_, [u8]>> {
+        if row == b"unreadable" { Err(Error::record("unreadable")) } else { any(row) }
+    }
+    for unreadable in [false, true] {
+        let key_of = if unreadable { readable } else { any };
+        let (mut one, mut all) = (left.role.clone(), left.role.clone());
+        let (mut expected, mut text, mut longest) = (Vec::new(), Vec::new(), 0);
+        let form = |text: &mut Vec<u8>, left: &[u8], right: &[u8]| {
+            [left, b"|", right, b"\n"].iter().for_each(|part| text.extend_from_slice(part));
+        };
+        let first = one.pairs(key_of, |left, right| {
+            form(&mut expected, left, right);
+            Ok(())
+        });
+        let second = all.write_pairs(key_of, form, |piece| {
+            longest = longest.max(piece.len());
+            text.extend_from_slice(piece);
+            Ok(())
+        });
+        assert_eq!((first.is_err(), second.is_err()), (unreadable, unreadable));
+        assert!(text == expected, "{} of {} bytes", text.len(), expected.len());
+        assert!(text.len() > 5 << 20 || unreadable, "{} bytes", text.len());
+        assert!(longest < 2 << 20, "a text of {longest} bytes");
+        assert_eq!((all.joined(), all.in_vain()), (one.joined(), one.in_vain()));
+        assert!(one.in_vain() > 0 && one.joined() > 20_000 || unreadable);
+    }
+    // A text that nobody takes ends the work.
+    let refused = left.role.write_pairs(
+        |row| Ok(row.into()),
+        |text, _, _| text.push(0),
+        |_| Err(Error::record("full")),
+    );
+    assert!(refused.is_err());
 }
 
 #[test]

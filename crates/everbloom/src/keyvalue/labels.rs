@@ -16,16 +16,21 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    /// The value of a label, after those that gave the values `so_far`.
-    pub(super) fn value<'a>(
+    /// The value of a label that is a number.
+    pub(super) fn of_number(&mut self, number: u64) -> Result<u64> {
+        if self.numbered.is_none() {
+            return Ok(number);
+        }
+        self.intern(number.to_string().as_bytes())
+    }
+
+    /// The value of a label that is none, after those that gave the values `so_far`.
+    pub(super) fn of_label<'a>(
         &mut self,
         label: &[u8],
         so_far: impl Iterator<Item = &'a mut u64>,
     ) -> Result<u64> {
         if self.numbered.is_none() {
-            if let Some(number) = number(label) {
-                return Ok(number);
-            }
             self.numbered = Some(BTreeMap::new());
             for value in so_far {
                 *value = self.intern(value.to_string().as_bytes())?;

@@ -103,7 +103,7 @@ pub(crate) fn created<T: StaticSet>(
 
 /// Each digest once, sorted on several cores, and how many there are.
 pub(crate) fn distinct(mut digests: Vec<Digest>, cores: Cores) -> (Vec<Digest>, u64) {
-    cores.sort(&mut digests, |digest| *digest);
+    cores.sort(&mut digests, |digest| digest.h1, |digest| *digest);
     digests.dedup();
     let items = digests.len() as u64;
     (digests, items)

@@ -8,8 +8,8 @@ mod structure;
 
 pub use builder::Builder;
 pub(crate) use face::{ability, built, by_part, face, headed, keyed, planned, shaped};
-pub use structure::{Create, Inputs, Listed, Ops, PageOps, Plan, Source, Stream};
-pub(crate) use structure::{digests, empty, settle};
+pub use structure::{Create, Inputs, Listed, Mapped, Ops, PageOps, Plan, Source, Stream};
+pub(crate) use structure::{digests, empty, mapped, settle};
 
 use std::ops::Deref;
 

@@ -1,5 +1,6 @@
 //! What stands behind a list entry: a type that can be planned, predicted, built and loaded.
 
+use std::any::Any;
 use std::path::Path;
 
 use super::Variant;
@@ -33,6 +34,31 @@ pub trait Source {
     fn digests_anywhere(&mut self, hasher: &Hasher, f: &(dyn Fn(&[Digest]) + Sync)) -> Result<()> {
         self.digests(hasher, &mut |digests| f(digests))
     }
+
+    /// Does `work` on batches of records and `done` with what came of them, in order: `work` on several cores where the
+    /// source reads on several, `done` on this one.
+    fn map_batches(
+        &mut self,
+        work: &(dyn Fn(&[Record<'_>]) -> Mapped + Sync),
+        done: &mut dyn FnMut(Mapped) -> Result<()>,
+    ) -> Result<()> {
+        self.batches(&mut |batch| done(work(batch)))
+    }
+}
+
+/// What came of a batch of records.
+pub type Mapped = Box<dyn Any + Send>;
+
+/// Does `work` on batches of records, on all cores if the source can, and `done` with what came of them, in order, on this one.
+pub(crate) fn mapped<T: Send + 'static>(
+    source: &mut dyn Source,
+    work: impl Fn(&[Record<'_>]) -> T + Sync,
+    mut done: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let work = |batch: &[Record<'_>]| -> Mapped { Box::new(work(batch)) };
+    // Nothing but what `work` made comes.
+    let mut done = |made: Mapped| made.downcast().map_or(Ok(()), |made| done(*made));
+    source.map_batches(&work, &mut done)
 }
 
 impl Source for &[Record<'_>] {
@@ -130,9 +156,12 @@ fn stream<F: Filter>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
 
 /// The digests of all records, in order: what a collected build holds instead of the keys.
 pub(crate) fn digests(hasher: &Hasher, records: &mut dyn Source) -> Result<Vec<Digest>> {
+    let work = |batch: &[Record<'_>]| -> Vec<Digest> {
+        batch.iter().map(|record| hasher.digest(record.key)).collect()
+    };
     let mut out = Vec::new();
-    records.batches(&mut |batch| {
-        out.extend(batch.iter().map(|record| hasher.digest(record.key)));
+    mapped(records, work, |digests| {
+        out.extend(digests);
         Ok(())
     })?;
     Ok(out)

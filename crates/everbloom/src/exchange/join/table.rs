@@ -4,6 +4,7 @@
 //! that is filled for a while stays in its cache.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::hash::BuildHasher as _;
 use std::num::NonZeroUsize;
 
@@ -175,7 +176,7 @@ fn find_all<'t, 'k>(
         if let Some(held) = *found {
             let table = table_of(digest);
             *found = found.filter(|_| table.is(held, digest, key));
-            // One that looks like it came before it.
+            // Another one with the same bits in its slot, or even of the same digest, came before it.
             *found = found.or_else(|| table.find(digest, key));
         }
     }
@@ -187,6 +188,7 @@ fn find_all<'t, 'k>(
 #[derive(Clone, Debug, Default)]
 struct Slots {
     mixed: Mixed,
+    taken: usize,
     /// The number of a key, counted from 1, below bits of its mixed digest; 0 where there is none.
     slots: Vec<u64>,
 }
@@ -215,22 +217,25 @@ impl Slots {
 
     /// Takes a slot for the last of the keys.
     fn push(&mut self, keys: &[Held]) {
+        self.taken += 1;
         // A quarter stays free, so that free ones are near.
-        if 4 * keys.len() > 3 * self.slots.len() {
-            self.slots = vec![0; (2 * self.slots.len()).max(16)];
-            (0..keys.len()).for_each(|number| self.take(keys, number));
-        } else {
-            self.take(keys, keys.len() - 1);
+        if 4 * self.taken > 3 * self.slots.len() {
+            let wider = vec![0; (2 * self.slots.len()).max(16)];
+            let before = std::mem::replace(&mut self.slots, wider);
+            before.into_iter().filter(|slot| *slot != 0).for_each(|slot| self.take(keys, slot));
         }
+        self.take(keys, keys.len() as u64);
     }
 
-    fn take(&mut self, keys: &[Held], number: usize) {
-        let mixed = self.mixed.hash_one(keys[number].digest);
+    /// Takes a slot for the key whose number, counted from 1, another slot has.
+    fn take(&mut self, keys: &[Held], slot: u64) {
+        let number = slot & NUMBER;
+        let mixed = self.mixed.hash_one(keys[number as usize - 1].digest);
         let mut place = self.place(mixed);
         while self.slots[place] != 0 {
             place = self.place(place as u64 + 1);
         }
-        self.slots[place] = mixed & !NUMBER | (number as u64 + 1);
+        self.slots[place] = mixed & !NUMBER | number;
     }
 }
 
@@ -240,7 +245,10 @@ pub(super) struct Table {
     /// Keys and rows, each preceded by its length.
     text: Vec<u8>,
     keys: Vec<Held>,
+    /// One key of each digest.
     slots: Slots,
+    /// The numbers of the others, which somebody must have chosen: in slots they would stand in one long row.
+    others: HashMap<Vec<u8>, usize>,
     /// Rows but the first one of each key: where they begin, and the number of the next, counted from 1.
     more: Vec<(usize, Option<NonZeroUsize>)>,
 }
@@ -303,10 +311,15 @@ impl Table {
         again: Again,
     ) {
         let Some(held) = held else {
-            let start = self.append(key);
+            let (start, alone) = (self.append(key), self.of_digest(digest).is_none());
             let row = row.map_or(start, |row| self.append(row));
             self.keys.push(Held { digest, start, row, next: None, last: None });
-            return self.slots.push(&self.keys);
+            if alone {
+                self.slots.push(&self.keys);
+            } else {
+                self.others.insert(key.to_vec(), self.keys.len() - 1);
+            }
+            return;
         };
         if again == Again::Left {
             return;
@@ -338,9 +351,15 @@ impl Table {
         held.digest == digest && self.at(held.start) == key
     }
 
+    /// The key of a digest that has a slot.
+    fn of_digest(&self, digest: u64) -> Option<usize> {
+        self.slots.candidates(digest).find(|held| self.keys[*held].digest == digest)
+    }
+
     /// The number of a key.
     fn find(&self, digest: u64, key: &[u8]) -> Option<usize> {
-        self.slots.candidates(digest).find(|held| self.is(*held, digest, key))
+        let held = self.of_digest(digest)?;
+        if self.is(held, digest, key) { Some(held) } else { self.others.get(key).copied() }
     }
 
     /// The rows of the key with this number.
@@ -443,7 +462,7 @@ mod tests {
         all.insert_all(&blocks[..3], Again::Taken);
         all.insert_all(&blocks[3..], Again::Taken);
         assert!(all.keys().eq(one.keys()));
-        assert!(all.0.iter().all(|table| !table.keys.is_empty()));
+        assert!(all.0.iter().all(|table| !table.keys.is_empty() && table.others.is_empty()));
         let asked: Vec<String> = (0..10 * WORTH_A_THREAD).map(|i| i.to_string()).collect();
         let items: Vec<_> = asked.iter().map(|k| (k.as_bytes(), k.as_bytes().into())).collect();
         let found = items.chunks(TOGETHER).flat_map(|items| all.rows_of(items));
@@ -475,7 +494,7 @@ mod tests {
         for (key, row) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
             table.enter(7, key.as_bytes(), Some(row.as_bytes()), Again::Taken);
         }
-        assert_eq!(table.keys().count(), 3);
+        assert_eq!((table.keys().count(), table.slots.taken, table.others.len()), (3, 1, 2));
         let rows = |key: &[u8]| table.chain(table.find(7, key)).collect::<Vec<_>>();
         assert_eq!(rows(b"a"), [b"1", b"3"]);
         assert_eq!(rows(b"b"), [b"2", b"5"]);
