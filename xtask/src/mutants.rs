@@ -162,7 +162,6 @@ const MUTANTS: &[Mutant] = &[
     mutant!("dedupe: keys of all shards count for a turn", "dedupe.rs", "before.iter().filter(|other| usize::from(**other) == shard).count()" => "before.iter().filter(|other| usize::from(**other) <= shard).count()", "--lib" "dedupe"),
     mutant!("dedupe: answers in the order of shards", "dedupe.rs", "parts[usize::from(*shard)].next() == Some(&true)" => "parts[usize::from(*shard) / 2].next() == Some(&true)", "--lib" "dedupe"),
     mutant!("dedupe: estimates by how many keys come at a time", "dedupe/memory.rs", "self.filters.room.min(self.next_look - self.keys)" => "self.filters.room", "--lib" "dedupe"),
-    mutant!("dedupe: filters that do not grow", "dedupe/memory.rs", "saturating_mul(GROWTH.saturating_pow(number as u32))" => "saturating_mul(GROWTH.saturating_pow(number as u32 / 9))", "--lib" "dedupe"),
     mutant!("threads: a share that is not sorted in its place", "threads.rs", "            to.sort_unstable_by_key(&key);\n" => "", "--lib" "sorted_alike"),
     mutant!("entries: keys that come twice where shares meet", "keyvalue/entries.rs", "start + share + 1" => "start + share", "--lib" "neighbors_of_one_digest"),
     mutant!(in "everbloom-records": "cores: runs in the order in which they come", "cores.rs", "if order == Order::Any { come } else { number }" => "come.max(number * 0)", "--lib"),
