@@ -349,15 +349,16 @@ mod tests {
     fn a_repetition_within_the_window_is_never_missed() {
         for window in [1u64, 2, 3, 7, 100, 1000, 5000] {
             let mut stream = Dedupe::new(Remember::Window(window), 0.01).expect("a rate");
-            // Each key again after `window` others, and the pairs in chunks of any length.
+            // Each key again as late as the window allows, and the pairs in chunks of any length.
+            let back = window.div_ceil(2) - 1;
             let keys: Vec<u64> =
-                (0..6 * window).flat_map(|i| [i, i.saturating_sub(window - 1)]).collect();
+                (0..6 * window).flat_map(|i| [i, i.saturating_sub(back)]).collect();
             let digests: Vec<_> = keys.iter().map(|key| stream.hasher().digest(key)).collect();
             let mut new = vec![false; keys.len()];
             for (digests, new) in digests.chunks(777).zip(new.chunks_mut(777)) {
                 stream.first_sights(digests, new).expect("room");
             }
-            // The latest sight of a key lies 2·window − 1 lines back at most; half of that is the window.
+            // The latest sight of a key lies 2·back + 1 lines back: the window, or one less.
             let mut last = std::collections::HashMap::new();
             for (line, (key, new)) in keys.iter().zip(&new).enumerate() {
                 if let Some(before) = last.insert(*key, line)

@@ -425,7 +425,9 @@ mod tests {
     fn rows_of_a_key_come_in_their_order() {
         let (mut one, mut all, mut block) =
             (Tables::default(), Tables::default(), Keyed::default());
-        for (key, row) in [("a", "a"), ("b", "b,1"), ("a", "a,2"), ("", ""), ("a", "a")] {
+        for (key, row) in
+            [("a", "a"), ("b", "b,1"), ("a", "a,2"), ("", ""), ("a", "a"), ("a", "a,4")]
+        {
             one.insert(key.as_bytes(), row.as_bytes());
             block.push(key.as_bytes(), row.as_bytes());
         }
@@ -435,7 +437,7 @@ mod tests {
         assert!(first.0.iter().all(|table| table.more.is_empty()));
         assert_eq!((rows(&first, "a"), first.len()), (vec![b"a".to_vec()], 3));
         for tables in [one, all] {
-            assert_eq!(rows(&tables, "a"), [&b"a"[..], b"a,2", b"a"]);
+            assert_eq!(rows(&tables, "a"), [&b"a"[..], b"a,2", b"a", b"a,4"]);
             assert_eq!(
                 (rows(&tables, "b"), rows(&tables, "")),
                 (vec![b"b,1".to_vec()], vec![vec![]])
