@@ -1,15 +1,19 @@
 //! Which vector instructions are used: the best that the processor has, or fewer where the environment says so.
 //!
-//! `EVERBLOOM_SIMD=scalar` and `EVERBLOOM_SIMD=avx2` keep a process to the plain code or to AVX2, for tests and for
-//! finding out what an instruction set is worth. Answers and files are the same whichever is used. A program
-//! compiled for a processor that has more (`-C target-cpu`) takes what it was compiled for.
+//! `EVERBLOOM_SIMD=scalar`, `EVERBLOOM_SIMD=avx2` and `EVERBLOOM_SIMD=avx512vl` keep a process to the plain code, to AVX2 or
+//! to what the first processors with AVX-512 have, for tests and for finding out what an instruction set is worth. Answers and
+//! files are the same whichever is used. A program compiled for a processor that has more (`-C target-cpu`) takes what it was
+//! compiled for.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const UNKNOWN: u8 = 0;
 const SCALAR: u8 = 1;
-const AVX2: u8 = 2;
-const AVX512: u8 = 3;
+pub(crate) const AVX2: u8 = 2;
+/// AVX2, and AVX-512 as its first processors have it. These slow down for vectors of 512 bits, so that only its
+/// instructions for 256 bits are used: single calls gain by their registers. The rest is AVX2's.
+pub(crate) const AVX512VL: u8 = 3;
+pub(crate) const AVX512: u8 = 4;
 
 /// Detected once: `is_x86_feature_detected` is an instruction or two for each feature, and single calls would
 /// need six.
@@ -21,6 +25,13 @@ fn level() -> u8 {
         UNKNOWN => detect(),
         level => level,
     }
+}
+
+/// The level, or another number as long as nobody has asked for it: for single calls, to which every comparison counts.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+#[inline(always)]
+pub(crate) fn known() -> u8 {
+    LEVEL.load(Ordering::Relaxed)
 }
 
 /// Whether there is AVX-512. Its own level is asked for first: what most queries meet is one comparison then.
@@ -36,6 +47,7 @@ fn detect() -> u8 {
     let allowed = match std::env::var("EVERBLOOM_SIMD").as_deref() {
         Ok("scalar") => SCALAR,
         Ok("avx2") => AVX2,
+        Ok("avx512vl") => AVX512VL,
         _ => u8::MAX,
     };
     let level = best().min(allowed);
@@ -46,19 +58,22 @@ fn detect() -> u8 {
 #[cfg(target_arch = "x86_64")]
 fn best() -> u8 {
     use std::arch::is_x86_feature_detected;
-    let avx512 = is_x86_feature_detected!("avx512f")
+    let avx512vl = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512ifma")
-        && is_x86_feature_detected!("avx512bitalg");
+        && is_x86_feature_detected!("avx512vl");
+    let avx512 = is_x86_feature_detected!("avx512ifma") && is_x86_feature_detected!("avx512bitalg");
     // The others came with the same processors, or before.
     let avx2 = is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("popcnt");
-    let avx2 = if avx2 { AVX2 } else { SCALAR };
-    if avx512 { AVX512 } else { avx2 }
+    match () {
+        () if !avx2 => SCALAR,
+        () if !avx512vl => AVX2,
+        () if !avx512 => AVX512VL,
+        () => AVX512,
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -94,12 +109,28 @@ pub(crate) fn has_avx2() -> bool {
     cfg!(target_feature = "avx2") || level() >= AVX2
 }
 
-/// The name of the instruction set in use: `scalar`, `avx2`, `avx512` or `neon`.
+/// A word, in a register for general use: what the compiler can't see through, it does not compute several of at once.
+///
+/// Left to itself it hashes four keys in vector registers, where 64-bit products are made of three smaller ones and 128-bit
+/// ones are taken out and put back: more than twice as long as one key after the other.
+#[inline(always)]
+pub(crate) fn in_register(mut word: u64) -> u64 {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    // SAFETY: no instruction, only a comment.
+    #[allow(unsafe_code)]
+    unsafe {
+        std::arch::asm!("/* {word} */", word = inout(reg) word, options(pure, nomem, nostack, preserves_flags));
+    }
+    word
+}
+
+/// The name of the instruction set in use: `scalar`, `avx2`, `avx512vl`, `avx512` or `neon`.
 pub fn instruction_set() -> &'static str {
     match () {
         () if cfg!(target_arch = "aarch64") && has_avx2() => "neon",
         () if !cfg!(target_arch = "x86_64") => "scalar",
         () if has_avx512() => "avx512",
+        () if level() == AVX512VL => "avx512vl",
         () if has_avx2() => "avx2",
         () => "scalar",
     }

@@ -19,6 +19,7 @@
 //! adversary take the keyed hash.
 
 use super::{Digest, mix64};
+use crate::simd::in_register;
 
 /// Odd, half of the bits set, no pattern: the fraction bits of √2, √3 and √5.
 pub(super) const K1: u64 = 0x6A09_E667_F3BC_C909;
@@ -39,13 +40,13 @@ pub(super) fn start(seed: u64) -> u64 {
 /// tried: its low bits are those of one multiplication, and consecutive integers show in them.
 #[inline(always)]
 pub(super) fn digest_word(word: u64, start: u64) -> Digest {
-    digest_of(fold(fold(word ^ start, K1) ^ start, K2))
+    digest_of(in_register(fold(fold(word ^ start, K1) ^ start, K2)))
 }
 
 /// The quick digest of a key of eight bytes.
 #[inline(always)]
 pub(super) fn quick_word(word: u64, start: u64) -> Digest {
-    quick_of(fold(word ^ start, K1))
+    quick_of(in_register(fold(word ^ start, K1)))
 }
 
 /// The quick digest of a key whose other hash is `h`.
@@ -57,7 +58,7 @@ pub(super) fn quick_of(h: u64) -> Digest {
 /// The digest for lanes of a key of eight bytes.
 #[inline(always)]
 pub(super) fn lane_word(word: u64, start: u64) -> Digest {
-    lane_of(fold(word ^ start, K1))
+    lane_of(in_register(fold(word ^ start, K1)))
 }
 
 /// The digest for lanes of a key whose other hash is `h`.

@@ -181,9 +181,14 @@ impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
             put(i, hasher.digest_usually(const { kind(USUAL) }, word));
         }
         self.waiting.1 = 0;
-        take(&mut self.keys, &mut self.most, left, |i, key| {
-            put(i, hasher.digest_usually(const { kind(USUAL) }, &key));
-        })
+        take(
+            &mut self.keys,
+            &mut self.most,
+            left,
+            // Else it is a call per key.
+            #[inline(always)]
+            |i, key| put(i, hasher.digest_usually(const { kind(USUAL) }, &key)),
+        )
     }
 
     #[cfg(target_arch = "x86_64")]

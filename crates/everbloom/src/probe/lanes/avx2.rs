@@ -5,31 +5,45 @@ use std::arch::{asm, x86_64::*};
 use super::scalar::{load_halves, load_lines};
 use super::*;
 
+/// The constants of a line's lanes where their counts are wanted: of four 32-bit lanes side by side, unpacking makes words of
+/// the first two and of the last two.
+pub(super) const UNPACKED: [u32; LINE] = {
+    let [a, b, c, d, e, f, g, h] = LINE_SALTS;
+    [a, b, e, f, c, d, g, h]
+};
+
+/// `flipped`, or 0, and the top bits of `word` times the constant of each lane: for a line's lower and upper four words.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn line_counts(word: u64, flipped: __m256i) -> [__m256i; 2] {
+    // SAFETY: the array is 32 readable bytes.
+    let salts = unsafe { _mm256_loadu_si256(UNPACKED.as_ptr().cast()) };
+    let product = _mm256_mullo_epi32(_mm256_set1_epi32(word as i32), salts);
+    let counts = _mm256_srli_epi32::<26>(_mm256_xor_si256(product, flipped));
+    let zero = _mm256_setzero_si256();
+    [_mm256_unpacklo_epi32(counts, zero), _mm256_unpackhi_epi32(counts, zero)]
+}
+
 /// The masks of a line's lower and upper four lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn line_masks(word: u64) -> [__m256i; 2] {
-    let salts = LINE_SALTS.map(|salt| salt as i32);
-    // SAFETY: the array is 32 readable bytes.
-    let salts = unsafe { _mm256_loadu_si256(salts.as_ptr().cast()) };
-    let product = _mm256_mullo_epi32(_mm256_set1_epi32(word as i32), salts);
-    let counts = _mm256_srli_epi32::<26>(product);
-    [_mm256_castsi256_si128(counts), _mm256_extracti128_si256::<1>(counts)]
-        .map(|four| _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_cvtepu32_epi64(four)))
+    let one = _mm256_set1_epi64x(1);
+    line_counts(word, _mm256_setzero_si256()).map(|counts| _mm256_sllv_epi64(one, counts))
 }
 
+/// Moves the key's bit to the top of every lane, by 63 less its number: the sign of four lanes is one instruction.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn seen(bits: [__m256i; 2], word: u64) -> Seen {
-    let [low, high] = line_masks(word);
-    let missing =
-        _mm256_or_si256(_mm256_andnot_si256(bits[0], low), _mm256_andnot_si256(bits[1], high));
-    _mm256_testz_si256(missing, missing) as Seen
+fn seen([low, high]: [__m256i; 2], word: u64) -> Seen {
+    let [first, last] = line_counts(word, _mm256_set1_epi32(-1));
+    let both = _mm256_and_si256(_mm256_sllv_epi64(low, first), _mm256_sllv_epi64(high, last));
+    _mm256_movemask_pd(_mm256_castsi256_pd(both)) as Seen
 }
 
-/// What a line shows of a key: one if it has all bits.
+/// What a line shows of a key: a bit for a lane of each half.
 pub(super) type Seen = u8;
-pub(super) const ALL: Seen = 1;
+pub(super) const ALL: Seen = 0b1111;
 
 #[inline]
 #[target_feature(enable = "avx2")]

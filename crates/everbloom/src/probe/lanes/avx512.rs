@@ -150,7 +150,7 @@ fn load_lines<const MORE: bool>(chunk: &mut Chunk, digests: &mut impl Digests, n
     }
     // Further rounds take more of a digest than eight hashes at once come with.
     if MORE {
-        return chunk.load_lines(digests, n);
+        return chunk.load_lines::<MORE>(digests, n);
     }
     if let Some(words) = digests.words(HashId::Lane64, &mut [0; CHUNK]) {
         return hashed(chunk, words.keys, |keys| {
@@ -167,7 +167,7 @@ fn load_lines<const MORE: bool>(chunk: &mut Chunk, digests: &mut impl Digests, n
         push(chunk, (line_offsets(h1, n), h2));
     }
     if chunk.len == 0 {
-        chunk.load_lines(digests, n);
+        chunk.load_lines::<MORE>(digests, n);
     }
 }
 

@@ -6,15 +6,17 @@
 //! call. Loops over many keys gain nothing by it: they are called once (see [`super::many!`]).
 //!
 //! With AVX-512, only registers from 16 on are touched. A program without AVX has nothing in them, and they
-//! cost no transition between old and new instructions. AVX2 has to clear the upper halves behind it.
+//! cost no transition between old and new instructions: that is worth a module for processors that have AVX-512, but
+//! better not for vectors of 512 bits. AVX2 has to clear the upper halves behind it.
 //! A program compiled *with* AVX might have something there, so that this module is not for it.
 //!
 //! Results are late outputs, which may be given the register of an input: they are written behind the last use of
-//! any.
+//! any. Except with vectors of 512 bits, to set bits and to tell whether one was zero are two pieces, of which the compiler drops the
+//! second one where nobody asks: most who insert a key do not.
 
 use std::arch::asm;
 
-use super::{HALF, LINE, LINE_SALTS, SALTS};
+use super::{HALF, LINE, LINE_SALTS, SALTS, avx2::UNPACKED};
 
 /// Constants that stand alone in a cache line.
 #[repr(align(64))]
@@ -29,9 +31,19 @@ static SHIFTED: Aligned<[u64; LINE]> = Aligned({
     }
     shifted
 });
-static LANES: Aligned<[u32; LINE]> = Aligned(LINE_SALTS);
+/// The lanes' constants as unpacking wants them, and in words of 64 bits.
+static LANES: Aligned<[u32; LINE]> = Aligned(UNPACKED);
+static WORDS: Aligned<[u64; LINE]> = Aligned({
+    let (mut words, mut lane) = ([0; LINE], 0);
+    while lane < LINE {
+        words[lane] = LINE_SALTS[lane] as u64;
+        lane += 1;
+    }
+    words
+});
 static HALVES: Aligned<[u32; LINE]> = Aligned(SALTS);
 static ONE: Aligned<[u64; LINE]> = Aligned([1; LINE]);
+static ONES: Aligned<[u64; LINE]> = Aligned([u64::MAX; LINE]);
 static ONE_32: Aligned<[u32; LINE]> = Aligned([1; LINE]);
 
 pub(super) mod avx512 {
@@ -150,33 +162,101 @@ pub(super) mod avx512 {
     }
 }
 
+pub(super) mod avx512vl {
+    use super::*;
+
+    // A half line has 256 bits anyway.
+    pub use super::avx512::{half_has, half_set};
+
+    /// The masks of a line's lower and upper four lanes, from `word`, in ymm17 and ymm16. What is above the six bits of a count
+    /// is no matter to a rotation.
+    macro_rules! line_masks {
+        ($($then:literal,)* => $($operand:tt)*) => {
+            asm!(
+                "vpbroadcastd ymm16, {word:e}",
+                "vpmuludq ymm17, ymm16, ymmword ptr [rip + {salts}]",
+                "vpmuludq ymm16, ymm16, ymmword ptr [rip + {salts} + 32]",
+                "vpsrlq ymm17, ymm17, 26",
+                "vpsrlq ymm16, ymm16, 26",
+                "vmovdqa64 ymm18, ymmword ptr [rip + {one}]",
+                "vprolvq ymm17, ymm18, ymm17",
+                "vprolvq ymm16, ymm18, ymm16",
+                $($then,)*
+                salts = sym WORDS,
+                one = sym ONE,
+                out("xmm16") _,
+                out("xmm17") _,
+                out("xmm18") _,
+                $($operand)*
+            )
+        };
+    }
+
+    /// # Safety
+    /// The instruction set is there.
+    #[inline(always)]
+    pub unsafe fn line_has(line: &[u64; LINE], word: u64) -> bool {
+        let has: u8;
+        // SAFETY: the line is 64 readable bytes, and so are the constants.
+        unsafe {
+            line_masks!(
+                "vptestnmq k1, ymm17, ymmword ptr [{line}]",
+                "vptestnmq k2, ymm16, ymmword ptr [{line} + 32]",
+                "kortestb k1, k2",
+                "setz {has}",
+                => word = in(reg) word, line = in(reg) line.as_ptr(), has = lateout(reg_byte) has,
+                   out("k1") _, out("k2") _, options(pure, readonly, nostack)
+            );
+        }
+        // SAFETY: 0 or 1.
+        unsafe { std::mem::transmute::<u8, bool>(has) }
+    }
+
+    /// # Safety
+    /// The instruction set is there.
+    #[inline(always)]
+    pub unsafe fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
+        // SAFETY: as the caller says.
+        let had = unsafe { line_has(line, word) };
+        // SAFETY: the line is 64 writable bytes, the constants are as many readable ones.
+        unsafe {
+            line_masks!(
+                "vporq ymm17, ymm17, ymmword ptr [{line}]",
+                "vmovdqu64 ymmword ptr [{line}], ymm17",
+                "vporq ymm16, ymm16, ymmword ptr [{line} + 32]",
+                "vmovdqu64 ymmword ptr [{line} + 32], ymm16",
+                => word = in(reg) word, line = in(reg) line.as_mut_ptr(),
+                   options(nostack, preserves_flags)
+            );
+        }
+        !had
+    }
+}
+
 pub(super) mod avx2 {
     use super::*;
 
-    /// The masks of a line's lower and upper four lanes, from `word`, in ymm1 and ymm0; its bits in ymm2 and ymm3.
-    macro_rules! line_masks {
-        ($($then:literal,)* => $($operand:tt)*) => {
+    /// The numbers of the bits in a line's lower and upper four lanes, from `word` after `flip`, in ymm0 and ymm1;
+    /// constants in ymm4.
+    macro_rules! line_counts {
+        ($constants:ident, $flip:literal, $($then:literal,)* => $($operand:tt)*) => {
             asm!(
                 "vmovd xmm0, {word:e}",
                 "vpbroadcastd ymm0, xmm0",
                 "vpmulld ymm0, ymm0, ymmword ptr [rip + {salts}]",
-                "vmovdqa ymm4, ymmword ptr [rip + {one}]",
-                "vmovdqu ymm2, ymmword ptr [{line}]",
-                "vmovdqu ymm3, ymmword ptr [{line} + 32]",
+                "vmovdqa ymm4, ymmword ptr [rip + {constants}]",
+                "vpxor xmm2, xmm2, xmm2",
+                $flip,
                 "vpsrld ymm0, ymm0, 26",
-                "vpmovzxdq ymm1, xmm0",
-                "vextracti128 xmm0, ymm0, 1",
-                "vpmovzxdq ymm0, xmm0",
-                "vpsllvq ymm1, ymm4, ymm1",
-                "vpsllvq ymm0, ymm4, ymm0",
+                "vpunpckhdq ymm1, ymm0, ymm2",
+                "vpunpckldq ymm0, ymm0, ymm2",
                 $($then,)*
                 "vzeroupper",
                 salts = sym LANES,
-                one = sym ONE,
+                constants = sym $constants,
                 out("xmm0") _,
                 out("xmm1") _,
                 out("xmm2") _,
-                out("xmm3") _,
                 out("xmm4") _,
                 $($operand)*
             )
@@ -213,41 +293,45 @@ pub(super) mod avx2 {
         let has: u8;
         // SAFETY: the line is 64 readable bytes, and so are the constants.
         unsafe {
-            line_masks!(
-                "vpandn ymm1, ymm2, ymm1",
-                "vpandn ymm0, ymm3, ymm0",
-                "vpor ymm0, ymm0, ymm1",
-                "vptest ymm0, ymm0",
-                "setz {has}",
+            // The bits move to the tops of their lanes, where one instruction sees all four.
+            line_counts!(
+                ONES, "vpxor ymm0, ymm0, ymm4",
+                "vmovdqu ymm2, ymmword ptr [{line}]",
+                "vmovdqu ymm3, ymmword ptr [{line} + 32]",
+                "vpsllvq ymm0, ymm2, ymm0",
+                "vpsllvq ymm1, ymm3, ymm1",
+                "vpand ymm0, ymm0, ymm1",
+                "vtestpd ymm0, ymm4",
+                "setc {has}",
                 => word = in(reg) word, line = in(reg) line.as_ptr(), has = lateout(reg_byte) has,
-                   options(pure, readonly, nostack)
+                   out("xmm3") _, options(pure, readonly, nostack)
             );
         }
-        has != 0
+        // SAFETY: 0 or 1.
+        unsafe { std::mem::transmute::<u8, bool>(has) }
     }
 
     /// # Safety
     /// The instruction set is there.
     #[inline(always)]
     pub unsafe fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
-        let had: u8;
+        // SAFETY: as the caller says.
+        let had = unsafe { line_has(line, word) };
         // SAFETY: the line is 64 writable bytes, the constants are as many readable ones.
         unsafe {
-            line_masks!(
-                "vpor ymm4, ymm2, ymm1",
-                "vmovdqu ymmword ptr [{line}], ymm4",
-                "vpor ymm4, ymm3, ymm0",
-                "vmovdqu ymmword ptr [{line} + 32], ymm4",
-                "vpandn ymm1, ymm2, ymm1",
-                "vpandn ymm0, ymm3, ymm0",
-                "vpor ymm0, ymm0, ymm1",
-                "vptest ymm0, ymm0",
-                "setz {had}",
-                => word = in(reg) word, line = in(reg) line.as_mut_ptr(), had = lateout(reg_byte) had,
-                   options(nostack)
+            line_counts!(
+                ONE, "",
+                "vpsllvq ymm0, ymm4, ymm0",
+                "vpsllvq ymm1, ymm4, ymm1",
+                "vpor ymm0, ymm0, ymmword ptr [{line}]",
+                "vmovdqu ymmword ptr [{line}], ymm0",
+                "vpor ymm1, ymm1, ymmword ptr [{line} + 32]",
+                "vmovdqu ymmword ptr [{line} + 32], ymm1",
+                => word = in(reg) word, line = in(reg) line.as_mut_ptr(),
+                   options(nostack, preserves_flags)
             );
         }
-        had == 0
+        !had
     }
 
     /// # Safety
@@ -264,25 +348,25 @@ pub(super) mod avx2 {
                    options(pure, readonly, nostack)
             );
         }
-        has != 0
+        // SAFETY: 0 or 1.
+        unsafe { std::mem::transmute::<u8, bool>(has) }
     }
 
     /// # Safety
     /// The instruction set is there.
     #[inline(always)]
     pub unsafe fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
-        let had: u8;
+        // SAFETY: as the caller says.
+        let had = unsafe { half_has(half, key) };
         // SAFETY: the half line is 32 writable bytes, the constants are as many readable ones.
         unsafe {
             half_mask!(
-                "vptest ymm1, ymm0",
                 "vpor ymm1, ymm1, ymm0",
                 "vmovdqu ymmword ptr [{half}], ymm1",
-                "setc {had}",
-                => word = in(reg) key, half = in(reg) half.as_mut_ptr(), had = lateout(reg_byte) had,
-                   options(nostack)
+                => word = in(reg) key, half = in(reg) half.as_mut_ptr(),
+                   options(nostack, preserves_flags)
             );
         }
-        had == 0
+        !had
     }
 }

@@ -30,9 +30,13 @@ use std::ops::BitAnd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::hash::multiply_shift;
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+use crate::hash::rarely;
 use crate::hash::{CHUNK, Digest, Digests};
 use crate::memory::{prefetch, prefetch_to_write};
 use crate::probe::{SALTS as LINE_SALTS, bit_of_lane, round_word};
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+use crate::simd;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::simd::has_avx2;
 #[cfg(target_arch = "x86_64")]
@@ -86,20 +90,55 @@ macro_rules! fastest {
 macro_rules! fastest_one {
     ($name:ident($($arg:expr),*)) => {{
         #[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
-        {
-            if has_avx512() {
-                // SAFETY: the instruction set is there.
-                return unsafe { inlined::avx512::$name($($arg),*) };
+        match simd::known() {
+            // SAFETY: the instruction set is there.
+            simd::AVX512 => unsafe { inlined::avx512::$name($($arg),*) },
+            level => {
+                // Not for what it costs here: the way of the best set is laid out straight.
+                rarely();
+                match level {
+                    // SAFETY: as above.
+                    simd::AVX512VL => unsafe { inlined::avx512vl::$name($($arg),*) },
+                    // SAFETY: as above.
+                    simd::AVX2 => unsafe { inlined::avx2::$name($($arg),*) },
+                    _ => unknown::$name($($arg),*),
+                }
             }
-            if has_avx2() {
-                // SAFETY: the instruction set is there.
-                return unsafe { inlined::avx2::$name($($arg),*) };
-            }
-            scalar::$name($($arg),*)
         }
         #[cfg(not(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri))))]
         fastest!($name($($arg),*))
     }};
+}
+
+/// Single calls of a process that does not know its level yet, and of processors without AVX2: functions, since all
+/// that they would take with them would keep constants out of the registers of loops.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
+mod unknown {
+    use super::*;
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
+        fastest!(line_has(line, word))
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
+        fastest!(line_set(line, word))
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn half_has(half: &[u64; HALF], key: u32) -> bool {
+        fastest!(half_has(half, key))
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
+        fastest!(half_set(half, key))
+    }
 }
 
 /// Whether the line has the eight bits that `word` names.
@@ -253,14 +292,16 @@ struct Chunk {
 impl Chunk {
     const EMPTY: Self = Self { at: [0; CHUNK], word: [0; CHUNK], len: 0 };
 
-    /// Takes the next digests, with places among `n` lines.
+    /// Takes the next digests, with places among `n` lines. One round, if there are no `MORE`, takes half a word, which is the
+    /// hash itself: the compiler leaves out a multiplication.
     #[inline(always)]
-    fn load_lines(&mut self, digests: &mut impl Digests, n: u64) {
+    fn load_lines<const MORE: bool>(&mut self, digests: &mut impl Digests, n: u64) {
         let (at, word) = (&mut self.at, &mut self.word);
         self.len = digests.next(
             #[inline(always)]
             |i, digest| {
-                (at[i], word[i]) = (line_of(digest, n) * size_of::<[u64; LINE]>(), digest.h2)
+                at[i] = line_of(digest, n) * size_of::<[u64; LINE]>();
+                word[i] = if MORE { digest.h2 } else { u64::from(digest.h2 as u32) };
             },
         );
     }

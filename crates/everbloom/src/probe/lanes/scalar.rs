@@ -61,7 +61,7 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
 
 #[inline(always)]
 pub(super) fn load_lines<const MORE: bool>(chunk: &mut Chunk, digests: &mut impl Digests, n: u64) {
-    chunk.load_lines(digests, n);
+    chunk.load_lines::<MORE>(digests, n);
 }
 
 #[inline(always)]

@@ -45,8 +45,10 @@ pub(crate) fn have(words: &[u64], probe: &Probe, digests: &[Digest], found: &mut
             _ => {}
         }
     }
-    for (digest, found) in digests.iter().zip(found) {
-        *found = has(words, probe, *digest);
+    let each = digests.iter().zip(found);
+    match probe {
+        Probe::Ring(ring) => each.for_each(|(d, found)| *found = scalar::all_set(words, ring, *d)),
+        _ => each.for_each(|(digest, found)| *found = has(words, probe, *digest)),
     }
 }
 
@@ -178,14 +180,31 @@ mod scalar {
 
     #[inline]
     pub(super) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
-        let mut walk = ring.walk(digest);
         assert!(ring.m() <= 64 * words.len() as u64, "{NO_WORD}");
-        (0..ring.k()).all(|_| {
+        let mut walk = ring.walk(digest);
+        let look = || {
             let cell = ring.step(&mut walk);
             // SAFETY: ⌊x·m/2⁶⁴⌋ < m, and every index below m has its word.
             let word = unsafe { words.get_unchecked((cell / 64) as usize) };
-            word >> (cell % 64) & 1 != 0
-        })
+            word >> (cell % 64)
+        };
+        match ring.k() {
+            7 => all(7, look),
+            10 => all(10, look),
+            k => all(k, look),
+        }
+    }
+
+    /// Whether the lowest bits of the next `k` looks are all set. Four at a time without a branch: a non-member comes
+    /// as far as the fifth one time in sixteen, where after each of two looks every second time is foretold wrong.
+    #[inline(always)]
+    fn all(k: u32, mut look: impl FnMut() -> u64) -> bool {
+        for _ in 0..k / 4 {
+            if look() & look() & look() & look() & 1 == 0 {
+                return false;
+            }
+        }
+        (0..k % 4).fold(1, |seen, _| seen & look()) & 1 != 0
     }
 }
 
