@@ -1,19 +1,15 @@
 //! Which vector instructions are used: the best that the processor has, or fewer where the environment says so.
 //!
-//! `EVERBLOOM_SIMD=scalar`, `EVERBLOOM_SIMD=avx2` and `EVERBLOOM_SIMD=avx512vl` keep a process to the plain code, to AVX2 or
-//! to what the first processors with AVX-512 have, for tests and for finding out what an instruction set is worth. Answers and
-//! files are the same whichever is used. A program compiled for a processor that has more (`-C target-cpu`) takes what it was
-//! compiled for.
+//! `EVERBLOOM_SIMD=scalar` and `EVERBLOOM_SIMD=avx2` keep a process to the plain code or to AVX2, for tests and for
+//! finding out what an instruction set is worth. Answers and files are the same whichever is used. A program
+//! compiled for a processor that has more (`-C target-cpu`) takes what it was compiled for.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 const UNKNOWN: u8 = 0;
 const SCALAR: u8 = 1;
 pub(crate) const AVX2: u8 = 2;
-/// AVX2, and AVX-512 as its first processors have it. These slow down for vectors of 512 bits, so that only its
-/// instructions for 256 bits are used: single calls gain by their registers. The rest is AVX2's.
-pub(crate) const AVX512VL: u8 = 3;
-pub(crate) const AVX512: u8 = 4;
+pub(crate) const AVX512: u8 = 3;
 
 /// Detected once: `is_x86_feature_detected` is an instruction or two for each feature, and single calls would
 /// need six.
@@ -47,7 +43,6 @@ fn detect() -> u8 {
     let allowed = match std::env::var("EVERBLOOM_SIMD").as_deref() {
         Ok("scalar") => SCALAR,
         Ok("avx2") => AVX2,
-        Ok("avx512vl") => AVX512VL,
         _ => u8::MAX,
     };
     let level = best().min(allowed);
@@ -58,22 +53,19 @@ fn detect() -> u8 {
 #[cfg(target_arch = "x86_64")]
 fn best() -> u8 {
     use std::arch::is_x86_feature_detected;
-    let avx512vl = is_x86_feature_detected!("avx512f")
+    let avx512 = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl");
-    let avx512 = is_x86_feature_detected!("avx512ifma") && is_x86_feature_detected!("avx512bitalg");
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512bitalg");
     // The others came with the same processors, or before.
     let avx2 = is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("popcnt");
-    match () {
-        () if !avx2 => SCALAR,
-        () if !avx512vl => AVX2,
-        () if !avx512 => AVX512VL,
-        () => AVX512,
-    }
+    let avx2 = if avx2 { AVX2 } else { SCALAR };
+    if avx512 { AVX512 } else { avx2 }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -124,13 +116,12 @@ pub(crate) fn in_register(mut word: u64) -> u64 {
     word
 }
 
-/// The name of the instruction set in use: `scalar`, `avx2`, `avx512vl`, `avx512` or `neon`.
+/// The name of the instruction set in use: `scalar`, `avx2`, `avx512` or `neon`.
 pub fn instruction_set() -> &'static str {
     match () {
         () if cfg!(target_arch = "aarch64") && has_avx2() => "neon",
         () if !cfg!(target_arch = "x86_64") => "scalar",
         () if has_avx512() => "avx512",
-        () if level() == AVX512VL => "avx512vl",
         () if has_avx2() => "avx2",
         () => "scalar",
     }

@@ -6,12 +6,12 @@
 //! call. Loops over many keys gain nothing by it: they are called once (see [`super::many!`]).
 //!
 //! With AVX-512, only registers from 16 on are touched. A program without AVX has nothing in them, and they
-//! cost no transition between old and new instructions: that is worth a module for processors that have AVX-512, but
-//! better not for vectors of 512 bits. AVX2 has to clear the upper halves behind it.
-//! A program compiled *with* AVX might have something there, so that this module is not for it.
+//! cost no transition between old and new instructions. AVX2 has to clear the upper halves behind it.
+//! A program compiled *with* AVX might have something there, so that this module is not for it. Processors with AVX-512
+//! that lack its multiplication of 52 bits take AVX2: their own instructions for 256 bits were tried and gained nothing.
 //!
 //! Results are late outputs, which may be given the register of an input: they are written behind the last use of
-//! any. Except with vectors of 512 bits, to set bits and to tell whether one was zero are two pieces, of which the compiler drops the
+//! any. With AVX2, to set bits and to tell whether one was zero are two pieces, of which the compiler drops the
 //! second one where nobody asks: most who insert a key do not.
 
 use std::arch::asm;
@@ -31,16 +31,8 @@ static SHIFTED: Aligned<[u64; LINE]> = Aligned({
     }
     shifted
 });
-/// The lanes' constants as unpacking wants them, and in words of 64 bits.
+/// The lanes' constants as unpacking wants them.
 static LANES: Aligned<[u32; LINE]> = Aligned(UNPACKED);
-static WORDS: Aligned<[u64; LINE]> = Aligned({
-    let (mut words, mut lane) = ([0; LINE], 0);
-    while lane < LINE {
-        words[lane] = LINE_SALTS[lane] as u64;
-        lane += 1;
-    }
-    words
-});
 static HALVES: Aligned<[u32; LINE]> = Aligned(SALTS);
 static ONE: Aligned<[u64; LINE]> = Aligned([1; LINE]);
 static ONES: Aligned<[u64; LINE]> = Aligned([u64::MAX; LINE]);
@@ -162,77 +154,6 @@ pub(super) mod avx512 {
     }
 }
 
-pub(super) mod avx512vl {
-    use super::*;
-
-    // A half line has 256 bits anyway.
-    pub use super::avx512::{half_has, half_set};
-
-    /// The masks of a line's lower and upper four lanes, from `word`, in ymm17 and ymm16. What is above the six bits of a count
-    /// is no matter to a rotation.
-    macro_rules! line_masks {
-        ($($then:literal,)* => $($operand:tt)*) => {
-            asm!(
-                "vpbroadcastd ymm16, {word:e}",
-                "vpmuludq ymm17, ymm16, ymmword ptr [rip + {salts}]",
-                "vpmuludq ymm16, ymm16, ymmword ptr [rip + {salts} + 32]",
-                "vpsrlq ymm17, ymm17, 26",
-                "vpsrlq ymm16, ymm16, 26",
-                "vmovdqa64 ymm18, ymmword ptr [rip + {one}]",
-                "vprolvq ymm17, ymm18, ymm17",
-                "vprolvq ymm16, ymm18, ymm16",
-                $($then,)*
-                salts = sym WORDS,
-                one = sym ONE,
-                out("xmm16") _,
-                out("xmm17") _,
-                out("xmm18") _,
-                $($operand)*
-            )
-        };
-    }
-
-    /// # Safety
-    /// The instruction set is there.
-    #[inline(always)]
-    pub unsafe fn line_has(line: &[u64; LINE], word: u64) -> bool {
-        let has: u8;
-        // SAFETY: the line is 64 readable bytes, and so are the constants.
-        unsafe {
-            line_masks!(
-                "vptestnmq k1, ymm17, ymmword ptr [{line}]",
-                "vptestnmq k2, ymm16, ymmword ptr [{line} + 32]",
-                "kortestb k1, k2",
-                "setz {has}",
-                => word = in(reg) word, line = in(reg) line.as_ptr(), has = lateout(reg_byte) has,
-                   out("k1") _, out("k2") _, options(pure, readonly, nostack)
-            );
-        }
-        // SAFETY: 0 or 1.
-        unsafe { std::mem::transmute::<u8, bool>(has) }
-    }
-
-    /// # Safety
-    /// The instruction set is there.
-    #[inline(always)]
-    pub unsafe fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
-        // SAFETY: as the caller says.
-        let had = unsafe { line_has(line, word) };
-        // SAFETY: the line is 64 writable bytes, the constants are as many readable ones.
-        unsafe {
-            line_masks!(
-                "vporq ymm17, ymm17, ymmword ptr [{line}]",
-                "vmovdqu64 ymmword ptr [{line}], ymm17",
-                "vporq ymm16, ymm16, ymmword ptr [{line} + 32]",
-                "vmovdqu64 ymmword ptr [{line} + 32], ymm16",
-                => word = in(reg) word, line = in(reg) line.as_mut_ptr(),
-                   options(nostack, preserves_flags)
-            );
-        }
-        !had
-    }
-}
-
 pub(super) mod avx2 {
     use super::*;
 
@@ -307,8 +228,7 @@ pub(super) mod avx2 {
                    out("xmm3") _, options(pure, readonly, nostack)
             );
         }
-        // SAFETY: 0 or 1.
-        unsafe { std::mem::transmute::<u8, bool>(has) }
+        has != 0
     }
 
     /// # Safety
@@ -348,8 +268,7 @@ pub(super) mod avx2 {
                    options(pure, readonly, nostack)
             );
         }
-        // SAFETY: 0 or 1.
-        unsafe { std::mem::transmute::<u8, bool>(has) }
+        has != 0
     }
 
     /// # Safety

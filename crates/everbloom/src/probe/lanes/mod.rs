@@ -98,8 +98,6 @@ macro_rules! fastest_one {
                 rarely();
                 match level {
                     // SAFETY: as above.
-                    simd::AVX512VL => unsafe { inlined::avx512vl::$name($($arg),*) },
-                    // SAFETY: as above.
                     simd::AVX2 => unsafe { inlined::avx2::$name($($arg),*) },
                     _ => unknown::$name($($arg),*),
                 }

@@ -135,9 +135,6 @@ fn inlined_calls_equal_the_scalar_twin() {
     if has_avx512() {
         compare!(avx512);
     }
-    if simd::known() >= simd::AVX512VL {
-        compare!(avx512vl);
-    }
     if has_avx2() {
         compare!(avx2);
     }

@@ -47,7 +47,7 @@ pub(crate) fn have(words: &[u64], probe: &Probe, digests: &[Digest], found: &mut
     }
     let each = digests.iter().zip(found);
     match probe {
-        Probe::Ring(ring) => each.for_each(|(d, found)| *found = scalar::all_set(words, ring, *d)),
+        Probe::Ring(ring) => scalar::each_all_set(words, *ring, each),
         _ => each.for_each(|(digest, found)| *found = has(words, probe, *digest)),
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn set(words: &mut [u64], probe: &Probe, digest: Digest) -> bool {
 }
 
 /// Whether all cells of a digest are set.
-#[inline]
+#[inline(always)]
 pub(crate) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
     #[cfg(target_arch = "x86_64")]
     if fits(words, ring.m()) && crate::simd::has_avx512() {
@@ -178,21 +178,40 @@ fn fits(words: &[u64], m: u64) -> bool {
 mod scalar {
     use super::*;
 
-    #[inline]
+    /// Not inlined: the loop over single calls stays short enough to be inlined itself, where the call is AVX-512's.
+    #[inline(never)]
     pub(super) fn all_set(words: &[u64], ring: &Ring, digest: Digest) -> bool {
+        match ring.k() {
+            7 => all_of(words, *ring, digest, 7),
+            10 => all_of(words, *ring, digest, 10),
+            k => all_of(words, *ring, digest, k),
+        }
+    }
+
+    /// [`all_set`] of each of many digests, compiled for the numbers of probes at 1 % and 0.1 %.
+    pub(super) fn each_all_set<'a>(
+        words: &[u64],
+        ring: Ring,
+        each: impl Iterator<Item = (&'a Digest, &'a mut bool)>,
+    ) {
+        match ring.k() {
+            7 => each.for_each(|(digest, found)| *found = all_of(words, ring, *digest, 7)),
+            10 => each.for_each(|(digest, found)| *found = all_of(words, ring, *digest, 10)),
+            k => each.for_each(|(digest, found)| *found = all_of(words, ring, *digest, k)),
+        }
+    }
+
+    /// [`all_set`] for `k` probes.
+    #[inline(always)]
+    fn all_of(words: &[u64], ring: Ring, digest: Digest, k: u32) -> bool {
         assert!(ring.m() <= 64 * words.len() as u64, "{NO_WORD}");
         let mut walk = ring.walk(digest);
-        let look = || {
+        all(k, || {
             let cell = ring.step(&mut walk);
             // SAFETY: ⌊x·m/2⁶⁴⌋ < m, and every index below m has its word.
             let word = unsafe { words.get_unchecked((cell / 64) as usize) };
             word >> (cell % 64)
-        };
-        match ring.k() {
-            7 => all(7, look),
-            10 => all(10, look),
-            k => all(k, look),
-        }
+        })
     }
 
     /// Whether the lowest bits of the next `k` looks are all set. Four at a time without a branch: a non-member comes
