@@ -14,13 +14,16 @@ struct Step {
     name: &'static str,
     file: Option<&'static str>,
     arguments: &'static [&'static str],
+    /// What `EVERBLOOM_SIMD` says.
+    instructions: &'static str,
 }
 
 const COMPARE: [&str; 5] = ["run", "--release", "--manifest-path", "compare/Cargo.toml", "--"];
 
 /// Arguments of [`COMPARE`], or of cargo where they begin with `run`.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     step("plain", Some("plain.txt"), &["gate", "10000,1000000", "--json", "PLAIN"]),
+    step("avx2", Some("avx2.txt"), &["gate", "10000,1000000"]).with("avx2"),
     step("native", Some("native.txt"), &["gate", "10000,1000000", "--native", "--json", "NATIVE"]),
     step("pictures", None, &["draw", "PLAIN", "NATIVE", "docs/pictures"]),
     step("cuckoo", Some("cuckoo.txt"), &["gate", "cuckoo", "quotient"]),
@@ -51,7 +54,14 @@ const fn step(
     file: Option<&'static str>,
     arguments: &'static [&'static str],
 ) -> Step {
-    Step { name, file, arguments }
+    Step { name, file, arguments, instructions: "best" }
+}
+
+impl Step {
+    /// Held to an instruction set.
+    const fn with(self, instructions: &'static str) -> Self {
+        Self { instructions, ..self }
+    }
 }
 
 /// Measures what is named, or everything, and copies it to the page.
@@ -81,7 +91,7 @@ fn measure(step: &Step) -> Result<(), String> {
         other => PathBuf::from(other),
     };
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(&root);
+    cargo.current_dir(&root).env("EVERBLOOM_SIMD", step.instructions);
     if step.arguments[0] != "run" {
         cargo.args(COMPARE);
     }
@@ -126,9 +136,10 @@ fn write_keys(path: &Path, keys: u64) -> Result<(), String> {
 /// What stands in a block of the page: its name, the file it is from, and what of that file.
 type Block = (&'static str, &'static str, fn(&str) -> String);
 
-const BLOCKS: [Block; 7] = [
+const BLOCKS: [Block; 8] = [
     ("plain promises", "plain.txt", promises),
     ("native promises", "native.txt", promises),
+    ("avx2 promises", "avx2.txt", promises),
     ("single calls", "plain.txt", single),
     ("missed", "plain.txt", missed),
     ("threads", "threads.md", str::to_owned),
