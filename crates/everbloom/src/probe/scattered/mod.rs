@@ -280,6 +280,11 @@ mod tests {
         let one_by_one = digests.iter().map(|digest| has(bits.words(), probe, *digest));
         assert_eq!(found, one_by_one.collect::<Vec<_>>());
         assert!(found.iter().step_by(2).all(|found| *found));
+        if let Probe::Ring(ring) = probe {
+            let mut plain = vec![false; digests.len()];
+            scalar::each_all_set(bits.words(), *ring, digests.iter().zip(&mut plain));
+            assert_eq!(plain, found);
+        }
     }
 
     #[test]
