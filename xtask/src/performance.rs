@@ -22,9 +22,13 @@ const COMPARE: [&str; 5] = ["run", "--release", "--manifest-path", "compare/Carg
 
 /// Arguments of [`COMPARE`], or of cargo where they begin with `run`.
 const STEPS: [Step; 12] = [
-    step("plain", Some("plain.txt"), &["gate", "10000,1000000", "--json", "PLAIN"]),
-    step("avx2", Some("avx2.txt"), &["gate", "10000,1000000"]).with("avx2"),
-    step("native", Some("native.txt"), &["gate", "10000,1000000", "--native", "--json", "NATIVE"]),
+    step("plain", Some("plain.txt"), &["gate", "membership", "10000,1000000", "--json", "PLAIN"]),
+    step("avx2", Some("avx2.txt"), &["gate", "membership", "10000,1000000"]).with("avx2"),
+    step(
+        "native",
+        Some("native.txt"),
+        &["gate", "membership", "10000,1000000", "--native", "--json", "NATIVE"],
+    ),
     step("pictures", None, &["draw", "PLAIN", "NATIVE", "docs/pictures"]),
     step("cuckoo", Some("cuckoo.txt"), &["gate", "cuckoo", "quotient"]),
     step("sketches", Some("sketches.txt"), &["gate", "hyperloglog", "top-k", "count-min"]),

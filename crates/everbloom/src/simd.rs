@@ -103,16 +103,20 @@ pub(crate) fn has_avx2() -> bool {
 
 /// A word, in a register for general use: what the compiler can't see through, it does not compute several of at once.
 ///
-/// Left to itself it hashes four keys in vector registers, where 64-bit products are made of three smaller ones and 128-bit
-/// ones are taken out and put back: more than twice as long as one key after the other.
+/// Left to itself it hashes four keys in vector registers of AVX2, where 64-bit products are made of three smaller ones and
+/// 128-bit ones are taken out and put back: that takes longer than one key after the other.
 #[inline(always)]
-pub(crate) fn in_register(mut word: u64) -> u64 {
+pub(crate) fn in_register(word: u64) -> u64 {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
-    // SAFETY: no instruction, only a comment.
-    #[allow(unsafe_code)]
-    unsafe {
-        std::arch::asm!("/* {word} */", word = inout(reg) word, options(pure, nomem, nostack, preserves_flags));
-    }
+    let word = {
+        let mut word = word;
+        // SAFETY: no instruction, only a comment.
+        #[allow(unsafe_code)]
+        unsafe {
+            std::arch::asm!("/* {word} */", word = inout(reg) word, options(pure, nomem, nostack, preserves_flags));
+        }
+        word
+    };
     word
 }
 

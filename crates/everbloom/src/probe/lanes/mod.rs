@@ -99,7 +99,7 @@ macro_rules! fastest_one {
                 match level {
                     // SAFETY: as above.
                     simd::AVX2 => unsafe { inlined::avx2::$name($($arg),*) },
-                    _ => unknown::$name($($arg),*),
+                    _ => apart(move || fastest!($name($($arg),*))),
                 }
             }
         }
@@ -108,35 +108,13 @@ macro_rules! fastest_one {
     }};
 }
 
-/// Single calls of a process that does not know its level yet, and of processors without AVX2: functions, since all
-/// that they would take with them would keep constants out of the registers of loops.
+/// A single call of a process that does not know its level yet, or of a processor without AVX2. Not inlined: all that such
+/// calls would take with them would keep constants out of the registers of loops.
 #[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
-mod unknown {
-    use super::*;
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn line_has(line: &[u64; LINE], word: u64) -> bool {
-        fastest!(line_has(line, word))
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
-        fastest!(line_set(line, word))
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn half_has(half: &[u64; HALF], key: u32) -> bool {
-        fastest!(half_has(half, key))
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
-        fastest!(half_set(half, key))
-    }
+#[cold]
+#[inline(never)]
+fn apart<T>(call: impl FnOnce() -> T) -> T {
+    call()
 }
 
 /// Whether the line has the eight bits that `word` names.
