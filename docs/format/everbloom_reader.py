@@ -380,10 +380,13 @@ def binary_fuse(file):
     g, seed = f["geometry"], f["seed"]
     segment, mask, starts = g["segment"], g["segment"] - 1, g["starts"]
     r, cell = f["cells"]["width"], packed(f["cells"])
+    later = (g["arity"] - 1) * segment
+    gap = later if f["cells"]["fields"].elements > starts + later else 0
 
     def contains(d):
         h = (fold(d[0] ^ seed, GOLDEN) if seed else d[0]) & ~31
         first = scaled(h, starts)
+        first += first // (128 * segment) * gap
         source, shifts = (h, (23, 5)) if g["arity"] == 3 else (mix64(h), (0, 20, 40))
         total = (h * 0xA54FF53A5F1D36F1 & M64) >> (64 - r) ^ cell(first)
         for j, shift in enumerate(shifts, 1):

@@ -87,6 +87,11 @@ impl Cores {
         self.0
     }
 
+    /// What each of so many pieces of work may take, if they are done at the same time.
+    pub(crate) fn of_each(self, pieces: usize) -> Self {
+        Self(self.0.div_ceil(pieces.max(1)))
+    }
+
     /// Does both, at the same time if there are cores for it.
     pub(crate) fn both<A: Send, B>(
         self,

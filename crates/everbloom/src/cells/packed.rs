@@ -1,7 +1,7 @@
 //! Fields of 1 to 64 bits, packed without gaps: fingerprint slots, values, xor cells.
 
 use crate::error::Result;
-use crate::memory::Words;
+use crate::memory::{Words, fields_mut};
 use crate::state::{Decoder, Encoder, Role, State};
 
 /// `len` unsigned fields of `width` bits.
@@ -148,27 +148,6 @@ impl Packed {
             16 => self.words.fields().map_or(View::Any(self), View::Shorts),
             _ => View::Any(self),
         }
-    }
-
-    /// The fields before `at` and those from it on, as the machine writes them fastest. `at` begins a word.
-    pub(crate) fn split_mut(
-        &mut self,
-        at: u64,
-    ) -> View<[&mut [u8]; 2], [&mut [u16]; 2], [Part<'_>; 2]> {
-        let (len, width) = (self.len as usize, self.width);
-        let bits = at * u64::from(width);
-        debug_assert!(bits.is_multiple_of(64));
-        if cfg!(target_endian = "little") && width == 8 {
-            let bytes = self.words.fields_mut().unwrap_or_default();
-            return View::Bytes(bytes.split_at_mut(at as usize).into());
-        }
-        if cfg!(target_endian = "little") && width == 16 {
-            let shorts = self.words.fields_mut().unwrap_or_default();
-            return View::Shorts(shorts.split_at_mut(at as usize).into());
-        }
-        let (low, high) = self.words.make_mut().split_at_mut((bits / 64) as usize);
-        let part = |words, len| Part { words, len, width };
-        View::Any([part(low, at as usize), part(high, len - at as usize)])
     }
 
     /// The fields in parts of so many, which fill whole words unless there is one part.
@@ -341,6 +320,29 @@ impl Fields for Packed {
     }
 }
 
+impl<'a> Part<'a> {
+    /// Number of fields.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The fields before `at` and those from it on, as the machine writes them fastest. `at` begins a word.
+    pub(crate) fn split(self, at: usize) -> View<[&'a mut [u8]; 2], [&'a mut [u16]; 2], [Self; 2]> {
+        let Self { words, len, width } = self;
+        let bits = at * width as usize;
+        debug_assert!(bits.is_multiple_of(64));
+        if width == 8 && cfg!(target_endian = "little") {
+            return View::Bytes(fields_mut(words).split_at_mut(at).into());
+        }
+        if width == 16 && cfg!(target_endian = "little") {
+            return View::Shorts(fields_mut(words).split_at_mut(at).into());
+        }
+        let (low, high) = words.split_at_mut(bits / 64);
+        let part = |words, len| Self { words, len, width };
+        View::Any([part(low, at), part(high, len - at)])
+    }
+}
+
 impl Fields for Part<'_> {
     #[inline]
     fn at(&self, i: usize) -> Option<u64> {
@@ -442,7 +444,8 @@ mod tests {
             assert_eq!(packed.iter().collect::<Vec<_>>(), values, "width {width}");
             for split in [0, 64, 128] {
                 let mut copy = Packed::new(131, width);
-                match copy.split_mut(split as u64) {
+                let whole = copy.parts_mut(131).pop().expect("one part");
+                match whole.split(split) {
                     View::Bytes([low, high]) => fill(&values, split, low, high),
                     View::Shorts([low, high]) => fill(&values, split, low, high),
                     View::Any([mut low, mut high]) => fill(&values, split, &mut low, &mut high),

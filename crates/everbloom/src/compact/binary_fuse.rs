@@ -15,7 +15,8 @@
 //! without that key others have cells of their own. With cells anywhere, 1.22 per key are needed before
 //! that comes to an end with no key left. In neighboring segments peeling starts at the two ends, where
 //! fewer keys overlap, and eats its way to the middle: 1.125 per key are enough, and with four segments
-//! (form `four`) 1.075. It also works on a small part of the cells at a time, which is why it is fast.
+//! (form `four`) 1.075. It also works on a small part of the cells at a time, which is why it is fast. From 2^22 keys on
+//! the cells are in parts, each with two ends, and every core solves for some.
 //!
 //! **Use it** where a set is known beforehand, never changes, and is queried often. **Don't** where keys are
 //! added later (`blocked`), or where the last tenth of the bits matters more than the time (`ribbon`).
@@ -23,6 +24,7 @@
 mod geometry;
 mod lookup;
 mod peeling;
+mod table;
 
 use crate::cells::{Fields, Packed, View};
 use crate::hash::{Generator, fold};
@@ -35,7 +37,9 @@ use crate::variant::prelude::*;
 
 pub use geometry::Geometry;
 use geometry::{COUNT, HASH_BITS};
-use lookup::{agree, agree_all, agree_on_three, fingerprint, with_cells, worth_fetching};
+use lookup::{agree, agree_all, fingerprint, with_cells, worth_fetching};
+use peeling::solve;
+use table::Table;
 
 /// A fixed set as cells whose exclusive or is a fingerprint.
 ///
@@ -50,15 +54,10 @@ use lookup::{agree, agree_all, agree_on_three, fingerprint, with_cells, worth_fe
 #[derive(Clone, Debug, PartialEq)]
 pub struct BinaryFuse {
     head: Head,
-    geometry: Geometry,
-    /// Under which the keys peel.
-    seed: u64,
-    /// How many seeds were tried.
-    attempts: u64,
-    cells: Packed,
+    table: Table,
 }
 
-state!(BinaryFuse { head, geometry, seed, attempts, cells });
+state!(BinaryFuse { head, ..table });
 
 /// The golden ratio.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -80,20 +79,6 @@ pub fn false_positives(r: u32, n: u64) -> f64 {
     libm::exp2(-f64::from(r)) + n as f64 * libm::exp2(-f64::from(HASH_BITS))
 }
 
-/// The cells under a seed, if the keys peel.
-fn solved<const A: usize>(
-    geometry: &Geometry,
-    r: u32,
-    digests: &[u64],
-    seed: u64,
-    cores: Cores,
-) -> Option<Packed> {
-    let order = peeling::peel::<A>(geometry, digests, |digest| reseeded(digest, seed), cores)?;
-    let mut cells = Packed::new(geometry.cells(), r);
-    peeling::settle::<A>(geometry, &order, |hash| fingerprint(hash, r), &mut cells, cores);
-    Some(cells)
-}
-
 impl BinaryFuse {
     /// The filter of these keys with three cells each, and fingerprints of `bits` bits, 1 to 32; 8 and 16
     /// are the fastest.
@@ -106,23 +91,16 @@ impl BinaryFuse {
 
     /// Whether the key may be a member.
     ///
-    /// The common cases, fingerprints of 8 and 16 bits that peeled at once, are one condition each and
-    /// inlined, so that a loop over keys checks it once; the others are cold functions.
+    /// The common cases are a condition or two each and inlined; the others are cold functions.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let (hasher, geometry, width) = (&self.head.hasher, &self.geometry, self.cells.width());
-        let unusual = u64::from(geometry.arity ^ 3) | self.seed;
-        let unusual = unusual | u64::from(hasher.id() as u16 ^ HashId::Quick64 as u16);
-        let hash = || reseeded(hasher.digest_by(HashId::Quick64, key).h1, 0);
-        match self.cells.view() {
-            View::Bytes(cells) if unusual | u64::from(width ^ 8) == 0 => {
-                agree_on_three(geometry, cells, hash(), 8)
-            }
-            View::Shorts(cells) if unusual | u64::from(width ^ 16) == 0 => {
-                agree_on_three(geometry, cells, hash(), 16)
-            }
-            _ => self.has_otherwise(hasher.digest(key)),
+        let hasher = &self.head.hasher;
+        if hasher.id() == HashId::Quick64
+            && let Some(has) = self.table.usually_has(|| hasher.digest_by(HashId::Quick64, key).h1)
+        {
+            return has;
         }
+        self.has_otherwise(hasher.digest(key))
     }
 
     #[cold]
@@ -147,16 +125,17 @@ impl BinaryFuse {
     /// Whether each of the next keys may be a member, for as many as there is room; says how many there were.
     #[inline]
     fn asked(&self, keys: impl Iterator<Item: Key>, found: &mut [bool]) -> usize {
-        if worth_fetching(&self.cells) {
+        if worth_fetching(self.table.geometry(), self.table.cells()) {
             return many::contains_into(self, keys, found);
         }
         // One by one, but the kind of cells is looked at once.
-        let (hasher, geometry, seed) = (&self.head.hasher, self.geometry, self.seed);
+        let (hasher, geometry, seed) =
+            (&self.head.hasher, self.table.geometry(), self.table.seed());
         let mut count = 0;
-        with_cells!(geometry.arity, self.cells.view(), |cells, r, A| {
+        with_cells!(geometry.arity, self.table.cells().view(), |cells, r, A| {
             for (found, key) in found.iter_mut().zip(keys) {
                 let hash = reseeded(hasher.digest_usually(HashId::Quick64, &key).h1, seed);
-                *found = agree(cells, geometry.around::<A>(hash), hash, r);
+                *found = agree(cells, geometry.around_from::<A>(0, hash), hash, r);
                 count += 1;
             }
         });
@@ -176,27 +155,27 @@ impl BinaryFuse {
 
     /// Where cells lie.
     pub fn geometry(&self) -> &Geometry {
-        &self.geometry
+        self.table.geometry()
     }
 
     /// Seeds that were tried until the keys peeled.
     pub fn attempts(&self) -> u64 {
-        self.attempts
+        self.table.attempts()
     }
 
     /// The cells.
     pub fn cells(&self) -> &Packed {
-        &self.cells
+        self.table.cells()
     }
 
     fn check(&self) -> Result<()> {
-        let (cells, items) = (self.cells.len(), self.head.items);
-        let good = arity_of(self.head.form) == self.geometry.arity
-            && cells == self.geometry.cells()
+        let (cells, items) = (self.table.cells().len(), self.head.items);
+        let good = arity_of(self.head.form) == self.table.geometry().arity
+            && cells == self.table.geometry().cells()
             && (cells == 0) == (items == 0)
             && items <= cells
-            && self.cells.width() <= MAX_BITS
-            && (1..=ATTEMPTS).contains(&self.attempts);
+            && self.table.cells().width() <= MAX_BITS
+            && (1..=ATTEMPTS).contains(&self.table.attempts());
         if good {
             return Ok(());
         }
@@ -211,13 +190,14 @@ impl StaticSet for BinaryFuse {
         let attempt = |(r, geometry): (u32, Geometry), digests: &[u64], seed, attempts: u64| {
             // Where there are too few segments, shorter ones help.
             let geometry = if attempts.is_multiple_of(2) { geometry.recut() } else { geometry };
+            let (hash, of) = (|digest| reseeded(digest, seed), |hash| fingerprint(hash, r));
             let cells = match geometry.arity() {
-                3 => solved::<3>(&geometry, r, digests, seed, cores),
-                _ => solved::<4>(&geometry, r, digests, seed, cores),
+                3 => solve::<3>(&geometry, r, digests, hash, of, cores),
+                _ => solve::<4>(&geometry, r, digests, hash, of, cores),
             }?;
             let items = digests.len() as u64;
             let head = shape.bits.head(head.clone(), items, false_positives(r, items));
-            Some(Self { head, geometry, seed, attempts, cells })
+            Some(Self { head, table: Table::new(geometry, seed, attempts, cells) })
         };
         // Equal digests never peel, which looks like bad luck. So what peels has none, and they need not be
         // looked for before something does not.
@@ -242,16 +222,16 @@ impl StaticSet for BinaryFuse {
 
     #[inline]
     fn has(&self, digest: Digest) -> bool {
-        let (geometry, hash) = (&self.geometry, reseeded(digest.h1, self.seed));
-        with_cells!(geometry.arity, self.cells.view(), |cells, r, A| {
+        let (geometry, hash) = (self.table.geometry(), reseeded(digest.h1, self.table.seed()));
+        with_cells!(geometry.arity, self.table.cells().view(), |cells, r, A| {
             agree(cells, geometry.around::<A>(hash), hash, r)
         })
     }
 
     fn have(&self, digests: &[Digest], found: &mut [bool]) {
-        let seed = self.seed;
+        let seed = self.table.seed();
         let hash = |digest: Digest| reseeded(digest.h1, seed);
-        agree_all(&self.geometry, &self.cells, hash, digests, found);
+        agree_all(self.table.geometry(), self.table.cells(), hash, digests, found);
     }
 }
 
@@ -300,31 +280,31 @@ static_set!(@built BinaryFuse);
 
 impl Filter for BinaryFuse {
     fn now(&self) -> Rates {
-        Rates::one_sided(false_positives(self.cells.width(), self.head.items))
+        Rates::one_sided(false_positives(self.table.cells().width(), self.head.items))
     }
 
     fn describe(&self) -> Vec<Fact> {
         vec![
-            fact("cells", self.cells.len()),
-            fact("k", self.geometry.arity),
-            fact("fingerprint bits", self.cells.width()),
-            fact("segment length", self.geometry.segment_length()),
-            fact("start segments", self.geometry.start_segments()),
-            real("cells per key", self.cells.len() as f64 / self.head.items.max(1) as f64),
-            fact("attempts", self.attempts),
+            fact("cells", self.table.cells().len()),
+            fact("k", self.table.geometry().arity),
+            fact("fingerprint bits", self.table.cells().width()),
+            fact("segment length", self.table.geometry().segment_length()),
+            fact("start segments", self.table.geometry().start_segments()),
+            real("cells per key", self.table.cells().len() as f64 / self.head.items.max(1) as f64),
+            fact("attempts", self.table.attempts()),
         ]
     }
 
     fn trace(&self, key: &[u8]) -> Vec<Touched> {
-        let hash = reseeded(self.head.hasher.digest(key).h1, self.seed);
+        let hash = reseeded(self.head.hasher.digest(key).h1, self.table.seed());
         let agrees = self.contains(key);
         let cell = |at: usize| {
-            let value = self.cells.at(at)?;
+            let value = self.table.cells().at(at)?;
             Some(Touched { index: at as u64, value, agrees })
         };
-        match self.geometry.arity() {
-            3 => self.geometry.around::<3>(hash).into_iter().filter_map(cell).collect(),
-            _ => self.geometry.around::<4>(hash).into_iter().filter_map(cell).collect(),
+        match self.table.geometry().arity() {
+            3 => self.table.geometry().around::<3>(hash).into_iter().filter_map(cell).collect(),
+            _ => self.table.geometry().around::<4>(hash).into_iter().filter_map(cell).collect(),
         }
     }
 }

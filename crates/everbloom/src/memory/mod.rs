@@ -5,4 +5,4 @@ mod words;
 
 pub(crate) use prefetch::{prefetch, prefetch_to_write};
 pub use words::{AtomicWords, HUGE_FROM, Words, check_room, use_global_allocator};
-pub(crate) use words::{Mapping, bytes_of};
+pub(crate) use words::{Mapping, bytes_of, fields_mut};

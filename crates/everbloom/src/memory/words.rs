@@ -235,17 +235,21 @@ impl Words {
     /// [`Words::fields`] to be written.
     #[inline]
     pub(crate) fn fields_mut<T: Field>(&mut self) -> Option<&mut [T]> {
-        let words = self.make_mut();
-        let (start, len) = (words.as_mut_ptr(), words.len() * (8 / size_of::<T>()));
-        // SAFETY: as above, and the words are borrowed mutably.
-        let fields = || unsafe { std::slice::from_raw_parts_mut(start.cast(), len) };
-        cfg!(target_endian = "little").then(fields)
+        cfg!(target_endian = "little").then(|| fields_mut(self.make_mut()))
     }
 
     /// Whether huge pages were asked for, and the system took the advice.
     pub fn huge(&self) -> bool {
         self.huge
     }
+}
+
+/// Words as an array of smaller fields, in the machine's order of bytes.
+#[inline]
+pub(crate) fn fields_mut<T: Field>(words: &mut [u64]) -> &mut [T] {
+    let (start, len) = (words.as_mut_ptr(), words.len() * (8 / size_of::<T>()));
+    // SAFETY: any bits are a `T`, which divides a word and is aligned less strictly, and the words are borrowed mutably.
+    unsafe { std::slice::from_raw_parts_mut(start.cast(), len) }
 }
 
 impl Deref for Words {

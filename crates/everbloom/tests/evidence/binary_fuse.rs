@@ -58,6 +58,13 @@ fn b4_fuse_geometry() {
     for (n, expected) in [(10_000, 1.229), (100_000, 1.126), (1_000_000, 1.0772)] {
         assert!((per_key(4, n) - expected).abs() < 0.0006, "{n}: {}", per_key(4, n));
     }
+    // In parts, from 2^22 keys on, there is a bit more only because the last segment is a whole one.
+    for (n, most) in [(1 << 22, 0.009), (10_000_000, 0.005), (300_000_000, 0.001)] {
+        for (arity, factor) in [(3, 1.125), (4, 1.075)] {
+            let more = per_key(arity, n) - factor;
+            assert!((0.0..most).contains(&more), "{arity}-wise, {n} keys: {more}");
+        }
+    }
     // No segment is longer than 2^18, however many keys, and no number of them overflows.
     assert_eq!(Geometry::of(3, 1 << 40).segment_length(), 1 << 18);
     assert_eq!(Geometry::of(4, u64::MAX).segment_length(), 1 << 18);

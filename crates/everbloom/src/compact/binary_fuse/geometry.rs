@@ -1,4 +1,12 @@
 //! Where the cells of a key lie: one in each of three or four neighboring segments.
+//!
+//! Many keys are in parts, which share no cells: each has so many segments that may be first, and behind them the two or
+//! three that only later cells of a key are in. So every core can solve for a part of its own.
+//!
+//! ```text
+//!   starts   │ 0 ‥‥‥‥‥‥ 127 │     │ 128 ‥‥‥‥ 255 │     │ 256 ‥ │     │      segments that may be first
+//!   cells    │ ▣      ▣        ▣  │         ▣     ▣  ▣ │  ▣ ▣  ▣     │      three parts, the last one shorter
+//! ```
 
 use std::array;
 
@@ -6,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::hash::mix64;
 use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
-use crate::state::state;
+use crate::state::{Decoder, Encoder, State};
 
 /// Where the cells of a key may lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +25,42 @@ pub struct Geometry {
     pub(super) segment: u64,
     /// Cells that may be a key's first: s·L.
     pub(super) starts: u64,
+    /// Cells at the end of a part that are nobody's first; 0 where all is one part. Not in files: see
+    /// [`Geometry::fit`].
+    pub(super) gap: u64,
+    /// The binary logarithm of the starts of a part, where there are parts.
+    pub(super) part_bits: u32,
 }
 
-state!(Geometry { arity, segment, starts });
+impl State for Geometry {
+    fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>) {
+        out.group(name, |out| {
+            self.arity.save("arity", out);
+            self.segment.save("segment", out);
+            self.starts.save("starts", out);
+        });
+    }
+
+    fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
+        src.group(name, |src| {
+            let arity = State::load("arity", src)?;
+            let (segment, starts) = (State::load("segment", src)?, State::load("starts", src)?);
+            let geometry = Self::whole(arity, segment, starts);
+            geometry.check()?;
+            Ok(geometry)
+        })
+    }
+}
 
 /// The largest segment, 2^18.
 const MAX_SEGMENT_BITS: u32 = 18;
+
+/// Segments of a part that may be the first of a key's, 2^7: the two behind them are then one in 65 cells, and all but a few in a
+/// thousand parts of 2^14 cells a segment peel at 1.125 cells per key. With 2^6 of them none does.
+const PART_BITS: u32 = 7;
+
+/// Keys from which on there are parts, 2^22.
+const PARTS_FROM: u64 = 1 << 22;
 
 impl Geometry {
     /// The geometry for `n` keys with `arity` cells each, as the authors' code has it; no cells for no
@@ -31,9 +69,16 @@ impl Geometry {
     /// L = 2^⌊ln n/ln 3.33 + 2.25⌋ and n·max(1.125, 0.875 + 0.25·ln 10⁶/ln n) cells for three;
     /// 2^⌊ln n/ln 2.91 − 0.5⌋ and n·max(1.075, 0.77 + 0.305·ln(6·10⁵)/ln n) for four; whole segments, and
     /// at least as many as a key has cells.
+    ///
+    /// From 2^22 keys on they are in parts, which the authors' are not, and L follows from how rarely two keys have all
+    /// cells in common, which never peel: 0.45·n/L² such pairs are expected of three cells, and 16·n ≤ L² keeps them below
+    /// 0.03.
     pub fn of(arity: u32, n: u64) -> Self {
         if n == 0 {
-            return Self { arity, segment: 1, starts: 0 };
+            return Self::whole(arity, 1, 0);
+        }
+        if n >= PARTS_FROM {
+            return Self::in_parts(arity, n);
         }
         let ln = libm::log(n as f64);
         let (bits, factor) = if arity == 3 {
@@ -49,14 +94,64 @@ impl Geometry {
         let capacity = if n == 1 { 0.0 } else { (n as f64 * factor).round() };
         let segments = (capacity / segment as f64).ceil() as u64;
         let starts = segments.saturating_sub(u64::from(arity) - 1).max(1);
-        Self { arity, segment, starts: starts.saturating_mul(segment) }
+        Self::whole(arity, segment, starts.saturating_mul(segment))
+    }
+
+    /// The geometry of so many keys that they are in parts: 1.125 or 1.075 cells per key of a part.
+    fn in_parts(arity: u32, n: u64) -> Self {
+        let bits = (n.ilog2() + 1 + 4).div_ceil(2).min(MAX_SEGMENT_BITS);
+        let (segment, later) = (1u64 << bits, u64::from(arity) - 1);
+        let factor = if arity == 3 { 1.125 } else { 1.075 };
+        let (first, all) = ((1u64 << PART_BITS) as f64, ((1u64 << PART_BITS) + later) as f64);
+        let segments = libm::ceil(n as f64 * factor * first / all / segment as f64) as u64;
+        Self::whole(arity, segment, segments.saturating_mul(segment)).parted()
+    }
+
+    /// All starts in one part.
+    fn whole(arity: u32, segment: u64, starts: u64) -> Self {
+        Self { arity, segment, starts, gap: 0, part_bits: 0 }
+    }
+
+    /// The same starts in parts.
+    fn parted(self) -> Self {
+        let gap = (u64::from(self.arity) - 1) * self.segment;
+        Self { gap, part_bits: self.segment.trailing_zeros() + PART_BITS, ..self }
+    }
+
+    /// The geometry of a filter of so many cells: in parts, if it has more than one part would.
+    ///
+    /// Files say nothing else of it, so that those from before there were parts are what they always were.
+    pub(super) fn fit(&mut self, cells: u64) {
+        if self.cells() != cells && self.parted().cells() == cells {
+            *self = self.parted();
+        }
+    }
+
+    /// Cells of a part that may be a key's first, but for those that the last part lacks.
+    fn part_starts(&self) -> u64 {
+        if self.gap == 0 { self.starts } else { 1 << self.part_bits }
+    }
+
+    /// Cells of a part, but for those that the last part lacks.
+    pub(super) fn part_cells(&self) -> u64 {
+        self.part_starts().saturating_add((u64::from(self.arity) - 1) * self.segment)
+    }
+
+    /// The first start of every part.
+    pub(super) fn parts(&self) -> impl Iterator<Item = usize> {
+        (0..self.starts as usize).step_by(self.part_starts().max(1) as usize)
     }
 
     /// The same cells in segments of half the length.
     ///
     /// Just above the sizes where L doubles there are too few segments for peeling to gain from its two
     /// ends: with 11,455 keys 1 of 15 seeds works, with 12,350 1 of 30, and then with L/2 nearly all.
+    ///
+    /// Parts stay as they are: they have enough.
     pub(super) fn recut(self) -> Self {
+        if self.gap > 0 {
+            return self;
+        }
         let segment = self.segment.div_ceil(2);
         let starts = self.cells() - (u64::from(self.arity) - 1) * segment;
         Self { segment, starts, ..self }
@@ -79,21 +174,21 @@ impl Geometry {
 
     /// Cells in all.
     pub fn cells(&self) -> u64 {
-        match self.starts {
-            0 => 0,
-            starts => starts.saturating_add((u64::from(self.arity) - 1) * self.segment),
-        }
+        let parts = self.starts.div_ceil(self.part_starts().max(1));
+        let later = (u64::from(self.arity) - 1).saturating_mul(self.segment);
+        self.starts.saturating_add(parts.saturating_mul(later))
     }
 
-    /// Where the upper half of the cells begins: with a segment, and with a word whatever the width of cells.
-    pub(super) fn middle(&self) -> usize {
+    /// Where the upper half of the `cells` of a part begins: with a segment, and with a word whatever the width of cells.
+    pub(super) fn middle(&self, cells: usize) -> usize {
         if self.segment < 64 {
             return 0;
         }
-        (self.cells() / self.segment / 2 * self.segment) as usize
+        let segment = self.segment as usize;
+        cells / segment / 2 * segment
     }
 
-    /// The first cell of a hash: the further the larger the hash.
+    /// The number of a hash's first cell among those that may be first: the higher the larger the hash.
     #[inline]
     pub(super) fn first(&self, hash: u64) -> usize {
         multiply_shift(hash, self.starts) as usize
@@ -105,14 +200,21 @@ impl Geometry {
     /// the next ones: by other bits of the hash for three cells, for four by those of another.
     #[inline]
     pub(super) fn around<const A: usize>(&self, hash: u64) -> [usize; A] {
-        self.around_from(0, hash)
+        let first = self.first(hash);
+        let gaps = if self.gap == 0 { 0 } else { (first >> self.part_bits) * self.gap as usize };
+        self.around_first(first + gaps, hash)
     }
 
-    /// [`Geometry::around`], counted from the cell `start`, which begins a segment. Those before it come out
-    /// as numbers of no cell.
+    /// [`Geometry::around`] of a hash in a part, counted from the first of its cells. Or, if `start` is a later segment of that
+    /// part, counted from there: those before it come out as numbers of no cell.
     #[inline]
     pub(super) fn around_from<const A: usize>(&self, start: usize, hash: u64) -> [usize; A] {
-        let first = self.first(hash).wrapping_sub(start);
+        self.around_first(self.first(hash).wrapping_sub(start), hash)
+    }
+
+    /// The cells of a hash, of which this is the first.
+    #[inline(always)]
+    fn around_first<const A: usize>(&self, first: usize, hash: u64) -> [usize; A] {
         let (segment, mask) = (self.segment as usize, self.segment - 1);
         let (bits, shifts) = match A {
             3 => (hash, [0, COUNT_BITS + MAX_SEGMENT_BITS, COUNT_BITS, 0]),
@@ -126,16 +228,15 @@ impl Geometry {
 
     /// Whether every hash has its cells among the first `cells`, and there are any.
     ///
-    /// The first lies below the starts, which are whole segments. The others are one and two segments
-    /// further, and to change bits below the length of a segment, a power of two, does not lead out of it.
-    #[inline]
-    pub(super) fn is_within(&self, cells: usize) -> bool {
+    /// The first lies below the starts, which are whole segments, with a gap for every part before. The others are one and two
+    /// segments further, and to change bits below the length of a segment, a power of two, does not lead out of it.
+    pub(super) fn is_within(&self, cells: u64) -> bool {
         let whole = self.segment.is_power_of_two() && self.starts & (self.segment - 1) == 0;
-        whole && self.starts > 0 && self.cells() <= cells as u64
+        whole && self.starts > 0 && self.cells() <= cells
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let Self { arity, segment, starts } = *self;
+        let Self { arity, segment, starts, .. } = *self;
         let good = (3..=4).contains(&arity)
             && segment.is_power_of_two()
             && segment <= 1 << MAX_SEGMENT_BITS

@@ -33,20 +33,19 @@ pub(super) fn agree<const A: usize>(
 }
 
 /// [`agree`] for three cells, without a check at each whether it is there.
-#[inline]
+///
+/// # Safety
+/// There is a cell for all that `geometry` makes of any hash.
+#[inline(always)]
 #[allow(unsafe_code)]
-pub(super) fn agree_on_three<T: Copy + Into<u64>>(
+pub(super) unsafe fn agree_on_three<T: Copy + Into<u64>>(
     geometry: &Geometry,
     cells: &[T],
     hash: u64,
     r: u32,
 ) -> bool {
-    // Checked once per loop over keys.
-    if !geometry.is_within(cells.len()) {
-        return false;
-    }
     let hash = scalar(hash);
-    // SAFETY: `is_within`.
+    // SAFETY: the caller says so.
     let cell = |at: usize| -> u64 { unsafe { *cells.get_unchecked(at) }.into() };
     let [a, b, c] = geometry.around::<3>(hash);
     fingerprint(hash, r) ^ cell(a) ^ cell(b) == cell(c)
@@ -92,9 +91,9 @@ const AHEAD: usize = 32;
 /// Arrays of fewer words, 2 MiB, stay in the L1 and L2 caches, where prefetching costs more than it saves.
 const FETCH_FROM: usize = 1 << 18;
 
-/// Whether many keys are looked up faster by prefetching their cells.
-pub(super) fn worth_fetching(cells: &Packed) -> bool {
-    cells.words().len() >= FETCH_FROM
+/// Whether many keys are looked up faster by prefetching their cells; so they are where there are parts.
+pub(super) fn worth_fetching(geometry: &Geometry, cells: &Packed) -> bool {
+    geometry.gap > 0 || cells.words().len() >= FETCH_FROM
 }
 
 /// Writes for each digest whether its key agrees, hashed by `hash`. In an array that the near caches do not
@@ -107,10 +106,10 @@ pub(super) fn agree_all(
     found: &mut [bool],
 ) {
     with_cells!(geometry.arity, cells.view(), |fields, r, A| {
-        if !worth_fetching(cells) {
+        if !worth_fetching(geometry, cells) {
             for (digest, found) in digests.iter().zip(found) {
                 let hash = hash(*digest);
-                *found = agree(fields, geometry.around::<A>(hash), hash, r);
+                *found = agree(fields, geometry.around_from::<A>(0, hash), hash, r);
             }
             return;
         }

@@ -8,77 +8,174 @@
 //! In the middle of the array there are too many keys per cell to begin; what peels is the ends, where
 //! fewer overlap, then what they leave, and so on inwards: two waves, each in its half. A key with cells on
 //! both sides of the middle (◇) waits until both have come to their end. So the halves never touch the same
-//! cell, and peeling and settling are two cores' work: half of the time. The other half, hashing, grouping and counting, is
-//! that of all cores. A third wave would need an end of its own, two empty segments in the middle, and every query would have
-//! to step over it: a fifth more time for each, which was measured and is not worth it.
+//! cell, and peeling and settling are two cores' work. A third wave would need an end of its own, two empty segments in
+//! the middle, and every query would have to step over it: a fifth more time for each where the cells fit a cache. Filters
+//! so large that this is nothing beside the wait for memory are in parts, each with two ends, and a core has one after the
+//! other, or a half of it.
 //!
 //! One core does the same one half after the other. The order in which keys are peeled, and with it every
 //! bit of the filter, does not depend on how many there are.
 
 use super::geometry::{COUNT, Geometry};
-use crate::cells::{Fields, Packed, View};
+use crate::cells::{Fields, Packed, PackedPart, View};
 use crate::memory::Words;
 use crate::solve::{IN_GROUP, grouped_hashes};
 use crate::threads::Cores;
 
-/// The keys in the order in which they were peeled: each the hash, and the number of its own cell in the
+/// The cells of `r` bits of which those of every key add up to what `fingerprint` makes of its hash; `None` if some keys do not
+/// peel. The hashes are what `hash` makes of these digests.
+pub(super) fn solve<const A: usize>(
+    geometry: &Geometry,
+    r: u32,
+    digests: &[u64],
+    hash: impl Fn(u64) -> u64 + Sync,
+    fingerprint: impl Fn(u64) -> u64 + Copy + Sync,
+    cores: Cores,
+) -> Option<Packed> {
+    let mut hashes = grouped_hashes(digests, hash, cores);
+    let mut cells = Packed::new(geometry.cells(), r);
+    let fields = cells.parts_mut(geometry.part_cells());
+    let cores_of_each = cores.of_each(fields.len());
+    let solve = |(fields, (start, hashes)): (PackedPart<'_>, (usize, &mut [u64]))| {
+        let part = Part { geometry, start, cells: fields.len(), cores: cores_of_each };
+        let order = part.peel::<A>(hashes)?;
+        part.settle::<A>(&order, fingerprint, fields);
+        Some(())
+    };
+    let parts = fields.into_iter().zip(by_part(geometry, hashes.make_mut()));
+    cores.map(parts, solve).into_iter().collect::<Option<()>>()?;
+    Some(cells)
+}
+
+/// The first start of every part, and its keys.
+fn by_part<'a>(geometry: &Geometry, mut hashes: &'a mut [u64]) -> Vec<(usize, &'a mut [u64])> {
+    let mut all = Vec::new();
+    let mut starts = geometry.parts().peekable();
+    while let Some(start) = starts.next() {
+        let end = starts.peek().copied().unwrap_or(usize::MAX);
+        let at = divide(geometry, hashes, end);
+        let (now, later) = std::mem::take(&mut hashes).split_at_mut(at);
+        all.push((start, now));
+        hashes = later;
+    }
+    all
+}
+
+/// Puts the keys that begin before `start` in front of the others, and tells how many they are.
+///
+/// The hashes are in groups by their leading bits, and where a key begins goes by these: only in one group some begin before
+/// and some don't.
+fn divide(geometry: &Geometry, hashes: &mut [u64], start: usize) -> usize {
+    let whole = hashes.partition_point(|hash| geometry.first(hash | IN_GROUP) < start);
+    let group = hashes[whole..].partition_point(|hash| geometry.first(hash & !IN_GROUP) < start);
+    let mut before = whole;
+    for i in whole..whole + group {
+        if geometry.first(hashes[i]) < start {
+            hashes.swap(before, i);
+            before += 1;
+        }
+    }
+    before
+}
+
+/// Cells that share no key with others.
+struct Part<'a> {
+    geometry: &'a Geometry,
+    /// The first start.
+    start: usize,
+    /// How many cells there are.
+    cells: usize,
+    cores: Cores,
+}
+
+/// The keys of a part in the order in which they were peeled: each the hash, and the number of its own cell in the
 /// bits that are free.
-pub(super) struct Order {
-    /// Keys of the lower half, then of the upper; in between there may be room.
-    halves: Words,
-    lower: usize,
-    upper: std::ops::Range<usize>,
+struct Order<'a> {
+    lower: &'a [u64],
+    upper: &'a [u64],
     /// Those across the middle, and those that waited for them: after both halves.
     rest: Vec<u64>,
 }
 
-impl Order {
-    /// How many keys there are.
-    pub(super) fn len(&self) -> usize {
-        self.lower + self.upper.len() + self.rest.len()
+impl Part<'_> {
+    /// Peels the keys off their cells, and puts them in that order; `None` if some are left.
+    fn peel<'h, const A: usize>(&self, hashes: &'h mut [u64]) -> Option<Order<'h>> {
+        let Self { geometry, start, cores, .. } = *self;
+        let (keys, middle) = (hashes.len(), geometry.middle(self.cells));
+        let mut cells = Words::zeroed(self.cells);
+        let segment = geometry.segment as usize;
+        let share = (self.cells / segment).div_ceil(cores.count()).max(1) * segment;
+        let shares = (start..).step_by(share).zip(cells.make_mut().chunks_mut(share));
+        let counted =
+            cores.map(shares, |(start, cells)| Range { geometry, cells, start }.count::<A>(hashes));
+        if !counted.into_iter().all(|fits| fits) {
+            return None;
+        }
+        let (low, high) = cells.make_mut().split_at_mut(middle);
+        // As many keys begin in the lower half as may be peeled there.
+        let begin_low = divide(geometry, hashes, start + middle);
+        let (lower, upper) = hashes.split_at_mut(begin_low);
+        let (low, high) = cores.both(
+            || Range { geometry, cells: low, start }.peel::<A>(End::Low, lower),
+            || Range { geometry, cells: high, start: start + middle }.peel::<A>(End::High, upper),
+        );
+        let rest = self.peel_rest::<A>(cells.make_mut(), [low.waiting, high.waiting].concat());
+        let (lower, upper) = (&lower[..low.peeled], &upper[..high.peeled]);
+        (lower.len() + upper.len() + rest.len() == keys).then_some(Order { lower, upper, rest })
+    }
+
+    /// Peels what is left after both halves, from the cells that wait with a single key.
+    fn peel_rest<const A: usize>(&self, cells: &mut [u64], waiting: Vec<usize>) -> Vec<u64> {
+        let mut single: Vec<usize> = waiting.into_iter().map(|at| at - self.start).collect();
+        let (mut next, mut order) = (0, Vec::new());
+        while let Some(&own) = single.get(next) {
+            next += 1;
+            if cells[own] & COUNT != 1 {
+                continue;
+            }
+            let hash = cells[own] & !COUNT;
+            let mut slot = 0;
+            let around = self.geometry.around_from::<A>(self.start, hash);
+            for (j, at) in around.into_iter().enumerate() {
+                cells[at] = (cells[at] - 1) ^ hash;
+                slot |= if at == own { j as u64 } else { 0 };
+                if cells[at] & COUNT == 1 {
+                    single.push(at);
+                }
+            }
+            order.push(hash | slot);
+        }
+        order
+    }
+
+    /// Settles the fields in the reverse order, with what `fingerprint` makes of a hash.
+    fn settle<const A: usize>(
+        &self,
+        order: &Order<'_>,
+        fingerprint: impl Fn(u64) -> u64 + Sync,
+        fields: PackedPart<'_>,
+    ) {
+        let settle = Settle::<A, _> { part: self, fingerprint };
+        match fields.split(self.geometry.middle(self.cells)) {
+            View::Bytes([low, high]) => settle.all(order, low, high),
+            View::Shorts([low, high]) => settle.all(order, low, high),
+            View::Any([mut low, mut high]) => settle.all(order, &mut low, &mut high),
+        }
     }
 }
 
-/// Peels the keys of these digests off their cells, hashed by `hash`; `None` if some are left.
-pub(super) fn peel<const A: usize>(
-    geometry: &Geometry,
-    digests: &[u64],
-    hash: impl Fn(u64) -> u64 + Sync,
-    cores: Cores,
-) -> Option<Order> {
-    let mut halves = grouped_hashes(digests, hash, cores);
-    let mut cells = Words::zeroed(geometry.cells() as usize);
-    let (middle, geometry) = (geometry.middle(), *geometry);
-    let segments = (geometry.cells() / geometry.segment) as usize;
-    let share = segments.div_ceil(cores.count()).max(1) * geometry.segment as usize;
-    let shares = (0..).step_by(share).zip(cells.make_mut().chunks_mut(share));
-    let counted =
-        cores.map(shares, |(start, cells)| Range { geometry, cells, start }.count::<A>(&halves));
-    if !counted.into_iter().all(|fits| fits) {
-        return None;
-    }
-    let (low, high) = cells.make_mut().split_at_mut(middle);
-    // As many keys begin in the lower half as may be peeled there. Only in one group some do and some don't.
-    let whole = halves.partition_point(|hash| geometry.first(hash | IN_GROUP) < middle);
-    let group =
-        halves[whole..].iter().take_while(|hash| geometry.first(**hash & !IN_GROUP) < middle);
-    let begin_low = whole + group.filter(|hash| geometry.first(**hash) < middle).count();
-    let (lower, upper) = halves.make_mut().split_at_mut(begin_low);
-    let (lower, upper) = cores.both(
-        || Range { geometry, cells: low, start: 0 }.peel::<A>(lower),
-        || Range { geometry, cells: high, start: middle }.peel::<A>(upper),
-    );
-    let rest = peel_rest::<A>(&geometry, cells.make_mut(), [lower.waiting, upper.waiting].concat());
-    let order =
-        Order { halves, lower: lower.peeled, upper: begin_low..begin_low + upper.peeled, rest };
-    (order.len() == digests.len()).then_some(order)
+/// Where peeling begins.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Low,
+    High,
 }
 
-/// Cells that follow each other, from the beginning of a segment on.
+/// Cells of a part that follow each other, from the beginning of a segment on.
 struct Range<'a> {
-    geometry: Geometry,
+    geometry: &'a Geometry,
     cells: &'a mut [u64],
-    /// The number of the first.
+    /// The number of the first, counted from the first cell of the part with that part's first start.
     start: usize,
 }
 
@@ -124,14 +221,14 @@ impl Range<'_> {
     /// Segment by segment from the outer end, first come, first served: the cells at work stay in the near
     /// caches, and the next steps do not wait for the last one, as they would on a stack. A cell becomes
     /// single once, so the queue never holds more than all; pages it does not reach cost nothing.
-    fn peel<const A: usize>(self, order: &mut [u64]) -> Peeled {
+    fn peel<const A: usize>(self, from: End, order: &mut [u64]) -> Peeled {
         let Self { geometry, cells, start } = self;
         let (len, segment) = (cells.len(), geometry.segment as usize);
         let segments = len / segment;
         let mut single = vec![0usize; len + 1];
         let (mut peeled, mut waiting) = (0, Vec::new());
         for i in 0..segments {
-            let i = if start == 0 { i } else { segments - 1 - i };
+            let i = if from == End::Low { i } else { segments - 1 - i };
             let (mut next, mut last) = (0, 0);
             for (at, cell) in (i * segment..).zip(&cells[i * segment..][..segment]) {
                 // Written whether it counts or not: nobody could predict which.
@@ -168,68 +265,26 @@ impl Range<'_> {
     }
 }
 
-/// Peels what is left after both halves, from the cells that wait with a single key.
-fn peel_rest<const A: usize>(
-    geometry: &Geometry,
-    cells: &mut [u64],
-    mut single: Vec<usize>,
-) -> Vec<u64> {
-    let (mut next, mut order) = (0, Vec::new());
-    while let Some(&own) = single.get(next) {
-        next += 1;
-        if cells[own] & COUNT != 1 {
-            continue;
-        }
-        let hash = cells[own] & !COUNT;
-        let mut slot = 0;
-        for (j, at) in geometry.around::<A>(hash).into_iter().enumerate() {
-            cells[at] = (cells[at] - 1) ^ hash;
-            slot |= if at == own { j as u64 } else { 0 };
-            if cells[at] & COUNT == 1 {
-                single.push(at);
-            }
-        }
-        order.push(hash | slot);
-    }
-    order
-}
-
-/// Settles the cells in the reverse order, with what `fingerprint` makes of a hash.
-pub(super) fn settle<const A: usize>(
-    geometry: &Geometry,
-    order: &Order,
-    fingerprint: impl Fn(u64) -> u64 + Sync,
-    cells: &mut Packed,
-    cores: Cores,
-) {
-    let settle = Settle::<A, _> { geometry, fingerprint, cores };
-    match cells.split_mut(geometry.middle() as u64) {
-        View::Bytes([low, high]) => settle.all(order, low, high),
-        View::Shorts([low, high]) => settle.all(order, low, high),
-        View::Any([mut low, mut high]) => settle.all(order, &mut low, &mut high),
-    }
-}
-
 struct Settle<'a, const A: usize, P> {
-    geometry: &'a Geometry,
+    part: &'a Part<'a>,
     fingerprint: P,
-    cores: Cores,
 }
 
 impl<const A: usize, P: Fn(u64) -> u64 + Sync> Settle<'_, A, P> {
     /// All keys: the rest, of which every half needs some, and then the halves.
-    fn all<F: Fields + ?Sized + Send>(&self, order: &Order, low: &mut F, high: &mut F) {
-        let middle = self.geometry.middle();
-        for (around, slot, fingerprint) in self.reversed(&order.rest, 0) {
+    fn all<F: Fields + ?Sized + Send>(&self, order: &Order<'_>, low: &mut F, high: &mut F) {
+        let Part { geometry, start, cells, cores } = *self.part;
+        let middle = geometry.middle(cells);
+        for (around, slot, fingerprint) in self.reversed(&order.rest, start) {
             let others = around.into_iter().fold(0, |xor, at| {
                 xor ^ if at < middle { low.at(at) } else { high.at(at - middle) }.unwrap_or(0)
             });
             let (own, value) = (around[slot], others ^ fingerprint);
             if own < middle { low.put(own, value) } else { high.put(own - middle, value) }
         }
-        self.cores.both(
-            || self.half(&order.halves[..order.lower], low, 0),
-            || self.half(&order.halves[order.upper.clone()], high, middle),
+        cores.both(
+            || self.half(order.lower, low, start),
+            || self.half(order.upper, high, start + middle),
         );
     }
 
@@ -248,7 +303,7 @@ impl<const A: usize, P: Fn(u64) -> u64 + Sync> Settle<'_, A, P> {
         order: &[u64],
         start: usize,
     ) -> impl Iterator<Item = ([usize; A], usize, u64)> {
-        let geometry = *self.geometry;
+        let geometry = *self.part.geometry;
         order.iter().rev().map(move |entry| {
             let (hash, slot) = (entry & !COUNT, (entry & COUNT) as usize);
             (geometry.around_from(start, hash), slot, (self.fingerprint)(hash))
