@@ -3,6 +3,7 @@
 //! Every step is noted while a [`trial`] runs, so that a test can make any of them fail, or ask what a crash
 //! behind any of them would leave.
 
+mod ahead;
 mod lock;
 pub mod trial;
 
@@ -11,6 +12,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ahead::Ahead;
 pub use lock::{Lock, Wait};
 use trial::{Step, note};
 
@@ -39,12 +41,15 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     if let Some(meta) = existing {
         fs::set_permissions(&name, meta.permissions())?;
     }
-    {
-        let file = Appended { file: temporary.as_file_mut(), path: &name, length: 0 };
+    let mut ahead = Ahead::default();
+    let filled = {
+        let file = temporary.as_file_mut();
+        let file = Appended { file, path: &name, length: 0, ahead: &mut ahead };
         let mut out = io::BufWriter::with_capacity(1 << 20, file);
-        fill(&mut out)?;
-        out.flush()?;
-    }
+        fill(&mut out).and_then(|()| out.flush())
+    };
+    let synced = ahead.finish();
+    filled.and(synced)?;
     note(|| Step::Sync(name.clone()))?;
     temporary.as_file().sync_all()?;
     note(|| Step::Rename(name.clone(), path.clone()))?;
@@ -108,12 +113,16 @@ struct Appended<'a> {
     file: &'a mut File,
     path: &'a Path,
     length: u64,
+    ahead: &'a mut Ahead,
 }
 
 impl Write for Appended<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         note(|| Step::Write(self.path.to_owned(), self.length, bytes.to_vec()))?;
-        self.file.write_all(bytes)?;
+        for piece in bytes.chunks(ahead::PIECE) {
+            self.file.write_all(piece)?;
+            self.ahead.written(self.file, piece.len())?;
+        }
         self.length += bytes.len() as u64;
         Ok(bytes.len())
     }
