@@ -11,6 +11,12 @@ pub(crate) trait Ones: Copy {
     /// Ones of a word.
     fn count(self, word: u64) -> u32;
 
+    /// 1 if the number of ones is odd, 0 otherwise.
+    #[inline(always)]
+    fn parity(self, word: u64) -> u32 {
+        self.count(word) & 1
+    }
+
     /// The place of the one number `rank`, counted from 0 and below 64; 64 where the word has fewer.
     fn select(self, word: u64, rank: u32) -> u32;
 }
@@ -229,7 +235,10 @@ pub(super) mod tests {
     #[test]
     fn ones_are_counted_and_found_as_by_looking() {
         for (word, places) in words() {
-            assert_eq!(count(word), places.len() as u32, "{word:x}");
+            let ones = places.len() as u32;
+            assert_eq!([count(word), Portable.count(word)], [ones; 2], "{word:x}");
+            assert_eq!(Portable.parity(word), ones % 2, "{word:x}");
+            assert!(instructions().is_none_or(|by| by.parity(word) == ones % 2), "{word:x}");
             for (rank, at) in (0..).zip(&places) {
                 assert_eq!([select(word, rank), select_portably(word, rank)], [*at; 2], "{word:x}");
             }

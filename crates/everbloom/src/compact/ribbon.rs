@@ -32,6 +32,7 @@
 mod layer;
 mod sizing;
 
+use crate::cells::ones::{self, Ones, Portable};
 use crate::hash::{Generator, fold};
 use crate::memory::prefetch;
 use crate::parts::static_set::{self, StaticSet, static_set};
@@ -112,6 +113,40 @@ impl Ribbon {
         self.layers.iter().map(|layer| layer.slots.len() / u64::from(self.bits))
     }
 
+    #[inline]
+    fn has_by(&self, by: impl Ones, digest: Digest) -> bool {
+        let mut hash = digest.h1;
+        for layer in &self.layers {
+            hash = reseeded(hash, layer.seed);
+            let start = multiply_shift(hash, layer.starts);
+            if !layer.bumps(start) {
+                let result = if self.homogeneous() { 0 } else { fingerprint(hash) };
+                return layer.agrees(by, start, coefficients(hash), result, self.bits as usize);
+            }
+        }
+        false
+    }
+
+    fn have_by(&self, by: impl Ones, digests: &[Digest], found: &mut [bool]) {
+        let first = self.layers.first().filter(|layer| layer.slots.words().len() >= FETCH_FROM);
+        for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
+            // Hardly any key goes beyond the first layer.
+            if let Some(layer) = first {
+                let words = layer.slots.words().as_ptr();
+                let r = self.bits as usize;
+                for digest in digests {
+                    let hash = reseeded(digest.h1, layer.seed);
+                    let block = multiply_shift(hash, layer.starts) as usize / 64;
+                    prefetch(words.wrapping_add(block * r).cast());
+                    prefetch(words.wrapping_add((block + 1) * r).cast());
+                }
+            }
+            for (digest, found) in digests.iter().zip(found) {
+                *found = self.has_by(by, *digest);
+            }
+        }
+    }
+
     fn check(&self) -> Result<()> {
         let r = u64::from(self.bits);
         let bad = |what: &str| Err(Error::corrupt(0, format!("corrupt filter: {what}")));
@@ -183,35 +218,16 @@ impl StaticSet for Ribbon {
 
     #[inline]
     fn has(&self, digest: Digest) -> bool {
-        let mut hash = digest.h1;
-        for layer in &self.layers {
-            hash = reseeded(hash, layer.seed);
-            let start = multiply_shift(hash, layer.starts);
-            if !layer.bumps(start) {
-                let result = if self.homogeneous() { 0 } else { fingerprint(hash) };
-                return layer.agrees(start, coefficients(hash), result, self.bits as usize);
-            }
+        match ones::instructions() {
+            Some(by) => self.has_by(by, digest),
+            None => self.has_by(Portable, digest),
         }
-        false
     }
 
     fn have(&self, digests: &[Digest], found: &mut [bool]) {
-        let first = self.layers.first().filter(|layer| layer.slots.words().len() >= FETCH_FROM);
-        for (digests, found) in digests.chunks(AHEAD).zip(found.chunks_mut(AHEAD)) {
-            // Hardly any key goes beyond the first layer.
-            if let Some(layer) = first {
-                let words = layer.slots.words().as_ptr();
-                let r = self.bits as usize;
-                for digest in digests {
-                    let hash = reseeded(digest.h1, layer.seed);
-                    let block = multiply_shift(hash, layer.starts) as usize / 64;
-                    prefetch(words.wrapping_add(block * r).cast());
-                    prefetch(words.wrapping_add((block + 1) * r).cast());
-                }
-            }
-            for (digest, found) in digests.iter().zip(found) {
-                *found = self.has(*digest);
-            }
+        match ones::instructions() {
+            Some(by) => self.have_by(by, digests, found),
+            None => self.have_by(Portable, digests, found),
         }
     }
 }

@@ -20,6 +20,22 @@ fn many_at_once_equal_one_by_one() {
 }
 
 #[test]
+fn the_instruction_and_its_twin_answer_alike() {
+    let Some(by) = ones::instructions() else { return };
+    let hasher = Hasher::default();
+    let digests: Vec<Digest> = (0..20_000u64).map(|key| hasher.digest(&key)).collect();
+    for bits in [1, 4, 7, 32] {
+        let filter = Ribbon::with_bits(0..10_000u64, bits, hasher.clone()).unwrap();
+        let [mut one, mut other] = [vec![false; digests.len()], vec![true; digests.len()]];
+        filter.have_by(by, &digests, &mut one);
+        filter.have_by(Portable, &digests, &mut other);
+        assert!(one == other, "{bits}");
+        let each = |digest: &Digest| (filter.has_by(by, *digest), filter.has_by(Portable, *digest));
+        assert!(digests.iter().map(each).eq(one.into_iter().zip(other)), "{bits}");
+    }
+}
+
+#[test]
 fn files_whose_parts_differ_are_refused() {
     let good = filter(5000, 9);
     assert_eq!(Opener::new().decode_as::<Ribbon>(&to_bytes(&good)).unwrap(), good);
