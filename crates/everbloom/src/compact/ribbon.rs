@@ -21,7 +21,8 @@
 //!
 //! A bumped layer has *fewer* slots than keys, so that hardly one stays free. Two bits a bucket say which of
 //! its keys are not there: those with an offset below 0, 25, 49 or 128. They are one in twenty, and have a
-//! layer of their own. One bucket in 4096 sends all its keys there: the stretches between are apart, and all cores fill them.
+//! layer of their own. One bucket in 4096 sends all its keys there: the stretches between are apart, and each is filled and solved
+//! by a core of its own.
 //!
 //! Bits of a slot are apart (see `solve::Band`): the first bits of 64 slots in a word, then their second
 //! bits; a bit of a sum is the parity of two words, and most non-members fail within the first four.

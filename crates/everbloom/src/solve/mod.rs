@@ -8,7 +8,7 @@ mod place;
 mod retry;
 mod sorted;
 
-pub use band::{Band, Part, Row, WIDTH};
+pub use band::{Band, Row, WIDTH};
 pub use mphf::Mphf;
 pub use peel::{Peeled, peel};
 pub use place::{Choices, Rule, least_loaded, least_loaded_at_random};

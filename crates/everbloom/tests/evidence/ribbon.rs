@@ -37,7 +37,7 @@ fn random_band(n: u64, m: u64, seed: u64, zero: bool) -> Option<Band> {
     let mut coins = Generator::new(mix64(seed ^ n << 32));
     let mut hashes: Vec<u64> = (0..n).map(|_| coins.next_u64()).collect();
     hashes.sort_unstable();
-    let mut band = Band::new(m as usize);
+    let mut band = Band::new(0..m as usize);
     for hash in hashes {
         let result = if zero { 0 } else { mix64(hash ^ 2) as u32 & 0xff };
         let start = multiply_shift(hash, m - 63) as usize;

@@ -1,5 +1,7 @@
 //! A layer of a ribbon: the equations of some keys, solved.
 
+use std::ops::Range;
+
 use crate::cells::ones::Ones;
 use crate::cells::{Bits, Packed};
 use crate::error::{Error, Result};
@@ -7,7 +9,7 @@ use crate::hash::{Generator, mix64};
 use crate::memory::Words;
 use crate::plan::MAX_CELLS;
 use crate::probe::multiply_shift;
-use crate::solve::{Band, Part, Row, WIDTH};
+use crate::solve::{Band, Row, WIDTH};
 use crate::state::state;
 use crate::threads::Cores;
 
@@ -44,21 +46,15 @@ pub(super) fn fingerprint(hash: u64) -> u32 {
 }
 
 impl Layer {
-    /// A layer of so many starts, solved; what has no row is what `free` says.
-    fn solved(
-        seed: u64,
-        starts: u64,
-        thresholds: Packed,
-        band: &Band,
-        r: u32,
-        free: impl FnMut() -> u32,
-    ) -> Self {
-        let words = Words::from(&band.solve(r, free)[..]);
-        let slots = Bits::from_words(64 * words.len() as u64, words);
+    fn of(seed: u64, starts: u64, thresholds: Packed, slots: Words) -> Self {
+        let slots = Bits::from_words(64 * slots.len() as u64, slots);
         Self { seed, starts, thresholds, slots }
     }
 
     /// The layer of these keys, in ascending order, without those that it bumps, which come with it.
+    ///
+    /// In stretches, so that several cores can do it. All keys of the first bucket of a stretch are in the next layer, so that
+    /// no equation of a stretch reaches into another one. They are the same whatever the number of cores.
     pub(super) fn bumping(
         seed: u64,
         hashes: &[u64],
@@ -66,14 +62,29 @@ impl Layer {
         overload: f64,
         cores: Cores,
     ) -> (Self, Vec<u64>) {
-        let Bumping { starts, band, thresholds, bumped } = bump(hashes, r, overload, cores);
-        (Self::solved(seed, starts, thresholds, &band, r, || 0), bumped)
+        let buckets = buckets(hashes.len() as u64, overload);
+        let starts = buckets * BUCKET;
+        let mut slots = zeros(starts, r);
+        let stretches = stretches(hashes, starts, slots.make_mut(), r);
+        let filled = cores.map(stretches, |Stretch { unknowns, hashes, slots }| {
+            let mut band = Band::new(unknowns);
+            let filled = fill(&mut band, hashes, starts, r);
+            band.solve(r, slots, || 0);
+            filled
+        });
+        let mut thresholds = Packed::new(buckets, THRESHOLD_BITS);
+        let mut bumped = Vec::new();
+        for (indices, mut others) in filled {
+            indices.into_iter().for_each(|(bucket, index)| thresholds.set(bucket, index));
+            bumped.append(&mut others);
+        }
+        (Self::of(seed, starts, thresholds, slots), bumped)
     }
 
     /// The layer of all these keys in at least `slots` slots, unless two of them are in conflict.
     pub(super) fn standard(seed: u64, hashes: &[u64], slots: u64, r: u32) -> Option<Self> {
         let (band, starts) = band_of(hashes, slots, |hash| low_bits(fingerprint(hash), r))?;
-        Some(Self::solved(seed, starts, unbumped(), &band, r, || 0))
+        Some(Self::of(seed, starts, unbumped(), solved(&band, starts, r, || 0)))
     }
 
     /// [`Layer::standard`] with results of zero, and the share of other equations that follow from these;
@@ -92,8 +103,8 @@ impl Layer {
         }
         // Zeros everywhere would be a solution too, for members and all others alike.
         let mut coins = Generator::new(seed);
-        let free = || coins.next_u64() as u32;
-        Some((Self::solved(seed, starts, unbumped(), &band, r, free), spanned))
+        let slots = solved(&band, starts, r, || coins.next_u64() as u32);
+        Some((Self::of(seed, starts, unbumped(), slots), spanned))
     }
 
     /// Whether the keys of this layer do not include one that starts there.
@@ -150,43 +161,34 @@ fn is_wrong(by: impl Ones, here: &[u64], next: &[u64], masks: [u64; 2], mut resu
     wrong & 1 != 0
 }
 
-/// What of the keys goes into a layer: the starts, the band, the thresholds, and who is bumped.
-struct Bumping {
-    starts: u64,
-    band: Band,
-    thresholds: Packed,
-    bumped: Vec<u64>,
+/// What one core fills and solves.
+struct Stretch<'a> {
+    unknowns: Range<usize>,
+    hashes: &'a [u64],
+    /// The solution.
+    slots: &'a mut [u64],
 }
 
-/// Fills a bumping layer with the keys of these hashes, in ascending order.
-///
-/// In stretches, so that several cores can do it. All keys of the first bucket of a stretch are in the next layer, so that no
-/// equation of a stretch reaches into another one. They are the same whatever the number of cores.
-fn bump(hashes: &[u64], r: u32, overload: f64, cores: Cores) -> Bumping {
-    let buckets = buckets(hashes.len() as u64, overload);
-    let starts = buckets * BUCKET;
-    let mut band = Band::new((starts + WIDTH) as usize);
-    // The equations of a stretch reach into the next bucket by less than their width.
-    let parts = band.parts((STRETCH * BUCKET) as usize, WIDTH as usize);
-    let mut left = hashes;
-    let stretches: Vec<(Part<'_>, &[u64])> = (1..)
-        .zip(parts)
-        .map(|(next, part)| {
-            let ends =
-                left.partition_point(|h| multiply_shift(*h, starts) < next * STRETCH * BUCKET);
-            let (now, later) = left.split_at(ends);
-            left = later;
-            (part, now)
-        })
-        .collect();
-    let filled = cores.map(stretches, |(part, hashes)| fill(part, hashes, starts, r));
-    let mut thresholds = Packed::new(buckets, THRESHOLD_BITS);
-    let mut bumped = Vec::new();
-    for (indices, mut others) in filled {
-        indices.into_iter().for_each(|(bucket, index)| thresholds.set(bucket, index));
-        bumped.append(&mut others);
+/// The stretches of a layer with these keys and slots. Equations of each reach into the bucket behind it, by less than their
+/// width: the first block of that bucket is its own.
+fn stretches<'a>(
+    mut hashes: &'a [u64],
+    starts: u64,
+    mut slots: &'a mut [u64],
+    r: u32,
+) -> Vec<Stretch<'a>> {
+    let (mut all, mut first, mut end) = (Vec::new(), 0, 0);
+    while end < starts {
+        end = (end + STRETCH * BUCKET).min(starts);
+        let unknowns = first..(end + WIDTH) as usize;
+        first = unknowns.end;
+        let keys = hashes.partition_point(|hash| multiply_shift(*hash, starts) < end);
+        let (these, later) = hashes.split_at(keys);
+        let (its, others) = slots.split_at_mut(unknowns.len() / 64 * r as usize);
+        all.push(Stretch { unknowns, hashes: these, slots: its });
+        (hashes, slots) = (later, others);
     }
-    Bumping { starts, band, thresholds, bumped }
+    all
 }
 
 /// Fills a stretch: the indices of its buckets' thresholds, and who is bumped.
@@ -194,7 +196,7 @@ fn bump(hashes: &[u64], r: u32, overload: f64, cores: Cores) -> Bumping {
 /// Bucket by bucket, the highest offset first: the first equation in conflict, at an offset o, rules out
 /// all thresholds up to o. The next one is taken, and keys below it are taken back, as if it had been
 /// tried from the start: rows do not depend on those that came later.
-fn fill(mut part: Part<'_>, hashes: &[u64], starts: u64, r: u32) -> (Vec<(u64, u64)>, Vec<u64>) {
+fn fill(band: &mut Band, hashes: &[u64], starts: u64, r: u32) -> (Vec<(u64, u64)>, Vec<u64>) {
     let start_of = |hash: u64| multiply_shift(hash, starts);
     let (mut indices, mut bumped) = (Vec::new(), Vec::new());
     let mut stored: Vec<(u64, usize)> = Vec::new();
@@ -203,7 +205,7 @@ fn fill(mut part: Part<'_>, hashes: &[u64], starts: u64, r: u32) -> (Vec<(u64, u
         let index = if is_seam(bucket) {
             THRESHOLDS.len() - 1
         } else {
-            fill_bucket(&mut part, group, starts, r, &mut stored)
+            fill_bucket(band, group, starts, r, &mut stored)
         };
         let threshold = THRESHOLDS[index];
         bumped.extend(group.iter().filter(|hash| start_of(**hash) % BUCKET < threshold));
@@ -214,7 +216,7 @@ fn fill(mut part: Part<'_>, hashes: &[u64], starts: u64, r: u32) -> (Vec<(u64, u
 
 /// Takes in the keys of a bucket down to the threshold whose index it says.
 fn fill_bucket(
-    part: &mut Part<'_>,
+    band: &mut Band,
     hashes: &[u64],
     starts: u64,
     r: u32,
@@ -225,7 +227,7 @@ fn fill_bucket(
     for &hash in hashes.iter().rev() {
         let start = multiply_shift(hash, starts);
         let offset = start % BUCKET;
-        match part.insert(start as usize, coefficients(hash), low_bits(fingerprint(hash), r)) {
+        match band.insert(start as usize, coefficients(hash), low_bits(fingerprint(hash), r)) {
             Row::Stored(at) => stored.push((offset, at)),
             Row::Redundant => {}
             Row::Conflict => {
@@ -235,7 +237,7 @@ fn fill_bucket(
         }
     }
     for (_, at) in stored.iter().filter(|(offset, _)| *offset < THRESHOLDS[index]) {
-        part.remove(*at);
+        band.remove(*at);
     }
     index
 }
@@ -254,7 +256,7 @@ fn unbumped() -> Packed {
 fn band_of(hashes: &[u64], slots: u64, result: impl Fn(u64) -> u32) -> Option<(Band, u64)> {
     let slots = 64 * blocks(slots);
     let starts = slots - (WIDTH - 1);
-    let mut band = Band::new(slots as usize);
+    let mut band = Band::new(0..slots as usize);
     for &hash in hashes {
         let start = multiply_shift(hash, starts) as usize;
         if band.insert(start, coefficients(hash), result(hash)) == Row::Conflict {
@@ -262,6 +264,18 @@ fn band_of(hashes: &[u64], slots: u64, result: impl Fn(u64) -> u32) -> Option<(B
         }
     }
     Some((band, starts))
+}
+
+/// The slots of a layer before it is solved.
+fn zeros(starts: u64, r: u32) -> Words {
+    Words::zeroed(blocks(starts + WIDTH - 1) as usize * r as usize)
+}
+
+/// The slots of a layer that bumps nobody; what has no row is what `free` says.
+fn solved(band: &Band, starts: u64, r: u32, free: impl FnMut() -> u32) -> Words {
+    let mut slots = zeros(starts, r);
+    band.solve(r, slots.make_mut(), free);
+    slots
 }
 
 /// The share of random equations that follow from those of the band, among 40·2^r, at most a million
