@@ -85,6 +85,7 @@ const MUTANTS: &[Mutant] = &[
     mutant!("file: header checksum unchecked", "file/layout.rs", "if crc32c::crc32c(&bytes[..crc_at]) != u32_at(bytes, crc_at)" => "if crc_at == 0", "--test" "hostile"),
     mutant!("file: payload checksums unchecked", "file/layout.rs", "if sum != u32_at(bytes, table + 4 * i)" => "if sum != sum", "--test" "hostile"),
     mutant!("ribbon: stretches that are not apart", "compact/ribbon/sizing.rs", "bucket > 0 && bucket.is_multiple_of(STRETCH)" => "bucket > 0 && bucket.is_multiple_of(1 << 40)", "--lib" "compact::ribbon"),
+    mutant!("ribbon: only the first stretch is solved", "compact/ribbon/layer.rs", "            band.solve(r, slots, || 0);" => "            if hashes.first().is_none_or(|h| multiply_shift(*h, starts) < STRETCH * BUCKET) { band.solve(r, slots, || 0); }", "--lib" "compact::ribbon"),
     mutant!("sorted hashes: a gap where some came twice", "solve/sorted.rs", "sorted.copy_within(from..from + kept, all);" => "", "--lib" "hashes_come_in_order_and_once"),
     mutant!("cores: shares in another order", "threads.rs", "others.into_iter().rev().for_each" => "others.into_iter().for_each", "--lib" "threads::"),
     mutant!("threads: parts of one item", "threads.rs", "let share = items.chunks(parts * length);" => "let share = items.chunks(parts);", "--lib" "parts_come_in_order_from_any_number_of_cores"),
