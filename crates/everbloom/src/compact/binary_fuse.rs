@@ -95,12 +95,11 @@ impl BinaryFuse {
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let hasher = &self.head.hasher;
-        if hasher.id() == HashId::Quick64
-            && let Some(has) = self.table.usually_has(|| hasher.digest_by(HashId::Quick64, key).h1)
-        {
-            return has;
+        let digest = || hasher.digest_by(HashId::Quick64, key).h1;
+        match self.table.usually_has(hasher.id() == HashId::Quick64, digest) {
+            Some(has) => has,
+            None => self.has_otherwise(hasher.digest(key)),
         }
-        self.has_otherwise(hasher.digest(key))
     }
 
     #[cold]

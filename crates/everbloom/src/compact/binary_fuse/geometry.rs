@@ -200,9 +200,14 @@ impl Geometry {
     /// the next ones: by other bits of the hash for three cells, for four by those of another.
     #[inline]
     pub(super) fn around<const A: usize>(&self, hash: u64) -> [usize; A] {
+        if self.gap == 0 { self.around_from(0, hash) } else { self.around_parted(hash) }
+    }
+
+    /// [`Geometry::around`] where there are parts.
+    #[inline(always)]
+    pub(super) fn around_parted<const A: usize>(&self, hash: u64) -> [usize; A] {
         let first = self.first(hash);
-        let gaps = if self.gap == 0 { 0 } else { (first >> self.part_bits) * self.gap as usize };
-        self.around_first(first + gaps, hash)
+        self.around_first(first + (first >> self.part_bits) * self.gap as usize, hash)
     }
 
     /// [`Geometry::around`] of a hash in a part, counted from the first of its cells. Or, if `start` is a later segment of that

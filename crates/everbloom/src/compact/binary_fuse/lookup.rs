@@ -32,13 +32,13 @@ pub(super) fn agree<const A: usize>(
     sum == 0
 }
 
-/// [`agree`] for three cells, without a check at each whether it is there.
+/// [`agree`] for three cells, in parts or in one as they are `PARTED`, without a check at each whether it is there.
 ///
 /// # Safety
 /// There is a cell for all that `geometry` makes of any hash.
 #[inline(always)]
 #[allow(unsafe_code)]
-pub(super) unsafe fn agree_on_three<T: Copy + Into<u64>>(
+pub(super) unsafe fn agree_on_three<const PARTED: bool, T: Copy + Into<u64>>(
     geometry: &Geometry,
     cells: &[T],
     hash: u64,
@@ -47,7 +47,8 @@ pub(super) unsafe fn agree_on_three<T: Copy + Into<u64>>(
     let hash = scalar(hash);
     // SAFETY: the caller says so.
     let cell = |at: usize| -> u64 { unsafe { *cells.get_unchecked(at) }.into() };
-    let [a, b, c] = geometry.around::<3>(hash);
+    let [a, b, c] =
+        if PARTED { geometry.around_parted::<3>(hash) } else { geometry.around_from::<3>(0, hash) };
     fingerprint(hash, r) ^ cell(a) ^ cell(b) == cell(c)
 }
 

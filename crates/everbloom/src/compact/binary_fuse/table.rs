@@ -16,13 +16,30 @@ pub(super) struct Table {
     /// How many seeds were tried.
     attempts: u64,
     cells: Packed,
-    usual: bool,
+    usual: Usual,
+}
+
+/// Whether there is nothing to ask of a table with three cells a key that peeled under the first seed: all cells of any
+/// hash are there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Usual {
+    /// In one part.
+    Whole,
+    /// In several.
+    Parted,
+    /// There is.
+    No,
 }
 
 impl Table {
     pub(super) fn new(mut geometry: Geometry, seed: u64, attempts: u64, cells: Packed) -> Self {
         geometry.fit(cells.len());
         let usual = geometry.arity == 3 && seed == 0 && geometry.is_within(cells.len());
+        let usual = match usual {
+            false => Usual::No,
+            true if geometry.gap == 0 => Usual::Whole,
+            true => Usual::Parted,
+        };
         Self { geometry, seed, attempts, cells, usual }
     }
 
@@ -46,23 +63,37 @@ impl Table {
     }
 
     /// Whether the cells of a digest add up to its fingerprint; `None` but for the common cases, three cells a key that peeled
-    /// under the first seed and have 8 or 16 bits.
+    /// under the first seed and have 8 or 16 bits, by a hash that is `known` to be the usual one.
+    ///
+    /// Each case is one condition, and none is asked for twice: then a loop over keys asks before it begins.
+    #[inline(always)]
+    pub(super) fn usually_has(&self, known: bool, digest: impl FnOnce() -> u64) -> Option<bool> {
+        let whole = known & (self.usual == Usual::Whole);
+        match self.cells.view() {
+            View::Bytes(cells) if whole => Some(self.agree::<false, u8>(cells, digest(), 8)),
+            View::Shorts(cells) if whole => Some(self.agree::<false, u16>(cells, digest(), 16)),
+            View::Bytes(cells) if known & (self.usual == Usual::Parted) => {
+                Some(self.agree::<true, u8>(cells, digest(), 8))
+            }
+            View::Shorts(cells) if known & (self.usual == Usual::Parted) => {
+                Some(self.agree::<true, u16>(cells, digest(), 16))
+            }
+            _ => None,
+        }
+    }
+
+    /// [`agree_on_three`], for a digest under the first seed.
     #[inline(always)]
     #[allow(unsafe_code)]
-    pub(super) fn usually_has(&self, digest: impl FnOnce() -> u64) -> Option<bool> {
-        if !self.usual {
-            return None;
-        }
-        let hash = || reseeded(digest(), 0);
-        match self.cells.view() {
-            // SAFETY: `usual` says that all cells of any hash are there, and neither they nor the geometry change.
-            View::Bytes(cells) => Some(unsafe { agree_on_three(&self.geometry, cells, hash(), 8) }),
-            // SAFETY: as above.
-            View::Shorts(cells) => {
-                Some(unsafe { agree_on_three(&self.geometry, cells, hash(), 16) })
-            }
-            View::Any(_) => None,
-        }
+    fn agree<const PARTED: bool, T: Copy + Into<u64>>(
+        &self,
+        cells: &[T],
+        digest: u64,
+        r: u32,
+    ) -> bool {
+        // SAFETY: only called where `usual` says that all cells of any hash are there, and neither they nor the geometry
+        // change.
+        unsafe { agree_on_three::<PARTED, T>(&self.geometry, cells, reseeded(digest, 0), r) }
     }
 }
 
