@@ -115,9 +115,11 @@ impl Part<'_> {
         // As many keys begin in the lower half as may be peeled there.
         let begin_low = divide(geometry, hashes, start + middle);
         let (lower, upper) = hashes.split_at_mut(begin_low);
+        // Short segments are all in the upper half, and peeled as the only one.
+        let end = if middle == 0 { End::Low } else { End::High };
         let (low, high) = cores.both(
             || Range { geometry, cells: low, start }.peel::<A>(End::Low, lower),
-            || Range { geometry, cells: high, start: start + middle }.peel::<A>(End::High, upper),
+            || Range { geometry, cells: high, start: start + middle }.peel::<A>(end, upper),
         );
         let rest = self.peel_rest::<A>(cells.make_mut(), [low.waiting, high.waiting].concat());
         let (lower, upper) = (&lower[..low.peeled], &upper[..high.peeled]);
