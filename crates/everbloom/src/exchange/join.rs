@@ -14,6 +14,7 @@
 //! done on all cores, or can be: rows are hashed into a [`Keyed`] and [`Right::filter`] is asked anywhere,
 //! [`Left::insert_all`] fills tables and [`Left::write_pairs`] forms pairs.
 
+mod slots;
 mod table;
 
 use std::borrow::Cow;

@@ -5,11 +5,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::BuildHasher as _;
 use std::num::NonZeroUsize;
 
 use super::super::list::{append, split};
-use super::super::mixed::Mixed;
+use super::slots::Slots;
 use crate::filter::{BulkInsert as _, Face as _};
 use crate::hash::{Digest, Hasher};
 use crate::membership::BlockedBloom;
@@ -183,62 +182,6 @@ fn find_all<'t, 'k>(
     found
 }
 
-/// Numbers of keys by their digests: each in the first slot that was free, from that of its digest on. It can be fetched
-/// ahead, which the map of the standard library cannot.
-#[derive(Clone, Debug, Default)]
-struct Slots {
-    mixed: Mixed,
-    taken: usize,
-    /// The number of a key, counted from 1, below bits of its mixed digest; 0 where there is none.
-    slots: Vec<u64>,
-}
-
-/// Bits of a slot that are the number of a key.
-const NUMBER: u64 = (1 << 40) - 1;
-
-impl Slots {
-    /// Asks for the slot of a digest.
-    fn fetch(&self, digest: u64) {
-        prefetch(self.slots.as_ptr().wrapping_add(self.place(self.mixed.hash_one(digest))).cast());
-    }
-
-    fn place(&self, mixed: u64) -> usize {
-        mixed as usize & self.slots.len().wrapping_sub(1)
-    }
-
-    /// Keys that may have this digest.
-    fn candidates(&self, digest: u64) -> impl Iterator<Item = usize> {
-        let mixed = self.mixed.hash_one(digest);
-        let (behind, before) = self.slots.split_at(self.place(mixed).min(self.slots.len()));
-        let taken = before.iter().chain(behind).take_while(|slot| **slot != 0);
-        let alike = taken.filter(move |slot| (**slot ^ mixed) & !NUMBER == 0);
-        alike.map(|slot| ((slot & NUMBER) - 1) as usize)
-    }
-
-    /// Takes a slot for the last of the keys.
-    fn push(&mut self, keys: &[Held]) {
-        self.taken += 1;
-        // A quarter stays free, so that free ones are near.
-        if 4 * self.taken > 3 * self.slots.len() {
-            let wider = vec![0; (2 * self.slots.len()).max(16)];
-            let before = std::mem::replace(&mut self.slots, wider);
-            before.into_iter().filter(|slot| *slot != 0).for_each(|slot| self.take(keys, slot));
-        }
-        self.take(keys, keys.len() as u64);
-    }
-
-    /// Takes a slot for the key whose number, counted from 1, another slot has.
-    fn take(&mut self, keys: &[Held], slot: u64) {
-        let number = slot & NUMBER;
-        let mixed = self.mixed.hash_one(keys[number as usize - 1].digest);
-        let mut place = self.place(mixed);
-        while self.slots[place] != 0 {
-            place = self.place(place as u64 + 1);
-        }
-        self.slots[place] = mixed & !NUMBER | number;
-    }
-}
-
 /// Rows in the order in which they came, those of a key as a chain.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
@@ -315,7 +258,7 @@ impl Table {
             let row = row.map_or(start, |row| self.append(row));
             self.keys.push(Held { digest, start, row, next: None, last: None });
             if alone {
-                self.slots.push(&self.keys);
+                self.slots.push(self.keys.len() - 1, |key| self.keys[key].digest);
             } else {
                 self.others.insert(key.to_vec(), self.keys.len() - 1);
             }
@@ -496,7 +439,7 @@ mod tests {
         for (key, row) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
             table.enter(7, key.as_bytes(), Some(row.as_bytes()), Again::Taken);
         }
-        assert_eq!((table.keys().count(), table.slots.taken, table.others.len()), (3, 1, 2));
+        assert_eq!((table.keys().count(), table.slots.taken(), table.others.len()), (3, 1, 2));
         let rows = |key: &[u8]| table.chain(table.find(7, key)).collect::<Vec<_>>();
         assert_eq!(rows(b"a"), [b"1", b"3"]);
         assert_eq!(rows(b"b"), [b"2", b"5"]);
