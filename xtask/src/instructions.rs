@@ -22,9 +22,9 @@ pub fn run() -> Result<(), String> {
         Ok((twice - once) as f64 / COUNT as f64)
     };
     let nothing = per_key("nothing")?;
-    println!("{:<30} {:>12}", "operation", "instructions");
+    println!("{:<34} {:>12}", "operation", "instructions");
     for name in names.lines().filter(|name| *name != "nothing") {
-        println!("{name:<30} {:>12.1}", per_key(name)? - nothing);
+        println!("{name:<34} {:>12.1}", per_key(name)? - nothing);
     }
     Ok(())
 }

@@ -1,19 +1,18 @@
 //! Work on several cores.
 
 use std::panic::resume_unwind;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 /// Fewer keys than this are done before another thread has started.
 pub(crate) const WORTH_A_THREAD: usize = 50_000;
 
-/// How many cores there are to work on.
+/// How many cores there are to work on, asked once: the system reads files for it, which takes longer than a small filter does
+/// altogether.
 pub(crate) fn available() -> usize {
-    if cfg!(feature = "parallel") {
-        std::thread::available_parallelism().map_or(1, usize::from)
-    } else {
-        1
-    }
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    if cfg!(feature = "parallel") { *CORES } else { 1 }
 }
 
 /// What a thread has come to. One that panicked has told why, and there is nothing to save: this one goes the same way.

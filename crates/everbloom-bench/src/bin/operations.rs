@@ -67,6 +67,15 @@ const OPERATIONS: &[Operation] = &[
         });
         Ok(filter.blocks())
     }),
+    // One in a thousand keys has a filter planned for it: what is counted per key is in thousands of instructions.
+    ("blocked planned, in thousands", |_, keys| {
+        let filter = |key: &u64| BlockedBloom::with_rate(black_box(ITEMS + key % 8), RATE);
+        keys.iter().step_by(1000).map(|key| Ok(filter(key)?.m())).sum()
+    }),
+    ("split-block planned, in thousands", |_, keys| {
+        let filter = |key: &u64| SplitBlock::with_rate(black_box(ITEMS + key % 8), RATE);
+        keys.iter().step_by(1000).map(|key| Ok(filter(key)?.blocks())).sum()
+    }),
     ("binary-fuse contains, 8 bits", |members, keys| {
         let hasher = Hasher::with_id(HashId::Quick64, 0)?;
         let filter = BinaryFuse::with_bits(members, 8, hasher)?;

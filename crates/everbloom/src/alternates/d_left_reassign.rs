@@ -33,7 +33,7 @@ mod table;
 
 use crate::cells::Packed;
 use crate::plan::check_cells;
-use crate::theory::choice::load_tails_to_the_left;
+use crate::theory::choice::loads_to_the_left;
 use crate::variant::prelude::*;
 
 pub use table::Coding;
@@ -106,7 +106,22 @@ pub struct Shape {
 /// P(a non-member passes) at a load of `load` keys per bucket, 1 − Π over the d buckets, with buckets as full as
 /// d-left hashing makes them.
 pub fn fpr(coding: Coding, d: u32, payload: u32, load: f64) -> f64 {
-    let tails = load_tails_to_the_left(load, d, ROOM as usize);
+    fprs(coding, d, payload, [load]).sum()
+}
+
+/// [`fpr`] at several loads, in ascending order.
+fn fprs(
+    coding: Coding,
+    d: u32,
+    payload: u32,
+    loads: impl IntoIterator<Item = f64>,
+) -> impl Iterator<Item = f64> {
+    let loads = loads_to_the_left(loads, d, ROOM as usize);
+    loads.map(move |tails| fpr_of(coding, d, payload, &tails))
+}
+
+/// [`fpr`], given the share of buckets that hold at least 1, 2… entries.
+fn fpr_of(coding: Coding, d: u32, payload: u32, tails: &[f64]) -> f64 {
     let at_least = |z: usize| if z == 0 { 1.0 } else { tails.get(z - 1).copied().unwrap_or(0.0) };
     let share = |z: usize| at_least(z) - at_least(z + 1);
     let passes = |z: usize| {
@@ -142,8 +157,7 @@ impl Plan for DLeftReassign {
         let widths = [1, 2].into_iter().filter(|words| width.is_none_or(|width| width == *words));
         let rates: Vec<(u32, Vec<f64>)> = widths
             .map(|words| {
-                let rate = |load: &f64| fpr(coding, d, 64 * words - HEADER, *load);
-                (words, loads.iter().map(rate).collect())
+                (words, fprs(coding, d, 64 * words - HEADER, loads.iter().copied()).collect())
             })
             .collect();
         let by_hand = request.real("load");
@@ -174,13 +188,16 @@ impl Plan for DLeftReassign {
     /// A set leaves those out that pass already: the sum of the rates as it fills.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let (n, payload) = (load.distinct as f64, shape.payload());
-        let rate = |n: f64| fpr(shape.coding, shape.d, payload, shape.load(n).min(ROOM as f64));
+        let load_of = |n: f64| shape.load(n).min(ROOM as f64);
         let left_out = if shape.set {
             // Simpson's rule; rates rise steeply at the end.
-            let at = |i: f64| rate(n * i / 16.0);
-            let odd: f64 = (0..8).map(|i| at(2.0 * f64::from(i) + 1.0)).sum();
-            let even: f64 = (1..8).map(|i| at(2.0 * f64::from(i))).sum();
-            n / 48.0 * (at(0.0) + 4.0 * odd + 2.0 * even + at(16.0))
+            let loads = (0..=16).map(|i| load_of(n * f64::from(i) / 16.0));
+            let rates = fprs(shape.coding, shape.d, payload, loads);
+            let weights = (0..=16).map(|i| match i {
+                0 | 16 => 1.0,
+                _ => f64::from(2 + 2 * (i % 2)),
+            });
+            n / 48.0 * rates.zip(weights).map(|(rate, weight)| weight * rate).sum::<f64>()
         } else {
             0.0
         };
@@ -189,7 +206,8 @@ impl Plan for DLeftReassign {
         let sd = if shape.set { (left_out + 1.0).sqrt() + 0.1 * left_out } else { 0.0 };
         let bits = shape.buckets.saturating_mul(u64::from(64 * shape.words * shape.d));
         let fill = ((kept / slots).min(1.0), sd / slots);
-        Some(Expect::one_sided(rate(kept), bits, Some(fill)))
+        let rate = fpr(shape.coding, shape.d, payload, load_of(kept));
+        Some(Expect::one_sided(rate, bits, Some(fill)))
     }
 }
 

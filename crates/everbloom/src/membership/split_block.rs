@@ -291,7 +291,7 @@ impl Plan for SplitBlock {
             return Shape::new(blocks);
         }
         let p = request.fpr();
-        let c = theory::bits_per_item_for_lanes(WORD, 1, p).ok_or_else(|| {
+        let (c, _) = theory::Blocks::of(BLOCK).in_lanes(8).bits_per_item(p, [8]).ok_or_else(|| {
             let message = format!(
                 "out of reach of eight bits in a block of {BLOCK}: use the variant blocked or bloom"
             );

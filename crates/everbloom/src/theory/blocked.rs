@@ -12,11 +12,11 @@
 
 use super::gamma::ln_choose;
 use super::occupancy::Occupancy;
-use super::search::least_real;
+use super::search::least_for;
 use super::{bloom, bound, tail};
 use core::f64::consts::LN_2;
 
-/// Most bits per item that [`bits_per_item_for`] spends.
+/// Most bits per item that [`Blocks::bits_per_item`] spends.
 const MOST_BITS_PER_ITEM: f64 = 1000.0;
 
 /// Fewest bits per item looked at: one probe then already reaches every rate above 99.97 %.
@@ -24,7 +24,7 @@ const FEWEST_BITS_PER_ITEM: f64 = 0.125;
 
 /// Most probes looked at. Blocking keeps the best k far below c ln 2 when c is large, because
 /// the crowded blocks decide: in lines of 512 bits it is 20 at c = 64 and 38 at c = 1000.
-const MOST_PROBES: u32 = 64;
+pub const MOST_PROBES: u32 = 64;
 
 /// How items spread over blocks.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +75,25 @@ impl Loads {
         }
     }
 
+    /// [`Loads::chance`] of 0, 1, 2… items.
+    ///
+    /// Each from the one before, which takes a twentieth of the time and loses one unit in the last place. Only where that one
+    /// is so small that it has lost digits already, as it has before the first, from the formula.
+    fn chances(self, mean: f64) -> impl Iterator<Item = f64> {
+        let mut last = 0.0;
+        (0..).map(move |i| {
+            let ratio = |after: f64| match self {
+                Loads::Endless(_) => mean / after,
+                Loads::Counted { items, .. } if i > items => 0.0,
+                Loads::Counted { blocks, items } => {
+                    (items - i + 1) as f64 / after / (blocks - 1) as f64
+                }
+            };
+            last = if last < 1e-290 { self.chance(mean, i) } else { last * ratio(i as f64) };
+            last
+        })
+    }
+
     /// P(a block has `i` items or more), given the mean.
     fn chance_of_more(self, mean: f64, i: u64) -> f64 {
         match self {
@@ -87,10 +106,110 @@ impl Loads {
     }
 }
 
+/// A kind of blocks: how many bits each has, and how those of an item lie in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks {
+    bits: u64,
+    lanes: u32,
+    patterns: Option<u64>,
+}
+
+impl Blocks {
+    /// Blocks of so many bits, 1 at least, in which every probe of an item may fall anywhere.
+    pub fn of(bits: u64) -> Self {
+        Self { bits: bits.max(1), lanes: 1, patterns: None }
+    }
+
+    /// The same in `lanes` equal parts, each of which has as many of an item's k probes. Lanes of one block are independent
+    /// once the number of its items is known:
+    ///
+    /// ```text
+    /// f = Σ_i Poisson(B/c; i) · f_in(B/lanes, i, k/lanes)^lanes
+    /// ```
+    #[must_use]
+    pub fn in_lanes(self, lanes: u32) -> Self {
+        Self { lanes, ..self }
+    }
+
+    /// The same where the k probes of an item are one of so many sets of them, made once.
+    ///
+    /// A non-member passes if its own set is among those of the block, which has probability 1 − e^{−μ/P} with μ = B/c items
+    /// in a block; or else if the different sets among the other P − 1 cover it. Those are binomial with mean
+    /// (P − 1)(1 − e^{−μ/P}); taken for Poisson, which errs by less than μ/P of the small part that the variance of the load
+    /// adds, and on the safe side, they are a blocked filter under a slightly lighter load.
+    #[must_use]
+    pub fn with_patterns(self, patterns: u64) -> Self {
+        Self { patterns: Some(patterns), ..self }
+    }
+
+    /// Rate at so many bits per item (> 0), or with items counted.
+    pub fn fpr(self, loads: impl Into<Loads>, k: u32) -> f64 {
+        self.fpr_by(&mut InnerRates::new(self, k), loads.into(), k)
+    }
+
+    fn fpr_by(self, rates: &mut InnerRates, loads: Loads, k: u32) -> f64 {
+        let mut others = |loads: Loads| over_blocks(self.bits, loads, k, |items| rates.at(items));
+        let Some(patterns) = self.patterns else { return others(loads) };
+        let (bits, p) = (self.bits as f64, patterns as f64);
+        let mean = loads.mean(bits);
+        let same = -libm::expm1(-mean / p);
+        let lighter = bits / (distinct_patterns(p, mean) * (p - 1.0) / p);
+        same + (1.0 - same) * others(lighter.into())
+    }
+
+    /// The k of `ks` with the least rate; of equals the first.
+    pub fn best_k(self, bits_per_item: f64, ks: impl IntoIterator<Item = u32>) -> u32 {
+        let rate = |k: u32| (k, self.fpr(bits_per_item, k));
+        let most = self.most_probes(bits_per_item);
+        // `min_by` keeps the first of equals.
+        let rates = ks.into_iter().take_while(|k| *k <= most).map(rate);
+        rates.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |(k, _)| k)
+    }
+
+    /// Least bits per item, and its k of `ks`, at which the rate is at most `p`.
+    ///
+    /// Takes less than a millisecond for a cache line, and time in proportion to larger blocks.
+    /// `None` if 1000 bits per item do not reach `p`: the chance that a block of
+    /// B bits is crowded puts a floor under the rate that more bits hardly lower.
+    pub fn bits_per_item(self, p: f64, ks: impl IntoIterator<Item = u32>) -> Option<(f64, u32)> {
+        // Nothing is below the bound for every filter, and small sizes are slow to look at.
+        let fewest = bound::lower_bound(1.0, p).max(FEWEST_BITS_PER_ITEM);
+        let mut best: Option<(f64, u32)> = None;
+        for k in ks {
+            let limit = best.map_or(MOST_BITS_PER_ITEM, |(bits_per_item, _)| bits_per_item);
+            if k > self.most_probes(limit) {
+                break;
+            }
+            let mut rates = InnerRates::new(self, k);
+            let rate = |bits_per_item: f64| self.fpr_by(&mut rates, bits_per_item.into(), k);
+            // One look at the best size so far rules out most k.
+            let least = least_for(fewest, limit, p, rate);
+            best = least.filter(|least| best.is_none() || *least < limit).map(|c| (c, k)).or(best);
+        }
+        best
+    }
+
+    /// No block prefers more probes than a filter of that load as a whole would: crowding only
+    /// ever argues for fewer. How many probes a lane has, is for the caller to say.
+    fn most_probes(self, bits_per_item: f64) -> u32 {
+        let bits = self.bits as f64;
+        // That two items have the same set of probes does not depend on k; what is left is a lighter load.
+        let lighter =
+            self.patterns.map(|p| bits / distinct_patterns(p as f64, bits / bits_per_item));
+        let whole = (lighter.unwrap_or(bits_per_item) * LN_2).ceil().max(1.0);
+        if self.lanes > 1 { u32::MAX } else { (whole as u32).min(MOST_PROBES) }
+    }
+}
+
+/// Number of different sets of probes, of `patterns`, in a block that gets Poisson(`items`) items, on average:
+/// P(1 − e^{−items/P}), since each is drawn Poisson(items/P) times.
+pub fn distinct_patterns(patterns: f64, items: f64) -> f64 {
+    -patterns * libm::expm1(-items / patterns)
+}
+
 /// Rate in blocks of `block_bits` ≥ 1, at so many bits per item (> 0) or with items counted.
 pub fn fpr(block_bits: u64, loads: impl Into<Loads>, k: u32) -> f64 {
-    let mut rates = InnerRates::new(block_bits, k);
-    over_blocks(block_bits, loads.into(), k, |items| rates.at(items))
+    Blocks::of(block_bits).fpr(loads, k)
 }
 
 /// [`fpr`] with the classic rate inside the blocks: the value most papers print.
@@ -98,28 +217,6 @@ pub fn fpr_classic(block_bits: u64, loads: impl Into<Loads>, k: u32) -> f64 {
     over_blocks(block_bits, loads.into(), k, |items| {
         bloom::fpr_classic(block_bits.max(1) as f64, items as f64, f64::from(k))
     })
-}
-
-/// [`fpr`] where a block is eight lanes of `lane_bits` and each item has
-/// `rounds` bits in each lane. Lanes of one block are independent once the number of its items is known:
-///
-/// ```text
-/// f = Σ_i Poisson(8·lane/c; i) · f_in(lane, i, rounds)^8
-/// ```
-pub fn fpr_lanes(lane_bits: u64, loads: impl Into<Loads>, rounds: u32) -> f64 {
-    let mut rates = InnerRates::new(lane_bits, rounds);
-    over_blocks(8 * lane_bits, loads.into(), 8 * rounds, |items| libm::pow(rates.at(items), 8.0))
-}
-
-/// Least bits per item at which [`fpr_lanes`] is at most `p`; `None` if 1000 do not reach it.
-pub fn bits_per_item_for_lanes(lane_bits: u64, rounds: u32, p: f64) -> Option<f64> {
-    let mut rates = InnerRates::new(lane_bits, rounds);
-    let mut enough = |bits_per_item: f64| {
-        let inner = |items| libm::pow(rates.at(items), 8.0);
-        over_blocks(8 * lane_bits, bits_per_item.into(), 8 * rounds, inner) <= p
-    };
-    let fewest = bound::lower_bound(1.0, p).max(FEWEST_BITS_PER_ITEM);
-    enough(MOST_BITS_PER_ITEM).then(|| least_real(fewest, MOST_BITS_PER_ITEM, enough))
 }
 
 /// [`fill`] where a block is eight lanes of `lane` bits and each item has `rounds` bits in each.
@@ -210,67 +307,36 @@ pub fn fill_of_hits(blocks: f64, block: f64, hit: f64, hit_either: f64, n: f64) 
 
 /// The k with the least [`fpr`], of 1 to 64; of equals the smallest.
 pub fn best_k(block_bits: u64, bits_per_item: f64) -> u32 {
-    let rate = |k: &u32| fpr(block_bits, bits_per_item, *k);
-    // `min_by` keeps the first of equals.
-    (1..=most_probes(bits_per_item)).min_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or(1)
+    Blocks::of(block_bits).best_k(bits_per_item, 1..=MOST_PROBES)
 }
 
-/// Least bits per item, and its k, at which [`fpr`] is at most `p`.
-///
-/// Takes milliseconds for a cache line, and time in proportion to larger blocks.
-/// `None` if 1000 bits per item (and 64 probes) do not reach `p`: the chance that a block of
-/// B bits is crowded puts a floor under the rate that more bits hardly lower.
+/// [`Blocks::bits_per_item`] with any k from 1 to 64.
 pub fn bits_per_item_for(block_bits: u64, p: f64) -> Option<(f64, u32)> {
-    // Nothing is below the bound for every filter, and small sizes are slow to look at.
-    let fewest = bound::lower_bound(1.0, p).max(FEWEST_BITS_PER_ITEM);
-    let mut best: Option<(f64, u32)> = None;
-    for k in 1..=MOST_PROBES {
-        let limit = best.map_or(MOST_BITS_PER_ITEM, |(bits_per_item, _)| bits_per_item);
-        if k > most_probes(limit) {
-            break;
-        }
-        let mut rates = InnerRates::new(block_bits, k);
-        let mut enough = |bits_per_item: f64| {
-            over_blocks(block_bits, bits_per_item.into(), k, |items| rates.at(items)) <= p
-        };
-        // One look at the best size so far rules out most k.
-        if !enough(limit) {
-            continue;
-        }
-        let least = least_real(fewest, limit, enough);
-        if best.is_none() || least < limit {
-            best = Some((least, k));
-        }
-    }
-    best
-}
-
-/// No block prefers more probes than a filter of that load as a whole would: crowding only
-/// ever argues for fewer.
-fn most_probes(bits_per_item: f64) -> u32 {
-    let whole = (bits_per_item * LN_2).ceil().max(1.0);
-    (whole as u32).min(MOST_PROBES)
+    Blocks::of(block_bits).bits_per_item(p, 1..=MOST_PROBES)
 }
 
 /// The exact rate inside a block by its number of items, computed once and as far as asked:
 /// it does not depend on the size of the filter, which the planner searches.
 struct InnerRates {
     occupancy: Occupancy,
+    lanes: u32,
     by_items: Vec<f64>,
 }
 
 impl InnerRates {
-    fn new(block_bits: u64, k: u32) -> Self {
-        let occupancy = Occupancy::new(block_bits.max(1), k);
-        let by_items = vec![occupancy.fpr()];
-        Self { occupancy, by_items }
+    fn new(blocks: Blocks, k: u32) -> Self {
+        let Blocks { bits, lanes, .. } = blocks;
+        let occupancy = Occupancy::new((bits / u64::from(lanes)).max(1), k / lanes);
+        Self { occupancy, lanes, by_items: Vec::new() }
     }
 
     fn at(&mut self, items: u64) -> f64 {
         let items = items as usize;
         while self.by_items.len() <= items {
-            self.occupancy.insert();
-            self.by_items.push(self.occupancy.fpr());
+            if !self.by_items.is_empty() {
+                self.occupancy.insert();
+            }
+            self.by_items.push((0..self.lanes).map(|_| self.occupancy.fpr()).product());
         }
         self.by_items[items]
     }
@@ -287,8 +353,7 @@ fn over_blocks(block_bits: u64, loads: Loads, k: u32, mut inner: impl FnMut(u64)
     // this an absurdly small filter would take forever to be found useless.
     let full = (block * (libm::log(block) + 40.0) / f64::from(k)).ceil() as u64;
     let mut sum = 0.0;
-    for items in 0..full {
-        let weight = loads.chance(mean, items);
+    for (items, weight) in (0..full).zip(loads.chances(mean)) {
         sum += weight * inner(items);
         // No inner rate exceeds 1, so the tail of the weights bounds what is left.
         if items as f64 > mean && weight <= sum * 1e-17 {
@@ -327,7 +392,7 @@ mod tests {
     fn no_block_wants_more_probes_than_are_tried() {
         for block in [8, 64, 512, 4096] {
             for c in [1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0] {
-                let tried = most_probes(c);
+                let tried = Blocks::of(block).most_probes(c);
                 let best = fpr(block, c, best_k(block, c));
                 assert!((tried + 1..tried + 8).all(|k| fpr(block, c, k) > best), "{block} {c}");
             }
@@ -344,6 +409,48 @@ mod tests {
                 assert_eq!(k, best_k(block, c));
             }
         }
+    }
+
+    #[test]
+    fn chances_one_after_another_are_those_of_the_formulas() {
+        let counted = |blocks, items| Loads::Counted { blocks, items };
+        // The last two begin where the first chances are too small to go on from.
+        let all = [
+            8.0.into(),
+            counted(1, 5),
+            counted(2, 5),
+            counted(1000, 51_200),
+            0.125.into(),
+            counted(2, 3000),
+        ];
+        for loads in all {
+            let mean = Loads::mean(loads, 512.0);
+            for (i, chance) in (0..6000).zip(loads.chances(mean)) {
+                let formula = loads.chance(mean, i);
+                let off = (chance - formula).abs();
+                assert!(off <= 1e-11 * formula + 1e-280, "{loads:?} {i}: {chance:e} {formula:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_and_patterns_are_planned_by_their_own_rates() {
+        let (line, word) = (Blocks::of(512), Blocks::of(64));
+        for (blocks, ks) in [
+            (line.in_lanes(8), vec![8, 16]),
+            (Blocks::of(256).in_lanes(8), vec![8]),
+            (line.with_patterns(15_360), (1..=MOST_PROBES).collect()),
+            (word.with_patterns(122_880), vec![5]),
+        ] {
+            for p in [0.05, 0.01] {
+                let (c, k) = blocks.bits_per_item(p, ks.clone()).unwrap();
+                let rate = |c: f64| blocks.fpr(c, blocks.best_k(c, ks.clone()));
+                assert!(blocks.fpr(c, k) <= p && rate(c - 1e-4) > p, "{blocks:?} {p}");
+            }
+        }
+        // With one lane there is one block, and with very many patterns hardly two items have the same.
+        assert_eq!(line.in_lanes(1).fpr(10.0, 7), fpr(512, 10.0, 7));
+        assert!((line.with_patterns(1 << 50).fpr(10.0, 7) / fpr(512, 10.0, 7) - 1.0).abs() < 1e-10);
     }
 
     #[test]

@@ -9,6 +9,8 @@
 //! the least), which v = g²·∫ s²/g² dx solves. For d = 1 both give the standard filter's fill and its
 //! spread; for d > 1 they give the catalogue's simulations.
 
+use core::mem;
+
 use super::tail::binomial_pmf;
 
 /// Mean and variance of the fewest successes in `d` independent rounds of `trials` trials with a
@@ -197,10 +199,18 @@ pub fn load_tails(load: f64, d: u32, tails: usize) -> Vec<f64> {
 /// at least i and those to its right at least i − 1 (Mitzenmacher and Vöcking 1999):
 /// `dx_{i,j}/dt = d·(x_{i−1,j} − x_{i,j})·∏_{l<j} x_{i,l}·∏_{l>j} x_{i−1,l}`.
 pub fn load_tails_to_the_left(load: f64, d: u32, tails: usize) -> Vec<f64> {
+    loads_to_the_left([load], d, tails).flatten().collect()
+}
+
+/// [`load_tails_to_the_left`] at several loads, in ascending order: each goes on from the one before.
+pub fn loads_to_the_left(
+    loads: impl IntoIterator<Item = f64>,
+    d: u32,
+    tails: usize,
+) -> impl Iterator<Item = Vec<f64>> {
     let tables = d.max(1) as usize;
-    // Row i − 1 holds x_{i,1} … x_{i,d}.
-    let shares = flow(vec![0.0; tails * tables], load, |x, slope| {
-        let full = vec![1.0; tables];
+    let full = vec![1.0; tables];
+    let slope = move |x: &[f64], slope: &mut [f64]| {
         for i in 0..tails {
             let here = &x[i * tables..][..tables];
             let below = if i == 0 { &full[..] } else { &x[(i - 1) * tables..][..tables] };
@@ -210,8 +220,13 @@ pub fn load_tails_to_the_left(load: f64, d: u32, tails: usize) -> Vec<f64> {
                 slope[i * tables + j] = tables as f64 * (below[j] - here[j]) * left * right;
             }
         }
-    });
-    shares.chunks(tables).map(|row| row.iter().sum::<f64>() / tables as f64).collect()
+    };
+    // Row i − 1 holds x_{i,1} … x_{i,d}.
+    let (mut shares, mut before) = (vec![0.0; tails * tables], 0.0);
+    loads.into_iter().map(move |load| {
+        shares = flow(mem::take(&mut shares), load - mem::replace(&mut before, load), &slope);
+        shares.chunks(tables).map(|row| row.iter().sum::<f64>() / tables as f64).collect()
+    })
 }
 
 /// Follows `dx/dt = slope(x)` for `time`, by the classic fourth-order rule.
@@ -297,6 +312,11 @@ mod tests {
                     assert!(tails.is_sorted_by(|a, b| a >= b));
                 }
             }
+        }
+        // On the way there they are what they are at once, up to the length of steps.
+        for tails in loads_to_the_left([0.25, 0.3, 6.0], 4, 12).zip([0.25, 0.3, 6.0]) {
+            let at_once = load_tails_to_the_left(tails.1, 4, 12);
+            assert!(tails.0.iter().zip(at_once).all(|(a, b)| (a - b).abs() < 1e-7), "{tails:?}");
         }
         // Mitzenmacher's table for two choices at load 1, where the first tail is tanh 1.
         let two = load_tails(1.0, 2, 4);

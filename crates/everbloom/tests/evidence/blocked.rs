@@ -6,7 +6,7 @@ use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::probe::multiply_shift;
 use everbloom::internals::theory::{blocked as theory, bloom, tail};
 use everbloom::membership::BlockedBloom;
-use everbloom::membership::blocked::{VARIANT, fpr_patterns};
+use everbloom::membership::blocked::VARIANT;
 
 use super::numbers::{hits, spread};
 
@@ -102,7 +102,7 @@ fn i6_patterns_rate() {
         (512, 640, 10, 7, 1024, 0.0570),
         (64, 5120, 10, 5, 122_880, 0.0179),
     ] {
-        let f = fpr_patterns(block, (c as f64).into(), k, patterns);
+        let f = theory::Blocks::of(block).with_patterns(patterns).fpr(c as f64, k);
         assert!((f / printed - 1.0).abs() < 0.01, "{f}");
         let (rate, error) = measured(blocks, block, blocks * block / c, k, Some(patterns), 300_000);
         // One table serves all filters: its masks cover 0.2 % (P = 1024: 0.5 %) more or less.

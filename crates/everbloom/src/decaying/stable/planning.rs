@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::theory::{Shape, decrements_for};
 use crate::error::{Error, Result};
 use crate::plan::{MAX_CELLS, PARAM_K, PARAM_M, Request};
+use crate::theory::search::least_for;
 use crate::theory::tail;
 
 /// What the goal leaves to choose.
@@ -32,12 +33,9 @@ impl Planner {
             };
             (0..32).map(missed).sum::<f64>() / 32.0
         };
-        let (mut low, mut high) = (0.0, 1e4 * max as f64);
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
-            if fnr(middle) <= self.fnr { low = middle } else { high = middle }
-        }
-        (decrements + kf) / low
+        // By the window's inverse, with which the rate falls.
+        let least = least_for(1e-4 / max as f64, 1e12, self.fnr, |shorter| fnr(1.0 / shorter));
+        (decrements + kf) * least.unwrap_or(f64::INFINITY)
     }
 
     /// The k with the fewest cells, and their number per key. Fewer probes need more zeros and so more

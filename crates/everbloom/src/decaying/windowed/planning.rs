@@ -57,25 +57,35 @@ impl Kind {
 
 /// P(some `run` filters in a row let a non-member pass), where each alone does with these rates.
 pub(super) fn run_rate(rates: &[f64], run: usize) -> f64 {
+    run_rates(rates.iter().copied(), run).last().unwrap_or(0.0)
+}
+
+/// [`run_rate`] of the first filter, of the first two, and so on.
+fn run_rates(rates: impl Iterator<Item = f64>, run: usize) -> impl Iterator<Item = f64> {
     // The chance of each length of the row that ends here, all of them too short so far.
     let mut rows = vec![0.0; run];
     rows[0] = 1.0;
     let mut passed = 0.0;
-    for rate in rates {
+    rates.map(move |rate| {
         passed += rows[run - 1] * rate;
         let ended: f64 = rows.iter().sum::<f64>() * (1.0 - rate);
         rows.rotate_right(1);
         rows.iter_mut().for_each(|row| *row *= rate);
         rows[0] = ended;
-    }
-    passed
+        passed
+    })
 }
 
 /// The rate of k + `more` slices just before a fresh one comes: the i-th youngest has taken the keys of i + 1 turns, at
 /// most k, and is half full then.
 pub fn slices_rate(k: u32, more: u32) -> f64 {
-    let fill = |i: u32| 1.0 - libm::exp2(-f64::from((i + 1).min(k)) / f64::from(k));
-    run_rate(&(0..k + more).map(fill).collect::<Vec<_>>(), k as usize)
+    slices_rates(k).nth(more as usize).unwrap_or(1.0)
+}
+
+/// [`slices_rate`] with no slice more, with one, and so on.
+fn slices_rates(k: u32) -> impl Iterator<Item = f64> {
+    let fill = move |i: u32| 1.0 - libm::exp2(-f64::from((i + 1).min(k)) / f64::from(k));
+    run_rates((0..).map(fill), k as usize).skip(k as usize - 1)
 }
 
 /// The k and l with the fewest bits per key that is surely found, (k + l)·k/(l·ln 2), at a rate of at most `p`: for
@@ -85,12 +95,8 @@ fn best_slices(p: f64, k_set: Option<u32>, more_set: Option<u32>) -> Option<(u32
         if let Some(more) = more_set {
             return (slices_rate(k, more) <= p).then_some((k, more));
         }
-        let (mut low, mut high) = (0, 257);
-        while high - low > 1 {
-            let middle = (low + high) / 2;
-            if slices_rate(k, middle) <= p { low = middle } else { high = middle }
-        }
-        (low > 0).then_some((k, low))
+        let more = slices_rates(k).skip(1).take(256).take_while(|rate| *rate <= p).count();
+        (more > 0).then_some((k, more as u32))
     };
     let bits = |(k, more): (u32, u32)| f64::from((k + more) * k) / f64::from(more);
     let ks = k_set.map_or(1..=64, |k| k..=k);

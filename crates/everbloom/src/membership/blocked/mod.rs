@@ -36,7 +36,6 @@ mod shape;
 pub use atomic::AtomicBlocked;
 use blocks::{Blocks, has_otherwise, low, set_otherwise};
 use patterns::TABLE_BITS;
-pub use patterns::fpr_patterns;
 pub use shape::Shape;
 use shape::{LANES, MIXED, MOST_K, PATTERNS};
 

@@ -2,7 +2,6 @@
 
 use crate::hash::{Digest, Generator};
 use crate::probe::multiply_shift;
-use crate::theory::blocked as theory;
 
 /// A table of masks, each of k random bits of a block.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,27 +55,6 @@ impl Patterns {
 /// A table of patterns takes at most 960 KiB: beyond that it lives in no cache, and one miss more is what
 /// the form wants to avoid; and a decoder may take a mebibyte beyond the bytes present, not more.
 pub(super) const TABLE_BITS: u64 = 15 << 19;
-
-/// Number of different masks in a block that gets Poisson(`keys`) keys, on average:
-/// P(1 − e^{−keys/P}), since each of the P masks is drawn Poisson(keys/P) times.
-pub(super) fn distinct(patterns: f64, keys: f64) -> f64 {
-    -patterns * libm::expm1(-keys / patterns)
-}
-
-/// The rate of the form `patterns` at `bits_per_item` bits per key.
-///
-/// A non-member passes if its own mask is among those of the block, which has probability
-/// 1 − e^{−μ/P} with μ = B/c keys in a block; or else if the different masks among the other P − 1
-/// cover it. Those are binomial with mean (P − 1)(1 − e^{−μ/P}); taken for Poisson, which errs by less
-/// than μ/P of the small part that the variance of the load adds, and on the safe side, they are a
-/// blocked filter under a slightly lighter load.
-pub fn fpr_patterns(block: u64, loads: theory::Loads, k: u32, patterns: u64) -> f64 {
-    let (block_bits, p) = (block as f64, patterns as f64);
-    let mean = loads.mean(block_bits);
-    let same = -libm::expm1(-mean / p);
-    let others = distinct(p, mean) * (p - 1.0) / p;
-    same + (1.0 - same) * theory::fpr(block, block_bits / others, k)
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! How many blocks, and how many bits of a key in each: formulas and planning of the blocked filter.
 
-use super::patterns::{Patterns, TABLE_BITS, distinct, fpr_patterns};
+use super::patterns::{Patterns, TABLE_BITS};
 use crate::error::{Error, Result};
 use crate::plan::lanes::{self, LINE};
 use crate::plan::{Expect, Load, MAX_CELLS, PARAM_K, Request, even_blocks, given_blocks, k_for_m};
@@ -12,10 +12,7 @@ pub(super) const MIXED: &str = "mixed";
 pub(super) const PATTERNS: &str = "patterns";
 
 /// Most probes: no plan wants more than 38 in a cache line, at a thousand bits per key.
-pub(super) const MOST_K: u32 = 64;
-
-/// Most bits per key that planning spends.
-const MOST_BITS: f64 = 1000.0;
+pub(super) const MOST_K: u32 = theory::MOST_PROBES;
 
 /// Number and size of the blocks, probes, and size of the table of patterns if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -80,48 +77,23 @@ impl Shape {
 
     /// The same with `blocks` blocks, and the best k for the items asked for unless one is set.
     fn sized(self, blocks: u64, request: &Request<'_>) -> Result<Self> {
-        let best = |n| self.best_k((blocks * self.block) as f64 / n as f64);
+        let best = |n| self.kind().best_k((blocks * self.block) as f64 / n as f64, self.ks());
         let k = k_for_m(request, best)?;
         Self::new(self.form, blocks, self.block, k, self.patterns)
     }
 
-    fn rate(&self, loads: theory::Loads, k: u32) -> f64 {
+    /// The blocks, for formulas.
+    fn kind(&self) -> theory::Blocks {
         match self.patterns {
-            None if self.form == LANES => theory::fpr_lanes(64, loads, k / 8),
-            None => theory::fpr(self.block, loads, k),
-            Some(patterns) => fpr_patterns(self.block, loads, k, patterns),
+            None if self.form == LANES => lanes::blocks(),
+            None => theory::Blocks::of(self.block),
+            Some(patterns) => theory::Blocks::of(self.block).with_patterns(patterns),
         }
     }
 
-    fn best_k(&self, bits_per_item: f64) -> u32 {
-        if self.form == LANES {
-            return lanes::best_k(bits_per_item);
-        }
-        // That two keys have the same mask does not depend on k; what is left is a blocked filter.
-        let block = self.block as f64;
-        let lighter = self.patterns.map(|p| block / distinct(p as f64, block / bits_per_item));
-        theory::best_k(self.block, lighter.unwrap_or(bits_per_item))
-    }
-
-    /// Least bits per key, and their k, that reach `p`; `None` if no reasonable number does.
-    fn bits_per_item(&self, p: f64, k: Option<u32>) -> Option<(f64, u32)> {
-        if self.form == LANES {
-            return lanes::bits_per_item(p, k);
-        }
-        if self.patterns.is_none() && k.is_none() {
-            return theory::bits_per_item_for(self.block, p);
-        }
-        let k_at = |c: f64| k.unwrap_or_else(|| self.best_k(c));
-        let enough = |c: f64| self.rate(c.into(), k_at(c)) <= p;
-        let (mut low, mut high) = (0.125, MOST_BITS);
-        if !enough(high) {
-            return None;
-        }
-        while high / low > 1.0 + 1e-9 {
-            let middle = libm::sqrt(low * high);
-            if enough(middle) { high = middle } else { low = middle }
-        }
-        Some((high, k_at(high)))
+    /// The bits that a key may have.
+    fn ks(&self) -> Box<dyn Iterator<Item = u32>> {
+        if self.form == LANES { Box::new(lanes::ks()) } else { Box::new(1..=MOST_K) }
     }
 
     /// The share of ones after `n` distinct keys, and its standard deviation from filter to filter.
@@ -142,7 +114,7 @@ impl Shape {
         // follows from the masks that cover it. How many keys repeat a mask of their block varies like
         // a Poisson number, and each leaves as many ones fewer as a fresh mask would have added.
         let zeros: f64 = table.coverage().into_iter().map(missed).sum();
-        let repeats = n - blocks * distinct(table.count() as f64, n / blocks);
+        let repeats = n - blocks * theory::distinct_patterns(table.count() as f64, n / blocks);
         variance += repeats * (k * one / m) * (k * one / m);
         (1.0 - zeros / block, variance.max(0.0).sqrt())
     }
@@ -164,7 +136,8 @@ impl Shape {
             return one.sized(blocks, request);
         }
         let p = request.fpr();
-        let (c, k) = one.bits_per_item(p, k).ok_or_else(|| {
+        let ks = one.ks().filter(|any| k.is_none_or(|k| k == *any));
+        let (c, k) = one.kind().bits_per_item(p, ks).ok_or_else(|| {
             Error::parameter(format!(
                 "a rate of {p} is out of reach of {} in blocks of {block} bits: {}",
                 k.map_or("any k".to_owned(), |k| format!("k = {k}")),
@@ -183,7 +156,7 @@ impl Shape {
     pub(super) fn expect(&self, load: &Load) -> Expect {
         let (n, m) = (load.distinct, self.blocks * self.block);
         let loads = theory::Loads::Counted { blocks: self.blocks, items: n };
-        let fpr = if n == 0 { 0.0 } else { self.rate(loads, self.k) };
+        let fpr = if n == 0 { 0.0 } else { self.kind().fpr(loads, self.k) };
         Expect::one_sided(fpr, m, Some(self.fill(n)))
     }
 }

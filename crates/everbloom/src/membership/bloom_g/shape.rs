@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::plan::{Expect, Load, MAX_CELLS, PARAM_K, PARAM_M, Request, k_for_m};
 use crate::theory::blocked::{self as theory, Loads};
 use crate::theory::bloom;
-use crate::theory::search::least_real;
+use crate::theory::search::least_for;
 
 pub(super) const BLOOM_1: &str = "bloom-1";
 pub(super) const BLOOM_G: &str = "bloom-g";
@@ -121,14 +121,8 @@ impl Shape {
             return Some((c * g, Self { k: k * self.g, ..self }));
         }
         let at = |c: f64| if k_set { self } else { self.with_best_k(c) };
-        let enough = |c: f64| at(c).rate(c.into()) <= p;
-        let most = 1000.0;
-        // A thousandth of a bit is less than the rounding to whole words.
-        enough(most).then(|| {
-            let c = least_real(0.125, most, |c| enough((c * 1000.0).ceil() / 1000.0));
-            let c = (c * 1000.0).ceil() / 1000.0;
-            (c, at(c))
-        })
+        let c = least_for(0.125, 1000.0, p, |c| at(c).rate(c.into()))?;
+        Some((c, at(c)))
     }
 
     /// The least number of words with the best k or the given one, so that the rate stays below p.

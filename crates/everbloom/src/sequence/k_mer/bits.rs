@@ -6,7 +6,7 @@ use crate::filter::{Fact, fact};
 use crate::hash::{Digest, Given};
 use crate::parts::line_bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::plan::lanes::{LINE, best_k, bits_per_item, is_k};
+use crate::plan::lanes::{self as line, LINE, is_k};
 use crate::plan::{Expect, Flat, Load, PARAM_K, Request, even_blocks, given_blocks, k_for_m};
 use crate::probe::{Blocked, Probe, lanes};
 use crate::state::{Decoder, Encoder, Inline, State};
@@ -111,7 +111,7 @@ pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
     }
     if let Some(blocks) = given_blocks(request, LINE) {
         let m = blocks * LINE;
-        let k = k_for_m(request, |n| best_k(m as f64 / n as f64))?;
+        let k = k_for_m(request, |n| line::blocks().best_k(m as f64 / n as f64, line::ks()))?;
         if blocks == 0 {
             return Err(Error::parameter(format!(
                 "not even one line of {LINE} bits: give more {{memory}}, or a larger {{m}}"
@@ -120,7 +120,8 @@ pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
         return Ok(Flat { m, k });
     }
     let p = request.fpr();
-    let (c, k) = bits_per_item(p, set).ok_or_else(|| {
+    let ks = line::ks().filter(|k| set.is_none_or(|set| set == *k));
+    let (c, k) = line::blocks().bits_per_item(p, ks).ok_or_else(|| {
         Error::parameter(format!("a rate of {p} is out of reach in lines: take {{form=plain}}"))
     })?;
     Ok(Flat { m: even_blocks(request, LINE, c)? * LINE, k })
@@ -141,7 +142,7 @@ pub(super) fn in_lines(flat: Flat) -> Result<Probe> {
 pub(super) fn expect_lines(flat: Flat, load: &Load) -> Expect {
     let (blocks, items, rounds) = (flat.m / LINE, load.distinct, flat.k / 8);
     let loads = theory::Loads::Counted { blocks, items };
-    let fpr = if items == 0 { 0.0 } else { theory::fpr_lanes(64, loads, rounds) };
+    let fpr = if items == 0 { 0.0 } else { line::blocks().fpr(loads, flat.k) };
     let (mean, variance) = theory::fill_lanes(blocks as f64, 64.0, f64::from(rounds), items as f64);
     Expect::one_sided(fpr, flat.m, Some((mean, variance.max(0.0).sqrt())))
 }
