@@ -4,7 +4,7 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::__m512i;
 
-use super::{Digest, HashId, Hasher, Key};
+use super::{Digest, HashId, Hasher, Key, rarely};
 #[cfg(target_arch = "x86_64")]
 use super::{vector, xxh3};
 
@@ -33,7 +33,7 @@ pub(crate) struct Texts {
 /// Where digests come from.
 pub(crate) trait Digests {
     /// Hands the next digests to `put`, with their numbers in the chunk, and says how many there are: at most
-    /// [`CHUNK`], and none only at the end. What is put beyond that number stands for no key.
+    /// [`CHUNK`], and none only at the end.
     fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize;
 
     /// The next [`CHUNK`] keys, if they are to be hashed by `kind` and have eight bytes each, with that hash's
@@ -138,6 +138,24 @@ impl<'a, I: Iterator<Item: Key>, const USUAL: u16> Keys<'a, I, USUAL> {
         self.keys
     }
 
+    /// [`Digests::next`] by a hasher that is of the kind `USUAL`, or by any.
+    #[inline(always)]
+    fn next_by<const IS_USUAL: bool>(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
+        let (hasher, (which, left)) = (self.hasher, self.waiting);
+        for (i, word) in self.ahead[which][..left].iter().enumerate() {
+            put(i, digest::<USUAL, IS_USUAL, _>(hasher, word));
+        }
+        self.waiting.1 = 0;
+        take(
+            &mut self.keys,
+            &mut self.most,
+            left,
+            // Else it is a call per key.
+            #[inline(always)]
+            |i, key| put(i, digest::<USUAL, IS_USUAL, _>(hasher, &key)),
+        )
+    }
+
     /// The next keys, of eight bytes each, wait in one of the two chunks.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
@@ -175,20 +193,12 @@ fn take<I: Iterator>(
 
 impl<I: Iterator<Item: Key>, const USUAL: u16> Digests for Keys<'_, I, USUAL> {
     #[inline(always)]
-    fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
-        let (hasher, (which, left)) = (self.hasher, self.waiting);
-        for (i, word) in self.ahead[which][..left].iter().enumerate() {
-            put(i, hasher.digest_usually(const { kind(USUAL) }, word));
+    fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize {
+        if self.hasher.id() == const { kind(USUAL) } {
+            return self.next_by::<true>(put);
         }
-        self.waiting.1 = 0;
-        take(
-            &mut self.keys,
-            &mut self.most,
-            left,
-            // Else it is a call per key.
-            #[inline(always)]
-            |i, key| put(i, hasher.digest_usually(const { kind(USUAL) }, &key)),
-        )
+        rarely();
+        self.next_by::<false>(put)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -220,17 +230,27 @@ impl<'a, K: Key, const USUAL: u16> Batch<'a, K, USUAL> {
     pub(crate) fn new(hasher: &'a Hasher, keys: &'a [K]) -> Self {
         Self { hasher, keys }
     }
+
+    /// [`Digests::next`] by a hasher that is of the kind `USUAL`, or by any.
+    #[inline(always)]
+    fn next_by<const IS_USUAL: bool>(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
+        let (now, later) = self.keys.split_at(self.keys.len().min(CHUNK));
+        for (i, key) in now.iter().enumerate() {
+            put(i, digest::<USUAL, IS_USUAL, _>(self.hasher, key));
+        }
+        self.keys = later;
+        now.len()
+    }
 }
 
 impl<K: Key, const USUAL: u16> Digests for Batch<'_, K, USUAL> {
     #[inline(always)]
-    fn next(&mut self, mut put: impl FnMut(usize, Digest)) -> usize {
-        let (now, later) = self.keys.split_at(self.keys.len().min(CHUNK));
-        for (i, key) in now.iter().enumerate() {
-            put(i, self.hasher.digest_usually(const { kind(USUAL) }, key));
+    fn next(&mut self, put: impl FnMut(usize, Digest)) -> usize {
+        if self.hasher.id() == const { kind(USUAL) } {
+            return self.next_by::<true>(put);
         }
-        self.keys = later;
-        now.len()
+        rarely();
+        self.next_by::<false>(put)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -290,6 +310,16 @@ const fn kind(number: u16) -> HashId {
         Some(id) => id,
         None => panic!("no such hash"),
     }
+}
+
+/// The digest of a key by a hasher that is of the kind `USUAL`, or by any. Which it is, is asked once a chunk: of a digest
+/// that comes from either of two branches the compiler computes both words, also where one of them is left alone.
+#[inline(always)]
+fn digest<const USUAL: u16, const IS_USUAL: bool, K: Key + ?Sized>(
+    hasher: &Hasher,
+    key: &K,
+) -> Digest {
+    if IS_USUAL { hasher.digest_by(const { kind(USUAL) }, key) } else { hasher.digest(key) }
 }
 
 /// Digests that are there already.

@@ -5,6 +5,7 @@
 use std::ops::RangeInclusive;
 
 use super::{Digest, fold};
+use crate::simd::in_register;
 
 pub(super) const P1: u64 = 0x9E37_79B1_85EB_CA87;
 pub(super) const MIX: u64 = 0x1656_6791_9E37_79F9;
@@ -35,7 +36,9 @@ pub(super) fn of(bytes: &[u8], seed: u64) -> u64 {
     let (words, secret) = (ends.map(|end| u128::from_le_bytes(*end)), secret(seed));
     let folded = |i: usize| {
         let (low, high) = (words[i] as u64, (words[i] >> 64) as u64);
-        fold(low ^ secret[2 * i], high ^ secret[2 * i + 1])
+        let [low, high] = [low ^ secret[2 * i], high ^ secret[2 * i + 1]];
+        // Both in one vector register would have to be taken out of it again to be multiplied.
+        fold(in_register(low), in_register(high))
     };
     let h = (bytes.len() as u64).wrapping_mul(P1);
     avalanche(h.wrapping_add(folded(0)).wrapping_add(folded(1)))

@@ -114,15 +114,15 @@ pub(crate) trait Batched {
     /// Whether all bits are so near to the processor that prefetching gains nothing.
     fn is_near(&self) -> bool;
 
-    /// Whether keys of 17 to 32 bytes are hashed several at once here, as those of eight are.
+    /// Whether keys of 17 to 32 bytes are for [`Batched::set_all`] and [`Batched::have`], as those of eight are.
     fn takes_texts(&self) -> bool {
         false
     }
 
-    /// Whether such a slice of keys, under the usual hash, is one that is hashed several at once. Keys whose type leaves
-    /// their length open are taken to be as long as the first.
+    /// Whether such a slice of keys, under the usual hash, is hashed and looked at by one loop, compiled for the processor. Keys
+    /// whose type leaves their length open are taken to be as long as the first.
     #[inline]
-    fn hashes_several<K: Key>(&self, keys: &[K]) -> bool {
+    fn in_one_loop<K: Key>(&self, keys: &[K]) -> bool {
         K::LENGTH == Some(8)
             || self.takes_texts()
                 && match K::LENGTH {

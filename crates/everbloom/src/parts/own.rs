@@ -109,12 +109,12 @@ macro_rules! keys {
             /// `extend`.
             pub fn insert_many<K: $crate::hash::Key>(&mut self, keys: &[K]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
-                // All that a batch gains keys that are not hashed several at once is prefetching.
-                let several = $crate::parts::Batched::hashes_several(&self.$part, keys);
-                if !several && $crate::parts::Batched::is_near(&self.$part) {
+                // All that a batch gains other keys is prefetching.
+                let in_one_loop = $crate::parts::Batched::in_one_loop(&self.$part, keys);
+                if !in_one_loop && $crate::parts::Batched::is_near(&self.$part) {
                     return keys.iter().for_each(|key| _ = self.insert(key));
                 }
-                if !several {
+                if !in_one_loop {
                     return $crate::variant::many::insert_many(self, keys.iter());
                 }
                 let hasher = self.head.hasher.clone();
@@ -133,14 +133,14 @@ macro_rules! keys {
             /// [`Self::contains_many`] into memory of the caller's, for as many keys as there is room.
             pub fn contains_many_into<K: $crate::hash::Key>(&self, keys: &[K], found: &mut [bool]) {
                 const HASH: u16 = <$type as $crate::variant::Plan>::HASH as u16;
-                let several = $crate::parts::Batched::hashes_several(&self.$part, keys);
-                if !several && $crate::parts::Batched::is_near(&self.$part) {
+                let in_one_loop = $crate::parts::Batched::in_one_loop(&self.$part, keys);
+                if !in_one_loop && $crate::parts::Batched::is_near(&self.$part) {
                     for (found, key) in found.iter_mut().zip(keys) {
                         *found = self.contains(key);
                     }
                     return;
                 }
-                if !several {
+                if !in_one_loop {
                     $crate::variant::many::contains_into(self, keys.iter(), found);
                     return;
                 }

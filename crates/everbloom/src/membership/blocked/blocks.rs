@@ -11,7 +11,7 @@ use crate::parts::line_bits::{self, is_for_lanes, keys_in, ones_by_block, rounds
 use crate::parts::probed_bits::{ProbedBits, Probes};
 use crate::parts::{Batched, NEAR};
 use crate::probe::{Blocked, Inside, lanes, round_word};
-use crate::simd::has_avx512;
+use crate::simd::has_avx2;
 use crate::state::{Decoder, Encoder, Inline, State};
 use crate::theory::bloom;
 
@@ -235,7 +235,7 @@ impl Batched for ProbedBits<Blocks> {
 
     #[inline]
     fn takes_texts(&self) -> bool {
-        has_avx512() && is_for_lanes(self.probe.probe) && rounds(self.probe.probe) == 1
+        has_avx2() && is_for_lanes(self.probe.probe) && rounds(self.probe.probe) == 1
     }
 }
 

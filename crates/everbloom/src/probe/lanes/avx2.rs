@@ -126,4 +126,7 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
     _mm256_testc_si256(bits, mask) == 0
 }
 
+/// Keys of lines are hashed one by one.
+const ONE_BY_ONE: bool = true;
+
 many!(#[target_feature(enable = "avx2")]);

@@ -196,6 +196,9 @@ fn load_halves(chunk: &mut Chunk, digests: &mut impl Digests, n: u64) {
     chunk.load_halves(digests, n);
 }
 
+/// Keys of lines are hashed several at once.
+const ONE_BY_ONE: bool = false;
+
 many!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512ifma,avx512bitalg")]);
 
 #[cfg(test)]

@@ -35,7 +35,6 @@ static SHIFTED: Aligned<[u64; LINE]> = Aligned({
 static LANES: Aligned<[u32; LINE]> = Aligned(UNPACKED);
 static HALVES: Aligned<[u32; LINE]> = Aligned(SALTS);
 static ONE: Aligned<[u64; LINE]> = Aligned([1; LINE]);
-static ONES: Aligned<[u64; LINE]> = Aligned([u64::MAX; LINE]);
 static ONE_32: Aligned<[u32; LINE]> = Aligned([1; LINE]);
 
 pub(super) mod avx512 {
@@ -157,24 +156,22 @@ pub(super) mod avx512 {
 pub(super) mod avx2 {
     use super::*;
 
-    /// The numbers of the bits in a line's lower and upper four lanes, from `word` after `flip`, in ymm0 and ymm1;
-    /// constants in ymm4.
+    /// The numbers of the bits in a line's lower and upper four lanes, from `word`, in ymm0 and ymm1; ones in ymm4.
     macro_rules! line_counts {
-        ($constants:ident, $flip:literal, $($then:literal,)* => $($operand:tt)*) => {
+        ($($then:literal,)* => $($operand:tt)*) => {
             asm!(
                 "vmovd xmm0, {word:e}",
                 "vpbroadcastd ymm0, xmm0",
                 "vpmulld ymm0, ymm0, ymmword ptr [rip + {salts}]",
-                "vmovdqa ymm4, ymmword ptr [rip + {constants}]",
+                "vmovdqa ymm4, ymmword ptr [rip + {one}]",
                 "vpxor xmm2, xmm2, xmm2",
-                $flip,
                 "vpsrld ymm0, ymm0, 26",
                 "vpunpckhdq ymm1, ymm0, ymm2",
                 "vpunpckldq ymm0, ymm0, ymm2",
                 $($then,)*
                 "vzeroupper",
                 salts = sym LANES,
-                constants = sym $constants,
+                one = sym ONE,
                 out("xmm0") _,
                 out("xmm1") _,
                 out("xmm2") _,
@@ -182,6 +179,14 @@ pub(super) mod avx2 {
                 $($operand)*
             )
         };
+    }
+
+    /// What `setc` has written, which is 0 or 1: else the compiler would ask again.
+    #[inline(always)]
+    fn as_bool(has: u8) -> bool {
+        // SAFETY: as above.
+        unsafe { std::hint::assert_unchecked(has < 2) };
+        has == 1
     }
 
     /// A half line's mask, from `word`, in ymm0, and its bits in ymm1.
@@ -214,21 +219,20 @@ pub(super) mod avx2 {
         let has: u8;
         // SAFETY: the line is 64 readable bytes, and so are the constants.
         unsafe {
-            // The bits move to the tops of their lanes, where one instruction sees all four.
+            // The bits move to the bottoms of their lanes, where one instruction sees all four.
             line_counts!(
-                ONES, "vpxor ymm0, ymm0, ymm4",
                 "vmovdqu ymm2, ymmword ptr [{line}]",
                 "vmovdqu ymm3, ymmword ptr [{line} + 32]",
-                "vpsllvq ymm0, ymm2, ymm0",
-                "vpsllvq ymm1, ymm3, ymm1",
+                "vpsrlvq ymm0, ymm2, ymm0",
+                "vpsrlvq ymm1, ymm3, ymm1",
                 "vpand ymm0, ymm0, ymm1",
-                "vtestpd ymm0, ymm4",
+                "vptest ymm0, ymm4",
                 "setc {has}",
                 => word = in(reg) word, line = in(reg) line.as_ptr(), has = lateout(reg_byte) has,
                    out("xmm3") _, options(pure, readonly, nostack)
             );
         }
-        has != 0
+        as_bool(has)
     }
 
     /// # Safety
@@ -240,7 +244,6 @@ pub(super) mod avx2 {
         // SAFETY: the line is 64 writable bytes, the constants are as many readable ones.
         unsafe {
             line_counts!(
-                ONE, "",
                 "vpsllvq ymm0, ymm4, ymm0",
                 "vpsllvq ymm1, ymm4, ymm1",
                 "vpor ymm0, ymm0, ymmword ptr [{line}]",
@@ -268,7 +271,7 @@ pub(super) mod avx2 {
                    options(pure, readonly, nostack)
             );
         }
-        has != 0
+        as_bool(has)
     }
 
     /// # Safety

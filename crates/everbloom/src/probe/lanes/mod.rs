@@ -12,7 +12,7 @@
 //!
 //! Calls for many keys go in chunks: a chunk is hashed, several keys at once where the hash allows it, while
 //! the lines of the one before are looked at; and with every line that is looked at, one of the next chunk
-//! is prefetched.
+//! is prefetched. Where keys are hashed one by one and lines are near, each line is looked at as soon as it is known.
 #![allow(unsafe_code)]
 
 mod scalar;
@@ -92,7 +92,7 @@ macro_rules! fastest_one {
         #[cfg(all(target_arch = "x86_64", not(target_feature = "avx"), not(miri)))]
         match simd::known() {
             // SAFETY: the instruction set is there.
-            simd::AVX512 => unsafe { inlined::avx512::$name($($arg),*) },
+            level if level > simd::AVX2 => unsafe { inlined::avx512::$name($($arg),*) },
             level => {
                 // Not for what it costs here: the way of the best set is laid out straight.
                 rarely();
@@ -202,6 +202,15 @@ pub(crate) fn line_of(digest: Digest, lines: u64) -> usize {
     multiply_shift(digest.h1, lines) as usize
 }
 
+/// Where the line of a hash begins, in bytes: ⌊h·n/2⁶⁴⌋·64, with the product taken of 64·n < 2³⁸, so that the bits below
+/// 64 are only cut off. Of a shift the compiler would make one of both halves of the product, which some processors have no
+/// instruction of their own for.
+#[inline(always)]
+fn place_of_line(h: u64, n: u64) -> usize {
+    const BYTES: u64 = size_of::<[u64; LINE]>() as u64;
+    (multiply_shift(h, BYTES * n) & !(BYTES - 1)) as usize
+}
+
 /// The place of a digest's half line among `halves`: the high half of the hash, spread by multiply-shift
 /// in 64 bits, as the Parquet specification has it.
 #[inline(always)]
@@ -258,6 +267,10 @@ const AHEAD: usize = 24;
 /// Arrays of fewer bytes live in the L1 cache, where prefetching costs more than it saves.
 const FETCH_FROM: usize = 32 << 10;
 
+/// Arrays of fewer bytes lie in the L2 cache, from where lines come while the keys before are still worked on: those that are
+/// hashed one by one then need no chunks.
+const NEAR: usize = 256 << 10;
+
 /// The keys of a chunk: the offset of each one's block in bytes, and the word that names its bits.
 struct Chunk {
     at: [usize; CHUNK],
@@ -276,8 +289,7 @@ impl Chunk {
         self.len = digests.next(
             #[inline(always)]
             |i, digest| {
-                at[i] = line_of(digest, n) * size_of::<[u64; LINE]>();
-                word[i] = if MORE { digest.h2 } else { u64::from(digest.h2 as u32) };
+                (at[i], word[i]) = line_place::<MORE>(digest, n);
             },
         );
     }
@@ -293,6 +305,14 @@ impl Chunk {
             },
         );
     }
+}
+
+/// The offset of a digest's line among `n`, and the word that names its bits. One round takes half a word, which is the
+/// hash itself: the compiler leaves out a multiplication.
+#[inline(always)]
+fn line_place<const MORE: bool>(digest: Digest, n: u64) -> (usize, u64) {
+    let word = if MORE { digest.h2 } else { u64::from(digest.h2 as u32) };
+    (place_of_line(digest.h1, n), word)
 }
 
 /// Calls `act` with a number below [`CHUNK`], the offset of the block and the word of every digest that `load`
@@ -331,6 +351,32 @@ fn each<State>(
         std::mem::swap(&mut now, &mut next);
     }
     done
+}
+
+/// [`each`] where blocks are near and digests are computed one by one: each is looked at as soon as its key is hashed.
+#[inline(always)]
+fn each_at_once<State>(
+    mut digests: impl Digests,
+    place: impl Fn(Digest) -> (usize, u64),
+    mut state: State,
+    act: impl Fn(&mut State, usize, usize, u64),
+    end: impl Fn(&mut State, usize),
+) -> u64 {
+    let mut done = 0;
+    loop {
+        let len = digests.next(
+            #[inline(always)]
+            |i, digest| {
+                let (at, word) = place(digest);
+                act(&mut state, i, at, word);
+            },
+        );
+        if len == 0 {
+            return done;
+        }
+        end(&mut state, len);
+        done += len as u64;
+    }
 }
 
 /// Calls `f` with the numbers below `len`, eight after another without a question whether there are more.
@@ -411,19 +457,23 @@ macro_rules! many {
         ) -> u64 {
             let (n, start) = (lines.len() as u64, lines.as_ptr());
             assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
-            each(
-                (start.cast(), size_of_val(lines)),
-                prefetch,
-                |chunk| load_lines::<MORE>(chunk, &mut digests, n),
-                Answers::new(found, ALL),
-                |answers, i, at, word| {
+            let act = |answers: &mut Answers<'_, Seen>, i: usize, at: usize, word: u64| {
                     // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0, and offsets are those of such places.
                     let line = unsafe { &*start.byte_add(at) };
                     answers.seen[i] = line_seen(line, word);
                     if MORE {
                         answers.seen[i] &= more_seen(line, rounds, word);
                     }
-                },
+                };
+            if ONE_BY_ONE && size_of_val(lines) < NEAR {
+                return each_at_once(digests, |digest| line_place::<MORE>(digest, n), Answers::new(found, ALL), act, Answers::end);
+            }
+            each(
+                (start.cast(), size_of_val(lines)),
+                prefetch,
+                |chunk| load_lines::<MORE>(chunk, &mut digests, n),
+                Answers::new(found, ALL),
+                act,
                 Answers::end,
             )
         }
@@ -450,19 +500,23 @@ macro_rules! many {
         ) -> u64 {
             let (n, bytes, start) = (lines.len() as u64, size_of_val(lines), lines.as_mut_ptr());
             assert!(n > 0 && n <= MOST_LINES, "{NO_LINE}");
-            each(
-                (start.cast(), bytes),
-                prefetch_to_write,
-                |chunk| load_lines::<MORE>(chunk, &mut digests, n),
-                (),
-                |(), _, at, word| {
+            let act = |(): &mut (), _: usize, at: usize, word: u64| {
                     // SAFETY: as above, and only one is borrowed at a time.
                     let line = unsafe { &mut *start.byte_add(at) };
                     line_set(line, word);
                     if MORE {
                         more_set(line, rounds, word);
                     }
-                },
+                };
+            if ONE_BY_ONE && bytes < NEAR {
+                return each_at_once(digests, |digest| line_place::<MORE>(digest, n), (), act, |(), _| ());
+            }
+            each(
+                (start.cast(), bytes),
+                prefetch_to_write,
+                |chunk| load_lines::<MORE>(chunk, &mut digests, n),
+                (),
+                act,
                 |(), _| (),
             )
         }

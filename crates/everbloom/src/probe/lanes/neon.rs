@@ -100,4 +100,7 @@ pub(super) fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
     vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0
 }
 
+/// Keys of lines are hashed one by one.
+const ONE_BY_ONE: bool = true;
+
 many!(#[target_feature(enable = "neon")]);

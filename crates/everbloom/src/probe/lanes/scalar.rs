@@ -69,4 +69,7 @@ pub(super) fn load_halves(chunk: &mut Chunk, digests: &mut impl Digests, n: u64)
     chunk.load_halves(digests, n);
 }
 
+/// Keys of lines are hashed one by one.
+const ONE_BY_ONE: bool = true;
+
 many!();

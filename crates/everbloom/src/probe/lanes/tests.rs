@@ -142,8 +142,9 @@ fn inlined_calls_equal_the_scalar_twin() {
 
 #[test]
 fn many_at_once_equal_one_by_one() {
-    // Below and above the size from which lines are prefetched, and fewer keys than are in flight.
-    for blocks in [1, 100, FETCH_FROM / size_of::<[u64; HALF]>()] {
+    // Below and above the sizes from which blocks are prefetched, and fewer keys than are in flight.
+    let far = [FETCH_FROM / size_of::<[u64; HALF]>(), NEAR / size_of::<[u64; LINE]>()];
+    for blocks in [1, 100].into_iter().chain(far) {
         for n in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 1000] {
             for rounds in [1, 2] {
                 let (inside, asked) = (digests(n, 2), [digests(n, 2), digests(n, 3)].concat());
