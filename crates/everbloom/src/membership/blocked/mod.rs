@@ -110,12 +110,13 @@ impl BlockedBloom {
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let (hasher, ProbedBits { probe: Blocks { probe, patterns }, bits }) =
             (&self.head.hasher, &mut self.blocks);
-        let (probe, words) = (*probe, bits.words_mut());
+        let words = bits.words_mut();
+        // Not copied before it is known to be needed whole: loops over keys would copy it anew, through memory, with every key.
         let new = if probe.is_one_word() && hasher.id() == HASH {
             let digest = hasher.digest_by(HASH, key);
             lanes::line_set(lanes::line_mut(words.as_chunks_mut().0, digest), low(digest.h2))
         } else {
-            set_otherwise(probe, patterns.as_deref(), words, hasher.digest(key))
+            set_otherwise(*probe, patterns.as_deref(), words, hasher.digest(key))
         };
         self.head.count_one();
         Seen::new_if(new)
@@ -126,13 +127,13 @@ impl BlockedBloom {
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let (hasher, ProbedBits { probe: Blocks { probe, patterns }, bits }) =
             (&self.head.hasher, &self.blocks);
-        let (probe, words) = (*probe, bits.words());
+        let words = bits.words();
         // Asked before the key is hashed: of its digest only what this path takes is then computed.
         if probe.is_one_word() && hasher.id() == HASH {
             let digest = hasher.digest_by(HASH, key);
             lanes::line_has(lanes::line(words.as_chunks().0, digest), low(digest.h2))
         } else {
-            has_otherwise(probe, patterns.as_deref(), words, hasher.digest(key))
+            has_otherwise(*probe, patterns.as_deref(), words, hasher.digest(key))
         }
     }
 
