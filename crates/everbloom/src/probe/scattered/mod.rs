@@ -221,7 +221,7 @@ mod scalar {
     cell_by_cell!();
 }
 
-/// Products and shifts that choose their registers: a fifth fewer instructions.
+/// By products and shifts that choose their registers, which saves moving what they work on.
 #[cfg(target_arch = "x86_64")]
 mod bmi2 {
     use super::*;
