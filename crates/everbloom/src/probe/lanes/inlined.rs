@@ -184,7 +184,7 @@ pub(super) mod avx2 {
     /// What `setc` has written, which is 0 or 1: else the compiler would ask again.
     #[inline(always)]
     fn as_bool(has: u8) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the instruction writes nothing else.
         unsafe { std::hint::assert_unchecked(has < 2) };
         has == 1
     }
