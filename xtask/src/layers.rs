@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(found("cells/mod.rs", "use super::probe::Ring;\n"), 1);
         assert_eq!(found("cells/bits.rs", "use super::super::probe::Ring;\n"), 1);
         assert_eq!(found("filter/face.rs", "macro_rules! m { () => { $crate::variant::X } }\n"), 1);
-        assert_eq!(found("counting/d_left.rs", "use crate::membership::Bloom;\n"), 1);
+        assert_eq!(found("counting/d_left/mod.rs", "use crate::membership::Bloom;\n"), 1);
         assert_eq!(
             found("cells/bits.rs", "use crate::{error::Result, file::{Opener, save}};\n"),
             1

@@ -28,21 +28,22 @@ use serde::ser::Serializer;
 use crate::file::{Opener, to_bytes};
 use crate::filter::Filter;
 use crate::state::Limits;
+use crate::variant::Listed;
 
 /// Writes the file of a filter as bytes.
-pub fn serialize<T: Filter, S: Serializer>(filter: &T, out: S) -> Result<S::Ok, S::Error> {
+pub fn serialize<T: Filter + Listed, S: Serializer>(filter: &T, out: S) -> Result<S::Ok, S::Error> {
     out.serialize_bytes(&to_bytes(filter))
 }
 
 /// Reads a filter of type `T` from the bytes of its file, under the limits of a network: whoever deserializes
 /// does not know who wrote the bytes.
-pub fn deserialize<'de, T: Filter, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+pub fn deserialize<'de, T: Filter + Listed, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     from.deserialize_bytes(Bytes(PhantomData))
 }
 
 struct Bytes<T>(PhantomData<T>);
 
-impl<'de, T: Filter> Visitor<'de> for Bytes<T> {
+impl<'de, T: Filter + Listed> Visitor<'de> for Bytes<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

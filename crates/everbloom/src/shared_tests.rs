@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 
 use crate::filter::Filter;
-use crate::{Opener, to_bytes};
+use crate::{Listed, Opener, to_bytes};
 
 /// A file of `good` opens as an equal filter; a file of what a lie makes of it is refused.
 #[track_caller]
-pub(crate) fn lies_are_refused<F: Filter + Clone + Debug + PartialEq>(
+pub(crate) fn lies_are_refused<F: Filter + Listed + Clone + Debug + PartialEq>(
     good: &F,
     lies: impl IntoIterator<Item = impl Fn(&mut F)>,
 ) {

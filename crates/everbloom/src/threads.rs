@@ -15,9 +15,54 @@ pub(crate) fn available() -> usize {
     if cfg!(feature = "parallel") { *CORES } else { 1 }
 }
 
-/// What a thread has come to. One that panicked has told why, and there is nothing to save: this one goes the same way.
-pub(crate) fn joined<R>(thread: ScopedJoinHandle<'_, R>) -> R {
-    thread.join().unwrap_or_else(|e| resume_unwind(e))
+/// Calls `other` with the numbers below `others`, each on a thread of its own, and `own` on this one. Everything that runs on
+/// several threads goes through here, by reference, so that starting a thread is compiled once. A thread that panicked has
+/// said why, and there is nothing to save: this one panics, too.
+fn together(others: usize, other: &(dyn Fn(usize) + Sync), own: &mut dyn FnMut()) {
+    if !cfg!(feature = "parallel") {
+        own();
+        return (0..others).for_each(other);
+    }
+    std::thread::scope(|scope| {
+        let start = |number| scope.spawn(move || other(number));
+        let threads: Vec<ScopedJoinHandle<'_, ()>> = (0..others).map(start).collect();
+        own();
+        for thread in threads {
+            thread.join().unwrap_or_else(|e| resume_unwind(e));
+        }
+    });
+}
+
+/// What comes of a value on one thread: the value before, the result after.
+struct Slot<T, R>(Mutex<(Option<T>, Option<R>)>);
+
+impl<T, R> Slot<T, R> {
+    fn new(value: T) -> Self {
+        Self(Mutex::new((Some(value), None)))
+    }
+
+    fn work(&self, of: impl FnOnce(T) -> R) {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.1 = slot.0.take().map(of);
+    }
+
+    fn result(self) -> Option<R> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+/// What `of` makes of each value, in order, each on a thread of its own, and what `own` makes on this one.
+pub(crate) fn beside<T: Send, R: Send, A>(
+    values: impl IntoIterator<Item = T>,
+    of: impl Fn(T) -> R + Sync,
+    own: impl FnOnce() -> A,
+) -> (A, Vec<R>) {
+    let slots: Vec<Slot<T, R>> = values.into_iter().map(Slot::new).collect();
+    let (mut own, mut made) = (Some(own), None);
+    let mut first = || made = own.take().map(|own| own());
+    together(slots.len(), &|number| slots[number].work(&of), &mut first);
+    let made = made.unwrap_or_else(|| unreachable!("this thread did its part"));
+    (made, slots.into_iter().filter_map(Slot::result).collect())
 }
 
 /// Memory that a thread of its own is worth.
@@ -30,17 +75,16 @@ pub(crate) fn map<T: Sync, R: Send>(
     of: impl Fn(&[T]) -> R + Sync,
 ) -> Vec<R> {
     let threads = available().min(size_of_val(items) / SHARE);
-    if threads < 2 {
+    if !cfg!(feature = "parallel") || threads < 2 {
         return items.chunks(length).map(of).collect();
     }
     let of = &of;
-    std::thread::scope(|scope| {
-        let parts = items.len().div_ceil(length).div_ceil(threads);
-        let work = |items: &[T]| items.chunks(length).map(of).collect::<Vec<R>>();
-        let share = items.chunks(parts * length);
-        let threads: Vec<_> = share.map(|items| scope.spawn(move || work(items))).collect();
-        threads.into_iter().flat_map(joined).collect()
-    })
+    let parts = items.len().div_ceil(length).div_ceil(threads);
+    let work = |items: &[T]| items.chunks(length).map(of).collect::<Vec<R>>();
+    let (own, others) = items.split_at(items.len().min(parts * length));
+    let (mut all, made) = beside(others.chunks(parts * length), work, || work(own));
+    all.extend(made.into_iter().flatten());
+    all
 }
 
 /// Calls `f` with every item and its number, on all cores.
@@ -97,20 +141,20 @@ impl Cores {
         one: impl FnOnce() -> A + Send,
         other: impl FnOnce() -> B,
     ) -> (A, B) {
-        if self == Self::ONE {
+        if !cfg!(feature = "parallel") || self == Self::ONE {
             return (one(), other());
         }
-        std::thread::scope(|scope| {
-            let one = scope.spawn(one);
-            let other = other();
-            (joined(one), other)
-        })
+        let one = Mutex::new(Some(one));
+        let taken = |()| one.lock().unwrap_or_else(PoisonError::into_inner).take().map(|one| one());
+        let (other, mut made) = beside([()], taken, other);
+        let made = made.pop().flatten().unwrap_or_else(|| unreachable!("the thread did its part"));
+        (made, other)
     }
 
     /// Calls `f` with every item and its number: a core that is done with one takes the next.
     pub(crate) fn each<T: Send>(self, items: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
         let cores = self.0.min(items.len());
-        if cores < 2 {
+        if !cfg!(feature = "parallel") || cores < 2 {
             return items.iter_mut().enumerate().for_each(|(number, item)| f(number, item));
         }
         let queue = Mutex::new(items.iter_mut().enumerate());
@@ -120,11 +164,7 @@ impl Cores {
                 f(number, item);
             }
         };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (1..cores).map(|_| scope.spawn(work)).collect();
-            work();
-            others.into_iter().for_each(joined);
-        });
+        together(cores - 1, &|_| work(), &mut || work());
     }
 
     /// What `of` makes of each item, in order; a core has items that follow each other.
@@ -135,19 +175,17 @@ impl Cores {
     ) -> Vec<R> {
         let mut items: Vec<T> = items.into_iter().collect();
         let (share, of) = (items.len().div_ceil(self.0).max(1), &of);
-        if share >= items.len() {
+        if !cfg!(feature = "parallel") || share >= items.len() {
             return items.into_iter().map(of).collect();
         }
-        std::thread::scope(|scope| {
-            let mut others = Vec::new();
-            while items.len() > share {
-                let last = items.split_off((items.len() - 1) / share * share);
-                others.push(scope.spawn(move || last.into_iter().map(of).collect::<Vec<R>>()));
-            }
-            let mut all: Vec<R> = items.into_iter().map(of).collect();
-            others.into_iter().rev().for_each(|other| all.extend(joined(other)));
-            all
-        })
+        let mut others = Vec::new();
+        while items.len() > share {
+            others.push(items.split_off((items.len() - 1) / share * share));
+        }
+        let work = |items: Vec<T>| items.into_iter().map(of).collect::<Vec<R>>();
+        let (mut all, made) = beside(others.into_iter().rev(), work, || work(items));
+        all.extend(made.into_iter().flatten());
+        all
     }
 
     /// Sorts items by a key, of which `leading` is an evenly spread word that items are in order of first; no two have the same
@@ -159,7 +197,7 @@ impl Cores {
         leading: impl Fn(&T) -> u64 + Sync,
         key: impl Fn(&T) -> K + Sync,
     ) {
-        if self == Self::ONE {
+        if !cfg!(feature = "parallel") || self == Self::ONE {
             return items.sort_unstable_by_key(key);
         }
         let groups = self.0 * GROUPS;

@@ -5,8 +5,8 @@
 use std::process::Command;
 
 use everbloom::compact::{BinaryFuse, Ribbon};
-use everbloom::counting::CountMin;
 use everbloom::prelude::Face;
+use everbloom::sketches::CountMin;
 use everbloom::{BlockedBloom, Bloom, SplitBlock, instruction_set, to_bytes};
 use xxhash_rust::xxh3::xxh3_128;
 

@@ -5,9 +5,9 @@ use std::hint::black_box;
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::{Generator, Hasher, mix64};
 use everbloom::membership::BlockedBloom;
-use everbloom::sequence::KMer;
-use everbloom::similarity::Clk;
-use everbloom::similarity::clk::Rule;
+use everbloom::structured::KMer;
+use everbloom::structured::Clk;
+use everbloom::structured::clk::Rule;
 
 use super::{Line, Measured, Table};
 use crate::measure::{Case, Figure, Result, Round, interleaved, per_key, rounds};

@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, HashMap};
 
 use datasketches::countmin::CountMinSketch;
 use datasketches::hll::{HllSketch, HllType};
-use everbloom::alternates::{HyperLogLog, TopK};
-use everbloom::counting::CountMin;
+use everbloom::sketches::{HyperLogLog, TopK};
+use everbloom::sketches::CountMin;
 use hyperloglogplus::{HyperLogLog as _, HyperLogLogPF, HyperLogLogPlus};
 
 use super::fold;

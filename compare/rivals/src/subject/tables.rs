@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use everbloom::alternates::{CountingQuotient, Cuckoo, Quotient};
+use everbloom::fingerprints::{CountingQuotient, Cuckoo, Quotient};
 use everbloom::internals::filter::Filter;
 
 use super::{Of, Rival, Subject, fold, in_batches};

@@ -19,9 +19,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
 
-use everbloom::alternates::FastHashTable;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::bloom;
+use everbloom::keyvalue::FastHashTable;
 use everbloom::{Error, Hasher, Kind, Result};
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 

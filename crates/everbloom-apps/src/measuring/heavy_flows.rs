@@ -14,8 +14,8 @@
 
 use std::collections::HashMap;
 
-use everbloom::counting::{Conservative, CountMin};
 use everbloom::internals::hash::Generator;
+use everbloom::sketches::{Conservative, CountMin};
 use everbloom::{Error, Filter, Hasher, Kind, Result};
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 

@@ -14,9 +14,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use everbloom::counting::CountMin;
 use everbloom::internals::hash::Generator;
 use everbloom::prelude::Merge as _;
+use everbloom::sketches::CountMin;
 use everbloom::{Error, Hasher, Kind, Opener, Result};
 use everbloom_lab::{Axis, Bound, Experiment, Lab, Report, Rows};
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use everbloom::internals::hash::{Generator, mix64};
-use everbloom::spatial::Ranges;
+use everbloom::structured::Ranges;
 use everbloom::{Error, Kind, Result};
 use everbloom_lab::{Axis, Chart, Experiment, Lab, Report, Rows, Series, bound};
 

@@ -16,9 +16,9 @@
 
 use std::collections::HashMap;
 
-use everbloom::alternates::FastHashTable;
 use everbloom::internals::hash::{Generator, mix64};
 use everbloom::internals::theory::bloom as theory;
+use everbloom::keyvalue::FastHashTable;
 use everbloom::{Key, Result};
 use everbloom_lab::{Axis, Bound, Experiment, Lab, Report, Rows, bound};
 

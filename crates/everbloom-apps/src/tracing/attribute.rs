@@ -19,7 +19,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use everbloom::internals::hash::Generator;
-use everbloom::sequence::hierarchical::{Hierarchical, Search};
+use everbloom::structured::hierarchical::{Hierarchical, Search};
 use everbloom::{Error, Kind, Result, open_as, save};
 use everbloom_lab::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 

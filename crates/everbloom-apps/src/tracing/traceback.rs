@@ -16,10 +16,10 @@
 
 use std::collections::BTreeSet;
 
-use everbloom::hostile::{Generalized, generalized};
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::generalized::Shape;
+use everbloom::membership::{Generalized, generalized};
 use everbloom::{Bloom, Hasher, Result};
 use everbloom_lab::{Axis, Bound, Chart, Drawing, Experiment, Lab, Report, Rows, Series, bound};
 

@@ -15,7 +15,7 @@
 //! work grows with every query, and it learns how often somebody asks.
 
 use everbloom::internals::hash::Generator;
-use everbloom::spatial::{Areas, areas};
+use everbloom::structured::{Areas, areas};
 use everbloom::{Hasher, Limits, Opener, Result, to_bytes};
 use everbloom_lab::{Axis, Bound, Experiment, Lab, Report, Rows, bound};
 

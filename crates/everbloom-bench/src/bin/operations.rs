@@ -6,11 +6,12 @@
 use std::hint::black_box;
 
 use everbloom::Result;
-use everbloom::alternates::{Cuckoo, Quotient};
 use everbloom::compact::{BinaryFuse, Ribbon};
-use everbloom::counting::{CountMin, Counting};
+use everbloom::counting::Counting;
+use everbloom::fingerprints::{Cuckoo, Quotient};
 use everbloom::internals::hash::{HashId, Hasher, mix64};
 use everbloom::membership::{BlockedBloom, Bloom, SplitBlock};
+use everbloom::sketches::CountMin;
 
 const ITEMS: u64 = 10_000;
 const RATE: f64 = 0.01;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-use everbloom::similarity::Clk;
+use everbloom::structured::Clk;
 use everbloom::{Error, save};
 use everbloom_apps::trust::link::{
     Encoder, Linker, Pair, Rows, Schema, header, precision_and_recall,

@@ -2,11 +2,11 @@
 //! of any kind, and for keys that others have followed.
 
 use everbloom::Result;
-use everbloom::hostile::Generalized;
-use everbloom::hostile::generalized::{fill_sd, fpr_at};
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::{Generator, Hasher, mix64};
 use everbloom::internals::theory::generalized as theory;
+use everbloom::membership::Generalized;
+use everbloom::membership::generalized::{fill_sd, fpr_at};
 
 use super::classic::Rate;
 use crate::{Lab, bound};

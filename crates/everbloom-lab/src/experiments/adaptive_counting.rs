@@ -1,8 +1,8 @@
 //! The adaptive filter: counts as runs of ones, and what other keys add to them.
 
 use everbloom::Result;
-use everbloom::counting::AdaptiveCounting;
 use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::sketches::AdaptiveCounting;
 
 use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};

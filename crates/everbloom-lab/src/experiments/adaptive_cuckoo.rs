@@ -1,7 +1,7 @@
 //! The adaptive cuckoo filter: how fast repeated queries stop passing.
 
 use everbloom::Result;
-use everbloom::alternates::AdaptiveCuckoo;
+use everbloom::fingerprints::AdaptiveCuckoo;
 use everbloom::internals::hash::{Generator, Hasher, mix64};
 
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};

@@ -1,8 +1,8 @@
 //! Count-min and conservative update on skewed traffic: how much counts are too high.
 
 use everbloom::Result;
-use everbloom::counting::{Conservative, CountMin};
 use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::sketches::{Conservative, CountMin};
 
 use crate::apparatus::streams::{Ranks, key_of, zipf_shares};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};

@@ -1,9 +1,9 @@
 //! Counter braids: from how many counters per flow on every count is told exactly.
 
 use everbloom::Result;
-use everbloom::counting::CounterBraids;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::peeling::THRESHOLDS;
+use everbloom::sketches::CounterBraids;
 
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 

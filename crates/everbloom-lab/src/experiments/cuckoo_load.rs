@@ -1,7 +1,7 @@
 //! The cuckoo filter: how full it gets before it refuses a key, and the rate on the way there.
 
 use everbloom::Result;
-use everbloom::alternates::Cuckoo;
+use everbloom::fingerprints::Cuckoo;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::cuckoo;
 

@@ -1,8 +1,8 @@
 //! The elastic filter: the rate as it grows by a factor of 64, beside others that grow, and on the way back.
 
 use everbloom::Result;
-use everbloom::alternates::Elastic;
-use everbloom::alternates::elastic::{fixed_rate, widening_rate};
+use everbloom::fingerprints::Elastic;
+use everbloom::fingerprints::elastic::{fixed_rate, widening_rate};
 use everbloom::internals::filter::{Filter, Record};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Goal;

@@ -2,7 +2,7 @@
 
 use everbloom::Result;
 use everbloom::internals::hash::Generator;
-use everbloom::sequence::Hierarchical;
+use everbloom::structured::Hierarchical;
 
 use crate::{Axis, Chart, Experiment, Lab, Report, Rows, Series, bound};
 

@@ -1,8 +1,8 @@
 //! HyperLogLog: the relative error of its estimates over the number of keys.
 
 use everbloom::Result;
-use everbloom::alternates::HyperLogLog;
 use everbloom::internals::hash::Generator;
+use everbloom::sketches::HyperLogLog;
 
 use crate::bound::mean_and_sd;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};

@@ -3,7 +3,7 @@
 use everbloom::Result;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::bloom;
-use everbloom::sequence::KMer;
+use everbloom::structured::KMer;
 
 use crate::apparatus::classic::Shape;
 use crate::apparatus::generalized::steps;

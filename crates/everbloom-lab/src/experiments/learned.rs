@@ -1,11 +1,11 @@
 //! Learned filters against the standard one, bit for bit: the model is counted, and keys without a pattern are tried.
 
 use everbloom::Result;
-use everbloom::alternates::Learned;
-use everbloom::alternates::learned::{best_split, rate_at};
 use everbloom::internals::filter::Filter as _;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::{bloom, tail};
+use everbloom::known::Learned;
+use everbloom::known::learned::{best_split, rate_at};
 use everbloom::membership::Bloom;
 
 use crate::apparatus::generalized::steps;

@@ -4,7 +4,7 @@ use everbloom::Result;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::lsh::{and_or, collision};
 use everbloom::internals::theory::tail;
-use everbloom::similarity::{LocalitySensitive, MultiGranularity};
+use everbloom::structured::{LocalitySensitive, MultiGranularity};
 
 use crate::apparatus::generalized::steps;
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Series, bound};

@@ -1,9 +1,9 @@
 //! The loglog filter: how well it tells how often a key came.
 
 use everbloom::Result;
-use everbloom::counting::LogLog;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::loglog::mean_ratio;
+use everbloom::sketches::LogLog;
 
 use crate::bound::mean_and_sd;
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};

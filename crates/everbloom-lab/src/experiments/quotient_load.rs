@@ -1,8 +1,8 @@
 //! The quotient filter: how keys crowd as the table fills, and the rate on the way.
 
 use everbloom::Result;
-use everbloom::alternates::Quotient;
-use everbloom::alternates::quotient::{cluster, stretch};
+use everbloom::fingerprints::Quotient;
+use everbloom::fingerprints::quotient::{cluster, stretch};
 use everbloom::internals::hash::{Generator, Hasher};
 
 use crate::apparatus::classic::elements;

@@ -3,7 +3,7 @@
 use everbloom::Result;
 use everbloom::internals::filter::Filter as _;
 use everbloom::internals::hash::mix64;
-use everbloom::spatial::Ranges;
+use everbloom::structured::Ranges;
 
 use crate::{Axis, Chart, Experiment, Lab, Report, Series, bound};
 

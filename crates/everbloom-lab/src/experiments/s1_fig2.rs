@@ -1,10 +1,11 @@
 //! Conservative update: the drawn example, and what it spares the flows of skewed traffic.
 
 use everbloom::Result;
-use everbloom::counting::{Conservative, Counting};
+use everbloom::counting::Counting;
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::tail;
+use everbloom::sketches::Conservative;
 
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series, bound};
 

@@ -1,7 +1,7 @@
 //! Two ways into the steady state: by the initial bits, and by many elements.
 
 use everbloom::Result;
-use everbloom::hostile::generalized::fill_sd;
+use everbloom::membership::generalized::fill_sd;
 
 use super::s2_fig11::{chart, curve};
 use crate::apparatus::generalized::Shape;

@@ -2,10 +2,10 @@
 //! forget the last.
 
 use everbloom::Result;
-use everbloom::hostile::Generalized;
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::bloom;
+use everbloom::membership::Generalized;
 
 use super::s2_fig8::{ITEMS, M, chart, curve};
 use crate::{Bound, Experiment, Grade, Lab, Report, Said, bound};

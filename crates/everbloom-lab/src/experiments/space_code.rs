@@ -1,8 +1,8 @@
 //! The space-code filter: how well it tells how often a key came.
 
 use everbloom::Result;
-use everbloom::counting::SpaceCode;
 use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::sketches::SpaceCode;
 
 use crate::apparatus::generalized::steps;
 use crate::bound::mean_and_sd;

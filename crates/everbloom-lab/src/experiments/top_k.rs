@@ -1,7 +1,7 @@
 //! The most frequent keys of a stream: how many of them a small sketch names.
 
 use everbloom::Result;
-use everbloom::alternates::TopK;
+use everbloom::sketches::TopK;
 
 use crate::apparatus::streams::{Ranks, zipf_shares};
 use crate::{Axis, Bound, Chart, Experiment, Lab, Report, Rows, Series};

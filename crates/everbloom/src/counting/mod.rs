@@ -1,42 +1,48 @@
 //! How often? Filters whose cells count, and that can therefore remove.
 
-pub mod adaptive_counting;
-pub mod conservative;
-pub mod count_min;
-pub mod counter_braids;
 pub mod counting_bloom;
+
+pub use counting_bloom::Counting;
+
+#[cfg(feature = "counting")]
 pub mod d_left;
+#[cfg(feature = "counting")]
 pub mod dynamic_count;
+#[cfg(feature = "counting")]
 pub mod fingerprint_counting;
+#[cfg(feature = "counting")]
 pub mod lfsr_counting;
-pub mod loglog;
+#[cfg(feature = "counting")]
 pub mod multi_partitioned;
+#[cfg(feature = "counting")]
 pub mod multilayer_counting;
+#[cfg(feature = "counting")]
 pub mod multiple_choice;
-pub mod parallel_attributes;
-pub mod space_code;
+#[cfg(feature = "counting")]
 pub mod spectral;
+#[cfg(feature = "counting")]
 pub mod variable_increment;
 
-pub use adaptive_counting::AdaptiveCounting;
-pub use conservative::Conservative;
-pub use count_min::CountMin;
-pub use counter_braids::CounterBraids;
-pub use counting_bloom::Counting;
+#[cfg(feature = "counting")]
 pub use d_left::DLeft;
+#[cfg(feature = "counting")]
 pub use dynamic_count::DynamicCount;
+#[cfg(feature = "counting")]
 pub use fingerprint_counting::FingerprintCounting;
+#[cfg(feature = "counting")]
 pub use lfsr_counting::LfsrCounting;
-pub use loglog::LogLog;
+#[cfg(feature = "counting")]
 pub use multi_partitioned::MultiPartitioned;
+#[cfg(feature = "counting")]
 pub use multilayer_counting::MultilayerCounting;
+#[cfg(feature = "counting")]
 pub use multiple_choice::ChoiceTable;
-pub use parallel_attributes::ParallelAttributes;
-pub use space_code::SpaceCode;
+#[cfg(feature = "counting")]
 pub use spectral::Spectral;
+#[cfg(feature = "counting")]
 pub use variable_increment::VariableIncrement;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "counting"))]
 mod tests {
     use super::*;
     use crate::{Hasher, Kind, Result};

@@ -1,4 +1,4 @@
-//! Long files go to the disk while they are still being written: one wait beside the other instead of behind it.
+//! Long files go to the disk while they are still being written: so that the waits overlap.
 
 use std::fs::File;
 use std::io;
@@ -22,8 +22,11 @@ pub(super) struct Ahead {
 impl Ahead {
     /// So many bytes more have been written to the file.
     pub(super) fn written(&mut self, file: &File, bytes: usize) -> io::Result<()> {
+        if !cfg!(feature = "parallel") {
+            return Ok(());
+        }
         self.written += bytes;
-        if self.written < PIECE || !cfg!(feature = "parallel") {
+        if self.written < PIECE {
             return Ok(());
         }
         self.written = 0;

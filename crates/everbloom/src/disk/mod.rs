@@ -5,6 +5,7 @@
 
 mod ahead;
 mod lock;
+mod temporary;
 pub mod trial;
 
 use std::fs::{self, File, OpenOptions};
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use ahead::Ahead;
 pub use lock::{Lock, Wait};
+use temporary::Temporary;
 use trial::{Step, note};
 
 use crate::sys;
@@ -28,22 +30,17 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     let existing = fs::metadata(&path).ok();
     let folder = folder_of(&path);
     remove_orphans(folder, &path);
-    // Opened by the standard library, so that a new file gets the permissions that any new file gets.
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    let prefix = temporary_prefix(&path);
-    let mut temporary =
-        tempfile::Builder::new().prefix(&prefix).make_in(folder, |path| options.open(path))?;
-    let name = temporary.path().to_owned();
+    let mut temporary = Temporary::create(folder, &temporary_prefix(&path))?;
+    let name = temporary.path.clone();
     note(|| Step::Create(name.clone()))?;
     // Held as long as the writer lives. Where there are no locks, nothing is taken for an orphan.
-    let _ = temporary.as_file().try_lock();
+    let _ = temporary.file.try_lock();
     if let Some(meta) = existing {
         fs::set_permissions(&name, meta.permissions())?;
     }
     let mut ahead = Ahead::default();
     let filled = {
-        let file = temporary.as_file_mut();
+        let file = &mut temporary.file;
         let file = Appended { file, path: &name, length: 0, ahead: &mut ahead };
         let mut out = io::BufWriter::with_capacity(1 << 20, file);
         fill(&mut out).and_then(|()| out.flush())
@@ -51,9 +48,9 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     let synced = ahead.finish();
     filled.and(synced)?;
     note(|| Step::Sync(name.clone()))?;
-    temporary.as_file().sync_all()?;
+    temporary.file.sync_all()?;
     note(|| Step::Rename(name.clone(), path.clone()))?;
-    temporary.persist(&path).map_err(|e| e.error)?;
+    temporary.rename(&path)?;
     note(|| Step::SyncFolder(folder.to_owned()))?;
     sys::sync_folder(folder)
 }

@@ -14,6 +14,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::filter::Filter;
+use crate::variant::Listed;
 
 /// The filter in the file at `path`, whatever its variant; [`Opener`] has keys, limits and mapping.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Filter>> {
@@ -21,7 +22,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Filter>> {
 }
 
 /// The filter in the file at `path`, which must be of type `T`.
-pub fn open_as<T: Filter>(path: impl AsRef<Path>) -> Result<T> {
+pub fn open_as<T: Filter + Listed>(path: impl AsRef<Path>) -> Result<T> {
     Opener::new().open_as(path)
 }
 

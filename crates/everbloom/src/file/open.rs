@@ -7,12 +7,12 @@ use std::path::Path;
 use super::layout::{MAGIC, PREFIX, Prefix};
 use crate::catalog;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Facts, Filter, Head, Loader, Lock, Origin};
+use crate::filter::{Children, Facts, Filter, Head, Loader, Lock, Origin};
 use crate::hash::SecretKey;
 use crate::memory::Mapping;
 use crate::pages::{self, Pages, Purpose};
 use crate::state::{Decoder, Limits, MAJOR, Payload, check_features, too_large, u16_at};
-use crate::variant::{Ops, Variant};
+use crate::variant::{Listed, Ops, Variant};
 
 /// How an opened file's cells are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,30 +81,31 @@ impl Opener {
 
     /// The filter in `bytes`.
     pub fn decode(&self, bytes: &[u8]) -> Result<Box<dyn Filter>> {
-        self.decoded(bytes, Lock::Closed)
+        self.decoded(bytes, Lock::Closed, &LISTED)
     }
 
-    fn decoded(&self, bytes: &[u8], lock: Lock) -> Result<Box<dyn Filter>> {
+    fn decoded(&self, bytes: &[u8], lock: Lock, entries: &Entries) -> Result<Box<dyn Filter>> {
         let prefix = self.prefix(bytes)?;
         prefix.verify(bytes)?;
-        self.finish(&prefix, bytes, Payload::Bytes(prefix.payload(bytes)), lock)
+        self.finish(&prefix, bytes, Payload::Bytes(prefix.payload(bytes)), lock, entries)
     }
 
     /// The filter in `bytes`, which must be of type `T`.
-    pub fn decode_as<T: Filter>(&self, bytes: &[u8]) -> Result<T> {
-        downcast(self.decode(bytes)?)
+    pub fn decode_as<T: Filter + Listed>(&self, bytes: &[u8]) -> Result<T> {
+        self.decoded(bytes, Lock::Closed, &Entries::of::<T>()).and_then(downcast)
     }
 
     /// The filter in the file at `path`.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Box<dyn Filter>> {
         let path = path.as_ref();
-        self.open_locked(path, Lock::Closed).map_err(|e| e.context(path.display()))
+        self.open_locked(path, Lock::Closed, &LISTED).map_err(|e| e.context(path.display()))
     }
 
     /// The filter in the file at `path`, which must be of type `T`.
-    pub fn open_as<T: Filter>(&self, path: impl AsRef<Path>) -> Result<T> {
+    pub fn open_as<T: Filter + Listed>(&self, path: impl AsRef<Path>) -> Result<T> {
         let path = path.as_ref();
-        self.open(path).and_then(|filter| downcast(filter).map_err(|e| e.context(path.display())))
+        let opened = self.open_locked(path, Lock::Closed, &Entries::of::<T>());
+        opened.and_then(downcast).map_err(|e| e.context(path.display()))
     }
 
     /// The filter that `from` gives up to its end, as far as the limits allow.
@@ -121,37 +122,38 @@ impl Opener {
     /// What the file at `path` says of itself; needs no key.
     pub fn inspect(&self, path: impl AsRef<Path>) -> Result<Inspection> {
         let path = path.as_ref();
-        let filter = self.open_locked(path, Lock::Open).map_err(|e| e.context(path.display()))?;
-        Ok(Inspection { filter })
+        let opened = self.open_locked(path, Lock::Open, &LISTED);
+        Ok(Inspection { filter: opened.map_err(|e| e.context(path.display()))? })
     }
 
-    fn open_locked(&self, path: &Path, lock: Lock) -> Result<Box<dyn Filter>> {
+    fn open_locked(&self, path: &Path, lock: Lock, entries: &Entries) -> Result<Box<dyn Filter>> {
         let file = File::open(path)?;
         let meta = file.metadata()?;
         if meta.is_dir() {
-            return self.open_pages(path, lock);
+            return self.open_pages(path, lock, entries);
         }
         // A pipe or a device has no length and cannot be mapped: it is read to its end.
         let copied = self.access == Access::Copy || !meta.is_file() || meta.len() == 0;
         let map = if copied { None } else { Mapping::of(&file)? };
         let Some(map) = map else {
-            return self.decoded(&self.read(file)?, lock);
+            return self.decoded(&self.read(file)?, lock, entries);
         };
         let prefix = self.prefix(map.bytes())?;
         if self.access == Access::Map {
             prefix.verify(map.bytes())?;
         }
-        self.finish(&prefix, map.bytes(), Payload::Map(&map, prefix.payload_start), lock)
+        let payload = Payload::Map(&map, prefix.payload_start);
+        self.finish(&prefix, map.bytes(), payload, lock, entries)
     }
 
     /// The filter whose pages are in the folder at `path`, all of them read into memory.
-    fn open_pages(&self, path: &Path, lock: Lock) -> Result<Box<dyn Filter>> {
+    fn open_pages(&self, path: &Path, lock: Lock, entries: &Entries) -> Result<Box<dyn Filter>> {
         if !pages::is_store(path) {
             return Err(Error::new(Kind::NotOurs, "is a folder, but not a page store"));
         }
         let (pages, manifest) = Pages::open(path, 1, Purpose::Read)?;
-        let (variant, ops, head) = self.head(manifest.prefix(), lock)?;
-        let ops = ops.pages.as_ref().ok_or_else(|| {
+        let (variant, ops, head) = self.head(manifest.prefix(), lock, entries)?;
+        let open = ops.pages.ok_or_else(|| {
             Error::corrupt(20, format!("corrupt manifest: a {} filter has no pages", variant.slug))
         })?;
         let bytes = pages.len().saturating_mul(8 * pages.words() as u64);
@@ -159,7 +161,7 @@ impl Opener {
         if bytes.max(manifest.len()) > limit.min(self.limits.bytes) {
             return Err(too_large(bytes, limit.min(self.limits.bytes)));
         }
-        let filter = (ops.open)(&pages, &manifest, head)?;
+        let filter = open(&pages, &manifest, head)?;
         self.explained(&*filter)?;
         Ok(filter)
     }
@@ -233,14 +235,15 @@ impl Opener {
         bytes: &[u8],
         payload: Payload<'_>,
         lock: Lock,
+        entries: &Entries,
     ) -> Result<Box<dyn Filter>> {
-        let (variant, ops, mut head) = self.head(bytes, lock)?;
+        let (variant, ops, mut head) = self.head(bytes, lock, entries)?;
         let tree = &bytes[PREFIX..PREFIX + prefix.tree_len];
         let (expanded, nothing) = (self.limits.expanded_for(bytes.len() as u64), Box::new(()));
         let mut decoder =
             Decoder::new(tree, PREFIX as u64, payload, prefix.payload_len, expanded, nothing);
         head.load_before(bytes, &mut decoder)?;
-        decoder.swap_context(Origin::context(&variant.facts, head, child));
+        decoder.swap_context(Origin::context(&variant.facts, head, entries.children));
         let filter = (ops.load)(&mut decoder)?;
         decoder.finish()?;
         self.explained(&*filter)?;
@@ -249,19 +252,65 @@ impl Opener {
 
     /// What bytes 12 to 55 say, of a file and of a manifest alike: features, variant, hash, seed, items
     /// and targets.
-    fn head(&self, bytes: &[u8], lock: Lock) -> Result<(&'static Variant, &'static Ops, Head)> {
+    fn head(
+        &self,
+        bytes: &[u8],
+        lock: Lock,
+        entries: &Entries,
+    ) -> Result<(&'static Variant, &'static Ops, Head)> {
         check_features(bytes)?;
         let id = u16_at(bytes, 20);
-        let known = catalog::by_id(id).and_then(|v| Some((v, v.ops.as_ref()?)));
-        let Some((variant, ops)) = known else {
-            return Err(Error::new(
-                Kind::UnsupportedFeature,
-                format!("variant {id} is not in this build: update everbloom"),
-            ));
-        };
+        let known = (entries.find)(id)?;
+        let (variant, ops) =
+            known.ops.as_ref().map(|ops| (known, ops)).ok_or_else(|| left_out(id))?;
         let head = Head::from_prefix(bytes, &variant.facts, self.key.as_ref(), lock)?;
         Ok((variant, ops, head))
     }
+}
+
+/// Where the entry behind an id is looked up, for a file and for the filters inside its filter.
+struct Entries {
+    find: fn(u16) -> Result<&'static Variant>,
+    children: Children,
+}
+
+/// In the list.
+const LISTED: Entries =
+    Entries { find: |id| catalog::by_id(id).ok_or_else(|| left_out(id)), children: child };
+
+impl Entries {
+    /// The entry of one type and no other, so that a program that names its type does not link the whole list.
+    fn of<T: Listed>() -> Self {
+        let find = |id| {
+            let own = T::entry();
+            if own.id == id {
+                Ok(own)
+            } else {
+                Err(another(catalog::name(id).map_or("newer", |n| n.0)))
+            }
+        };
+        Self { find, children: |_| None }
+    }
+}
+
+/// The error of a file whose variant is not compiled in.
+#[cold]
+fn left_out(id: u16) -> Error {
+    let message = match catalog::name(id) {
+        Some((slug, feature)) => format!(
+            "the file holds a {slug} filter, which this build leaves out: compile everbloom with the \
+             feature \"{feature}\""
+        ),
+        None => format!("variant {id} is not in this build: update everbloom"),
+    };
+    Error::new(Kind::UnsupportedFeature, message)
+}
+
+/// The error of a file that holds another variant than the one asked for.
+#[cold]
+fn another(slug: &str) -> Error {
+    let message = format!("the file holds a {slug} filter, not the one asked for");
+    Error::new(Kind::Incompatible { what: "variant" }, message)
 }
 
 /// How a filter inside another one is loaded.
@@ -286,10 +335,5 @@ impl Inspection {
 fn downcast<T: Filter>(filter: Box<dyn Filter>) -> Result<T> {
     let slug = filter.facts().slug;
     let any: Box<dyn std::any::Any> = filter;
-    any.downcast::<T>().map(|typed| *typed).map_err(|_| {
-        Error::new(
-            Kind::Incompatible { what: "variant" },
-            format!("the file holds a {slug} filter, not the one asked for"),
-        )
-    })
+    any.downcast::<T>().map(|typed| *typed).map_err(|_| another(slug))
 }

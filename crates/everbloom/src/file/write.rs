@@ -6,9 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::layout::{CHUNK, Lengths, MAGIC};
-use crate::catalog;
 use crate::disk::replace;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::memory::bytes_of;
 use crate::state::{Encoder, push_version};
@@ -36,19 +35,7 @@ pub fn save(filter: &dyn Filter, path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     if slash || path.is_dir() {
-        let facts = filter.facts();
-        let ops = catalog::by_id(facts.id).and_then(|variant| variant.ops.as_ref());
-        return match ops.and_then(|ops| ops.pages.as_ref()) {
-            Some(pages) => (pages.save)(filter, path),
-            None => Err(Error::new(
-                Kind::Unsupported,
-                format!(
-                    "{} is a folder, and a {} filter has no pages to put there: name a file",
-                    path.display(),
-                    facts.slug
-                ),
-            )),
-        };
+        return filter.save_pages(path);
     }
     save_at(filter, path)
         .map_err(|e| Error::from(e).context(format!("cannot write {}", path.display())))

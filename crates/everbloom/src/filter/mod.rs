@@ -34,7 +34,7 @@ pub use facts::{
 pub use head::Child;
 pub use head::Head;
 pub(crate) use head::Headed;
-pub(crate) use head::{Loader, Lock, Origin};
+pub(crate) use head::{Children, Loader, Lock, Origin};
 pub use param::{Param, Preset, Range, Setting};
 pub use part::Part;
 pub use reading::Reading;
@@ -43,6 +43,7 @@ pub(crate) use record::{number, range};
 
 use std::any::Any;
 use std::fmt;
+use std::path::Path;
 
 use crate::error::{Error, Kind, Result};
 use crate::state::{Encoder, Memory, State};
@@ -69,21 +70,10 @@ pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
 
     /// Answers a query. Never writes. A record the variant cannot take is an error.
     fn query(&self, record: Record<'_>) -> Result<Answer> {
-        let digest = self.head().hasher.digest(record.key);
-        if let Some(part) = self.part() {
-            return Ok(part.answer(digest));
+        match self.part() {
+            Some(part) => Ok(part.answer(self.head().hasher.digest(record.key))),
+            None => by_bulk(self.facts(), self.head(), self.as_bulk(), record.key),
         }
-        if self.facts().kind == EntryKind::Sketch {
-            let slug = self.facts().slug;
-            let message =
-                format!("{slug} is a sketch, which has no members: it estimates, counts or lists");
-            return Err(Error::unsupported(message));
-        }
-        let bulk = self.as_bulk();
-        let bulk = bulk.ok_or_else(|| Error::unsupported("this filter answers no queries"))?;
-        let mut found = [false];
-        bulk.contains_digests(&[digest], &mut found);
-        Ok(Answer::of(found[0]))
     }
 
     /// Fraction of cells in use, where that means something.
@@ -93,10 +83,7 @@ pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
 
     /// The rates predicted from the real fill.
     fn now(&self) -> Rates {
-        let Some(part) = self.part() else { return Rates::default() };
-        let rates = part.rates();
-        let fpr = rates.fpr.map(|fpr| (fpr + self.head().collisions()).min(1.0));
-        Rates { fpr, ..rates }
+        rates_of(self.part(), self.head())
     }
 
     /// The shape, in a few facts.
@@ -130,12 +117,48 @@ pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
         encoder.huge_pages()
     }
 
+    /// Writes the filter as a folder of pages, where its variant has any.
+    fn save_pages(&self, folder: &Path) -> Result<()> {
+        Err(no_pages(self.facts(), folder))
+    }
+
     /// Writes the answer to each record, or why there is none; `answers` is as long as `records`.
     fn query_many(&self, records: &[Record<'_>], answers: &mut [Result<Answer>]) {
         for (record, answer) in records.iter().zip(answers) {
             *answer = self.query(*record);
         }
     }
+}
+
+#[cold]
+fn no_pages(facts: &Facts, folder: &Path) -> Error {
+    Error::unsupported(format!(
+        "{} is a folder, and a {} filter has no pages to put there: name a file",
+        folder.display(),
+        facts.slug
+    ))
+}
+
+/// The answer of a filter that has no part of its own, by its digests.
+fn by_bulk(facts: &Facts, head: &Head, bulk: Option<&dyn Bulk>, key: &[u8]) -> Result<Answer> {
+    if facts.kind == EntryKind::Sketch {
+        return Err(Error::unsupported(format!(
+            "{} is a sketch, which has no members: it estimates, counts or lists",
+            facts.slug
+        )));
+    }
+    let bulk = bulk.ok_or_else(|| Error::unsupported("this filter answers no queries"))?;
+    let mut found = [false];
+    bulk.contains_digests(&[head.hasher.digest(key)], &mut found);
+    Ok(Answer::of(found[0]))
+}
+
+/// The rates of a filter that leaves them to a part: those of its cells and of its digests.
+fn rates_of(part: Option<&dyn Part>, head: &Head) -> Rates {
+    let Some(part) = part else { return Rates::default() };
+    let rates = part.rates();
+    let fpr = rates.fpr.map(|fpr| (fpr + head.collisions()).min(1.0));
+    Rates { fpr, ..rates }
 }
 
 impl dyn Filter {

@@ -30,7 +30,7 @@ use crate::parts::row::Row;
 use crate::plan::{MAX_CELLS, k_for_m};
 use crate::probe::{MAX_K, Probe};
 use crate::theory::{blocked, bloom as theory};
-use crate::threads;
+use crate::threads::{available, beside};
 use crate::variant::prelude::*;
 
 /// Fewer documents than this are compared before another thread has started.
@@ -159,14 +159,9 @@ impl Matrix {
             alike.filter(|(.., alike)| alike.score > threshold).collect::<Vec<_>>()
         };
         // Rows in turn: the first ones have the most to be compared with.
-        let cores = if rows.len() < WORTH_THREADS { 1 } else { threads::available() };
-        let mut found = std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (1..cores).map(|i| scope.spawn(move || compared(i, cores))).collect();
-            let mut found = compared(0, cores);
-            others.into_iter().map(threads::joined).for_each(|more| found.extend(more));
-            found
-        });
+        let cores = if rows.len() < WORTH_THREADS { 1 } else { available() };
+        let (mut found, more) = beside(1..cores, |i| compared(i, cores), || compared(0, cores));
+        found.extend(more.into_iter().flatten());
         found.sort_by(|x, y| y.2.score.total_cmp(&x.2.score).then((x.0, x.1).cmp(&(y.0, y.1))));
         let named = |row: usize| names[row].as_slice();
         found.into_iter().map(|(a, b, alike)| (named(a), named(b), alike)).collect()

@@ -40,7 +40,6 @@ use crate::pages::Pages;
 use crate::probe::{Indices, MAX_K};
 use crate::theory::search::least_integer;
 use crate::theory::{blocked, bloom as theory};
-use crate::variant::PageOps;
 use crate::variant::prelude::*;
 
 /// A forest in memory.
@@ -243,6 +242,10 @@ face!(Forest: Insert);
 planned!(Forest);
 
 impl Filter for Forest {
+    fn save_pages(&self, folder: &Path) -> Result<()> {
+        Self::save_pages(self, folder)
+    }
+
     fn query(&self, record: Record<'_>) -> Result<Answer> {
         Ok(Answer::of(self.contains(record.key)))
     }
@@ -330,11 +333,8 @@ pub static VARIANT: Variant = Variant::paged::<Forest>(
         ],
         ..Facts::FILTER
     },
-    PageOps {
-        save: |filter, folder| filter.as_same::<Forest>()?.save_pages(folder),
-        open: |pages, manifest, head| {
-            let (head, directory) = Directory::of(pages, manifest, head)?;
-            Ok(Box::new(Forest::read(head, directory, pages)?))
-        },
+    |pages, manifest, head| {
+        let (head, directory) = Directory::of(pages, manifest, head)?;
+        Ok(Box::new(Forest::read(head, directory, pages)?))
     },
 );

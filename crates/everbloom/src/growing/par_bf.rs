@@ -28,7 +28,7 @@ use crate::parts::layers::{self, Counts, Layer};
 use crate::parts::tally::Tallies;
 use crate::plan::{MAX_CELLS, first_too_large};
 use crate::probe::{MAX_K, Probe};
-use crate::threads::{WORTH_A_THREAD, available, joined};
+use crate::threads::{WORTH_A_THREAD, available, beside};
 use crate::variant::prelude::*;
 
 /// Lists of filters, each list larger and tighter than the one before.
@@ -118,17 +118,12 @@ impl ParBf {
 
     fn matched_by_lists(&self, digests: &[Digest]) -> Vec<bool> {
         let mut found = vec![false; digests.len()];
-        std::thread::scope(|scope| {
-            let mut workers = Vec::new();
-            for (j, list) in (0..).zip(&self.lists) {
-                let contains = move |digest: &Digest| list.contains(digest.salted(j));
-                let work = move || digests.iter().map(contains).collect::<Vec<bool>>();
-                workers.push(scope.spawn(work));
-            }
-            for matched in workers.into_iter().map(joined) {
-                found.iter_mut().zip(matched).for_each(|(found, also)| *found |= also);
-            }
-        });
+        let work = |(j, list): (u64, &List)| -> Vec<bool> {
+            digests.iter().map(|digest| list.contains(digest.salted(j))).collect()
+        };
+        for matched in beside((0..).zip(&self.lists), work, || ()).1 {
+            found.iter_mut().zip(matched).for_each(|(found, also)| *found |= also);
+        }
         found
     }
 

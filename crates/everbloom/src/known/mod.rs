@@ -3,6 +3,7 @@
 mod clearing;
 pub mod complement;
 pub mod cross_checking;
+pub mod learned;
 pub mod multistage;
 pub mod optihash;
 mod packet;
@@ -15,6 +16,7 @@ pub mod yes_no;
 
 pub use complement::Complement;
 pub use cross_checking::{CrossChecking, insert_into};
+pub use learned::Learned;
 pub use multistage::{Multistage, forward};
 pub use optihash::Optihash;
 pub use retouched::Retouched;

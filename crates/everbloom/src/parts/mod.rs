@@ -30,41 +30,67 @@
 //! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again;
 //! [`fingerprints!`] is the latter for tables that refuse what they have no room for.
 
+#[cfg(feature = "families")]
 pub(crate) mod candidates;
+#[cfg(feature = "everyday")]
 pub(crate) mod cuckoo_table;
+#[cfg(feature = "families")]
 pub(crate) mod d_left;
+#[cfg(feature = "families")]
 pub(crate) mod exact;
+#[cfg(feature = "everyday")]
 pub(crate) mod fingerprints;
 pub(crate) mod flat_bits;
+#[cfg(feature = "families")]
 pub(crate) mod generations;
+#[cfg(feature = "families")]
 pub(crate) mod groups;
+#[cfg(feature = "everyday")]
 pub(crate) mod kicks;
+#[cfg(feature = "families")]
 pub(crate) mod labels;
+#[cfg(feature = "everyday")]
 pub(crate) mod layers;
+#[cfg(feature = "families")]
 pub(crate) mod ledger;
 pub(crate) mod lent;
 pub(crate) mod line_bits;
+#[cfg(feature = "families")]
 pub(crate) mod marks;
+#[cfg(feature = "everyday")]
 mod multiset;
 mod own;
 pub(crate) mod parallel;
 pub(crate) mod probed_bits;
+#[cfg(feature = "families")]
 pub(crate) mod projections;
+#[cfg(feature = "families")]
 pub(crate) mod row;
 mod set;
+#[cfg(feature = "everyday")]
 pub(crate) mod several;
+#[cfg(feature = "everyday")]
 pub(crate) mod slices;
+#[cfg(feature = "everyday")]
 pub(crate) mod static_set;
+#[cfg(feature = "families")]
 pub(crate) mod sum_cells;
+#[cfg(feature = "everyday")]
 pub(crate) mod tables;
+#[cfg(feature = "everyday")]
 pub(crate) mod tally;
+#[cfg(feature = "families")]
 mod times;
 
+#[cfg(feature = "everyday")]
 pub(crate) use fingerprints::fingerprints;
+#[cfg(feature = "everyday")]
 pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
 pub(crate) use set::{SetPart, intersect, recount, sets, union};
+#[cfg(feature = "everyday")]
 pub(crate) use static_set::static_set;
+#[cfg(feature = "families")]
 pub(crate) use times::times_of;
 
 use crate::filter::LentCells;

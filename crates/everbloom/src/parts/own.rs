@@ -188,8 +188,9 @@ macro_rules! keys {
             {
                 use $crate::cells::Bits;
                 use $crate::parts::{lent, parallel};
+                use $crate::threads::beside;
                 const HASH: $crate::hash::HashId = <$type as $crate::variant::Plan>::HASH;
-                if threads < 2 {
+                if !cfg!(feature = "parallel") || threads < 2 {
                     return self.insert_many(keys);
                 }
                 if lent::copies_are_small(&self.$part.bits) {
@@ -205,7 +206,7 @@ macro_rules! keys {
                         own.$part.bits
                     };
                     let (own, others) = parallel::shares(threads, keys);
-                    let copies = parallel::beside(others, fill, || self.insert_many(own));
+                    let ((), copies) = beside(others, fill, || self.insert_many(own));
                     lent::unite(&mut self.$part.bits, &copies);
                     return self.head.count((keys.len() - own.len()) as u64);
                 }
@@ -215,7 +216,7 @@ macro_rules! keys {
                 };
                 let insert = |keys: &[K]| parallel::insert(&lent, (&hasher, HASH), keys);
                 let (own, others) = parallel::shares(threads, keys);
-                parallel::beside(others, insert, || insert(own));
+                beside(others, insert, || insert(own));
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::filter::Lent;
 use crate::hash::{Digest, HashId, Hasher, Key};
-use crate::threads::{available, joined};
+use crate::threads::available;
 
 /// Keys that a thread is worth: fewer are inserted before it has memory of its own.
 const SHARE: usize = 1 << 20;
@@ -20,20 +20,6 @@ pub(crate) fn shares<K>(threads: usize, keys: &[K]) -> (&[K], std::slice::Chunks
     let share = keys.len().div_ceil(threads).max(1);
     let (own, others) = keys.split_at(share.min(keys.len()));
     (own, others.chunks(share))
-}
-
-/// What `others` makes of the shares of other threads, while this one does its own work.
-pub(crate) fn beside<'a, K: Sync + 'a, R: Send>(
-    shares: impl Iterator<Item = &'a [K]>,
-    others: impl Fn(&[K]) -> R + Sync,
-    own: impl FnOnce(),
-) -> Vec<R> {
-    let others = &others;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = shares.map(|keys| scope.spawn(|| others(keys))).collect();
-        own();
-        threads.into_iter().map(joined).collect()
-    })
 }
 
 /// Inserts keys into a filter that other threads insert into, too.

@@ -114,6 +114,11 @@ impl<'a> Request<'a> {
     /// `bits` is the variant's own sizing: bits for n items at rate p, growing with n and falling with
     /// p. It may be infinite where a rate is out of reach.
     pub fn items_and_rate(&self, bits: impl Fn(u64, f64) -> f64) -> Result<(u64, f64)> {
+        self.settled(&bits)
+    }
+
+    /// [`Request::items_and_rate`], compiled once for all variants.
+    fn settled(&self, bits: &dyn Fn(u64, f64) -> f64) -> Result<(u64, f64)> {
         let Goal { items, fpr, bits: room, .. } = *self.goal;
         let Some(room) = room.map(|b| b as f64) else {
             let items = items.ok_or_else(|| {
@@ -239,7 +244,7 @@ impl<'a> Request<'a> {
     pub(crate) fn head(
         &self,
         preferred: HashId,
-        expected: impl FnOnce(&Load) -> Option<Expect>,
+        expected: &dyn Fn(&Load) -> Option<Expect>,
     ) -> Head {
         let sized = self.goal.bits.is_some() || self.integer(PARAM_M.name).is_some();
         let fpr = match (self.goal.fpr, self.goal.items) {

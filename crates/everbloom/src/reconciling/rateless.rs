@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use crate::error::{Error, Kind, Result};
 use crate::filter::Difference;
 use crate::hash::mix64;
-use crate::threads::{WORTH_A_THREAD, available};
+use crate::threads::{WORTH_A_THREAD, available, beside};
 
 /// The step of SplitMix64, of which [`mix64`] is one.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -165,21 +165,16 @@ impl Coded {
         let mut parts = self.items.chunks_mut(part);
         let Some(first) = parts.next() else { return };
         // Sums do not depend on the order: each thread has cells of its own, which are joined.
-        std::thread::scope(|scope| {
-            let others = parts.map(|items| {
-                scope.spawn(move || {
-                    let mut cells = vec![Symbol::default(); run];
-                    enter_all(&mut cells, start, key, items);
-                    cells
-                })
-            });
-            let others: Vec<_> = others.collect();
-            enter_all(&mut self.ready, start, key, first);
-            for other in others {
-                let cells = other.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
-                self.ready.iter_mut().zip(&cells).for_each(|(cell, other)| cell.join(other));
-            }
-        });
+        let work = |items: &mut [_]| {
+            let mut cells = vec![Symbol::default(); run];
+            enter_all(&mut cells, start, key, items);
+            cells
+        };
+        let ready = &mut self.ready;
+        let ((), others) = beside(parts, work, || enter_all(ready, start, key, first));
+        for cells in others {
+            self.ready.iter_mut().zip(&cells).for_each(|(cell, other)| cell.join(other));
+        }
     }
 
     /// The next cell.

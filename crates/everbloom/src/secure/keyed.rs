@@ -14,7 +14,7 @@
 //!
 //! A filter that comes from somebody else may simply be all ones. Whoever takes filters from a network holds
 //! them against their declared items ([`most_fill`]): [`Limits::NETWORK`](crate::Limits::NETWORK) does. Where nobody is trusted
-//! to declare anything, [`Generalized`](crate::hostile::Generalized) bounds the rate whatever the bits are.
+//! to declare anything, [`Generalized`](crate::membership::Generalized) bounds the rate whatever the bits are.
 //!
 //! **Use it** wherever somebody else chooses keys. **Don't** expect that it hides answers: who may query finds
 //! false positives by trying, and each of them passes again until the filter is built anew under another key.

@@ -142,22 +142,31 @@ impl<'a> Encoder<'a> {
 
     /// Writes the fields that `write` adds as one group.
     pub fn group(&mut self, name: &'static str, write: impl FnOnce(&mut Self)) {
-        self.field(Tag::Group, name);
-        self.sized(write);
+        let at = self.begin(Tag::Group, name, None);
+        write(self);
+        self.end(at);
     }
 
     /// Writes a sequence of parts.
     pub fn list<T: State>(&mut self, name: &'static str, parts: &'a [T]) {
-        self.field(Tag::List, name);
-        self.length(parts.len());
-        self.sized(|out| parts.iter().for_each(|part| part.save("", out)));
+        let at = self.begin(Tag::List, name, Some(parts.len()));
+        for part in parts {
+            part.save("", self);
+        }
+        self.end(at);
     }
 
-    /// Writes the length of what `write` adds, then what it adds.
-    fn sized(&mut self, write: impl FnOnce(&mut Self)) {
+    /// Begins a field whose length in bytes is not known yet; says where it will stand.
+    fn begin(&mut self, tag: Tag, name: &'static str, count: Option<usize>) -> usize {
+        self.field(tag, name);
+        count.into_iter().for_each(|count| self.length(count));
         let at = self.tree.len();
         self.length(0);
-        write(self);
+        at
+    }
+
+    /// Writes the length of what was added since [`Encoder::begin`].
+    fn end(&mut self, at: usize) {
         let len = (self.tree.len() - at - 4) as u32;
         self.tree[at..at + 4].copy_from_slice(&len.to_le_bytes());
     }
@@ -358,32 +367,49 @@ impl<'a> Decoder<'a> {
         name: &'static str,
         read: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        self.field(Tag::Group, name)?;
-        self.sized(name, read)
+        let end = self.begin(Tag::Group, name)?;
+        let value = read(self)?;
+        self.end(name, end)?;
+        Ok(value)
     }
 
     /// Reads a sequence of parts.
     pub fn list<T: State>(&mut self, name: &'static str) -> Result<Vec<T>> {
-        self.field(Tag::List, name)?;
-        let count = self.length()?;
-        // Collecting results reserves nothing, so a lying count ends at the first part that is not there.
-        self.sized(name, |src| (0..count).map(|_| T::load("", src)).collect())
+        let (count, end) = self.begin_list(name)?;
+        // Nothing is reserved, so a lying count ends at the first part that is not there.
+        let mut parts = Vec::new();
+        for _ in 0..count {
+            parts.push(T::load("", self)?);
+        }
+        self.end(name, end)?;
+        Ok(parts)
     }
 
-    fn sized<T>(
-        &mut self,
-        name: &'static str,
-        read: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
+    /// Begins to read a field that carries its length; says where it ends.
+    fn begin(&mut self, tag: Tag, name: &'static str) -> Result<usize> {
+        self.field(tag, name)?;
+        self.sized(name)
+    }
+
+    /// Begins to read a list; says how many parts it has, and where it ends.
+    fn begin_list(&mut self, name: &'static str) -> Result<(usize, usize)> {
+        self.field(Tag::List, name)?;
+        Ok((self.length()?, self.sized(name)?))
+    }
+
+    fn sized(&mut self, name: &'static str) -> Result<usize> {
         let len = self.length()?;
         let end = self.at.checked_add(len).filter(|&end| end <= self.tree.len());
-        let end = end.ok_or_else(|| self.corrupt(format!("{name} ends early")))?;
-        let value = read(self)?;
+        end.ok_or_else(|| self.corrupt(format!("{name} ends early")))
+    }
+
+    /// Refuses a field that was not read to its end.
+    fn end(&self, name: &'static str, end: usize) -> Result<()> {
         if self.at == end {
-            Ok(value)
-        } else {
-            Err(self.corrupt(format!("{name} is {len} bytes long, but its fields are not")))
+            return Ok(());
         }
+        let message = format!("{name} ends at byte {end} of the tree, its fields at {}", self.at);
+        Err(self.corrupt(message))
     }
 
     /// Checks that tree and payload were used up.

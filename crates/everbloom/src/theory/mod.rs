@@ -35,22 +35,36 @@
 pub mod blocked;
 pub mod bloom;
 pub mod bound;
+#[cfg(feature = "families")]
 pub mod cardinality;
+#[cfg(feature = "families")]
 pub mod choice;
+#[cfg(feature = "everyday")]
 pub mod counting;
+#[cfg(feature = "everyday")]
 pub mod cuckoo;
+#[cfg(feature = "everyday")]
 pub mod fingerprint;
+#[cfg(feature = "families")]
 pub mod generalized;
+#[cfg(feature = "families")]
 pub mod loglog;
+#[cfg(feature = "families")]
 pub mod lsh;
+#[cfg(feature = "families")]
 pub mod omass;
+#[cfg(feature = "families")]
 pub mod overwriting;
+#[cfg(feature = "families")]
 pub mod peeling;
 pub mod prime;
+#[cfg(feature = "families")]
 pub mod priors;
 pub mod ring;
+#[cfg(feature = "families")]
 pub mod shifting;
 pub mod tail;
+#[cfg(feature = "families")]
 pub mod weights;
 
 mod gamma;

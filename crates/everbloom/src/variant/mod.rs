@@ -8,8 +8,8 @@ mod structure;
 
 pub use builder::Builder;
 pub(crate) use face::{ability, built, by_part, face, headed, keyed, planned, shaped};
-pub use structure::{Create, Inputs, Listed, Mapped, Ops, PageOps, Plan, Source, Stream};
-pub(crate) use structure::{digests, empty, mapped, settle};
+pub use structure::{Create, Inputs, Listed, Mapped, Ops, Plan, Source, Stream};
+pub(crate) use structure::{OpenPages, digests, empty, mapped, settle};
 
 use std::ops::Deref;
 
@@ -41,7 +41,7 @@ impl Variant {
     }
 
     /// The entry of the type `T`, which can be kept as a folder of pages.
-    pub(crate) const fn paged<T: Create>(facts: Facts, pages: PageOps) -> Self {
+    pub(crate) const fn paged<T: Create>(facts: Facts, pages: OpenPages) -> Self {
         Self { facts, ops: Some(Ops::of::<T>(Some(pages))) }
     }
 

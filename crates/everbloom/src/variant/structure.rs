@@ -1,7 +1,6 @@
 //! What stands behind a list entry: a type that can be planned, predicted, built and loaded.
 
 use std::any::Any;
-use std::path::Path;
 
 use super::Variant;
 use crate::error::{Error, Result};
@@ -126,12 +125,14 @@ pub trait Create: Plan {
 impl<T: Stream> Create for T {
     fn create(shape: &Self::Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self> {
         let form = head.form;
-        stream(Self::empty(shape, head)?, inputs)?.finished(form)
+        let mut filter = Self::empty(shape, head)?;
+        stream(&mut filter, inputs)?;
+        filter.finished(form)
     }
 }
 
 /// Inserts every record into a filter.
-fn stream<F: Filter>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
+fn stream(filter: &mut dyn Filter, inputs: &mut Inputs<'_>) -> Result<()> {
     let hasher = filter.head().hasher.clone();
     if let Some(bulk) = filter.as_bulk_mut() {
         if let Some(lent) = bulk.lend().filter(|_| available() > 1) {
@@ -140,7 +141,7 @@ fn stream<F: Filter>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
         } else {
             inputs.records.digests(&hasher, &mut |digests| bulk.insert_digests(digests))?;
         }
-        return Ok(filter);
+        return Ok(());
     }
     let Some(insert) = filter.as_insert() else {
         return Err(Error::unsupported("this form takes no keys one by one"));
@@ -150,8 +151,7 @@ fn stream<F: Filter>(mut filter: F, inputs: &mut Inputs<'_>) -> Result<F> {
         insert.insert_all(batch).map_err(|(i, e)| e.context(format!("record {}", line + i + 1)))?;
         line += batch.len();
         Ok(())
-    })?;
-    Ok(filter)
+    })
 }
 
 /// The digests of all records, in order: what a collected build holds instead of the keys.
@@ -173,7 +173,7 @@ fn planned<T: Plan>(request: &Request<'_>) -> Result<(T::Shape, Head)> {
     if let Some(expect) = T::expect(&shape, &Load::default()) {
         check_room(expect.bits)?;
     }
-    let head = request.head(T::hash(&shape), |load| T::expect(&shape, load));
+    let head = request.head(T::hash(&shape), &|load| T::expect(&shape, load));
     Ok((shape, head))
 }
 
@@ -196,19 +196,15 @@ pub struct Ops {
     pub(crate) expect: fn(&Request<'_>, &Load) -> Result<Option<Expect>>,
     pub(crate) load: Loader,
     /// How it is kept as a folder of pages, where it can be.
-    pub(crate) pages: Option<PageOps>,
+    pub(crate) pages: Option<OpenPages>,
 }
 
-/// A filter as a page store, and back.
-#[derive(Debug)]
-pub struct PageOps {
-    pub(crate) save: fn(&dyn Filter, &Path) -> Result<()>,
-    pub(crate) open: fn(&Pages, &Manifest, Head) -> Result<Box<dyn Filter>>,
-}
+/// A filter from a folder of pages, and the head in its manifest.
+pub(crate) type OpenPages = fn(&Pages, &Manifest, Head) -> Result<Box<dyn Filter>>;
 
 impl Ops {
     /// The functions of `T`, which may be kept as a folder of pages.
-    pub(super) const fn of<T: Create>(pages: Option<PageOps>) -> Self {
+    pub(super) const fn of<T: Create>(pages: Option<OpenPages>) -> Self {
         Self {
             build: |request, inputs| {
                 let (shape, head) = planned::<T>(request)?;

@@ -1,8 +1,8 @@
 //! §4, the adaptive Bloom filter.
 
 use everbloom::Hasher;
-use everbloom::counting::AdaptiveCounting;
 use everbloom::internals::filter::Face;
+use everbloom::sketches::AdaptiveCounting;
 
 /// A filter whose count array has this share of ones, made by other keys.
 fn background(share: f64, seed: u64) -> AdaptiveCounting {

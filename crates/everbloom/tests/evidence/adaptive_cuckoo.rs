@@ -1,7 +1,7 @@
 //! B9, the adaptive cuckoo filter.
 
 use everbloom::Kind;
-use everbloom::alternates::AdaptiveCuckoo;
+use everbloom::fingerprints::AdaptiveCuckoo;
 use everbloom::internals::filter::{Face, Filter as _};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::tail::binomial_bounds;

@@ -1,8 +1,8 @@
 //! §22, spatial Bloom filter.
 
 use everbloom::internals::hash::Hasher;
-use everbloom::spatial::Areas;
-use everbloom::spatial::areas::{by_label, read_higher, shares};
+use everbloom::structured::Areas;
+use everbloom::structured::areas::{by_label, read_higher, shares};
 
 const SIZES: [u64; 3] = [100, 60, 40];
 

@@ -1,10 +1,10 @@
 //! B1, blooming trees.
 
-use everbloom::alternates::BloomingTree;
-use everbloom::alternates::blooming_tree::{VARIANT, bits_per_bucket, reaching};
 use everbloom::internals::filter::Filter as _;
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};
+use everbloom::keyvalue::BloomingTree;
+use everbloom::keyvalue::blooming_tree::{VARIANT, bits_per_bucket, reaching};
 
 const N: u64 = 200_000;
 

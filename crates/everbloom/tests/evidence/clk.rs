@@ -1,8 +1,8 @@
 //! §47, cryptographic long-term keys.
 
 use everbloom::internals::hash::{Generator, Hasher, SecretKey};
-use everbloom::similarity::Clk;
-use everbloom::similarity::clk::{Rule, dice, expected_dice};
+use everbloom::structured::Clk;
+use everbloom::structured::clk::{Rule, dice, expected_dice};
 
 fn keyed(number: u64) -> Hasher {
     Hasher::keyed(SecretKey::from_hex(&format!("{number:032x}")).unwrap())

@@ -1,11 +1,12 @@
 //! §7, conservative update.
 
 use everbloom::Kind;
-use everbloom::counting::conservative::VARIANT;
-use everbloom::counting::{Conservative, Spectral};
+use everbloom::counting::Spectral;
 use everbloom::internals::filter::{Face, Filter, Record, Value};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Goal;
+use everbloom::sketches::Conservative;
+use everbloom::sketches::conservative::VARIANT;
 
 fn cells(f: &Conservative, key: u64) -> Vec<u64> {
     f.trace(&key.to_le_bytes()).iter().map(|cell| cell.index).collect()

@@ -1,8 +1,8 @@
 //! B11, the consistent cuckoo filter.
 
 use everbloom::Kind;
-use everbloom::alternates::ConsistentCuckoo;
-use everbloom::alternates::consistent_cuckoo::{VARIANT, fingerprint_bits, refusal};
+use everbloom::fingerprints::ConsistentCuckoo;
+use everbloom::fingerprints::consistent_cuckoo::{VARIANT, fingerprint_bits, refusal};
 use everbloom::internals::filter::{Face, Filter as _, Merge as _};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use everbloom::counting::CountMin;
-use everbloom::counting::count_min::VARIANT;
 use everbloom::internals::filter::{Bound, Count, Face, Filter, List, Merge, Number};
 use everbloom::internals::hash::{Generator, Hasher};
+use everbloom::sketches::CountMin;
+use everbloom::sketches::count_min::VARIANT;
 use everbloom::{Goal, Kind, Record, Value};
 
 fn shape(w: u64, d: u32, seed: u64) -> CountMin {

@@ -1,10 +1,10 @@
 //! §8, counter braids.
 
-use everbloom::counting::CounterBraids;
 use everbloom::internals::filter::{Face, Filter, Merge, Record};
 use everbloom::internals::hash::{Digest, Generator, mix64};
 use everbloom::internals::probe::{Partitioned, Probe};
 use everbloom::internals::solve::messages::{Bounds, solve};
+use everbloom::sketches::CounterBraids;
 use everbloom::{Hasher, Kind};
 
 /// One layer without overflow: n flows of these sizes in about `ratio` counters each.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use everbloom::Kind;
-use everbloom::alternates::CountingQuotient;
-use everbloom::alternates::counting_quotient::{VARIANT, coded, decoded};
+use everbloom::fingerprints::CountingQuotient;
+use everbloom::fingerprints::counting_quotient::{VARIANT, coded, decoded};
 use everbloom::internals::filter::{
     Answer, Counted, Detail, Face, Filter as _, Insert, List, Merge, Record, Remove, Value,
 };

@@ -1,8 +1,8 @@
 //! B7, the cuckoo filter.
 
 use everbloom::Kind;
-use everbloom::alternates::Cuckoo;
-use everbloom::alternates::cuckoo::VARIANT;
+use everbloom::fingerprints::Cuckoo;
+use everbloom::fingerprints::cuckoo::VARIANT;
 use everbloom::internals::filter::{Face, Filter as _};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};

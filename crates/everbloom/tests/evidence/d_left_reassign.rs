@@ -1,8 +1,8 @@
 //! B2, the d-left filter with dynamic bit reassignment.
 
 use everbloom::Kind;
-use everbloom::alternates::DLeftReassign;
-use everbloom::alternates::d_left_reassign::{Coding, VARIANT, fpr};
+use everbloom::fingerprints::DLeftReassign;
+use everbloom::fingerprints::d_left_reassign::{Coding, VARIANT, fpr};
 use everbloom::internals::filter::{Face, Filter as _, Seen};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::plan::{Goal, Load};

@@ -5,8 +5,8 @@ use everbloom::internals::filter::{Detail, Face, Filter, Record, Verdict, fact};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::tail::{binomial_at_least, binomial_below};
-use everbloom::similarity::DistanceSensitive;
-use everbloom::similarity::distance_sensitive::{VARIANT, far_hit, near_hit};
+use everbloom::structured::DistanceSensitive;
+use everbloom::structured::distance_sensitive::{VARIANT, far_hit, near_hit};
 
 const LENGTH: usize = 256;
 

@@ -1,7 +1,7 @@
 //! B10, the dynamic cuckoo filter.
 
 use everbloom::Kind;
-use everbloom::alternates::DynamicCuckoo;
+use everbloom::fingerprints::DynamicCuckoo;
 use everbloom::internals::filter::{Face, Filter as _, Merge as _};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::theory::tail::binomial_bounds;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use everbloom::Kind;
-use everbloom::alternates::Elastic;
-use everbloom::alternates::elastic::{VARIANT, fixed_rate, widening_rate};
+use everbloom::fingerprints::Elastic;
+use everbloom::fingerprints::elastic::{VARIANT, fixed_rate, widening_rate};
 use everbloom::internals::filter::{Face, Filter as _};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};

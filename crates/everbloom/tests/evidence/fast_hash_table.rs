@@ -1,12 +1,12 @@
 //! B6, the fast hash table.
 
 use everbloom::Kind;
-use everbloom::alternates::FastHashTable;
-use everbloom::alternates::fast_hash_table::VARIANT;
 use everbloom::internals::filter::{Face, Record, Value};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::theory::bloom;
+use everbloom::keyvalue::FastHashTable;
+use everbloom::keyvalue::fast_hash_table::VARIANT;
 
 const N: u64 = 10_000;
 

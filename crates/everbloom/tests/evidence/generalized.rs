@@ -2,14 +2,14 @@
 //! formulas are tested beside the formulas.
 
 use everbloom::HashId;
-use everbloom::hostile::Generalized;
-use everbloom::hostile::generalized::{VARIANT, fill_sd, fpr_at, max_fpr, mean_fnr};
 use everbloom::internals::cells::Bits;
 use everbloom::internals::filter::{Filter, Seen};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::generalized::{Hashes, Shape};
 use everbloom::membership::Bloom;
+use everbloom::membership::Generalized;
+use everbloom::membership::generalized::{VARIANT, fill_sd, fpr_at, max_fpr, mean_fnr};
 
 /// `m` bits, each zero with probability `zeros`.
 fn bits(m: u64, zeros: f64, seed: u64) -> Bits {

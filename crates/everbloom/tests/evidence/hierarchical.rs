@@ -3,8 +3,8 @@
 use everbloom::internals::filter::{Detail, Filter, Record, Value, Verdict};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::tail;
-use everbloom::sequence::Hierarchical;
-use everbloom::sequence::hierarchical::Search;
+use everbloom::structured::Hierarchical;
+use everbloom::structured::hierarchical::Search;
 
 fn blocks_of(block: u64, items: u64, rate: f64) -> Hierarchical {
     Hierarchical::builder().items(items).rate(rate).set("block", block).build().unwrap()

@@ -1,9 +1,9 @@
 //! B17, HyperLogLog.
 
-use everbloom::alternates::HyperLogLog;
 use everbloom::internals::filter::{Filter, Record};
 use everbloom::internals::hash::{Generator, murmur_64a};
 use everbloom::internals::theory::cardinality;
+use everbloom::sketches::HyperLogLog;
 use everbloom::{Goal, Kind, Seen};
 
 fn redis() -> HyperLogLog {

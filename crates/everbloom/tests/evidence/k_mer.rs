@@ -3,8 +3,8 @@
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::tail;
-use everbloom::sequence::KMer;
-use everbloom::sequence::k_mer::{last_letter_rate, random_rate};
+use everbloom::structured::KMer;
+use everbloom::structured::k_mer::{last_letter_rate, random_rate};
 
 const FORMS: [&str; 4] = ["one-sided", "two-sided", "plain", "blocked"];
 

@@ -1,10 +1,10 @@
 //! B14, learned and sandwiched learned Bloom filter.
 
-use everbloom::alternates::Learned;
-use everbloom::alternates::learned::{best_split, rate_at};
 use everbloom::internals::filter::Filter;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::{bloom, tail};
+use everbloom::known::Learned;
+use everbloom::known::learned::{best_split, rate_at};
 
 /// Twelve letters, each in a–m with a probability of `share`.
 fn key(random: &mut Generator, share: f64) -> [u8; 12] {

@@ -4,8 +4,8 @@ use everbloom::internals::filter::Filter as _;
 use everbloom::internals::hash::Generator;
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::lsh::collision;
-use everbloom::similarity::LocalitySensitive;
-use everbloom::similarity::locality_sensitive::VARIANT;
+use everbloom::structured::LocalitySensitive;
+use everbloom::structured::locality_sensitive::VARIANT;
 
 pub fn near(got: f64, want: f64) {
     assert!((got - want).abs() < 6e-5, "{got}, not {want}");

@@ -1,9 +1,9 @@
 //! §3, the loglog Bloom filter.
 
 use everbloom::Hasher;
-use everbloom::counting::LogLog;
 use everbloom::internals::filter::{Face, Filter};
 use everbloom::internals::theory::loglog::{alpha, mean_rank, mean_ratio};
+use everbloom::sketches::LogLog;
 
 #[test]
 fn s3_constants() {

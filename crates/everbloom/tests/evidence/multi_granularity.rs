@@ -3,7 +3,7 @@
 use everbloom::internals::filter::{Filter, Record, Value, Verdict};
 use everbloom::internals::hash::Generator;
 use everbloom::internals::theory::lsh::{and_or, collision};
-use everbloom::similarity::MultiGranularity;
+use everbloom::structured::MultiGranularity;
 
 use super::locality_sensitive::{near, pair};
 

@@ -1,8 +1,8 @@
 //! B3, the optimal replacement by quotienting.
 
 use everbloom::Kind;
-use everbloom::alternates::PaghPaghRao;
-use everbloom::alternates::pagh_pagh_rao::VARIANT;
+use everbloom::fingerprints::PaghPaghRao;
+use everbloom::fingerprints::pagh_pagh_rao::VARIANT;
 use everbloom::internals::filter::{Face, Filter as _, List, Merge};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};

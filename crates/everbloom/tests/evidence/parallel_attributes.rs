@@ -1,9 +1,9 @@
 //! §38, parallel Bloom filter over several attributes.
 
-use everbloom::counting::ParallelAttributes;
-use everbloom::counting::parallel_attributes::Found;
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom::internals::theory::tail;
+use everbloom::structured::ParallelAttributes;
+use everbloom::structured::parallel_attributes::Found;
 
 const FORMS: [&str; 2] = ["exact", "compact"];
 

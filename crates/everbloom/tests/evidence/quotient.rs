@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use everbloom::Kind;
-use everbloom::alternates::Quotient;
-use everbloom::alternates::quotient::{VARIANT, cluster, stretch};
+use everbloom::fingerprints::Quotient;
+use everbloom::fingerprints::quotient::{VARIANT, cluster, stretch};
 use everbloom::internals::filter::{Face, Filter as _, List, Merge, Record};
 use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::{Goal, Load};

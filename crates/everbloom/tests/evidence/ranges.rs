@@ -3,7 +3,7 @@
 use everbloom::internals::filter::{Filter, Record, Verdict};
 use everbloom::internals::hash::mix64;
 use everbloom::internals::theory::tail;
-use everbloom::spatial::Ranges;
+use everbloom::structured::Ranges;
 
 /// Ids 0 to 999, id i with the value i, in ten segments of a hundred.
 fn thousand(form: &str, rate: f64) -> Ranges {

@@ -1,8 +1,8 @@
 //! B5, approximate reconciliation trees.
 
 use everbloom::Bloom;
-use everbloom::alternates::reconciliation_tree::{Tree, found, probes, rate};
 use everbloom::internals::hash::Hasher;
+use everbloom::reconciling::reconciliation_tree::{Tree, found, probes, rate};
 
 const N: u64 = 10_000;
 const D: u64 = 100;

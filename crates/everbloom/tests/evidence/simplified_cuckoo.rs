@@ -1,7 +1,7 @@
 //! B8, the simplified cuckoo filter.
 
 use everbloom::Kind;
-use everbloom::alternates::{Cuckoo, SimplifiedCuckoo};
+use everbloom::fingerprints::{Cuckoo, SimplifiedCuckoo};
 use everbloom::internals::filter::{Face, Filter as _, Merge as _};
 use everbloom::internals::hash::Hasher;
 use everbloom::internals::theory::cuckoo as theory;

@@ -1,13 +1,13 @@
 //! §1, the space-code filter and its multi-resolution form.
 
 use everbloom::Hasher;
-use everbloom::counting::SpaceCode;
-use everbloom::counting::space_code::VARIANT;
-use everbloom::counting::space_code::likelihood::{
-    Resolution, mean_groups, mean_value, most_likely,
-};
 use everbloom::internals::filter::{Bound, Count, Face, Filter};
 use everbloom::internals::hash::Generator;
+use everbloom::sketches::SpaceCode;
+use everbloom::sketches::space_code::VARIANT;
+use everbloom::sketches::space_code::likelihood::{
+    Resolution, mean_groups, mean_value, most_likely,
+};
 
 fn single(q: f64, theta: u32) -> u64 {
     most_likely(32, &[Resolution { p: 1.0, q }], &[theta], 2000)

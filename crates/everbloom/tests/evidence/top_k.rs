@@ -1,9 +1,9 @@
 //! B17, top-k by HeavyKeeper.
 
 use everbloom::Kind;
-use everbloom::alternates::TopK;
 use everbloom::internals::filter::{Count, Filter, Record};
 use everbloom::internals::hash::{Generator, murmur_32};
+use everbloom::sketches::TopK;
 
 fn sketch(form: &str, k: u64, w: u64, d: u64, decay: f64, seed: u64) -> TopK {
     let builder =

@@ -24,9 +24,9 @@ pub use experiment::APPLICATION;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use everbloom::alternates::HyperLogLog;
 use everbloom::internals::probe::{Probe, Scheme};
 use everbloom::internals::theory::{bloom as theory, tail};
+use everbloom::sketches::HyperLogLog;
 use everbloom::{Error, HashId, Hasher, Kind, Result};
 use needletail::Sequence as _;
 

@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::Generator;
-use everbloom::similarity::{Clk, clk};
+use everbloom::structured::{Clk, clk};
 use everbloom::{Hasher, Result, SecretKey};
 use everbloom_lab::{Axis, Bound, Experiment, Lab, Report, bound};
 

@@ -9,7 +9,7 @@
 //! h is MurmurHash64A of the key, seed 0; the fingerprint h mod 255 + 1; the buckets h and
 //! h ⊕ fingerprint·0x5bd1e995, mod their number.
 
-use everbloom::alternates;
+use everbloom::fingerprints;
 use everbloom::internals::filter::fact;
 use everbloom::{Fact, Filter, Result};
 
@@ -136,13 +136,13 @@ impl Layout for Cuckoo {
     }
 
     fn to_filter(&self, _: KeyAs) -> Option<Result<Box<dyn Filter>>> {
-        let filter = alternates::Cuckoo::from_redis(&self.write()?);
+        let filter = fingerprints::Cuckoo::from_redis(&self.write()?);
         Some(filter.map(|filter| -> Box<dyn Filter> { Box::new(filter) }))
     }
 }
 
 fn adopt(filter: &dyn Filter) -> Result<Foreign> {
-    let cuckoo: &alternates::Cuckoo = filter.as_same().map_err(|_| {
+    let cuckoo: &fingerprints::Cuckoo = filter.as_same().map_err(|_| {
         let slug = filter.facts().slug;
         FORMAT.cannot(&format!("hold the fingerprints of a {slug} filter"))
     })?;

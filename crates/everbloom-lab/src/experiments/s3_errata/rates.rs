@@ -11,7 +11,7 @@ use everbloom::internals::hash::{Generator, Hasher};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::probe::Double;
 use everbloom::internals::theory::{bloom, counting};
-use everbloom::similarity::DistanceSensitive;
+use everbloom::structured::DistanceSensitive;
 
 use super::Finding;
 use crate::{Bound, Grade, Lab, Said, bound};

@@ -1,7 +1,7 @@
 //! Looking a hash up: whether its cells add up to its fingerprint, for every width of cells and number of them
 //! to a key.
 
-use super::geometry::Geometry;
+use super::shape::Geometry;
 use crate::cells::{Fields, Packed, View};
 use crate::hash::Digest;
 use crate::memory::prefetch;

@@ -16,7 +16,7 @@
 //! One core does the same one half after the other. The order in which keys are peeled, and with it every
 //! bit of the filter, does not depend on how many there are.
 
-use super::geometry::{COUNT, Geometry};
+use super::shape::{COUNT, Geometry};
 use crate::cells::{Fields, Packed, PackedPart, View};
 use crate::memory::Words;
 use crate::solve::{IN_GROUP, grouped_hashes};

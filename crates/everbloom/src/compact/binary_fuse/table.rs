@@ -1,8 +1,8 @@
 //! What is solved for, and where it lies.
 
-use super::geometry::Geometry;
 use super::lookup::agree_on_three;
 use super::reseeded;
+use super::shape::Geometry;
 use crate::cells::{Packed, View};
 use crate::error::Result;
 use crate::state::{Decoder, Encoder, Inline, State};

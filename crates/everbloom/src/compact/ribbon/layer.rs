@@ -13,7 +13,7 @@ use crate::solve::{Band, Row, WIDTH};
 use crate::state::state;
 use crate::threads::Cores;
 
-use super::sizing::{STRETCH, blocks, buckets, is_seam};
+use super::shape::{STRETCH, blocks, buckets, is_seam};
 
 /// Slots, and which keys are theirs.
 #[derive(Clone, Debug, PartialEq)]

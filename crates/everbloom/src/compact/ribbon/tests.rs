@@ -1,7 +1,7 @@
 //! One key and many, honest files and others.
 
 use super::layer::BUCKET;
-use super::sizing::STRETCH;
+use super::shape::STRETCH;
 use super::*;
 use crate::cells::{Bits, Packed};
 use crate::parts::static_set::tests::answers_alike;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::size::Second;
+use super::shape::Second;
 use crate::cells::{Bits, Code, Elias};
 use crate::error::Result;
 use crate::hash::Digest;

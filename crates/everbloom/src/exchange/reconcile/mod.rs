@@ -35,7 +35,7 @@ use super::{Frame, items};
 use crate::error::Result;
 use crate::hash::Hasher;
 use crate::reconciling::Invertible;
-use crate::threads::{available, joined};
+use crate::threads::{available, beside};
 
 /// A number, the seed.
 const OPEN: u8 = 0x10;
@@ -316,11 +316,8 @@ impl Set {
             self.parts.iter().zip(ends).map(|(start, end)| &self.text[*start..end]).collect();
         let each = parts.len().div_ceil(available()).max(1);
         let of = |parts: &[&[u8]]| Sum::of(seed, parts.iter().flat_map(|part| keys_of(part)));
-        let sum = std::thread::scope(|scope| {
-            let all: Vec<_> =
-                parts.chunks(each).map(|parts| scope.spawn(move || of(parts))).collect();
-            all.into_iter().map(joined).fold(Sum::default(), Sum::plus)
-        });
+        let sum =
+            beside(parts.chunks(each), of, || ()).1.into_iter().fold(Sum::default(), Sum::plus);
         self.sum = Some((seed, sum));
         sum
     }

@@ -17,11 +17,11 @@
 use std::collections::HashSet;
 
 use super::{Frame, List, Outbox, Role, items};
-use crate::alternates::reconciliation_tree::{Search as Found, Tree, probes};
 use crate::error::{Error, Kind, Result};
 use crate::filter::Face;
 use crate::hash::Hasher;
 use crate::membership::Bloom;
+use crate::reconciling::reconciliation_tree::{Search as Found, Tree, probes};
 
 /// A number, the seed of positions and values.
 const OPEN: u8 = 0x70;

@@ -1,7 +1,0 @@
-//! Points, areas and ranges.
-
-pub mod areas;
-pub mod ranges;
-
-pub use areas::Areas;
-pub use ranges::Ranges;
