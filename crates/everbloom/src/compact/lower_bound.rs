@@ -54,6 +54,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 32,
     slug: "lower-bound",
     entry: "F7",
+    question: "How few bits can any filter of this rate have?",
     kind: EntryKind::Theory,
     name: "Space lower bound",
     paper: "L. Carter, R. Floyd, J. Gill, G. Markowsky, M. Wegman, Exact and approximate membership testers, \

@@ -190,6 +190,7 @@ pub static VARIANT: Variant = Variant::of::<MemoryOptimized>(Facts {
     id: 45,
     slug: "memory-optimized",
     entry: "I11",
+    question: "Is it in the set, with one cell written and read per key?",
     name: "Memory-optimized Bloom filter",
     paper: "M. Ahmadi, S. Wong, A memory-optimized Bloom filter using an additional hashing function, \
             IEEE GLOBECOM, 2008",

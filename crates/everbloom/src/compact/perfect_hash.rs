@@ -167,6 +167,7 @@ pub static VARIANT: Variant = Variant::of::<PerfectHash>(Facts {
     id: 31,
     slug: "perfect-hash",
     entry: "F6",
+    question: "Is it in a fixed set, in few bits, with a number of its own for each key?",
     name: "Perfect-hashing filter",
     paper: "A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, Internet \
             Mathematics 1(4), 2004, §2.2; F. C. Botelho, R. Pagh, N. Ziviani, Simple and space-efficient \

@@ -95,6 +95,7 @@ pub static VARIANT: Variant = Variant::of::<Counting>(Facts {
     id: 4,
     slug: "counting",
     entry: "C1",
+    question: "Is it in the set, when keys are removed again? How often was it added?",
     name: "Counting Bloom filter",
     paper: "L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache, SIGCOMM 1998 and IEEE/ACM ToN 8(3), 2000",
     family: "counting",

@@ -217,6 +217,7 @@ pub static VARIANT: Variant = Variant::of::<FingerprintCounting>(Facts {
     id: 26,
     slug: "fingerprint-counting",
     entry: "R16",
+    question: "Is it in the set, when keys are removed again and cells carry fingerprints?",
     name: "Fingerprint counting Bloom filter (FP-CBF)",
     paper: "S. Pontarelli, P. Reviriego, J. A. Maestro, Improving counting Bloom filter performance with fingerprints, Information Processing Letters 116(4), 2016",
     family: "counting",

@@ -147,6 +147,7 @@ pub static VARIANT: Variant = Variant::of::<MultilayerCounting>(Facts {
     id: 51,
     slug: "multilayer-counting",
     entry: "C2",
+    question: "How often was it added, with small counters that overflow into further layers?",
     name: "Multilayer compressed counting Bloom filter (ML-CCBF)",
     paper: "D. Ficara, S. Giordano, G. Procissi, F. Vitucci, MultiLayer compressed counting Bloom filters, \
             INFOCOM 2008",

@@ -107,6 +107,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 30,
     slug: "multiple-choice",
     entry: "F5",
+    question: "How full does a hash table become if each key takes the emptiest of d buckets?",
     name: "Multiple-choice hashing: d choices and d-left",
     paper: "Y. Azar, A. Broder, A. Karlin, E. Upfal, Balanced allocations, STOC 1994; \
             B. Vöcking, How asymmetry helps load balancing, FOCS 1999",

@@ -136,6 +136,7 @@ pub static VARIANT: Variant = Variant::of::<ActiveActive>(Facts {
     id: 84,
     slug: "active-active",
     entry: "§32",
+    question: "Was it among the last distinct keys?",
     name: "A² buffering",
     paper: "M. Yoon, Aging Bloom filter with two active buffers for dynamic sets, IEEE Transactions on \
             Knowledge and Data Engineering 22(1), 2010",

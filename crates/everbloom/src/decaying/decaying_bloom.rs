@@ -262,6 +262,7 @@ pub static VARIANT: Variant = Variant::of::<Decaying>(Facts {
     id: 81,
     slug: "decaying",
     entry: "§29",
+    question: "Was it among the last W arrivals, without a miss?",
     name: "Decaying and block-decaying Bloom filter",
     paper: "H. Shen, Y. Zhang, Improved approximate detection of duplicates for data streams over \
             sliding windows, Journal of Computer Science and Technology 23(6), 2008",

@@ -137,6 +137,7 @@ pub static VARIANT: Variant = Variant::of::<DoubleBuffer>(Facts {
     id: 83,
     slug: "double-buffer",
     entry: "§31",
+    question: "Was it among the most recent keys, in a cache that never runs full?",
     name: "Double buffering",
     paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004",
     family: "decaying",

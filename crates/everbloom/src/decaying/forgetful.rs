@@ -242,6 +242,7 @@ pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
     id: 85,
     slug: "forgetful",
     entry: "§33",
+    question: "Was it seen in the last few epochs?",
     name: "Forgetful Bloom filter",
     paper: "R. Subramanyam, I. Gupta, L. M. Leslie, W. Wang, Idempotent distributed counters using a \
             forgetful Bloom filter, ICCAC 2015",

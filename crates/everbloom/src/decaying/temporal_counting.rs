@@ -280,6 +280,7 @@ pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
     id: 80,
     slug: "temporal-counting",
     entry: "§28",
+    question: "Was it seen recently, by counters that fade with every tick?",
     name: "Temporal counting Bloom filter",
     paper: "Y. Zhao, J. Wu, B-SUB: a practical Bloom-filter-based publish-subscribe system for human \
             networks, ICDCS 2010",

@@ -346,6 +346,7 @@ pub static VARIANT: Variant = Variant::of::<TimeDecaying>(Facts {
     id: 82,
     slug: "time-decaying",
     entry: "§30",
+    question: "How often did it come lately, with weights that fade?",
     name: "Time-decaying Bloom filter",
     paper: "K. Cheng, L. Xiang, M. Iwaihara, H. Xu, M. M. Mohania, Time-decaying Bloom filters for data \
             streams with skewed distributions, RIDE-SDMA 2005",

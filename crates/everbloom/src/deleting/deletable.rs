@@ -341,6 +341,7 @@ pub static VARIANT: Variant = Variant::of::<Deletable>(Facts {
     id: 57,
     slug: "deletable",
     entry: "§25",
+    question: "Is it in the set, when most keys must be removable, for a few bits more?",
     name: "Deletable Bloom filter",
     paper: "C. E. Rothenberg, C. A. B. Macapuna, F. L. Verdi, M. F. Magalhães, The deletable Bloom filter: \
             a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",

@@ -263,6 +263,7 @@ pub static VARIANT: Variant = Variant::of::<Ternary>(Facts {
     id: 7,
     slug: "ternary",
     entry: "§26",
+    question: "Is it in the set, when keys are removed again and counters cost too much?",
     name: "Ternary Bloom filter",
     paper: "H. Lim, J. Lee, H. Byun, C. Yim, Ternary Bloom filter replacing counting Bloom filter, \
             IEEE Communications Letters 21(2), 2017",

@@ -397,6 +397,7 @@ pub static VARIANT: Variant = Variant::of::<VariableLength>(Facts {
     id: 66,
     slug: "variable-length",
     entry: "§9",
+    question: "Is this flow alive, when flows end unannounced?",
     name: "Variable-length signatures",
     paper: "Y. Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, Allerton 2005",
     family: "deleting",

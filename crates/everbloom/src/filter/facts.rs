@@ -12,6 +12,8 @@ pub struct Facts {
     pub slug: &'static str,
     /// The catalogue entry it fulfills: `F1`, `R10`, `§27`.
     pub entry: &'static str,
+    /// What somebody asks who is looking for this entry.
+    pub question: &'static str,
     /// Filter, sketch, technique, theory or protocol.
     pub kind: EntryKind,
     /// The name in the literature.
@@ -43,6 +45,7 @@ impl Facts {
         id: 0,
         slug: "",
         entry: "",
+        question: "",
         kind: EntryKind::Filter,
         name: "",
         paper: "",

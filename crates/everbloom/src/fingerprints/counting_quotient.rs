@@ -240,6 +240,7 @@ pub static VARIANT: Variant = Variant::of::<CountingQuotient>(Facts {
     id: 109,
     slug: "counting-quotient",
     entry: "B13",
+    question: "How often was it added, when filters are merged or resized without their keys?",
     name: "Counting quotient filter",
     paper: "P. Pandey, M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter: making every \
             bit count, SIGMOD 2017",

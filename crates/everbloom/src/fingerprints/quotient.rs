@@ -100,6 +100,7 @@ pub static VARIANT: Variant = Variant::of::<Quotient>(Facts {
     id: 108,
     slug: "quotient",
     entry: "B12",
+    question: "Is it in the set, when filters are merged, resized or listed without their keys?",
     name: "Quotient filter",
     paper: "M. A. Bender et al., Don't thrash: how to cache your hash on flash, VLDB 2012; P. Pandey, \
             M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter, SIGMOD 2017",

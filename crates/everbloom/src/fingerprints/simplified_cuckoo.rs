@@ -137,6 +137,7 @@ pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {
     id: 104,
     slug: "simplified-cuckoo",
     entry: "B8",
+    question: "Is it in the set, when keys are removed again, without hashing fingerprints?",
     name: "Simplified cuckoo filter",
     paper: "D. Eppstein, Cuckoo filter: simplification and analysis, SWAT 2016",
     family: "fingerprints",

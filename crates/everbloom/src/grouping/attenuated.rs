@@ -251,6 +251,7 @@ pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
     id: 90,
     slug: "attenuated",
     entry: "§40",
+    question: "How many hops away is it, and through which neighbor?",
     name: "Attenuated Bloom filter",
     paper: "S. C. Rhea, J. Kubiatowicz, Probabilistic location and routing, INFOCOM 2002",
     family: "grouping",

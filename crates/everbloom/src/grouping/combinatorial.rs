@@ -277,6 +277,7 @@ pub static VARIANT: Variant = Variant::of::<Combinatorial>(Facts {
     id: 38,
     slug: "combinatorial",
     entry: "I3",
+    question: "Which of several sets is it in, by a code for each set?",
     name: "Combinatorial Bloom filter",
     paper: "F. Hao, M. Kodialam, T. V. Lakshman, H. Song, Fast dynamic multiset membership \
             testing using combinatorial Bloom filters, INFOCOM 2009",

@@ -287,6 +287,7 @@ pub static VARIANT: Variant = Variant::of::<ExponentialDecay>(Facts {
     id: 91,
     slug: "exponential-decay",
     entry: "§41",
+    question: "Through which neighbor is it nearest, in constant space?",
     name: "Exponentially decaying Bloom filter",
     paper: "A. Kumar, J. Xu, E. W. Zegura, Efficient and scalable query routing for unstructured \
             peer-to-peer networks, INFOCOM 2005",

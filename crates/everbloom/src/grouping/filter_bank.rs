@@ -254,6 +254,7 @@ pub static VARIANT: Variant = Variant::of::<FilterBank>(Facts {
     id: 89,
     slug: "filter-bank",
     entry: "§39",
+    question: "Which class or action belongs to this key, when keys are removed again?",
     name: "Filter bank and action codes",
     paper: "F. Chang, W. Feng, K. Li, Approximate caches for packet classification, INFOCOM 2004; Y. \
             Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, \

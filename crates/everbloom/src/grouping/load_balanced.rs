@@ -210,6 +210,7 @@ pub static VARIANT: Variant = Variant::of::<LoadBalanced>(Facts {
     id: 37,
     slug: "load-balanced",
     entry: "I2",
+    question: "Which of several sets is it in, with equal load on all cells?",
     name: "Distributed load-balanced Bloom filter",
     paper: "H. Song, F. Hao, M. Kodialam, T. V. Lakshman, IPv6 lookups using distributed and load \
             balanced Bloom filters for 100Gbps core router line cards, INFOCOM 2009",

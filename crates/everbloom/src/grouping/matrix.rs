@@ -321,6 +321,7 @@ pub static VARIANT: Variant = Variant::of::<Matrix>(Facts {
     id: 40,
     slug: "matrix",
     entry: "I12",
+    question: "Which documents share text?",
     name: "Matrix Bloom filter",
     paper: "S. Geravand, M. Ahmadi, A novel adjustable matrix Bloom filter-based copy detection system \
             for digital libraries, CIT 2011",

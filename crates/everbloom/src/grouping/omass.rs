@@ -310,6 +310,7 @@ pub static VARIANT: Variant = Variant::of::<Omass>(Facts {
     id: 39,
     slug: "omass",
     entry: "I7",
+    question: "Which of several sets is it in, for one memory access?",
     name: "One memory access set separation",
     paper: "M. Mitzenmacher, P. Reviriego, S. Pontarelli, OMASS: one memory access set separation, IEEE \
             Transactions on Knowledge and Data Engineering 28(7), 2016",

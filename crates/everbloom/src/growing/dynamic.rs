@@ -282,6 +282,7 @@ pub static VARIANT: Variant = Variant::of::<Dynamic>(Facts {
     id: 67,
     slug: "dynamic",
     entry: "§10",
+    question: "Is it in a set of unknown size, when keys are removed again?",
     name: "Dynamic Bloom filter",
     paper: "D. Guo, J. Wu, H. Chen, Y. Yuan, X. Luo, The dynamic Bloom filters, IEEE TKDE 22(1), 2010",
     family: "growing",

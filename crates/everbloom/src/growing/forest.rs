@@ -304,6 +304,7 @@ pub static VARIANT: Variant = Variant::paged::<Forest>(
         id: 41,
         slug: "forest",
         entry: "I13",
+        question: "Is it in the set, in a filter larger than memory?",
         name: "Forest-structured Bloom filter",
         paper: "G. Lu, B. Debnath, D. H. C. Du, A forest-structured Bloom filter with flash memory, MSST 2011",
         family: "growing",

@@ -351,6 +351,7 @@ pub static VARIANT: Variant = Variant::of::<ParBf>(Facts {
     id: 69,
     slug: "par-bf",
     entry: "§13",
+    question: "Is it in a set of unknown size, queried on several cores?",
     name: "Par-BF",
     paper: "Y. Liu, X. Ge, D. H. C. Du, X. Huang, Par-BF: a parallel partitioned Bloom filter for dynamic data \
             sets, IJHPCA 30(3), 2016",

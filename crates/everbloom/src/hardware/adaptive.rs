@@ -208,6 +208,7 @@ pub static VARIANT: Variant = Variant::of::<Adaptive>(Facts {
     id: 48,
     slug: "adaptive",
     entry: "I15",
+    question: "Is it in the set, in hardware that saves energy and still answers members fast?",
     name: "Energy-efficient self-adaptive Bloom filter (EABF)",
     paper: "Y. Zhou, T. Song, X. Wang, EABF: Energy efficient self-adaptive Bloom filter for network \
             packet processing, IEEE ICC, 2012",

@@ -157,6 +157,7 @@ pub static VARIANT: Variant = Variant::of::<Banked>(Facts {
     id: 35,
     slug: "banked",
     entry: "I17",
+    question: "Is it in the set, in memory banks that are read at the same time?",
     name: "Banked (segmented) Bloom filter",
     paper: "M. Breternitz, G. Loh, B. Black, J. Rupley, P. Sassone, W. Attrot, Y. Wu, A segmented Bloom \
             filter algorithm for efficient predictors, SBAC-PAD 2008",

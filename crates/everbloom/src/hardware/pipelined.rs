@@ -252,6 +252,7 @@ pub static VARIANT: Variant = Variant::of::<Pipelined>(Facts {
     id: 47,
     slug: "pipelined",
     entry: "I14",
+    question: "Is it in the set, in hardware that stops at the first zero to save energy?",
     name: "Pipelined Bloom filter",
     paper: "I. Kaya, T. Kocak, Energy-efficient pipelined Bloom filters for network intrusion detection, \
             IEEE ICC, 2006; M. Paynter, T. Kocak, Fully pipelined Bloom filter architecture, IEEE \

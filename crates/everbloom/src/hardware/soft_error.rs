@@ -187,6 +187,7 @@ pub static VARIANT: Variant = Variant::of::<SoftError>(Facts {
     id: 36,
     slug: "soft-error",
     entry: "I20",
+    question: "Is it in the set, in memory whose bits may flip?",
     name: "Bloom filter protected against soft errors",
     paper: "P. Reviriego, S. Pontarelli, J. A. Maestro, M. Ottavi, A method to protect Bloom filters from soft \
             errors, DFT 2015; A. Sánchez-Macián, P. Reviriego, J. A. Maestro, S. Liu, Single event transient \

@@ -326,6 +326,7 @@ pub static VARIANT: Variant = Variant::of::<Bloomier>(Facts {
     id: 6,
     slug: "bloomier",
     entry: "§20",
+    question: "What value does this key of a fixed set have?",
     name: "Bloomier filter",
     paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004; D. Charles, K. Chellapilla, Bloomier filters: a second look, ESA 2008",
     family: "keyvalue",

@@ -391,6 +391,7 @@ pub static VARIANT: Variant = Variant::of::<BloomingTree>(Facts {
     id: 98,
     slug: "blooming-tree",
     entry: "B1",
+    question: "Which number from 0 to n − 1 does a key of a fixed set have?",
     name: "Blooming tree (minimal perfect hashing)",
     paper: "Y. Lu, B. Prabhakar, F. Bonomi, Perfect hashing for network applications, ISIT 2006",
     family: "keyvalue",

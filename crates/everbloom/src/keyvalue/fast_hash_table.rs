@@ -341,6 +341,7 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
     id: 102,
     slug: "fast-hash-table",
     entry: "B6",
+    question: "What value does this key have, exactly, with one look at the table?",
     name: "Fast hash table (extended Bloom filter)",
     paper: "H. Song, S. Dharmapurikar, J. Turner, J. Lockwood, Fast hash table lookup using extended Bloom \
             filter: an aid to network processing, SIGCOMM 2005",

@@ -256,6 +256,7 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
     id: 13,
     slug: "multistage",
     entry: "R2",
+    question: "Which links does a multicast packet take, without a wrong one at any hop?",
     name: "False-positive-free multistage Bloom filter",
     paper: "J. Tapolcai et al., Optimal false-positive-free Bloom filter design for scalable multicast forwarding, IEEE/ACM Transactions on Networking 23(6), 2015",
     family: "known",

@@ -308,6 +308,7 @@ pub static VARIANT: Variant = Variant::of::<Optihash>(Facts {
     id: 15,
     slug: "optihash",
     entry: "R4",
+    question: "Is it in the set, in a packet header, with few errors among known queries?",
     name: "Optihash",
     paper: "L. Carrea, A. Vernitski, M. Reed, Optimized hash for network path encoding with minimized \
             false positives, Computer Networks 58, 2014",

@@ -295,6 +295,7 @@ pub static VARIANT: Variant = Variant::of::<Retouched>(Facts {
     id: 20,
     slug: "retouched",
     entry: "R9",
+    question: "Is it in the set, when known false positives may be cleared at the price of false negatives?",
     name: "Retouched Bloom filter",
     paper: "B. Donnet, B. Baynat, T. Friedman, Retouched Bloom filters: allowing networked applications to trade off selected false positives against false negatives, CoNEXT 2006",
     family: "known",

@@ -332,6 +332,7 @@ pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
     id: 19,
     slug: "yes-no",
     entry: "R8",
+    question: "Is it in the set, with fewer errors among known non-members?",
     name: "Yes-no Bloom filter",
     paper: "L. Carrea, A. Vernitski, M. Reed, Yes-no Bloom filter: a way of representing sets with fewer false positives, arXiv:1603.01060, 2016",
     family: "known",

@@ -249,6 +249,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 16,
     slug: "ancestors",
     entry: "R5",
+    question: "Is this name, path or prefix in the set, when its ancestors are members, too?",
     name: "Ancestor checking in tries",
     paper: "H. M. Ju, H. Lim, On reducing false positives of a Bloom filter in trie-based algorithms, ANCS 2014",
     family: "membership",

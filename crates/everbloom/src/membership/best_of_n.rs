@@ -222,6 +222,7 @@ pub static VARIANT: Variant = Variant::of::<BestOfN>(Facts {
     id: 23,
     slug: "best-of-n",
     entry: "R13",
+    question: "Is it in the set, with the best of several hash functions for these keys?",
     name: "Best-of-N Bloom filter",
     paper: "M. Jimeno, K. Christensen, A. Roginsky, A power management proxy with a new best-of-N \
             Bloom filter design to reduce false positives, IEEE IPCCC 2007",

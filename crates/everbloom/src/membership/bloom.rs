@@ -308,6 +308,7 @@ pub static VARIANT: Variant = Variant::of::<Bloom>(Facts {
     id: 1,
     slug: "bloom",
     entry: "F1",
+    question: "Is this key in the set?",
     name: "Standard Bloom filter",
     paper: "B. H. Bloom, Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970",
     family: "membership",

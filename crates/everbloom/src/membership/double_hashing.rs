@@ -9,6 +9,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 28,
     slug: "double-hashing",
     entry: "F3",
+    question: "How do k indices follow from two hash values?",
     name: "Double hashing (less hashing)",
     paper: "A. Kirsch, M. Mitzenmacher, Less hashing, same performance: building a better Bloom filter, \
             ESA 2006",

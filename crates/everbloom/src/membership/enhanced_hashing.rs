@@ -9,6 +9,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 29,
     slug: "enhanced-double-hashing",
     entry: "F4",
+    question: "How do k indices follow from two hash values, without the flaws of double hashing?",
     name: "Enhanced double hashing",
     paper: "P. C. Dillinger, P. Manolios, Bloom filters in probabilistic verification, FMCAD 2004",
     family: "membership",

@@ -212,6 +212,7 @@ pub static VARIANT: Variant = Variant::of::<OneHash>(Facts {
     id: 33,
     slug: "one-hash",
     entry: "I1",
+    question: "Is it in the set, when hashing is the most expensive step?",
     name: "One-hashing Bloom filter",
     paper: "J. Lu, T. Yang, Y. Wang, H. Dai, L. Jin, H. Song, B. Liu, One-hashing Bloom filter, IWQoS 2015",
     family: "membership",

@@ -99,6 +99,7 @@ pub static VARIANT: Variant = Variant::of::<PartitionedBloom>(Facts {
     id: 2,
     slug: "partitioned",
     entry: "F2",
+    question: "Is it in the set, with one slice of memory per hash?",
     name: "Partitioned Bloom filter",
     paper: "S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
             distributed systems, IEEE Comm. Surveys & Tutorials 14(1), 2012, §II-C3",

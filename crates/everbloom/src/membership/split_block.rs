@@ -328,6 +328,7 @@ pub static VARIANT: Variant = Variant::of::<SplitBlock>(Facts {
     id: 54,
     slug: "split-block",
     entry: "I4",
+    question: "Is it in the set, with the bits of the Parquet specification?",
     name: "Split-block (ultra-fast) Bloom filter",
     paper: "J. Lu et al., Ultra-fast Bloom filters using SIMD techniques, IWQoS 2017 and IEEE TPDS 2019; \
             bits and hash of the Apache Parquet specification",

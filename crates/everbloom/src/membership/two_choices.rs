@@ -225,6 +225,7 @@ pub static VARIANT: Variant = Variant::of::<TwoChoices>(Facts {
     id: 21,
     slug: "two-choices",
     entry: "R11",
+    question: "Is it in the set, with fewer false positives at equal bits, for two queries per key?",
     name: "Power-of-two-choices Bloom filter",
     paper: "S. Lumetta, M. Mitzenmacher, Using the power of two choices to improve Bloom filters, \
             Internet Mathematics 4(1), 2007",

@@ -177,6 +177,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 101,
     slug: "reconciliation-tree",
     entry: "B5",
+    question: "Roughly which keys do two sets not share, in one message?",
     kind: EntryKind::Protocol,
     name: "Approximate reconciliation tree",
     paper: "J. Byers, J. Considine, M. Mitzenmacher, Fast approximate reconciliation of set differences, \

@@ -315,6 +315,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 93,
     slug: "secure-index",
     entry: "§43",
+    question: "Which documents have a word, without the server learning it?",
     kind: EntryKind::Protocol,
     name: "Secure index (Z-IDX)",
     paper: "E.-J. Goh, Secure indexes, IACR ePrint 2003/216",

@@ -56,6 +56,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 96,
     slug: "keyed",
     entry: "§46",
+    question: "Is it in the set, when an attacker may choose the keys?",
     name: "Keyed hashing against pollution and all-one attacks",
     paper: "J.-P. Aumasson, D. J. Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012; \
             R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure distributed \

@@ -30,6 +30,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 95,
     slug: "private-query",
     entry: "§45",
+    question: "Is it in somebody else's set, when neither side shows its keys?",
     kind: EntryKind::Protocol,
     name: "Private query by an oblivious function",
     paper: "R. Nojima, Y. Kadobayashi, Cryptographically secure Bloom-filters, Transactions on Data Privacy 2(2), \

@@ -206,6 +206,7 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
     id: 62,
     slug: "adaptive-counting",
     entry: "§4",
+    question: "How often was it added, in bits that are only set?",
     name: "Adaptive Bloom filter",
     paper: "Y. Matsumoto, H. Hazeyama, Y. Kadobayashi, Adaptive Bloom filter: a space-efficient counting algorithm for \
             unpredictable network traffic, IEICE Transactions 91-D(5), 2008",

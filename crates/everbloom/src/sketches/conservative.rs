@@ -183,6 +183,7 @@ pub static VARIANT: Variant = Variant::of::<Conservative>(Facts {
     id: 58,
     slug: "conservative-update",
     entry: "§7",
+    question: "How many bytes did this flow send, never underestimated?",
     name: "Conservative update",
     paper: "C. Estan, G. Varghese, New directions in traffic measurement and accounting, SIGCOMM 2002",
     family: "sketches",

@@ -320,6 +320,7 @@ pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
     id: 65,
     slug: "counter-braids",
     entry: "§8",
+    question: "How often did each key come, exactly, once the keys are listed?",
     name: "Counter braids",
     paper: "Y. Lu, A. Montanari, B. Prabhakar, S. Dharmapurikar, A. Kabbani, Counter braids: a novel counter architecture \
             for per-flow measurement, SIGMETRICS 2008",

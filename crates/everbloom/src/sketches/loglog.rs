@@ -280,6 +280,7 @@ pub static VARIANT: Variant = Variant::of::<LogLog>(Facts {
     id: 61,
     slug: "loglog",
     entry: "§3",
+    question: "About how often did it come, over many orders of magnitude?",
     name: "Loglog Bloom filter",
     paper: "M. Durand, P. Flajolet, Loglog counting of large cardinalities, ESA 2003, in a Bloom filter of multisets \
             (S3 §VI-A, its references 113 and 116)",

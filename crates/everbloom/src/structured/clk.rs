@@ -460,6 +460,7 @@ pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
     id: 97,
     slug: "clk",
     entry: "§47",
+    question: "Do two records belong to the same person, despite typing errors?",
     name: "Cryptographic long-term keys",
     paper: "R. Schnell, T. Bachteler, J. Reiher, Privacy-preserving record linkage using Bloom filters, BMC \
             Medical Informatics and Decision Making 9:41, 2009",

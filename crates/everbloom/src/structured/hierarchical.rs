@@ -392,6 +392,7 @@ pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
     id: 78,
     slug: "hierarchical",
     entry: "§23",
+    question: "Who sent a payload with these bytes in it?",
     name: "Hierarchical Bloom filter",
     paper: "K. Shanmugasundaram, H. Brönnimann, N. Memon, Payload attribution via hierarchical Bloom filters, \
             CCS 2004",

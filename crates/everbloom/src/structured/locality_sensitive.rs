@@ -303,6 +303,7 @@ pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
     id: 86,
     slug: "locality-sensitive",
     entry: "§35",
+    question: "Is there a member near this vector of numbers?",
     name: "Locality-sensitive Bloom filter",
     paper: "Y. Hua, B. Xiao, B. Veeravalli, D. Feng, Locality-sensitive Bloom filter for approximate membership \
             query, IEEE Transactions on Computers 61(6), 2012",

@@ -57,6 +57,11 @@ impl Variant {
         })
     }
 
+    /// The name of its type within its family, such as `Bloom`; none for a technique or a theory.
+    pub fn type_name(&self) -> Option<&'static str> {
+        (self.ops.as_ref()?.name)().rsplit("::").next()
+    }
+
     /// Whether its filters can be kept as a folder of pages.
     pub fn has_pages(&self) -> bool {
         self.ops.as_ref().is_some_and(|ops| ops.pages.is_some())

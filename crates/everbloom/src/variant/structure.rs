@@ -195,6 +195,8 @@ pub struct Ops {
     pub(crate) build: fn(&Request<'_>, &mut Inputs<'_>) -> Result<Box<dyn Filter>>,
     pub(crate) expect: fn(&Request<'_>, &Load) -> Result<Option<Expect>>,
     pub(crate) load: Loader,
+    /// The type's path in this crate.
+    pub(crate) name: fn() -> &'static str,
     /// How it is kept as a folder of pages, where it can be.
     pub(crate) pages: Option<OpenPages>,
 }
@@ -212,6 +214,7 @@ impl Ops {
             },
             expect: |request, load| Ok(T::expect(&T::plan(request)?, load)),
             load: |src| Ok(Box::new(T::load("filter", src)?)),
+            name: std::any::type_name::<T>,
             pages,
         }
     }

@@ -148,6 +148,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 14,
     slug: "bloom-paradox",
     entry: "R3",
+    question: "Is asking the filter worth anything, given how likely a key is to be a member?",
     name: "Bloom paradox: selective query and insertion",
     paper: "O. Rottenstreich, I. Keslassy, The Bloom paradox: when not to use a Bloom filter?, INFOCOM 2012",
     family: "weighted",

@@ -260,6 +260,7 @@ pub static VARIANT: Variant = Variant::of::<MultiClass>(Facts {
     id: 12,
     slug: "multi-class",
     entry: "R1",
+    question: "Is it in the set, when some classes of keys are likelier than others?",
     name: "Multi-class Bloom filter",
     paper: "D. Li, H. Cui, Y. Hu, Y. Xia, X. Wang, Scalable data center multicast using multi-class Bloom filter, ICNP 2011",
     family: "weighted",

@@ -102,6 +102,7 @@ pub static VARIANT: Variant = Variant::of::<Popularity>(Facts {
     id: 71,
     slug: "popularity",
     entry: "§15",
+    question: "Is it in the set, with more probes for keys that are queried often?",
     name: "Popularity-conscious Bloom filter",
     paper: "M. Zhong, P. Lu, K. Shen, J. Seiferas, Optimizing data popularity conscious Bloom filters, PODC 2008",
     forms: &[classes::form(GREEDY), classes::form(GRID)],

@@ -86,6 +86,7 @@ pub static VARIANT: Variant = Variant::of::<WeightedBloom>(Facts {
     id: 70,
     slug: "weighted",
     entry: "§14",
+    question: "Is it in the set, when some keys are queried more often or cost more?",
     name: "Weighted Bloom filter",
     paper: "J. Bruck, J. Gao, A. Jiang, Weighted Bloom filter, ISIT 2006",
     forms: &[classes::form(FORM)],

@@ -320,6 +320,7 @@ pub static VARIANT: Variant = Variant::of::<BinaryFuse>(Facts {
     id: 55,
     slug: "binary-fuse",
     entry: "B4",
+    question: "Is it in a fixed set, fast and in 9 bits a key at 0.4 %?",
     name: "Binary fuse filter",
     paper: "T. M. Graf, D. Lemire, Binary fuse filters: fast and smaller than xor filters, ACM JEA 27, \
             2022; E. Porat, An optimal Bloom filter replacement based on matrix solving, CSR 2009; \

@@ -316,6 +316,7 @@ pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
     id: 44,
     slug: "compacted",
     entry: "I9",
+    question: "Is it in the set, sent in few bits without an entropy coder?",
     name: "Compacted Bloom filter",
     paper: "N. Mosharraf, A. P. Jayasumana, I. Ray, Compacted Bloom filter, IEEE Int. Conf. on \
             Collaboration and Internet Computing (CIC), 2016",

@@ -202,6 +202,7 @@ pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
     id: 43,
     slug: "compressed",
     entry: "I8",
+    question: "Is it in the set, sent in as few bits as possible?",
     name: "Compressed Bloom filter",
     paper: "M. Mitzenmacher, Compressed Bloom filters, IEEE/ACM Transactions on Networking 10(5), 2002",
     family: "compact",

@@ -353,6 +353,7 @@ pub static VARIANT: Variant = Variant::of::<Ribbon>(Facts {
     id: 56,
     slug: "ribbon",
     entry: "B4",
+    question: "Is it in a fixed set, in nearly the fewest bits?",
     name: "Ribbon filter",
     paper: "P. C. Dillinger, S. Walzer, Ribbon filter: practically smaller than Bloom and xor, 2021; \
             P. C. Dillinger, L. Hübschle-Schneider, P. Sanders, S. Walzer, Fast succinct retrieval and \

@@ -168,6 +168,7 @@ pub static VARIANT: Variant = Variant::of::<DLeft>(Facts {
     id: 49,
     slug: "d-left",
     entry: "I10",
+    question: "Is it in the set, when keys are removed again, in half the space of counters?",
     name: "d-left counting Bloom filter (dlCBF)",
     paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, An improved construction for \
             counting Bloom filters, ESA 2006",

@@ -137,6 +137,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicCount>(Facts {
     id: 53,
     slug: "dynamic-count",
     entry: "C4",
+    question: "How often was it added, without a limit and with constant-time access?",
     name: "Dynamic count filter (DCF)",
     paper: "J. Aguilar-Saborit, P. Trancoso, V. Muntés-Mulero, J.-L. Larriba-Pey, Dynamic count filters, \
             SIGMOD Record 35(1), 2006",

@@ -232,6 +232,7 @@ pub static VARIANT: Variant = Variant::of::<LfsrCounting>(Facts {
     id: 50,
     slug: "lfsr-counting",
     entry: "I16",
+    question: "Is it in the set, with counters that are fast in circuits?",
     name: "LFSR counting Bloom filter (L-CBF)",
     paper: "E. Safi, A. Moshovos, A. Veneris, L-CBF: a low-power, fast counting Bloom filter architecture, \
             IEEE Transactions on VLSI Systems 16(6), 2008",

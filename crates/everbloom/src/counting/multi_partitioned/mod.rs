@@ -124,6 +124,7 @@ pub static VARIANT: Variant = Variant::of::<MultiPartitioned>(Facts {
     id: 27,
     slug: "multi-partitioned-counting",
     entry: "R17",
+    question: "Is it in the set, when keys are removed again, in one memory access?",
     name: "Multi-partitioned counting Bloom filter (MPCBF)",
     paper: "K. Huang, J. Zhang, D. Zhang, G. Xie, K. Salamatian, A. X. Liu, W. Li, A multi-partitioning approach to building fast and accurate counting Bloom filters, IPDPS 2013",
     family: "counting",

@@ -266,6 +266,7 @@ pub static VARIANT: Variant = Variant::of::<Spectral>(Facts {
     id: 52,
     slug: "spectral",
     entry: "C3",
+    question: "How often was it added, without a limit to the counts?",
     name: "Spectral Bloom filter",
     paper: "S. Cohen, Y. Matias, Spectral Bloom filters, SIGMOD 2003",
     family: "counting",

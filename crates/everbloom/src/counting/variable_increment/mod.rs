@@ -156,6 +156,7 @@ pub static VARIANT: Variant = Variant::of::<VariableIncrement>(Facts {
     id: 25,
     slug: "variable-increment",
     entry: "R15",
+    question: "Is it in the set, when keys are removed again, with fewer errors than counters make?",
     name: "Variable-increment counting Bloom filter (VI-CBF)",
     paper: "O. Rottenstreich, Y. Kanizo, I. Keslassy, The variable-increment counting Bloom filter, INFOCOM 2012",
     family: "counting",

@@ -220,6 +220,7 @@ pub static VARIANT: Variant = Variant::of::<Stable>(Facts {
     id: 8,
     slug: "stable",
     entry: "§27",
+    question: "Was it seen recently in an endless stream, in constant memory?",
     name: "Stable Bloom filter",
     paper: "F. Deng, D. Rafiei, Approximately detecting duplicates for streaming data using stable \
             Bloom filters, SIGMOD 2006",

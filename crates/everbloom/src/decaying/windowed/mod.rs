@@ -462,6 +462,7 @@ pub static VARIANT: Variant = Variant::of::<Windowed>(Facts {
     id: 115,
     slug: "windowed",
     entry: "B18",
+    question: "Was it seen, when every key has a lifetime of its own?",
     name: "Windowed filter with a time to live per insertion",
     paper: "B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, Cuckoo filter: practically better \
             than Bloom, CoNEXT 2014; A. Shtul, C. Baquero, P. S. Almeida, Age-partitioned Bloom \

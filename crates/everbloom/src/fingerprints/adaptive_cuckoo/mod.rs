@@ -360,6 +360,7 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
     id: 105,
     slug: "adaptive-cuckoo",
     entry: "B9",
+    question: "Is it in the set, when the same absent keys are asked for again and again?",
     name: "Adaptive cuckoo filter",
     paper: "M. Mitzenmacher, S. Pontarelli, P. Reviriego, Adaptive cuckoo filters, ALENEX 2018",
     family: "fingerprints",

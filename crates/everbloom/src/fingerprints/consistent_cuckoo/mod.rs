@@ -166,6 +166,7 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
     id: 107,
     slug: "consistent-cuckoo",
     entry: "B11",
+    question: "Is it in a set on a ring of buckets that grows and shrinks?",
     name: "Consistent cuckoo filter",
     paper: "L. Luo, D. Guo, O. Rottenstreich, R. T. B. Ma, X. Luo, B. Ren, The consistent cuckoo filter, \
             INFOCOM 2019",

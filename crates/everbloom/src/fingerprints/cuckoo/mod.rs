@@ -294,6 +294,7 @@ pub static VARIANT: Variant = Variant::of::<Cuckoo>(Facts {
     id: 103,
     slug: "cuckoo",
     entry: "B7",
+    question: "Is it in the set, when keys are removed again, in a quarter of the space of counters?",
     name: "Cuckoo filter",
     paper: "B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, Cuckoo filter: practically better than \
             Bloom, CoNEXT 2014",

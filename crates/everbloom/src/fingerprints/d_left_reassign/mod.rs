@@ -239,6 +239,7 @@ pub static VARIANT: Variant = Variant::of::<DLeftReassign>(Facts {
     id: 99,
     slug: "d-left-reassign",
     entry: "B2",
+    question: "Is it in the set, in buckets that are words of memory read at once?",
     name: "Bloom filter via d-left hashing and dynamic bit reassignment",
     paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, Bloom filters via d-left hashing and \
             dynamic bit reassignment, Allerton 2006",

@@ -228,6 +228,7 @@ pub static VARIANT: Variant = Variant::of::<Elastic>(Facts {
     id: 111,
     slug: "elastic",
     entry: "B15",
+    question: "Is it in a set that grows and shrinks bucket by bucket, in one table?",
     name: "Elastic filter",
     paper: "after N. Dayan, I. Bercea, P. Reviriego, R. Pagh, InfiniFilter: expanding filters to infinity and \
             beyond, SIGMOD 2023, on W. Litwin's linear hashing, VLDB 1980",

@@ -162,6 +162,7 @@ pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
     id: 100,
     slug: "pagh-pagh-rao",
     entry: "B3",
+    question: "Is it in the set, when keys are removed again, in the fewest bits?",
     name: "Optimal Bloom filter replacement (Pagh, Pagh, Rao)",
     paper: "A. Pagh, R. Pagh, S. S. Rao, An optimal Bloom filter replacement, SODA 2005",
     family: "fingerprints",

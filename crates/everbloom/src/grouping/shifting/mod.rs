@@ -365,6 +365,7 @@ pub static VARIANT: Variant = Variant::of::<Shifting>(Facts {
     id: 63,
     slug: "shifting",
     entry: "§5",
+    question: "Which of two sets is it in, or how often did it come, in half the hashes?",
     name: "Shifting Bloom filter",
     paper: "T. Yang, A. X. Liu, M. Shahzad, Y. Zhong, Q. Fu, Z. Li, G. Xie, X. Li, A shifting Bloom filter framework \
             for set queries, PVLDB 9(5), 2016",

@@ -344,6 +344,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicArray>(Facts {
     id: 68,
     slug: "dynamic-array",
     entry: "§12",
+    question: "Is it in a set of unknown size, with many filters read at once?",
     name: "Dynamic Bloom filter array",
     paper: "J. Wei, H. Jiang, K. Zhou, D. Feng, DBA: a dynamic Bloom filter array for scalable membership \
             representation of variable large data sets, MASCOTS 2011",

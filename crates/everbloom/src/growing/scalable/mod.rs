@@ -234,6 +234,7 @@ pub static VARIANT: Variant = Variant::of::<Scalable>(Facts {
     id: 5,
     slug: "scalable",
     entry: "§11",
+    question: "Is it in the set, when nobody knows how many keys will come?",
     name: "Scalable Bloom filter",
     paper: "P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, Scalable Bloom filters, \
             Information Processing Letters 101(6), 2007",

@@ -367,6 +367,7 @@ pub static VARIANT: Variant = Variant::paged::<BloomStoreImage>(
         id: 72,
         slug: "bloom-store",
         entry: "§16",
+        question: "What value does this key have, in a store larger than memory?",
         name: "BloomStore",
         paper: "G. Lu, Y. J. Nam, D. H. C. Du, BloomStore: Bloom filter based memory-efficient key-value store for indexing of data deduplication on flash, MSST 2012",
         family: "keyvalue",

@@ -356,6 +356,7 @@ pub static VARIANT: Variant = Variant::of::<Cascade>(Facts {
     id: 75,
     slug: "bloomier-cascade",
     entry: "§19",
+    question: "Which of a few values does this key of a fixed set have?",
     name: "Bloomier filter, cascade form",
     paper: "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static support lookup tables, SODA 2004",
     family: "keyvalue",

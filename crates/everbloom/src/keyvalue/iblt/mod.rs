@@ -435,6 +435,7 @@ pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
     id: 74,
     slug: "iblt",
     entry: "§18",
+    question: "Which pairs of key and value came and went?",
     name: "Invertible Bloom lookup table",
     paper: "M. T. Goodrich, M. Mitzenmacher, Invertible Bloom lookup tables, Allerton 2011",
     family: "keyvalue",

@@ -385,6 +385,7 @@ pub static VARIANT: Variant = Variant::of::<Kbf>(Facts {
     id: 73,
     slug: "kbf",
     entry: "§17",
+    question: "What value does this key have, when keys and values come and go?",
     name: "kBF",
     paper: "S. Xiong, Y. Yao, Q. Cao, T. He, kBF: a Bloom filter for key-value storage with an application on \
             approximate state machines, INFOCOM 2014",

@@ -418,6 +418,7 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
     id: 112,
     slug: "relations",
     entry: "B16",
+    question: "Which of these nodes is its parent in the tree?",
     name: "Relationship-preserving filter for trees",
     paper: "open issue of L. Luo, D. Guo, R. T. B. Ma, O. Rottenstreich, X. Luo, Optimizing Bloom filter: challenges, \
             solutions, and comparisons, IEEE Communications Surveys & Tutorials 21(2), 2019, §IX",

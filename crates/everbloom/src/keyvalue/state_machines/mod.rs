@@ -465,6 +465,7 @@ pub static VARIANT: Variant = Variant::of::<StateMachines>(Facts {
     id: 92,
     slug: "state-machines",
     entry: "§42",
+    question: "Which state is this flow in, as flows come, change and go?",
     name: "Approximate concurrent state machines",
     paper: "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, Beyond Bloom filters: from \
             approximate membership checks to approximate state machines, SIGCOMM 2006",

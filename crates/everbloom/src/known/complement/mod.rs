@@ -242,6 +242,7 @@ pub static VARIANT: Variant = Variant::of::<Complement>(Facts {
     id: 18,
     slug: "complement",
     entry: "R7",
+    question: "Is it in the set, exactly, in a universe that is known?",
     name: "Complement Bloom filter",
     paper: "H. Lim, J. Lee, C. Yim, Complement Bloom filter for identifying true positiveness of a Bloom filter, IEEE Communications Letters 19(11), 2015",
     family: "known",

@@ -257,6 +257,7 @@ pub static VARIANT: Variant = Variant::of::<CrossChecking>(Facts {
     id: 17,
     slug: "cross-checking",
     entry: "R6",
+    question: "Is it in the set, with fewer errors from slower memory behind a filter of given size?",
     name: "Cross-checking Bloom filter",
     paper: "H. Lim, N. Lee, J. Lee, C. Yim, Reducing false positives of a Bloom filter using cross-checking Bloom filters, Applied Mathematics & Information Sciences 8(4), 2014",
     family: "known",

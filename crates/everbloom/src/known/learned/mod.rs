@@ -335,6 +335,7 @@ pub static VARIANT: Variant = Variant::of::<Learned>(Facts {
     id: 110,
     slug: "learned",
     entry: "B14",
+    question: "Is it in the set, when a model can tell members from non-members?",
     name: "Learned Bloom filter, sandwiched",
     paper: "T. Kraska, A. Beutel, E. H. Chi, J. Dean, N. Polyzotis, The case for learned index structures, SIGMOD \
             2018; M. Mitzenmacher, A model for learned Bloom filters, and optimizing by sandwiching, NeurIPS 2018",

@@ -222,6 +222,7 @@ pub static VARIANT: Variant = Variant::of::<BlockedBloom>(Facts {
     id: 3,
     slug: "blocked",
     entry: "I6",
+    question: "Is it in the set, as fast as possible: one cache line per key?",
     name: "Blocked Bloom filter",
     paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, \
             WEA 2007 and ACM JEA 14, 2009",

@@ -231,6 +231,7 @@ pub static VARIANT: Variant = Variant::of::<BloomG>(Facts {
     id: 34,
     slug: "bloom-g",
     entry: "I5",
+    question: "Is it in the set, in one memory word per query, or a few?",
     name: "Bloom-1 and Bloom-g",
     paper: "Y. Qiao, T. Li, S. Chen, Fast Bloom filters and their generalization, IEEE Trans. Parallel and \
             Distributed Systems 25(1), 2014",

@@ -229,6 +229,7 @@ pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
     id: 24,
     slug: "egh",
     entry: "R14",
+    question: "Is it in the set, without any false positive, in a known universe?",
     name: "EGH filter: false-positive free zone",
     paper: "S. Z. Kiss, É. Hosszu, J. Tapolcai, L. Rónyai, O. Rottenstreich, Bloom filter with a false positive free zone, INFOCOM 2018",
     family: "membership",

@@ -230,6 +230,7 @@ pub static VARIANT: Variant = Variant::of::<Generalized>(Facts {
     id: 11,
     slug: "generalized",
     entry: "R10",
+    question: "Is it in the set, when someone else may have filled the filter?",
     name: "Generalized Bloom filter",
     paper: "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure \
             distributed network applications, Computer Networks 55(8), 2011",

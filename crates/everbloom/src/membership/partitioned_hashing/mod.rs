@@ -229,6 +229,7 @@ pub static VARIANT: Variant = Variant::of::<PartitionedHashing>(Facts {
     id: 22,
     slug: "partitioned-hashing",
     entry: "R12",
+    question: "Is it in the set, in fewer bits, when all keys are known?",
     name: "Bloom filter with partitioned hashing",
     paper: "F. Hao, M. Kodialam, T. V. Lakshman, Building high accuracy Bloom filters using \
             partitioned hashing, SIGMETRICS 2007",

@@ -237,6 +237,7 @@ pub static VARIANT: Variant = Variant::of::<Split>(Facts {
     id: 42,
     slug: "split",
     entry: "I19",
+    question: "Is it in the set, on several machines or under several locks?",
     name: "Split Bloom filter",
     paper: "M. Xiao, Y. Dai, X. Li, Split Bloom filter, Acta Electronica Sinica 32(2), 2004",
     family: "membership",

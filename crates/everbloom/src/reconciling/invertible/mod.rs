@@ -391,6 +391,7 @@ pub static VARIANT: Variant = Variant::of::<Invertible>(Facts {
     id: 10,
     slug: "invertible",
     entry: "§37",
+    question: "Which keys do two sets not share, at a cost of the difference alone?",
     name: "Invertible Bloom filter",
     paper: "D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, What's the difference? Efficient set reconciliation without prior context, SIGCOMM 2011",
     family: "reconciling",

@@ -407,6 +407,7 @@ pub static VARIANT: Variant = Variant::of::<InvertibleCounting>(Facts {
     id: 60,
     slug: "invertible-counting",
     entry: "§2",
+    question: "How do two multisets of ids differ?",
     name: "Invertible counting Bloom filter",
     paper: "S3 §VI-A and its reference 20; sums with checks after D. Eppstein, M. T. Goodrich, F. Uyeda, G. Varghese, \
             What's the difference?, SIGCOMM 2011",

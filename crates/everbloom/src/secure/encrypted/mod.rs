@@ -231,6 +231,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     id: 94,
     slug: "encrypted",
     entry: "§44",
+    question: "Is it in somebody else's set, asked through a third party that sees neither side?",
     kind: EntryKind::Protocol,
     name: "Encrypted Bloom filter (Pohlig–Hellman)",
     paper: "S. M. Bellovin, W. R. Cheswick, Privacy-enhanced searches using encrypted Bloom filters, IACR ePrint 2004/022",

@@ -497,6 +497,7 @@ pub static VARIANT: Variant = Variant::of::<CountMin>(Facts {
     id: 64,
     slug: "count-min",
     entry: "§6",
+    question: "How much did each key bring, in a stream with deletions, and which keys are heavy?",
     name: "Count-min sketch",
     paper: "G. Cormode, S. Muthukrishnan, An improved data stream summary: the count-min sketch and its \
             applications, LATIN 2004 and J. Algorithms 55(1), 2005",

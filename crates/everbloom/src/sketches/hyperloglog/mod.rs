@@ -251,6 +251,7 @@ pub static VARIANT: Variant = Variant::of::<HyperLogLog>(Facts {
     id: 113,
     slug: "hyperloglog",
     entry: "B17",
+    question: "How many different keys came?",
     name: "HyperLogLog",
     paper: "P. Flajolet, É. Fusy, O. Gandouet, F. Meunier, HyperLogLog, AofA 2007; O. Ertl, New cardinality estimation \
             algorithms for HyperLogLog sketches, 2017",

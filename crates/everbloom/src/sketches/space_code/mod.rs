@@ -288,6 +288,7 @@ pub static VARIANT: Variant = Variant::of::<SpaceCode>(Facts {
     id: 59,
     slug: "space-code",
     entry: "§1",
+    question: "About how often did it come, in bits that are only set?",
     name: "Space-code Bloom filter",
     paper: "A. Kumar, J. Xu, J. Wang, O. Spatschek, L. Li, Space-code Bloom filter for efficient per-flow traffic \
             measurement, INFOCOM 2004 and IEEE JSAC 24(12), 2006",

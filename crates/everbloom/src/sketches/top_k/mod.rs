@@ -319,6 +319,7 @@ pub static VARIANT: Variant = Variant::of::<TopK>(Facts {
     id: 114,
     slug: "top-k",
     entry: "B17",
+    question: "Which keys come most often?",
     name: "Top-k by HeavyKeeper",
     paper: "T. Yang, J. Gong, H. Zhang, L. Zou, L. Shi, X. Li, HeavyGuardian and HeavyKeeper, USENIX ATC 2018 and \
             IEEE/ACM ToN 27(5), 2019",

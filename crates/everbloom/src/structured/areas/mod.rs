@@ -243,6 +243,7 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
     id: 77,
     slug: "spatial",
     entry: "§22",
+    question: "Which area is this point in?",
     name: "Spatial Bloom filter",
     paper: "P. Palmieri, L. Calderoni, D. Maio, Spatial Bloom filters: enabling privacy in location-aware \
             applications, Inscrypt 2014",

@@ -290,6 +290,7 @@ pub static VARIANT: Variant = Variant::of::<DistanceSensitive>(Facts {
     id: 9,
     slug: "distance-sensitive",
     entry: "§34",
+    question: "Is there a member near this bit vector or string?",
     name: "Distance-sensitive Bloom filter",
     paper: "A. Kirsch, M. Mitzenmacher, Distance-sensitive Bloom filters, ALENEX 2006",
     family: "structured",

@@ -342,6 +342,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
     id: 76,
     slug: "k-mer",
     entry: "§21",
+    question: "Is it a piece of these sequences?",
     name: "k-mer Bloom filter",
     paper: "D. Pellow, D. Filippova, C. Kingsford, Improving Bloom filter performance on sequence data using \
             k-mer Bloom filters, RECOMB 2016",

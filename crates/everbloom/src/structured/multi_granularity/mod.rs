@@ -323,6 +323,7 @@ pub static VARIANT: Variant = Variant::of::<MultiGranularity>(Facts {
     id: 87,
     slug: "multi-granularity",
     entry: "§36",
+    question: "How near is the nearest member to this vector?",
     name: "Multi-granularity locality-sensitive Bloom filter",
     paper: "J. Qian, Q. Zhu, H. Chen, Multi-granularity locality-sensitive Bloom filter, IEEE Transactions on \
             Computers 64(12), 2015",

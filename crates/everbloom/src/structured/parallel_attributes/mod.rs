@@ -324,6 +324,7 @@ pub static VARIANT: Variant = Variant::of::<ParallelAttributes>(Facts {
     id: 88,
     slug: "parallel-attributes",
     entry: "§38",
+    question: "Is there an item with these attributes, or with some of them?",
     name: "Parallel Bloom filter over several attributes",
     paper: "B. Xiao, Y. Hua, Using parallel Bloom filters for multiattribute representation on network services, \
             IEEE Transactions on Parallel and Distributed Systems 21(1), 2010",

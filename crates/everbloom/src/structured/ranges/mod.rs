@@ -283,6 +283,7 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
     id: 79,
     slug: "ranges",
     entry: "§24",
+    question: "Does this id have a value in this range?",
     name: "Range queries over segmented attributes",
     paper: "as told in S. Tarkoma, C. E. Rothenberg, E. Lagerspetz, Theory and practice of Bloom filters for \
             distributed systems, IEEE Communications Surveys & Tutorials 14(1), 2012, §IV-F",
