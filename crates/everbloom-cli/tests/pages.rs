@@ -1,9 +1,9 @@
-//! README.md, GUIDE.md, FORMAT.md and pages of docs/ do what they say: every command in a `console` block is run, in order,
-//! in one folder a page, and what it prints is compared with the lines beneath it. `…` alone on a line stands
-//! for any lines. A command with nothing beneath it must only succeed.
+//! Runs the examples of README.md, FORMAT.md, docs/guide/ and other pages of docs/. Every command in a `console` block
+//! is run, in order, in one new folder per page. Its output is compared with the lines beneath it. A line with nothing
+//! but `…` stands for any lines. A command with nothing beneath it only has to succeed.
 //!
-//! `EVERBLOOM_PAGES=write cargo test -p everbloom-cli --test pages` writes what was printed into the page;
-//! look at the difference before it is committed.
+//! `EVERBLOOM_PAGES=write cargo test -p everbloom-cli --test pages` writes the real output into the pages. Read the
+//! difference before you commit it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -91,14 +91,37 @@ fn page(text: &str) -> (String, Vec<String>) {
 }
 
 fn check(name: &str) {
+    let wrong = checked(name);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// Runs a page; returns what differs, or writes the page anew.
+fn checked(name: &str) -> Vec<String> {
     let path = root().join(name);
     let text = std::fs::read_to_string(&path).expect("the page");
     let (written, wrong) = page(&text);
     if std::env::var("EVERBLOOM_PAGES").is_ok_and(|v| v == "write") {
         std::fs::write(path, written).expect("the page is written");
-        return;
+        return Vec::new();
     }
-    assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n\n"));
+    wrong.into_iter().map(|w| format!("{name}:\n{w}")).collect()
+}
+
+/// The Markdown files of a folder, sorted.
+fn pages(folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root().join(folder)).expect("the folder");
+    let names = entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
+    let mut pages: Vec<String> =
+        names.filter(|n| n.ends_with(".md")).map(|n| format!("{folder}/{n}")).collect();
+    pages.sort();
+    pages
+}
+
+/// The files of this repository that a page links to.
+fn links(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let files = targets.filter(|t| !t.contains("://") && !t.contains(char::is_whitespace));
+    files.filter_map(|t| t.split('#').next()).filter(|t| !t.is_empty()).collect()
 }
 
 #[test]
@@ -108,7 +131,36 @@ fn the_readme_does_what_it_says() {
 
 #[test]
 fn the_guide_does_what_it_says() {
-    check("GUIDE.md");
+    let wrong: Vec<String> = pages("docs/guide").iter().flat_map(|page| checked(page)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn the_guide_has_an_index_of_all_its_pages() {
+    let index = std::fs::read_to_string(root().join("docs/guide/README.md")).expect("the index");
+    for page in pages("docs/guide") {
+        let name = page.rsplit('/').next().expect("a name");
+        assert!(
+            name == "README.md" || index.contains(&format!("]({name})")),
+            "{page}: not in the index"
+        );
+    }
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let mut broken = Vec::new();
+    for folder in [".", "docs", "docs/guide", "docs/format", "docs/performance"] {
+        for page in pages(folder) {
+            let text = std::fs::read_to_string(root().join(&page)).expect("the page");
+            let targets = links(&text);
+            broken.extend(
+                (targets.iter().filter(|target| !root().join(folder).join(target).exists()))
+                    .map(|target| format!("{page}: {target}")),
+            );
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
 #[test]

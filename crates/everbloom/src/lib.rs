@@ -274,5 +274,5 @@ pub mod internals {
 /// The examples of the pages, run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
-#[doc = include_str!("../../../GUIDE.md")]
+#[doc = include_str!("../../../docs/guide/rust.md")]
 struct Pages;

@@ -147,7 +147,7 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
                everbloom plan -n 10M -p 1% --need delete  … of those that can remove keys\n  \
                everbloom catalog                          every variant there is\n  \
                everbloom help VERB                        all options, with examples\n\
-             GUIDE.md goes on from here, by task.",
+             docs/guide has a page for each task.",
         )],
     ),
 ];
