@@ -196,7 +196,7 @@ pub use filter::{
 pub use fingerprints::Cuckoo;
 #[cfg(feature = "everyday")]
 pub use growing::Scalable;
-pub use hash::{HashId, Hasher, Key, SecretKey};
+pub use hash::{Element, HashId, HashKey, Hasher, Key, SecretKey};
 #[cfg(feature = "keyvalue")]
 pub use keyvalue::Bloomier;
 #[cfg(feature = "everyday")]

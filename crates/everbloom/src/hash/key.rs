@@ -1,6 +1,7 @@
 //! What can be a key.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,10 +16,13 @@ use std::sync::Arc;
 /// | `char` | those of the string that holds just it |
 /// | IP addresses | their 4 or 16 octets |
 /// | tuples | every part's length in 8 little-endian bytes, then its bytes |
+/// | slices, arrays and `Vec`s of keys other than `u8` | those of the tuple of their elements |
+/// | `Option` of such a key | none for `None`, those of a tuple of one for `Some` |
 /// | paths (on Unix) | their own |
 ///
 /// So `insert(&42)` is found by `contains(&42u64)`, and `("ab", "c")` is not `("a", "bc")`. −1 and `u64::MAX` are
-/// one key. `std::hash::Hash` is not used: its output is not stable between versions of Rust.
+/// one key. `std::hash::Hash` is not used: its output is not stable between versions of Rust. [`HashKey`] makes a key of
+/// a type that has nothing else.
 ///
 /// ```
 /// let mut seen = everbloom::Bloom::with_rate(1000, 0.01)?;
@@ -83,6 +87,129 @@ keys_within! {
     (K: Key + ToOwned + ?Sized) Cow<'_, K> => K,
     () String => str,
     () Vec<u8> => [u8],
+    (K: Element) Vec<K> => [K],
+}
+
+/// A key that slices and options of it are keys, too: every key but `u8`, since a slice of bytes is one string.
+pub trait Element: Key {}
+
+/// The bytes of several keys as one: every part's length, then its bytes.
+#[derive(Default)]
+struct Joined(smallvec::SmallVec<[u8; 64]>);
+
+impl Joined {
+    fn push(&mut self, part: &(impl Key + ?Sized)) {
+        part.with_bytes(|part| {
+            self.0.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            self.0.extend_from_slice(part);
+        });
+    }
+}
+
+impl<K: Element> Key for [K] {
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        let mut bytes = Joined::default();
+        self.iter().for_each(|part| bytes.push(part));
+        f(&bytes.0)
+    }
+}
+
+impl<K: Element, const N: usize> Key for [K; N] {
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        self.as_slice().with_bytes(f)
+    }
+}
+
+impl<K: Element> Key for Option<K> {
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        self.as_slice().with_bytes(f)
+    }
+}
+
+/// A key made of any value that implements [`Hash`]: of the bytes that it feeds to a hasher.
+///
+/// Which bytes those are is up to the type, its derive and the standard library; they may change with a new version of
+/// Rust. Use it for filters that live as long as the process. For files, take a tuple of the fields.
+///
+/// ```
+/// use everbloom::{Bloom, HashKey};
+///
+/// #[derive(Hash)]
+/// struct Visit {
+///     user: u64,
+///     page: String,
+/// }
+///
+/// let visit = Visit { user: 7, page: "/".to_owned() };
+/// let mut seen = Bloom::with_rate(1000, 0.01)?;
+/// seen.insert(&HashKey(&visit));
+/// assert!(seen.contains(&HashKey(&visit)));
+/// # Ok::<(), everbloom::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct HashKey<'a, T: ?Sized>(pub &'a T);
+
+impl<T: Hash + ?Sized> Key for HashKey<'_, T> {
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        let mut bytes = Fed::default();
+        self.0.hash(&mut bytes);
+        f(&bytes.0)
+    }
+}
+
+/// What is fed to a hasher, byte for byte.
+#[derive(Default)]
+struct Fed(smallvec::SmallVec<[u8; 64]>);
+
+impl Hasher for Fed {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Nobody asks.
+    fn finish(&self) -> u64 {
+        0
+    }
+}
+
+macro_rules! elements {
+    ($(($($generics:tt)*) $type:ty),* $(,)?) => {$(
+        impl<$($generics)*> Element for $type {}
+    )*};
+}
+
+elements! {
+    (K: Element + ?Sized) &K,
+    (K: Element + ?Sized) &mut K,
+    (K: Element + ?Sized) Box<K>,
+    (K: Element + ?Sized) Rc<K>,
+    (K: Element + ?Sized) Arc<K>,
+    (K: Element + ToOwned + ?Sized) Cow<'_, K>,
+    (K: Element) Vec<K>,
+    (K: Element) [K],
+    (K: Element) Option<K>,
+    (T: Hash + ?Sized) HashKey<'_, T>,
+    () str,
+    () String,
+    () [u8],
+    () Vec<u8>,
+    (const N: usize) [u8; N],
+    () u16,
+    () u32,
+    () u64,
+    () usize,
+    () u128,
+    () i8,
+    () i16,
+    () i32,
+    () i64,
+    () isize,
+    () i128,
+    () bool,
+    () char,
+    () Ipv4Addr,
+    () Ipv6Addr,
+    () IpAddr,
 }
 
 macro_rules! integer_keys {
@@ -190,14 +317,13 @@ macro_rules! tuple_keys {
             fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
                 #[allow(non_snake_case)]
                 let ($($part,)+) = self;
-                let mut bytes = smallvec::SmallVec::<[u8; 64]>::new();
-                $($part.with_bytes(|part| {
-                    bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
-                    bytes.extend_from_slice(part);
-                });)+
-                f(&bytes)
+                let mut bytes = Joined::default();
+                $(bytes.push($part);)+
+                f(&bytes.0)
             }
         }
+
+        impl<$($part: Key),+> Element for ($($part,)+) {}
     )*};
 }
 
@@ -250,6 +376,32 @@ mod tests {
         assert_ne!(bytes(&("ab", "c")), bytes(&("a", "bc")));
         assert_ne!(bytes(&("ab",)), bytes("ab"));
         assert_eq!(bytes(&("a", 1)), bytes(&("a".to_owned(), 1u64)));
+    }
+
+    #[test]
+    fn a_list_is_the_tuple_of_its_elements() {
+        assert_eq!(bytes(&["ab", "c"]), bytes(&("ab", "c")));
+        assert_eq!(bytes(&vec!["ab".to_owned(), "c".to_owned()]), bytes(&("ab", "c")));
+        assert_eq!(bytes(&[1u64, 2][..]), bytes(&(1, 2)));
+        assert_ne!(bytes(&["ab", "c"]), bytes(&["a", "bc"]));
+        assert_ne!(bytes(&[1u64, 2]), bytes(&[2u64, 1]));
+        assert_eq!(bytes(&[1u8, 2]), [1, 2], "bytes are one string");
+        assert_eq!(bytes(&vec![vec!["a"], vec!["b", "c"]]), bytes(&(("a",), ("b", "c"))));
+    }
+
+    #[test]
+    fn an_option_is_a_list_of_at_most_one() {
+        assert_eq!(bytes(&None::<u64>), [0; 0]);
+        assert_eq!(bytes(&Some("a")), bytes(&("a",)));
+        assert_ne!(bytes(&Some("")), bytes(&None::<&str>));
+        assert_eq!(bytes(&(1, None::<u64>)), bytes(&(1, "")));
+    }
+
+    #[test]
+    fn a_hashed_value_is_what_it_feeds_to_a_hasher() {
+        assert_eq!(bytes(&HashKey(&(1u64, 2u64))), bytes(&HashKey(&(1u64, 2u64))));
+        assert_ne!(bytes(&HashKey(&("ab", "c"))), bytes(&HashKey(&("a", "bc"))));
+        assert_eq!(bytes(&HashKey(&7u64)), 7u64.to_ne_bytes());
     }
 
     #[cfg(unix)]

@@ -24,7 +24,7 @@ mod xxh64;
 pub use city::{city_64, city_128_to_64};
 pub(crate) use fold::fold;
 pub use generator::Generator;
-pub use key::Key;
+pub use key::{Element, HashKey, Key};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use many::Words;
 pub(crate) use many::{Batch, CHUNK, Digests, Given, Keys};

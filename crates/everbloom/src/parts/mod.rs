@@ -87,7 +87,7 @@ pub(crate) use fingerprints::fingerprints;
 #[cfg(feature = "everyday")]
 pub(crate) use multiset::multisets;
 pub(crate) use own::keys;
-pub(crate) use set::{SetPart, intersect, recount, sets, union};
+pub(crate) use set::{SetPart, collected, intersect, recount, sets, union};
 #[cfg(feature = "everyday")]
 pub(crate) use static_set::static_set;
 #[cfg(feature = "families")]

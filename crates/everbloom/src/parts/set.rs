@@ -2,6 +2,8 @@
 
 use crate::error::Result;
 use crate::filter::Head;
+use crate::plan::{DEFAULT_FPR, Goal};
+use crate::variant::{Stream, empty};
 
 /// A part that holds a set and can be combined with another of its shape.
 pub(crate) trait SetPart: Clone {
@@ -64,6 +66,19 @@ pub(crate) fn intersect<P: SetPart>(
     Ok(())
 }
 
+/// The filter of keys whose number nobody knows before they have come, at the default rate.
+pub(crate) fn collected<T: Stream, K>(
+    keys: impl IntoIterator<Item = K>,
+    insert: impl FnOnce(&mut T, &[K]),
+) -> T {
+    let keys: Vec<K> = keys.into_iter().collect();
+    let goal = Goal::new((keys.len() as u64).max(1), DEFAULT_FPR);
+    // Such a plan fails for want of memory alone, at which the list of keys would have failed before.
+    let mut filter = empty(&goal).unwrap_or_else(|e| panic!("{e}"));
+    insert(&mut filter, &keys);
+    filter
+}
+
 /// `sets!(Bloom: flat);`: the operations of a type whose field `head` and the named part make a set.
 macro_rules! sets {
     ($type:ident: $part:ident) => {
@@ -95,6 +110,25 @@ macro_rules! sets {
         }
 
         $crate::variant::keyed!($type: Estimate, Intersect, Fold);
+
+        /// The filter of these keys at a false-positive rate of 1 %, sized once they have all come. For another rate,
+        /// `with_rate` and `extend`. Panics where memory does not suffice, as collecting into a `Vec` does.
+        impl<K: $crate::hash::Key> FromIterator<K> for $type {
+            fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+                $crate::parts::collected(keys, |filter: &mut Self, keys| filter.insert_many(keys))
+            }
+        }
+
+        /// The filter of the keys in both sets, and a few others; an error for filters that do not fit.
+        impl std::ops::BitAnd for &$type {
+            type Output = $crate::error::Result<$type>;
+
+            fn bitand(self, other: Self) -> Self::Output {
+                let mut both = self.clone();
+                both.intersect(other)?;
+                Ok(both)
+            }
+        }
     };
     // Union and size alone.
     (@union $type:ident: $part:ident) => {
@@ -112,6 +146,17 @@ macro_rules! sets {
         }
 
         $crate::variant::keyed!($type: Union);
+
+        /// The filter of the union of both sets; an error for filters that do not fit.
+        impl std::ops::BitOr for &$type {
+            type Output = $crate::error::Result<$type>;
+
+            fn bitor(self, other: Self) -> Self::Output {
+                let mut either = self.clone();
+                either.union(other)?;
+                Ok(either)
+            }
+        }
     };
 }
 pub(crate) use sets;
