@@ -1,5 +1,8 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
+pub use crate::filter::{
+    Build, Counts, FalseNegatives, Input, KeyKind, Negatives, Param, Preset, Range, Time, ValueKind,
+};
 use crate::variant::Variant;
 
 /// An entry's id, slug and module, and the cargo feature it is compiled with, if it is not always there.

@@ -10,77 +10,13 @@
 //! # Ok::<(), everbloom::Error>(())
 //! ```
 //!
-//! | I want to know | use |
-//! |---|---|
-//! | is this key in the set? | [`Bloom`], shared between threads as [`membership::AtomicBloom`] |
-//! | … at one cache miss per key | [`BlockedBloom`], shared between threads as [`membership::AtomicBlocked`] |
-//! | … with the bits of the Parquet specification | [`SplitBlock`] |
-//! | … with rows that fill independently | [`membership::Split`] |
-//! | … at one memory access, or a few | [`membership::BloomG`], fingerprints in d words read at once [`fingerprints::DLeftReassign`] |
-//! | … with one slice of memory per hash | [`membership::PartitionedBloom`], in banks [`hardware::Banked`], by one hash value [`membership::OneHash`] |
-//! | … in memory whose bits may flip | [`hardware::SoftError`] |
-//! | … in a set that never changes, fast or in the fewest bits | [`BinaryFuse`], [`Ribbon`], [`compact::PerfectHash`] |
-//! | … in a filter that someone else may have filled | [`membership::Generalized`] |
-//! | … with fewer false positives at equal bits | [`membership::PartitionedHashing`], [`membership::TwoChoices`], [`membership::BestOfN`] |
-//! | … and some non-members are known | [`known::YesNo`], [`known::Retouched`], [`known::Optihash`], [`known::Multistage`], [`known::Complement`], [`known::CrossChecking`] |
-//! | … and members look unlike what is asked for | [`known::Learned`] |
-//! | … sent in as few bits as possible | [`compact::Compressed`], built once [`compact::Golomb`] |
-//! | … exactly, in a known universe | [`membership::Egh`] |
-//! | … and some keys are likelier than others | [`weighted::MultiClass`], [`weighted::Paradox`] |
-//! | … and some are queried more often than others | [`weighted::WeightedBloom`], in whole numbers of probes [`weighted::Popularity`] |
-//! | … and keys have ancestors | [`membership::Ancestors`] |
-//! | … and keys are removed again | [`Counting`], in half the space [`counting::DLeft`] or [`deleting::Ternary`], now and then [`deleting::Deletable`] |
-//! | … and nobody knows how many keys will come | [`Scalable`]; some are removed again [`growing::ParBf`], [`growing::Dynamic`]; an index is at hand [`growing::DynamicArray`] |
-//! | … in a quarter of the space, at a rate below 3 % | [`fingerprints::Cuckoo`], without hashing fingerprints [`fingerprints::SimplifiedCuckoo`] |
-//! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`fingerprints::DynamicCuckoo`] |
-//! | … in a quarter to half of the space of counters | [`fingerprints::Cuckoo`], without hashing fingerprints [`fingerprints::SimplifiedCuckoo`] |
-//! | … and nobody knows how many keys will come | [`Scalable`], removing them again [`fingerprints::DynamicCuckoo`], a bucket at a time [`fingerprints::ConsistentCuckoo`] |
-//! | … in front of a table, and the same absent keys are asked for again | [`fingerprints::AdaptiveCuckoo`] |
-//! | … and filters are merged, doubled or listed without their keys | [`fingerprints::Quotient`], of keys that repeat [`fingerprints::CountingQuotient`] |
-//! | … in the fewest bits that removal allows | [`fingerprints::PaghPaghRao`] |
-//! | … and nobody knows how many keys will come | [`Scalable`], and they go again [`fingerprints::Elastic`] |
-//! | which number from 0 to n − 1 does a key of a fixed set have? | [`keyvalue::BloomingTree`] |
-//! | … on disk, in a filter larger than memory | [`growing::ForestStore`], its pages in memory [`growing::Forest`] |
-//! | was it in this endless stream lately? | [`Stable`] |
-//! | … among the last W arrivals, without a miss | [`decaying::Decaying`] |
-//! | … among the last distinct keys | [`decaying::ActiveActive`], with one query [`decaying::DoubleBuffer`] |
-//! | … in the last few epochs | [`decaying::Forgetful`] |
-//! | … and every key has a life of its own | [`decaying::Windowed`], in ticks that fade [`decaying::TemporalCounting`] |
-//! | how often did it come lately? | [`decaying::TimeDecaying`] |
-//! | was it in this endless stream lately? | [`Stable`]; flows that end unannounced [`deleting::VariableLength`] |
-//! | how often did it come? | [`Counting`], without a limit [`counting::Spectral`], [`counting::DynamicCount`] |
-//! | … about, in bits that are only set, or over many orders of magnitude | [`sketches::SpaceCode`], [`sketches::AdaptiveCounting`], [`sketches::LogLog`] |
-//! | how many bytes did it bring? | [`sketches::Conservative`] |
-//! | how much, in an endless stream with deletions, and which keys are heavy? | [`sketches::CountMin`] |
-//! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`] |
-//! | what value does it have? | [`Bloomier`], one of a few [`keyvalue::Cascade`], of keys that come and go [`keyvalue::Kbf`] |
-//! | … in a store larger than memory | [`keyvalue::BloomStore`], its pages in memory [`keyvalue::BloomStoreImage`] |
-//! | … and which pairs came and went? | [`keyvalue::Iblt`] |
-//! | … and keys are removed, one filter per set | [`grouping::FilterBank`] |
-//! | how many hops away is it, and through which neighbor? | [`grouping::Attenuated`], [`grouping::ExponentialDecay`] |
-//! | what value does it have? | [`Bloomier`], one that changes [`keyvalue::StateMachines`] |
-//! | what value does it have? | [`Bloomier`] |
-//! | which of these nodes is its parent in the tree? | [`keyvalue::Relations`] |
-//! | what value does it have? | [`Bloomier`], exactly, for keys that come and go [`keyvalue::FastHashTable`] |
-//! | what do two sets not share? | [`Invertible`] |
-//! | is it a piece of these sequences of letters? | [`structured::KMer`] |
-//! | who sent a payload with these bytes in it? | [`structured::Hierarchical`] |
-//! | in which area is this point? | [`structured::Areas`] |
-//! | does this id have a value in this range? | [`structured::Ranges`] |
-//! | is there anything like it? | [`structured::DistanceSensitive`], among vectors [`structured::LocalitySensitive`] |
-//! | … and how near is it? | [`structured::MultiGranularity`] |
-//! | … among records with typing errors | [`structured::Clk`] |
-//! | is there an item with these attributes, or some of them? | [`structured::ParallelAttributes`] |
-//! | … exactly, when the keys are listed later | [`sketches::CounterBraids`] |
-//! | how many different keys came? | [`sketches::HyperLogLog`] |
-//! | which keys come most often? | [`sketches::TopK`] |
-//! | which of several sets is it in? | [`grouping::Combinatorial`], [`grouping::LoadBalanced`], [`grouping::Omass`], [`grouping::Matrix`], of two or few sets [`grouping::Shifting`] |
-//! | what do two sets not share? | [`Invertible`], two multisets [`reconciling::InvertibleCounting`] |
-//! | what do two sets not share? | [`Invertible`], roughly and in one message [`exchange::tree`] |
-//! | is it in somebody else's set, and neither shows its keys? | `exchange::private`, with the feature `secure` |
-//! | … asked through a third party who sees neither side's keys | `exchange::encrypted`, with the feature `secure` |
-//! | which documents have a word, found by who must not know it? | `secure::index`, with the feature `secure` |
-//! | is there anything like it? | [`structured::DistanceSensitive`] |
+//! # Which type?
+//!
+#![cfg_attr(feature = "full", doc = include_str!("front.md"))]
+#![cfg_attr(
+    not(feature = "full"),
+    doc = "The documentation of the feature `full` has a table of all types here."
+)]
 //!
 //! A type that takes keys one by one has `with_rate(items, rate)` and `builder()`; one that is built from all
 //! its keys at once has `from_keys(keys, rate)`. `insert` and `contains` take any [`Key`]. Every type is a
@@ -100,12 +36,19 @@
 //!
 //! # Features
 //!
-//! | feature | default | what it brings |
+//! A program compiles what its features name. [`Bloom`] and [`BlockedBloom`] are always there.
+//!
+//! | feature | default | what it adds |
 //! |---|---|---|
+//! | `everyday` | yes | [`SplitBlock`], [`Counting`], [`Cuckoo`], [`Scalable`], [`BinaryFuse`], [`Ribbon`]; `choose` and `dedupe` |
 //! | `mmap` | yes | files opened in place, and huge pages for large arrays |
 //! | `parallel` | yes | bulk insertion and static builds on all cores |
-//! | `secure` | no | secure indexes, private queries, encrypted filters: what does not show its keys |
+//! | a family: `membership`, `compact`, `counting`, `fingerprints`, `growing`, `decaying`, `deleting`, `known`, `weighted`, `grouping`, `keyvalue`, `reconciling`, `structured`, `sketches`, `hardware` | no | the module of that name |
+//! | `secure` | no | secure indexes, private queries, encrypted filters |
+//! | `full` | no | every family, and `secure` |
 //! | `serde` | no | filters as bytes inside serde formats |
+//!
+//! A file whose variant is not compiled in is refused, with the name of the feature.
 #![deny(unsafe_code)]
 // Mechanisms serve several families. What no family of a build needs is not compiled into it; whether all of it has a
 // user, the build of everything tells.
@@ -208,7 +151,25 @@ pub use plan::{Expect, Flat, Goal, Load};
 pub use reconciling::Invertible;
 pub use simd::instruction_set;
 pub use state::{Limits, Memory};
-pub use variant::{Builder, Inputs, Listed, Source, Variant};
+pub use variant::{Builder, Inputs, Listed, Mapped, Source, Variant};
+
+/// Every entry of the list, by family.
+#[cfg_attr(feature = "full", doc = include_str!("types.md"))]
+pub mod types {}
+
+/// What filters are made of, where their methods show it: arrays of cells, digests, probe schemes.
+pub mod raw {
+    pub use crate::cells::Bits;
+    #[cfg(feature = "families")]
+    pub use crate::cells::{Code, Elias, Fading, Layers, Levels, Marked, Signed, Sum, Xor};
+    #[cfg(feature = "everyday")]
+    pub use crate::cells::{Counters, Packed};
+    pub use crate::filter::{Lent, LentCells, Part, Saved};
+    pub use crate::hash::Digest;
+    pub use crate::pages::PageIo;
+    pub use crate::probe::Scheme;
+    pub use crate::theory::blocked::Loads;
+}
 
 /// What most programs use: `use everbloom::prelude::*;`.
 pub mod prelude {

@@ -210,7 +210,7 @@ fn the_list_is_well_formed() {
         assert!(!v.name.is_empty() && !v.paper.is_empty());
         let built = matches!(v.kind, EntryKind::Filter | EntryKind::Sketch);
         assert_eq!(built, !v.forms.is_empty(), "{}: forms", v.slug);
-        assert_eq!(built, v.ops.is_some(), "{}", v.slug);
+        assert_eq!(built, v.type_name().is_some(), "{}", v.slug);
         for need in v.needs {
             let known = NEEDS.iter().any(|(name, _)| name == need);
             assert!(known, "{}: {need:?} is none of the known needs", v.slug);

@@ -40,7 +40,7 @@ fn shown(error: &Error) -> [String; 2] {
 #[test]
 fn no_error_of_the_library_names_a_flag() {
     let mut refused = 0;
-    for variant in VARIANTS.iter().filter(|v| v.ops.is_some()) {
+    for variant in VARIANTS.iter().filter(|v| v.type_name().is_some()) {
         for goal in bad_goals() {
             let outcomes = [
                 variant.expect(&goal, &Load::default()).err(),
@@ -60,7 +60,7 @@ fn no_error_of_the_library_names_a_flag() {
 #[test]
 fn no_setting_out_of_range_is_refused_by_a_flag() {
     let goal = Goal::new(100, 0.01);
-    for variant in VARIANTS.iter().filter(|v| v.ops.is_some()) {
+    for variant in VARIANTS.iter().filter(|v| v.type_name().is_some()) {
         for param in variant.params {
             let beyond = match param.range {
                 Range::Integer(low, high) => {
@@ -93,7 +93,7 @@ fn no_setting_out_of_range_is_refused_by_a_flag() {
 /// m without k, one half of a pair, and settings that exclude each other: refused in the library's words.
 #[test]
 fn settings_that_do_not_go_together_are_refused_in_plain_words() {
-    for variant in VARIANTS.iter().filter(|v| v.ops.is_some()) {
+    for variant in VARIANTS.iter().filter(|v| v.type_name().is_some()) {
         let bare = Goal { fpr: Some(0.01), ..Goal::default() };
         for param in variant.params.iter().filter(|p| p.default == Preset::Planned) {
             let value = match param.range {

@@ -97,7 +97,7 @@ fn pin(variant: &'static Variant, goal: &Goal, name: &str, pins: &mut Pins) {
 
 fn pins() -> Pins {
     let mut pins = Pins::new();
-    for variant in VARIANTS.iter().filter(|v| v.ops.is_some()) {
+    for variant in VARIANTS.iter().filter(|v| v.type_name().is_some()) {
         for form in variant.forms {
             let plain = Goal::new(ITEMS, 0.01).set("form", form.name);
             for settings in settings(variant) {

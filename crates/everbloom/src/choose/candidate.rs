@@ -10,6 +10,7 @@ use crate::variant::Variant;
 
 /// A variant that fits a goal, and what it would cost.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The variant.
     pub variant: &'static Variant,

@@ -72,6 +72,7 @@ pub struct Ranking {
 
 /// A variant that serves the needs and does not fit the goal.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The variant.
     pub variant: &'static Variant,
@@ -124,6 +125,7 @@ impl fmt::Display for Why {
 
 /// Why a candidate stands where it stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Reason {
     /// What it was compared by.
     pub aim: Aim,

@@ -104,6 +104,7 @@ pub trait Session {
 
 /// Bytes that crossed between two parties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Traffic {
     /// Sent by the first party.
     pub a_to_b: u64,

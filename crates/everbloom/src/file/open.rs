@@ -16,6 +16,7 @@ use crate::variant::{Listed, Ops, Variant};
 
 /// How an opened file's cells are held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Access {
     /// Read and verified, then independent of the file.
     Copy,

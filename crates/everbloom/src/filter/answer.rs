@@ -161,6 +161,7 @@ impl Seen {
 
 /// Rates a filter predicts of itself, from its real fill. `None` where it has no formula.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Rates {
     /// P(present | not a member).
     pub fpr: Option<f64>,
@@ -184,6 +185,7 @@ impl Rates {
 
 /// A cell that a query looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Touched {
     /// Its index.
     pub index: u64,
@@ -213,6 +215,7 @@ pub(crate) fn compared(
 
 /// One fact of a filter's shape, for people and machines.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Fact {
     /// Its name, as in formulas where there is one.
     pub name: &'static str,

@@ -5,6 +5,7 @@ use crate::names::named;
 
 /// The facts of one entry of the list.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Facts {
     /// Stands in files; never reused.
     pub id: u16,
@@ -138,6 +139,7 @@ named! {
 
 /// What a record of a variant consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Input {
     /// What the key is.
     pub key: KeyKind,
@@ -156,6 +158,7 @@ type Numbered = fn(u64) -> Vec<u8>;
 
 /// What the records of a variant's own sample look like.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Example {
     /// Key number i.
     pub key: Numbered,
@@ -299,6 +302,7 @@ pub(crate) const FORM: &str = "standard";
 
 /// One way of using a variant.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Form {
     /// Its name.
     pub name: &'static str,

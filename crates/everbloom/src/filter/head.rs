@@ -9,6 +9,7 @@ use crate::state::{
 
 /// Hash, items, targets and form: the part of a filter's state that the file's prefix holds.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Head {
     /// The hash, with its seed or key.
     pub hasher: Hasher,

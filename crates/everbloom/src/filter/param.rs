@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 
 /// A parameter that a goal may set.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Param {
     /// Its name.
     pub name: &'static str,

@@ -120,7 +120,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicCuckoo>(Facts {
     id: 106,
     slug: "dynamic-cuckoo",
     entry: "B10",
-    question: "Is it in a set of unknown size, when keys are removed again?",
+    question: "Is it in a set of unknown size, when keys are removed again and space is scarce?",
     name: "Dynamic cuckoo filter",
     paper: "H. Chen, L. Liao, H. Jin, J. Wu, The dynamic cuckoo filter, ICNP 2017",
     family: "fingerprints",

@@ -50,6 +50,7 @@ named! {
     /// Which function turns key bytes into a digest. The numbers stand in files, for ever.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u16)]
+    #[non_exhaustive]
     pub enum HashId {
         /// XXH3-128 with a 64-bit seed: the default, for trusted input.
         Xxh3_128 = 1 => "xxh3-128",

@@ -105,13 +105,16 @@ impl Flat {
     ///
     /// m = ⌈−n·ln p/(ln 2)²⌉ made even, so that the filter folds; k is the better neighbor of
     /// (m/n)·ln 2. A k that is set by hand changes m to what that k needs: m = kn/−ln(1 − p^{1/k}).
-    pub fn plan(request: &Request<'_>, cell_bits: u64) -> Result<Self> {
+    pub(crate) fn plan(request: &Request<'_>, cell_bits: u64) -> Result<Self> {
         Self::plan_sized(request, |m, _, _| m * cell_bits as f64)
     }
 
     /// [`Flat::plan`] for cells whose size depends on what is in them: `bits(m, n, k)` is that of all m
     /// together.
-    pub fn plan_sized(request: &Request<'_>, bits: impl Fn(f64, u64, u32) -> f64) -> Result<Self> {
+    pub(crate) fn plan_sized(
+        request: &Request<'_>,
+        bits: impl Fn(f64, u64, u32) -> f64,
+    ) -> Result<Self> {
         Ok(Self::settle(request, bits, cells_for, bloom::best_k)?.0)
     }
 
@@ -136,7 +139,7 @@ impl Flat {
     /// `pass` is the chance that one probe of a foreign key passes at a load of λ = kn/m, growing with
     /// λ. Since ln f = k·ln pass(λ) and m = kn/λ, the least m maximizes λ·ln(1/pass(λ)): the best load
     /// does not depend on the rate. (For bits it is ln 2, and this is [`Flat::plan`] again.)
-    pub fn plan_for(
+    pub(crate) fn plan_for(
         request: &Request<'_>,
         cell_bits: u64,
         pass: impl Fn(f64) -> f64,

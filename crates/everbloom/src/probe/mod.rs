@@ -74,6 +74,7 @@ named! {
     /// Which scheme, by its permanent number.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[repr(u16)]
+    #[non_exhaustive]
     pub enum Scheme {
         /// Double hashing, mod.
         Double = 1 => "double",

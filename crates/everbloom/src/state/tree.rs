@@ -38,6 +38,7 @@ pub enum Role {
 
 /// Bits a filter occupies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Memory {
     /// Bits of cells, padding not counted.
     pub cells: u64,

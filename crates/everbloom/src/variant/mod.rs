@@ -23,7 +23,7 @@ pub struct Variant {
     /// What it says of itself.
     pub facts: Facts,
     /// How to build and load it; none for a technique or a theory.
-    pub ops: Option<Ops>,
+    pub(crate) ops: Option<Ops>,
 }
 
 impl Deref for Variant {

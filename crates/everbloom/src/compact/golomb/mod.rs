@@ -268,7 +268,7 @@ pub static VARIANT: Variant = Variant::of::<Golomb>(Facts {
     id: 46,
     slug: "golomb",
     entry: "I18",
-    question: "Is it in a fixed set, in nearly the fewest bits?",
+    question: "Is it in a fixed set, in a coded file of nearly the fewest bits?",
     name: "Golomb-coded set",
     paper: "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, WEA, 2007",
     family: "compact",

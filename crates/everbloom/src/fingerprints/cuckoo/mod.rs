@@ -27,12 +27,14 @@
 
 mod redis;
 
+pub use redis::Shape as RedisShape;
 use redis::{MAX_EXPANSION, Scaling};
 
 use crate::cells::Layout;
 use crate::parts::cuckoo_table::{CuckooTable, Mixed};
 use crate::parts::fingerprints;
-use crate::plan::cuckoo::{Buckets, PARAM_BUCKETS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
+pub use crate::plan::cuckoo::Buckets;
+use crate::plan::cuckoo::{PARAM_BUCKETS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
 use crate::state::{Decoder, Encoder, Inline};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
@@ -215,7 +217,7 @@ pub enum Shape {
     /// Buckets, slots and fingerprints of one table.
     Fixed(Buckets),
     /// Those of the first sub-filter.
-    Scaling(redis::Shape),
+    Scaling(RedisShape),
 }
 
 impl Plan for Cuckoo {

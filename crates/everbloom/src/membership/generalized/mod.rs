@@ -31,6 +31,7 @@ use crate::cells::Bits;
 use crate::filter::touched;
 use crate::hash::Generator;
 use crate::probe::{Coincide, Indices, Probe};
+pub use crate::theory::generalized::Shape as Exact;
 use crate::theory::generalized::{self as theory, MOST_HASHES};
 pub use crate::theory::overwriting::{fill_sd, fpr_at, max_fpr, mean_fnr};
 use crate::variant::prelude::*;
