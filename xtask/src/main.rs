@@ -20,13 +20,11 @@
 //! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
 //! - `words`: checks that pages and sources are written in plain English.
 
-mod breaks;
 mod browser;
 mod faults;
 mod instructions;
 mod interop;
 mod kills;
-mod lab_faults;
 mod layers;
 mod licenses;
 mod miri;
@@ -55,9 +53,9 @@ fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let outcome = match chore.as_str() {
         "browser" => browser::run(std::env::args().nth(2).as_deref()),
-        "breaks" => breaks::run(std::env::args().nth(2).as_deref()),
+        "breaks" => mutants::run_applications(std::env::args().nth(2).as_deref()),
         "mutants" if std::env::args().nth(2).as_deref() == Some("lab") => {
-            lab_faults::run(std::env::args().nth(3).as_deref())
+            mutants::run_lab(std::env::args().nth(3).as_deref())
         }
         "mutants" => mutants::run(std::env::args().nth(2).as_deref()),
         "operators" => operators::run(number(2, 200) as usize, number(3, 1)),
