@@ -1,9 +1,11 @@
 //! Lines of all kinds, whole and cut.
 
 use everbloom::internals::filter::ValueKind;
+use everbloom::internals::hash::{Digest, Hasher};
 
 use super::*;
 use crate::grammar::Column;
+use crate::hashed::Hashed;
 use crate::key::KeyType;
 
 /// One byte at a time: batches may end anywhere.
