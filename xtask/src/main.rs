@@ -17,7 +17,8 @@
 //! - `reader`: compares the Python reader of docs/format with the command, on files of twenty variants.
 //! - `interop`: has filters that the command writes read by the software that their format belongs to.
 //! - `licenses`: checks every dependency's license against the allow-list.
-//! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
+//! - `layers`: checks that imports of the library run downwards only, and in no crate in circles; and DESIGN.md's picture of
+//!   the floors and CONTRIBUTING.md's list of files with `unsafe`.
 //! - `words`: checks that pages and sources are written in plain English.
 
 mod browser;
@@ -27,6 +28,7 @@ mod interop;
 mod kills;
 mod layers;
 mod licenses;
+mod marks;
 mod miri;
 mod mutants;
 mod operators;
