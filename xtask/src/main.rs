@@ -19,6 +19,7 @@
 //! - `licenses`: checks every dependency's license against the allow-list.
 //! - `layers`: checks that imports of the library run downwards only, and in no crate in circles; and DESIGN.md's picture of
 //!   the floors and CONTRIBUTING.md's list of files with `unsafe`.
+//! - `weight`: measures what builds cost, for docs/performance/weight.md.
 //! - `words`: checks that pages and sources are written in plain English.
 
 mod browser;
@@ -43,13 +44,14 @@ mod timing;
 mod tools;
 mod toy;
 mod tree;
+mod weight;
 mod words;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput [LINES] | tools [TOOL] | instructions | performance [STEP] | browser [FOLDER]";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | weight [--check] | words | throughput [LINES] | tools [TOOL] | instructions | performance [STEP] | browser [FOLDER]";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         "interop" => interop::run(),
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
+        "weight" => weight::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
         "throughput" => throughput::run(number(2, 20_000_000)),
         "tools" => tools::run(std::env::args().nth(2).as_deref()),
