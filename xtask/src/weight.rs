@@ -72,8 +72,9 @@ struct Cost {
 pub fn run(args: &[String]) -> Result<(), String> {
     let mut costs = Vec::new();
     for build in &BUILDS {
-        eprintln!("{} ...", build.name);
-        costs.push(measured(build)?);
+        let cost = measured(build)?;
+        eprintln!("{}: {:.0} CPU seconds, {}", build.name, cost.seconds, megabytes(cost.bytes));
+        costs.push(cost);
     }
     let table = table(&costs);
     print!("{table}");
