@@ -30,7 +30,7 @@ const EMPTY: &str = "use everbloom as _;\n\nfn main() {}\n";
 const SAVES: &str = r#"use everbloom::Bloom;
 
 fn main() -> everbloom::Result<()> {
-    let mut filter = Bloom::new(1000, 0.01)?;
+    let mut filter = Bloom::with_rate(1000, 0.01)?;
     filter.insert("apple");
     everbloom::save(&filter, "apples.evb")?;
     let again = everbloom::open_as::<Bloom>("apples.evb")?;
