@@ -10,7 +10,7 @@ use crate::tree::{Tree, failed_tests};
 /// A fault and the tests that are to notice it.
 pub struct Fault<'a> {
     pub name: &'a str,
-    pub file: String,
+    pub file: &'a str,
     pub from: &'a str,
     pub to: &'a str,
     pub package: &'a str,
@@ -116,7 +116,7 @@ fn edit(tree: &Tree, Fault { file, from, to, .. }: &Fault) -> Result<Edit, Strin
     let [start] = places[..] else {
         return Err(format!("{file}: {from:?} stands there {} times, not once", places.len()));
     };
-    Ok(Edit { file: file.clone(), at: start..start + from.len(), to: (*to).to_owned() })
+    Ok(Edit { file: (*file).to_owned(), at: start..start + from.len(), to: (*to).to_owned() })
 }
 
 /// What the fault's tests print; `None` if they do not end.

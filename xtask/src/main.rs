@@ -17,18 +17,19 @@
 //! - `reader`: compares the Python reader of docs/format with the command, on files of twenty variants.
 //! - `interop`: has filters that the command writes read by the software that their format belongs to.
 //! - `licenses`: checks every dependency's license against the allow-list.
-//! - `layers`: checks that imports of the library run downwards only, and DESIGN.md's picture of it.
+//! - `layers`: checks that imports of the library run downwards only, and in no crate in circles; and DESIGN.md's picture of
+//!   the floors and CONTRIBUTING.md's list of files with `unsafe`.
+//! - `weight`: measures what builds cost, for docs/performance/weight.md.
 //! - `words`: checks that pages and sources are written in plain English.
 
-mod breaks;
 mod browser;
 mod faults;
 mod instructions;
 mod interop;
 mod kills;
-mod lab_faults;
 mod layers;
 mod licenses;
+mod marks;
 mod miri;
 mod mutants;
 mod operators;
@@ -43,21 +44,22 @@ mod timing;
 mod tools;
 mod toy;
 mod tree;
+mod weight;
 mod words;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | words | throughput [LINES] | tools [TOOL] | instructions | performance [STEP] | browser [FOLDER]";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | weight [--check] | words | throughput [LINES] | tools [TOOL] | instructions | performance [STEP] | browser [FOLDER]";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
     let outcome = match chore.as_str() {
         "browser" => browser::run(std::env::args().nth(2).as_deref()),
-        "breaks" => breaks::run(std::env::args().nth(2).as_deref()),
+        "breaks" => mutants::run_applications(std::env::args().nth(2).as_deref()),
         "mutants" if std::env::args().nth(2).as_deref() == Some("lab") => {
-            lab_faults::run(std::env::args().nth(3).as_deref())
+            mutants::run_lab(std::env::args().nth(3).as_deref())
         }
         "mutants" => mutants::run(std::env::args().nth(2).as_deref()),
         "operators" => operators::run(number(2, 200) as usize, number(3, 1)),
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         "interop" => interop::run(),
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
+        "weight" => weight::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
         "throughput" => throughput::run(number(2, 20_000_000)),
         "tools" => tools::run(std::env::args().nth(2).as_deref()),

@@ -9,7 +9,7 @@ use std::ops::Range;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use serde_json::Value;
 
-use crate::tree::Tree;
+use crate::tree::{Tree, package};
 
 /// Names the fault that is switched on; none, and the code is as it was.
 pub const SWITCH: &str = "EVERBLOOM_FAULT";
@@ -194,10 +194,10 @@ fn collect(stream: TokenStream, bodies: &mut Vec<Range<usize>>) {
 
 /// The edits that the compiler does not take.
 fn refused(tree: &Tree, branches: &[Branch]) -> Result<BTreeSet<usize>, String> {
-    let crates: BTreeSet<&str> =
-        branches.iter().filter_map(|branch| branch.file.split('/').nth(1)).collect();
+    let crates = branches.iter().map(|branch| package(tree.root(), branch.file));
+    let crates = crates.collect::<Result<BTreeSet<String>, _>>()?;
     let mut args = vec!["check", "--all-features", "--keep-going", "--message-format=json"];
-    args.extend(crates.iter().flat_map(|name| ["-p", name]));
+    args.extend(crates.iter().flat_map(|name| ["-p", name.as_str()]));
     let output = tree.cargo(&args)?;
     if output.status.success() {
         return Ok(BTreeSet::new());

@@ -142,6 +142,18 @@ impl Tree {
     }
 }
 
+/// The package that a file belongs to, by the nearest manifest above it.
+pub fn package(root: &Path, file: &str) -> Result<String, String> {
+    let manifests =
+        Path::new(file).ancestors().skip(1).map(|folder| root.join(folder).join("Cargo.toml"));
+    let names = manifests.filter_map(|manifest| {
+        let text = fs::read_to_string(manifest).ok()?;
+        let name = text.lines().find_map(|line| line.strip_prefix("name = \""))?;
+        Some(name.trim_end_matches('"').to_owned())
+    });
+    names.into_iter().next().ok_or_else(|| format!("{file} is in no package"))
+}
+
 /// How tests ended.
 pub enum Ended {
     /// Every one passed.

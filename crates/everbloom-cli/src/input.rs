@@ -50,6 +50,17 @@ pub fn set(path: &Path, grammar: Grammar, mut set: Set) -> Result<Set> {
     Ok(set)
 }
 
+/// Refuses to plan for no keys.
+pub fn some_keys(n: u64) -> Result<u64> {
+    if n > 0 {
+        return Ok(n);
+    }
+    Err(Stop::Error(
+        "the input holds no keys: name a file with one key a line, or give -n to build an empty filter"
+            .to_owned(),
+    ))
+}
+
 /// Refuses keys that stand where a file of them should.
 pub fn file_of_keys(keys: &Path, verb: &str, filter: &Path) -> Result<()> {
     if keys == Path::new("-") || keys.exists() {

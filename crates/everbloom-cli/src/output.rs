@@ -11,6 +11,7 @@ use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
+use crate::args::Machine;
 use crate::{Result, Stop};
 
 /// An error of the output: the only place where a closed pipe is not an error.
@@ -35,6 +36,26 @@ pub fn print_bytes(bytes: &[u8]) -> Result<()> {
 /// Whether an output is stdout, as `-` says.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Refuses an output that can't be written before the keys are read, which may take long.
+pub fn writable(output: &Path, machine: &Machine) -> Result<()> {
+    if is_stdout(output) {
+        let taken = "--json: stdout is taken by -o -; name a file, or leave --json out";
+        return if machine.json { Err(Stop::Error(taken.to_owned())) } else { Ok(()) };
+    }
+    let folder = match output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let reason = if !folder.is_dir() {
+        format!("there is no folder {}", folder.display())
+    } else if output.is_dir() {
+        "it is a folder; name a file in it".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Stop::Error(format!("cannot write {}: {reason}", output.display())))
 }
 
 /// Writes the file of a filter, or prints it for `-`.

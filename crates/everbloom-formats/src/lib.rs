@@ -39,14 +39,12 @@
 #![forbid(unsafe_code)]
 
 mod bits;
-mod foreign;
 mod format;
 mod formats;
 mod hashes;
 mod key;
 mod read;
 
-pub use foreign::Foreign;
-pub use format::{Fit, Format, Hints, Part};
+pub use format::{Fit, Foreign, Format, Hints, Part};
 pub use formats::{FORMATS, block_filter, cascade};
 pub use key::{Key, KeyAs};

@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use crate::input::Input;
 use crate::pool::Pool;
-use crate::unpack::Input;
 
 /// Bytes read at a time, and how often before somebody must take them: together they fit the L2 cache.
 const CHUNK: usize = 128 << 10;

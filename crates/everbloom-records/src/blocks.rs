@@ -1,39 +1,17 @@
 //! Input cut into blocks of whole lines.
 
 use std::io;
-use std::ops::Range;
 use std::sync::Mutex;
 
+use crate::block::{BLOCK, Block, grow};
 use crate::csv;
 use crate::error::Error;
 use crate::grammar::Ends;
+use crate::input::Input;
 use crate::pieces::Pieces;
-use crate::unpack::Input;
-
-/// Bytes of a block, unless a single line is longer: a block and its digests fit the L2 cache.
-pub const BLOCK: usize = 256 << 10;
 
 /// The longest row of CSV: quotes that are never closed would take the whole input for one.
 const ROW: usize = 64 << 20;
-
-/// Whole lines, and where they stand.
-#[derive(Default)]
-pub struct Block {
-    /// Kept from block to block, since a fresh one would be cleared before it is read into.
-    pub(crate) memory: Vec<u8>,
-    /// Where in it the lines are.
-    pub(crate) lines: Range<usize>,
-    /// Number of the block, from 0.
-    pub number: u64,
-    /// How much comes before it: lines of a stream, but bytes of a file, whose lines nobody has counted.
-    pub(crate) start: u64,
-}
-
-impl Block {
-    pub fn text(&self) -> &[u8] {
-        &self.memory[self.lines.clone()]
-    }
-}
 
 /// Blocks of an input, for several threads.
 pub enum Blocks<'a> {
@@ -127,12 +105,5 @@ impl<'a> Stream<'a> {
                 read => return read,
             }
         }
-    }
-}
-
-/// Makes room for so many bytes.
-pub fn grow(memory: &mut Vec<u8>, len: usize) {
-    if memory.len() < len {
-        memory.resize(len, 0);
     }
 }

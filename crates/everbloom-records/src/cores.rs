@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::{iter, thread};
 
-use crate::blocks::{Block, Blocks};
+use crate::block::Block;
+use crate::blocks::Blocks;
 use crate::error::Result;
 
 /// In which order results are wanted.

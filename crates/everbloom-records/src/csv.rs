@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::io::{self, Cursor, Read as _};
 
 use crate::error::{self, Fault};
-use crate::unpack::Input;
+use crate::input::Input;
 
 /// Where the first row of a text ends: at its LF, if that has come.
 pub fn end_of_row(text: &[u8], delimiter: u8) -> Option<usize> {

@@ -7,18 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use everbloom::internals::filter::Record;
-use everbloom::internals::hash::{Digest, Hasher};
-use everbloom::internals::variant::{Mapped, Source};
 
-use crate::blocks::{Block, Blocks, Stream};
+use crate::block::Block;
+use crate::blocks::{Blocks, Stream};
 use crate::cores::{Order, on_all_cores};
 use crate::csv;
 use crate::error::{Error, Fault, Result};
 use crate::grammar::{Bad, Cr, Field, Grammar};
-use crate::hashed::Hashed;
-use crate::pieces::{Passed, Pieces};
+use crate::input::{Input, Passed, watched};
+use crate::pieces::Pieces;
 use crate::text;
-use crate::unpack::{Input, Notice, examined, opened, watched};
+use crate::unpack::{Notice, examined, opened};
 
 /// What a text is kept in when it has to be read again: memory up to here, then a temporary file.
 const SPOOL: usize = 64 << 20;
@@ -343,48 +342,6 @@ fn spooled(mut text: Input<'_>) -> Result<tempfile::SpooledTempFile> {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),
         }
-    }
-}
-
-impl Source for Lines {
-    fn batches(
-        &mut self,
-        f: &mut dyn FnMut(&[Record<'_>]) -> everbloom::Result<()>,
-    ) -> everbloom::Result<()> {
-        Ok(self.each(|_, records| f(records))?)
-    }
-
-    fn digests(&mut self, hasher: &Hasher, f: &mut dyn FnMut(&[Digest])) -> everbloom::Result<()> {
-        Ok(self.each_digests(hasher, f)?)
-    }
-
-    fn digests_anywhere(
-        &mut self,
-        hasher: &Hasher,
-        f: &(dyn Fn(&[Digest]) + Sync),
-    ) -> everbloom::Result<()> {
-        let insert = |hashed: &mut Hashed<'_>, (): &mut ()| f(hashed.digests());
-        Ok(self.each_hashed(hasher, Order::Any, insert, |()| Ok::<_, Error>(()))?)
-    }
-
-    fn map_batches(
-        &mut self,
-        work: &(dyn Fn(&[Record<'_>]) -> Mapped + Sync),
-        done: &mut dyn FnMut(Mapped) -> everbloom::Result<()>,
-    ) -> everbloom::Result<()> {
-        self.prepare()?;
-        let grammar = self.grammar();
-        let map = |text: &[u8]| {
-            let mut mapped = None;
-            text::batch(text, grammar, |_, records| {
-                mapped = Some(work(records));
-                Ok(())
-            })?;
-            Ok(mapped)
-        };
-        self.each_block(Order::Kept, map, |mapped: Option<Mapped>| {
-            mapped.map_or(Ok(()), &mut *done)
-        })
     }
 }
 

@@ -6,13 +6,11 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::blocks::{BLOCK, Block, grow};
+use crate::block::{BLOCK, Block, grow};
+use crate::input::Passed;
 
 /// Bytes read beyond a piece in the first try, for the end of its last line.
 const BEYOND: usize = 4 << 10;
-
-/// Is told how many bytes have passed.
-pub type Passed = Box<dyn FnMut(u64) + Send>;
 
 /// A file, from its beginning to where it ends when that is read.
 pub struct Pieces {

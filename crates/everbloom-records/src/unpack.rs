@@ -4,11 +4,8 @@ use std::io::{self, Cursor, Read};
 
 use crate::ahead::ahead;
 use crate::error::{Fault, Result};
-use crate::pieces::Passed;
+use crate::input::Input;
 use crate::zstd::all_frames;
-
-/// Bytes that are read once, perhaps on another thread.
-pub type Input<'a> = Box<dyn Read + Send + 'a>;
 
 /// A way to pack: the bytes it starts with, and how it is unpacked.
 type Packing = (&'static [u8], for<'a> fn(Input<'a>) -> io::Result<Input<'a>>);
@@ -51,25 +48,6 @@ pub enum Notice {
     Nul,
     /// Columns stand in quotes, which then belong to the key.
     Quotes,
-}
-
-/// An input whose bytes are counted as they pass.
-struct Watched<'a> {
-    input: Input<'a>,
-    passed: Passed,
-}
-
-impl Read for Watched<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let got = self.input.read(out)?;
-        (self.passed)(got as u64);
-        Ok(got)
-    }
-}
-
-/// The same input; `passed` is told of its bytes as they are read.
-pub fn watched(input: Input<'_>, passed: Passed) -> Input<'_> {
-    Box::new(Watched { input, passed })
 }
 
 /// The first bytes of an input, and all of it.

@@ -1,5 +1,6 @@
-//! What is shown of filters: JSON for programs, and the page of the list.
+//! What is shown of filters: answers to queries, JSON for programs, and the page of the list.
 
+pub mod answers;
 pub mod catalog;
 pub mod fields;
 pub mod groups;

@@ -13,13 +13,13 @@ use everbloom::{Error, Kind};
 use everbloom_records::{Case, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 
-use super::combine::unable;
 use super::selective::Selected;
 use super::{catalog, foreign, mergeable, opened};
-use crate::args::{self, Build, Machine, Text};
-use crate::input::{self, Passes, secret_key};
-use crate::output::{is_stdout, print_json, save};
+use crate::args::{self, Build, Text};
+use crate::input::{self, Passes, secret_key, some_keys};
+use crate::output::{print_json, save, writable};
 use crate::report::{json, rate};
+use crate::suggest::unable;
 use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop, reading};
 
@@ -247,26 +247,6 @@ fn useful(variant: &'static Variant, goal: &Goal) -> Result<()> {
     }
 }
 
-/// Refuses an output that can't be written before the keys are read, which may take long.
-pub fn writable(output: &Path, machine: &Machine) -> Result<()> {
-    if is_stdout(output) {
-        let taken = "--json: stdout is taken by -o -; name a file, or leave --json out";
-        return if machine.json { Err(Stop::Error(taken.to_owned())) } else { Ok(()) };
-    }
-    let folder = match output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let reason = if !folder.is_dir() {
-        format!("there is no folder {}", folder.display())
-    } else if output.is_dir() {
-        "it is a folder; name a file in it".to_owned()
-    } else {
-        return Ok(());
-    };
-    Err(Stop::Error(format!("cannot write {}: {reason}", output.display())))
-}
-
 fn count(records: &mut dyn Source) -> Result<u64> {
     let mut n = 0;
     records.batches(&mut |batch| {
@@ -274,17 +254,6 @@ fn count(records: &mut dyn Source) -> Result<u64> {
         Ok(())
     })?;
     Ok(n)
-}
-
-/// Refuses to plan for no keys.
-pub fn some_keys(n: u64) -> Result<u64> {
-    if n > 0 {
-        return Ok(n);
-    }
-    Err(Stop::Error(
-        "the input holds no keys: name a file with one key a line, or give -n to build an empty filter"
-            .to_owned(),
-    ))
 }
 
 fn report(args: &args::Build, filter: &dyn Filter, refused: u64) -> Result<Outcome> {

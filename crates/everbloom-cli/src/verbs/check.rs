@@ -1,14 +1,12 @@
 //! `everbloom check`: which queries may be members?
 
 use std::collections::HashSet;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use everbloom::Kind;
 use everbloom::internals::file::Access;
-use everbloom::internals::filter::{
-    Ability, Answer, Bulk, Detail, EntryKind, Filter, Record, Verdict,
-};
+use everbloom::internals::filter::{Ability, Answer, Bulk, EntryKind, Filter, Record, Verdict};
 use everbloom::internals::hash::Hasher;
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::weighted::Paradox;
@@ -19,7 +17,8 @@ use super::foreign;
 use super::selective::prior;
 use crate::args::Check;
 use crate::input::{self, Passes};
-use crate::output::{Output, output_error, print};
+use crate::output::{Output, output_error};
+use crate::report::answers::{finish, show};
 use crate::report::json;
 use crate::{Outcome, Result, Stop, reading};
 
@@ -92,14 +91,6 @@ pub fn run(args: &Check) -> Result<Outcome> {
     });
     out.end(done, None)?;
     finish(args, found)
-}
-
-/// The number of lines, where that is all that was asked for, and whether there were any.
-pub(super) fn finish(args: &Check, found: u64) -> Result<Outcome> {
-    if args.count {
-        print(&format!("{found}\n"))?;
-    }
-    Ok(if found > 0 { Outcome::Some } else { Outcome::None })
 }
 
 /// Somebody who types `check words.evb apple` means the key, not a file.
@@ -258,30 +249,4 @@ impl Policy<'_> {
         }
         Ok(answer)
     }
-}
-
-pub fn show(
-    out: &mut impl Write,
-    args: &Check,
-    end: u8,
-    (line, key): (&[u8], &[u8]),
-    answer: &Answer,
-) -> io::Result<()> {
-    if !args.answers {
-        out.write_all(line)?;
-        return out.write_all(&[end]);
-    }
-    write!(out, "{}\t", json::verdict(answer.verdict))?;
-    // A query's own value would be mistaken for the detail, so only the key is repeated.
-    out.write_all(key)?;
-    out.write_all(b"\t")?;
-    match &answer.detail {
-        Detail::None => {}
-        Detail::Count(count) => write!(out, "{count}")?,
-        Detail::Value(value) => out.write_all(value)?,
-        Detail::Labels(list) | Detail::List(list) => out.write_all(&list.join(&b','))?,
-        Detail::Score(score) => write!(out, "{score}")?,
-        _ => {}
-    }
-    out.write_all(&[end])
 }

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use everbloom::Filter;
-use everbloom::{Error, Facts, Kind};
+use everbloom::{Error, Kind};
 use everbloom_report::Table;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::json;
 
-use super::build::writable;
 use super::change::rate_now;
 use super::{mergeable, opened};
 use crate::args::{Estimate, Fold, Machine, Merge};
-use crate::output::{self, print, print_json};
+use crate::output::{self, print, print_json, writable};
 use crate::report::{json as json_report, rate};
+use crate::suggest::unable;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, quantity};
 
@@ -30,17 +30,6 @@ pub fn intersect(args: &Merge) -> Result<Outcome> {
         let intersect = filter.as_intersect();
         intersect.ok_or_else(|| unable(facts, "intersected", "estimate"))?.intersect(other)
     })
-}
-
-/// What can't be done with a filter, and which need leads to those with which it can.
-pub fn unable(facts: &Facts, done: &str, need: &str) -> Error {
-    let why = match facts.family {
-        "growing" => "each grows with its own keys; build with -n and --mergeable, or ",
-        _ => "",
-    };
-    let message =
-        format!("{} filters cannot be {done}: {why}`everbloom plan --need {need}`", facts.slug);
-    Error::new(Kind::Unsupported, message)
 }
 
 fn combine(

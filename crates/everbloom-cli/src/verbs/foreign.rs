@@ -12,11 +12,10 @@ use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::{Table, terminal};
 use serde_json::json;
 
-use super::build::{some_keys, writable};
-use super::check::{finish, show};
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
-use crate::input::{self, Passes};
-use crate::output::{Output, Sheet, facts, print, print_json, save, write_file};
+use crate::input::{self, Passes, some_keys};
+use crate::output::{Output, Sheet, facts, print, print_json, save, writable, write_file};
+use crate::report::answers::{finish, show};
 use crate::report::groups;
 use crate::report::json as report;
 use crate::talk::say;

@@ -5,7 +5,7 @@ use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
 use everbloom_report::number::bytes_text;
 
-use super::combine::unable;
+use crate::suggest::unable;
 use crate::talk::say;
 use crate::{Result, Stop};
 

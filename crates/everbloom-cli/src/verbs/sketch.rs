@@ -5,9 +5,8 @@ use everbloom_records::KeyType;
 use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
-use super::build::writable;
 use crate::args::Sketch;
-use crate::output::{print_json, write_file};
+use crate::output::{print_json, writable, write_file};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, input};
 

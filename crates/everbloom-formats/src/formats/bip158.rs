@@ -13,8 +13,8 @@ use everbloom::{Error, Fact, Kind, Result};
 use siphasher::sip::SipHasher24;
 
 use super::bip37::{compact_size, push_compact_size};
-use crate::foreign::Layout;
 use crate::format::Part;
+use crate::format::foreign::Layout;
 use crate::read::{Reader, corrupt};
 use crate::{Fit, Foreign, Format, Key, KeyAs};
 

@@ -11,7 +11,7 @@ use everbloom::internals::filter::fact;
 use everbloom::{Fact, Result};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, best_bits, best_probes};
+use crate::format::foreign::{Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
 use crate::{Foreign, Format, Key, KeyAs, hashes};

@@ -19,7 +19,7 @@ use everbloom::{Error, Fact, Kind, Result};
 use sha2::{Digest, Sha256};
 
 use crate::bits::Bits;
-use crate::foreign::{Layout, best_bits, checked_k};
+use crate::format::foreign::{Layout, best_bits, checked_k};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Foreign, Format, Key, KeyAs, hashes};

@@ -18,7 +18,7 @@ use everbloom::internals::probe::Scheme as Probes;
 use everbloom::{Bloom, Error, Fact, Filter, HashId, Hasher, Kind, Result};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, adopt, adopted, probing};
+use crate::format::foreign::{Flat, Scheme, adopt, adopted, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, push_varint, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs};

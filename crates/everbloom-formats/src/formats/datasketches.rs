@@ -14,7 +14,7 @@ use everbloom::internals::probe::Scheme as Probes;
 use everbloom::{Bloom, Fact, Filter, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{
+use crate::format::foreign::{
     COUNTED_WORDS, Flat, Scheme, adopt, adopted, best_bits, best_probes, probing,
 };
 use crate::format::{Hints, Part};

@@ -12,7 +12,7 @@ use everbloom::internals::probe::Scheme as Probes;
 use everbloom::{Bloom, Fact, Filter, HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, adopt, adopted, best_bits, best_probes, probing, rate};
+use crate::format::foreign::{Flat, Scheme, adopt, adopted, best_bits, best_probes, probing, rate};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Foreign, Format, KeyAs};

@@ -11,7 +11,7 @@ use everbloom::internals::probe::Scheme as Probes;
 use everbloom::{Error, HashId, Hasher, Kind, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, adopt, best_bits, best_probes, checked_k, probing};
+use crate::format::foreign::{Flat, Scheme, adopt, best_bits, best_probes, checked_k, probing};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
 use crate::{Fit, Foreign, Format, KeyAs};

@@ -10,7 +10,7 @@
 use everbloom::Result;
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, best_bits};
+use crate::format::foreign::{Flat, Scheme, best_bits};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
 use crate::{Foreign, Format, Key, KeyAs, hashes};

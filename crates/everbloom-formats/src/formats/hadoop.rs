@@ -15,7 +15,9 @@ use everbloom::internals::filter::{fact, text};
 use everbloom::{Fact, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Layout, Scheme, best_bits, best_probes, cardinality, checked_k};
+use crate::format::foreign::{
+    Flat, Layout, Scheme, best_bits, best_probes, cardinality, checked_k,
+};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};

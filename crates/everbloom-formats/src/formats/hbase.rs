@@ -26,7 +26,7 @@ use everbloom::{Fact, Result};
 
 use super::protobuf::fields;
 use crate::bits::Bits;
-use crate::foreign::{Layout, cardinality, checked_k};
+use crate::format::foreign::{Layout, cardinality, checked_k};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, corrupt_at, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};

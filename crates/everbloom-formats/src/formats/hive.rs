@@ -13,7 +13,7 @@ use everbloom::{Hasher, Result};
 
 use super::orc;
 use crate::bits::{Bits, Order};
-use crate::foreign::{COUNTED_WORDS, Flat, Scheme, best_bits, best_probes};
+use crate::format::foreign::{COUNTED_WORDS, Flat, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
 use crate::{Foreign, Format, Key, KeyAs};

@@ -29,7 +29,9 @@ mod stream_lib;
 pub use bip158::block_filter;
 pub use cascade::cascade;
 
-use crate::Format;
+use everbloom::{Error, Kind, Result};
+
+use crate::format::{Fit, Format};
 
 /// Every format, the most common first.
 pub static FORMATS: &[&Format] = &[
@@ -60,3 +62,22 @@ pub static FORMATS: &[&Format] = &[
     &pybloomfiltermmap3::FORMAT,
     &pybloom_live::FORMAT,
 ];
+
+impl Format {
+    /// The formats that some bytes look like, equally well. Where nothing but their length speaks for them
+    /// ([`Fit::Length`]) the bytes may be anything, and the caller has to know.
+    pub fn detect(bytes: &[u8]) -> Vec<&'static Format> {
+        let fits = || FORMATS.iter().map(|format| (format.fit(bytes), *format));
+        let best = fits().map(|(fit, _)| fit).max().unwrap_or(Fit::No);
+        fits().filter(|(fit, _)| *fit == best && best > Fit::No).map(|(_, format)| format).collect()
+    }
+
+    /// The format called `name`.
+    pub fn named(name: &str) -> Result<&'static Format> {
+        FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| {
+            let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
+            let message = format!("no such format; there are {}", names.join(", "));
+            Error::new(Kind::BadParameter, message).of_field("format", name)
+        })
+    }
+}

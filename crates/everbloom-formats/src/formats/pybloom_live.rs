@@ -13,7 +13,7 @@ use everbloom::{Fact, Result};
 use sha2::Digest;
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, rate};
+use crate::format::foreign::{Flat, Scheme, rate};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
 use crate::{Foreign, Format, Key, KeyAs};

@@ -12,7 +12,7 @@ use everbloom::internals::filter::{fact, real};
 use everbloom::{Fact, Result};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, checked_k};
+use crate::format::foreign::{Flat, Scheme, checked_k};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};

@@ -12,7 +12,7 @@ use everbloom::internals::filter::fact;
 use everbloom::{Fact, Result};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, rate};
+use crate::format::foreign::{Flat, Scheme, rate};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt};
 use crate::{Foreign, Format, Key, KeyAs, hashes};

@@ -12,7 +12,7 @@ use everbloom::Result;
 use sha2::{Digest, Sha256};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, best_bits};
+use crate::format::foreign::{Flat, Scheme, best_bits};
 use crate::format::{Hints, Part};
 use crate::read::Reader;
 use crate::{Fit, Foreign, Format, Key, KeyAs};

@@ -14,7 +14,9 @@ use everbloom::internals::probe::{Blocked, Scheme as Probes};
 use everbloom::{BlockedBloom, Filter, HashId, Hasher, Result};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme, adopted, best_bits, best_probes, bytes_of, other_probes};
+use crate::format::foreign::{
+    Flat, Scheme, adopted, best_bits, best_probes, bytes_of, other_probes,
+};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, corrupt_at, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs};

@@ -13,7 +13,7 @@ use everbloom::{Fact, Result};
 use md5::{Digest, Md5};
 
 use crate::bits::Bits;
-use crate::foreign::{Flat, Scheme};
+use crate::format::foreign::{Flat, Scheme};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Foreign, Format, Key, KeyAs};

@@ -13,7 +13,7 @@ use everbloom::internals::probe::Scheme as Probes;
 use everbloom::{HashId, Hasher, Result};
 
 use crate::bits::{Bits, Order};
-use crate::foreign::{COUNTED_WORDS, Flat, Scheme, adopt, probing};
+use crate::format::foreign::{COUNTED_WORDS, Flat, Scheme, adopt, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, unsupported};
 use crate::{Fit, Foreign, Format, KeyAs};

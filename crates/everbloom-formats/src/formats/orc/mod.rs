@@ -18,7 +18,7 @@ use flate2::read::DeflateDecoder;
 
 use super::protobuf::{fields, numbers};
 use crate::bits::{Bits, Order};
-use crate::foreign::{Flat, Scheme, adopt, best_bits, best_probes, probing};
+use crate::format::foreign::{Flat, Scheme, adopt, best_bits, best_probes, probing};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, corrupt_at, push_varint, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs};

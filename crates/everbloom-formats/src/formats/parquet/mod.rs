@@ -17,7 +17,7 @@ mod thrift;
 use everbloom::internals::filter::fact;
 use everbloom::{Error, Fact, Filter, Kind, Result, SplitBlock};
 
-use crate::foreign::Layout;
+use crate::format::foreign::Layout;
 use crate::format::{Hints, Part};
 use crate::read::{corrupt, corrupt_at, push_varint, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs};

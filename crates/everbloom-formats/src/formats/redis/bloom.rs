@@ -16,7 +16,7 @@ use everbloom::{Bloom, Error, Fact, Filter, HashId, Hasher, Kind, Result};
 
 use super::dump::{Dump, Values, module_id};
 use crate::bits::{Bits, Order};
-use crate::foreign::{
+use crate::format::foreign::{
     Layout, adopted, cardinality, checked_k, other_probes, probing, to_bloom, words_of,
 };
 use crate::format::{Hints, Part};

@@ -13,7 +13,7 @@ use everbloom::fingerprints;
 use everbloom::internals::filter::fact;
 use everbloom::{Fact, Filter, Result};
 
-use crate::foreign::Layout;
+use crate::format::foreign::Layout;
 use crate::format::{Hints, Part};
 use crate::read::Reader;
 use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};

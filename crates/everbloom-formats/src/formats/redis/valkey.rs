@@ -17,7 +17,7 @@ use siphasher::sip::SipHasher13;
 
 use super::dump::{Dump, Values, module_id};
 use crate::bits::Bits;
-use crate::foreign::{Flat, Layout, Scheme, best_bits, best_probes};
+use crate::format::foreign::{Flat, Layout, Scheme, best_bits, best_probes};
 use crate::format::{Hints, Part};
 use crate::read::{Reader, corrupt, unsupported};
 use crate::{Fit, Foreign, Format, Key, KeyAs};

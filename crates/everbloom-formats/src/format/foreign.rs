@@ -8,9 +8,10 @@ use everbloom::internals::hash::Digest;
 use everbloom::internals::probe::{Foreign as Indices, Scheme as Probes};
 use everbloom::{Bloom, Error, Fact, Filter, HashId, Hasher, Kind, Result};
 
+use super::Format;
 use crate::bits::Bits;
+use crate::key::{Key, KeyAs};
 use crate::read::corrupt;
-use crate::{Format, Key, KeyAs};
 
 /// A filter of a foreign format: its bits as they were read, and the other software's way to find a key's.
 pub struct Foreign {

@@ -1,9 +1,11 @@
 //! What the list says of a format, and what can be done with it.
 
+pub(crate) mod foreign;
+
 use everbloom::{Error, Filter, Kind, Limits, Result};
 
-use crate::formats::FORMATS;
-use crate::{Foreign, KeyAs};
+use crate::key::KeyAs;
+pub use foreign::Foreign;
 
 /// A layout that other software writes.
 pub struct Format {
@@ -117,23 +119,6 @@ impl Format {
     pub fn fit(&self, bytes: &[u8]) -> Fit {
         let opens = |bytes| (self.open)(bytes, &Hints::new(Limits::LOCAL)).is_ok();
         self.fit.map_or_else(|| Fit::Fields.when(opens(bytes)), |fit| fit(bytes))
-    }
-
-    /// The formats that some bytes look like, equally well. Where nothing but their length speaks for them
-    /// ([`Fit::Length`]) the bytes may be anything, and the caller has to know.
-    pub fn detect(bytes: &[u8]) -> Vec<&'static Format> {
-        let fits = || FORMATS.iter().map(|format| (format.fit(bytes), *format));
-        let best = fits().map(|(fit, _)| fit).max().unwrap_or(Fit::No);
-        fits().filter(|(fit, _)| *fit == best && best > Fit::No).map(|(_, format)| format).collect()
-    }
-
-    /// The format called `name`.
-    pub fn named(name: &str) -> Result<&'static Format> {
-        FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| {
-            let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-            let message = format!("no such format; there are {}", names.join(", "));
-            Error::new(Kind::BadParameter, message).of_field("format", name)
-        })
     }
 
     /// The filters in `bytes`: one, unless the file has several columns or groups of rows.
