@@ -96,14 +96,16 @@ mod tests {
     /// A change of the code may leave a mutant without the text it breaks.
     #[test]
     fn every_mutant_finds_its_text_once() {
+        let mut lost = Vec::new();
         for kind in [CODE, LAB, APPLICATIONS] {
             for Block { name, file, from, to, .. } in read(kind).unwrap() {
-                let text = std::fs::read_to_string(root().join(&file));
-                let text = text.unwrap_or_else(|e| panic!("{name}: {file}: {e}"));
-                assert_eq!(text.matches(&from).count(), 1, "{name}: {file}: {from}");
-                assert_ne!(from, to, "{name}");
+                let text = std::fs::read_to_string(root().join(&file)).unwrap_or_default();
+                if text.matches(&from).count() != 1 || from == to {
+                    lost.push(format!("{name}: {file}: {from}"));
+                }
             }
         }
+        assert!(lost.is_empty(), "{}", lost.join("\n"));
     }
 
     #[test]

@@ -19,8 +19,9 @@ pub fn run() -> Result<(), String> {
     let family = tree.read(FAMILY)?;
     tree.write(FAMILY, format!("{family}\npub mod toy;\n"))?;
     let list = tree.read(LIST)?;
-    let end = list.rfind("];").ok_or("the list has no end")?;
-    let list = format!("{}    &membership::toy::VARIANT,\n{}", &list[..end], &list[end..]);
+    let end = list.find("\n}\n\n/// The entry with this id").ok_or("the list has no end")?;
+    let line = "    9999 \"toy\" is membership::toy;";
+    let list = format!("{}\n{line}{}", &list[..end], &list[end..]);
     tree.write(LIST, &list)?;
 
     let listed = tree.cargo(&["run", "--quiet", "--", "catalog", "--json"])?;

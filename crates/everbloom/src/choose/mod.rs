@@ -72,7 +72,6 @@ pub struct Ranking {
 
 /// A variant that serves the needs and does not fit the goal.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Refusal {
     /// The variant.
     pub variant: &'static Variant,
