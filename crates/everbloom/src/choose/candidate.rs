@@ -38,6 +38,11 @@ impl Candidate {
         self.expect.fnr > 0.0
     }
 
+    /// Whether it is built from all its keys at once and takes none later.
+    pub fn is_built_once(&self) -> bool {
+        !self.form.abilities.contains(&Ability::Insert)
+    }
+
     /// Its bits as a multiple of the lower bound; `None` for filters with false negatives or without
     /// false positives, of which the bound says nothing.
     pub fn times_bound(&self) -> Option<f64> {

@@ -62,12 +62,15 @@ impl Aim {
 pub struct Ranking {
     /// What the candidates are compared by.
     pub aim: Aim,
-    /// Those that fit, best first; all without false negatives come before those with some.
+    /// Those that fit, best first. All without false negatives come before those with some. Unless a need says that the
+    /// set never changes, those that take keys one by one come before those that are built once.
     pub candidates: Vec<Candidate>,
     /// Those that serve the needs and are sized when they are built, since their size depends on the records.
     pub open_ended: Vec<&'static Variant>,
     /// Those that do not fit, in the order of the list.
     pub refused: Vec<Refusal>,
+    /// Whether the needs say that the set never changes.
+    fixed: bool,
 }
 
 /// A variant that serves the needs and does not fit the goal.
@@ -141,6 +144,8 @@ pub struct Reason {
 pub enum Lead {
     /// The next has false negatives, this one has none.
     NoFalseNegatives,
+    /// The next is built once from all keys, this one takes them one by one.
+    OneByOne,
     /// The next takes this share more bits per item: 0.1 for 10 %.
     Bits(f64),
     /// The next has this false-positive rate.
@@ -150,11 +155,30 @@ pub enum Lead {
 }
 
 impl Ranking {
+    /// Puts the candidates in order: for rankings that were joined.
+    pub fn sort(&mut self) {
+        let (aim, fixed) = (self.aim, self.fixed);
+        let rank = |c: &Candidate| (c.misses(), c.is_built_once() && !fixed, aim.cost(c));
+        self.candidates.sort_by(|a, b| {
+            let ((miss, built, cost), (misses, is_built, costs)) = (rank(a), rank(b));
+            miss.cmp(&misses).then(built.cmp(&is_built)).then(cost.total_cmp(&costs))
+        });
+    }
+
+    /// The best of those that are built once, where it is better than all that take keys one by one: worth a word to whoever
+    /// did not say that the set never changes.
+    pub fn better_if_fixed(&self) -> Option<&Candidate> {
+        let best = self.candidates.first().filter(|best| !best.is_built_once())?;
+        let once = self.candidates.iter().find(|c| c.is_built_once() && !c.misses())?;
+        (self.aim.cost(once) < self.aim.cost(best)).then_some(once)
+    }
+
     /// Why the candidate at `place` stands there, counted from 0; `None` where there is none.
     pub fn reason(&self, place: usize) -> Option<Reason> {
         let this = self.candidates.get(place)?;
         let lead = self.candidates.get(place + 1).map(|next| match self.aim {
             _ if next.misses() && !this.misses() => Lead::NoFalseNegatives,
+            _ if next.is_built_once() && !this.is_built_once() => Lead::OneByOne,
             Aim::FewestBits => Lead::Bits(next.bits_per_item() / this.bits_per_item() - 1.0),
             Aim::LowestRate => Lead::Rate(next.expect.fpr),
             Aim::MostItems => Lead::Items(next.items),
@@ -213,11 +237,12 @@ pub fn rank_of(goal: &Goal, needs: &[&str], kind: Option<&str>) -> Result<Rankin
             Err(why) => refused.push(Refusal { variant, why }),
         }
     }
-    let by_cost = |a: &Candidate, b: &Candidate| aim.cost(a).total_cmp(&aim.cost(b));
-    candidates.sort_by(|a, b| a.misses().cmp(&b.misses()).then(by_cost(a, b)));
     // Those first that are made for so many; a stable sort keeps the order of the list among them.
     open_ended.sort_by_key(|variant| goal.items.is_some_and(|n| n > variant.reach));
-    Ok(Ranking { aim, candidates, open_ended, refused })
+    let fixed = needs.contains(&"static");
+    let mut ranking = Ranking { aim, candidates, open_ended, refused, fixed };
+    ranking.sort();
+    Ok(ranking)
 }
 
 #[cfg(test)]

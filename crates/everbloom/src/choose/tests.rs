@@ -47,10 +47,20 @@ fn what_the_goal_leaves_open_is_what_is_compared() {
     for (goal, aim) in goals().iter().zip(aims) {
         let ranking = ranked(goal, &[]);
         assert_eq!(ranking.aim, aim);
-        let rank = |c: &Candidate| (c.misses(), aim.cost(c));
+        let rank = |c: &Candidate| (c.misses(), c.is_built_once(), aim.cost(c));
         assert!(ranking.candidates.len() > 10);
         assert!(ranking.candidates.windows(2).all(|pair| rank(&pair[0]) <= rank(&pair[1])));
     }
+}
+
+#[test]
+fn what_is_built_once_comes_first_where_the_set_never_changes() {
+    let goal = Goal::new(1000, 0.01);
+    let any = ranked(&goal, &[]);
+    assert!(!any.candidates[0].is_built_once());
+    assert!(any.better_if_fixed().is_some_and(Candidate::is_built_once));
+    let fixed = ranked(&goal, &["static"]);
+    assert!(fixed.candidates[0].is_built_once() && fixed.better_if_fixed().is_none());
 }
 
 #[test]

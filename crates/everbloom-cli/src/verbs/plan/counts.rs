@@ -1,7 +1,7 @@
 //! `--max-count`: how far variants count, tried.
 
 use everbloom::choose;
-use everbloom::choose::{Aim, Candidate, Ranking, Refusal, Why};
+use everbloom::choose::{Candidate, Ranking, Refusal, Why};
 use everbloom::internals::filter::{Ability, Bound};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::sample::{Sample, Style};
@@ -73,13 +73,7 @@ impl Counts {
             }
         }
         let mut all = all.ok_or_else(|| Stop::Error("no variant has all the needs".to_owned()))?;
-        let cost = |c: &Candidate| match all.aim {
-            Aim::FewestBits => c.bits_per_item(),
-            Aim::LowestRate => c.expect.fpr,
-            Aim::MostItems => -(c.items as f64),
-        };
-        all.candidates
-            .sort_by(|a, b| a.misses().cmp(&b.misses()).then(cost(a).total_cmp(&cost(b))));
+        all.sort();
         Ok(all)
     }
 

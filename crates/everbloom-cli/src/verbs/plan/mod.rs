@@ -230,6 +230,14 @@ fn show(
         out += &table(ranking, &candidates[..shown], counts, Sheet::Terminal).terminal();
         out += "bits are per item; bound is the fewest that any filter of that rate could have\n";
     }
+    if let Some(once) = ranking.better_if_fixed() {
+        let better = match ranking.aim {
+            Aim::FewestBits => format!("takes {:.2} bits per item", once.bits_per_item()),
+            Aim::LowestRate => format!("errs at {}", rate_text(once.expect.fpr)),
+            Aim::MostItems => format!("holds {}", integer_text(once.items)),
+        };
+        out += &format!("if the set never changes, {} {better}: --need static\n", name(once));
+    }
     if candidates.len() > shown {
         out += &format!("{} more: --all\n", candidates.len() - shown);
     }
@@ -274,6 +282,7 @@ fn reason_text(ranking: &Ranking) -> Result<String> {
     let ahead = reason.lead.zip(ranking.candidates.get(1)).map_or(String::new(), |(lead, next)| {
         let behind = match lead {
             Lead::NoFalseNegatives => "may miss members".to_owned(),
+            Lead::OneByOne => "is built once from all keys".to_owned(),
             Lead::Bits(share) if share < 0.005 => "takes about as many".to_owned(),
             Lead::Bits(share) => format!("takes {:.0} % more", share * 100.0),
             Lead::Rate(fpr) => format!("errs at {}", rate_text(fpr)),
