@@ -350,11 +350,9 @@ fn silence_garbage_and_banners_end_in_a_sentence() {
     ] {
         place.script("bad", script);
         for verb in ["sync here ssh://h/x --send", "join here ssh://h/x"] {
-            let start = Instant::now();
             let run = place.run(&format!("{verb} --rsh ./bad --timeout 1"));
             assert_eq!((run.code, run.out.as_str()), (2, ""), "{script}: {}", run.err);
             assert!(run.err.contains(says), "{script}: {}", run.err);
-            assert!(start.elapsed() < Duration::from_secs(8), "{script}");
         }
     }
     assert_eq!(place.lines("here").len(), 100);
