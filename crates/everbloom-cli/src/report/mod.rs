@@ -2,7 +2,5 @@
 
 pub mod catalog;
 pub mod fields;
-pub mod groups;
 pub mod json;
-pub mod passport;
 pub mod rate;

@@ -9,7 +9,7 @@ use everbloom::internals::filter::{Answer, Detail, Filter};
 use everbloom::{Error, Kind, Limits};
 use everbloom_formats::{FORMATS, Fit, Foreign, Format, Hints, KeyAs, Part};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
-use everbloom_report::{Table, terminal};
+use everbloom_report::{Table, groups, terminal};
 use serde_json::json;
 
 use super::build::{some_keys, writable};
@@ -17,7 +17,6 @@ use super::check::{finish, show};
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes};
 use crate::output::{Output, Sheet, facts, print, print_json, save, write_file};
-use crate::report::groups;
 use crate::report::json as report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};

@@ -1,6 +1,5 @@
 //! The work, a file per verb or per group of verbs that are alike.
 
-mod app;
 mod ask;
 mod attribute;
 mod bench;
@@ -19,7 +18,6 @@ mod info;
 mod join;
 mod kmer;
 mod known;
-mod lab;
 mod line;
 mod link;
 mod mergeable;
@@ -51,7 +49,7 @@ use crate::{examples, input};
 /// Does what was asked.
 pub fn run(args: Args) -> Result<Outcome> {
     let Some(verb) = args.verb else {
-        print(&format!("{}\n", examples::ALL))?;
+        print(&format!("{}\n", examples::all()))?;
         return Ok(Outcome::Some);
     };
     match verb {
@@ -90,8 +88,6 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
-        Verb::Lab(args) => lab::run(&args.verb),
-        Verb::App(args) => app::run(&args.verb),
         Verb::Catalog(args) => catalog::run(&args),
         Verb::Formats(args) => foreign::formats(&args),
         Verb::Import(args) => foreign::import(&args),
