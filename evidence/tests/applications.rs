@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use everbloom::catalog;
-use everbloom_lab::applications::APPLICATIONS;
-use everbloom_lab::{Effort, Lab, Panel};
+use everbloom_lab::{APPLICATIONS, EXPERIMENTS, Effort, Lab, Panel};
 
 #[test]
 fn names_and_entries_are_unique_and_in_order() {
-    let names: HashSet<&str> = APPLICATIONS.iter().map(|a| a.slug()).collect();
-    assert_eq!(names.len(), APPLICATIONS.len());
+    // `run` takes the names of experiments, too.
+    let experiments = EXPERIMENTS.iter().map(|e| e.name);
+    let names: HashSet<&str> = APPLICATIONS.iter().map(|a| a.slug()).chain(experiments).collect();
+    assert_eq!(names.len(), APPLICATIONS.len() + EXPERIMENTS.len());
     let numbers: Vec<u32> = APPLICATIONS
         .iter()
         .map(|a| {

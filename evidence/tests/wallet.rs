@@ -12,7 +12,7 @@ fn unhex(text: &str) -> Vec<u8> {
 fn blocks_give_their_roots_and_their_filters_bit_for_bit() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../everbloom-formats/tests/samples/bip158/testnet-19.json"
+        "/../crates/everbloom-formats/tests/samples/bip158/testnet-19.json"
     );
     let vectors: serde_json::Value =
         serde_json::from_slice(&std::fs::read(path).expect("the sample")).expect("JSON");

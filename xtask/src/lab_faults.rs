@@ -143,8 +143,7 @@ mod tests {
     fn every_fault_names_an_experiment() {
         for fault in FAULTS {
             let name = fault.experiment.replace('-', "_");
-            let experiments =
-                concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/everbloom-lab/src/experiments");
+            let experiments = concat!(env!("CARGO_MANIFEST_DIR"), "/../evidence/src/experiments");
             let path = format!("{experiments}/{name}.rs");
             assert!(std::path::Path::new(&path).is_file(), "{}: {path}", fault.name);
         }

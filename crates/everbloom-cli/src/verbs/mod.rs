@@ -38,11 +38,9 @@ mod tour;
 use std::path::{Path, PathBuf};
 
 use everbloom::internals::filter::Filter;
-use everbloom_report::Table;
-use serde_json::Value;
 
-use crate::args::{Args, Listing, Verb};
-use crate::output::{print, print_json};
+use crate::args::{Args, Verb};
+use crate::output::print;
 use crate::{Outcome, Result};
 use crate::{examples, input};
 
@@ -97,18 +95,6 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Completions { shell } => shell::completions(shell),
         Verb::Man => shell::man(),
     }
-}
-
-/// Prints a list: for programs, as a table, or the names alone.
-fn print_list(listing: &Listing, entries: &Value, table: Table, brief: &str) -> Result<Outcome> {
-    if listing.machine.json {
-        print_json(entries)?;
-    } else if listing.all {
-        print(&table.terminal())?;
-    } else {
-        print(brief)?;
-    }
-    Ok(Outcome::Some)
 }
 
 /// The filter at `path`, to be changed or asked.
