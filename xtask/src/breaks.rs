@@ -16,7 +16,7 @@ pub fn run(only: Option<&str>) -> Result<(), String> {
     let faults: Vec<Fault> = breaks
         .map(|Break { slug, file, from, to }| Fault {
             name: slug,
-            file: file.to_owned(),
+            file: (*file).to_owned(),
             from,
             to,
             package: "everbloom-lab",

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Nothing that the asker has is sent, since a filter has no false negatives. What is withheld is as random as the
-//! filter's seed: with a new seed for every contact, repeated contacts complete the list
-//! ([`friends`](super::friends)). Exact reconciliation costs about 24 bytes for each key of the *difference*, the
-//! filter a byte for each key of the *set*: the exact one is cheaper below |B|/24 differences.
+//! filter's seed: with a new seed for every contact, repeated contacts complete the list. Exact reconciliation costs
+//! about 24 bytes for each key of the *difference*, the filter a byte for each key of the *set*: the exact one is cheaper
+//! below |B|/24 differences.
 
 use std::collections::HashSet;
 

@@ -138,8 +138,6 @@ fn residue(lab: &Lab) -> Result<Rows> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a69_flows_that_share_all_cells() {
         let n = 1000.0f64;

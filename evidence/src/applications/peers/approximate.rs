@@ -193,8 +193,6 @@ fn cells(lab: &Lab, oracle: &mut Oracle) -> Result<Rows> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a8_cross_over() {
         // A filter of 8 bits a key against 1.5 cells of 128 bits a difference.
