@@ -25,7 +25,7 @@ pub fn list(args: &List) -> Result<Outcome> {
     } else {
         let names = groups::screen(Entry::all().map(|e| (e.group(), e.experiment().name)));
         print(&format!(
-            "{names}\n{} experiments, {} applications; `everbloom-lab show NAME` tells of one, --all what\nthey do\n",
+            "{names}\n{} experiments, {} applications: --all lists their titles,\n`everbloom-lab show NAME` tells of one\n",
             EXPERIMENTS.len(),
             APPLICATIONS.len()
         ))?;
