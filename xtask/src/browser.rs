@@ -26,8 +26,8 @@ pub fn run(folder: Option<&str>) -> Result<(), String> {
         folder.map_or_else(|| std::env::temp_dir().join("everbloom-browser"), PathBuf::from);
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let made = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--release", "-p", "everbloom-cli", "--"])
-        .args(["lab", "report", "--quick", "-q", "-o"])
+        .args(["run", "--quiet", "--release", "-p", "everbloom-lab", "--"])
+        .args(["report", "--quick", "-q", "-o"])
         .arg(&folder)
         .status();
     if !made.is_ok_and(|status| status.success()) {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::net::Ipv4Addr;
 
 use everbloom::internals::hash::Generator;
-use everbloom_apps::forwarding::longest_prefix::LongestPrefix;
+use everbloom_lab::applications::forwarding::longest_prefix::LongestPrefix;
 use ip_network::Ipv4Network;
 use ip_network_table::IpNetworkTable;
 

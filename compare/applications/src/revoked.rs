@@ -4,7 +4,7 @@ use clubcard::builder::{ApproximateRibbon, ClubcardBuilder, ExactRibbon};
 use clubcard::{ApproximateSizeOf, AsQuery, Equation, Filterable, Queryable};
 use everbloom::Hasher;
 use everbloom::internals::hash::Digest;
-use everbloom_apps::trust::revoked::{Revocations, Status};
+use everbloom_tools::revoked::{Revocations, Status};
 
 use crate::medians;
 

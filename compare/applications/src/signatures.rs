@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use aho_corasick::AhoCorasick;
 use everbloom::internals::hash::Generator;
-use everbloom_apps::tracing::signatures::Scanner;
+use everbloom_lab::applications::tracing::signatures::Scanner;
 
 use crate::{medians, weighed};
 

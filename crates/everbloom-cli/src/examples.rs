@@ -2,7 +2,12 @@
 
 use everbloom::internals::filter::NEEDS;
 
-pub const ALL: &str = "\
+/// Where the figures of the surveys are.
+pub const LAB: &str = "\
+The surveys' figures and 71 applications, measured, in the repository:
+  cargo run --release -p everbloom-lab -- list";
+
+const START: &str = "\
 The first ten minutes:
   everbloom tour                           what filters do, in three minutes
   everbloom plan -n 10M -p 1%              which filter, how big, how good?
@@ -10,6 +15,11 @@ The first ten minutes:
   everbloom check words.evb queries.txt    which of these may be in it?
   everbloom info words.evb                 how full it is, how often it errs
 `everbloom help VERB` tells more, with examples; `--json` is for programs.";
+
+/// The first steps, and the way to the lab.
+pub fn all() -> String {
+    format!("{START}\n\n{LAB}")
+}
 
 pub const BUILD: &str = "\
 Examples:
@@ -312,22 +322,6 @@ Examples:
   everbloom bench words.evb -n 100k
   # the same columns for a spreadsheet
   everbloom bench --kind bloom -n 100k --csv";
-
-pub const LAB: &str = "\
-Examples:
-  # which figures and tables there are
-  everbloom lab list
-  # one of them: data, pictures and verdicts in a folder
-  everbloom lab run s0-fig3 --quick -o results";
-
-pub const APP: &str = "\
-Examples:
-  # what filters are used for
-  everbloom app list
-  # what one does, and what it is compared with
-  everbloom app show longest-prefix
-  # run it: data, pictures and verdicts in a folder
-  everbloom app run longest-prefix --quick -o results";
 
 pub const CATALOG: &str = "\
 Examples:

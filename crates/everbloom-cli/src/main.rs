@@ -11,13 +11,13 @@ mod progress;
 mod quantity;
 mod reading;
 mod report;
-mod suggest;
 mod talk;
 mod verbs;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
 
 /// How a verb ended, as grep's exit codes have it.
 enum Outcome {
@@ -72,10 +72,22 @@ fn flag(field: &str, value: Option<&str>) -> String {
     value.map_or_else(|| flag.to_owned(), |value| format!("{flag} {value}"))
 }
 
+/// The verb that was typed, where the lab has it now.
+fn moved(e: &clap::Error) -> Option<&str> {
+    match e.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(verb) if verb == "lab" || verb == "app" => Some(verb),
+        _ => None,
+    }
+}
+
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(e) => {
+            if let Some(verb) = moved(&e) {
+                talk::tell!("everbloom: {verb} is no verb of this command. {}", examples::LAB);
+                return ExitCode::from(2);
+            }
             let code = if e.use_stderr() { 2 } else { 0 };
             // Printing help into a closed pipe is no failure.
             let _ = e.print();

@@ -58,13 +58,6 @@ fn bar(length: Option<u64>) -> ProgressBar {
     bar.with_style(style(template))
 }
 
-/// A bar that counts runs, of a number that grows as they are planned; none where nobody watches.
-pub fn runs(name: &'static str) -> Option<ProgressBar> {
-    let watched = !talk::quiet() && io::stderr().is_terminal();
-    let style = || style("{msg} {wide_bar} {pos} of {len} runs, {eta} left");
-    watched.then(|| ProgressBar::new(0).with_style(style()).with_message(name))
-}
-
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -430,8 +430,6 @@ fn long_lists_are_a_screen_unless_all_is_asked_for() {
     };
     for (line, name) in [
         ("catalog", "blocked"),
-        ("lab list", "s0-fig3"),
-        ("app list", "spell"),
         ("formats", "guava"),
         ("plan --need delete", "counting"),
         ("plan --need membership", "bloom"),

@@ -178,16 +178,16 @@ fn names_that_are_not_there_are_answered_with_those_that_look_alike() {
         ("sample spectra", "spectral"),
         ("bench --kind bloomm -n 10", "bloom"),
         ("build keys -o f.evb --format gauva", "guava"),
-        ("app show longest-prefx", "longest-prefix"),
-        ("app run quadtree --quick", "quad-tree"),
-        ("lab run s0-fg3 --quick", "s0-fig3"),
         ("plan --need delte", "delete"),
     ] {
         let said = place.refused(line);
         assert!(said.contains("did you mean") && said.contains(name), "{line}: {said}");
     }
     assert!(place.refused("catalog xyzzy").contains("there are bloom"));
-    assert!(place.refused("app show xyzzy").contains("app list"));
+    for moved in ["lab list", "app show loops"] {
+        let said = place.refused(moved);
+        assert!(said.contains("cargo run --release -p everbloom-lab -- list"), "{moved}: {said}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use everbloom_apps::capture::{Flow, Writer};
+use everbloom_tools::capture::{Flow, Writer};
 
 mod place;
 

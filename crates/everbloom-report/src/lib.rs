@@ -5,11 +5,13 @@
 #![deny(unsafe_code)]
 
 mod csv;
+pub mod groups;
 pub mod json;
 mod markup;
 mod model;
 pub mod number;
 mod page;
+pub mod suggest;
 pub mod svg;
 mod table;
 pub mod terminal;

@@ -3,7 +3,8 @@
 /// How wide the output may be: as `COLUMNS` says, or the terminal. What goes into a pipe may have any width.
 pub fn columns() -> Option<u16> {
     let typed = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    typed.or_else(|| comfy_table::Table::new().width())
+    let shown = || terminal_size::terminal_size_of(std::io::stdout());
+    typed.or_else(|| shown().map(|(width, _)| width.0))
 }
 
 /// Columns of the smallest usual terminal; prose is no wider, since long lines are hard to read.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use everbloom_apps::words::breach::Hash;
+use everbloom_tools::breach::Hash;
 
 use super::shared::Machine;
 use crate::quantity;

@@ -1,6 +1,5 @@
 //! What may be typed: the verbs here, their options in a file for each kind of work.
 
-mod app;
 mod breach;
 mod change;
 mod choose;
@@ -8,7 +7,6 @@ mod files;
 mod filter;
 mod foreign;
 mod kmer;
-mod lab;
 mod link;
 mod parsers;
 mod published;
@@ -22,7 +20,6 @@ mod wire;
 
 use clap::{Parser, Subcommand};
 
-pub use app::{App, AppReport, AppRun, AppShow, AppVerb};
 pub use breach::{Breach, BreachBuild, BreachCheck, BreachVerb};
 pub use change::{Add, Age, Change, Edit, Estimate, Fold, Merge};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
@@ -30,7 +27,6 @@ pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, 
 pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
 pub use kmer::{Kmer, KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
-pub use lab::{Lab, LabHow, LabPassports, LabReport, LabRun, LabVerb};
 pub use link::Link;
 pub use published::{Follow, Publish};
 pub use revoked::{
@@ -40,7 +36,7 @@ pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
 };
-pub use shared::{Listing, Machine, Rows, Text};
+pub use shared::{Machine, Rows, Text};
 pub use spell::Spell;
 pub use stream::{Dedupe, Diff, Join, Sketch};
 pub use top::Top;
@@ -54,7 +50,7 @@ use crate::{examples, quantity};
 /// stdout, messages go to stderr. Exit code 0: some keys may be members, or the work is done; 1: none are;
 /// 2: an error.
 #[derive(Parser)]
-#[command(name = "everbloom", version, max_term_width = 100, after_help = examples::ALL, subcommand_required = false)]
+#[command(name = "everbloom", version, max_term_width = 100, after_help = examples::all(), subcommand_required = false)]
 pub struct Args {
     /// Say nothing on stderr but errors and refused keys; show no progress.
     #[arg(short, long, global = true, display_order = 991)]
@@ -258,12 +254,6 @@ pub enum Verb {
     /// Measure a filter's speed on this machine, beside a hash set of the same keys.
     #[command(after_help = examples::BENCH)]
     Bench(Bench),
-    /// Try what the surveys say: their figures and tables, measured.
-    #[command(after_help = examples::LAB)]
-    Lab(Lab),
-    /// Try what filters are used for: tools, components and simulations, each beside its exact twin.
-    #[command(after_help = examples::APP)]
-    App(App),
     /// List the variants, or tell of one: its paper, abilities, parameters.
     #[command(after_help = examples::CATALOG)]
     Catalog(Catalog),

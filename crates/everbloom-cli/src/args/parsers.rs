@@ -7,8 +7,7 @@ use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, Ty
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom_formats::{FORMATS, Format, KeyAs};
 use everbloom_records::{Column, KeyType};
-
-use crate::suggest;
+use everbloom_report::suggest;
 
 pub fn hierarchy(text: &str) -> Result<Hierarchy, String> {
     match text.as_bytes() {

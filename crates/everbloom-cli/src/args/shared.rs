@@ -26,16 +26,6 @@ pub struct Tabular {
     pub csv: bool,
 }
 
-/// For verbs that name all there is.
-#[derive(clap::Args)]
-pub struct Listing {
-    /// Print the whole table. By default the names alone, on one screen.
-    #[arg(long, conflicts_with = "json")]
-    pub all: bool,
-    #[command(flatten)]
-    pub machine: Machine,
-}
-
 /// For verbs that open filters.
 #[derive(clap::Args)]
 pub struct Secret {

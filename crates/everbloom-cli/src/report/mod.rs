@@ -3,7 +3,5 @@
 pub mod answers;
 pub mod catalog;
 pub mod fields;
-pub mod groups;
 pub mod json;
-pub mod passport;
 pub mod rate;

@@ -3,10 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
-use everbloom_apps::capture;
-use everbloom_apps::tracing::attribute::{Attribution, keys_of};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_tools::attribute::{Attribution, keys_of};
+use everbloom_tools::capture;
 use serde_json::json;
 
 use crate::args::{AttributeBuild, AttributeFind, AttributeVerb};

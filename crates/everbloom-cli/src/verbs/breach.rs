@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use everbloom::{Error, Kind};
-use everbloom_apps::words::breach::{Breached, Builder, Content, Hash};
 use everbloom_records::{Cr, Grammar};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_tools::breach::{Breached, Builder, Content, Hash};
 use serde_json::json;
 use zeroize::Zeroizing;
 

@@ -3,12 +3,12 @@
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::filter::{FalseNegatives, ValueKind};
 use everbloom::internals::variant::Variant;
-use everbloom_report::Table;
+use everbloom_report::{Table, groups, suggest};
 
 use crate::args::Catalog;
 use crate::output::{Sheet, facts, print, print_json};
-use crate::report::{catalog, fields, groups, json};
-use crate::{Outcome, Result, Stop, suggest};
+use crate::report::{catalog, fields, json};
+use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Catalog) -> Result<Outcome> {
     let sheet = Sheet::of(args.shown.csv);

@@ -9,14 +9,13 @@ use everbloom::internals::filter::{Answer, Detail, Filter};
 use everbloom::{Error, Kind, Limits};
 use everbloom_formats::{FORMATS, Fit, Foreign, Format, Hints, KeyAs, Part};
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
-use everbloom_report::{Table, terminal};
+use everbloom_report::{Table, groups, terminal};
 use serde_json::json;
 
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes, some_keys};
 use crate::output::{Output, Sheet, facts, print, print_json, save, writable, write_file};
 use crate::report::answers::{finish, show};
-use crate::report::groups;
 use crate::report::json as report;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};

@@ -8,11 +8,11 @@ use std::path::Path;
 use everbloom::exchange::join::{Keyed as Hashed, Left, Right, Rows};
 use everbloom::exchange::{Limits, Party, Traffic, run as exchange};
 use everbloom::internals::filter::{Filter, Record, Verdict};
-use everbloom_apps::tables::bloomjoin::{Survey, Surveyed, Surveyor, best_rate};
-use everbloom_apps::wire::{Channel, Place};
 use everbloom_records::{Column, Cr, Grammar, Keyed, Lines, Order};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_tools::join::{Survey, Surveyed, Surveyor, best_rate};
+use everbloom_tools::wire::{Channel, Place};
 use serde_json::{Value, json};
 
 use super::line::{answering, awaited, reach, words};

@@ -3,10 +3,10 @@
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use everbloom_apps::search::kmer::{Found, Group, Index, New, Shape, each_sequence};
 use everbloom_report::Table;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_tools::kmer::{Found, Group, Index, New, Shape, each_sequence};
 use serde_json::{Value, json};
 
 use crate::args::{KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
-use everbloom_apps::chunks::Cut;
-use everbloom_apps::tracing::known::{self, Digests, Parts, Sum, each_sum, sha256};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_tools::chunks::Cut;
+use everbloom_tools::known::{self, Digests, Parts, Sum, each_sum, sha256};
 use serde_json::{Value, json};
 
 use crate::args::Known;

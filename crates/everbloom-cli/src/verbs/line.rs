@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use everbloom::{Error, Kind};
-use everbloom_apps::wire::{Channel, Listener, Reach};
+use everbloom_tools::wire::{Channel, Listener, Reach};
 
 use crate::args::Line;
 use crate::talk::tell;

@@ -7,11 +7,9 @@ use std::path::Path;
 
 use everbloom::structured::Clk;
 use everbloom::{Error, save};
-use everbloom_apps::trust::link::{
-    Encoder, Linker, Pair, Rows, Schema, header, precision_and_recall,
-};
 use everbloom_records::Grammar;
 use everbloom_report::number::integer_text;
+use everbloom_tools::link::{Encoder, Linker, Pair, Rows, Schema, header, precision_and_recall};
 use serde_json::{Value, json};
 
 use crate::args::Link;

@@ -1,6 +1,5 @@
 //! The work, a file per verb or per group of verbs that are alike.
 
-mod app;
 mod ask;
 mod attribute;
 mod bench;
@@ -19,7 +18,6 @@ mod info;
 mod join;
 mod kmer;
 mod known;
-mod lab;
 mod line;
 mod link;
 mod mergeable;
@@ -40,18 +38,16 @@ mod tour;
 use std::path::{Path, PathBuf};
 
 use everbloom::internals::filter::Filter;
-use everbloom_report::Table;
-use serde_json::Value;
 
-use crate::args::{Args, Listing, Verb};
-use crate::output::{print, print_json};
+use crate::args::{Args, Verb};
+use crate::output::print;
 use crate::{Outcome, Result};
 use crate::{examples, input};
 
 /// Does what was asked.
 pub fn run(args: Args) -> Result<Outcome> {
     let Some(verb) = args.verb else {
-        print(&format!("{}\n", examples::ALL))?;
+        print(&format!("{}\n", examples::all()))?;
         return Ok(Outcome::Some);
     };
     match verb {
@@ -90,8 +86,6 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Secure(args) => secure::run(&args.verb),
         Verb::Explain(args) => explain::run(&args),
         Verb::Bench(args) => bench::run(&args),
-        Verb::Lab(args) => lab::run(&args.verb),
-        Verb::App(args) => app::run(&args.verb),
         Verb::Catalog(args) => catalog::run(&args),
         Verb::Formats(args) => foreign::formats(&args),
         Verb::Import(args) => foreign::import(&args),
@@ -101,18 +95,6 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Completions { shell } => shell::completions(shell),
         Verb::Man => shell::man(),
     }
-}
-
-/// Prints a list: for programs, as a table, or the names alone.
-fn print_list(listing: &Listing, entries: &Value, table: Table, brief: &str) -> Result<Outcome> {
-    if listing.machine.json {
-        print_json(entries)?;
-    } else if listing.all {
-        print(&table.terminal())?;
-    } else {
-        print(brief)?;
-    }
-    Ok(Outcome::Some)
 }
 
 /// The filter at `path`, to be changed or asked.

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use everbloom::exchange::rateless::Set;
-use everbloom_apps::published::{Feed, Follower, MOST, Shape, Source};
 use everbloom_records::Grammar;
 use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_tools::published::{Feed, Follower, MOST, Shape, Source};
 use serde_json::json;
 
 use crate::args::{Follow, Publish};

@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use everbloom::Error;
-use everbloom_apps::trust::revoked::{Proof, Revocations, Status, Tree, to_hex};
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_tools::revoked::{Proof, Revocations, Status, Tree, to_hex};
 use serde_json::json;
 
 use crate::args::{

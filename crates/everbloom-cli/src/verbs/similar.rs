@@ -2,10 +2,10 @@
 
 use std::fs::File;
 
-use everbloom_apps::chunks::Cut;
-use everbloom_apps::words::similar::{self, BITS};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
+use everbloom_tools::chunks::Cut;
+use everbloom_tools::similar::{self, BITS};
 use serde_json::json;
 use std::io::Write as _;
 

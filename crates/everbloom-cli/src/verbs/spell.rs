@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use everbloom::prelude::Face as _;
 use everbloom::{Bloom, Error};
-use everbloom_apps::words::spell::hunspell::Expansion;
-use everbloom_apps::words::spell::hyphenate::{FileTable, Hyphenator, Patterns, Table};
-use everbloom_apps::words::spell::{Source, Speller};
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_tools::spell::hunspell::Expansion;
+use everbloom_tools::spell::hyphenate::{FileTable, Hyphenator, Patterns, Table};
+use everbloom_tools::spell::{Source, Speller};
 use serde_json::json;
 
 use crate::args::Spell;

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use everbloom::exchange::Party;
 use everbloom::exchange::rateless::Set;
-use everbloom_apps::peers::approximate::{Asker, Teller};
-use everbloom_apps::peers::sync::{Exchange, Folder, LIMITS, Learned, Plan, append, hold, seek};
-use everbloom_apps::wire::{Channel, Place, salt};
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_tools::sync::approximate::{Asker, Teller};
+use everbloom_tools::sync::{Exchange, Folder, LIMITS, Learned, Plan, append, hold, seek};
+use everbloom_tools::wire::{Channel, Place, salt};
 use serde_json::{Value, json};
 
 use super::line::{answering, awaited, patience, reach, words};

@@ -5,14 +5,14 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use everbloom::{Error, Kind};
-use everbloom_apps::capture::{self, Flow as Capture};
-use everbloom_apps::measuring::flow_counters::{Flow, FlowCounters};
-use everbloom_apps::measuring::global_iceberg::Collector;
-use everbloom_apps::measuring::heavy_flows::HeavyFlows;
-use everbloom_apps::measuring::iceberg;
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
+use everbloom_tools::capture::{self, Flow as Capture};
+use everbloom_tools::top::flow_counters::{Flow, FlowCounters};
+use everbloom_tools::top::global_iceberg::Collector;
+use everbloom_tools::top::heavy_flows::HeavyFlows;
+use everbloom_tools::top::iceberg;
 use serde_json::{Value, json};
 
 use crate::args::Top;

@@ -8,9 +8,9 @@ use everbloom::choose::{Aim, Candidate, Lead, Ranking, Refusal, Why};
 use everbloom::internals::filter::{FalseNegatives, NEEDS};
 use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
-use everbloom_report::Table;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::terminal::wrapped;
+use everbloom_report::{Table, suggest};
 use serde_json::{Value, json};
 
 use counts::{Counts, TRIED, WIDTH};
@@ -20,7 +20,7 @@ use super::build::find;
 use crate::args::Plan;
 use crate::output::{Sheet, print, print_json};
 use crate::report::json as json_report;
-use crate::{Outcome, Result, Stop, quantity, suggest};
+use crate::{Outcome, Result, Stop, quantity};
 
 pub fn run(args: &Plan) -> Result<Outcome> {
     let needs = needs(args)?;
