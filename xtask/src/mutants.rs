@@ -71,8 +71,8 @@ pub fn run_applications(only: Option<&str>) -> Result<(), String> {
     let mut blocks = read(APPLICATIONS)?;
     blocks.retain(|block| only.is_none_or(|slug| block.name == slug));
     let faults = blocks.iter().map(|block| {
-        let tests = vec!["--test", "list", "every_verdict"];
-        fault(block, "everbloom-apps", tests, Some(&block.name))
+        let tests = vec!["--test", "applications", "every_verdict"];
+        fault(block, "everbloom-lab", tests, Some(&block.name))
     });
     let faults: Vec<Fault> = faults.collect();
     faults::run("breaks", &faults, |_, output| by_a_test(output))
@@ -112,7 +112,7 @@ mod tests {
     fn every_fault_of_the_lab_names_an_experiment() {
         for Block { name, more, .. } in read(LAB).unwrap() {
             let file = format!("{}.rs", more[0].replace('-', "_"));
-            let path = root().join("crates/everbloom-lab/src/experiments").join(file);
+            let path = root().join("evidence/src/experiments").join(file);
             assert!(path.is_file(), "{name}: {}", path.display());
         }
     }

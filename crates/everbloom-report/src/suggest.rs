@@ -1,6 +1,4 @@
-//! What to name instead: names like one that is not there, and the need of filters that can what this one cannot.
-
-use everbloom::{Error, Facts, Kind};
+//! Names that were meant by names that are not there.
 
 /// Names shown at most.
 const SHOWN: usize = 3;
@@ -29,17 +27,6 @@ pub fn instead<'a>(
         Some((only, [])) => format!("did you mean {only}?"),
         Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
     }
-}
-
-/// What can't be done with a filter, and which need leads to those with which it can.
-pub fn unable(facts: &Facts, done: &str, need: &str) -> Error {
-    let why = match facts.family {
-        "growing" => "each grows with its own keys; build with -n and --mergeable, or ",
-        _ => "",
-    };
-    let message =
-        format!("{} filters cannot be {done}: {why}`everbloom plan --need {need}`", facts.slug);
-    Error::new(Kind::Unsupported, message)
 }
 
 #[cfg(test)]

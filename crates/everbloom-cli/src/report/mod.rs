@@ -5,3 +5,4 @@ pub mod catalog;
 pub mod fields;
 pub mod json;
 pub mod rate;
+pub mod unable;

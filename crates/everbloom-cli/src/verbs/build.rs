@@ -18,8 +18,8 @@ use super::{catalog, foreign, mergeable, opened};
 use crate::args::{self, Build, Text};
 use crate::input::{self, Passes, secret_key, some_keys};
 use crate::output::{print_json, save, writable};
+use crate::report::unable::unable;
 use crate::report::{json, rate};
-use crate::suggest::unable;
 use crate::talk::{say, tell};
 use crate::{Outcome, Result, Stop, reading};
 

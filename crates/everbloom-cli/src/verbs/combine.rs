@@ -12,8 +12,8 @@ use super::change::rate_now;
 use super::{mergeable, opened};
 use crate::args::{Estimate, Fold, Machine, Merge};
 use crate::output::{self, print, print_json, writable};
+use crate::report::unable::unable;
 use crate::report::{json as json_report, rate};
-use crate::suggest::unable;
 use crate::talk::say;
 use crate::{Outcome, Result, Stop, quantity};
 

@@ -5,7 +5,7 @@ use everbloom::internals::plan::Goal;
 use everbloom::internals::variant::Variant;
 use everbloom_report::number::bytes_text;
 
-use crate::suggest::unable;
+use crate::report::unable::unable;
 use crate::talk::say;
 use crate::{Result, Stop};
 

@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use everbloom::counting::Conservative;
+use everbloom::sketches::Conservative;
 use everbloom::{Error, Kind, Result};
 
 /// A flow that was heavy in an interval.

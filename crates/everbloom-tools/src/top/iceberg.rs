@@ -14,8 +14,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use everbloom::counting::CountMin;
 use everbloom::prelude::Merge as _;
+use everbloom::sketches::CountMin;
 use everbloom::{Error, Kind, Opener, Result};
 
 /// A key and its count.

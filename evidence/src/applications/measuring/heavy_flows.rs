@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use everbloom::internals::hash::Generator;
+use everbloom::sketches::{Conservative, CountMin};
 use everbloom::{Filter, Hasher, Result};
 use everbloom_tools::top::heavy_flows::{Heavy, HeavyFlows};
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use everbloom::internals::hash::Generator;
+use everbloom::sketches::CountMin;
 use everbloom::{Error, Hasher, Kind, Result};
 use everbloom_tools::top::iceberg::{Counted, DELTA, Top};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use everbloom::internals::cells::Bits;
 use everbloom::internals::hash::Generator;
-use everbloom::similarity::{Clk, clk};
+use everbloom::structured::{Clk, clk};
 use everbloom::{Hasher, Result};
 use everbloom_tools::link::{Linker, MISS, Schema, precision_and_recall};
 

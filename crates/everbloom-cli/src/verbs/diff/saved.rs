@@ -13,7 +13,7 @@ use everbloom_report::number::integer_text;
 use super::{Told, grammar_beside, typed};
 use crate::args::Text;
 use crate::input::{self, Passes};
-use crate::suggest::unable;
+use crate::report::unable::unable;
 use crate::verbs::mergeable::number;
 use crate::verbs::sketch::incompatible_types;
 use crate::{Result, Stop, quantity, reading};
