@@ -2,12 +2,14 @@
 
 mod support;
 
+use std::sync::Mutex;
+
 use everbloom::Kind;
 use everbloom::catalog::VARIANTS;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::{Access, Opener};
 use everbloom::internals::filter::{
-    Ability, Build, Counts, EntryKind, FalseNegatives, Form, KeyKind, NEEDS,
+    Ability, Build, Counts, EntryKind, FactValue, FalseNegatives, Form, KeyKind, NEEDS,
 };
 use everbloom::internals::filter::{Filter, MergeLaw, Record, Value, Verdict};
 use everbloom::internals::hash::{HashId, Hasher, SecretKey};
@@ -509,6 +511,46 @@ fn every_hash_works_everywhere() {
             }
         }
     }
+}
+
+/// Probes per key as a filter describes them: its k, or k0 and k1 together.
+fn described_probes(filter: &dyn Filter) -> Option<u64> {
+    let facts = filter.describe();
+    let number = |name: &str| {
+        facts.iter().find(|fact| fact.name == name).and_then(|fact| match fact.value {
+            FactValue::Integer(number) => Some(number),
+            _ => None,
+        })
+    };
+    number("k").or_else(|| Some(number("k0")? + number("k1")?))
+}
+
+/// Planning builds nothing, so the probes it shows are predicted. They are those of the filter itself, empty
+/// and full.
+#[test]
+fn probes_are_predicted_as_they_are_described() {
+    let goals = [1, 2, 1000, 30_001].into_iter().flat_map(|n| [(n, 0.01), (n, 1e-4)]);
+    let cases = goals.flat_map(|goal| support::all_forms().map(move |of| (goal, of)));
+    let wrong = Mutex::new(Vec::new());
+    support::on_all_cores(cases, |((n, fpr), (variant, form))| {
+        let goal = Goal::new(n, fpr).set("form", form.name);
+        let full = if n <= variant.reach { n } else { 0 };
+        for members in [0, full] {
+            // Without a formula nothing is predicted, and a few forms refuse some of the goals.
+            let expect = variant.expect(&goal, &Load::items(members));
+            let Ok(Some(expect)) = expect else { continue };
+            let what = format!("{} ({}), {members} of {n} items at {fpr}", variant.slug, form.name);
+            let sample = records_of(variant, Style::Short, 0..members);
+            let filter = sample::build(variant, &goal, &sample.records()).expect(&what);
+            let (told, shown) = (expect.probes, described_probes(&*filter));
+            if told != shown {
+                let what = format!("{what}: predicted {told:?}, described {shown:?}");
+                wrong.lock().expect("no panic in between").push(what);
+            }
+        }
+    });
+    let wrong = wrong.into_inner().expect("no panic in between");
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! Hostile bytes: whatever a file holds, the decoder says so or returns a filter that works.
 
+#[path = "support/allocations.rs"]
+mod allocations;
 #[path = "support/sealed.rs"]
 mod sealing;
 mod support;
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 use everbloom::Kind;
 use everbloom::Variant;
@@ -21,36 +20,6 @@ use everbloom::internals::sample::{Sample, Style};
 use everbloom::internals::state::Limits;
 
 use sealing::sealed;
-
-/// Counts the bytes that a thread has allocated at once.
-struct Counting;
-
-thread_local! {
-    /// Signed, because a thread may free what another has allocated.
-    static LIVE: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is handed on to the system allocator unchanged; the counters are constants at first and
-// need no destructor, so that reaching them allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.get() + layout.size() as isize;
-        LIVE.set(live);
-        PEAK.set(PEAK.get().max(live));
-        // SAFETY: the caller's promises are the system allocator's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.set(LIVE.get() - layout.size() as isize);
-        // SAFETY: the caller's promises are the system allocator's.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn file(variant: &'static Variant, form: &Form, n: u64) -> Vec<u8> {
     let members = Sample::new(&variant.input, Style::Short, 0..n);
@@ -191,11 +160,9 @@ fn resealed_mutations_give_an_error_or_a_working_filter() {
     support::on_all_cores(files(), |(variant, name, bytes)| {
         let try_one = |mutated: Vec<u8>, what: &str| {
             let mutated = sealed(mutated);
-            let before = LIVE.get();
-            PEAK.set(before);
             let limits = Limits::LOCAL.expanded(1 << 18);
-            let decoded = Opener::new().limits(limits).decode(&mutated);
-            let peak = (PEAK.get() - before) as usize;
+            let (decoded, peak) =
+                allocations::peak(|| Opener::new().limits(limits).decode(&mutated));
             let most = mutated.len() + (1 << 18) + (1 << 20);
             assert!(peak <= most, "{name}: {what} allocates {peak} bytes for {}", mutated.len());
             if let Ok(mut filter) = decoded {

@@ -1,10 +1,8 @@
 //! One variant, sized for a goal.
 
 use super::Why;
-use crate::filter::FactValue;
 use crate::filter::{Ability, Form};
 use crate::plan::{DEFAULT_FPR, Expect, Goal, Load};
-use crate::sample;
 use crate::theory::bound;
 use crate::variant::Variant;
 
@@ -23,7 +21,7 @@ pub struct Candidate {
     pub items: u64,
     /// Its predicted rates and bits.
     pub expect: Expect,
-    /// Cells a query looks at, where the variant tells.
+    /// Its probes per key, if it has a fixed number: [`Expect::probes`].
     pub probes: Option<u64>,
 }
 
@@ -100,8 +98,7 @@ pub(super) fn plan(
         let enough = self::expect(variant, &roomy, items).ok().map(|expect| expect.bits);
         return Err(Why::Useless { fpr: passing, enough });
     }
-    let probes = probes(variant, &goal, items);
-    Ok(Candidate { variant, form, goal, items, expect, probes })
+    Ok(Candidate { variant, form, goal, items, expect, probes: expect.probes })
 }
 
 /// From this share of non-members on that pass, a filter is not worth its name.
@@ -157,25 +154,4 @@ fn most_items(room: u64, mut bits: impl FnMut(u64) -> Result<u64, Why>) -> Resul
         if fits(middle) { low = middle } else { high = middle }
     }
     Ok(low)
-}
-
-/// Items of the largest filter that is built to count its probes. A few variants take one probe more for
-/// a small set than for a large one; from here on none was seen to change.
-const LARGE: u64 = 1_000_000;
-
-/// Cells looked at per key: what an empty filter with as many bits per item says. Not one of full size,
-/// since describing it may mean looking at all of it.
-fn probes(variant: &'static Variant, goal: &Goal, items: u64) -> Option<u64> {
-    let fewer = items.min(LARGE);
-    let scaled = |bits: u64| (bits as f64 / items as f64 * fewer as f64).round() as u64;
-    let goal = Goal { items: Some(fewer), bits: goal.bits.map(scaled), ..goal.clone() };
-    let filter = sample::build(variant, &goal, &[]).ok()?;
-    let facts = filter.describe();
-    let number = |name: &str| {
-        facts.iter().find(|fact| fact.name == name).and_then(|fact| match fact.value {
-            FactValue::Integer(v) => Some(v),
-            _ => None,
-        })
-    };
-    number("k").or_else(|| Some(number("k0")? + number("k1")?))
 }

@@ -167,7 +167,7 @@ impl Plan for MemoryOptimized {
     fn expect(shape: &Flat, load: &Load) -> Option<Expect> {
         let (m, n) = (shape.m as f64, load.distinct as f64);
         let fill = (theory::fill(m, n), theory::fill_sd(m, n));
-        Some(Expect::one_sided(fpr(shape.m, load.distinct), shape.m, Some(fill)))
+        Some(Expect::one_sided(fpr(shape.m, load.distinct), shape.m, Some(fill)).probing(shape.k))
     }
 }
 

@@ -106,7 +106,7 @@ impl Plan for ActiveActive {
         let fill = expected_fill([young, old].map(|n| (flat.m, flat.fill(n))));
         let fpr = overall_rate(flat.fpr(young), flat.fpr(old));
         let fnr = if n == 0 { 0.0 } else { 1.0 - (young + old) as f64 / n as f64 };
-        Some(Expect { fnr, ..Expect::one_sided(fpr, 2 * flat.m, fill) })
+        Some(Expect { fnr, ..Expect::one_sided(fpr, 2 * flat.m, fill).probing(flat.k) })
     }
 }
 

@@ -198,7 +198,7 @@ impl Plan for Decaying {
         let (Flat { m, k }, n) = (shape.flat, load.items);
         let sd = theory::fill_sd(m as f64, n.min(shape.live()) as f64 * f64::from(k));
         let bits = m.saturating_mul(shape.width().into());
-        Some(Expect::one_sided(shape.fpr(n), bits, Some((shape.fill(n), sd))))
+        Some(Expect::one_sided(shape.fpr(n), bits, Some((shape.fill(n), sd))).probing(k))
     }
 }
 

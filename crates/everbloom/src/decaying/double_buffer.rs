@@ -113,7 +113,10 @@ impl Plan for DoubleBuffer {
         let fill = expected_fill([(flat.m, flat.fill(active)), (flat.m, flat.fill(warm))]);
         let fnr = 1.0 - active.min(n) as f64 / n.max(1) as f64;
         let fnr = if n == 0 { 0.0 } else { fnr };
-        Some(Expect { fnr, ..Expect::one_sided(flat.fpr(active), 2 * flat.m, fill) })
+        Some(Expect {
+            fnr,
+            ..Expect::one_sided(flat.fpr(active), 2 * flat.m, fill).probing(flat.k)
+        })
     }
 }
 

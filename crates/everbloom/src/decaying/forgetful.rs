@@ -183,7 +183,7 @@ impl Plan for Forgetful {
         let lives = (n % shape.epoch).saturating_add(shape.past.saturating_mul(shape.epoch));
         let fnr = if n == 0 { 0.0 } else { 1.0 - lives.min(n) as f64 / n as f64 };
         let bits = flat.m.saturating_mul(shape.past + 2);
-        Some(Expect { fnr, ..Expect::one_sided(pair_rate(&rates), bits, fill) })
+        Some(Expect { fnr, ..Expect::one_sided(pair_rate(&rates), bits, fill).probing(flat.k) })
     }
 }
 

@@ -206,7 +206,10 @@ impl Plan for TemporalCounting {
         if load.age < shape.initial.div_ceil(shape.decay) {
             return Some(shape.flat.expect(load, bits));
         }
-        Some(Expect { fnr: 1.0, ..Expect::one_sided(0.0, bits, Some((0.0, 0.0))) })
+        Some(Expect {
+            fnr: 1.0,
+            ..Expect::one_sided(0.0, bits, Some((0.0, 0.0))).probing(shape.flat.k)
+        })
     }
 }
 

@@ -230,13 +230,10 @@ impl Plan for TimeDecaying {
         let (throws, keys) = (load.distinct.saturating_mul(k.into()), keys.ceil().min(1e15) as u64);
         let holds = |keys: u64| tail::binomial_at_least(throws, 1.0 / m as f64, keys);
         let fill = holds(keys);
-        Some(Expect {
-            fpr: libm::pow(fill, f64::from(k)),
-            fnr: 1.0 - libm::pow(holds(keys - 1), f64::from(k)),
-            undecided: 0.0,
-            bits,
-            fill: Some((fill, theory::fill_sd(m as f64, throws as f64))),
-        })
+        let fpr = libm::pow(fill, f64::from(k));
+        let fnr = 1.0 - libm::pow(holds(keys - 1), f64::from(k));
+        let fill = Some((fill, theory::fill_sd(m as f64, throws as f64)));
+        Some(Expect { fnr, ..Expect::one_sided(fpr, bits, fill).probing(k) })
     }
 }
 

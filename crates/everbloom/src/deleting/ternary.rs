@@ -201,13 +201,8 @@ impl Plan for Ternary {
         let Shape { flat, many } = *shape;
         let (n, k) = (load.distinct, f64::from(flat.k));
         let undecided = libm::pow(shape.used_by(many, n), k);
-        Some(Expect {
-            fpr: libm::pow(shape.used_by(1, n), k) - undecided,
-            fnr: 0.0,
-            undecided,
-            bits: flat.m * u64::from(CELL_BITS),
-            fill: Some(flat.fill(n)),
-        })
+        let fpr = libm::pow(shape.used_by(1, n), k) - undecided;
+        Some(Expect { fpr, undecided, ..flat.expect(load, flat.m * u64::from(CELL_BITS)) })
     }
 }
 

@@ -314,7 +314,7 @@ impl Plan for VariableLength {
         let Shape { m, signature, .. } = *shape;
         let throws = load.distinct as f64 * f64::from(signature.t);
         let fill = (theory::fill(m as f64, throws), theory::fill_sd(m as f64, throws));
-        Some(Expect::one_sided(signature.fpr(fill.0), m, Some(fill)))
+        Some(Expect::one_sided(signature.fpr(fill.0), m, Some(fill)).probing(signature.k))
     }
 }
 

@@ -168,7 +168,7 @@ impl Plan for Attenuated {
         let fill = expected_fill((0..depth).map(|_| (flat.m, flat.fill(load.distinct / depth))));
         // Which level an object is in is chance, too; what is more in one is less in another.
         let fpr = flat.fpr(load.distinct / depth);
-        Some(Expect::one_sided(fpr, flat.m.saturating_mul(depth), fill))
+        Some(Expect::one_sided(fpr, flat.m.saturating_mul(depth), fill).probing(flat.k))
     }
 }
 

@@ -221,7 +221,10 @@ impl Plan for ExponentialDecay {
         // Of an object's own k bits each is left with this chance.
         let fnr = 1.0 - tail::binomial_at_least(k.into(), kept, threshold);
         let fnr = if load.age == 0 { 0.0 } else { fnr };
-        Some(Expect { fnr, ..Expect::one_sided(noise(k, fill, threshold), m, Some((fill, sd))) })
+        Some(Expect {
+            fnr,
+            ..Expect::one_sided(noise(k, fill, threshold), m, Some((fill, sd))).probing(k)
+        })
     }
 }
 

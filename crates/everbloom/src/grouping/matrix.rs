@@ -262,7 +262,7 @@ impl Plan for Matrix {
         let n = load.distinct;
         let (mean, variance) = blocked::fill(documents as f64, m as f64, k.into(), n as f64);
         let fpr = blocked::fpr_rows(documents, m, n, k);
-        Some(Expect::one_sided(fpr, m * documents, Some((mean, variance.sqrt()))))
+        Some(Expect::one_sided(fpr, m * documents, Some((mean, variance.sqrt()))).probing(k))
     }
 }
 

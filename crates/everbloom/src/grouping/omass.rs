@@ -254,7 +254,7 @@ impl Plan for Omass {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let (Shape { words, width, k }, n) = (*shape, load.distinct);
         let fill = theory::fill(words, shape.b(), k, n);
-        Some(Expect::one_sided(shape.fpr(n), words * width, Some(fill)))
+        Some(Expect::one_sided(shape.fpr(n), words * width, Some(fill)).probing(k))
     }
 }
 

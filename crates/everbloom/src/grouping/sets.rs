@@ -238,7 +238,7 @@ impl Shape {
         let chance = |b: u64| libm::pow(1.0 - zero(b), k);
         let (fpr, undecided, _) = rates(self.code, self.form == BANK, self.groups, chance);
         let bits = self.flat.m * self.arrays() * u64::from(self.width);
-        Expect { undecided, ..Expect::one_sided(fpr, bits, Some((fill, sd))) }
+        Expect { undecided, ..Expect::one_sided(fpr, bits, Some((fill, sd))).probing(self.flat.k) }
     }
 }
 

@@ -221,7 +221,7 @@ impl Plan for Dynamic {
             let cells = flat.m.saturating_mul(full);
             (-libm::expm1(absent), cells, (fill, sd / times.sqrt()))
         });
-        Some(layers::expect(fulls.into_iter().chain(last), width.into()))
+        Some(layers::expect(fulls.into_iter().chain(last), width.into()).probing(flat.k))
     }
 }
 

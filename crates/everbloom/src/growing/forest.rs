@@ -226,7 +226,7 @@ impl Plan for Forest {
         let Shape { page_bits, k, .. } = *shape;
         let fill = blocked::fill(pages as f64, page_bits as f64, k.into(), n as f64);
         let fpr = blocked::fpr_rows(pages, page_bits, n, k);
-        Some(Expect::one_sided(fpr, pages * page_bits, Some((fill.0, fill.1.sqrt()))))
+        Some(Expect::one_sided(fpr, pages * page_bits, Some((fill.0, fill.1.sqrt()))).probing(k))
     }
 }
 

@@ -135,7 +135,10 @@ impl Plan for Banked {
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let n = load.distinct;
-        Some(Expect::one_sided(false_positives(shape, n), shape.m(), Some(shape.fill(n))))
+        Some(
+            Expect::one_sided(false_positives(shape, n), shape.m(), Some(shape.fill(n)))
+                .probing(shape.k),
+        )
     }
 }
 

@@ -209,13 +209,9 @@ impl Plan for Retouched {
         let (fill, sd) = shape.flat.fill(load.distinct);
         let share = shape.share(fill * m as f64)?;
         let left = fill * (1.0 - share);
-        Some(Expect {
-            fpr: libm::pow(left, f64::from(k)),
-            fnr: if load.distinct == 0 { 0.0 } else { removed(share, k) },
-            undecided: 0.0,
-            bits: m,
-            fill: Some((left, sd)),
-        })
+        let fpr = libm::pow(left, f64::from(k));
+        let fnr = if load.distinct == 0 { 0.0 } else { removed(share, k) };
+        Some(Expect { fnr, ..Expect::one_sided(fpr, m, Some((left, sd))).probing(k) })
     }
 }
 

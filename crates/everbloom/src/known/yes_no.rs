@@ -257,7 +257,9 @@ impl Plan for YesNo {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let bits = shape.yes.m + shape.no_filters * shape.no_bits;
         let n = load.distinct;
-        Some(Expect::one_sided(shape.yes.fpr(n), bits, Some(shape.yes.fill(n))))
+        Some(
+            Expect::one_sided(shape.yes.fpr(n), bits, Some(shape.yes.fill(n))).probing(shape.yes.k),
+        )
     }
 }
 

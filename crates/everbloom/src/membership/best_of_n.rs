@@ -196,7 +196,7 @@ impl Plan for BestOfN {
         let (Flat { m, k }, n) = (shape.flat, load.distinct);
         let luck = Luck::of(shape.tries);
         let fill = luck.fill(m as f64, n as f64 * f64::from(k));
-        Some(Expect::one_sided(luck.fpr(shape.flat, n), m, Some(fill)))
+        Some(Expect::one_sided(luck.fpr(shape.flat, n), m, Some(fill)).probing(k))
     }
 }
 

@@ -282,7 +282,7 @@ impl Plan for Bloom {
         let flat = Flat { m: probe.m(), k: probe.k() };
         let (n, fill) = (load.distinct, flat.fill(load.distinct));
         let floor = probe.floor(n as f64, fill.0);
-        Some(Expect::one_sided((flat.fpr(n) + floor).min(1.0), flat.m, Some(fill)))
+        Some(Expect::one_sided((flat.fpr(n) + floor).min(1.0), flat.m, Some(fill)).probing(flat.k))
     }
 }
 

@@ -190,7 +190,10 @@ impl Plan for OneHash {
         let sd = |p: &u64| share(p) * theory::fill_sd(*p as f64, n);
         let variance: f64 = parts.iter().map(|p| sd(p) * sd(p)).sum();
         let fpr = false_positives(parts, load.distinct);
-        Some(Expect::one_sided(fpr, shape.parts.m(), Some((fill, variance.sqrt()))))
+        Some(
+            Expect::one_sided(fpr, shape.parts.m(), Some((fill, variance.sqrt())))
+                .probing(shape.parts.k()),
+        )
     }
 }
 

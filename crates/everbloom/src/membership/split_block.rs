@@ -304,7 +304,7 @@ impl Plan for SplitBlock {
         let (n, m) = (load.distinct, shape.blocks * BLOCK);
         let rate = if n == 0 { 0.0 } else { fpr(shape.blocks, 8, WORD, n) };
         let fill = theory::fill_lanes(shape.blocks as f64, WORD as f64, 1.0, n as f64);
-        Some(Expect::one_sided(rate, m, Some((fill.0, fill.1.sqrt()))))
+        Some(Expect::one_sided(rate, m, Some((fill.0, fill.1.sqrt()))).probing(8u64))
     }
 }
 

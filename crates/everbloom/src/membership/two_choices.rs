@@ -185,7 +185,10 @@ impl Plan for TwoChoices {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         // Repetitions add nothing.
         let n = load.distinct;
-        Some(Expect::one_sided(shape.fpr(n), shape.flat.m, Some(shape.fill(n))))
+        Some(
+            Expect::one_sided(shape.fpr(n), shape.flat.m, Some(shape.fill(n)))
+                .probing(shape.flat.k),
+        )
     }
 }
 

@@ -25,6 +25,7 @@ impl Load {
 
 /// What a variant's formulas predict of a filter that is not built yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Expect {
     /// P(present | not a member).
     pub fpr: f64,
@@ -38,11 +39,19 @@ pub struct Expect {
     pub bits: u64,
     /// Fraction of cells in use, and its standard deviation from filter to filter.
     pub fill: Option<(f64, f64)>,
+    /// Probes per key, as the filter's own description has them: its fact "k", or "k0" and "k1"
+    /// together. `None` where it shows none.
+    pub probes: Option<u64>,
 }
 
 impl Expect {
     /// One-sided error and nothing undecided.
     pub fn one_sided(fpr: f64, bits: u64, fill: Option<(f64, f64)>) -> Self {
-        Self { fpr, fnr: 0.0, undecided: 0.0, bits, fill }
+        Self { fpr, fnr: 0.0, undecided: 0.0, bits, fill, probes: None }
+    }
+
+    /// With so many probes per key.
+    pub(crate) fn probing(self, k: impl Into<u64>) -> Self {
+        Self { probes: Some(k.into()), ..self }
     }
 }

@@ -255,7 +255,7 @@ impl Flat {
     /// What is expected of `bits` bits of cells of this shape with one-sided error.
     pub(crate) fn expect(&self, load: &Load, bits: u64) -> Expect {
         let n = load.distinct;
-        Expect::one_sided(self.fpr(n), bits, Some(self.fill(n)))
+        Expect::one_sided(self.fpr(n), bits, Some(self.fill(n))).probing(self.k)
     }
 }
 

@@ -77,7 +77,7 @@ impl Slices {
         let (slice, k, n) = (self.slice as f64, f64::from(self.k), load.distinct);
         // Every slice takes n throws, independently of the others.
         let fill = (theory::fill(slice, n as f64), theory::fill_sd(slice, n as f64) / k.sqrt());
-        Expect::one_sided(self.fpr(n), self.m(), Some(fill))
+        Expect::one_sided(self.fpr(n), self.m(), Some(fill)).probing(self.k)
     }
 }
 

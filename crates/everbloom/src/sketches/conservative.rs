@@ -137,7 +137,8 @@ impl Plan for Conservative {
         let (k, n) = (f64::from(k), n as f64);
         let stage = m as f64 / k;
         let fill = (theory::fill(stage, n), theory::fill_sd(stage, n) / k.sqrt());
-        Some(Expect::one_sided(theory::fpr_partitioned(stage, n, k), bits, Some(fill)))
+        let fpr = theory::fpr_partitioned(stage, n, k);
+        Some(Expect::one_sided(fpr, bits, Some(fill)).probing(probe.k()))
     }
 }
 

@@ -200,7 +200,7 @@ impl Plan for LogLog {
         let (m, throws) = (m as f64, load.distinct as f64 * probes);
         let fill = (theory::fill(m, throws), theory::fill_sd(m, throws));
         let bits = shape.flat.m.saturating_mul(shape.width.into());
-        Some(Expect::one_sided(libm::pow(fill.0, probes), bits, Some(fill)))
+        Some(Expect::one_sided(libm::pow(fill.0, probes), bits, Some(fill)).probing(k))
     }
 }
 

@@ -299,7 +299,7 @@ impl Plan for Hierarchical {
         let Shape { flat, block, longest } = *shape;
         let n = load.distinct;
         let fpr = found_anywhere(flat.fpr(n), trials(block, longest));
-        Some(Expect::one_sided(fpr, flat.m, Some(flat.fill(n))))
+        Some(Expect::one_sided(fpr, flat.m, Some(flat.fill(n))).probing(flat.k))
     }
 }
 

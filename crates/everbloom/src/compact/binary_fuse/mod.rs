@@ -270,7 +270,10 @@ impl Plan for BinaryFuse {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let (r, geometry) = shape.settle(load.distinct).ok()?;
         let bits = geometry.cells() * u64::from(r);
-        Some(Expect::one_sided(false_positives(r, load.distinct), bits, None))
+        Some(
+            Expect::one_sided(false_positives(r, load.distinct), bits, None)
+                .probing(geometry.arity),
+        )
     }
 }
 

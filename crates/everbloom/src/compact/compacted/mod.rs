@@ -239,13 +239,9 @@ impl Plan for Compacted {
         let after = fill_after(blocks, fill);
         let thrown = f64::from(flat.k) * load.distinct as f64 / flat.m as f64;
         let sd = fill_sd(blocks, fill, thrown, columns as f64);
-        Some(Expect {
-            fpr: libm::pow(after, flat.k.into()),
-            fnr: Losses::of(blocks, fill).fnr(flat.k),
-            undecided: 0.0,
-            bits: columns * u64::from(width),
-            fill: Some((after, sd)),
-        })
+        let (fpr, bits) = (libm::pow(after, flat.k.into()), columns * u64::from(width));
+        let fnr = Losses::of(blocks, fill).fnr(flat.k);
+        Some(Expect { fnr, ..Expect::one_sided(fpr, bits, Some((after, sd))).probing(flat.k) })
     }
 }
 

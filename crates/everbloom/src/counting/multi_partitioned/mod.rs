@@ -103,7 +103,7 @@ impl Plan for MultiPartitioned {
         let (mean, variance) =
             theory::fill(shape.l as f64, shape.b1 as f64, f64::from(shape.k) / g, n as f64 * g);
         let bits = shape.l * shape.w;
-        Some(Expect::one_sided(shape.fpr(n), bits, Some((mean, variance.sqrt()))))
+        Some(Expect::one_sided(shape.fpr(n), bits, Some((mean, variance.sqrt()))).probing(shape.k))
     }
 }
 

@@ -156,13 +156,11 @@ impl Plan for Stable {
     /// the window: the filter is made to forget.
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let fill = 1.0 - shape.zeros_after(load.items);
-        Some(Expect {
-            fpr: libm::pow(fill, f64::from(shape.k)),
-            fnr: shape.mean_fnr(load.items),
-            undecided: 0.0,
-            bits: shape.m * u64::from(shape.max_bits),
-            fill: Some((fill, shape.fill_sd(fill))),
-        })
+        let fpr = libm::pow(fill, f64::from(shape.k));
+        let bits = shape.m * u64::from(shape.max_bits);
+        let fill = Some((fill, shape.fill_sd(fill)));
+        let fnr = shape.mean_fnr(load.items);
+        Some(Expect { fnr, ..Expect::one_sided(fpr, bits, fill).probing(shape.k) })
     }
 }
 

@@ -169,7 +169,7 @@ impl Shape {
             }
             Kind::Ring { flat, filters } => {
                 let absent = (filters - 1) as f64 * libm::log1p(-flat.fpr(n.div_ceil(filters - 1)));
-                Expect::one_sided(-libm::expm1(absent), bits, None)
+                Expect::one_sided(-libm::expm1(absent), bits, None).probing(flat.k)
             }
             Kind::Slices { slice, k, more, turn } => {
                 let (done, begun) = (n / turn, n % turn);
@@ -186,7 +186,10 @@ impl Shape {
                 let fill = expected_fill(fills.into_iter().map(|fill| (slice, fill)));
                 let found = turn.saturating_mul(more.into()).saturating_add(begun);
                 let fnr = if n == 0 { 0.0 } else { 1.0 - found.min(n) as f64 / n as f64 };
-                Expect { fnr, ..Expect::one_sided(run_rate(&rates, k as usize), bits, fill) }
+                Expect {
+                    fnr,
+                    ..Expect::one_sided(run_rate(&rates, k as usize), bits, fill).probing(flat.k)
+                }
             }
         }
     }

@@ -269,7 +269,7 @@ impl Plan for Shifting {
         let throws = load.distinct as f64 * f64::from(shape.k);
         let m = shape.m as f64;
         let fill = (theory::fill(m, throws), theory::fill_sd(m, throws));
-        Some(Expect::one_sided(shape.fpr(load), shape.bits(), Some(fill)))
+        Some(Expect::one_sided(shape.fpr(load), shape.bits(), Some(fill)).probing(shape.k))
     }
 }
 

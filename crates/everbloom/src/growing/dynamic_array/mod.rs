@@ -256,7 +256,7 @@ impl Plan for DynamicArray {
         let fulls = fpr_of(full, flat.fpr(capacity));
         let fpr = layers::any_passes([fulls, flat.fpr(rest)].into_iter());
         let fpr = if shape.verified { 0.0 } else { fpr };
-        Some(Expect::one_sided(fpr, bits, Some(fill)))
+        Some(Expect::one_sided(fpr, bits, Some(fill)).probing(flat.k))
     }
 }
 

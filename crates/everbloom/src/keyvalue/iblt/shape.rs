@@ -53,6 +53,9 @@ impl Plan for Iblt {
         let (slice, k, n) = (shape.slice as f64, f64::from(shape.k), load.distinct as f64);
         let fill = (theory::fill(slice, n), theory::fill_sd(slice, n) / k.sqrt());
         let undecided = libm::pow(hiding(slice, n), k);
-        Some(Expect { undecided, ..Expect::one_sided(0.0, shape.bits(), Some(fill)) })
+        Some(Expect {
+            undecided,
+            ..Expect::one_sided(0.0, shape.bits(), Some(fill)).probing(shape.k)
+        })
     }
 }

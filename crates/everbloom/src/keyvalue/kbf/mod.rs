@@ -260,7 +260,7 @@ impl Plan for Kbf {
         let cell = u64::from(shape.counter_bits + 2 * shape.t);
         let bits = m.saturating_mul(cell).saturating_add(1 << shape.t);
         let fill = Some(shape.flat.fill(load.distinct));
-        Some(Expect { undecided, ..Expect::one_sided(fpr, bits, fill) })
+        Some(Expect { undecided, ..Expect::one_sided(fpr, bits, fill).probing(k) })
     }
 }
 

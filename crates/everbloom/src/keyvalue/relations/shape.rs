@@ -85,11 +85,8 @@ impl Plan for Relations {
         let n = load.distinct;
         if let Some((nodes, edges)) = shape.counters {
             let fill = expected_fill([(nodes.m, nodes.fill(n)), (edges.m, edges.fill(n))]);
-            return Some(Expect::one_sided(
-                nodes.fpr(n),
-                (nodes.m + edges.m) * u64::from(WIDTH),
-                fill,
-            ));
+            let bits = (nodes.m + edges.m) * u64::from(WIDTH);
+            return Some(Expect::one_sided(nodes.fpr(n), bits, fill).probing(nodes.k));
         }
         let (node_bits, bits) = shape.settle(n).ok()?;
         let fpr = if n == 0 { 0.0 } else { false_positives(false, node_bits) };

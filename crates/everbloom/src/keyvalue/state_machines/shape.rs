@@ -122,7 +122,8 @@ impl Plan for StateMachines {
             }
         };
         let undecided = if shape.form == DIRECT { named(undecided, states) } else { undecided };
-        Some(Expect { undecided, ..Expect::one_sided(some / states, bits, Some(fill)) })
+        let probes = (shape.form != FINGERPRINT).then_some(k.into());
+        Some(Expect { undecided, probes, ..Expect::one_sided(some / states, bits, Some(fill)) })
     }
 }
 

@@ -164,7 +164,10 @@ impl Plan for Complement {
         let (f, g) = (main.fpr(n), complement.fpr(others));
         let fills = [(main.m, main.fill(n)), (complement.m, complement.fill(others))];
         let (bits, fill) = (main.m + complement.m, several::expected_fill(fills));
-        Some(Expect { undecided: f * g, ..Expect::one_sided(f * (1.0 - g), bits, fill) })
+        Some(Expect {
+            undecided: f * g,
+            ..Expect::one_sided(f * (1.0 - g), bits, fill).probing(main.k)
+        })
     }
 }
 

@@ -199,7 +199,7 @@ impl Plan for CrossChecking {
         let fill = (theory::fill(m, k * each), theory::fill_sd(m, k * each));
         let fills = std::iter::repeat_n((cross.m, fill), parts as usize);
         let fill = several::expected_fill(fills.chain([(main.m, main.fill(n))]));
-        Some(Expect::one_sided(checked, main.m + parts * cross.m, fill))
+        Some(Expect::one_sided(checked, main.m + parts * cross.m, fill).probing(main.k))
     }
 }
 

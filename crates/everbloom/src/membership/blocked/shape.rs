@@ -157,7 +157,7 @@ impl Shape {
         let (n, m) = (load.distinct, self.blocks * self.block);
         let loads = theory::Loads::Counted { blocks: self.blocks, items: n };
         let fpr = if n == 0 { 0.0 } else { self.kind().fpr(loads, self.k) };
-        Expect::one_sided(fpr, m, Some(self.fill(n)))
+        Expect::one_sided(fpr, m, Some(self.fill(n))).probing(self.k)
     }
 }
 

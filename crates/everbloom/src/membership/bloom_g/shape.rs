@@ -181,7 +181,7 @@ impl Shape {
         } else {
             theory::fill(words, word, inside, parts)
         };
-        Expect::one_sided(fpr, m, Some((mean, variance.sqrt())))
+        Expect::one_sided(fpr, m, Some((mean, variance.sqrt()))).probing(self.k)
     }
 }
 

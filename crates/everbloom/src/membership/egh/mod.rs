@@ -161,7 +161,8 @@ impl Plan for Egh {
     /// product of chances is more than twice too high in small universes.
     fn expect((slices, width): &Self::Shape, load: &Load) -> Option<Expect> {
         let bits = slices.m() * u64::from(width.unwrap_or(1));
-        (load.distinct <= slices.zone).then(|| Expect::one_sided(0.0, bits, None))
+        let expect = Expect::one_sided(0.0, bits, None).probing(slices.primes.len() as u64);
+        (load.distinct <= slices.zone).then_some(expect)
     }
 }
 

@@ -162,7 +162,10 @@ impl Plan for Generalized {
         let fpr = fpr_at(exact.m, zeros, shape.k0, shape.k1);
         let fill = (1.0 - zeros, fill_sd(&exact, shape.zeros, n));
         let fnr = mean_fnr(&exact, load.items);
-        Some(Expect { fnr, ..Expect::one_sided(fpr, shape.m, Some(fill)) })
+        Some(Expect {
+            fnr,
+            ..Expect::one_sided(fpr, shape.m, Some(fill)).probing(shape.k0 + shape.k1)
+        })
     }
 }
 

@@ -131,7 +131,7 @@ impl Shape {
         }
         let fill = self.fill(load.distinct);
         let fpr = libm::pow(fill.0, f64::from(self.flat.k));
-        Some(Expect::one_sided(fpr, self.bits(), Some(fill)))
+        Some(Expect::one_sided(fpr, self.bits(), Some(fill)).probing(self.flat.k))
     }
 }
 

@@ -121,6 +121,6 @@ impl Shape {
                 (mean / s, sds.map(|sd| sd * sd).sum::<f64>() / (s * s))
             }
         };
-        Expect::one_sided(self.rate(n), m * rows, Some((mean, variance.sqrt())))
+        Expect::one_sided(self.rate(n), m * rows, Some((mean, variance.sqrt()))).probing(k)
     }
 }

@@ -287,7 +287,7 @@ impl Plan for Invertible {
 
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let n = load.distinct as f64;
-        Some(Expect::one_sided(shape.fpr(n), shape.bits(), Some(shape.fill(n))))
+        Some(Expect::one_sided(shape.fpr(n), shape.bits(), Some(shape.fill(n))).probing(shape.k))
     }
 }
 

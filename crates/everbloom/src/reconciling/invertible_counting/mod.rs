@@ -284,7 +284,8 @@ impl Plan for InvertibleCounting {
     fn expect(shape: &Shape, load: &Load) -> Option<Expect> {
         let (slice, k, n) = (shape.slice as f64, f64::from(shape.k), load.distinct as f64);
         let fill = (theory::fill(slice, n), theory::fill_sd(slice, n) / k.sqrt());
-        Some(Expect::one_sided(theory::fpr_partitioned(slice, n, k), shape.bits(), Some(fill)))
+        let fpr = theory::fpr_partitioned(slice, n, k);
+        Some(Expect::one_sided(fpr, shape.bits(), Some(fill)).probing(shape.k))
     }
 }
 

@@ -216,7 +216,7 @@ impl Plan for SpaceCode {
         let throws = load.items as f64 * k;
         let fill = (theory::fill(m, throws), theory::fill_sd(m, throws));
         let fpr = any_of(libm::pow(fill.0, k), f64::from(shape.groups));
-        Some(Expect::one_sided(fpr, shape.bits() as u64, Some(fill)))
+        Some(Expect::one_sided(fpr, shape.bits() as u64, Some(fill)).probing(shape.flat.k))
     }
 }
 

@@ -144,5 +144,5 @@ pub(super) fn expect_lines(flat: Flat, load: &Load) -> Expect {
     let loads = theory::Loads::Counted { blocks, items };
     let fpr = if items == 0 { 0.0 } else { line::blocks().fpr(loads, flat.k) };
     let (mean, variance) = theory::fill_lanes(blocks as f64, 64.0, f64::from(rounds), items as f64);
-    Expect::one_sided(fpr, flat.m, Some((mean, variance.max(0.0).sqrt())))
+    Expect::one_sided(fpr, flat.m, Some((mean, variance.max(0.0).sqrt()))).probing(flat.k)
 }

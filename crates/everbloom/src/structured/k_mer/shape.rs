@@ -67,6 +67,6 @@ impl Plan for KMer {
             return Some(expect_lines(flat, load));
         }
         let n = load.distinct;
-        Some(Expect::one_sided(random_rate(form, flat.fpr(n)), flat.m, Some(flat.fill(n))))
+        Some(Expect { fpr: random_rate(form, flat.fpr(n)), ..flat.expect(load, flat.m) })
     }
 }

@@ -68,6 +68,7 @@ impl Plan for ParallelAttributes {
         let mark = shape.compact.map_or(0.0, |flat| flat.fpr(load.distinct));
         let fpr = libm::pow(one.fpr, shape.attributes as f64) * mark;
         let bits = shape.bits() as u64;
-        Some(Expect::one_sided(fpr, bits, expected_fill(slices.chain(compact))))
+        let fill = expected_fill(slices.chain(compact));
+        Some(Expect::one_sided(fpr, bits, fill).probing(shape.slices.k))
     }
 }
