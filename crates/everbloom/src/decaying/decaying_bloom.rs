@@ -253,7 +253,7 @@ const fn form(name: &'static str) -> Form {
     Form::lossy(
         name,
         abilities,
-        "keys are forgotten once as many others came as the window is long",
+        "keys are forgotten after as many insertions as the window is long",
     )
 }
 
@@ -268,13 +268,13 @@ pub static VARIANT: Variant = Variant::of::<Decaying>(Facts {
             sliding windows, Journal of Computer Science and Technology 23(6), 2008",
     family: "decaying",
     needs: &["decay"],
-    meaning: "items are the last arrivals, all of which are found; the rate is that of false positives \
+    meaning: "items are the latest insertions, all of which are found; the rate is the false-positive rate \
             for ever",
     forms: &[form(BLOCK), form(WHOLE)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("blocks", 1, 1 << 48, "blocks of cells that are decremented by turns"),
+        Param::integer("blocks", 1, 1 << 48, "blocks of cells that are decremented in turn"),
     ],
     ..Facts::FILTER
 });

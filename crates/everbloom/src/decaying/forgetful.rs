@@ -248,11 +248,11 @@ pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
             forgetful Bloom filter, ICCAC 2015",
     family: "decaying",
     needs: &["decay", "accurate"],
-    meaning: "items are the keys of an epoch, the rate is that of false positives for ever",
+    meaning: "items are the keys of an epoch, the rate is the false-positive rate for ever",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Age],
-        "keys are forgotten some epochs after they came",
+        "keys are forgotten some epochs after their insertion",
     )],
     params: &[
         Param { help: "bits of each filter", ..PARAM_M },

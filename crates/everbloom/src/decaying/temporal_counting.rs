@@ -287,10 +287,10 @@ pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
     family: "decaying",
     needs: &["decay", "merge"],
     input: Input::valued(ValueKind::Count).with_time(Time::Optional),
-    meaning: "items are living keys, the count beside a key is its initial value, the rate is that of \
+    meaning: "items are living keys, the count after a key is its initial value, the rate is that of \
             false positives",
     forms: &[
-        Form::exact_while(MAXIMUM, ABILITIES, "keys are queried within their life"),
+        Form::exact_while(MAXIMUM, ABILITIES, "keys are queried within their lifetime"),
         // Merging by the maximum would undo what the rule forgets.
         Form::lossy(
             KEEP,
@@ -303,7 +303,7 @@ pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
         PARAM_K,
         Param::integer("initial", 1, MOST, "value that a key sets its counters to")
             .or(Preset::Integer(7)),
-        Param::integer("decay", 1, MOST, "what a tick takes off every counter")
+        Param::integer("decay", 1, MOST, "amount subtracted from every counter at a tick")
             .or(Preset::Integer(1)),
         Param::integer(
             "cap",

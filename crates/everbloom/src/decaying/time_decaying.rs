@@ -338,7 +338,7 @@ const LEAST: (f64, f64) = (1e-100, 1e9);
 
 const fn form(name: &'static str) -> Form {
     let abilities = &[Ability::Insert, Ability::Count, Ability::Age, Ability::Merge];
-    Form::exact_while(name, abilities, "the decayed weight of a key is not below the least")
+    Form::exact_while(name, abilities, "the decayed weight of a key is at least the minimum")
 }
 
 /// The list entry.
@@ -353,13 +353,13 @@ pub static VARIANT: Variant = Variant::of::<TimeDecaying>(Facts {
     family: "decaying",
     needs: &["decay", "count", "merge"],
     input: Input::valued(ValueKind::Count).with_time(Time::Optional),
-    meaning: "items are distinct keys, the count beside a key is its weight, the rate is that of \
-            non-members that seem to have one",
+    meaning: "items are distinct keys; the count after a key is its weight; the rate is that of non-members that \
+              seem to have one",
     forms: &[form(SCALED), form(LAZY)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::real("half-life", HALF_LIFE.0, HALF_LIFE.1, "time in which a weight halves")
+        Param::real("half-life", HALF_LIFE.0, HALF_LIFE.1, "half-life of a weight")
             .or(Preset::Real(1000.0)),
         Param::real("least", LEAST.0, LEAST.1, "weight below which a key is forgotten")
             .or(Preset::Real(1e-6)),

@@ -347,7 +347,7 @@ pub static VARIANT: Variant = Variant::of::<Deletable>(Facts {
             a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",
     family: "deleting",
     needs: &["membership", "delete", "merge", "estimate", "fold"],
-    meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
+    meaning: "items are insertions minus removals, the rate is the false-positive rate; some removals \
               are refused",
     forms: &[Form::removing(
         FORM,
@@ -367,7 +367,7 @@ pub static VARIANT: Variant = Variant::of::<Deletable>(Facts {
             "r",
             1,
             1 << 47,
-            "regions, with a bit each that is part of m; by default as many as bits for keys",
+            "number of regions, each with a bit that is part of m; by default the number of bits for keys",
         ),
     ],
     ..Facts::FILTER

@@ -269,8 +269,7 @@ pub static VARIANT: Variant = Variant::of::<Ternary>(Facts {
             IEEE Communications Letters 21(2), 2017",
     family: "deleting",
     needs: &["membership", "delete"],
-    meaning: "items are insertions minus removals, the rate is that of false positives and \
-              undecided answers together",
+    meaning: "items are insertions minus removals, the rate is that of false positives and undecided answers together",
     forms: &[Form::removing(TWO_BIT, ABILITIES), Form::removing(QUATERNARY, ABILITIES)],
     params: &[PARAM_M, PARAM_K],
     ..Facts::FILTER

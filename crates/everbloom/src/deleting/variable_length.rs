@@ -407,8 +407,8 @@ pub static VARIANT: Variant = Variant::of::<VariableLength>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("t", 1, MAX_K as u64, "positions that an insertion sets, at most k"),
-        Param::integer("q", 1, MAX_K as u64, "ones that make a member, at most t"),
-        Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal may leave, below q"),
+        Param::integer("q", 1, MAX_K as u64, "minimum number of ones of a member, at most t"),
+        Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal leaves at most, below q"),
         Param::real("share", 0.0, 1.0, "share of the bits that a tick clears")
             .or(Preset::Real(0.1)),
     ],

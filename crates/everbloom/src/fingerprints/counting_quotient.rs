@@ -246,8 +246,8 @@ pub static VARIANT: Variant = Variant::of::<CountingQuotient>(Facts {
             bit count, SIGMOD 2017",
     family: "fingerprints",
     needs: &["membership", "delete", "count", "merge", "compact"],
-    meaning: "items are slots to plan for, one for a key that comes once, and insertions minus removals \
-              when counted; the rate is that of false positives",
+    meaning: "items are slots to plan for, one for a key that occurs once, and insertions minus removals \
+              when counted; the rate is the false-positive rate",
     forms: quotients::FORMS,
     params: &quotients::params(Digits::LEAST),
     ..Facts::MULTISET

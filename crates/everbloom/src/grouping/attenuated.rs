@@ -257,13 +257,13 @@ pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
     family: "grouping",
     needs: &["groups", "merge"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are objects, evenly over the levels, and the count beside each is its distance in \
-            hops; the rate is that of one level",
+    meaning: "items are objects, spread evenly over the levels; the count after each is its distance in hops; the \
+              rate is that of one level",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     params: &[
         Param { help: "bits of each level", ..PARAM_M },
         PARAM_K,
-        Param::integer("depth", 1, 256, "levels: the farthest hops that are told of")
+        Param::integer("depth", 1, 256, "number of levels, which is the farthest distance in hops")
             .or(Preset::Integer(8)),
     ],
     ..Facts::FILTER

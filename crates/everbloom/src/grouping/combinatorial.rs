@@ -284,9 +284,8 @@ pub static VARIANT: Variant = Variant::of::<Combinatorial>(Facts {
     family: "grouping",
     needs: &["groups", "delete", "parallel"],
     input: Input::valued(ValueKind::Label),
-    meaning: "items are keys, the label of each is its group; the rate bounds the non-members that are \
-              accepted without naming a group and the members whose group is not told, in a bank the \
-              false positives of one group",
+    meaning: "items are keys, the label of each is its group; the rate bounds the non-members accepted when no group \
+              is named and the members whose group stays unknown, or in a bank the false positives of one group",
     forms: &[
         Form::exact(FIXED, &[Ability::Insert]),
         Form::exact_while(
@@ -305,7 +304,7 @@ pub static VARIANT: Variant = Variant::of::<Combinatorial>(Facts {
             "groups",
             1,
             MAX_GROUPS,
-            "most groups there may be; banks share their memory among so many",
+            "maximum number of groups; banks divide their memory among them",
         )
         .or(Preset::Integer(16)),
         Param::integer(

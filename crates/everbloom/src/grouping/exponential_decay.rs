@@ -53,7 +53,7 @@ pub struct ExponentialDecay {
     flat: FlatBits,
     /// d, above 1.
     decay: f64,
-    /// t, the ones from which on a key counts as present.
+    /// t, the minimum number of ones for a key to be present.
     threshold: u64,
     /// Decides which bits a tick drops.
     generator: Generator,
@@ -154,7 +154,7 @@ impl ExponentialDecay {
         recount(&mut self.head, &self.flat);
     }
 
-    /// t, the ones from which on a key counts as present.
+    /// t, the minimum number of ones for a key to be present.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
@@ -302,11 +302,11 @@ pub static VARIANT: Variant = Variant::of::<ExponentialDecay>(Facts {
     params: &[
         PARAM_M,
         PARAM_K.or(Preset::Integer(32)),
-        Param::real("decay", DECAY.0, DECAY.1, "one in so many bits is passed on")
+        Param::real("decay", DECAY.0, DECAY.1, "one in this many bits is forwarded")
             .or(Preset::Real(2.0)),
-        Param::integer("hops", 1, 64, "distance up to which objects stand out")
+        Param::integer("hops", 1, 64, "distance up to which objects are distinguished")
             .or(Preset::Integer(3)),
-        Param::integer("threshold", 1, 4096, "ones from which on a key counts as present"),
+        Param::integer("threshold", 1, 4096, "minimum number of ones for a key to be present"),
     ],
     reach: 1_000_000,
     ..Facts::FILTER

@@ -48,7 +48,7 @@ use crate::variant::prelude::*;
 pub struct FilterBank {
     head: Head,
     groups: Groups,
-    /// The most classes there may be.
+    /// The maximum number of classes.
     capacity: u64,
     /// 1 where a key of several classes is present, 0 where it is undecided.
     all: u64,
@@ -263,17 +263,17 @@ pub static VARIANT: Variant = Variant::of::<FilterBank>(Facts {
     needs: &["groups", "delete", "parallel"],
     input: Input::valued(ValueKind::Label),
     meaning: "items are keys, the label of each is its class; the rate is that of one filter of a bank, \
-            or bounds the members whose code is read wrong",
+            or bounds the members whose code is misread",
     forms: &[form(BANK), form(CODE_BANK), form(FIXED_BANK)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("groups", 1, MAX_GROUPS, "most classes there may be")
+        Param::integer("groups", 1, MAX_GROUPS, "maximum number of classes")
             .or(Preset::Integer(16)),
         Param::integer("code-bits", 1, MAX_CODE_BITS as u64, "bits of a class's code"),
         Param::integer("weight", 1, MAX_CODE_BITS as u64, "ones in a code of fixed weight"),
         PARAM_WIDTH,
-        Param::first_of("policy", &[RECLASSIFY, ALL], "what a key of several classes is"),
+        Param::first_of("policy", &[RECLASSIFY, ALL], "treatment of a key with several classes"),
     ],
     ..Facts::FILTER
 });

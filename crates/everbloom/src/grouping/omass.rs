@@ -328,7 +328,7 @@ pub static VARIANT: Variant = Variant::of::<Omass>(Facts {
             "sets",
             1,
             MAX_WORD,
-            "sets to be told apart, at most the bits of a sub-block",
+            "number of sets, at most the bits of a sub-block",
         )
         .or(Preset::Integer(16)),
     ],

@@ -287,7 +287,8 @@ pub static VARIANT: Variant = Variant::of::<Dynamic>(Facts {
     paper: "D. Guo, J. Wu, H. Chen, Y. Yuan, X. Luo, The dynamic Bloom filters, IEEE TKDE 22(1), 2010",
     family: "growing",
     needs: &["membership", "grow", "delete"],
-    meaning: "items are the keys planned for, in all filters together; further ones raise the rate by one filter's",
+    meaning: "items are the keys planned for, in all filters together; more of them raise the rate by that of one \
+              filter",
     forms: &[
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
         Form::exact(BITS, &[Ability::Insert]),

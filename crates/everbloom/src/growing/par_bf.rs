@@ -199,7 +199,7 @@ pub fn filter_fpr(fpr: f64, filters: u64, j: usize) -> f64 {
     layers::each_passes(list_fpr(fpr, j), filters as f64)
 }
 
-/// Keys per filter of the first list, the rate of all lists, the most filters of a list, and bits per counter.
+/// Keys per filter of the first list, the rate of all lists, the maximum number of filters in a list, and bits per counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     items: u64,
@@ -361,7 +361,7 @@ pub static VARIANT: Variant = Variant::of::<ParBf>(Facts {
               the rate is the limit of all lists together",
     forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove])],
     params: &[
-        Param::integer("filters", 1, 1024, "most filters of a list").or(Preset::Integer(8)),
+        Param::integer("filters", 1, 1024, "maximum number of filters in a list").or(Preset::Integer(8)),
         Param::integer("width", 2, 16, "bits per counter").or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET

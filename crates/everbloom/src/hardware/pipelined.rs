@@ -244,7 +244,7 @@ pub(crate) const PARAM_FIRST: Param = Param::integer(
     "first",
     1,
     MAX_K as u64,
-    "k1, hash functions in the first stage; by default as many as save most",
+    "k1, hash functions in the first stage; by default the number that saves most",
 );
 
 /// The list entry.

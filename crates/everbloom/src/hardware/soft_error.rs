@@ -194,7 +194,7 @@ pub static VARIANT: Variant = Variant::of::<SoftError>(Facts {
             tolerant Bloom filter implementations, IEEE Trans. Computers 66(10), 2017",
     family: "hardware",
     needs: &["membership", "merge", "estimate", "fold", "faults"],
-    meaning: "items are keys, the rate is that of false positives while no bit has flipped",
+    meaning: "items are keys, the rate is the false-positive rate while no bit has flipped",
     forms: &[Form::exact_while(
         FORM,
         Ability::OF_SETS,

@@ -346,7 +346,7 @@ pub static VARIANT: Variant = Variant::of::<Bloomier>(Facts {
             "check-bits",
             0,
             MAX_CHECK_BITS as u64,
-            "bits that tell members from others",
+            "bits that distinguish members from non-members",
         ),
     ],
     ..Facts::COLLECTED

@@ -348,12 +348,12 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
     family: "keyvalue",
     needs: &["values", "delete"],
     input: Input::valued(ValueKind::Bytes),
-    meaning: "items are keys; the rate is that of absent keys whose look-up reads a bucket, and answers are exact",
+    meaning: "items are keys; the rate is that of absent keys whose lookup reads a bucket; answers are exact",
     forms: &[Form::exact(PRUNED, ABILITIES), Form::exact(BASIC, ABILITIES)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("width", 2, 16, "bits per counter, which sticks at its maximum")
+        Param::integer("width", 2, 16, "bits per counter; counters stick at the maximum")
             .or(Preset::Integer(4)),
     ],
     // Whole keys and values are kept in memory.

@@ -263,8 +263,7 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
     needs: &["membership", "known-queries", "static", "exact"],
     input: Input::valued(ValueKind::Label).with_negatives(Negatives::Required),
     meaning: "items are the links read, whatever was planned, and the label of each is the number of its \
-              stage; no rate is planned: the excluded links never pass, and others as the shortest \
-              filter lets them",
+              stage; no rate is planned: the excluded links never pass, and others pass at the rate of the shortest filter",
     forms: &[Form::exact(FORM, &[])],
     params: &[
         Param::integer(
@@ -273,7 +272,7 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
             1 << 32,
             "longest filter to try for a stage; by default four times the formula's",
         ),
-        Param::integer("max-k", 1, 64, "most probes to try for a stage; by default 10 or more"),
+        Param::integer("max-k", 1, 64, "maximum number of probes to try for a stage; by default 10 or more"),
     ],
     reach: 1_000,
     ..Facts::COLLECTED

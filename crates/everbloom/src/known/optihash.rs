@@ -315,7 +315,7 @@ pub static VARIANT: Variant = Variant::of::<Optihash>(Facts {
     family: "known",
     needs: &["membership", "accurate", "known-queries", "static"],
     input: Input::KEYS.with_negatives(Negatives::Required),
-    meaning: "items are keys, the rate is that of false positives on keys outside the known queries",
+    meaning: "items are keys, the rate is the false-positive rate on keys outside the known queries",
     forms: &[Form::exact(FORM, &[])],
     params: &[PARAM_M, PARAM_ALPHA, PARAM_BETA],
     reach: 1000,

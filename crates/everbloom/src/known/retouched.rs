@@ -301,7 +301,7 @@ pub static VARIANT: Variant = Variant::of::<Retouched>(Facts {
     family: "known",
     needs: &["membership", "known-queries"],
     input: Input::KEYS.with_negatives(Negatives::Optional),
-    meaning: "items are keys, the rate is that of false positives before bits are cleared",
+    meaning: "items are keys, the rate is the false-positive rate before bits are cleared",
     forms: FORMS,
     params: &[
         PARAM_M,

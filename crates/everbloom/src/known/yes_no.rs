@@ -338,7 +338,7 @@ pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
     family: "known",
     needs: &["membership", "known-queries", "accurate"],
     input: Input::KEYS.with_negatives(Negatives::Optional),
-    meaning: "items are keys, the rate is that of false positives among unknown keys",
+    meaning: "items are keys, the rate is the false-positive rate among unknown keys",
     forms: &[Form::exact(FORM, &[Ability::Insert])],
     params: &[
         PARAM_M,
@@ -352,7 +352,7 @@ pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
             "no-k",
             1,
             MAX_NO_K as u64,
-            "places of a key in the no-filters; about log2 of the items by default",
+            "positions of a key in the no-filters; about log2 of the items by default",
         ),
     ],
     reach: 1_000_000,

@@ -214,7 +214,7 @@ keys!(BestOfN: part);
 by_part!(BestOfN: part);
 
 const PARAM_N: Param =
-    Param::integer("n", 1, MAX_TRIES, "filters to build, of which the best is kept")
+    Param::integer("n", 1, MAX_TRIES, "filters to build; the best one is kept")
         .or(Preset::Integer(16));
 
 /// The list entry.

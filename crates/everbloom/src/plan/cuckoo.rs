@@ -23,14 +23,14 @@ pub(crate) const PARAM_KICKS: Param = Param::integer(
     "kicks",
     1,
     MAX_KICKS as u64,
-    "fingerprints that an insertion moves at most before it is refused",
+    "maximum number of fingerprints that an insertion moves before it is refused",
 );
 
 pub(crate) const PARAM_FILTERS: Param = Param::integer(
     "filters",
     1,
     1024,
-    "filters over which the items asked for are spread: the list can shrink to one of them",
+    "filters over which the planned items are spread; the list can shrink to one of them",
 );
 
 /// Number of buckets, slots per bucket, bits per slot, and how hard insertions try.

@@ -185,8 +185,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
             networks, SIGCOMM 2002",
     family: "reconciling",
     needs: &["reconcile"],
-    meaning: "one party finds most of the keys that the other does not have from one message, and reports none \
-              wrongly",
+    meaning: "from one message, one side finds most of the keys that the other lacks, and never reports a wrong one",
     ..Facts::TECHNIQUE
 });
 

@@ -321,8 +321,8 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     paper: "E.-J. Goh, Secure indexes, IACR ePrint 2003/216",
     family: "secure",
     needs: &["membership"],
-    meaning: "items are the most different words of a document, the rate is that of documents that match \
-              without having the word (`everbloom secure index`)",
+    meaning: "items are the maximum number of distinct words in a document; the rate is that of documents that match \
+              without containing the word (`everbloom secure index`)",
     reach: 1 << 26,
     ..Facts::FILTER
 });

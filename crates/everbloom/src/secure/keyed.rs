@@ -63,6 +63,6 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
             network applications, Computer Networks 55(8), 2011",
     family: "secure",
     needs: &["hostile"],
-    meaning: "a way of hashing for any filter (`--key-file`): keys aimed at its cells fill it as other keys do",
+    meaning: "a hash for any filter (`--key-file`): keys chosen to hit its cells fill it no faster than others",
     ..Facts::TECHNIQUE
 });

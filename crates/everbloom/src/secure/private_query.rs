@@ -38,7 +38,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
             (OPRFs) using prime-order groups, RFC 9497, 2023",
     family: "secure",
     needs: &["membership"],
-    meaning: "items are keys of the server's set, the rate is that of false positives (`everbloom secure query`)",
+    meaning: "items are keys of the server's set, the rate is the false-positive rate (`everbloom secure query`)",
     reach: 1 << 26,
     ..Facts::FILTER
 });

@@ -40,7 +40,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdaptiveCounting {
     head: Head,
-    /// The longest run that is told, N_max.
+    /// The longest run that can be reported, N_max.
     most: u64,
     members: FlatBits,
     counts: Bits,
@@ -212,15 +212,15 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
             unpredictable network traffic, IEICE Transactions 91-D(5), 2008",
     family: "sketches",
     needs: &["membership", "count"],
-    meaning: "items are insertions, the rate is that of false positives",
+    meaning: "items are insertions, the rate is the false-positive rate",
     forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count]).counting(Counts::Above)],
     params: &[
         PARAM_M,
         PARAM_K,
         Param::real("share", 0.01, 64.0, "bits for counts per membership bit")
             .or(Preset::Real(0.5)),
-        Param::integer("counts", 1, 1 << 48, "bits for counts, in place of the parameter `share`"),
-        Param::integer("most", 1, 4096, "longest run that is told").or(Preset::Integer(255)),
+        Param::integer("counts", 1, 1 << 48, "bits for counts, instead of the parameter `share`"),
+        Param::integer("most", 1, 4096, "longest run that can be reported").or(Preset::Integer(255)),
     ],
     ..Facts::FILTER
 });

@@ -189,13 +189,12 @@ pub static VARIANT: Variant = Variant::of::<Conservative>(Facts {
     family: "sketches",
     needs: &["membership", "count"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are distinct keys to plan for, and records when counted; the rate is that of non-members \
-              that pass",
+    meaning: "items are distinct keys to plan for, and records when counted; the rate is the false-positive rate",
     forms: &[Form::exact(STAGES, ABILITIES), Form::exact(SHARED, ABILITIES)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("width", 1, 64, "bits per counter, which sticks at its maximum")
+        Param::integer("width", 1, 64, "bits per counter; counters stick at the maximum")
             .or(Preset::Integer(32)),
     ],
     ..Facts::FILTER

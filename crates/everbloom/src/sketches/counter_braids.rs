@@ -327,8 +327,8 @@ pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
     family: "sketches",
     needs: &["count", "merge", "compact"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are flows to plan for, and the total of all counts when counted; the rate is that of lists of flows that \
-              fail to decode",
+    meaning: "items are flows to plan for, and the total of all counts when counted; the rate is that of failed \
+              decodes",
     forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count, Ability::Merge])
         .counting(Counts::Above)],
     params: &[
@@ -343,7 +343,7 @@ pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
             "carries",
             1,
             1 << 40,
-            "counters of layer 2, in place of the parameter `overflow`",
+            "counters of layer 2, instead of the parameter `overflow`",
         ),
     ],
     ..Facts::SKETCH

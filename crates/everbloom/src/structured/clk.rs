@@ -467,17 +467,17 @@ pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
     family: "structured",
     needs: &["similar", "attributes", "merge"],
     input: Input::of(KeyKind::Attributes).with_examples(example),
-    meaning: "items are records; how many others pass depends on how alike they are, not on a rate",
+    meaning: "items are records; the share of others that pass depends on their similarity, not on a rate",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Merge],
-        "a record like one of the list may be missed; that record itself never is",
+        "a record similar to a member may be missed, but never a member itself",
     )],
     params: &[
         Param::integer("m", 2, 1 << 20, "bits per record").or(Preset::Integer(1000)),
         Param::integer("k", 1, MAX_K as u64, "bits per piece of a field").or(Preset::Integer(15)),
         Param::integer("letters", 1, MAX_LETTERS, "q, letters per piece").or(Preset::Integer(2)),
-        Param::real("threshold", 0.0, 1.0, "Dice coefficient from which on records match")
+        Param::real("threshold", 0.0, 1.0, "lowest Dice coefficient of a match")
             .or(Preset::Real(0.8)),
         Param::first_of(
             "salt",

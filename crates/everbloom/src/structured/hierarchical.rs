@@ -400,7 +400,7 @@ pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
     needs: &["pieces", "groups", "merge", "estimate"],
     input: Input::of(KeyKind::Sequence).with_value(ValueKind::Label).with_examples(example),
     meaning: "items are blocks on all levels, up to two for each block of a payload; the rate is that of the \
-              shortest excerpts that were nowhere, in the payloads of one sender",
+              shortest excerpts nobody sent, for one sender",
     forms: &[Form::exact_while(
         FORM,
         &[Ability::Insert, Ability::Merge, Ability::Estimate],

@@ -315,12 +315,12 @@ pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
         Form::lossy(
             OVERFLOW,
             &[Ability::Insert, Ability::Merge],
-            "a vector near a member may be missed; a member itself never is",
+            "a vector near a member may be missed, but never a member itself",
         ),
         Form::lossy(
             PLAIN,
             &[Ability::Insert, Ability::Merge],
-            "a vector near a member is missed if one bucket differs; a member itself never is",
+            "a vector near a member is missed if one bucket differs, but never a member itself",
         ),
     ],
     params: &[

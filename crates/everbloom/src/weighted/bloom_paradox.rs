@@ -153,7 +153,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     paper: "O. Rottenstreich, I. Keslassy, The Bloom paradox: when not to use a Bloom filter?, INFOCOM 2012",
     family: "weighted",
     needs: &["membership", "weighted"],
-    meaning: "a policy over a filter: keys whose prior is below f/(f + α) are denied and not inserted, \
-              at the price of false negatives among them",
+    meaning: "a policy over a filter: keys whose prior is below f/(f + α) are reported absent and not inserted, \
+              which makes them false negatives",
     ..Facts::TECHNIQUE
 });

@@ -272,20 +272,20 @@ pub(super) const FACTS: Facts = Facts {
     family: "weighted",
     needs: &["membership", "weighted", "accurate"],
     input: Input::valued(ValueKind::Weight).with_negatives(Negatives::Optional),
-    meaning: "items are members, weights are query frequencies; the rate is that of the standard filter of this \
-              size, to be beaten",
+    meaning: "items are members, weights are query frequencies; the rate is that of a standard filter of the same \
+              size, to be undercut",
     ..Facts::COLLECTED
 };
 
 /// A form of such filters.
 pub(super) const fn form(name: &'static str) -> Form {
-    let condition = "keys are asked with the weight they were inserted with, or none";
+    let condition = "keys are queried with the weight they were inserted with, or none";
     Form::exact_while(name, &[Ability::Insert], condition)
 }
 
 /// The most probes of a key.
 pub(super) const PARAM_MOST: Param =
-    Param::integer("most", 1, MAX_K as u64, "most probes per key").or(Preset::Integer(64));
+    Param::integer("most", 1, MAX_K as u64, "maximum number of probes per key").or(Preset::Integer(64));
 
 /// Bits and probes of the standard filter; how many probes a key has, up to the most, the weights say.
 pub(super) fn plan(request: &Request<'_>) -> Result<(Flat, u32)> {

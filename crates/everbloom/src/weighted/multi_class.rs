@@ -266,15 +266,16 @@ pub static VARIANT: Variant = Variant::of::<MultiClass>(Facts {
     family: "weighted",
     needs: &["membership", "weighted", "accurate"],
     input: Input::valued(ValueKind::Weight),
-    meaning: "items are members, weights are priors; the rate is that of the standard filter of this size, to be beaten",
+    meaning: "items are members, weights are priors; the rate is that of a standard filter of the same size, to be \
+              undercut",
     forms: &[Form::exact_while(
         FORM,
         &[Ability::Insert],
-        "keys are asked with the prior they were inserted with, a higher one or none",
+        "keys are queried with the prior they were inserted with, a higher one or none",
     )],
     params: &[
         PARAM_M,
-        Param::integer("most", 1, MAX_K as u64, "most probes per key, for priors near 0")
+        Param::integer("most", 1, MAX_K as u64, "maximum number of probes per key, for priors near 0")
             .or(Preset::Integer(64)),
     ],
     ..Facts::COLLECTED

@@ -113,7 +113,7 @@ pub static VARIANT: Variant = Variant::of::<Popularity>(Facts {
             "least",
             0,
             1,
-            "fewest probes per key; 0 lets keys that nobody asks for pass",
+            "minimum number of probes per key; 0 lets keys pass that are never queried",
         )
         .or(Preset::Integer(1)),
         classes::PARAM_MOST,
@@ -121,7 +121,7 @@ pub static VARIANT: Variant = Variant::of::<Popularity>(Facts {
             "epsilon",
             0.01,
             10.0,
-            "of the form grid: it is at most 2 + epsilon times the best",
+            "form grid: the result is at most 2 + epsilon times the optimum",
         )
         .or(Preset::Real(0.5)),
     ],

@@ -322,7 +322,7 @@ pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
             Collaboration and Internet Computing (CIC), 2016",
     family: "compact",
     needs: &["membership", "compact", "static"],
-    meaning: "items are keys, the rate is that of false positives after compaction",
+    meaning: "items are keys, the rate is the false-positive rate after compaction",
     forms: &[
         Form::lossy(
             LOSSY,
@@ -338,11 +338,11 @@ pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
             "blocks",
             1,
             254,
-            "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
+            "k0, bits per column: 2^m0 − 2, or 4 if no one may be lost",
         ),
         // With one bit no block could be named; with eight, 254 can.
-        Param::integer("index-bits", 2, 8, "m0, bits to an index").or(Preset::Integer(3)),
-        Param::real("fnr", 1e-9, 1.0, "share of members that may be missed").or(Preset::Real(0.1)),
+        Param::integer("index-bits", 2, 8, "m0, bits per index").or(Preset::Integer(3)),
+        Param::real("fnr", 1e-9, 1.0, "false-negative rate").or(Preset::Real(0.1)),
     ],
     ..Facts::FILTER
 });

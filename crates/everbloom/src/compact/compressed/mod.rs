@@ -207,8 +207,8 @@ pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
     paper: "M. Mitzenmacher, Compressed Bloom filters, IEEE/ACM Transactions on Networking 10(5), 2002",
     family: "compact",
     needs: &["membership", "merge", "compact"],
-    meaning: "items are keys, the rate is that of false positives; memory is what the filter takes \
-              while in use, its file is shorter",
+    meaning: "items are keys, the rate is the false-positive rate; memory is that of the filter in use; its file is \
+              smaller",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     params: &[
         PARAM_M,
@@ -218,7 +218,7 @@ pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
             "stretch",
             1.0,
             1e6,
-            "bits of memory for each bit that a standard filter would take, or that is sent",
+            "bits of memory per bit of a standard filter, or per bit sent",
         )
         // Three times the memory sends 7 % less at a rate of 1 %, and halves the rate at 16 bits sent; the next
         // steps cost far more memory and gain less.

@@ -275,10 +275,10 @@ pub static VARIANT: Variant = Variant::of::<Golomb>(Facts {
     needs: &["membership", "compact", "static", "accurate"],
     forms: &[Form::exact(GOLOMB, &[]), Form::exact(RICE, &[])],
     params: &[
-        Param::integer("N", 2, 1 << 61, "numbers for each key, in place of the rate 1/N"),
+        Param::integer("N", 2, 1 << 61, "numbers per key, instead of the rate 1/N"),
         Param::integer("b", 1, MAX_PARAMETER, "Golomb's parameter"),
         Param::integer("P", 0, 62, "Rice's parameter, b = 2^P"),
-        Param::integer("interval", 0, 1 << 32, "entries to an entry of the index; 0 for no index")
+        Param::integer("interval", 0, 1 << 32, "entries per entry of the index; 0 for no index")
             // A query decodes 64 codes on average, and the index adds half a bit a key.
             .or(Preset::Integer(128)),
     ],

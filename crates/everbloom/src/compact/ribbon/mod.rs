@@ -365,7 +365,7 @@ pub static VARIANT: Variant = Variant::of::<Ribbon>(Facts {
     forms: &[Form::exact(BUMPED, &[]), Form::exact(STANDARD, &[]), Form::exact(HOMOGENEOUS, &[])],
     params: &[
         PARAM_BITS,
-        Param::real("overload", 1.0, 1.1, "keys to a slot of a layer, in the form bumped")
+        Param::real("overload", 1.0, 1.1, "keys per slot of a layer, in form bumped")
             .or(Preset::Real(OVERLOAD)),
         Param::real("slots", 1.0, 4.0, "slots per key, in the forms standard and homogeneous"),
     ],

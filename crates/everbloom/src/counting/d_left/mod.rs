@@ -191,7 +191,7 @@ pub static VARIANT: Variant = Variant::of::<DLeft>(Facts {
             MAX_REMAINDER as u64,
             "bits of a fingerprint that a cell stores",
         ),
-        Param::integer("count", 2, 16, "bits of a cell's count").or(Preset::Integer(2)),
+        Param::integer("count", 2, 16, "bits per count of a cell").or(Preset::Integer(2)),
     ],
     ..Facts::MULTISET
 });

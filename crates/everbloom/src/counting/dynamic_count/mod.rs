@@ -153,7 +153,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicCount>(Facts {
             "x",
             1,
             16,
-            "bits of a counter before it overflows; by default from the repeats, else 2",
+            "bits of a counter before it overflows; by default computed from the repeats, or 2",
         ),
         Param::real("repeats", 1.0, 1e15, "how often a key is inserted on average, to choose x"),
     ],

@@ -271,8 +271,8 @@ pub static VARIANT: Variant = Variant::of::<Spectral>(Facts {
     paper: "S. Cohen, Y. Matias, Spectral Bloom filters, SIGMOD 2003",
     family: "counting",
     needs: &["membership", "delete", "count", "merge", "compact"],
-    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
-              that of non-members that pass and, by minimum selection, of members counted too high",
+    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is that of \
+              false positives and, with minimum selection, of members counted too high",
     forms: &[
         Form { name: MINIMUM_SELECTION, ..Form::COUNTING },
         Form::exact(MINIMUM_INCREASE, &[Ability::Insert, Ability::Count]),
@@ -290,13 +290,13 @@ pub static VARIANT: Variant = Variant::of::<Spectral>(Facts {
             "second",
             1,
             MAX_CELLS,
-            "counters of the second filter, for recurring minima; by default m/2",
+            "counters of the second filter, with recurring minima; by default m/2",
         ),
         Param::integer(
             "marker",
             1,
             MAX_CELLS,
-            "bits that mark moved keys, for recurring minima; by default m",
+            "bits that mark moved keys, with recurring minima; by default m",
         ),
     ],
     ..Facts::FILTER

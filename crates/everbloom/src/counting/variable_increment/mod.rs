@@ -172,7 +172,7 @@ pub static VARIANT: Variant = Variant::of::<VariableIncrement>(Facts {
             "order",
             1,
             rule::MAX_ORDER as u64,
-            "bh: keys in a cell that are told apart",
+            "bh: keys in a cell that can be distinguished",
         )
         .or(Preset::Integer(3)),
         Param::integer("counts", 1, 16, "bh: bits per count"),

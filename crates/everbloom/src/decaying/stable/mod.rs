@@ -226,11 +226,11 @@ pub static VARIANT: Variant = Variant::of::<Stable>(Facts {
             Bloom filters, SIGMOD 2006",
     family: "decaying",
     needs: &["decay"],
-    meaning: "items are the recent keys to recognize, the rate is that of false positives for ever",
+    meaning: "items are the recent keys to recognize, the rate is the false-positive rate for ever",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Age],
-        "keys are forgotten some time after they came",
+        "keys are forgotten some time after their insertion",
     )],
     params: &[
         PARAM_M,

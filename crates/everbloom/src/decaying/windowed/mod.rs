@@ -65,7 +65,7 @@ pub struct Windowed {
     now: u64,
     /// δ, the length of an epoch.
     grain: u64,
-    /// The longest time to live, and that of keys that bring none.
+    /// The longest time to live, and the default one.
     ttl: u64,
     /// g, the insertions between two slices.
     turn: u64,
@@ -470,8 +470,8 @@ pub static VARIANT: Variant = Variant::of::<Windowed>(Facts {
     family: "decaying",
     needs: &["decay", "delete"],
     input: Input::valued(ValueKind::Count).with_time(Time::Optional),
-    meaning: "items are keys that live at the same time, or the last insertions in the form slices; the \
-            count beside a key is its time to live, the rate is that of false positives",
+    meaning: "items are keys that live at the same time, or the last insertions in the form slices; the count after \
+              a key is its time to live, the rate is the false-positive rate",
     forms: &[
         Form::exact_while(CUCKOO, &[Ability::Insert, Ability::Age], LIVING),
         Form::exact_while(MULTISET, &[Ability::Insert, Ability::Remove, Ability::Age], LIVING),

@@ -10,14 +10,14 @@ use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, Request, check_cells};
 
 pub(super) const PARAMS: &[Param] = &[
     PARAM_K,
-    Param::integer("ttl", 1, 1 << 48, "longest time to live, and that of keys that bring none")
+    Param::integer("ttl", 1, 1 << 48, "longest time to live, and the default one")
         .or(Preset::Integer(126)),
-    Param::integer("tag", 3, 32, "bits per slot that say when it expires; more are finer epochs")
+    Param::integer("tag", 3, 32, "bits per slot for its expiry; more bits give finer epochs")
         .or(Preset::Integer(8)),
     Param::integer("print", 1, MAX_PRINT as u64, "bits per fingerprint"),
     Param::integer("epochs", 1, 1000, "epochs of a ring within the longest time to live")
         .or(Preset::Integer(8)),
-    Param::integer("more", 1, 1000, "slices beside the k youngest"),
+    Param::integer("more", 1, 1000, "slices in addition to the k youngest"),
 ];
 
 /// The load at which tables are planned to be full.

@@ -365,13 +365,12 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
     paper: "M. Mitzenmacher, S. Pontarelli, P. Reviriego, Adaptive cuckoo filters, ALENEX 2018",
     family: "fingerprints",
     needs: &["membership", "delete", "known-queries"],
-    meaning: "items are insertions minus removals; the rate is that of false positives among keys that are \
-              asked for the first time",
+    meaning: "items are insertions minus removals; the rate is the false-positive rate of first queries",
     forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
     params: &[
         Param::integer("d", 1, 8, "number of tables, one bucket of a key in each"),
         Param::integer("buckets", 1, 1 << 40, "buckets per table"),
-        Param::integer("selector", 0, 8, "bits that tell which fingerprint a slot holds"),
+        Param::integer("selector", 0, 8, "bits that say which fingerprint a slot has"),
         Param::integer("fingerprint", 1, MAX_FINGERPRINT as u64, "bits per fingerprint"),
         PARAM_KICKS.or(Preset::Integer(500)),
     ],

@@ -177,7 +177,7 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
         Form::removing(RINGS, &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge]),
     ],
     params: &[
-        Param::integer("buckets", 1, (1 << 32) - 1, "number of buckets to begin with"),
+        Param::integer("buckets", 1, (1 << 32) - 1, "initial number of buckets"),
         PARAM_SLOTS,
         PARAM_FINGERPRINT,
         Param::integer("points", 1, MAX_POINTS as u64, "points of a bucket on the ring")
@@ -189,7 +189,7 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
             "rings",
             1,
             1024,
-            "rings over which the items asked for are spread: the list can shrink to one of them",
+            "rings over which the planned items are spread; the list can shrink to one of them",
         )
         .or(Preset::Integer(1)),
     ],

@@ -317,7 +317,7 @@ pub static VARIANT: Variant = Variant::of::<Cuckoo>(Facts {
             "expansion",
             0,
             MAX_EXPANSION,
-            "how many times as large the next sub-filter of redisbloom is; 0 for none",
+            "growth factor of the next sub-filter of redisbloom; 0 for none",
         ),
     ],
     ..Facts::MULTISET

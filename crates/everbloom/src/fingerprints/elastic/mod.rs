@@ -234,13 +234,13 @@ pub static VARIANT: Variant = Variant::of::<Elastic>(Facts {
             beyond, SIGMOD 2023, on W. Litwin's linear hashing, VLDB 1980",
     family: "fingerprints",
     needs: &["membership", "delete", "count", "grow"],
-    meaning: "items are the keys it begins with, insertions minus removals when counted; the rate is that of \
+    meaning: "items are the keys to plan for at first, and insertions minus removals when counted; the rate is that of \
               false positives, kept as it grows",
     forms: &[Form::removing(WIDENING, ABILITIES), Form::removing(FIXED, ABILITIES)],
     params: &[
         Param::integer("load", 1, MAX_LOAD, "keys per bucket").or(Preset::Integer(LOAD)),
-        Param::integer("buckets", 1, MAX_BUCKETS, "buckets at first, and at least"),
-        Param::integer("length", 1, MAX_LENGTH as u64, "bits of a fingerprint at first"),
+        Param::integer("buckets", 1, MAX_BUCKETS, "initial and minimum number of buckets"),
+        Param::integer("length", 1, MAX_LENGTH as u64, "initial bits of a fingerprint"),
         Param::integer("doublings", 0, 48, "doublings that form fixed is planned for")
             .or(Preset::Integer(10)),
     ],

@@ -373,8 +373,8 @@ pub static VARIANT: Variant = Variant::paged::<BloomStoreImage>(
         family: "keyvalue",
         needs: &["values", "delete", "grow", "groups"],
         input: Input::valued(ValueKind::Bytes),
-        meaning: "items are keys with a value; the rate is that at which the filter of a page sends a lookup there in \
-              vain, answers are exact; memory is that of the filters",
+        meaning: "items are keys with a value; the rate is that of lookups that the filter of a page sends to the \
+                  wrong page; answers are exact; memory is that of the filters",
         forms: &[Form::exact("standard", &[Ability::Insert, Ability::Remove, Ability::Lookup])],
         params: &[
             Param::integer("page", 64, MAX_PAGE_BYTES, "bytes per page").or(Preset::Integer(4096)),
@@ -382,7 +382,7 @@ pub static VARIANT: Variant = Variant::paged::<BloomStoreImage>(
                 "pairs",
                 1,
                 MAX_PAIRS,
-                "most pairs of a page; by default one for 32 bytes",
+                "maximum number of pairs per page; by default one per 32 bytes",
             ),
             Param::integer(
                 "ranges",

@@ -441,7 +441,7 @@ pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
     family: "keyvalue",
     needs: &["values", "delete", "reconcile"],
     input: Input::valued(ValueKind::Bytes),
-    meaning: "items are the pairs inside when they are listed, the rate is that of failed listings",
+    meaning: "items are the pairs inside when they are listed; the rate is that of failed listings",
     forms: &[Form::exact_while(
         FORM,
         &[
@@ -452,7 +452,7 @@ pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
             Ability::Reconcile,
             Ability::List,
         ],
-        "only pairs that were inserted are deleted; members that other pairs hide are undecided",
+        "only pairs that were inserted are deleted; members hidden by other pairs are undecided",
     )],
     params: &[
         PARAM_M,

@@ -392,12 +392,11 @@ pub static VARIANT: Variant = Variant::of::<Kbf>(Facts {
     family: "keyvalue",
     needs: &["values", "groups", "delete", "fold"],
     input: Input::valued(ValueKind::Label),
-    meaning: "items are pairs; the rate is that of non-members without an empty cell, most of which are seen \
-              through",
+    meaning: "items are pairs; the rate is that of non-members without an empty cell, most of which are detected",
     forms: &[Form::exact_while(
         FORM,
         &[Ability::Insert, Ability::Remove, Ability::Lookup, Ability::Merge, Ability::Fold],
-        "only pairs that were inserted are removed; members whose value others hide are undecided",
+        "only pairs that were inserted are removed; members whose values are hidden by others are undecided",
     )],
     params: &[
         PARAM_M,

@@ -425,7 +425,7 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
     family: "keyvalue",
     needs: &["groups", "static"],
     input: Input { sample: Some(EXAMPLE), ..Input::valued(ValueKind::Label) },
-    meaning: "items are nodes, the label beside one its parent; the rate is that of foreign nodes taken for ones of \
+    meaning: "items are nodes, the label of each is its parent; the rate is that of foreign nodes taken for nodes of \
               the tree",
     forms: &[
         Form::exact(STATIC, &[]),
@@ -436,14 +436,14 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
             "node-bits",
             0,
             MAX_CHECK_BITS as u64,
-            "u, bits that tell nodes from others, in static",
+            "u, bits that distinguish nodes from other keys, in form static",
         ),
-        Param::integer("parent-bits", 1, 32, "b, bits that tell parents from others")
+        Param::integer("parent-bits", 1, 32, "b, bits that distinguish parents from other nodes")
             .or(Preset::Integer(8)),
         Param::first_of(
             "depth",
             &["no", "yes"],
-            "whether nodes know their depth modulo 3, in static",
+            "whether nodes store their depth modulo 3, in form static",
         ),
     ],
     ..Facts::COLLECTED

@@ -248,21 +248,21 @@ pub static VARIANT: Variant = Variant::of::<Complement>(Facts {
     family: "known",
     needs: &["membership", "known-queries", "exact"],
     input: Input::KEYS.with_negatives(Negatives::Required),
-    meaning: "items are members, known non-members the rest of the universe; the rate is that of \
-              queries inside the universe that stay undecided, for which an exact table is queried",
+    meaning: "items are members, known non-members the rest of the universe; the rate is that of undecided queries \
+              inside the universe, which an exact table answers",
     forms: &[Form::exact(FORM, &[Ability::Insert])],
     params: &[
         Param::integer(
             "others",
             0,
             MAX_CELLS,
-            "keys in the rest of the universe; by default as many as are read",
+            "keys in the rest of the universe; by default the number read",
         ),
         Param::real(
             "complement-rate",
             1e-300,
             0.999_999,
-            "rate of the complement's filter, where not that of the main filter",
+            "rate of the complement's filter; by default that of the main filter",
         ),
     ],
     reach: 1_000_000,

@@ -262,7 +262,7 @@ pub static VARIANT: Variant = Variant::of::<CrossChecking>(Facts {
     paper: "H. Lim, N. Lee, J. Lee, C. Yim, Reducing false positives of a Bloom filter using cross-checking Bloom filters, Applied Mathematics & Information Sciences 8(4), 2014",
     family: "known",
     needs: &["membership", "merge", "accurate"],
-    meaning: "items are keys, the rate is that of false positives of all filters together",
+    meaning: "items are keys, the rate is the false-positive rate of all filters together",
     forms: &[Form::exact(ANY, ABILITIES), Form::exact(OWN, ABILITIES)],
     params: &[
         Param::integer("parts", 1, MAX_PARTS, "number of cross filters").or(Preset::Integer(2)),

@@ -242,7 +242,7 @@ pub static VARIANT: Variant = Variant::of::<BlockedBloom>(Facts {
             "patterns",
             1,
             TABLE_BITS / 64,
-            "masks in the table of form patterns, by default as many as 960 KiB hold",
+            "masks in the table of form patterns; by default as many as fit 960 KiB",
         ),
     ],
     ..Facts::FILTER

@@ -245,7 +245,7 @@ pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
         ),
     ],
     params: &[
-        Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
+        Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below this")
             .or(Preset::Integer(1 << 20)),
         Param::integer("width", 1, 16, "counters: bits each"),
     ],

@@ -237,7 +237,7 @@ pub static VARIANT: Variant = Variant::of::<Generalized>(Facts {
             distributed network applications, Computer Networks 55(8), 2011",
     family: "membership",
     needs: &["membership", "hostile"],
-    meaning: "items are keys, the rate bounds false positives whatever the bits become",
+    meaning: "items are keys, the rate bounds false positives, whatever happens to the bits",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert],
@@ -260,7 +260,7 @@ pub static VARIANT: Variant = Variant::of::<Generalized>(Facts {
             "init-seed",
             0,
             u64::MAX,
-            "seed that draws the initial bits where they are mixed",
+            "seed for the initial bits of form mixed",
         )
         .or(Preset::Integer(0)),
     ],

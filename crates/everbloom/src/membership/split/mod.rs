@@ -242,13 +242,13 @@ pub static VARIANT: Variant = Variant::of::<Split>(Facts {
     paper: "M. Xiao, Y. Dai, X. Li, Split Bloom filter, Acta Electronica Sinica 32(2), 2004",
     family: "membership",
     needs: &["membership", "merge", "parallel"],
-    meaning: "items are the most keys there will be, the rate is that of false positives with all of them",
+    meaning: "items are the maximum number of keys; the rate is the false-positive rate with all of them",
     forms: &[
         Form::exact(HASHED, &[Ability::Insert, Ability::Merge]),
         Form::exact(SEQUENTIAL, &[Ability::Insert]),
     ],
     params: &[
-        Param::integer("rows", 1, MAX_ROWS, "rows of the matrix, for ever").or(Preset::Integer(4)),
+        Param::integer("rows", 1, MAX_ROWS, "rows of the matrix; fixed").or(Preset::Integer(4)),
         Param::integer("m", 1, MAX_CELLS, "bits per row"),
         PARAM_K,
     ],

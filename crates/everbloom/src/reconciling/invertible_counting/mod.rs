@@ -414,8 +414,8 @@ pub static VARIANT: Variant = Variant::of::<InvertibleCounting>(Facts {
     family: "reconciling",
     needs: &["membership", "delete", "count", "merge", "reconcile"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are distinct elements in which two multisets differ to plan for, and copies when counted; the rate is \
-              that of differences that fail to decode",
+    meaning: "items are the distinct elements in which two multisets differ to plan for, and copies when counted; \
+              the rate is that of failed decodes",
     forms: &[form(SUMS, CONDITION), form(XOR, CONDITION)],
     params: &[PARAM_M, param_k("number of segments, one cell per key in each", 4)],
     reach: 1_000_000,

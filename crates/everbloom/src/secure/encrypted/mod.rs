@@ -237,7 +237,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     paper: "S. M. Bellovin, W. R. Cheswick, Privacy-enhanced searches using encrypted Bloom filters, IACR ePrint 2004/022",
     family: "secure",
     needs: &["membership"],
-    meaning: "items are words of a document, the rate is that of documents that match without having the word",
+    meaning: "items are the words of a document; the rate is that of documents that match without containing the word",
     reach: 1 << 26,
     ..Facts::FILTER
 });

@@ -530,7 +530,7 @@ pub static VARIANT: Variant = Variant::of::<CountMin>(Facts {
             // Lists stay short, and so do files.
             1e-5,
             1.0,
-            "share of the total from which a key is heavy, of the forms that list",
+            "lowest share of the total of a heavy key, in the forms that list",
         )
         .or(Preset::Real(0.01)),
         Param::integer("step", 1, MOST_STEP as u64, "bits per level, of the dyadic form")

@@ -257,7 +257,7 @@ pub static VARIANT: Variant = Variant::of::<HyperLogLog>(Facts {
             algorithms for HyperLogLog sketches, 2017",
     family: "sketches",
     needs: &["estimate", "merge"],
-    meaning: "items are insertions, the rate is the relative standard error of the number of different keys",
+    meaning: "items are insertions, the rate is the relative standard error of the number of distinct keys",
     forms: &[Form::exact("standard", ABILITIES), Form::exact(REDIS, ABILITIES)],
     params: &[Param::integer("p", LEAST_P, MOST_P, "index bits: 2^p registers of six bits")],
     ..Facts::SKETCH

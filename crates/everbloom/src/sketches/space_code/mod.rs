@@ -302,20 +302,20 @@ pub static VARIANT: Variant = Variant::of::<SpaceCode>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("l", 2, 256, "groups per key: counts are told up to about l·ln l")
+        Param::integer("l", 2, 256, "groups per key; counts are estimated up to about l·ln l")
             .or(Preset::Integer(32)),
         Param::integer(
             "ratio",
             2,
             16,
-            "each resolution samples one of so many insertions of the one before",
+            "each resolution samples one in this many insertions of the previous one",
         )
         .or(Preset::Integer(4)),
         Param::integer(
             "largest",
             1,
             1 << 20,
-            "largest count to tell, of the multi-resolution form",
+            "largest count of the multi-resolution form",
         )
         .or(Preset::Integer(1000)),
     ],

@@ -311,7 +311,7 @@ const CELL_BITS: u64 = 2 * HALF as u64;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count, Ability::List];
 const fn form(name: &'static str) -> Form {
-    Form::lossy(name, ABILITIES, "a heavy key may be driven out by chance").counting(Counts::Around)
+    Form::lossy(name, ABILITIES, "a heavy key may be evicted by chance").counting(Counts::Around)
 }
 
 /// The list entry.
@@ -329,8 +329,8 @@ pub static VARIANT: Variant = Variant::of::<TopK>(Facts {
     meaning: "items are the total of all counts; there is no rate to plan for",
     forms: &[form("standard"), form(REDIS)],
     params: &[
-        Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(10)),
-        Param::integer("w", 1, 1 << 40, "cells per row: at least 4k are advised"),
+        Param::integer("k", 1, MOST, "number of keys to list").or(Preset::Integer(10)),
+        Param::integer("w", 1, 1 << 40, "cells per row; at least 4k are recommended"),
         Param::integer("d", 1, 64, "number of rows").or(Preset::Integer(7)),
         Param::real("decay", 1e-9, 1.0, "base of the probability that a count gives way")
             .or(Preset::Real(0.9)),

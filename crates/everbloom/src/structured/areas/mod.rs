@@ -250,8 +250,8 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
     family: "structured",
     needs: &["places", "groups", "merge", "estimate"],
     input: Input::of(KeyKind::Point).with_value(ValueKind::Label).with_examples(example),
-    meaning: "items are points of different grid cells, the rate is that of points in no area that are put in \
-              some",
+    meaning: "items are points of different grid cells; the rate is that of points outside all areas that are placed \
+              in one",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge, Ability::Estimate])],
     params: &[
         PARAM_M,
@@ -260,7 +260,7 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
             "areas",
             1,
             1 << 20,
-            "number of areas, numbered from 0, the more important the higher",
+            "number of areas, numbered from 0 in order of importance",
         )
         .or(Preset::Integer(16)),
         Param::real("size", 1e-9, 1e9, "edge of a grid cell").or(Preset::Real(1.0)),

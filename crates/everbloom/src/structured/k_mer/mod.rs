@@ -349,8 +349,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
     family: "structured",
     needs: &["pieces", "merge", "estimate"],
     input: Input::of(KeyKind::Sequence).with_examples(example),
-    meaning: "items are K-mers, of which a sequence has as many as letters, less K − 1; the rate is that of \
-              random K-mers that pass",
+    meaning: "items are K-mers (a sequence of L letters has L − K + 1); the rate is that of random K-mers",
     forms: &[
         Form::exact(ONE_SIDED, ABILITIES),
         Form::exact(TWO_SIDED, ABILITIES),
@@ -364,7 +363,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
         Param::first_of(
             "strands",
             &[ONE, BOTH],
-            "whether a K-mer and its reverse complement are one",
+            "whether a K-mer equals its reverse complement",
         ),
     ],
     ..Facts::FILTER

@@ -335,7 +335,7 @@ pub static VARIANT: Variant = Variant::of::<MultiGranularity>(Facts {
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Merge],
-        "a vector near a member may be missed; a member itself never is",
+        "a vector near a member may be missed, but never a member itself",
     )],
     params: &[
         Param::integer("lines", 1, 32, "k, lines per group, all of which must agree")

@@ -331,14 +331,14 @@ pub static VARIANT: Variant = Variant::of::<ParallelAttributes>(Facts {
     family: "structured",
     needs: &["attributes", "delete", "count", "merge", "parallel"],
     input: Input::of(KeyKind::Attributes).with_examples(example),
-    meaning: "items are insertions minus removals; the rate is that of a foreign value in one attribute, and in \
-              compact of a mixture of several items' values",
+    meaning: "items are insertions minus removals; the rate is that of a foreign value in one attribute, and in form \
+              compact of a mixture of the values of several items",
     forms: &[Form::removing(EXACT, ABILITIES), Form::removing(COMPACT, ABILITIES)],
     params: &[
         PARAM_M,
         PARAM_K,
         Param::integer("attributes", 1, 64, "attributes per item").or(Preset::Integer(2)),
-        Param::integer("width", 2, 64, "bits per counter, which sticks at its maximum")
+        Param::integer("width", 2, 64, "bits per counter; counters stick at the maximum")
             // Values of one attribute are often the same, so that counters must count further than those of keys.
             .or(Preset::Integer(8)),
     ],

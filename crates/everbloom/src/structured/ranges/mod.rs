@@ -290,34 +290,33 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
     family: "structured",
     needs: &["places", "attributes"],
     input: Input::of(KeyKind::Attributes).with_examples(example),
-    meaning: "items are ids; the rate is that of ids that are not there, asked for in one segment of every \
-              attribute",
+    meaning: "items are ids; the rate is that of absent ids, queried in one segment of every attribute",
     forms: &[
         Form::exact(STANDARD, &[Ability::Insert]),
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
     ],
     params: &[
-        Param::integer("attributes", 1, 64, "values beside the id of a record")
+        Param::integer("attributes", 1, 64, "values of a record, without its id")
             .or(Preset::Integer(1)),
         Param::integer(
             "segments",
             1,
             segments::MOST,
-            "segments per attribute, but for the two at the ends",
+            "segments per attribute, without the two at the ends",
         )
         .or(Preset::Integer(10)),
-        Param::first_of("bounds", &["quantile", EQUAL], "where segments begin"),
+        Param::first_of("bounds", &["quantile", EQUAL], "how segment boundaries are chosen"),
         Param::real(
             "low",
             0.0,
             1e300,
-            "where the first segment of equal width begins; at the least value, if not set",
+            "start of the first segment of equal width; by default the smallest value",
         ),
         Param::real(
             "high",
             0.0,
             1e300,
-            "where the last one ends; behind the greatest value, if not set",
+            "end of the last one; by default just above the largest value",
         ),
     ],
     ..Facts::COLLECTED
