@@ -59,7 +59,7 @@ impl<'de, T: Filter + Listed> Visitor<'de> for Bytes<T> {
         let mut bytes = Vec::new();
         while let Some(byte) = numbers.next_element()? {
             if bytes.len() as u64 == Limits::NETWORK.bytes {
-                return Err(de::Error::custom("the filter is longer than a network allows"));
+                return Err(de::Error::custom("the filter is too long for a network"));
             }
             bytes.push(byte);
         }

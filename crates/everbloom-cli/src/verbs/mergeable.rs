@@ -24,8 +24,8 @@ pub fn check(variant: &'static Variant, goal: &Goal) -> Result<()> {
         return Ok(());
     }
     Err(Stop::Error(format!(
-        "--mergeable: {} filters merge only if they have the same size: give the maximum number of keys of all filters together with -n, the \
-         same for each",
+        "--mergeable: {} filters can be merged only if they have the same size: give -n, the number of keys of all \
+         filters together, the same for each",
         variant.slug
     )))
 }

@@ -185,7 +185,7 @@ impl Plan for Decaying {
             |m, n| m * f64::from(of(n).width()),
         )?;
         let window = window.ok_or_else(|| {
-            Error::parameter("for how many arrivals is a key to be found? give {items}")
+            Error::parameter("give {items}: for how many insertions a key is found")
         })?;
         let shape = Shape { flat, ..of(window) };
         // What the goal does not name is what the filter settles at, not what it begins with.

@@ -193,7 +193,7 @@ impl Plan for TemporalCounting {
         // Room for sums of two, and for lives of their own.
         let cap = request.integer("cap").unwrap_or(2 * initial + 1);
         if cap < initial {
-            let message = format!("the cap must not be below the initial value, {initial}");
+            let message = format!("the cap must be at least the initial value, {initial}");
             return Err(Error::setting("cap", cap, message));
         }
         let shape = Shape { flat: Flat { m: 1, k: 1 }, initial, decay, cap };
@@ -254,7 +254,7 @@ impl Insert for TemporalCounting {
         let value = match record.value {
             None => self.initial,
             Some(Value::Count(value)) => value,
-            Some(_) => return Err(Error::record("the value beside the key must be a count")),
+            Some(_) => return Err(Error::record("the value of the key must be a count")),
         };
         self.check_value(value)?;
         self.advance(record.time.unwrap_or(self.time));

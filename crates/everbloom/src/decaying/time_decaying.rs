@@ -309,7 +309,7 @@ impl Insert for TimeDecaying {
             None => 1.0,
             Some(Value::Count(count)) => count as f64,
             Some(Value::Weight(weight)) => weight,
-            Some(_) => return Err(Error::record("the value beside the key must be its weight")),
+            Some(_) => return Err(Error::record("the value of the key must be its weight")),
         };
         self.add(record.key, weight, record.time.unwrap_or(self.now))
     }

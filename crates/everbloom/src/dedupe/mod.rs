@@ -176,7 +176,7 @@ impl Dedupe {
     pub fn new(remember: Remember, fpr: f64) -> Result<Self> {
         let window = match remember {
             Remember::Window(0) => {
-                return Err(Error::parameter("a window of 0: at least 1 key must be remembered"));
+                return Err(Error::parameter("a window of 0: give at least 1"));
             }
             Remember::Window(keys) => {
                 let part = part_of_window(keys);

@@ -122,8 +122,8 @@ impl Deletable {
         if own.is_empty() {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key is not deletable: keys have met in every region its bits are in; rebuild \
-                 the filter from the keys that are left, with more regions (the parameter {r}) if this happens often",
+                "the key is not deletable: all of its bits are in regions with collisions; rebuild the filter from \
+                the remaining keys, with more regions (the parameter {r}) if this happens often",
             ));
         }
         own.iter().for_each(|&bit| self.flat.bits.reset(bit));
@@ -242,8 +242,8 @@ impl Shape {
                 Ok(Self { flat: Flat { m: bits, k: k(bits) }, regions })
             }
             _ => Err(Error::parameter(format!(
-                "{regions} regions in {m} bits: r goes from 1 to half of m, as every region has a bit \
-                 of its own and at least one for keys"
+                "{regions} regions in {m} bits: r must be from 1 to half of m, because every region has its own bit \
+                and at least one for keys"
             ))),
         }
     }

@@ -95,8 +95,8 @@ impl Ternary {
             )),
             Verdict::Undecided => Err(Error::new(
                 Kind::NotDeletable,
-                "the key is undeletable: all of its cells are X, which stands for an unknown number \
-                 of keys; rebuild the filter from the keys that are left",
+                "the key is undeletable: all of its cells are X, which stands for an unknown number of keys; rebuild \
+                the filter from the remaining keys",
             )),
             Verdict::Present => {
                 let (many, cells) = (self.many(), &mut self.tallies.cells);

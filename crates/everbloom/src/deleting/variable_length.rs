@@ -283,9 +283,8 @@ impl Plan for VariableLength {
         let integer = |name: &str| request.integer(name).map(|value| value as u32);
         let [t, q, d] = ["t", "q", "d"].map(integer);
         let wanted = Wanted { k: integer(PARAM_K.name), t, q, d };
-        let impossible = || {
-            Error::parameter("signatures need {d} < {q} ≤ {t} ≤ {k}: set fewer of them, or others")
-        };
+        let impossible =
+            || Error::parameter("signatures need {d} < {q} ≤ {t} ≤ {k}: change some of them");
         if let Some(m) = request.integer(PARAM_M.name) {
             let signature = match (wanted.k, request.goal_items()) {
                 (Some(k), _) => wanted.with(k),

@@ -101,8 +101,7 @@ impl Plan for SimplifiedCuckoo {
     fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let (grows, filters) = (request.form() == GROWING, request.integer("filters"));
         if let Some(filters) = filters.filter(|filters| *filters > 1 && !grows) {
-            let message =
-                "a filter of the form standard is one table: the form growing has several";
+            let message = "a filter of form standard is one table; use form growing";
             return Err(Error::setting("filters", filters, message));
         }
         let (layout, filters) = (Layout::Plain, filters.unwrap_or(1));

@@ -235,7 +235,7 @@ fn hops(record: &Record<'_>) -> Result<Option<u64>> {
     match record.value {
         None => Ok(None),
         Some(Value::Count(hops)) => Ok(Some(hops)),
-        Some(_) => Err(Error::record("the value beside the key must be a number of hops")),
+        Some(_) => Err(Error::record("the value of the key must be a number of hops")),
     }
 }
 

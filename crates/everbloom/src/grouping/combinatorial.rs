@@ -106,14 +106,14 @@ impl Combinatorial {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K, group: &[u8]) -> Result<()> {
         if self.head.form != COUNTING {
             return Err(Error::unsupported(
-                "bits do not know how many keys they serve: build it in the form counting",
+                "bits do not know how many keys they serve: use form counting",
             ));
         }
         let digest = self.head.hasher.digest(key);
         if !self.groups.find(group).is_some_and(|g| self.sets.remove(digest, g)) {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key is not in this group: a counter holds less than its removal would take",
+                "the key is not in this group: a counter is smaller than the amount to remove",
             ));
         }
         self.head.items = self.head.items.saturating_sub(1);

@@ -83,7 +83,7 @@ impl FilterBank {
         if !self.groups.find(class).is_some_and(|g| self.sets.remove(digest, g)) {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key is not in this class: a counter holds less than its removal would take",
+                "the key is not in this class: a counter is smaller than the amount to remove",
             ));
         }
         self.head.count_off();

@@ -249,7 +249,7 @@ impl Plan for Matrix {
         let fits = m * documents as f64 <= MAX_CELLS as f64;
         if !fits {
             return Err(Error::parameter(format!(
-                "{documents} rows of {m:e} bits are more than {MAX_CELLS}: ask for fewer {{items}} or a \
+                "{documents} rows of {m:e} bits are more than {MAX_CELLS}: use fewer {{items}} or a \
                  higher {{rate}}"
             )));
         }

@@ -219,7 +219,7 @@ impl Plan for Omass {
             .collect();
         if ks.is_empty() {
             return Err(Error::parameter(format!(
-                "words of {width} bits cannot be cut into {} sub-blocks of a bit for each of {sets} sets: \
+                "words of {width} bits cannot be divided into {} sub-blocks with a bit for each of {sets} sets: \
                  set a longer word, fewer sets, or a k that divides the word",
                 k_set.map_or("any number of".to_owned(), |k| k.to_string())
             )));
@@ -243,8 +243,8 @@ impl Plan for Omass {
         let (bits, shape) = sized(n, p);
         if bits.is_infinite() {
             return Err(Error::parameter(format!(
-                "{n} items at a rate of {p} need more than {MAX_CELLS} bits in words of {width}: ask for \
-                 fewer {{items}}, a higher {{rate}} or a longer {{word}}"
+                "{n} items at a rate of {p} need more than {MAX_CELLS} bits in words of {width}: use fewer \
+                {{items}}, a higher {{rate}} or a longer {{word}}"
             )));
         }
         Ok(shape)
@@ -324,13 +324,8 @@ pub static VARIANT: Variant = Variant::of::<Omass>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("word", 2, MAX_WORD, "bits per word; k divides it").or(Preset::Integer(64)),
-        Param::integer(
-            "sets",
-            1,
-            MAX_WORD,
-            "number of sets, at most the bits of a sub-block",
-        )
-        .or(Preset::Integer(16)),
+        Param::integer("sets", 1, MAX_WORD, "number of sets, at most the bits of a sub-block")
+            .or(Preset::Integer(16)),
     ],
     ..Facts::FILTER
 });

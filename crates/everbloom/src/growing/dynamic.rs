@@ -97,8 +97,7 @@ impl Dynamic {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         if self.head.form != COUNTING {
             return Err(Error::unsupported(
-                "bits cannot be taken away from one key without taking them from others: \
-                 build in the form counting",
+                "bits cannot be removed for one key without removing them from others: use form counting",
             ));
         }
         let digest = self.head.hasher.digest(key);

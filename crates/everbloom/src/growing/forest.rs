@@ -210,8 +210,8 @@ impl Plan for Forest {
         let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
         let shape = sized(n, p).ok_or_else(|| {
             Error::parameter(format!(
-                "a page of {page_bytes} bytes holds not even one key at a rate of {p}: set a larger {{page}} \
-                 or ask for a higher {{rate}}"
+                "a page of {page_bytes} bytes holds not even one key at a rate of {p}: set a larger {{page}} or a \
+                higher {{rate}}"
             ))
         })?;
         Shape::new(page_bytes, shape.k, shape.capacity, shape.blocks, shape.pages, children)

@@ -361,7 +361,8 @@ pub static VARIANT: Variant = Variant::of::<ParBf>(Facts {
               the rate is the limit of all lists together",
     forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove])],
     params: &[
-        Param::integer("filters", 1, 1024, "maximum number of filters in a list").or(Preset::Integer(8)),
+        Param::integer("filters", 1, 1024, "maximum number of filters in a list")
+            .or(Preset::Integer(8)),
         Param::integer("width", 2, 16, "bits per counter").or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET

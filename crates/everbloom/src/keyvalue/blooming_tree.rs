@@ -209,7 +209,7 @@ fn grow(mut digests: Vec<Digest>, m: u64) -> Result<Vec<Level>> {
         let t = levels.len() as u64 - 1;
         if t + 1 >= MAX_LEVELS {
             let message =
-                "keys that cannot be told apart: build with another seed, or under a secret key";
+                "some keys cannot be distinguished: build with another seed, or with a secret key";
             return Err(Error::parameter(message));
         }
         (nodes, forks, left) = split(&mut digests, &left, t);

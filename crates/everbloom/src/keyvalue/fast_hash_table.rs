@@ -283,7 +283,7 @@ impl Insert for FastHashTable {
         match record.value {
             None => Ok(self.put(record.key, b"")),
             Some(Value::Bytes(value)) => Ok(self.put(record.key, value)),
-            Some(_) => Err(Error::record("the value beside the key must be bytes")),
+            Some(_) => Err(Error::record("the value of the key must be bytes")),
         }
     }
 }

@@ -88,8 +88,8 @@ impl Multistage {
         let count = last.map_or(0, |last| (last - first).saturating_add(1));
         if count > MAX_STAGES || last > Some(LAST_STAGE) {
             return Err(Error::record(format!(
-                "the stages are numbered from {first} to {}: at most {MAX_STAGES} follow each other, \
-                 and the last number is {LAST_STAGE}",
+                "the stages are numbered from {first} to {}: there can be at most {MAX_STAGES}, and the last number \
+                is at most {LAST_STAGE}",
                 last.unwrap_or(0)
             )));
         }
@@ -272,7 +272,12 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
             1 << 32,
             "longest filter to try for a stage; by default four times the formula's",
         ),
-        Param::integer("max-k", 1, 64, "maximum number of probes to try for a stage; by default 10 or more"),
+        Param::integer(
+            "max-k",
+            1,
+            64,
+            "maximum number of probes to try for a stage; by default 10 or more",
+        ),
     ],
     reach: 1_000,
     ..Facts::COLLECTED

@@ -176,7 +176,7 @@ impl Shape {
     fn check(&self) -> Result<()> {
         let share = matches!(self.clearing, Clearing::Share(s) if !(0.0..=1.0).contains(&s));
         if share {
-            return Err(Error::parameter("a share of ones to be cleared lies between 0 and 1"));
+            return Err(Error::parameter("a share of ones to be cleared must be between 0 and 1"));
         }
         // Selective clearing counts members and troublesome keys at every bit, 32 bits each.
         let counts = if self.form() == 0 { 1 } else { 65 };
@@ -224,14 +224,14 @@ impl Create for Retouched {
         let selective = matches!(shape.clearing, Clearing::Selective(_));
         if !selective && inputs.negatives.is_some() {
             return Err(Error::parameter(
-                "{form=random} clears bits at random and makes no use of known non-members: take {form=ratio} \
-                 (or selective-random, minimum-fn, maximum-fp), or leave out {negatives}",
+                "{form=random} clears bits at random and does not use known non-members: use {form=ratio} (or \
+                selective-random, minimum-fn, maximum-fp), or omit {negatives}",
             ));
         }
         if selective && inputs.negatives.is_none() {
             return Err(Error::parameter(format!(
-                "{{form={}}} turns known troublesome keys away: give {{negatives}}, or clear at random by \
-                 {{form={}}}",
+                "{{form={}}} clears the bits of known troublesome keys: give {{negatives}}, or clear at random with \
+                {{form={}}}",
                 head.form, FORMS[0].name
             )));
         }

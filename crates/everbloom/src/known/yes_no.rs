@@ -162,8 +162,7 @@ impl YesNo {
         let digest = self.head.hasher.digest(key);
         if !self.no.is_empty() && self.denies(&self.places(digest)) {
             return Err(Error::record(
-                "a no-filter covers the key, which would be missed if it were a member: \
-                 rebuild the filter with it",
+                "a no-filter covers the key, so that it would be a false negative: rebuild the filter with it",
             ));
         }
         let new = self.yes.insert(digest);

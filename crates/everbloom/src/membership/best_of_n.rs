@@ -213,9 +213,8 @@ keys!(BestOfN: part);
 
 by_part!(BestOfN: part);
 
-const PARAM_N: Param =
-    Param::integer("n", 1, MAX_TRIES, "filters to build; the best one is kept")
-        .or(Preset::Integer(16));
+const PARAM_N: Param = Param::integer("n", 1, MAX_TRIES, "filters to build; the best one is kept")
+    .or(Preset::Integer(16));
 
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<BestOfN>(Facts {

@@ -270,7 +270,7 @@ impl Plan for Bloom {
         };
         if let Some(hash) = request.named_hash().filter(|hash| !probe.scheme().takes(*hash)) {
             let message = format!(
-                "the {} scheme needs two words that do not depend on each other, as xxh3-128 gives",
+                "the {} scheme needs two independent words, as from xxh3-128",
                 probe.scheme().name()
             );
             return Err(Error::setting("hash", hash, message));

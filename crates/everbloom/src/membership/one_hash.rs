@@ -100,7 +100,7 @@ impl Shape {
     fn near(m: u64, k: u32) -> Result<Self> {
         if m > MAX_CELLS {
             return Err(Error::parameter(format!(
-                "{m} bits are more than {MAX_CELLS}: ask for fewer {{items}} or a higher {{rate}}"
+                "{m} bits are more than {MAX_CELLS}: use fewer {{items}} or a higher {{rate}}"
             )));
         }
         Ok(Self { parts: Residues::new(nearest_primes(m, k))? })

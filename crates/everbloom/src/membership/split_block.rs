@@ -272,7 +272,7 @@ impl Shape {
     fn new(blocks: u64) -> Result<Self> {
         if !(1..=MOST_BLOCKS).contains(&blocks) {
             return Err(Error::parameter(format!(
-                "{blocks} blocks of {BLOCK} bits: there must be 1 to 2^32; ask for fewer {{items}}, a \
+                "{blocks} blocks of {BLOCK} bits: there must be 1 to 2^32; use fewer {{items}}, a \
                  higher {{rate}} or less {{memory}}, or use the variant blocked"
             )));
         }

@@ -64,8 +64,8 @@ fn no_room(words: usize) -> Error {
     Error::new(
         Kind::OutOfMemory,
         format!(
-            "the filter needs {} bytes, which this machine does not give: \
-             ask for fewer {{items}}, a higher {{rate}} or less {{memory}}",
+            "the filter needs {} bytes, more than this machine provides: use fewer {{items}}, a higher {{rate}} or \
+            less {{memory}}",
             words as u128 * 8
         ),
     )

@@ -87,14 +87,15 @@ impl Buckets {
         let (fingerprint, wanted) = (bits(p), size(n, p));
         if !(least..=most).contains(&fingerprint) {
             return Err(Error::parameter(format!(
-                "fingerprints of {fingerprint} bits for a rate of {p}: they have {least} to {most} here; ask for \
-                 a higher {{rate}}"
+                "fingerprints of {fingerprint} bits for a rate of {p}: they have {least} to {most} here; use a \
+                higher {{rate}}"
             )));
         }
         check_cells(n, p, wanted)?;
         let buckets = buckets(n, fingerprint) as u64;
         if !buckets.is_power_of_two() {
-            let message = "the other bucket of a fingerprint is found by xor: a power of two";
+            let message =
+                "must be a power of two, because the other bucket of a fingerprint is found by xor";
             return Err(Error::setting("buckets", buckets, message));
         }
         let shape = Self { buckets, slots, fingerprint, kicks, layout };

@@ -19,8 +19,8 @@ impl Slices {
     pub fn cut(m: u64, k: u32) -> Result<Self> {
         if !(1..=MAX_K).contains(&k) || u64::from(k) > m || m > MAX_CELLS {
             return Err(Error::parameter(format!(
-                "{m} cells cannot be cut into {k} slices: k goes from 1 to {MAX_K} and not above m, \
-                 m up to {MAX_CELLS}"
+                "{m} cells cannot be divided into {k} slices: k must be from 1 to {MAX_K} and at most m, and m at \
+                most {MAX_CELLS}"
             )));
         }
         Ok(Self { slice: m / u64::from(k), k })

@@ -68,8 +68,8 @@ impl Shape {
             return Ok(Self { words, m, r });
         }
         Err(Error::parameter(format!(
-            "an index of {words} words, {m} bits and {r} keys: there may be 1 to {MOST_KEYS} keys and up to \
-             {MOST_BITS} bits and insertions a document"
+            "an index of {words} words, {m} bits and {r} keys: the limits are 1 to {MOST_KEYS} keys, and {MOST_BITS} \
+            bits and insertions per document"
         )))
     }
 
@@ -179,7 +179,7 @@ impl IndexKey {
         }
         let unused = shape.words.checked_sub(distinct.len() as u64).ok_or_else(|| {
             let message =
-                format!("{} words in a document, planned were {}", distinct.len(), shape.words);
+                format!("{} words in a document, but {} were planned", distinct.len(), shape.words);
             Error::new(Kind::CapacityExceeded, message)
         })?;
         let mut chance = Chance::new();

@@ -220,7 +220,8 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
         Param::real("share", 0.01, 64.0, "bits for counts per membership bit")
             .or(Preset::Real(0.5)),
         Param::integer("counts", 1, 1 << 48, "bits for counts, instead of the parameter `share`"),
-        Param::integer("most", 1, 4096, "longest run that can be reported").or(Preset::Integer(255)),
+        Param::integer("most", 1, 4096, "longest run that can be reported")
+            .or(Preset::Integer(255)),
     ],
     ..Facts::FILTER
 });

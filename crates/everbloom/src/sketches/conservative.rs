@@ -120,7 +120,7 @@ impl Plan for Conservative {
                 Probe::Partitioned(Partitioned::new(m / u64::from(k), k))
             }
             (true, Some(_)) => {
-                let message = format!("so few counters cannot be cut into {k} stages");
+                let message = format!("so few counters cannot be divided into {k} stages");
                 return Err(Error::setting("m", m, message));
             }
         };

@@ -93,7 +93,7 @@ impl CounterBraids {
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Seen> {
         if times > MOST_TIMES {
             return Err(Error::record(format!(
-                "a flow is counted at most {MOST_TIMES} times at once"
+                "a flow can be counted at most {MOST_TIMES} times at once"
             )));
         }
         let digest = self.head.digest(key);
@@ -234,7 +234,7 @@ impl Plan for CounterBraids {
             sized(n, p)
         };
         if shape.bits() > request.goal_bits().unwrap_or(MAX_CELLS).min(MAX_CELLS) {
-            return Err(Error::parameter("so many counters do not fit: ask for fewer {items}"));
+            return Err(Error::parameter("so many counters do not fit: use fewer {items}"));
         }
         Ok(shape)
     }

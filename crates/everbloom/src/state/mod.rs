@@ -267,6 +267,6 @@ impl<T: State> State for Option<T> {
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
         let mut list = src.list(name)?;
         let value = list.pop();
-        if list.is_empty() { Ok(value) } else { Err(src.corrupt(format!("{name} is there twice"))) }
+        if list.is_empty() { Ok(value) } else { Err(src.corrupt(format!("{name} occurs twice"))) }
     }
 }

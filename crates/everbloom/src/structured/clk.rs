@@ -128,7 +128,7 @@ impl Clk {
         if compared.is_empty() || (wanted != 0 && found != wanted) || found > MAX_FIELDS {
             let first = record.first().map_or_else(String::new, |field| shown(field));
             return Err(Error::record(format!(
-                "the record of {first} has {found} fields where all have {wanted}, up to {MAX_FIELDS}"
+                "the record of {first} has {found} fields; the others have {wanted}, at most {MAX_FIELDS}"
             )));
         }
         Ok((salt, compared))
@@ -377,7 +377,7 @@ impl Stream for Clk {
 }
 
 face!(Clk: Insert, Merge);
-planned!(Clk: "An empty list of records of 1000 bits each, which match from a Dice coefficient of 0.8 on.");
+planned!(Clk: "An empty list of records of 1000 bits each, which match at a Dice coefficient of at least 0.8.");
 
 impl Filter for Clk {
     /// Present if some record matches, with the highest Dice coefficient.

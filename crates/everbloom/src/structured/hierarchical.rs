@@ -80,14 +80,14 @@ impl Hierarchical {
         payload.with_bytes(|payload| {
             if payload.len() as u64 > LONGEST {
                 return Err(Error::record(format!(
-                    "a payload of {} bytes: they have up to {LONGEST}",
+                    "a payload of {} bytes: the maximum is {LONGEST}",
                     payload.len()
                 )));
             }
             let known = self.senders.iter().any(|known| known == sender);
             if !known && (self.senders.len() >= MAX_SENDERS || sender.len() > MAX_SENDER_BYTES) {
                 return Err(Error::record(format!(
-                    "up to {MAX_SENDERS} senders are known by up to {MAX_SENDER_BYTES} bytes each"
+                    "at most {MAX_SENDERS} senders, with names of up to {MAX_SENDER_BYTES} bytes"
                 )));
             }
             let blocks = payload.len() as u64 / self.block;

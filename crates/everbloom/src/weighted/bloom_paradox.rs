@@ -74,8 +74,8 @@ impl Paradox {
     pub fn new(fpr: f64, alpha: f64) -> Result<Self> {
         if !((0.0..=1.0).contains(&fpr) && (0.0..f64::INFINITY).contains(&alpha)) {
             return Err(Error::parameter(format!(
-                "a rate of {fpr} and a cost ratio of {alpha}: the rate lies between 0 and 1, \
-                 and the cost of a false negative in false positives is 0 or more"
+                "a rate of {fpr} and a cost ratio of {alpha}: the rate must be between 0 and 1, and the cost of a \
+                false negative in false positives at least 0"
             )));
         }
         Ok(Self { fpr, alpha })
@@ -86,7 +86,7 @@ impl Paradox {
     pub fn of(filter: &dyn Filter, alpha: f64) -> Result<Self> {
         let fpr = filter.now().passing().ok_or_else(|| {
             Error::parameter(format!(
-                "a {} filter does not know its own rate of false positives, on which the policy rests",
+                "a {} filter does not know its false-positive rate, which the policy needs",
                 filter.facts().slug
             ))
         })?;
@@ -103,7 +103,7 @@ impl Paradox {
         if (0.0..=1.0).contains(&prior) {
             Ok(prior * self.alpha < (1.0 - prior) * self.fpr)
         } else {
-            Err(Error::record(format!("a prior of {prior}: probabilities lie between 0 and 1")))
+            Err(Error::record(format!("a prior of {prior}: a probability is between 0 and 1")))
         }
     }
 

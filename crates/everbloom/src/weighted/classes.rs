@@ -71,7 +71,7 @@ pub(super) fn weight_of(record: &Record<'_>) -> Result<Option<f64>> {
         None => Ok(None),
         Some(Value::Weight(weight)) => check_weight(weight).map(|()| Some(weight)),
         Some(_) => {
-            Err(Error::record("the value beside the key must be how often it is queried, a weight"))
+            Err(Error::record("the value of the key must be how often it is queried, a weight"))
         }
     }
 }
@@ -285,7 +285,8 @@ pub(super) const fn form(name: &'static str) -> Form {
 
 /// The most probes of a key.
 pub(super) const PARAM_MOST: Param =
-    Param::integer("most", 1, MAX_K as u64, "maximum number of probes per key").or(Preset::Integer(64));
+    Param::integer("most", 1, MAX_K as u64, "maximum number of probes per key")
+        .or(Preset::Integer(64));
 
 /// Bits and probes of the standard filter; how many probes a key has, up to the most, the weights say.
 pub(super) fn plan(request: &Request<'_>) -> Result<(Flat, u32)> {

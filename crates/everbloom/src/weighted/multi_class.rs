@@ -71,7 +71,7 @@ impl MultiClass {
         Flat { m, k: most }.checked()?;
         if !(-MOST_CONSTANT..=MOST_CONSTANT).contains(&constant) {
             return Err(Error::parameter(format!(
-                "a constant of {constant}: it lies between −{MOST_CONSTANT} and {MOST_CONSTANT}"
+                "a constant of {constant}: it must be between −{MOST_CONSTANT} and {MOST_CONSTANT}"
             )));
         }
         Self::empty(m, constant, most, Head::new(hasher, FORM))
@@ -148,7 +148,9 @@ fn check_prior(prior: f64) -> Result<()> {
     if (0.0..=1.0).contains(&prior) {
         return Ok(());
     }
-    Err(Error::record(format!("a weight of {prior}: it is the chance of being a member, 0 to 1")))
+    Err(Error::record(format!(
+        "a weight of {prior}: it is the probability of being a member, 0 to 1"
+    )))
 }
 
 /// The prior beside a key.
@@ -156,13 +158,15 @@ fn prior_of(record: &Record<'_>) -> Result<Option<f64>> {
     match record.value {
         None => Ok(None),
         Some(Value::Weight(prior)) => check_prior(prior).map(|()| Some(prior)),
-        Some(_) => Err(Error::record("the value beside the key must be its prior, a weight")),
+        Some(_) => Err(Error::record("the value of the key must be its prior, a weight")),
     }
 }
 
 fn prior_to_insert(record: &Record<'_>) -> Result<f64> {
     prior_of(record)?.ok_or_else(|| {
-        Error::record("the key has no prior: write KEY, a TAB and its chance of being a member")
+        Error::record(
+            "the key has no prior: write KEY, a TAB and its probability of being a member",
+        )
     })
 }
 
@@ -275,8 +279,13 @@ pub static VARIANT: Variant = Variant::of::<MultiClass>(Facts {
     )],
     params: &[
         PARAM_M,
-        Param::integer("most", 1, MAX_K as u64, "maximum number of probes per key, for priors near 0")
-            .or(Preset::Integer(64)),
+        Param::integer(
+            "most",
+            1,
+            MAX_K as u64,
+            "maximum number of probes per key, for priors near 0",
+        )
+        .or(Preset::Integer(64)),
     ],
     ..Facts::COLLECTED
 });

@@ -27,7 +27,7 @@ pub fn run(args: &Plan) -> Result<Outcome> {
     match (args.size.items, args.size.memory, args.cells, args.size.fpr) {
         (None, None, None, None) => return list(args, &choose::serving(&needs)?),
         (None, None, None, Some(_)) => {
-            return Err(Stop::Error("give the number of items with -n, or --memory".to_owned()));
+            return Err(Stop::Error("give -n or --memory".to_owned()));
         }
         _ => {}
     }

@@ -212,8 +212,8 @@ impl StaticSet for BinaryFuse {
         let attempt = |seed, number, _: &mut _| attempt(settled, &digests, seed, number);
         retry(0, &mut Generator::new(0), attempt).ok_or_else(|| {
             Error::record(format!(
-                "the {} keys did not peel under any of {ATTEMPTS} seeds, which random digests always \
-                 do: build under another hash seed",
+                "the {} keys did not peel under any of {ATTEMPTS} seeds, which random digests always do: build with \
+                another hash seed",
                 digests.len()
             ))
         })

@@ -206,7 +206,7 @@ impl Plan for Compacted {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
             let k = k_set.ok_or_else(|| {
-                Error::parameter("{m} needs {k} too: there is no best one before compaction")
+                Error::parameter("{m} also needs {k}: there is no best one before compaction")
             })?;
             let m = columns(m as f64) as u64 * u64::from(blocks);
             return Ok(Shape { flat: Flat { m, k }, blocks, width });
@@ -224,7 +224,7 @@ impl Plan for Compacted {
         let fits = columns * f64::from(blocks) <= MAX_CELLS as f64;
         if !fits {
             return Err(Error::parameter(format!(
-                "{n} items at a rate of {p} need {columns:e} indices: ask for fewer {{items}}, a higher \
+                "{n} items at a rate of {p} need {columns:e} indices: use fewer {{items}}, a higher \
                  {{rate}} or more false negatives, {{fnr}}"
             )));
         }

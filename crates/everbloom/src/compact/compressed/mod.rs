@@ -108,19 +108,18 @@ impl Plan for Compressed {
         let (items, room) = (request.goal_items(), request.goal_bits());
         if let Some(z) = request.real("transmit") {
             let n = items.ok_or_else(|| {
-                Error::parameter("{transmit} is in bits for each key, so it needs {items}")
+                Error::parameter("{transmit} is in bits per key, so it needs {items}")
             })?;
             if k_set.is_some() || request.integer(PARAM_M.name).is_some() {
                 return Err(Error::parameter(
-                    "{transmit} chooses m and k: leave them out, or leave out {transmit}",
+                    "{transmit} determines m and k: omit them, or omit {transmit}",
                 ));
             }
             let held = room.map_or(f64::INFINITY, |room| room as f64 / n as f64);
             let design = Design::for_sent(z, held.min(stretch * z));
             if let Some(p) = request.goal_fpr().filter(|p| design.rate() > *p) {
                 return Err(Error::parameter(format!(
-                    "{z} bits sent for each key give a rate of {:.3e}, not {p}: {{transmit}} more, \
-                     or {{stretch}} further",
+                    "{z} bits per key sent give a rate of {:.3e}, not {p}: set a larger {{transmit}} or {{stretch}}",
                     design.rate()
                 )));
             }
@@ -170,7 +169,7 @@ fn sized(n: u64, design: Design, room: Option<u64>) -> Result<Flat> {
     let fits = wanted <= MAX_CELLS as f64;
     if !fits {
         return Err(Error::parameter(format!(
-            "{n} items need {wanted:e} bits, more than {MAX_CELLS}: ask for fewer {{items}}, a higher \
+            "{n} items need {wanted:e} bits, more than {MAX_CELLS}: use fewer {{items}}, a higher \
              {{rate}} or a smaller {{stretch}}"
         )));
     }

@@ -208,7 +208,7 @@ impl StaticSet for Ribbon {
         let (attempts, layer, spanned) = last.ok_or_else(|| {
             Error::record(format!(
                 "no solution for {} keys in {} slots under any of {ATTEMPTS} seeds: \
-                 give more {{slots}}, or take the form bumped",
+                 give more {{slots}}, or use form bumped",
                 hashes.len(),
                 shape.sizing.slots(hashes.len() as u64)
             ))

@@ -122,7 +122,7 @@ impl Plan for DLeft {
         let (d, room, count) = (number("d", 4), number("cells", 8), number("count", 2));
         let load = request.real("load").unwrap_or(0.75 * f64::from(room));
         if load > f64::from(room) {
-            let message = format!("a bucket of {room} cells holds no more than {room} keys");
+            let message = format!("a bucket of {room} cells holds at most {room} keys");
             return Err(Error::setting("load", load, message));
         }
         let (set, remainder) = (request.integer("buckets"), request.integer("remainder"));

@@ -242,7 +242,8 @@ pub static VARIANT: Variant = Variant::of::<LfsrCounting>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("width", 2, 16, "bits per register, without the flag").or(Preset::Integer(4)),
+        Param::integer("width", 2, 16, "bits per register, without the flag")
+            .or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET
 });

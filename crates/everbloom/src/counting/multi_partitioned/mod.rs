@@ -78,7 +78,7 @@ impl Plan for MultiPartitioned {
         let overflow = request.number("overflow");
         if let Some(l) = request.integer("l") {
             let n = request.goal_items().ok_or_else(|| {
-                Error::parameter("{l} needs {items}, to leave room for so many keys in a word")
+                Error::parameter("{l} needs {items}, to leave room for that many keys in a word")
             })?;
             let shapes = probes(k, g).filter_map(|k| Shape::for_items(l, w, n, k, g, overflow));
             let best = shapes.min_by(|a, b| a.fpr(n).total_cmp(&b.fpr(n)));

@@ -130,8 +130,7 @@ impl Spectral {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         if self.head.form == MINIMUM_INCREASE {
             return Err(Error::unsupported(
-                "minimum increase cannot remove: build with the form minimum-selection or \
-                 recurring-minimum",
+                "minimum increase cannot remove: use form minimum-selection or recurring-minimum",
             ));
         }
         let digest = self.head.digest(key);

@@ -162,7 +162,7 @@ impl Windowed {
         }
         Err(Error::new(
             Kind::CapacityExceeded,
-            format!("the key is there {copies} times already, as often as its buckets have room"),
+            format!("the key is already there {copies} times, which fills its buckets"),
         ))
     }
 
@@ -182,8 +182,7 @@ impl Windowed {
         if !self.tables[last].push(place, life, &mut self.generator) {
             if self.tables.len() >= MAX_TABLES {
                 self.generator = random;
-                let message =
-                    "no table has room for another key: build the filter for more {items}";
+                let message = "no table has room for the key: build the filter for more {items}";
                 return Err(Error::new(Kind::CapacityExceeded, message));
             }
             let mut table = self.tables[0].another()?;
@@ -236,7 +235,7 @@ impl Windowed {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         if self.head.form != MULTISET {
             return Err(Error::unsupported(
-                "two keys may share a slot: only the form multiset removes",
+                "two keys may share a slot: only form multiset can remove",
             ));
         }
         let first = self.matches(self.head.hasher.digest(key)).min_by_key(|(_, _, left)| *left);
@@ -278,7 +277,7 @@ impl Windowed {
         agree("grain", self.grain, other.grain)?;
         agree("time to live", self.ttl, other.ttl)?;
         let (Some(own), Some(theirs)) = (&self.layers, &other.layers) else {
-            return Err(Error::unsupported("only rings can be united"));
+            return Err(Error::unsupported("only rings can be merged"));
         };
         own.agree(theirs)?;
         let mut theirs = other.clone();
@@ -431,7 +430,7 @@ impl Insert for Windowed {
             None => self.ttl,
             Some(Value::Count(ttl)) => ttl,
             Some(_) => {
-                return Err(Error::record("the value beside the key must be its time to live"));
+                return Err(Error::record("the value of the key must be its time to live"));
             }
         };
         self.insert_for(record.key, ttl, record.time.unwrap_or(self.now))

@@ -139,7 +139,7 @@ impl Shape {
                 let (n, p) = request.items_and_rate(|n, p| of(n, p).map_or(f64::INFINITY, bits))?;
                 let of = of(n, p).ok_or_else(|| {
                     Error::parameter(format!(
-                        "no slices keep {n} keys at a rate of {p}: ask for fewer {{items}} or a higher {{rate}}"
+                        "no slices hold {n} keys at a rate of {p}: use fewer {{items}} or a higher {{rate}}"
                     ))
                 })?;
                 Ok(Shape { ttl: 1, ..shape(1, of) })
@@ -212,7 +212,7 @@ fn table_for(request: &Request<'_>, tag: u32) -> Result<Kind> {
     let (n, p) = request.items_and_rate(bits)?;
     if print_for(p) > f64::from(MAX_PRINT) {
         return Err(Error::parameter(format!(
-            "a rate of {p} needs fingerprints of more than {MAX_PRINT} bits: ask for a higher {{rate}}"
+            "a rate of {p} needs fingerprints of more than {MAX_PRINT} bits: use a higher {{rate}}"
         )));
     }
     check_cells(n, p, bits(n, p))?;

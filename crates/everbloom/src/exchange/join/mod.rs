@@ -174,7 +174,7 @@ impl Role for Left {
 
     fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         if self.state != State::Rows {
-            return Err(frame.wrong("nothing was asked for"));
+            return Err(frame.wrong("nothing was requested"));
         }
         if frame.kind == ROWS {
             items(&frame, |_| Ok(()))?;

@@ -124,7 +124,7 @@ impl Seeker {
             self.next_salt();
         }
         if self.tried >= SALTS {
-            let message = "keys collide under every salt: one side's set is not honest";
+            let message = "keys collide under every salt: one side's set is manipulated";
             return Err(Error::new(Kind::Ambiguous, message));
         }
         self.state = State::Opened;
@@ -263,7 +263,7 @@ impl Seeker {
         let (shared, sum) = self.set.sum_without(&ids, self.salt);
         let theirs = Sum::of(self.salt, found.theirs.iter().map(Vec::as_slice));
         if (shared + found.theirs.len() as u64, sum.plus(theirs)) != self.peer {
-            return Err(frame.wrong("the keys do not have the sum that was announced"));
+            return Err(frame.wrong("the keys do not have the announced sum"));
         }
         if self.gives {
             let mut list = List::default();

@@ -145,7 +145,7 @@ impl Sketch {
     /// The sketch in the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(Error::new(Kind::NotOurs, "this is no sketch"));
+            return Err(Error::new(Kind::NotOurs, "this is not a sketch"));
         }
         let cut_off = || Error::new(Kind::Truncated, "the sketch is cut off");
         let body = bytes.len().checked_sub(CRC).filter(|end| *end >= PREFIX).ok_or_else(cut_off)?;

@@ -60,7 +60,7 @@ impl Holder {
         if count > out.filter_bytes() / CELL_BYTES || rounds > ROUNDS {
             return Err(Error::new(
                 Kind::LimitExceeded { what: "cells" },
-                format!("{count} cells were asked for, in round {rounds}"),
+                format!("{count} cells were requested, in round {rounds}"),
             ));
         }
         out.filter(CELLS, &self.set.fill(cells(seed, count)?))

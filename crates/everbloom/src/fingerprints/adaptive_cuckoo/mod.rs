@@ -156,7 +156,7 @@ impl AdaptiveCuckoo {
             let overwritten = std::mem::take(&mut walk.overwritten);
             overwritten.iter().rev().for_each(|(slot, cell)| self.cells.set(*slot, *cell));
             let message = format!(
-                "no room was found for the key in {most} kicks: build the filter for more {{items}}"
+                "no room for the key after {most} kicks: build the filter for more {{items}}"
             );
             return Err(Error::new(Kind::CapacityExceeded, message));
         }

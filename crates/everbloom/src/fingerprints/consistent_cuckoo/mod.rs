@@ -98,7 +98,7 @@ impl ConsistentCuckoo {
         for table in &mut self.rings.tables {
             let Some(beyond) = number.checked_sub(table.ring.len()) else {
                 if table.ring.len() == 1 {
-                    let message = "it is the only bucket of its ring, and one stays";
+                    let message = "it is the only bucket of its ring, which must keep one";
                     return Err(Error::setting("bucket", bucket, message));
                 }
                 *table = table.without(number)?;

@@ -178,7 +178,7 @@ impl Plan for DLeftReassign {
         let (n, p) = request.items_and_rate(size)?;
         let (words, load) = best(p).ok_or_else(|| {
             let message =
-                format!("a rate of {p} is out of reach of {d} buckets: ask for a higher {{rate}}");
+                format!("a rate of {p} is out of reach of {d} buckets: use a higher {{rate}}");
             Error::parameter(message)
         })?;
         check_cells(n, p, size(n, p))?;

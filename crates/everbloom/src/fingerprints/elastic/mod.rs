@@ -144,7 +144,7 @@ fn possible(shape: &Shape) -> Result<()> {
     let Shape { first, length, .. } = shape;
     Err(Error::parameter(format!(
         "{first} buckets with fingerprints of {length} bits, which have 1 to {MAX_LENGTH} and 64 with their address: \
-         ask for fewer {{items}} or a higher {{rate}}"
+         use fewer {{items}} or a higher {{rate}}"
     )))
 }
 

@@ -96,10 +96,7 @@ impl PaghPaghRao {
     pub fn doubled(&self) -> Result<Self> {
         let Shape { quotients, remainder } = self.lists.shape();
         let remainder = remainder.checked_sub(1).ok_or_else(|| {
-            Error::new(
-                Kind::CapacityExceeded,
-                "the remainders have no bit to give to further lists",
-            )
+            Error::new(Kind::CapacityExceeded, "the remainders have no bit left for more lists")
         })?;
         self.recut(self.head.form, Shape { quotients: 2 * quotients, remainder })
     }

@@ -133,7 +133,7 @@ impl PageSet for InMemory<'_> {
     }
 
     fn grow(&mut self, _: &Shape) -> Result<()> {
-        Err(Error::unsupported("these pages are only read"))
+        Err(Error::unsupported("these pages are read-only"))
     }
 }
 
@@ -289,8 +289,8 @@ impl Plan for BloomStoreImage {
         let shape = Shape { words, pairs, m, k, ranges: ranges_for(n) };
         shape.check().map_err(|_| {
             Error::parameter(format!(
-                "filters of {m} bits and {k} probes for pages of {page} bytes and {pairs} pairs: ask for a higher \
-                 {{rate}}, or for fewer {{pairs}} in a page"
+                "filters of {m} bits and {k} probes for pages of {page} bytes and {pairs} pairs: use a higher \
+                {{rate}}, or for fewer {{pairs}} in a page"
             ))
         })?;
         Ok(shape)

@@ -103,7 +103,7 @@ impl Cascade {
         };
         let mut entries: Vec<Entry> = (1..).zip(pairs).map(entry).collect();
         entries::collapse(&mut entries).map_err(|(first, second)| {
-            Error::record(format!("pairs {first} and {second} give one key two values"))
+            Error::record(format!("pairs {first} and {second} give the same key two values"))
         })?;
         Self::build(&shape, head, entries, Dictionary::default())
     }
@@ -113,8 +113,8 @@ impl Cascade {
         entries.iter().for_each(|entry| *sizes.entry(entry.value).or_default() += 1.0);
         if sizes.len() > MAX_VALUES {
             return Err(Error::parameter(format!(
-                "{} different values, and a cascade asks a filter for each: {MAX_VALUES} are the most; \
-                 bloomier takes any number",
+                "{} different values, and a cascade has a filter for each: the maximum is {MAX_VALUES}; bloomier \
+                takes any number",
                 sizes.len()
             )));
         }

@@ -176,7 +176,7 @@ impl Iblt {
         Err(Error::new(
             Kind::Undecodable,
             format!(
-                "{} cells cannot tell the pairs apart: retry with twice the cells, on both sides",
+                "{} cells are too few to list the pairs: retry with twice the cells, on both sides",
                 self.m()
             ),
         ))
@@ -332,7 +332,7 @@ fn value_of<'a>(record: &Record<'a>) -> Result<Option<&'a [u8]>> {
     match record.value {
         None => Ok(None),
         Some(Value::Bytes(value) | Value::Label(value)) => Ok(Some(value)),
-        Some(_) => Err(Error::record("the value beside the key must be bytes")),
+        Some(_) => Err(Error::record("the value of the key must be bytes")),
     }
 }
 
@@ -356,7 +356,7 @@ impl Remove for Iblt {
             }
             Got::Undecided => Err(Error::new(
                 Kind::Ambiguous,
-                "other pairs hide the key's value: write KEY, a TAB and the value to be deleted",
+                "the key's value is hidden by other pairs: write KEY, a TAB and the value to delete",
             )),
         }
     }

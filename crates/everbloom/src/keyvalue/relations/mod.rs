@@ -165,7 +165,7 @@ impl Relations {
     pub fn siblings<A: Key + ?Sized, B: Key + ?Sized>(&self, a: &A, b: &B) -> Result<bool> {
         if self.cells.is_none() {
             return Err(Error::unsupported(
-                "a filter of edges does not know siblings: build it static",
+                "a filter of edges does not know siblings: use form static",
             ));
         }
         let (a, b) = (self.stored(self.head.digest(a)), self.stored(self.head.digest(b)));
@@ -211,7 +211,7 @@ impl Relations {
     ) -> Result<Seen> {
         let (child, parent) = (self.head.digest(child), self.head.digest(parent));
         let (Some(nodes), Some(edges)) = (&mut self.nodes, &mut self.edges) else {
-            return Err(Error::unsupported("a static tree takes no nodes: build it dynamic"));
+            return Err(Error::unsupported("a static tree cannot take nodes: use form dynamic"));
         };
         let new = nodes.insert(child);
         edges.insert(edge(parent, child));
@@ -230,7 +230,7 @@ impl Relations {
             return Err(Error::new(Kind::NotDeletable, "there is no such node below this parent"));
         }
         let (Some(nodes), Some(edges)) = (&mut self.nodes, &mut self.edges) else {
-            return Err(Error::unsupported("a static tree loses no nodes: build it dynamic"));
+            return Err(Error::unsupported("a static tree cannot lose nodes: use form dynamic"));
         };
         if nodes.count(child).whole() == 0 {
             return Err(Error::new(Kind::NotDeletable, "there is no such node"));
@@ -245,9 +245,7 @@ impl Relations {
     fn solved(shape: &Shape, head: Head, edges: &[(Digest, Digest)]) -> Result<Self> {
         let root = head.hasher.digest("");
         if edges.iter().any(|(child, _)| *child == root) {
-            return Err(Error::record(
-                "a node without a name: the empty one stands above the root",
-            ));
+            return Err(Error::record("a node without a name: the empty name is above the root"));
         }
         let depths = if shape.depths { Some(depths(edges, root)?) } else { None };
         let entry = |(record, (child, parent)): (u64, &(Digest, Digest))| {
@@ -257,7 +255,7 @@ impl Relations {
         };
         let mut entries: Vec<Entry> = (1..).zip(edges).map(entry).collect();
         collapse(&mut entries).map_err(|(first, second)| {
-            Error::record(format!("records {first} and {second} give one node two parents"))
+            Error::record(format!("records {first} and {second} give the same node two parents"))
         })?;
         let n = entries.len() as u64;
         let (node_bits, _) = shape.settle(n)?;

@@ -177,7 +177,7 @@ impl StateMachines {
             ([code], None) => Ok(*code),
             (_, Some(_)) | ([], None) => Err(absent()),
             _ => {
-                let message = "the flow seems to be in several states: name the one it is in";
+                let message = "the flow seems to be in several states: give the one it is in";
                 Err(Error::new(Kind::Ambiguous, message))
             }
         }

@@ -168,7 +168,7 @@ impl BlockedBloom {
         if probe.inside() != Inside::Lanes {
             let form = self.head.form;
             return Err(Error::parameter(format!(
-                "form {form} has no twin for many threads: build a filter of form {LANES} anew"
+                "form {form} has no concurrent twin: build a filter of form {LANES}"
             )));
         }
         Ok(AtomicBlocked::new(self.head, probe, bits))

@@ -70,7 +70,7 @@ impl Egh {
     pub fn insert(&mut self, x: u64) -> Result<Seen> {
         if x >= self.slices.universe {
             return Err(Error::record(format!(
-                "{x} is outside of the universe, which ends at {}: plan with a larger {{universe}}",
+                "{x} is outside the universe, which ends at {}: plan with a larger {{universe}}",
                 self.slices.universe
             )));
         }

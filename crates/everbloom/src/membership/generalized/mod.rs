@@ -256,13 +256,8 @@ pub static VARIANT: Variant = Variant::of::<Generalized>(Facts {
             .or(Preset::Real(0.05)),
         Param::real("zeros", 0.0, 1.0, "share of zeros among the initial bits")
             .or(Preset::Real(1.0)),
-        Param::integer(
-            "init-seed",
-            0,
-            u64::MAX,
-            "seed for the initial bits of form mixed",
-        )
-        .or(Preset::Integer(0)),
+        Param::integer("init-seed", 0, u64::MAX, "seed for the initial bits of form mixed")
+            .or(Preset::Integer(0)),
     ],
     reach: 1_000_000,
     ..Facts::FILTER

@@ -107,7 +107,7 @@ impl Shape {
         let extra = |n: u64| table_bits(groups_of(n), count);
         let (flat, items) = Flat::search(request, extra, cells, rate)?;
         let groups = items.map(groups_of).or(set).ok_or_else(|| {
-            Error::parameter("{m} without {items} needs {groups}, to cut the set into groups")
+            Error::parameter("{m} without {items} needs {groups}, to divide the set into groups")
         })?;
         let (base, count) = if fresh {
             (flat.k, count)

@@ -221,7 +221,7 @@ impl Merge for Split {
         agree("rows", self.rows.len(), other.rows.len())?;
         self.probe.agree(&other.probe)?;
         if self.head.form != HASHED {
-            return Err(Error::unsupported("rows that fill in sequence have no union"));
+            return Err(Error::unsupported("rows that fill in sequence cannot be merged"));
         }
         self.head.items = 0;
         for (row, theirs) in self.rows.iter_mut().zip(&other.rows) {

@@ -248,12 +248,12 @@ impl Invertible {
         let message = if self.head.form == STRATA {
             format!(
                 "the difference is more than {} strata can list or estimate: \
-                 take a cells filter of {MARGIN} times the estimate, or retry with more strata",
+                 use a cells filter of {MARGIN} times the estimate, or retry with more strata",
                 self.layers.len()
             )
         } else {
             format!(
-                "{cells} cells cannot carry the difference: retry with twice the cells, on both sides"
+                "{cells} cells are too few for the difference: retry with twice the cells, on both sides"
             )
         };
         Error::new(Kind::Undecodable, message)

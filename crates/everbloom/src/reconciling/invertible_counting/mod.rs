@@ -136,7 +136,7 @@ impl InvertibleCounting {
         let held = self.table.get(entry(id));
         let sum = held.checked_add(times).filter(|sum| *sum <= MOST_TIMES);
         let (Some(sum), Ok(by)) = (sum, i64::try_from(times)) else {
-            return Err(Error::record("so many copies are more than a cell can count"));
+            return Err(Error::record("too many copies for the count of a cell"));
         };
         if times == 0 {
             return Ok(Seen::Maybe);
@@ -160,10 +160,10 @@ impl InvertibleCounting {
         let id = self.id(key);
         let held = self.table.get(entry(id));
         let Ok(by) = i64::try_from(times) else {
-            return Err(Error::record("so many copies are more than a cell can count"));
+            return Err(Error::record("too many copies for the count of a cell"));
         };
         if !self.sums() && held < times {
-            let message = "the key is not in the filter so often: its table says so";
+            let message = "the key is not in the filter that often, according to its table";
             return Err(Error::new(Kind::NotDeletable, message));
         }
         self.cells.add(self.locate(id), id, -by, held == times);
@@ -237,7 +237,7 @@ impl InvertibleCounting {
 
     fn undecodable(&self) -> Error {
         let message = format!(
-            "{} cells cannot carry the difference: retry with twice the cells, on both sides",
+            "{} cells are too few for the difference: retry with twice the cells, on both sides",
             self.cells.len()
         );
         Error::new(Kind::Undecodable, message)

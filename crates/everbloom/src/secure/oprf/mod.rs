@@ -316,5 +316,5 @@ fn checked(input: &[u8]) -> Result<&[u8]> {
     if u16::try_from(input.len()).is_ok() {
         return Ok(input);
     }
-    Err(Error::record(format!("a key of {} bytes: at most 65535 here", input.len())))
+    Err(Error::record(format!("a key of {} bytes: the maximum is 65535", input.len())))
 }

@@ -194,8 +194,8 @@ impl Plan for HyperLogLog {
         };
         let p = p.ok_or_else(|| {
             Error::parameter(format!(
-                "no sketch of 2^{LEAST_P} to 2^{MOST_P} registers has this error in this {{memory}}: \
-                 the least error is {:.4}, the least memory {} bytes",
+                "no sketch of 2^{LEAST_P} to 2^{MOST_P} registers has this error in this {{memory}}: the minimum \
+                error is {:.4}, the minimum memory {} bytes",
                 error(MOST_P),
                 (WIDTH << LEAST_P) / 8
             ))
@@ -207,7 +207,7 @@ impl Plan for HyperLogLog {
 impl Stream for HyperLogLog {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
-            let message = "the redis form has a hash and a seed of its own";
+            let message = "form redis has its own hash and seed";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
         Ok(Self { head, registers: Registers::try_new(shape.p)? })

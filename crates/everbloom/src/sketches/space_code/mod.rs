@@ -311,13 +311,8 @@ pub static VARIANT: Variant = Variant::of::<SpaceCode>(Facts {
             "each resolution samples one in this many insertions of the previous one",
         )
         .or(Preset::Integer(4)),
-        Param::integer(
-            "largest",
-            1,
-            1 << 20,
-            "largest count of the multi-resolution form",
-        )
-        .or(Preset::Integer(1000)),
+        Param::integer("largest", 1, 1 << 20, "largest count of the multi-resolution form")
+            .or(Preset::Integer(1000)),
     ],
     reach: 200_000,
     ..Facts::FILTER

@@ -135,7 +135,7 @@ impl TopK {
     #[inline]
     pub fn add<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Option<Arc<[u8]>>> {
         if times > MOST_TIMES {
-            let message = format!("a key is counted at most {MOST_TIMES} times at once");
+            let message = format!("a key can be counted at most {MOST_TIMES} times at once");
             return Err(Error::record(message));
         }
         Ok(self.count_up(key, times))
@@ -228,7 +228,7 @@ impl Plan for TopK {
         let room = request.goal_bits().unwrap_or(u64::MAX);
         if w == 0 || bits.is_none_or(|bits| bits > room) {
             return Err(Error::parameter(format!(
-                "{d} rows of {w} cells of {CELL_BITS} bits do not fit the {{memory}}, or are none"
+                "{d} rows of {w} cells of {CELL_BITS} bits do not fit the {{memory}}, or there are none"
             )));
         }
         Ok(Shape { k, w, d, decay: request.number("decay"), form: request.form() })
@@ -238,7 +238,7 @@ impl Plan for TopK {
 impl Stream for TopK {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
-            let message = "the redis form has a hash and a seed of its own";
+            let message = "form redis has its own hash and seed";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
         let &Shape { k, w, d, decay, .. } = shape;

@@ -67,7 +67,7 @@ impl Areas {
         let dimensions = point.len() as u64;
         if self.dimensions != 0 && dimensions != self.dimensions {
             let all = self.dimensions;
-            let message = format!("a point of {dimensions} coordinates where all have {all}");
+            let message = format!("a point of {dimensions} coordinates; the others have {all}");
             return Err(Error::record(message));
         }
         let mut cell: SmallVec<[u8; 64]> = SmallVec::new();
@@ -224,8 +224,8 @@ impl Insert for Areas {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         let label = label_of(&record)?;
         let area = number(label);
-        let area =
-            area.ok_or_else(|| Error::record("the area beside a point must be its number"))?;
+        let area = area
+            .ok_or_else(|| Error::record("the label of a point must be the number of its area"))?;
         Areas::insert(self, &record.point()?, area)
     }
 }

@@ -116,7 +116,7 @@ impl DistanceSensitive {
         }
         if self.length != 0 && key.len() as u64 != self.length {
             return Err(Error::record(format!(
-                "a vector of {} coordinates where all have {}: distances need equal lengths",
+                "a vector of {} coordinates; the others have {}, and distances need equal lengths",
                 key.len(),
                 self.length
             )));
@@ -322,7 +322,12 @@ pub static VARIANT: Variant = Variant::of::<DistanceSensitive>(Facts {
         Param::integer("samples", 1, MAX_SAMPLES as u64, "coordinates that each array looks at"),
         Param::integer("arrays", 1, MAX_ARRAYS as u64, "number of arrays"),
         Param::integer("slice", 1, 1 << 36, "bits per array"),
-        Param::integer("threshold", 1, MAX_ARRAYS as u64, "arrays that must match for a key to be near"),
+        Param::integer(
+            "threshold",
+            1,
+            MAX_ARRAYS as u64,
+            "arrays that must match for a key to be near",
+        ),
     ],
     reach: 100_000,
     ..Facts::FILTER

@@ -360,11 +360,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("length", 2, 63, "letters per K-mer").or(Preset::Integer(LENGTH)),
-        Param::first_of(
-            "strands",
-            &[ONE, BOTH],
-            "whether a K-mer equals its reverse complement",
-        ),
+        Param::first_of("strands", &[ONE, BOTH], "whether a K-mer equals its reverse complement"),
     ],
     ..Facts::FILTER
 });

@@ -81,7 +81,7 @@ impl ParallelAttributes {
     fn digests(&self, item: &[&[u8]]) -> Result<Vec<Option<Digest>>> {
         if item.len() != self.attributes.len() {
             let (found, all) = (item.len(), self.attributes.len());
-            let message = format!("{found} attributes where items have {all}: set {{attributes}}");
+            let message = format!("{found} attributes; the items have {all}: set {{attributes}}");
             return Err(Error::record(message));
         }
         let digest = |(i, value): (u64, &&[u8])| {
@@ -94,7 +94,7 @@ impl ParallelAttributes {
     fn whole(&self, item: &[&[u8]]) -> Result<Vec<Digest>> {
         let digests: Option<Vec<Digest>> = self.digests(item)?.into_iter().collect();
         digests.ok_or_else(|| {
-            Error::record("an item has no empty attributes: those mean any in queries")
+            Error::record("an item cannot have empty attributes: in queries they mean any")
         })
     }
 

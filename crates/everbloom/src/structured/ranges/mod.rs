@@ -83,7 +83,7 @@ impl Ranges {
         self.fits(values.len())?;
         finite(values)?;
         if self.head.form != COUNTING {
-            return Err(Error::unsupported("ids are removed from filters of the form counting"));
+            return Err(Error::unsupported("only form counting can remove ids"));
         }
         let digest = self.digest(id);
         let mut places = (0..).zip(&self.attributes).zip(values);
@@ -131,7 +131,7 @@ impl Ranges {
             return Ok(());
         }
         Err(Error::record(format!(
-            "{values} values where the filter has {attributes} attributes: write ID, and a TAB before each value"
+            "{values} values, but the filter has {attributes} attributes: write ID, and a TAB before each value"
         )))
     }
 
