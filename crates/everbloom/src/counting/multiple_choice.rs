@@ -19,8 +19,8 @@
 //! The rule of ties belongs to the definition: d-left needs one hash per table, not d hashes into one
 //! table, and always the left of equals; ties at random are as good as no tables at all.
 //!
-//! **Use it** wherever items go to buckets of limited room. **Don't** count on the maximum where keys
-//! are also removed: the guarantee is for insertions, and whoever chooses the removals can undo it.
+//! **Use it** whenever items go to buckets of limited size. **Don't** rely on the maximum if keys are also removed:
+//! the guarantee is for insertions, and anyone who chooses the removals can break it.
 
 use crate::hash::Generator;
 use crate::solve::Choices;

@@ -23,8 +23,8 @@
 //! per cell, a window that ends within half of its length, and three times the bits of `bloom` for W keys. Fewer
 //! `blocks` end it more sharply, in wider counters.
 //!
-//! **Use it** to find every repetition within the last W arrivals of an endless stream. **Don't** where a few missed
-//! repetitions do no harm (`stable` takes less space), or where the window is one of time (`windowed`).
+//! **Use it** to find every repetition within the last W insertions of an endless stream. **Don't** if a few missed
+//! repetitions do no harm (`stable` takes less space), or if the window is a time (`windowed`).
 
 use crate::cells::{Fading, width_of};
 use crate::parts::tally::Tallies;

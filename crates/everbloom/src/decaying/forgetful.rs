@@ -20,8 +20,8 @@
 //! An epoch ends with a tick, or after as many keys as the filter is planned for. F₀ then holds n keys and the
 //! others 2n. [`Forgetful::adapt`] drops the oldest filters where the rate is too high, as S3 advises.
 //!
-//! **Use it** where keys are to be forgotten in steps, at a low rate from small filters. **Don't** where queries
-//! must be cheap: a non-member looks at up to p + 2 filters.
+//! **Use it** to forget keys in steps, at a low rate from small filters. **Don't** if queries must be cheap: a
+//! query for a non-member probes up to p + 2 filters.
 
 use super::no_items;
 use crate::parts::generations::{Generations, MAX_GENERATIONS};

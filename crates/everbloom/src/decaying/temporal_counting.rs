@@ -22,8 +22,8 @@
 //! nothing. [`TemporalCounting::reinforce`] adds the counters instead, up to a cap: what both have met lives
 //! longer.
 //!
-//! **Use it** for interests, routes and contacts that fade unless they are renewed, each with a life of its own.
-//! **Don't** where a window is counted in arrivals (`decaying`), or where frequencies matter (`time-decaying`).
+//! **Use it** for interests, routes and contacts that fade unless they are renewed, each with its own lifetime.
+//! **Don't** if a window is counted in insertions (`decaying`), or if frequencies matter (`time-decaying`).
 
 use crate::cells::{Fading, width_of};
 use crate::error::agree;

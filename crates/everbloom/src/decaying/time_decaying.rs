@@ -23,8 +23,8 @@
 //!
 //! **Slow:** in `lazy` every cell that is read is brought to the present by a power of its own.
 //!
-//! **Use it** for recent frequencies: hot items, trends, rates per key. **Don't** where all that matters is whether
-//! a key came within a window (`decaying`, `windowed`), or where counts do not age (`conservative-update`).
+//! **Use it** for recent frequencies: hot items, trends, rates per key. **Don't** if you only need to know whether
+//! a key occurred within a window (`decaying`, `windowed`), or if counts do not age (`conservative-update`).
 
 use crate::cells::Packed;
 use crate::error::agree;

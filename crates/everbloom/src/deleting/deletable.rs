@@ -30,12 +30,11 @@
 //! Collisions are never forgotten, so fewer keys are removable the longer the filter lives, and removed keys
 //! leave bits behind in collided regions: rebuild it now and then.
 //!
-//! **Use it** where keys are removed, refusals are acceptable and counters are too large: a counting filter takes
-//! twice the bits, and four times those of one with few regions. **Don't** where every key must be
-//! removable (`counting`), or where members are inserted again and again: a second insertion marks all
-//! regions of the key, and it stays for good.
-//! The filter cannot leave such an insertion out: a key that passes already may pass by the bits of
-//! others, and would be lost with them.
+//! **Use it** if keys are removed, refusals are acceptable and counters are too large: a counting filter takes
+//! twice the bits, and four times those of a filter with few regions. **Don't** if every key must be removable
+//! (`counting`), or if members are inserted repeatedly: a second insertion marks all regions of the key, which can
+//! then never be removed. The filter cannot skip such an insertion: a key that passes already may pass because of
+//! other keys' bits, and would be lost with them.
 //!
 //! Hashes of one key that meet in one bit count once; else a key alone could make a collision.
 

@@ -18,10 +18,9 @@
 //! 0, so keys that share a cell in pairs stay removable, and far fewer cells become X. (Three values
 //! alone could be packed five to a byte, 1.6 bits a cell, at the cost of a division per probe.)
 //!
-//! **Use it** in place of a counting filter when every bit counts and an occasional "cannot tell" is
-//! acceptable: in the memory of 4-bit counters it has twice the cells. **Don't** when the same keys are
-//! inserted again and again: inserting a present key turns its 1s into X, which is harmless for answers
-//! but takes away the possibility of removal.
+//! **Use it** instead of a counting filter when space is scarce and an occasional "undecided" is acceptable: in the
+//! memory of 4-bit counters it has twice the cells. **Don't** when the same keys are inserted repeatedly: inserting
+//! a present key turns its 1s into X. Its answers stay correct, but it can no longer be removed.
 //!
 //! Hashes of one key that meet in one cell count once; else a key alone could make an X.
 

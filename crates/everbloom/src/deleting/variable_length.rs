@@ -21,8 +21,8 @@
 //! Aging by a tick clears a share of the array: the next window of it (form `round-robin`) or random positions (form
 //! `random`). The number of ones of a key tells roughly how often it was lengthened.
 //!
-//! **Use it** for flows and sessions that end unannounced, where a lost one is set up again. **Don't** when no
-//! member may be lost (`counting`).
+//! **Use it** for flows and sessions that end unannounced, if a lost one is set up again. **Don't** when no member
+//! may be lost (`counting`).
 
 use crate::cells::Bits;
 use crate::hash::Generator;

@@ -18,9 +18,9 @@
 //! `quotient`: both layouts as forms, merging in one pass, doubling and halving without the keys, and fingerprints
 //! that can be listed.
 //!
-//! **Use it** for multisets of which some keys come very often, and where counts are merged, listed or removed
-//! again. **Don't** where counts may be estimates (`conservative-update` takes fewer bits). A load counts slots,
-//! not keys: plan for three slots a key on skewed streams.
+//! **Use it** for multisets with some very frequent keys, and for counts that are merged, listed or removed.
+//! **Don't** if estimates are good enough (`conservative-update` takes fewer bits). The load counts slots, not
+//! keys: plan for three slots per key on skewed streams.
 //!
 //! [`quotient`]: super::quotient
 

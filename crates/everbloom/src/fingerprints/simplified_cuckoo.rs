@@ -18,7 +18,7 @@
 //! The form `growing` appends another table of the same shape when the newest refuses a key, as `dynamic-cuckoo`
 //! does, and every table is searched: s of them let 1 − (1 − f)^s of the non-members pass.
 //!
-//! **Use it** where hashing φ costs too much (hardware), with fingerprints of 12 bits or more. **Don't** with short
+//! **Use it** if hashing φ is too expensive (hardware), with fingerprints of 12 bits or more. **Don't** with short
 //! ones: `cuckoo` fills the table further.
 
 use crate::cells::Layout;

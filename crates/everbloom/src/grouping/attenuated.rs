@@ -22,7 +22,7 @@
 //! Deep levels hold more: with m = 4096 and k = 4 the rates of 100, 400 and 1600 objects are 7.5·10⁻⁵, 0.011
 //! and 0.39. Choose d so that the last one stays below 0.1.
 //!
-//! **Use it** to find nearby replicas before asking a sure but slow service. **Don't** where distances are long:
+//! **Use it** to find nearby replicas before asking a reliable but slow service. **Don't** if distances are long:
 //! `exponential-decay` takes one filter per edge.
 
 use crate::filter::{Face, Number};

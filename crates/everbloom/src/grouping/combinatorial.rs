@@ -34,9 +34,9 @@
 //!
 //! **Slow:** a key is set by k functions for every 1 in its code, and a query asks the functions of all sets.
 //!
-//! **Use it** when every key is in one group and nobody knows how large each group will be. **Don't** when
-//! keys are in several groups (use `bank`, `omass` or `load-balanced`): their codes add up and such keys stay
-//! ambiguous. A bank needs its groups to be of similar size, for each filter is sized for its share.
+//! **Use it** when every key is in one group and the sizes of the groups are unknown. **Don't** when keys are in
+//! several groups (use `bank`, `omass` or `load-balanced`): their codes add up and such keys stay ambiguous. A bank
+//! needs groups of similar size, because each filter is planned for an equal share.
 
 pub use crate::grouping::code::Code;
 use crate::grouping::code::MAX_CODE_BITS;

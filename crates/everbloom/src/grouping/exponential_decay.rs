@@ -21,8 +21,8 @@
 //!
 //! **Slow:** a key has 32 bits and more, and a query counts all of them.
 //!
-//! **Use it** to steer queries in large networks, in one filter per neighbor. **Don't** where distances must be told
-//! apart exactly (`attenuated`), or for plain membership: with a fill of a tenth it is a sparse filter.
+//! **Use it** to route queries in large networks, with one filter per neighbor. **Don't** if distances must be
+//! distinguished exactly (`attenuated`), or for plain membership: with a fill of a tenth it is a sparse filter.
 
 use crate::filter::Face;
 use crate::hash::Generator;

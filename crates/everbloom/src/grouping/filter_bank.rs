@@ -21,8 +21,8 @@
 //!
 //! **Slow:** a query asks the filters of all classes.
 //!
-//! **Use it** for classes of similar size in memories of their own. **Don't** where the sizes of classes are unknown
-//! (`combinatorial` shares one array among all).
+//! **Use it** for classes of similar size, each with its own memory. **Don't** if the sizes of the classes are
+//! unknown (`combinatorial` shares one array among all).
 
 use crate::grouping::code::{Code, MAX_CODE_BITS};
 use crate::grouping::code_cells::CodeCells;

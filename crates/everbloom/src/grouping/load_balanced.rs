@@ -21,9 +21,9 @@
 //! together with its class, so that 10.0/8 and 10.0.0/16 do not meet though their bytes are padded alike.
 //! [`LoadBalanced::lookup`] queries all lengths, longest first, and lets the caller's table confirm.
 //!
-//! **Use it** for longest-prefix matches, or for many groups of unknown and changing sizes: a new group
-//! needs no memory of its own. **Don't** for many groups if queries do not name one: each of g groups
-//! errs on its own, g·f in all.
+//! **Use it** for longest-prefix matching, or for many groups of unknown and changing sizes: a new group needs no
+//! extra memory. **Don't** for many groups if queries do not name one: each of g groups has its own false
+//! positives, g·f in total.
 
 use crate::cells::Bits;
 use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};

@@ -21,8 +21,8 @@
 //! (S3's table says that OMASS has false negatives and is not parallel; no bit is ever reset, and the
 //! text lists it as parallel.)
 //!
-//! **Use it** where memory is slow and groups are few. **Don't** when space counts: words fill unevenly,
-//! and few k divide a word; `load-balanced` takes fewer bits at equal rates.
+//! **Use it** if memory is slow and groups are few. **Don't** when space matters: words fill unevenly, and few k
+//! divide a word; `load-balanced` takes fewer bits at the same rate.
 
 use crate::cells::Bits;
 use crate::filter::touched;

@@ -20,9 +20,9 @@
 //! Filters that removals left nearly empty are united by [`compact`](Dynamic::compact): they share their hashes,
 //! so that their counters add up.
 //!
-//! **Use it** when the set grows and shrinks without bounds, in small steps of memory. **Don't** for sets that only
-//! grow, at a rate that must hold whatever comes (`scalable`), or when the size is known (`counting`): every
-//! filter of the list is queried.
+//! **Use it** when the set grows and shrinks without limit, in small steps of memory. **Don't** for sets that only
+//! grow, at a rate that must always hold (`scalable`), or when the size is known (`counting`): every filter of the
+//! list is queried.
 
 use crate::cells::Counters;
 use crate::parts::layers::{self, Counts, Layer};

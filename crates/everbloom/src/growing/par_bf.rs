@@ -18,7 +18,7 @@
 //! filter that claims it, and refused if two do. After a removal, filters of the list whose keys fit into one are
 //! united, which they can because they share their hashes; every member stays a member.
 //!
-//! **Use it** when nobody knows how many keys will come, some are removed again, and queries come in large batches
+//! **Use it** when the number of keys is unknown, some are removed, and queries come in large batches
 //! ([`contains_many`](ParBf::contains_many) gives each list a core). **Don't** when keys are only inserted
 //! (`scalable` takes a quarter of the space), or when the size is known (`counting`).
 

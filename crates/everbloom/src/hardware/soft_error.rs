@@ -24,8 +24,8 @@
 //! more, hashes and all ([`SoftError::ask_through`]). Of the non-members k(1 − ρ)ρ^{k−1} are queried twice. (S3
 //! calls that "recompilation"; it is recomputation.)
 //!
-//! **Use it** where memory has no error correction of its own. **Don't** where two bits of a word may
-//! flip between two scrubs, which one parity bit does not see: scrub often, or take narrower words.
+//! **Use it** if memory has no error correction of its own. **Don't** if two bits of a word may flip between two
+//! scrubs, which one parity bit cannot detect: scrub often, or use narrower words.
 
 pub use super::parity::retry_rate;
 use super::parity::{MAX_WORD, ParityBits};

@@ -23,9 +23,9 @@
 //!
 //! **Slow:** building peels all keys, in several passes over them and over cells that lie all over the array.
 //!
-//! **Use it** to look up a small value per key of a set that is known in full: 1.23·(r + c) bits a key.
-//! **Don't** when keys are inserted or deleted later, which only a new build allows. The check bits are part of the
-//! mask here: a random check added to a random mask is a random mask.
+//! **Use it** to look up a small value per key of a set that is fully known: 1.23·(r + c) bits per key. **Don't**
+//! when keys are inserted or deleted later, which needs a new build. The check bits are part of the mask here: a
+//! random check added to a random mask is a random mask.
 
 use crate::keyvalue::entries::{self, Entry, bits_of, collapse};
 use crate::keyvalue::labels::Dictionary;

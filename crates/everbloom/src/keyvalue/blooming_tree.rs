@@ -20,8 +20,8 @@
 //! That alone is a poor membership test, so that the filter keeps a fingerprint of j bits for each number: a
 //! non-member passes if it reaches a leaf and has its fingerprint, 0.548·2^−j.
 //!
-//! **Use it** for tables of values beside a fixed set of keys ([`BloomingTree::index`]), or where queries must
-//! be bitmaps alone. **Don't** where bits count (`ribbon`, `perfect-hash`).
+//! **Use it** for tables of values of a fixed set of keys ([`BloomingTree::index`]), or if queries must use only
+//! bitmaps. **Don't** if space matters (`ribbon`, `perfect-hash`).
 
 use crate::cells::{Bits, Packed, Ranked};
 use crate::filter::compared;

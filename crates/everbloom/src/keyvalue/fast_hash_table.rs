@@ -22,8 +22,8 @@
 //!
 //! **Slow:** an insertion moves the items of all its k buckets, which are lists of whole keys.
 //!
-//! **Use it** for exact look-ups by many more queries than fast memory has room for keys. **Don't** to save memory: the
-//! keys are all there.
+//! **Use it** for exact lookups of many more queries than fast memory has room for keys. **Don't** to save memory:
+//! it stores all keys.
 
 use std::collections::BTreeSet;
 

@@ -19,9 +19,9 @@
 //! the links to be excluded there; [`stage_sets`] finds both from a tree and the network around it. A
 //! query without a stage looks in all of them.
 //!
-//! **Use it** when all queries are known, as in source routing: 5 links among 50 others take 28 bits and no
-//! packet goes astray. **Don't** when other keys are queried, too: they pass more often than they pass a
-//! standard filter of the same size, and a stage that excludes no link lets all of them pass.
+//! **Use it** when all queries are known, as in source routing: 5 links among 50 others take 28 bits and no packet
+//! goes astray. **Don't** when other keys are queried too: they pass more often than in a standard filter of the
+//! same size, and all of them pass a stage that excludes no link.
 
 use std::collections::BTreeMap;
 

@@ -19,9 +19,9 @@
 //! positives on Q than under (0, 0), and never a false negative. On keys outside Q the filter is no
 //! better than its fill.
 //!
-//! **Use it** in packet headers: tens of members, tens of known queries, where a single wrong answer
-//! costs a detour. **Don't** where other keys may be queried: at one bit a key the rate on those is ρ, far above
-//! that of `bloom` in the same bits. The search takes 2^{m_α+m_β}·(|S| + |Q|) steps.
+//! **Use it** in packet headers: tens of members, tens of known queries, and a wrong answer costs only a detour.
+//! **Don't** if other keys may be queried: at one bit per key their rate is ρ, far above that of `bloom` in the
+//! same bits. The search takes 2^{m_α+m_β}·(|S| + |Q|) steps.
 //!
 //! Members may come more than once; queries of Q that are members do not count. Records are the members,
 //! the known queries are given as negatives. A built filter takes no further keys: they would void what

@@ -20,9 +20,9 @@
 //! (`minimum-fn`), of most troublesome keys (`maximum-fp`), or of the least quotient of the two (`ratio`).
 //! B is then gone entirely at χ < 1. Of 200 members in 2000 bits, 50 keys cost 25, 20, 20 or 17 %.
 //!
-//! **Use it** where some non-members are queried so often, or cost so much, that losing members is the
-//! lesser evil. **Don't** where members are queried as often as B is: in the example 34 members are lost
-//! to be rid of 50 others. And never put a member into B: it is turned away like the others.
+//! **Use it** if some non-members are queried so often, or cost so much, that losing members is the lesser evil.
+//! **Don't** if members are queried as often as B: in the example 34 members are lost to get rid of 50 others. And
+//! never put a member into B: it is rejected like the others.
 
 pub use super::clearing::{Clearing, Rule};
 use super::{all, clearing, negatives};

@@ -23,10 +23,9 @@
 //! **Slow:** an entry of a no-filter is held against the members, and a known non-member that does not fit tries
 //! one no-filter after the other. A query is not concerned.
 //!
-//! **Use it** for a set that is known in full, and whose troublesome non-members recur: in 696 bits for 80
-//! keys it turns away all but one in a thousand of 300 known ones, where one filter of these bits lets
-//! three or four pass. **Don't** where the non-members of the queries are unknown: the no-filters' bits are
-//! then lost to the yes-filter.
+//! **Use it** for a set that is fully known and whose troublesome non-members recur: in 696 bits for 80 keys it
+//! rejects all but one in a thousand of 300 known ones, where a single filter of this size lets three or four pass.
+//! **Don't** if the queried non-members are unknown: the bits of the no-filters are then wasted.
 
 use super::users::Users;
 use super::{all, negatives};

@@ -18,9 +18,9 @@
 //! that is reported is wrong, for Bloom filters have no false negatives. What is missed is a leaf's false positive,
 //! or c + 1 in a row above it.
 //!
-//! **Use it** for large sets that differ by little, where one message and a few percent of misses are all right.
-//! **Don't** where all differences must be found (`iblt` and [`exchange::reconcile`]), or where they are more than
-//! n/log n, for which one Bloom filter of the bits of both is better.
+//! **Use it** for large sets with a small difference, if one message is enough and a few percent of misses are
+//! acceptable. **Don't** if all differences must be found (`iblt` and [`exchange::reconcile`]), or if there are
+//! more than n/log n of them, where one Bloom filter with the bits of both is better.
 //!
 //! Two parties run it over any connection as [`exchange::tree`].
 //!

@@ -21,8 +21,8 @@
 //! on every later document, too. Two filters under one id would show what changed between them, so every
 //! filter gets a random id when it is built. Names of documents are stored as they are given.
 //!
-//! **Use it** to search what is stored elsewhere. False positives are returned as matches: whoever searches
-//! looks again after decryption. **Don't** where the pattern of searches must stay hidden.
+//! **Use it** to search documents that are stored elsewhere. False positives are returned as matches, so check the
+//! documents again after decryption. **Don't** if the pattern of searches must stay hidden.
 
 use std::collections::HashSet;
 use std::fmt;

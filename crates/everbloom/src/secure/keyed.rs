@@ -16,10 +16,10 @@
 //! them against their declared items ([`most_fill`]): [`Limits::NETWORK`](crate::Limits::NETWORK) does. Where nobody is trusted
 //! to declare anything, [`Generalized`](crate::membership::Generalized) bounds the rate whatever the bits are.
 //!
-//! **Use it** wherever somebody else chooses keys. **Don't** expect that it hides answers: who may query finds
-//! false positives by trying, and each of them passes again until the filter is built anew under another key.
-//! Filters under different keys can't be merged or compared: files carry the id of their key and are refused
-//! under another. A new key means a new build.
+//! **Use it** whenever someone else chooses the keys. **Don't** expect it to hide answers: anyone who can query
+//! finds false positives by trying, and each of them keeps passing until the filter is rebuilt with another key.
+//! Filters with different keys can't be merged or compared: files have the id of their key and are refused with
+//! another. A new key means a new build.
 
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;

@@ -20,8 +20,8 @@
 //! from whom. A client can test as many guesses as it is given answers: bound them
 //! ([`Owner::new`](crate::exchange::private::Owner::new) takes a limit).
 //!
-//! **Use it** for lists that neither side may show, such as leaked passwords or contacts. **Don't** for a set that the server
-//! may know to be asked for: a plain filter costs a thousand times less.
+//! **Use it** for lists that neither side may show, such as leaked passwords or contacts. **Don't** if the server
+//! may learn which keys are queried: a plain filter costs a thousand times less.
 
 use crate::variant::prelude::*;
 

@@ -16,8 +16,8 @@
 //! Membership and counts have arrays of their own, as S3 advises: a run that reached into membership bits would grow
 //! with every key.
 //!
-//! **Use it** where only bits can be had and counts are small. **Don't** for large counts (every copy takes a bit and a
-//! step), nor for deletion; `counting` has both for four bits a cell.
+//! **Use it** if only plain bits are available and counts are small. **Don't** for large counts (every copy takes a
+//! bit and a step), nor for deletion; `counting` has both for four bits per cell.
 
 use smallvec::SmallVec;
 

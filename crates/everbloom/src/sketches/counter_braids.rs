@@ -20,8 +20,8 @@
 //! decoding there is only a bound from above, the least of a flow's counters. Nothing can be removed. Sketches of one shape
 //! add up, carries included.
 //!
-//! **Use it** where every bit of counting memory is dear and the list of flows is kept elsewhere. **Don't** to ask for one
-//! flow at a time (`count-min`).
+//! **Use it** if every bit of counting memory is expensive and the list of flows is stored elsewhere. **Don't** to
+//! query one flow at a time (`count-min`).
 
 use crate::cells::{Bits, Counters};
 use crate::error::agree;

@@ -19,8 +19,8 @@
 //!
 //! **Slow:** a key has d·k cells instead of k, and an insertion draws a rank for each of its d counters.
 //!
-//! **Use it** for multiplicities over many orders of magnitude, gathered at many places. **Don't** for small counts, for
-//! deletion, or when an error of a third (d = 16) is too much.
+//! **Use it** for multiplicities over many orders of magnitude, collected in many places. **Don't** for small
+//! counts, for deletion, or when an error of a third (d = 16) is too much.
 
 use crate::cells::Counters;
 use crate::error::agree;

@@ -21,9 +21,9 @@
 //! frequent pieces then have other bits in every year. With `balance=yes` every filter is followed by its
 //! complement, so that all have equally many ones; Dice is then the share of equal bits, and the threshold higher.
 //!
-//! **Use it** to link registers whose owners share a key and nothing else. **Don't** think of it as encryption:
-//! frequent pieces leave frequent bits, and attacks on those are published. Without a secret key, anybody can try
-//! names. Under different keys Dice is that of unrelated records.
+//! **Use it** to link registers whose owners share only a key. **Don't** think of it as encryption: frequent pieces
+//! leave frequent bits, and attacks on those are published. Without a secret key, anyone can test names. With
+//! different keys, the Dice coefficient is that of unrelated records.
 
 use smallvec::SmallVec;
 

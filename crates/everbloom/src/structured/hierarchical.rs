@@ -25,8 +25,8 @@
 //!
 //! **Slow:** an excerpt is tried at every alignment and block number, on every level.
 //!
-//! **Use it** to find out later who sent or saw what a signature now describes. **Don't** for excerpts shorter than
-//! two blocks, or where space for up to two keys per block is too much.
+//! **Use it** to find out later who sent or saw a payload that matches a new signature. **Don't** for excerpts
+//! shorter than two blocks, or if up to two keys per block take too much space.
 
 use crate::error::agree;
 use crate::parts::flat_bits::FlatBits;

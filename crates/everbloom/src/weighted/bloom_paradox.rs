@@ -21,10 +21,9 @@
 //! so is the threshold, which lets more keys in: going back and forth does not end, but the balance
 //! between the two is found by bisection.
 //!
-//! **Use it** where priors are known and differ by orders of magnitude, as those of hot and cold objects
-//! do. **Don't** where they are guesses: whoever is below the threshold and nevertheless a member is
-//! missed, by policy. S3 writes f_p, the share of false positives among the queries made, where the rate f
-//! is meant.
+//! **Use it** if priors are known and differ by orders of magnitude, as with hot and cold objects. **Don't** if
+//! they are guesses: a member below the threshold is a false negative by policy. S3 writes f_p, the share of false
+//! positives among the queries made, where the rate f is meant.
 
 use crate::variant::prelude::*;
 

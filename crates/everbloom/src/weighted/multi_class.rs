@@ -25,10 +25,10 @@
 //! **Slow:** building finds the constant C by halving an interval, and goes through the priors of all members at
 //! each step.
 //!
-//! **Use it** when priors are known and differ, as in switches that know which groups are popular. At
-//! equal bits it halves the false positives of a universe with priors of 0.5 and 0.05. **Don't** when
-//! priors are guesses: non-members of high prior pass almost freely, and a key whose prior has fallen
-//! since it was inserted is queried with more probes than it set, and is lost.
+//! **Use it** when priors are known and differ, as in switches that know which groups are popular. In the same bits
+//! it halves the false positives of a universe with priors of 0.5 and 0.05. **Don't** when priors are guesses:
+//! non-members with a high prior pass almost freely. A key whose prior has fallen since it was inserted is queried
+//! with more probes than it set, and is lost.
 
 use crate::cells::Bits;
 use crate::filter::touched;

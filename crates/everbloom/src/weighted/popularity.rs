@@ -20,7 +20,8 @@
 //! member has the most probes, at no cost; one that is never queried has the fewest: 1, or 0 where that is set, and
 //! then its keys are always let pass.
 //!
-//! **Use it** when query frequencies are known and stay, and bits are few. **Don't** when they are guesses (`bloom`).
+//! **Use it** when query frequencies are known and stable, and bits are scarce. **Don't** when they are guesses
+//! (`bloom`).
 
 use super::classes::{self, Class, ClassedBits, Read, classed};
 use crate::theory::weights::Problem;

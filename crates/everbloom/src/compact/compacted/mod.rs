@@ -23,9 +23,9 @@
 //! Which of several ones is kept is random in the paper, so that two senders send different filters of one
 //! set. Here it depends on the column and on the filter's seed alone.
 //!
-//! **Use it** to see what shortening without a coder costs: where both sides can code, `compressed` is
-//! smaller and loses nothing. At 1 % the one-sided form takes 12 bits a key and the lossy one 44 to miss
-//! 10 % of the members, where the standard filter takes 9.6. **Don't** where a missed member matters.
+//! **Use it** to see what shortening without a coder costs: if both sides can code, `compressed` is smaller and
+//! loses nothing. At 1 % the one-sided form takes 12 bits per key. The lossy form takes 44 and has 10 % false
+//! negatives, where the standard filter takes 9.6. **Don't** if false negatives matter.
 
 mod losses;
 

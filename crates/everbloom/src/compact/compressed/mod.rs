@@ -25,8 +25,8 @@
 //! [`to_bytes`](crate::to_bytes), and receive by an [`Opener`](crate::Opener) under the limits of a network. How
 //! much memory may be spent to send less, the parameter `stretch` says.
 //!
-//! **Use it** where filters travel: caches that tell each other what they hold, sets shipped with a program.
-//! **Don't** where the memory of the receiver is what is short: the standard filter is smaller there.
+//! **Use it** for filters that are sent: between caches, or with a program. **Don't** if memory at the receiver is
+//! scarce: the standard filter is smaller there.
 
 mod shape;
 

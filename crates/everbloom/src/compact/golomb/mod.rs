@@ -22,8 +22,8 @@
 //! **Slow:** a query decodes the codes between two entries of the index, one after the other, since each tells only
 //! the gap to the one before.
 //!
-//! **Use it** for sets that are built once and sent or stored often (blocks' filters of BIP 158 are such
-//! sets with N = 784,931 and b = 2^19). **Don't** where keys are added later, or where a query may not cost a
+//! **Use it** for sets that are built once and sent or stored often (the block filters of BIP 158 are such sets
+//! with N = 784,931 and b = 2^19). **Don't** if keys are added later, or if a query must take less than a
 //! microsecond.
 
 mod shape;

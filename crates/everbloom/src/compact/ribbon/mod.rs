@@ -27,8 +27,8 @@
 //! Bits of a slot are apart (see `solve::Band`): the first bits of 64 slots in a word, then their second
 //! bits; a bit of a sum is the parity of two words, and most non-members fail within the first four.
 //!
-//! **Use it** where a set never changes and bits are what counts. **Don't** where time is: `binary-fuse` takes
-//! an eighth more bits, and a fifth of the time.
+//! **Use it** for a set that never changes, if space matters most. **Don't** if time matters most: `binary-fuse`
+//! takes an eighth more bits and a fifth of the time.
 
 mod layer;
 mod shape;

@@ -26,9 +26,9 @@
 //! two, at up to twice the space. Here B is what it needs to be: multiplying by a prime above 2⁶³ is a
 //! permutation modulo any B·2^r, and modulo 2^q it is the paper's own.
 //!
-//! **Use it** in place of `counting` where the number of keys is known. **Don't** where it is not: at some point a key finds its d buckets full and is refused. Repeated keys raise a two-bit
-//! count, which sticks at three (such a key can never be removed); for multiplicities set `count` higher
-//! or use `spectral`.
+//! **Use it** instead of `counting` if the number of keys is known. **Don't** if it is unknown: eventually a key
+//! finds its d buckets full and is refused. Repeated keys raise a two-bit count, which sticks at three (such a key
+//! can never be removed); for multiplicities set a larger `count` or use `spectral`.
 //!
 //! [`multiple_choice`]: super::multiple_choice
 

@@ -23,8 +23,8 @@
 //! Words are independent of each other and can be worked on in parallel; the levels of one word cannot.
 //! (S3 says both, Table IV and §V-A.) Hashes of one key that meet count once each.
 //!
-//! **Use it** in place of `counting` where one memory access per query counts and the number of keys is known.
-//! **Don't** where more keys may be inserted than planned: crowded words refuse them.
+//! **Use it** instead of `counting` if each query may take only one memory access and the number of keys is known.
+//! **Don't** if more keys may be inserted than planned: crowded words refuse them.
 
 mod shape;
 mod words;

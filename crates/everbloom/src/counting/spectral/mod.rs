@@ -27,9 +27,9 @@
 //! **Slow:** counters have codes of different lengths, so that each of a key's k counters is reached through the
 //! codes before it in its row, and a change moves what is behind it.
 //!
-//! **Use it** for frequencies in streams and joins, and for "which keys came at least T times?". **Don't** where
-//! every lookup counts: counters are found by reading up to 63 codes before them. `dynamic-count` is
-//! faster where all keys are about equally frequent.
+//! **Use it** for frequencies in streams and joins, and for "which keys occurred at least T times?". **Don't** if
+//! every lookup must be fast: finding a counter means reading up to 63 codes before it. `dynamic-count` is faster
+//! if all keys are about equally frequent.
 
 mod moved;
 mod shape;

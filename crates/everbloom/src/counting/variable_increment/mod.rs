@@ -24,10 +24,10 @@
 //! other increment in that cell is part of the sum, in bh, and leaves at least L, in dl. Counters that
 //! overflow stick, and pass.
 //!
-//! **Use it** in place of `counting` where keys are removed again and the memory is given: at 40 bits a key it
-//! lets fourteen times fewer non-members pass. **Don't** where multiplicities are asked for (`counting`),
-//! where keys are only inserted (`bloom` at the same bits is better by far), or where one key is inserted many
-//! times: ten increments of L = 4 fill a counter of six bits for good, fifteen ones a plain one of four.
+//! **Use it** instead of `counting` if keys are removed and the memory is given: at 40 bits per key it has a
+//! fourteenth of the false positives. **Don't** if you need multiplicities (`counting`), if keys are only inserted
+//! (`bloom` is far better in the same bits), or if one key is inserted many times: ten increments of L = 4 fill a
+//! counter of six bits for good, and fifteen ones fill a plain counter of four.
 
 mod cells;
 mod rule;

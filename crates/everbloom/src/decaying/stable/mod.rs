@@ -17,8 +17,8 @@
 //! (1 − Z)^k and stays there for ever. The price are false negatives: a key is forgotten some time
 //! after its last arrival, when one of its cells has been decremented to zero.
 //!
-//! **Use it** to flag recent repetitions in a stream without end. **Don't** when forgetting must follow
-//! a sharp window (two filters by turns do that), or when nothing may be forgotten (`scalable`).
+//! **Use it** to flag recent repetitions in an endless stream. **Don't** when keys must be forgotten at a sharp
+//! limit (two alternating filters do that), or when nothing may be forgotten (`scalable`).
 //!
 //! # When a key is forgotten
 //!

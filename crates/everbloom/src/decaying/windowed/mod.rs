@@ -29,9 +29,9 @@
 //!
 //! **Slow:** in `slices` a key sets k bits in as many slices, and a query may look at all k + l of them.
 //!
-//! **Use it** where every key has a time to live: sessions, nonces, revocations, rate limits. **Don't** where all
-//! lives are alike and counted in keys, with fewer bits and a blurred end (`active-active`), or where frequencies
-//! fade (`time-decaying`).
+//! **Use it** if every key has a time to live: sessions, nonces, revocations, rate limits. **Don't** if all
+//! lifetimes are the same number of keys (`active-active` takes fewer bits, with a blurred limit), or if
+//! frequencies fade (`time-decaying`).
 
 mod shape;
 mod table;

@@ -15,10 +15,10 @@
 //!
 //! **Slow:** a copy of every key is kept, and is moved whenever its slot is.
 //!
-//! **Use it** where the same non-members are asked for again and again and each false positive costs an access: a
-//! cache, a flow table. **Don't** where every query is new: for those the rate stays what it was, and the
-//! table of whole keys is kept for nothing. A slot that was repaired 2^s times is back at its first fingerprint.
-//! Removals are exact: an absent key is always refused.
+//! **Use it** if the same non-members are queried repeatedly and each false positive costs an access: a cache, a
+//! flow table. **Don't** if every query is new: the rate of new queries does not improve, and the table of whole
+//! keys is wasted. A slot that was repaired 2^s times is back at its first fingerprint. Removals are exact: an
+//! absent key is always refused.
 
 mod shape;
 

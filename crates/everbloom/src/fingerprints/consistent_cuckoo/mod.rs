@@ -19,9 +19,9 @@
 //! one fingerprint have the same buckets, too: every entry is a chance for a false positive, not only those of two
 //! buckets. So f = n·2^−F, and F = log2(n/f) bits, log2(n) − 3 more than `cuckoo` takes.
 //!
-//! **Use it** when capacity has to follow the number of keys closely. **Don't** when doubling will do (`cuckoo`), or
-//! whole filters (`dynamic-cuckoo`): both take fewer bits. An absent key that passes takes a member with it when
-//! it is removed, with the probability of a false positive.
+//! **Use it** when capacity has to follow the number of keys closely. **Don't** when doubling (`cuckoo`) or whole
+//! filters (`dynamic-cuckoo`) are good enough: both take fewer bits. Removing an absent key that passes also
+//! removes a member; this happens with the probability of a false positive.
 
 mod ring;
 mod shape;

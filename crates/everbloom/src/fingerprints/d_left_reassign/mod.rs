@@ -25,8 +25,8 @@
 //! **Slow:** a bucket is unpacked, changed and packed again; in `sorted` its entries are turned into the number of
 //! a combination and back, by long divisions.
 //!
-//! **Use it** where a bucket is one memory word and d words are read at once. **Don't** elsewhere: `bloom` takes fewer
-//! bits, and `d-left` or `cuckoo` remove.
+//! **Use it** if a bucket is one memory word and d words are read at once. **Don't** elsewhere: `bloom` takes fewer
+//! bits, and `d-left` or `cuckoo` can remove keys.
 
 mod combination;
 mod table;

@@ -20,10 +20,9 @@
 //! A key is removed by its **longest** match. Where two keys match one fingerprint, a shorter one matches both,
 //! and is what has to stay. Removing any other loses members.
 //!
-//! **Use it** where nobody knows how many keys will come, and they go again. **Don't** where the number is
-//! known: `quotient` and `pagh-pagh-rao` take fewer bits. A void that was copied leaves a copy behind when its key
-//! is removed, which only lets more non-members pass; `describe` counts voids, and above one in a thousand the
-//! filter had better be built anew.
+//! **Use it** if the number of keys is unknown and keys are removed. **Don't** if the number is known: `quotient`
+//! and `pagh-pagh-rao` take fewer bits. A copied void leaves a copy behind when its key is removed, which only adds
+//! false positives. `describe` counts voids; above one in a thousand, rebuild the filter.
 
 mod table;
 

@@ -27,7 +27,7 @@
 //! forms look into a table of digests besides.
 //!
 //! **Use it** for small multiplicities and few sets, built once and queried fast. **Don't** for large counts
-//! (`spectral`, `count-min`), nor for deletion in the forms of bits: they have none.
+//! (`spectral`, `count-min`), nor for deletion in the forms without counters.
 
 mod change;
 mod shape;

@@ -25,8 +25,8 @@
 //!
 //! **Slow:** a pair is written to a page, and read by going through the page that holds it, newest pages first.
 //!
-//! **Use it** for many small pairs, more than memory has room for, written far more often than read. **Don't** for sets
-//! without values (`forest`), or for values that never change (`bloomier`).
+//! **Use it** for many small pairs that do not fit in memory and are written far more often than read. **Don't**
+//! for sets without values (`forest`), or for values that never change (`bloomier`).
 
 mod chains;
 mod page;

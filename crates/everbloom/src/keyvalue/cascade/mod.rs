@@ -20,9 +20,9 @@
 //! **Slow:** every filter of a level is asked, each with hashes of its own, and building asks all keys of a level
 //! again.
 //!
-//! **Use it** for two or a few values where most keys are not members: most non-members are told by the first
-//! level. **Don't** for many values, since every filter of a level is asked (`bloomier` takes one look, and
-//! fewer bits), or if keys or values change (`kbf`).
+//! **Use it** for two or a few values if most queried keys are not members: the first level rejects most
+//! non-members. **Don't** for many values, since every filter of a level is queried (`bloomier` takes one lookup,
+//! and fewer bits), or if keys or values change (`kbf`).
 
 mod shape;
 

@@ -28,9 +28,9 @@
 //!
 //! Keys and values have any length up to one that is fixed for the table: all cells have room for the longest.
 //!
-//! **Use it** to pass on which pairs came and went between two versions of a large map, or to hold a set that is
-//! large at times and small whenever it is read. **Don't** for plain lookups (`bloomier`), for sets of ids
-//! (`invertible`), or where duplicates come in.
+//! **Use it** to send which pairs were added and removed between two versions of a large map, or to store a set
+//! that is large at times and small whenever it is read. **Don't** for plain lookups (`bloomier`), for sets of ids
+//! (`invertible`), or if there are duplicates.
 
 mod shape;
 

@@ -28,7 +28,7 @@
 //! **Slow:** a query solves an equation over GF(2^t) for every cell that holds two values, and intersects what the
 //! cells may hold.
 //!
-//! **Use it** for values that change, of keys that come and go, where now and then "don't know" is an answer.
+//! **Use it** for changing values of keys that are added and removed, if an occasional "don't know" is acceptable.
 //! **Don't** for a fixed set (`bloomier` always knows), or when pairs must be listed (`iblt`).
 
 mod cells;

@@ -21,8 +21,8 @@
 //! The cells of the form `static` are solved for once: another tree is another filter. The form `dynamic` has counting
 //! filters of nodes and of edges instead, takes and removes nodes, and knows no siblings.
 //!
-//! **Use it** for trees whose nodes know their neighbors. **Don't** to walk through an unknown tree; a filter of edges
-//! alone takes 1.44·b bits an edge, and has neither nodes nor siblings.
+//! **Use it** for trees whose nodes know their neighbors. **Don't** to explore an unknown tree; a filter of edges
+//! alone takes 1.44·b bits per edge, and has neither nodes nor siblings.
 
 mod shape;
 mod tree;

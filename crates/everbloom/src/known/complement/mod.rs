@@ -18,9 +18,9 @@
 //! [`now`](Filter::now) gives, since in U there are no false positives. `Absent` with the label
 //! `not in the universe` is right in any case.
 //!
-//! **Use it** where U is known, not much larger than S, and queries for members are frequent: a standard
-//! filter sends each of them to the table. **Don't** for a small set in a large universe: the complement
-//! is then nearly all of U, and a standard filter of as many bits hardly ever errs.
+//! **Use it** if U is known, not much larger than S, and queries for members are frequent: a standard filter sends
+//! each of them to the table. **Don't** for a small set in a large universe: the complement is then nearly all of
+//! U, and a standard filter of the same size is almost never wrong.
 //!
 //! A later member may be inserted. It stays in the complement, which cannot forget it, so it costs a query to
 //! the table every time until the filter is rebuilt; the answers stay right.

@@ -19,11 +19,11 @@
 //! rule, form `any-part`, queries all parts. Where the part is known from the key, it is enough to query that
 //! one: form `own-part`, f = f_S·f_i, a different structure with the same cells.
 //!
-//! **Use it** to repair a main filter that is given: its size or its number of hash functions cannot grow,
-//! and the cross filters lie in slower memory, queried only after a "yes". With k = 5 everywhere and 24 bits
-//! a key, 8 of them in the main filter, it lets 6.0·10⁻⁵ pass where one filter of k = 5 lets 2.4·10⁻⁴.
-//! **Don't** when one filter may have all the bits and its best k: at 16 bits a key that one has half the
-//! rate (4.6·10⁻⁴ to 9.3·10⁻⁴), because α chances to pass cost log2(α)/ln 2 bits a key.
+//! **Use it** to improve a given main filter whose size or number of hash functions cannot grow; the cross filters
+//! are in slower memory and queried only after a "yes". With k = 5 everywhere and 24 bits per key, 8 of them in the
+//! main filter, its rate is 6.0·10⁻⁵, where one filter with k = 5 has 2.4·10⁻⁴. **Don't** when one filter can have
+//! all the bits and its best k: at 16 bits per key it has half the rate (4.6·10⁻⁴ instead of 9.3·10⁻⁴), because α
+//! chances to pass cost log2(α)/ln 2 bits per key.
 
 mod shape;
 

@@ -27,8 +27,8 @@
 //! **Slow:** building trains a model on the keys, in several passes, and measures it on others. A query is not
 //! concerned.
 //!
-//! **Use it** when sample queries are at hand, look unlike the members, and go on looking like the sample. **Don't** on
-//! hostile ground: whoever asks for keys that look like members has F_p near 1, and only the front filter is left.
+//! **Use it** when sample queries are available, differ from the members, and stay representative. **Don't**
+//! against adversaries: queries that look like members have an F_p near 1, and only the front filter is left.
 
 mod model;
 mod shape;

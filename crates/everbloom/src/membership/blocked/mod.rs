@@ -25,8 +25,8 @@
 //! 15,360 lines that 960 KiB hold cost 8 % more bits at a rate of 1 %, and twice as many at 0.1 %; blocks
 //! of a word have room for masks enough, but crowd more.
 //!
-//! **Use it** when the filter is larger than the cache and speed counts. **Don't** for rates below
-//! 10⁻⁵, where crowded blocks cost more bits than the misses are worth.
+//! **Use it** when the filter is larger than the cache and speed matters. **Don't** for rates below 10⁻⁵, where
+//! crowded blocks cost more bits than the cache misses are worth.
 
 mod atomic;
 mod blocks;

@@ -19,9 +19,9 @@
 //! Keys are integers below `universe`. Others are never members, and refused as such; there is no hash,
 //! so the seed has no say.
 //!
-//! **Use it** when a false positive is out of the question and the members are few, of a small universe:
-//! a bit array over U would be the alternative. **Don't** for more than a few hundred: bits grow with
-//! the square of n_t, 106 a key for 20 of 562, ten thousand a key for a thousand of a million.
+//! **Use it** when no false positive is acceptable and the members are few, from a small universe; the alternative
+//! is a bit array over U. **Don't** for more than a few hundred: space grows with the square of n_t, to 106 bits
+//! per key for 20 of 562 and ten thousand bits per key for a thousand of a million.
 
 mod cells;
 mod listing;

@@ -18,9 +18,9 @@
 //! of earlier ones, so old members get lost first. The last key inserted is always found, because the
 //! query skips an h bit that the key's own g resets.
 //!
-//! **Use it** for a small set whose bits pass through other hands. **Don't** otherwise: at 1 % of
-//! false positives and 5 % of false negatives it takes hundreds of bits a key. With k0 = 0 and an empty
-//! start it is the standard filter, bit for bit.
+//! **Use it** for a small set whose bits other people can change. **Don't** otherwise: at 1 % false positives and 5
+//! % false negatives it takes hundreds of bits per key. With k0 = 0 and an empty start it is the standard filter,
+//! bit for bit.
 //!
 //! There is no union and no folding: of two bits that differ nobody can tell which was written and
 //! which is just the initial content, and a bit one key reset another one set.

@@ -18,9 +18,9 @@
 //! than those they are in). When the rate exceeds its bound the matrix is rebuilt, larger, from the keys:
 //! [`Split::exceeded`] says when, [`Split::rebuilt`] does it.
 //!
-//! **Use it** for independent rows: one lock, one memory bank or one machine each. **Don't** for accuracy,
-//! where one filter of all the bits is better (`bloom`), or where the keys are gone by the time the set
-//! has outgrown its estimate (`scalable`).
+//! **Use it** for independent rows: one lock, one memory bank or one machine each. **Don't** for accuracy, where
+//! one filter with all the bits is better (`bloom`), or if the keys are gone by the time the set has outgrown its
+//! estimate (`scalable`).
 
 mod shape;
 

@@ -24,9 +24,9 @@
 //! trying; it is one message and one pass, then one message with a filter of the estimated size.)
 //! Multiplied by [`MARGIN`] the estimate is large enough in 99 of 100 cases.
 //!
-//! **Use it** to reconcile replicas, caches or peers over a link, without a log of changes. **Don't**
-//! for membership alone: a cell has 192 bits, and in a filter loaded with all it can decode most foreign
-//! keys pass. It holds *sets*: an id inserted twice leaves a count of 2 and no xor, which never decodes.
+//! **Use it** to reconcile replicas, caches or peers over a link, without a log of changes. **Don't** for
+//! membership alone: a cell has 192 bits, and most non-members pass in a filter that is as full as it can be
+//! decoded. It stores *sets*: an id inserted twice leaves a count of 2 and an empty xor, which never decodes.
 //!
 //! Ids are 64-bit words of the keys' digests; two keys of n share one with probability n²/2⁶⁵, and then
 //! count as one. Cells and check of an id come from hashing the id again, under the same seed or key.

@@ -34,8 +34,9 @@
 //! T chooses the dummies and knows them, but not the answer; whoever shows a ticket first gets the answer.
 //! None of this hides who asks, when, or how often.
 //!
-//! **Use it** to study the scheme, or where three parties really do not collude. **Don't** where
-//! [`private_query`](super::private_query) would do: it needs no third party and hides the query from the server entirely.
+//! **Use it** to study the scheme, or if three parties really do not collude. **Don't** if
+//! [`private_query`](super::private_query) will do: it needs no third party and hides the query from the server
+//! entirely.
 
 mod field;
 mod salting;

@@ -15,8 +15,8 @@
 //! It is a sketch: it has no members, and cannot tell whether a key came. The form `redis` hashes as the Redis server does
 //! and reads and writes its values; there seed and hash are fixed.
 //!
-//! **Use it** to count visitors, flows, words, at many places at once. **Don't** to ask for a key (`bloom`, which can
-//! also estimate its own size), nor to count repetitions (`count-min`).
+//! **Use it** to count distinct visitors, flows or words, in many places at once. **Don't** to look up a key
+//! (`bloom`, which can also estimate its own size), nor to count repetitions (`count-min`).
 
 mod redis;
 mod registers;

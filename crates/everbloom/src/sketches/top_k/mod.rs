@@ -17,8 +17,8 @@
 //! Randomness comes from a generator of the sketch's own, so that a stream has one outcome. It is a sketch: it has no
 //! members; it counts and lists. The form `redis` hashes as that server does.
 //!
-//! **Use it** for the heaviest keys of a skewed stream in little memory, with w of at least 4k. **Don't** for counts of all
-//! keys, for deletion, or when every heavy key must be found (`count-min`, form `heavy`).
+//! **Use it** for the most frequent keys of a skewed stream in little memory, with w of at least 4k. **Don't** for
+//! counts of all keys, for deletion, or when every frequent key must be found (`count-min`, form `heavy`).
 
 mod cells;
 

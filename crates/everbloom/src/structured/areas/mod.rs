@@ -15,8 +15,8 @@
 //! nor as a lower area. It is read as a higher one if all its numbers are taken over; the highest area never errs.
 //! (S3 leaves out that the least counts.) Taking the larger number makes the order of insertions irrelevant.
 //!
-//! **Use it** to tell a holder of a position which area it is in, without a map of the areas. **Don't** for areas
-//! that overlap and all matter (`omass`, `matrix`), or change: nothing can be taken away.
+//! **Use it** to tell which area a position is in, without a map of the areas. **Don't** if areas overlap and all
+//! of them matter (`omass`, `matrix`), or if they change: nothing can be removed.
 
 mod theory;
 

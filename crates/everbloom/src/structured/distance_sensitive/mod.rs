@@ -24,9 +24,8 @@
 //! **Slow:** every one of the k arrays hashes s drawn coordinates of its own, k·s of them for a key, where a
 //! standard filter hashes once.
 //!
-//! **Use it** to sort out, in little memory, what cannot resemble anything known. **Don't** for more than
-//! a hundred thousand keys, or when near and far lie close together: s grows with ln n, and p_H falls
-//! with s.
+//! **Use it** to reject, in little memory, keys that cannot resemble any member. **Don't** for more than a hundred
+//! thousand keys, or when near and far are close together: s grows with ln n, and p_H falls with s.
 //!
 //! # Choices
 //!

@@ -33,8 +33,8 @@
 //! **Slow:** an item is a sequence, of which every K-mer is packed and looked up; `one-sided` and `two-sided` also
 //! try four letters on each side.
 //!
-//! **Use it** for reads and genomes, at a third of the bits of a standard filter of equal rate. **Don't** for
-//! sequences little longer than K: then most K-mers are ends, which take 24 bytes each.
+//! **Use it** for reads and genomes, at a third of the bits of a standard filter of the same rate. **Don't** for
+//! sequences only slightly longer than K: then most K-mers are ends, which take 24 bytes each.
 
 mod bits;
 mod letters;

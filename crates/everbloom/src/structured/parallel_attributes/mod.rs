@@ -23,8 +23,8 @@
 //! **Slow:** an item is a row, of which every attribute has counters and hashes of its own, and all its positions
 //! are hashed once more.
 //!
-//! **Use it** for records that are asked for by some of their attributes, and come and go. **Don't** where partial
-//! queries never happen: then the row as one key in `counting` takes a fraction of the space.
+//! **Use it** for records that are queried by some of their attributes, and are added and removed. **Don't** if
+//! there are no partial queries: then the whole row as one key in `counting` takes a fraction of the space.
 
 mod shape;
 

@@ -25,7 +25,7 @@
 //! nothing at all, which means any. A value in a query is the segment that it lies in.
 //!
 //! **Use it** to find the few of many holders (peers, files, shards) that may have an id in a range. **Don't** to
-//! list ids: they have to be known to be asked for.
+//! list ids: you can only query ids that you know.
 
 mod segments;
 mod shape;
