@@ -62,7 +62,7 @@ impl Foreign {
         self.layout.fpr()
     }
 
-    /// How many different keys are inside, estimated from the fill, where that can be told.
+    /// The number of distinct keys, estimated from the fill if possible.
     pub fn cardinality(&self) -> Option<f64> {
         self.layout.cardinality()
     }

@@ -56,7 +56,7 @@ impl ChoiceTable {
         Ok(Self { hasher, choices, random, buckets: vec![Vec::new(); buckets as usize] })
     }
 
-    /// Puts a key into the least loaded of its buckets; once more if it is there.
+    /// Puts a key into the least loaded of its buckets; again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) {
         let digest = self.hasher.digest(key);
         let load = |bucket: u64| self.buckets[bucket as usize].len() as u64;

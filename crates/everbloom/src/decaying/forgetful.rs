@@ -112,7 +112,7 @@ impl Forgetful {
         self.filters.len() as u64 - 2
     }
 
-    /// Keeps so many filters of the past: drops the oldest, or adds empty ones.
+    /// Sets the number of past filters: drops the oldest, or adds empty ones.
     pub fn keep(&mut self, past: u64) -> Result<()> {
         let most = MAX_GENERATIONS as u64 - 2;
         if past > most {

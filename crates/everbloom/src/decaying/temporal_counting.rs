@@ -103,7 +103,7 @@ impl TemporalCounting {
         self.levels.least(self.head.hasher.digest(key)).div_ceil(self.decay)
     }
 
-    /// Lets `ticks` ticks pass: takes the decay step off every counter so many times.
+    /// Advances the clock by `ticks`: subtracts the decay step from every counter that many times.
     pub fn age(&mut self, ticks: u64) {
         self.levels.cells.age(ticks.saturating_mul(self.decay));
         self.time = self.time.saturating_add(ticks);

@@ -120,7 +120,7 @@ impl TimeDecaying {
         }
     }
 
-    /// The last time that the filter was told.
+    /// The latest time that the filter was given.
     pub fn now_is(&self) -> u64 {
         self.now
     }

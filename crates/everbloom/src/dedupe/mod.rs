@@ -201,7 +201,7 @@ impl Dedupe {
         Shards(self.shards.len() as u64)
     }
 
-    /// Whether the key is new, as far as this memory can tell; it is remembered.
+    /// Whether the key is new, as far as this memory knows; remembers it.
     pub fn first_sight<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
         let mut new = [false];
         self.first_sights(&[self.hasher.digest(key)], &mut new)?;

@@ -67,8 +67,8 @@ pub struct Deletable {
 state!(Deletable { head, ..flat; collided });
 
 impl Deletable {
-    /// A filter of `m` bits in all, `regions` of which tell whether keys met in as many regions of the
-    /// others, and `k` probes.
+    /// A filter of `m` bits in all, `regions` of which mark collisions in as many regions of the others, and `k`
+    /// probes.
     pub fn with_shape(m: u64, k: u32, regions: u64, hasher: Hasher) -> Result<Self> {
         empty(&Goal::of(hasher).set("m", m).set("k", k).set("r", regions))
     }
@@ -130,7 +130,7 @@ impl Deletable {
         Ok(())
     }
 
-    /// The share of members that can be removed, as far as the regions tell: each one in a region
+    /// The share of members that can be removed, estimated from the regions: each one in a region
     /// without collision is a bit of one member alone, and one such bit of its k is enough.
     pub fn deletable(&self) -> f64 {
         let k = f64::from(self.flat.k());
@@ -202,8 +202,8 @@ impl Deletable {
         self.flat.cardinality()
     }
 
-    /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` where
-    /// one is too full to tell.
+    /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` if one is too full
+    /// to estimate.
     pub fn intersection_size(&self, other: &Deletable) -> Result<Option<f64>> {
         self.agree(other)?;
         Ok(self.flat.intersection_size(&other.flat))

@@ -60,7 +60,7 @@ pub struct VariableLength {
 
 state!(VariableLength { head, probe, signature, share, cursor, generator, cleared, bits });
 
-/// How many of a key's k positions are set, asked for, and left by a removal: d < q ≤ t ≤ k.
+/// How many of a key's k positions are set, required by a query, and left by a removal: d < q ≤ t ≤ k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Positions of a key.

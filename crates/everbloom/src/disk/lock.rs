@@ -30,8 +30,8 @@ pub struct Lock {
 impl Lock {
     /// Locks the file at `path`, which must be there.
     ///
-    /// Writers rename a new file over the old one. Whoever waited for the old one then holds a lock that
-    /// nobody else looks at, and tries again with the new one.
+    /// Writers rename a new file over the old one. A writer that waited for the old one then holds a useless lock,
+    /// and tries again with the new one.
     pub fn of(path: &Path, wait: Wait) -> Result<Self> {
         loop {
             let file = File::open(path)?;

@@ -326,7 +326,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Calls `look` with the filter, which must not be asked for keys.
+    /// Calls `look` with the filter, which must not be queried.
     pub fn with<R>(&self, look: impl FnOnce(&dyn Filter) -> R) -> R {
         look(&*self.filter)
     }

@@ -13,7 +13,7 @@ pub struct Facts {
     pub slug: &'static str,
     /// The catalogue entry it fulfills: `F1`, `R10`, `§27`.
     pub entry: &'static str,
-    /// What somebody asks who is looking for this entry.
+    /// The question that this entry answers.
     pub question: &'static str,
     /// Filter, sketch, technique, theory or protocol.
     pub kind: EntryKind,
@@ -149,7 +149,7 @@ pub struct Input {
     pub time: Time,
     /// Whether known non-members are used in the build.
     pub negatives: Negatives,
-    /// What records look like in samples, where the kinds alone do not tell.
+    /// The form of records in samples, if the kinds do not determine it.
     pub sample: Option<Example>,
 }
 

@@ -143,7 +143,7 @@ fn read(run: &View<'_>, digits: std::ops::Range<u64>, base: u64, x: u64) -> Opti
 }
 
 impl CountingQuotient {
-    /// Counts a key once more. Refused, with nothing changed, if there is no room for it.
+    /// Counts a key. Refused, with nothing changed, if there is no room for it.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
     }
@@ -161,7 +161,7 @@ impl CountingQuotient {
         Ok(Seen::new_if(new))
     }
 
-    /// Counts every one of a slice of keys once more, in order, up to the first that is refused: faster than one
+    /// Counts every key of a slice, in order, up to the first that is refused: faster than one
     /// by one where the filter is larger than the cache.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
         for keys in keys.chunks(CHUNK) {

@@ -93,8 +93,8 @@ impl Attenuated {
         self.level(key).is_some()
     }
 
-    /// What a node tells a neighbor: its own objects, which stand in level 1 of `self`, and what its *other* edges
-    /// hold, one hop further away.
+    /// The message of a node to a neighbor: its own objects, in level 1 of `self`, and those of its *other* edges,
+    /// one hop further away.
     pub fn advertise(&self, others: &[&Attenuated]) -> Result<Self> {
         let mut told = self.clone();
         told.levels.iter_mut().skip(1).for_each(KeyPart::clear);

@@ -99,8 +99,8 @@ impl ExponentialDecay {
         self.ones(key) >= self.threshold
     }
 
-    /// What a node tells a neighbor: its own filter, `self`, and of every filter it has received from *other*
-    /// neighbors each one with probability 1/d. The `epoch` draws them: the same one, the same bits.
+    /// The message of a node to a neighbor: its own filter, `self`, and each one of every filter received from
+    /// *other* neighbors with probability 1/d. The `epoch` draws them: the same one, the same bits.
     pub fn advertise(&self, received: &[&ExponentialDecay], epoch: u64) -> Result<Self> {
         let mut told = self.clone();
         let mut random = Generator::new(self.head.hasher.seed() ^ epoch.rotate_left(32) ^ SALT);

@@ -57,7 +57,7 @@ pub struct FilterBank {
 
 state!(FilterBank { head, groups, capacity, all, ..sets });
 
-/// P(the code of a member is read right), if it has so many zeros and each filter a rate of `f`.
+/// P(the code of a member is read correctly), with this many zeros and a rate of `f` for each filter.
 pub fn read_right(f: f64, zeros: u32) -> f64 {
     libm::pow(1.0 - f, f64::from(zeros))
 }

@@ -137,7 +137,7 @@ impl LoadBalanced {
     }
 
     /// Makes this the filter of all keys of both, class by class. Items are then estimated from the
-    /// zeros, since nobody knows how many keys the two share.
+    /// zeros, because the number of common keys is unknown.
     pub fn union(&mut self, other: &LoadBalanced) -> Result<()> {
         self.head.agree(&other.head)?;
         self.banks.agree(&other.banks)?;

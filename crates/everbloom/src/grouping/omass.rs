@@ -147,7 +147,7 @@ impl Omass {
         &self.bits
     }
 
-    /// Sets that can be told apart: b.
+    /// The number of sets, b.
     pub fn room(&self) -> u64 {
         self.shape.b()
     }

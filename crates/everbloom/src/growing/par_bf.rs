@@ -127,8 +127,8 @@ impl ParBf {
         found
     }
 
-    /// Removes a key that was inserted. Refused, with nothing changed, unless exactly one filter claims it. Filters of
-    /// its list that now fit into one are united.
+    /// Removes a key that was inserted. Refused, with nothing changed, unless exactly one filter claims it. Filters
+    /// of its list that now fit into one are merged.
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         let digest = self.head.hasher.digest(key);
         let places = (0u64..).zip(&self.lists).flat_map(|(j, list)| {

@@ -58,7 +58,7 @@ pub struct Policy {
     pub first: u32,
     /// A queue longer than this brings one function into the first stage.
     pub high: u64,
-    /// An empty queue for so many ticks sends one out.
+    /// After this many ticks with an empty queue, a function leaves.
     pub patience: u64,
     /// Keys that the queue has room for.
     pub room: u64,

@@ -35,7 +35,7 @@ pub struct Cost {
     pub probes: u32,
     /// Probes that find their bank taken by an earlier one of the same key.
     pub conflicts: u32,
-    /// The most probes in one bank.
+    /// The maximum number of probes in one bank.
     pub cycles: u32,
 }
 

@@ -68,8 +68,8 @@ pub fn fill_after_repairs(fill: f64, m: f64, word: f64, repaired: f64) -> f64 {
     fill + (repaired * word / m).min(1.0) * (1.0 - fill)
 }
 
-/// Repairs every word of a filter in which a bit flipped, and tells how many there were; `None` for a filter
-/// that cannot tell.
+/// Repairs every word of a filter in which a bit flipped, and returns their number; `None` for a filter that cannot
+/// detect it.
 pub fn scrub(filter: &mut dyn Filter) -> Option<u64> {
     let any: &mut dyn std::any::Any = filter;
     any.downcast_mut::<SoftError>().map(SoftError::scrub)
@@ -91,7 +91,7 @@ impl SoftError {
     }
 
     /// The answer of a circuit that may err for a moment (S3 ref. 147): if exactly one of the k bits reads
-    /// zero, the hashes are computed and the bits read once more before it says no.
+    /// zero, the hashes are computed and the bits are read again before it says no.
     pub fn ask<K: Key + ?Sized>(&self, key: &K) -> Asked {
         self.ask_through(key, |_, bit| bit)
     }

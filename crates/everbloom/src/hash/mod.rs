@@ -47,7 +47,7 @@ use crate::names::named;
 pub const DEFAULT_SEED: u64 = 0;
 
 named! {
-    /// Which function turns key bytes into a digest. The numbers stand in files, for ever.
+    /// Which function turns key bytes into a digest. The numbers are stored in files and never change.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u16)]
     #[non_exhaustive]

@@ -119,8 +119,8 @@ impl Bloomier {
         self.names.means(value).then_some(value)
     }
 
-    /// Changes a member's value, in the mutable form. The filter cannot tell a member from a non-member
-    /// that passes the check: setting that one's value overwrites a member's.
+    /// Changes a member's value, in the mutable form. The filter cannot distinguish a member from a non-member that
+    /// passes the check: setting the value of such a key overwrites a member's.
     pub fn set<K: Key + ?Sized>(&mut self, key: &K, value: u64) -> Result<()> {
         let cell = self.settable(key)?;
         if !self.names.means(value) || bits_of(value) > self.cells.value_bits {

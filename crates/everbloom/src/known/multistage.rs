@@ -46,7 +46,8 @@ pub struct Multistage {
 
 state!(Multistage { head, first, stages });
 
-/// Drops the leading stages of a filter, one for each hop, and tells how many are left; `None` for a filter that is not
+/// Drops the leading stages of a filter, one for each hop, and returns how many are left; `None` for a filter that
+/// is not
 /// multistage.
 pub fn forward(filter: &mut dyn Filter, hops: u64) -> Option<u64> {
     let any: &mut dyn std::any::Any = filter;

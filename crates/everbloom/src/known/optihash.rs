@@ -52,8 +52,8 @@ state!(Optihash { head, m, alpha_bits, beta_bits, w });
 const MAX_WIDTH: u32 = 16;
 
 impl Optihash {
-    /// The filter of `members` that lets the fewest of `queries` pass, of `m` bits for v, at least 1,
-    /// and so many bits, at most 16, for α and for β.
+    /// The filter of `members` that the fewest of `queries` pass, with `m` ≥ 1 bits for v, and at most 16 bits each
+    /// for α and β.
     ///
     /// ```
     /// use everbloom::{Hasher, known::Optihash};

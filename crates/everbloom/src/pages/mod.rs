@@ -32,7 +32,7 @@ const MANIFEST: &str = "manifest";
 const LOCK: &str = "lock";
 /// The slot of a page that is all zeros and was never written.
 const NO_SLOT: u64 = u64::MAX;
-/// What a store has asked of its disk.
+/// The disk operations of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageIo {
     /// Pages read.
@@ -231,7 +231,7 @@ impl Pages {
         self.inner().cache.len()
     }
 
-    /// What was asked of the disk so far.
+    /// The disk operations so far.
     pub fn io(&self) -> PageIo {
         self.inner().io
     }

@@ -79,27 +79,27 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// The hash asked for by name, if one was.
+    /// The requested hash, if any.
     pub fn named_hash(&self) -> Option<HashId> {
         self.hasher.is_named().then(|| self.hasher.id())
     }
 
-    /// The form asked for.
+    /// The requested form.
     pub fn form(&self) -> &'static str {
         self.form.name
     }
 
-    /// The rate asked for, or the default.
+    /// The requested rate, or the default.
     pub fn fpr(&self) -> f64 {
         self.goal.fpr.unwrap_or(DEFAULT_FPR)
     }
 
-    /// The items asked for, if they were.
+    /// The requested number of items, if any.
     pub fn goal_items(&self) -> Option<u64> {
         self.goal.items
     }
 
-    /// The rate asked for, if one was.
+    /// The requested rate, if any.
     pub fn goal_fpr(&self) -> Option<f64> {
         self.goal.fpr
     }

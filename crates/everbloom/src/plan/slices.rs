@@ -26,7 +26,7 @@ impl Slices {
         Ok(Self { slice: m / u64::from(k), k })
     }
 
-    /// The least m with the best k or the given one, so that the exact rate stays below p. Slices are
+    /// The smallest m with the best k or the given one, so that the exact rate stays below p. Slices are
     /// even, so that the filter folds.
     pub fn plan(request: &Request<'_>) -> Result<Self> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);

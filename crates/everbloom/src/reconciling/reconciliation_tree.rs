@@ -161,7 +161,7 @@ pub fn probes(bits: u32) -> u32 {
     (f64::from(bits) * core::f64::consts::LN_2).round().max(1.0) as u32
 }
 
-/// The rate of a filter with so many bits per value.
+/// The rate of a filter with this many bits per value.
 pub fn rate(bits: u32) -> f64 {
     bloom::fpr_asymptotic(bits.into(), 1.0, probes(bits).into())
 }

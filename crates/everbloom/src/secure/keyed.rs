@@ -44,7 +44,7 @@ pub fn keys_to_saturate(flat: Flat) -> u64 {
     flat.m.div_ceil(u64::from(flat.k))
 }
 
-/// The most ones that `n` honest keys explain, as a share: the expected fill and six standard deviations. A
+/// The largest share of ones that `n` honest keys explain: the expected fill and six standard deviations. A
 /// received filter that is fuller lies about its items, or was polluted.
 pub fn most_fill(flat: Flat, n: u64) -> f64 {
     let (m, throws) = (flat.m as f64, n as f64 * f64::from(flat.k));

@@ -87,7 +87,7 @@ impl AdaptiveCounting {
         (self.most, None)
     }
 
-    /// Inserts a key, once more if it is there. A run of N_max grows no further.
+    /// Inserts a key, again if already present. A run of N_max grows no further.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.digest(key);
         let new = self.members.insert(digest);

@@ -60,12 +60,12 @@ impl Conservative {
         empty(&Goal::of(hasher).set("form", SHARED).set("m", m).set("k", k))
     }
 
-    /// Counts a key once more.
+    /// Counts a key.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
     }
 
-    /// Counts a key `times` more times, a packet of so many bytes. No bytes change nothing.
+    /// Counts a key `times` times, such as a packet with that many bytes. Zero changes nothing.
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Seen {
         let digest = self.head.digest(key);
         self.head.count(u64::from(times > 0));

@@ -84,7 +84,7 @@ impl CounterBraids {
         self.head.digest(&counter).salted(CARRY)
     }
 
-    /// Counts a flow once more.
+    /// Counts a flow.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
     }

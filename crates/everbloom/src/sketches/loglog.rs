@@ -66,7 +66,7 @@ impl LogLog {
         self.probe.check_flat(self.cells.len())
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.digest(key);
         let (cells, mut new) = (&mut self.cells, false);

@@ -49,7 +49,7 @@ pub enum Rule {
     Left,
 }
 
-/// The candidate buckets of items: how many buckets and choices there are, and by which rule.
+/// The candidate buckets of items: the numbers of buckets and choices, and the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choices {
     buckets: u64,

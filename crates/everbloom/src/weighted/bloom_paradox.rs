@@ -69,7 +69,7 @@ pub struct Paradox {
 impl Paradox {
     /// For a filter of rate `fpr`, where a false negative costs as much as `alpha` false positives.
     ///
-    /// With α = 0 missing members costs nothing, so that all but certain members are denied.
+    /// With α = 0 false negatives cost nothing, so that only certain members are reported.
     pub fn new(fpr: f64, alpha: f64) -> Result<Self> {
         if !((0.0..=1.0).contains(&fpr) && (0.0..f64::INFINITY).contains(&alpha)) {
             return Err(Error::parameter(format!(
@@ -92,7 +92,7 @@ impl Paradox {
         Self::new(fpr, alpha)
     }
 
-    /// The prior below which keys are denied.
+    /// The prior below which keys are reported absent.
     pub fn threshold(&self) -> f64 {
         threshold(self.fpr, self.alpha)
     }

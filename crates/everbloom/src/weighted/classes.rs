@@ -42,7 +42,7 @@ impl Class {
         self.weight * if known { self.others as f64 / all } else { 1.0 }
     }
 
-    /// The least weight of the class.
+    /// The smallest weight of the class.
     pub fn from_weight(&self) -> f64 {
         if self.octave == 0 { 0.0 } else { libm::exp2(self.octave as f64 - BIAS) }
     }

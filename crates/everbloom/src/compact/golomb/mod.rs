@@ -94,7 +94,7 @@ impl Golomb {
         self.parameter
     }
 
-    /// Different numbers, at most as many as keys: two keys of one number cannot be told apart.
+    /// Distinct numbers, at most as many as keys: two keys with the same number cannot be distinguished.
     pub fn entries(&self) -> u64 {
         self.entries
     }

@@ -106,7 +106,7 @@ impl Spectral {
         empty(goal)
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
     }

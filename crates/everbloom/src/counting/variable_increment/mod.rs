@@ -41,7 +41,7 @@ use crate::probe::Probe;
 use crate::theory::tail::poisson_pmf;
 use crate::variant::prelude::*;
 
-/// A set with removals, in m counters raised by increments that tell keys apart.
+/// A set with removals, in m counters with increments that distinguish keys.
 ///
 /// ```
 /// let mut open = everbloom::counting::VariableIncrement::with_rate(1000, 0.001)?;

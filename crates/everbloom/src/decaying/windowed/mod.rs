@@ -61,7 +61,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windowed {
     head: Head,
-    /// The time as it was told last.
+    /// The latest time that was given.
     now: u64,
     /// δ, the length of an epoch.
     grain: u64,
@@ -261,7 +261,7 @@ impl Windowed {
         }
     }
 
-    /// The time as it was told last.
+    /// The latest time that was given.
     pub fn time(&self) -> u64 {
         self.now
     }

@@ -37,7 +37,7 @@ use crate::secure::{Secret, random};
 /// What a query is called between the three parties.
 pub type Ticket = [u8; 16];
 
-/// Cells that whoever shows a ticket asks for.
+/// Cells requested with a ticket.
 pub type Passed = BTreeMap<Ticket, Vec<u64>>;
 
 /// What the mediator gives Alice for a word.

@@ -178,7 +178,7 @@ impl<F: Field> Holder<F> {
         Self { passed: Some(Passed::new()), ..self }
     }
 
-    /// Takes queries that the mediator passed on. Each is answered once, to whoever shows its ticket.
+    /// Takes queries that the mediator passed on. Each is answered once, to the holder of its ticket.
     pub fn expect(&mut self, passed: Passed) {
         self.passed.get_or_insert_default().extend(passed);
     }

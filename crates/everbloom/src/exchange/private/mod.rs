@@ -82,7 +82,7 @@ pub struct Owner<G: Group> {
 }
 
 impl<G: Group> Owner<G> {
-    /// An owner who answers at most so many queries, and whose filter the asker has.
+    /// An owner who answers at most this many queries, and whose filter the asker has.
     pub fn new(key: ServerKey<G>, most: u64) -> Self {
         Self { key, set: None, left: most, answered: 0, once: None, done: false }
     }
@@ -299,7 +299,7 @@ impl<G: Group> Role for Asker<G> {
     }
 }
 
-/// What tells the exchange of these queries from others, as [`Asker::resumed`] takes it.
+/// An identifier of the exchange of these queries, as [`Asker::resumed`] takes it.
 pub fn once_of(queries: &[u8]) -> Result<[u8; ONCE]> {
     let once = queries.get(HEADER..HEADER + ONCE).filter(|_| queries[0] == ASK);
     once.and_then(|once| once.try_into().ok())

@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::hash::Hasher;
 use crate::reconciling::Invertible;
 
-/// The side that answers: it puts its set into the filters that are asked for.
+/// The side that answers: it inserts its set into the requested filters.
 #[derive(Clone, Debug)]
 pub struct Holder {
     set: Set,

@@ -18,7 +18,7 @@ use crate::theory::peeling::cells_for;
 /// How often the cells that are asked for may turn out too few.
 const FAILURE: f64 = 0.01;
 
-/// The side that begins: it asks for filters of the other's set, and decodes them.
+/// The side that begins: it requests filters of the other's set, and decodes them.
 #[derive(Clone, Debug)]
 pub struct Seeker {
     set: Set,

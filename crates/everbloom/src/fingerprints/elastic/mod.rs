@@ -67,7 +67,7 @@ impl Elastic {
         Self::empty(&shape, Head::new(hasher.or(Self::HASH), form))
     }
 
-    /// Inserts a key, once more if it is there. Refused, with nothing changed, only where no memory is left.
+    /// Inserts a key, again if already present. Refused, with nothing changed, only if memory runs out.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         let digest = self.head.hasher.digest(key);
         // Voids that were copied do not count: they would be split for ever.
@@ -77,7 +77,7 @@ impl Elastic {
         Ok(Seen::new_if(new))
     }
 
-    /// Splits buckets until there are enough for so many items.
+    /// Splits buckets until there are enough for this many items.
     pub fn reserve(&mut self, items: u64) -> Result<()> {
         let wanted = items.div_ceil(self.table.shape.load);
         if wanted > MAX_BUCKETS {
@@ -90,7 +90,7 @@ impl Elastic {
         Ok(())
     }
 
-    /// Joins buckets until there are so many, or as many as the items need. Fingerprints get longer again.
+    /// Merges buckets until this many are left, or as many as the items need. Fingerprints get longer again.
     pub fn shrink_to(&mut self, buckets: u64) {
         let least = self.head.items.div_ceil(self.table.shape.load).max(1).max(buckets);
         while self.table.buckets() > least {

@@ -74,7 +74,7 @@ impl PaghPaghRao {
         Err(Error::corrupt(0, "corrupt filter: not as many fingerprints as items"))
     }
 
-    /// Inserts a key, once more if it is there. Refused by a filter of the form `static`.
+    /// Inserts a key, again if already present. Refused by a filter of the form `static`.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         let new = self.lists.insert(self.head.hasher.digest_usually(Self::HASH, key))?;
         self.head.count_one();

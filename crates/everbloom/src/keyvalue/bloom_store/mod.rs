@@ -352,7 +352,8 @@ impl Assign for BloomStoreImage {
     }
 }
 
-/// The share of lookups of absent keys that read a page in vain, 1 − (1 − f)^c with `pages` pages, and the pages that
+/// The share of lookups of absent keys that read a page unnecessarily, 1 − (1 − f)^c with `pages` pages, and the
+/// pages that
 /// they read, c·f.
 pub fn useless_reads(pages: u64, f: f64) -> (f64, f64) {
     (-libm::expm1(pages as f64 * libm::log1p(-f)), pages as f64 * f)

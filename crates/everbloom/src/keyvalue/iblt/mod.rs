@@ -130,7 +130,7 @@ impl Iblt {
         Ok(())
     }
 
-    /// The value of a key, as far as its own cells tell: never a wrong one. Refused if the key is longer than those
+    /// The value of a key, if its own cells determine it: never a wrong one. Refused if the key is longer than those
     /// of the table.
     pub fn get<K: Key + ?Sized>(&self, key: &K) -> Result<Got> {
         key.with_bytes(|key| {
@@ -156,7 +156,7 @@ impl Iblt {
         got
     }
 
-    /// Every pair, or an error if they are too many to be told apart; the table stays as it is.
+    /// Every pair, or an error if there are too many to list; the table is unchanged.
     pub fn list(&self) -> Result<Listing> {
         let mut all = Listing::default();
         let whole = self.sums.clone().drain(

@@ -38,7 +38,7 @@ use crate::parts::tally::Tallies;
 use crate::probe::Probe;
 use crate::variant::prelude::*;
 
-/// A tree that knows, of the nodes one asks for, which is whose parent.
+/// A tree that knows which of the queried nodes is the parent of which.
 ///
 /// ```
 /// use everbloom::keyvalue::Relations;
@@ -203,7 +203,7 @@ impl Relations {
         paths
     }
 
-    /// Adds a node below a parent, or a root below nobody, in the dynamic form.
+    /// Adds a node below a parent, or a root without one, in the dynamic form.
     pub fn insert<C: Key + ?Sized, P: Key + ?Sized>(
         &mut self,
         child: &C,

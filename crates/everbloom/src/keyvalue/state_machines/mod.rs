@@ -75,7 +75,7 @@ pub struct StateMachines {
 
 state!(StateMachines { head, names, states, cells, table });
 
-/// What a look-up finds.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The flow is in this state, if it is there at all.

@@ -134,7 +134,7 @@ impl CrossChecking {
     }
 
     /// Makes this the filter of the union of both sets, exactly, part by part. Items are then estimated from
-    /// the main filter, since nobody knows how many keys the sets share.
+    /// the main filter, because the number of common keys is unknown.
     pub fn union(&mut self, other: &Self) -> Result<()> {
         self.head.agree(&other.head)?;
         agree("parts", self.cross.len(), other.cross.len())?;

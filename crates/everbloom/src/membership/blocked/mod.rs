@@ -72,8 +72,8 @@ impl BlockedBloom {
         Self::empty(&shape, Head::new(hasher, LANES))
     }
 
-    /// A filter of `blocks` blocks of `block` bits and `k` probes per key, anywhere in the block; with a
-    /// number of `patterns` its bits come from a table of so many masks.
+    /// A filter of `blocks` blocks of `block` bits and `k` probes per key, anywhere in the block; with a number of
+    /// `patterns` its bits come from a table of that many masks.
     pub fn with_shape(
         blocks: u64,
         block: u64,

@@ -89,7 +89,7 @@ impl Egh {
         x < self.slices.universe && self.slices.cells(x).all(|i| self.cells.get(i) != 0)
     }
 
-    /// Removes a member. The form `bits` can do so inside the zone only, and builds itself anew.
+    /// Removes a member. The form `bits` can do so only inside the zone, and rebuilds itself.
     pub fn remove(&mut self, x: u64) -> Result<()> {
         let absent = || Error::new(Kind::NotDeletable, format!("{x} is not in the filter"));
         if !self.contains(x) {

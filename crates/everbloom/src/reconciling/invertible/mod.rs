@@ -186,7 +186,7 @@ impl Invertible {
     }
 
     /// Subtracts the other side's cells. Items become those of this side minus those of the other, at
-    /// least 0: how many ids are left, only [`Invertible::decode`] and [`Invertible::estimate`] tell.
+    /// least 0: only [`Invertible::decode`] and [`Invertible::estimate`] show how many ids are left.
     pub fn subtract(&mut self, other: &Invertible) -> Result<()> {
         self.combine(other, -1)?;
         self.head.items = self.head.items.saturating_sub(other.head.items);

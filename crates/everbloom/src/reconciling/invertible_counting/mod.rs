@@ -49,7 +49,7 @@ const CHECK: u64 = 1 << 32;
 pub struct Differences {
     /// Ids with how many more of them this side has; below zero, the other side.
     pub ids: Vec<(u64, i64)>,
-    /// Cells whose counts could not be told apart, of the xor form: some differences of common elements are missing.
+    /// Cells whose counts are ambiguous, in the xor form: some differences of common elements are missing.
     pub residue: u64,
 }
 
@@ -122,7 +122,7 @@ impl InvertibleCounting {
         self.head.hasher.digest(&id)
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
     }

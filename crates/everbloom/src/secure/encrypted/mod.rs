@@ -201,7 +201,7 @@ impl Document {
         Ok(Self { name: name.to_vec(), bits: FlatBits::new(flat)? })
     }
 
-    /// A document whose name is one that only Bob can tell: a PRF output of its own name under his secret.
+    /// A document whose name only Bob can compute: a PRF output of its own name under his secret.
     pub fn opaque(secret: &Secret, name: &[u8], flat: Flat) -> Result<Self> {
         Self::new(&secret.prf("document", &[name])[..], flat)
     }

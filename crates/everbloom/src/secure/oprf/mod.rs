@@ -256,7 +256,7 @@ impl<G: Group> Blinded<G> {
     }
 
     /// The input under a blind that follows from a secret, a number that is never used again under it, and the
-    /// place of the input: whoever has both can blind again, and so unblind, later.
+    /// place of the input: anyone who has both can blind again, and so unblind, later.
     pub fn derived(
         mode: Mode,
         input: &[u8],

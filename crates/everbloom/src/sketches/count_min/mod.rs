@@ -113,7 +113,7 @@ impl CountMin {
         self.head.form.starts_with("si")
     }
 
-    /// Counts a key once more. Refused where the form does not take such keys.
+    /// Counts a key. Refused where the form does not take such keys.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         // Always inlined: a call for each key keeps the processor from working on the next one.

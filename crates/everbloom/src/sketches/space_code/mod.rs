@@ -85,7 +85,7 @@ impl SpaceCode {
         digest.salted((level as u64) << 32 | group)
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.digest(key);
         let mut one_of = 1;

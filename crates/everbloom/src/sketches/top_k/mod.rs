@@ -86,7 +86,7 @@ impl TopK {
         self.w
     }
 
-    /// Counts every one of a slice of keys once more, in order.
+    /// Counts every key of a slice, in order.
     ///
     /// ```
     /// let mut top = everbloom::sketches::TopK::builder().set("k", 2).build()?;

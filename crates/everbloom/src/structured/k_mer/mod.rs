@@ -53,7 +53,7 @@ use crate::parts::{KeyPart, SetPart, union};
 use crate::probe::{Blocked, Probe};
 use crate::variant::prelude::*;
 
-/// The K-mers of sequences, in a Bloom filter that asks for their neighbors, too.
+/// The K-mers of sequences, in a Bloom filter that also checks their neighbors.
 ///
 /// ```
 /// let mut genome = everbloom::structured::KMer::builder().items(1000).set("length", 4).build()?;
@@ -219,7 +219,7 @@ impl KMer {
         self.length
     }
 
-    /// The share of single K-mers that the bits let pass, before neighbors are asked for.
+    /// The share of single K-mers that pass the bits, before neighbors are checked.
     pub fn base_rate(&self) -> f64 {
         self.flat.fpr()
     }
