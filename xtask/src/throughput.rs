@@ -59,12 +59,12 @@ impl Bench<'_> {
             self.seconds(line)?;
         }
         println!(
-            "{} lines of 20 digits, medians of {ROUNDS} interleaved rounds (one where it takes more than {LONG} s), \
-             output thrown away.\n",
+            "{} lines of 20 digits, medians of {ROUNDS} interleaved rounds (one round above {LONG} s), output \
+             discarded.\n",
             self.lines
         );
         println!(
-            "| | command | seconds | beside | seconds | ratio |\n|---|---|---:|---|---:|---:|"
+            "| | command | seconds | compared with | seconds | ratio |\n|---|---|---:|---|---:|---:|"
         );
         for (name, ours, rivals) in JOBS {
             let all: Vec<&str> = std::iter::once(ours).chain(rivals.iter().copied()).collect();

@@ -30,11 +30,13 @@ struct Other {
 /// Runs every row, or those of one tool, and prints a table in Markdown.
 pub fn run(only: Option<&str>) -> Result<(), String> {
     let command = crate::command(Profile::Release)?;
-    println!("| tool | question | with | seconds | of ours | peak | last line of output |");
+    println!("| tool | task | program | seconds | ratio | peak memory | last line of output |");
     println!("|---|---|---|---:|---:|---:|---|");
     for row in ROWS.iter().filter(|row| only.is_none_or(|tool| row.tool == tool)) {
         match row.needs.iter().find(|need| !Path::new(need).exists() && !timing::has(need)) {
-            Some(missing) => println!("| {} | left out: no {missing} here | | | | | |", row.tool),
+            Some(missing) => {
+                println!("| {} | skipped: {missing} is not installed | | | | | |", row.tool)
+            }
             None => measure(row, &command)?,
         }
     }
@@ -73,7 +75,7 @@ fn print_row(row: &Row, ways: &[&Other], runs: &[Vec<timing::Run>]) {
         .collect();
     for ((way, runs), time) in ways.iter().zip(runs).zip(&medians) {
         let (Some(time), Some(last)) = (time, runs.last()) else {
-            println!("| {} | {} | {}: not here | | | | |", row.tool, row.question, way.name);
+            println!("| {} | {} | {}: not installed | | | | |", row.tool, row.question, way.name);
             continue;
         };
         let ratio = time / medians[0].unwrap_or(*time);

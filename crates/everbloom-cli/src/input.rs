@@ -56,7 +56,7 @@ pub fn some_keys(n: u64) -> Result<u64> {
         return Ok(n);
     }
     Err(Stop::Error(
-        "the input holds no keys: name a file with one key a line, or give -n to build an empty filter"
+        "the input has no keys: give a file with one key per line, or -n to build an empty filter"
             .to_owned(),
     ))
 }
@@ -68,7 +68,7 @@ pub fn file_of_keys(keys: &Path, verb: &str, filter: &Path) -> Result<()> {
     }
     let (key, filter) = (keys.display(), filter.display());
     Err(Stop::Error(format!(
-        "{key}: there is no such file; to name a key: echo {key} | everbloom {verb} {filter}"
+        "{key}: no such file; to query a key: echo {key} | everbloom {verb} {filter}"
     )))
 }
 
@@ -149,15 +149,15 @@ fn strange(name: &str, notice: Notice) {
     told.push(this);
     match notice {
         Notice::CarriageReturns => {
-            say!("{name}: every line ends in a CR, which belongs to its key: --crlf cuts it off");
+            say!("{name}: every line ends in a CR, which is part of the key; --crlf strips it");
         }
         Notice::Quotes => {
             say!(
-                "{name}: columns stand in quotes, which belong to their keys: --csv takes them off"
+                "{name}: columns are quoted, and the quotes are part of the keys; --csv strips them"
             );
         }
         _ => say!(
-            "{name}: has NUL bytes: if records end in them, give -0; if it is no text, its lines mean little"
+            "{name}: has NUL bytes; if records end in NUL, give -0; if it is not text, its lines are meaningless"
         ),
     }
 }
@@ -166,9 +166,7 @@ fn strange(name: &str, notice: Notice) {
 pub fn grammar(text: &Text) -> Result<Grammar> {
     static TOLD: Once = Once::new();
     if text.rows.csv && text.field.is_none() {
-        TOLD.call_once(|| {
-            say!("--csv: keys are whole rows, as they are written: -f names a column")
-        });
+        TOLD.call_once(|| say!("--csv: keys are whole rows, as written; -f selects a column"));
     }
     let time = if text.time { Time::First } else { Time::None };
     Ok(Grammar { key: text.key_type.unwrap_or_default(), time, ..rows(&text.rows, text.field)? })
@@ -180,13 +178,13 @@ pub fn rows(rows: &Rows, column: Option<Column>) -> Result<Grammar> {
     let field = match (rows.csv, column) {
         (true, column) => Field::Csv { column, delimiter: delimiter(rows) },
         (false, Column::All) if rows.delimiter.is_some() => {
-            return Err(Stop::Error("-d: which column is the key? give -f".to_owned()));
+            return Err(Stop::Error("-d: give -f, the column of the key".to_owned()));
         }
         (false, Column::All) => Field::Line,
         (false, Column::Number(number)) => Field::Column { number, delimiter: delimiter(rows) },
         (false, Column::Named(name)) => {
             return Err(Stop::Error(format!(
-                "-f {name}: columns have names where the input is --csv; others are counted from 1"
+                "-f {name}: columns have names only with --csv; give a number, counted from 1"
             )));
         }
     };
@@ -216,12 +214,12 @@ pub fn header(lines: &mut Lines) -> Result<Vec<u8>> {
 /// Which options to try after an input was faulty.
 pub fn remedy(e: &everbloom_records::Error) -> &'static str {
     match e.fault() {
-        Fault::NoColumnNamed { .. } => ": name one of them with -f, or the delimiter with -d",
+        Fault::NoColumnNamed { .. } => "; choose one of them with -f, or the delimiter with -d",
         Fault::NoColumn { .. } => {
-            ": name another with -f or -d, or leave such lines out with --skip-bad"
+            "; choose another with -f or -d, or skip such lines with --skip-bad"
         }
         Fault::NotInteger { .. } | Fault::BadValue { .. } | Fault::BadTime { .. } => {
-            "; --skip-bad leaves such lines out"
+            "; --skip-bad skips such lines"
         }
         _ => "",
     }

@@ -81,6 +81,9 @@ fn moved(e: &clap::Error) -> Option<&str> {
 }
 
 fn main() -> ExitCode {
+    if let Some(page) = args::group_page(std::env::args_os()) {
+        return ended(output::print(&page).map(|()| Outcome::Some));
+    }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(e) => {
@@ -100,6 +103,11 @@ fn main() -> ExitCode {
     input::set_limit(args.limit);
     let outcome = verbs::run(args);
     input::say_skipped();
+    ended(outcome)
+}
+
+/// The exit code of an outcome; an error goes to stderr.
+fn ended(outcome: Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Some) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Outcome::None) => ExitCode::from(1),

@@ -41,7 +41,7 @@ pub fn is_stdout(path: &Path) -> bool {
 /// Refuses an output that can't be written before the keys are read, which may take long.
 pub fn writable(output: &Path, machine: &Machine) -> Result<()> {
     if is_stdout(output) {
-        let taken = "--json: stdout is taken by -o -; name a file, or leave --json out";
+        let taken = "--json: stdout is used by -o -; write to a file, or omit --json";
         return if machine.json { Err(Stop::Error(taken.to_owned())) } else { Ok(()) };
     }
     let folder = match output.parent() {
@@ -51,7 +51,7 @@ pub fn writable(output: &Path, machine: &Machine) -> Result<()> {
     let reason = if !folder.is_dir() {
         format!("there is no folder {}", folder.display())
     } else if output.is_dir() {
-        "it is a folder; name a file in it".to_owned()
+        "it is a folder; give a file in it".to_owned()
     } else {
         return Ok(());
     };

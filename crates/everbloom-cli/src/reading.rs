@@ -30,7 +30,7 @@ pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
     let key = key_type(reading, text.key_type)?;
     if reading.key_type.is_empty() && key != KeyType::default() && !facts.input.key.is_integer() {
         say!(
-            "the filter does not say that its keys are of type {}: if they were read as text, none is found",
+            "the filter does not state that its keys are of type {}; if they were read as text, none will be found",
             key.name()
         );
     }
@@ -42,15 +42,14 @@ pub fn grammar(filter: &dyn Filter, text: &Text) -> Result<Grammar> {
 /// The same records with a prior behind each key, for variants whose records have no values of their own.
 pub fn with_priors(grammar: Grammar, facts: &Facts) -> Result<Grammar> {
     if matches!(grammar.field, Field::Csv { .. }) {
-        let message =
-            "--priors: stand behind a TAB, which rows of --csv have not; write key<TAB>prior";
+        let message = "--priors: does not work with --csv; write key<TAB>prior";
         return Err(Stop::Error(message.to_owned()));
     }
     if grammar.value == ValueKind::None {
         return Ok(Grammar { value: ValueKind::Weight, ..grammar });
     }
     Err(Stop::Error(format!(
-        "--priors: records of {} filters have values of their own behind the TAB",
+        "--priors: records of {} filters already have a value after the TAB",
         facts.slug
     )))
 }
@@ -59,7 +58,7 @@ pub fn with_priors(grammar: Grammar, facts: &Facts) -> Result<Grammar> {
 pub fn timed(facts: &Facts, text: &Text) -> Result<()> {
     if text.time && facts.input.time == Time::No {
         return Err(Stop::Error(format!(
-            "--time: {} filters know no time; `everbloom plan --need decay` names some that do",
+            "--time: {} filters do not use times; `everbloom plan --need decay` lists those that do",
             facts.slug
         )));
     }
@@ -78,7 +77,7 @@ pub fn key_type(reading: &Reading, typed: Option<KeyType>) -> Result<KeyType> {
     })?;
     match typed {
         Some(typed) if typed != known => Err(Stop::Error(format!(
-            "--key-type {}: the filter was built from keys of type {}; leave the option out",
+            "--key-type {}: the filter was built from keys of type {}; omit the option",
             typed.name(),
             known.name()
         ))),
@@ -98,12 +97,12 @@ pub fn ancestors(filter: &dyn Filter, typed: Option<Hierarchy>) -> Result<Option
     };
     match (held, typed) {
         (None, Some(_)) => Err(Stop::Error(
-            "--ancestors: the filter was built without it, so the ancestors of its keys are not inside; \
-             leave the option out, or build the filter again with it"
+            "--ancestors: the filter was built without it, so it does not contain the ancestors of its keys; \
+             omit the option, or build the filter again with it"
                 .to_owned(),
         )),
         (Some(held), Some(typed)) if held != typed => Err(Stop::Error(format!(
-            "--ancestors: the filter holds the ancestors of {}, not of {}; leave the option out",
+            "--ancestors: the filter holds the ancestors of {}, not of {}; omit the option",
             held.name(),
             typed.name()
         ))),

@@ -8,15 +8,13 @@ fn everbloom(args: &[&str]) -> String {
     String::from_utf8(output.expect("the command runs").stdout).expect("text")
 }
 
-/// The verbs, as the command itself lists them.
+/// The verbs, as the manual page lists them.
 fn verbs() -> Vec<String> {
-    let help = everbloom(&["--help"]);
-    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = list.take_while(|line| !line.is_empty());
-    // A description that runs on is indented further than a name.
-    let names = names.filter_map(|line| line.strip_prefix("  ").filter(|l| !l.starts_with(' ')));
-    let names = names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned);
-    names.filter(|name| name != "help").collect()
+    let man = everbloom(&["man"]);
+    let names =
+        man.lines().filter_map(|line| line.strip_prefix("everbloom\\-")?.strip_suffix("(1)"));
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    names.into_iter().filter(|name| name != "help").collect()
 }
 
 /// The commands among the examples of a verb, and their comments.
@@ -72,7 +70,44 @@ fn every_verb_shows_examples_that_work() {
 }
 
 #[test]
-fn one_variant_is_told_of_in_full() {
+fn the_first_screen_names_every_verb_in_forty_lines() {
+    let screen = everbloom(&["help"]);
+    assert!(screen.lines().count() <= 40, "{} lines:\n{screen}", screen.lines().count());
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    for other in ["--help", "-h"] {
+        assert_eq!(everbloom(&[other]), screen, "{other}");
+    }
+    // Rows begin with their verbs: "  add, remove  what they do".
+    let rows = screen.lines().filter_map(|line| line.strip_prefix("  "));
+    let named = rows.filter_map(|row| row.split("  ").next()).flat_map(|names| names.split(", "));
+    let mut named: Vec<&str> = named.collect();
+    named.sort_unstable();
+    let mut verbs = verbs();
+    assert!(verbs.len() > 40, "{verbs:?}");
+    verbs.sort_unstable();
+    assert_eq!(named, verbs);
+}
+
+#[test]
+fn every_group_has_a_page_with_its_verbs() {
+    let verbs = verbs();
+    let mut named = 0;
+    for group in ["filters", "sets", "tools", "study"] {
+        let page = everbloom(&["help", group]);
+        let names: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')))
+            .collect();
+        assert!(names.iter().all(|name| verbs.iter().any(|verb| verb == name)), "{page}");
+        assert!(page.lines().count() >= 3 * names.len(), "{page}");
+        named += names.len();
+    }
+    assert_eq!(named, verbs.len());
+    assert!(everbloom(&["help", "check"]).contains("Examples:"));
+}
+
+#[test]
+fn one_variant_is_shown_in_full() {
     let text = everbloom(&["catalog", "counting"]);
     for word in ["Counting", "remove", "--set", "default", "while"] {
         assert!(text.contains(word), "{word}: {text}");

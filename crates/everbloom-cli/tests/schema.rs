@@ -229,6 +229,12 @@ fn inner(verb: String) -> Vec<String> {
 
 fn listed(verb: &str) -> Vec<String> {
     let place = Place { folder: tempfile::tempdir().expect("a folder") };
+    if verb.is_empty() {
+        let (_, man, _) = place.run("man", b"");
+        let names =
+            man.lines().filter_map(|line| line.strip_prefix("everbloom\\-")?.strip_suffix("(1)"));
+        return names.map(str::to_owned).collect();
+    }
     let (_, help, _) = place.run(&format!("{verb} --help"), b"");
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = list.take_while(|line| !line.is_empty());

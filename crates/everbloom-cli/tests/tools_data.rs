@@ -197,7 +197,7 @@ fn samples_are_found_and_added() {
     refused(folder, "kmer add all.evk 1.fa", "has a sample 1.fa already");
     refused(folder, "kmer query reads.fq reads.fq", "not an index");
     refused(folder, "kmer build reads.fq -o no.evk -K 40", "3 to 32");
-    refused(folder, "kmer build . -o no.evk", "a sample is a file");
+    refused(folder, "kmer build . -o no.evk", "a sample must be a file");
     assert!(!folder.join("no.evk").exists());
 }
 

@@ -71,5 +71,5 @@ fn on_a_terminal_the_tour_waits() {
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}");
     assert!(told.contains("2 of 7") && !told.contains("3 of 7"), "{told}");
-    assert_eq!(told.matches("Enter: go on").count(), 2, "{told}");
+    assert_eq!(told.matches("Enter: continue").count(), 2, "{told}");
 }

@@ -36,9 +36,12 @@ fn what_a_variant_cannot_do_is_one_error() {
     let place = Place::new();
     place.file("keys", numbers(0..10));
     place.ok("build keys -o f.evb --kind bloom", "");
-    for (verb, word) in
-        [("remove", "remove keys"), ("count", "count keys"), ("get", "hold values"), ("age", "age")]
-    {
+    for (verb, word) in [
+        ("remove", "remove keys"),
+        ("count", "count keys"),
+        ("get", "store values"),
+        ("age", "age"),
+    ] {
         let run = place.run(&format!("{verb} f.evb"), "1\n2\n");
         assert_eq!(run.code, 2, "{verb}: {}", run.err);
         assert!(run.err.contains(word) && run.err.contains("plan --need"), "{verb}: {}", run.err);
@@ -176,7 +179,7 @@ fn a_missing_column_is_named_with_the_options_to_try() {
     ] {
         let bad = place.run(line, "");
         assert_eq!(bad.code, 2, "{line}");
-        let told = "table: line 2: there is no column 2: name another with -f or -d";
+        let told = "table: line 2: there is no column 2: choose another with -f or -d";
         assert!(bad.err.contains(told), "{line}: {}", bad.err);
     }
 }
@@ -448,7 +451,7 @@ fn a_removal_in_vain_is_said() {
     place.ok("build - -o f.evb --kind counting -n 1000 -q", &"hot\n".repeat(100));
     place.ok("add f.evb -q", "cold\n");
     let run = place.run("remove f.evb", "hot\ncold\n");
-    assert!(run.err.contains("1 of the removed keys stay members"), "{}", run.err);
+    assert!(run.err.contains("1 of the removed keys remain members"), "{}", run.err);
     assert_eq!(place.ok("check f.evb", "hot\ncold\n"), "hot\n");
     place.file("hot", "hot\n");
     assert_eq!(place.json("remove f.evb hot --json -q")["stuck"], 1);
@@ -570,7 +573,7 @@ fn known_non_members_are_used_or_refused() {
     let run = place.run(line, &numbers(0..1000));
     assert!(run.code == 2 && run.err.contains("--set form"), "{}", run.err);
     let run = place.run(&format!("{line} --set form=ratio"), &numbers(0..1000));
-    assert!(run.code == 0 && run.err.contains("members missed"), "{}", run.err);
+    assert!(run.code == 0 && run.err.contains("false negatives"), "{}", run.err);
 }
 
 #[test]

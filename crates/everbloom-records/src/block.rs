@@ -24,7 +24,7 @@ impl Block {
     }
 }
 
-/// Makes room for so many bytes.
+/// Reserves room for this many bytes.
 pub fn grow(memory: &mut Vec<u8>, len: usize) {
     if memory.len() < len {
         memory.resize(len, 0);

@@ -76,8 +76,7 @@ impl<'a> Stream<'a> {
             len += got;
             self.done = got == 0;
             if len > ROW && self.ends.csv.is_some() {
-                let message =
-                    "a row of CSV is longer than 64 MiB: are quotes closed that open a column?";
+                let message = "a row of CSV is longer than 64 MiB: is a quote at the start of a column never closed?";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
             whole = match self.ends.csv {

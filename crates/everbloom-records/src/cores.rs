@@ -20,8 +20,8 @@ pub enum Order {
 /// Results that are received at a time, for each core.
 const RUN: usize = 2;
 
-/// Does `work` on every block, on all cores, and `done` with the results, on this one: with as many at a time as have come by
-/// then, so that whoever is slow gets more. An error comes after the results before it.
+/// Does `work` on every block, on all cores, and `done` with the results, on this one: with all results that are
+/// ready, so that a slow `done` gets more at a time. An error comes after the results before it.
 pub fn on_all_cores<T: Send, E>(
     blocks: &Blocks<'_>,
     order: Order,

@@ -133,7 +133,7 @@ impl From<Error> for everbloom::Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Fault::Keep(e) = &self.fault {
-            return write!(f, "cannot keep {} for a second pass: {e}", self.input);
+            return write!(f, "cannot save {} for a second pass: {e}", self.input);
         }
         write!(f, "{}: ", self.input)?;
         if let Some(line) = self.line {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 /// Bytes that are read once, perhaps on another thread.
 pub type Input<'a> = Box<dyn Read + Send + 'a>;
 
-/// Is told how many bytes have passed.
+/// Receives the number of bytes read so far.
 pub type Passed = Box<dyn FnMut(u64) + Send>;
 
 /// An input whose bytes are counted as they pass.
@@ -22,7 +22,7 @@ impl Read for Watched<'_> {
     }
 }
 
-/// The same input; `passed` is told of its bytes as they are read.
+/// The same input; `passed` is called with the number of bytes as they are read.
 pub fn watched(input: Input<'_>, passed: Passed) -> Input<'_> {
     Box::new(Watched { input, passed })
 }

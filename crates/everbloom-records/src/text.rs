@@ -75,7 +75,7 @@ fn fold<'a>(key: &[u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
     buffer
 }
 
-/// The lines that spell records, with their ends; `bad` is told of the others.
+/// The lines that are records, with their ends; `bad` is called with the others.
 pub fn good_lines<'a>(
     text: &'a [u8],
     grammar: Grammar,

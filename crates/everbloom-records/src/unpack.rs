@@ -71,7 +71,7 @@ pub struct Opened {
     pub packed: bool,
 }
 
-/// [`unpacked`], which tells whether anything was.
+/// [`unpacked`], and whether anything was compressed.
 pub fn opened(input: Input<'static>) -> Result<Opened> {
     let (start, whole) = peek(input, 16)?;
     if let Some((_, what)) = NOT_TEXT.iter().find(|(magic, _)| start.starts_with(magic)) {
@@ -88,7 +88,7 @@ pub fn opened(input: Input<'static>) -> Result<Opened> {
     }
 }
 
-/// Looks at the first lines of a text and tells what is strange about them. Of lines that are cut into columns, it is
+/// Reports anything unusual about the first lines of a text. Of lines that are cut into columns, it is
 /// told what separates these.
 pub fn examined<'a>(
     input: Input<'a>,

@@ -35,8 +35,8 @@ pub fn serialize<T: Filter + Listed, S: Serializer>(filter: &T, out: S) -> Resul
     out.serialize_bytes(&to_bytes(filter))
 }
 
-/// Reads a filter of type `T` from the bytes of its file, under the limits of a network: whoever deserializes
-/// does not know who wrote the bytes.
+/// Reads a filter of type `T` from the bytes of its file, under the limits of a network: the origin of the bytes is
+/// unknown.
 pub fn deserialize<'de, T: Filter + Listed, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     from.deserialize_bytes(Bytes(PhantomData))
 }
@@ -59,7 +59,7 @@ impl<'de, T: Filter + Listed> Visitor<'de> for Bytes<T> {
         let mut bytes = Vec::new();
         while let Some(byte) = numbers.next_element()? {
             if bytes.len() as u64 == Limits::NETWORK.bytes {
-                return Err(de::Error::custom("the filter is longer than a network allows"));
+                return Err(de::Error::custom("the filter is too long for a network"));
             }
             bytes.push(byte);
         }

@@ -63,7 +63,7 @@ fn slices(lab: &Lab) -> Result<Chart> {
     Ok(Chart::new(
         "a",
         format!("Rate of k + l slices, a fresh one every {TURN} keys"),
-        [Axis::linear("l, slices beside the k youngest"), Axis::log("false-positive rate")],
+        [Axis::linear("l, slices in addition to the k youngest"), Axis::log("false-positive rate")],
         series,
     ))
 }

@@ -17,9 +17,9 @@ pub struct Breach {
 
 #[derive(Subcommand)]
 pub enum BreachVerb {
-    /// Make a set of lists of passwords, or of their hashes.
+    /// Build a set from lists of passwords or of their hashes.
     Build(BreachBuild),
-    /// Tell which passwords are in a set.
+    /// Print which passwords are in a set.
     Check(BreachCheck),
 }
 
@@ -31,22 +31,22 @@ pub struct BreachBuild {
     /// Lists, one after the other; `-` for stdin. Lines are passwords, or HASH, or HASH:COUNT.
     #[arg(required = true)]
     pub lists: Vec<PathBuf>,
-    /// The folder to write. Temporary files beside it take 16 bytes for each key.
+    /// Folder to write. Temporary files next to it take 16 bytes per key.
     #[arg(short = 'o', long, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// What the lines are. Default: what the first one looks like.
+    /// Format of the lines. Default: detected from the first line.
     #[arg(long, value_name = "WHAT", value_parser = PossibleValuesParser::new(["passwords", "sha1", "ntlm"]))]
     pub lines: Option<String>,
-    /// The hash by which a list of passwords is kept.
+    /// Hash under which a list of passwords is stored.
     #[arg(long, value_name = "HASH", default_value = "sha1", value_parser = hash())]
     pub hash: Hash,
-    /// Leave out hashes with a count below this.
+    /// Skip hashes with a count below this.
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = quantity::count)]
     pub min_count: u64,
-    /// Plan for `check --near`: passwords within one edit of one in the list.
+    /// Plan for `check --near`: passwords within one edit of a listed one.
     #[arg(long)]
     pub near: bool,
-    /// Share of other passwords that may be taken for breached; with --near, for breached or near one that is.
+    /// Share of other passwords that are taken for leaked ones; with --near, for leaked ones or their neighbors.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
@@ -60,9 +60,9 @@ pub struct BreachBuild {
 pub struct BreachCheck {
     /// The folder that `breach build` wrote.
     pub set: PathBuf,
-    /// Passwords, one a line; none or `-` for stdin. On a terminal one is asked for, without echo.
+    /// Passwords, one per line; none or `-` for stdin. On a terminal, prompts for one without echo.
     pub passwords: Option<PathBuf>,
-    /// Also tell those within one edit (insert, delete, substitute) of one in the set.
+    /// Also find passwords within one edit (insert, delete, substitute) of one in the set.
     #[arg(long)]
     pub near: bool,
     #[command(flatten)]
@@ -72,6 +72,6 @@ pub struct BreachCheck {
 fn hash() -> impl TypedValueParser<Value = Hash> {
     PossibleValuesParser::new(Hash::ALL.map(Hash::name)).try_map(|name| {
         let found = Hash::ALL.into_iter().find(|hash| hash.name() == name);
-        found.ok_or_else(|| format!("{name:?} is no hash"))
+        found.ok_or_else(|| format!("{name:?} is not a hash"))
     })
 }

@@ -8,9 +8,9 @@ use crate::quantity;
 
 #[derive(clap::Args)]
 pub struct Change {
-    /// The filter file; it is replaced when all keys are in, or left as it was.
+    /// The filter file. It is replaced once all keys are processed; after an error it is unchanged.
     pub filter: PathBuf,
-    /// Keys, one a line; `-` for stdin.
+    /// Keys, one per line; `-` for stdin.
     #[arg(default_value = "-")]
     pub keys: PathBuf,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub struct Change {
 pub struct Add {
     #[command(flatten)]
     pub change: Change,
-    /// The part of a cross-checking filter that the keys belong to, counted from 0. Default: by a hash of the key.
+    /// Part of a cross-checking filter that the keys belong to, counted from 0. Default: chosen by a hash of the key.
     #[arg(long, value_name = "PART")]
     pub part: Option<usize>,
 }
@@ -33,7 +33,7 @@ pub struct Add {
 /// For verbs that change a file: what to do while another process does.
 #[derive(clap::Args)]
 pub struct Waiting {
-    /// Wait while another process changes the file, instead of giving up.
+    /// Wait while another process changes the file, instead of failing.
     #[arg(long)]
     pub wait: bool,
 }
@@ -48,7 +48,7 @@ impl Waiting {
 /// For verbs that change a file without reading keys.
 #[derive(clap::Args)]
 pub struct Edit {
-    /// The filter file; it is replaced if anything changes.
+    /// The filter file. It is replaced if anything changes.
     pub filter: PathBuf,
     #[command(flatten)]
     pub secret: Secret,
@@ -62,8 +62,8 @@ pub struct Edit {
 pub struct Age {
     #[command(flatten)]
     pub edit: Edit,
-    /// Units of time that pass, such as 100 or 10k: for a stable filter as many as keys would have come, for a multistage
-    /// filter hops, each of which drops the leading stage.
+    /// Units of time to advance, such as 100 or 10k. In a stable filter a unit is one insertion; in a multistage
+    /// filter it is one hop, which drops the leading stage.
     #[arg(default_value = "1", value_parser = quantity::count)]
     pub ticks: u64,
 }
@@ -73,7 +73,7 @@ pub struct Merge {
     /// The filter files, two or more.
     #[arg(required = true, num_args = 2..)]
     pub filters: Vec<PathBuf>,
-    /// Where the result goes; `-` for stdout.
+    /// Output file; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -86,10 +86,10 @@ pub struct Merge {
 pub struct Fold {
     /// The filter file.
     pub filter: PathBuf,
-    /// Where the result goes; `-` for stdout.
+    /// Output file; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// How often it is halved.
+    /// How many times to halve it.
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub times: u32,
     #[command(flatten)]
@@ -102,7 +102,7 @@ pub struct Fold {
 pub struct Estimate {
     /// One filter file.
     pub a: PathBuf,
-    /// The other, for union and intersection.
+    /// A second one, for union and intersection.
     pub b: Option<PathBuf>,
     #[command(flatten)]
     pub secret: Secret,

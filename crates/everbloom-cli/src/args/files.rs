@@ -10,16 +10,16 @@ use crate::quantity;
 
 #[derive(clap::Args)]
 pub struct Similar {
-    /// Files, and folders with all that is in them.
+    /// Files, and folders with everything in them.
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
-    /// Print pairs that share at least this share of the smaller file's chunks.
+    /// Print pairs that share at least this much of the smaller file's chunks.
     #[arg(long, value_name = "SHARE", value_parser = quantity::rate, default_value = "0.3", allow_negative_numbers = true)]
     pub at_least: f64,
-    /// Cut files into blocks of this many bytes, instead of where the content says.
+    /// Cut files into blocks of this many bytes, instead of by content.
     #[arg(long, value_name = "BYTES")]
     pub block: Option<u32>,
-    /// Use no more memory than this for the rows of all files.
+    /// Maximum memory for the rows of all files.
     #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits, default_value = "1GB")]
     pub memory: u64,
     #[command(flatten)]
@@ -28,27 +28,27 @@ pub struct Similar {
 
 #[derive(clap::Args)]
 pub struct Known {
-    /// Files to look at, and folders with all that is in them.
+    /// Files to examine, and folders with everything in them.
     pub targets: Vec<PathBuf>,
-    /// A file or folder whose parts are known; may be given several times.
+    /// A file or folder whose parts are known; may be repeated.
     #[arg(short = 'r', long, value_name = "PATH")]
     pub reference: Vec<PathBuf>,
-    /// A list of whole files that are known, as sha256sum prints it; may be given several times.
+    /// A list of known whole files, as printed by sha256sum; may be repeated.
     #[arg(long, value_name = "FILE")]
     pub list: Vec<PathBuf>,
-    /// A filter of known parts that -o wrote.
+    /// A filter of known parts, written by -o.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["reference", "md5"])]
     pub filter: Option<PathBuf>,
-    /// Write the filter of the known parts, for --filter, or for `estimate` to compare with another.
+    /// Write the filter of the known parts, for --filter, or to compare it with another by `estimate`.
     #[arg(short = 'o', long, value_name = "FILE", requires = "reference", conflicts_with = "md5")]
     pub output: Option<PathBuf>,
     /// Share of unknown parts that may seem known.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
     pub fpr: f64,
-    /// Cut files into blocks of this many bytes, instead of where the content says.
+    /// Cut files into blocks of this many bytes, instead of by content.
     #[arg(long, value_name = "BYTES", conflicts_with = "md5")]
     pub block: Option<u32>,
-    /// Cut files into blocks of this many bytes that are known by the words of their MD5, as md5bloom does.
+    /// Cut files into blocks of this many bytes and identify them by words of their MD5, as md5bloom does.
     #[arg(long, value_name = "BYTES")]
     pub md5: Option<u32>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub enum AttributeVerb {
     Build(AttributeBuild),
     /// Print who may have sent an excerpt, as sender<TAB>from<TAB>to<TAB>offset.
     ///
-    /// From and to are seconds of captures, or lines of logs. No sender of the excerpt is missed.
+    /// From and to are seconds of captures, or lines of logs. Every sender of the excerpt is found.
     Find(AttributeFind),
 }
 
@@ -81,24 +81,24 @@ pub struct AttributeBuild {
     /// A new folder for the filters.
     #[arg(short = 'o', long, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// The files are captures (pcap or pcapng), and the senders are flows. Without it a payload is a line, and its
-    /// sender the column -f, or the file.
+    /// The files are captures (pcap or pcapng), and the senders are flows. Without this option each line is a payload;
+    /// its sender is column -f, or the file.
     #[arg(long, conflicts_with_all = ["field", "csv"])]
     pub pcap: bool,
-    /// Bytes of a block: excerpts have at least two blocks less a byte.
+    /// Block size in bytes. Excerpts must have at least two blocks less one byte.
     #[arg(long, value_name = "BYTES", default_value = "32")]
     pub block: u64,
-    /// Blocks on all levels that a filter takes before the next one begins. Default: as many as the files have, 1M at
-    /// most.
+    /// Number of blocks, on all levels, before a new filter is started. Default: as many as the files have, at most
+    /// 1M.
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count)]
     pub items: Option<u64>,
-    /// A filter for each time window of so many seconds of captures, or lines of logs.
+    /// Start a new filter after this many seconds of captures, or lines of logs.
     #[arg(long, value_name = "SECONDS")]
     pub window: Option<NonZeroU64>,
-    /// Forget filters whose last payload is so many seconds, or lines, older than the newest.
+    /// Delete filters whose last payload is this many seconds, or lines, older than the newest.
     #[arg(long, value_name = "SECONDS")]
     pub keep: Option<u64>,
-    /// Share of the shortest excerpts nobody sent that may be found, for each sender.
+    /// For each sender, share of the shortest excerpts nobody sent that are found anyway.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "1e-6", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub struct AttributeBuild {
 pub struct AttributeFind {
     /// The folder that `attribute build` made.
     pub folder: PathBuf,
-    /// Files that are excerpts, each as a whole; none or `-` for stdin.
+    /// Files, each of which is one excerpt; none or `-` for stdin.
     pub excerpts: Vec<PathBuf>,
     /// The excerpt itself.
     #[arg(long, value_name = "EXCERPT", conflicts_with = "excerpts")]

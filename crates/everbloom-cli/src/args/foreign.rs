@@ -10,29 +10,29 @@ use super::shared::Machine;
 /// What a foreign file does not say of itself.
 #[derive(clap::Args)]
 pub struct Foreign {
-    /// The file is of this foreign format (see `everbloom formats`). Default: recognized by its bytes.
+    /// Format of the foreign file (see `everbloom formats`). Default: detected from its bytes.
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub format: Option<&'static Format>,
-    /// What a line is to the other software. Default: what the file says, else what is usual in the format.
+    /// How the other software reads a key. Default: as the file states, or else the usual type of the format.
     #[arg(long, value_name = "KIND", value_parser = keys_as())]
     pub keys_as: Option<KeyAs>,
-    /// The column whose filters are used, in a Parquet or ORC file.
+    /// In a Parquet or ORC file: the column whose filters are used.
     #[arg(long, value_name = "NAME")]
     pub column: Option<String>,
     /// The row group whose filter is used, counted from 0. Default: all.
     #[arg(long, value_name = "NUMBER")]
     pub row_group: Option<u64>,
-    /// Probes per key, where the file does not hold the number.
+    /// Number of probes per key, if the file does not state it.
     #[arg(long, value_name = "K")]
     pub probes: Option<u32>,
 }
 
 #[derive(clap::Args)]
 pub struct Formats {
-    /// Say who writes each format and what its keys are.
+    /// Show which software writes each format, and its type of key.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
-    /// Print markdown: the table of docs/FORMATS.md.
+    /// Print the table of docs/FORMATS.md in Markdown.
     #[arg(long, conflicts_with_all = ["all", "json"])]
     pub markdown: bool,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub struct Formats {
 pub struct Import {
     /// The foreign file.
     pub file: PathBuf,
-    /// Where the filter goes; `-` for stdout. A file appears when it is complete, or not at all.
+    /// Output file; `-` for stdout. A file appears only when it is complete.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub struct Export {
     /// The foreign format (see `everbloom formats`).
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub format: &'static Format,
-    /// Where the foreign file goes; `-` for stdout. It appears when it is complete, or not at all.
+    /// Output file; `-` for stdout. It appears only when it is complete.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]

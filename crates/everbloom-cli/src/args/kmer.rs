@@ -15,13 +15,13 @@ pub struct Kmer {
 
 #[derive(Subcommand)]
 pub enum KmerVerb {
-    /// Build an index from FASTA or FASTQ files, a sample each.
+    /// Build an index from FASTA or FASTQ files, one sample per file.
     Build(KmerBuild),
     /// Add samples to an index.
     Add(KmerAdd),
-    /// Print the samples that hold most of the K-mers of a sequence, as query<TAB>sample<TAB>found<TAB>K-mers.
+    /// Print the samples that have most of the K-mers of a sequence, as query<TAB>sample<TAB>found<TAB>K-mers.
     Query(KmerQuery),
-    /// Show what an index holds.
+    /// Show the contents of an index.
     Info(KmerInfo),
 }
 
@@ -30,17 +30,17 @@ pub enum KmerVerb {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct KmerBuild {
-    /// FASTA or FASTQ files, packed or not. A sample has the name of its file.
+    /// FASTA or FASTQ files, compressed or not. A sample has the name of its file.
     #[arg(required = true)]
     pub samples: Vec<PathBuf>,
     /// The index.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Letters of a K-mer, 3 to 32.
+    /// Length of a K-mer in letters, 3 to 32.
     #[arg(short = 'K', long, value_name = "LETTERS", default_value = "31")]
     pub length: u8,
-    /// Share of absent K-mers that a sample may seem to have. Reads of many K-mers need no small one; single
-    /// K-mers do.
+    /// Share of absent K-mers that a sample seems to have. A high share is enough for reads with many K-mers, but not
+    /// for single K-mers.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.3", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
@@ -52,9 +52,9 @@ pub struct KmerBuild {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct KmerAdd {
-    /// The index, which is replaced by a larger one.
+    /// The index. It is replaced by a larger one.
     pub index: PathBuf,
-    /// FASTA or FASTQ files, packed or not.
+    /// FASTA or FASTQ files, compressed or not.
     #[arg(required = true)]
     pub samples: Vec<PathBuf>,
     #[command(flatten)]
@@ -68,9 +68,9 @@ pub struct KmerAdd {
 pub struct KmerQuery {
     /// The index. It is read row by row and may be larger than memory.
     pub index: PathBuf,
-    /// FASTA or FASTQ files of sequences to look for; none or `-` for stdin.
+    /// FASTA or FASTQ files of sequences to search for; none or `-` for stdin.
     pub queries: Vec<PathBuf>,
-    /// Share of a sequence's K-mers that a sample must have. One changed letter changes K of them.
+    /// Share of a sequence's K-mers that a sample must have. One changed letter changes up to K of them.
     #[arg(short = 't', long, value_name = "SHARE", value_parser = quantity::rate, default_value = "0.8", allow_negative_numbers = true)]
     pub threshold: f64,
     #[command(flatten)]

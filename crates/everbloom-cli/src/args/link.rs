@@ -7,31 +7,31 @@ use crate::quantity;
 
 #[derive(clap::Args)]
 pub struct Link {
-    /// A CSV file with a header, or what -o wrote of one.
+    /// A CSV file with a header, or an encoded file written by -o.
     pub left: PathBuf,
-    /// The other one.
+    /// The second one.
     #[arg(required_unless_present = "output")]
     pub right: Option<PathBuf>,
-    /// Which columns are compared, and how: a schema of clkhash's, in JSON. Default: all columns of the left file
-    /// but that of --id, by pairs of letters.
+    /// Which columns are compared, and how: a clkhash schema in JSON. Default: all columns of the left file except
+    /// --id, by pairs of letters.
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
-    /// A file with 32 hex digits, a secret that both sides share.
+    /// File with 32 hex digits: a secret that both sides share.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// The column by which rows are called; their number from 1 without it.
+    /// Column that names each row. Default: the row number, from 1.
     #[arg(long, value_name = "COLUMN")]
     pub id: Option<String>,
-    /// The Dice coefficient from which on records match.
+    /// Lowest Dice coefficient of a match.
     #[arg(short = 't', long, value_name = "DICE", default_value = "0.8", value_parser = quantity::rate)]
     pub threshold: f64,
-    /// Print all pairs that are alike, not the best one of each record alone.
+    /// Print all similar pairs, not only the best match of each record.
     #[arg(long)]
     pub all: bool,
-    /// The true pairs, a line each, LEFT,RIGHT: tells precision and recall.
+    /// File with the true pairs, one LEFT,RIGHT per line: prints precision and recall.
     #[arg(long, value_name = "FILE")]
     pub evaluate: Option<PathBuf>,
-    /// Link nothing: write the filters of the left file, for the other side.
+    /// Do not link: write the filters of the left file, for the other side.
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with_all = ["right", "evaluate", "all"])]
     pub output: Option<PathBuf>,
     #[command(flatten)]

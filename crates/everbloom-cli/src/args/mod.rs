@@ -6,6 +6,7 @@ mod choose;
 mod files;
 mod filter;
 mod foreign;
+mod groups;
 mod kmer;
 mod link;
 mod parsers;
@@ -26,6 +27,7 @@ pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, Similar};
 pub use filter::{Ask, Build, Check, Explain, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
+pub use groups::page as group_page;
 pub use kmer::{Kmer, KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
 pub use link::Link;
 pub use published::{Follow, Publish};
@@ -46,16 +48,18 @@ use crate::{examples, quantity};
 
 /// Every Bloom filter, from the command line.
 ///
-/// A Bloom filter is a set in a few bits per key, which says "certainly not" or "maybe". Data goes to
-/// stdout, messages go to stderr. Exit code 0: some keys may be members, or the work is done; 1: none are;
-/// 2: an error.
+/// A Bloom filter stores a set in a few bits per key and answers "certainly not" or "maybe". Data goes to
+/// stdout, messages go to stderr. Exit code 0: some keys may be members, or the work is done; 1: no key is a
+/// member, or nothing was found or changed; 2: an error.
 #[derive(Parser)]
-#[command(name = "everbloom", version, max_term_width = 100, after_help = examples::all(), subcommand_required = false)]
+#[command(name = "everbloom", version, max_term_width = 100, after_help = examples::all(),
+    help_template = groups::template(), subcommand_required = false)]
 pub struct Args {
-    /// Say nothing on stderr but errors and refused keys; show no progress.
+    /// Print only errors and refused keys on stderr; show no progress.
     #[arg(short, long, global = true, display_order = 991)]
     pub quiet: bool,
-    /// The most memory that an opened filter may expand to, such as 1GB. Default: 256 MiB, or 32 times its file.
+    /// Maximum memory that an opened filter may expand to, such as 1GB. Default: 32 times the size of its file, at
+    /// least 256 MiB.
     #[arg(long, global = true, value_name = "SIZE", display_order = 992, value_parser = quantity::memory_bits)]
     pub limit: Option<u64>,
     #[command(subcommand)]
@@ -64,218 +68,222 @@ pub struct Args {
 
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Which filter, how big, how good? Rank the variants for a goal.
+    /// Rank the variants: which filter, and how large?
     ///
-    /// Give two of items, rate and memory: the third follows. Or give `--need` alone, to see which
-    /// variants are made for a job.
+    /// Give two of items, rate and memory; `plan` computes the third. `--need` alone lists the variants that
+    /// can do a job.
     #[command(after_help = examples::plan())]
     Plan(Plan),
     /// Build a filter from a file of keys.
     ///
-    /// A filter is a set in a few bits per key: it never denies a key that is in it, unless its variant
-    /// says otherwise, and takes a non-member for a member at the rate you choose.
+    /// A filter stores a set in a few bits per key. It has no false negatives, unless its variant allows them, and
+    /// takes a non-member for a member at the rate you choose.
     #[command(after_help = examples::BUILD)]
     Build(Build),
     /// Print the queries that may be members.
     ///
-    /// As grep does: the lines that pass, in their order; exit code 0 if there are any, 1 if there are
-    /// none. A line that is not printed is no member; one that is printed may be a false positive.
+    /// Works like grep: matching lines are printed in order; the exit code is 0 if there are any and 1 if there are
+    /// none. A line that is not printed is not a member; a line that is printed may be a false positive.
     #[command(after_help = examples::CHECK)]
     Check(Check),
-    /// Show what a filter is, how full it is, and how often it errs now.
+    /// Show a filter's variant, size, fill and current error rate.
     #[command(after_help = examples::INFO)]
     Info(Info),
     /// Add keys to a filter, or set values in a key-value filter.
     ///
-    /// Accepted keys are saved; refused ones are named on stderr, each with the reason, and make exit
-    /// code 1.
+    /// Accepted keys are saved. Refused keys are reported on stderr with the reason, and the exit code is 1.
     #[command(after_help = examples::ADD)]
     Add(Add),
     /// Remove keys from a filter.
     ///
-    /// Remove only what was added: some variants notice a key that was not, none can always. Accepted
-    /// removals are saved; refused ones are named on stderr, each with the reason, and make exit code 1.
+    /// Remove only keys that were added: some variants detect a key that was not, but none always can. Accepted
+    /// removals are saved. Refused keys are reported on stderr with the reason, and the exit code is 1.
     #[command(after_help = examples::REMOVE)]
     Remove(Change),
-    /// Print how often keys were inserted, as key<TAB>estimate.
+    /// Print how often each key was inserted, as key<TAB>estimate.
     #[command(after_help = examples::COUNT)]
     Count(Ask),
-    /// Print the keys that a filter can list, as key<TAB>count or key<TAB>value: the heavy keys of a stream, the largest
-    /// first; the pairs of a table; all members of a small set.
+    /// Print the keys that a filter can list, as key<TAB>count or key<TAB>value.
+    ///
+    /// These are the most frequent keys of a stream (largest first), the pairs of a table, or all members of a small
+    /// set.
     #[command(after_help = examples::LIST)]
     List(List),
     /// Print the values of keys, as key<TAB>value.
     ///
-    /// A key without a value is not printed; exit code 1 if none has one.
+    /// Keys without a value are not printed; the exit code is 1 if no key has one.
     #[command(after_help = examples::GET)]
     Get(Ask),
-    /// Let time pass for a filter that forgets, or a packet move on.
+    /// Advance the clock of a filter that forgets.
+    ///
+    /// In a multistage filter of a packet, advance the packet by hops.
     #[command(after_help = examples::AGE)]
     Age(Age),
     /// Repair words of a soft-error filter in which a bit flipped.
     ///
-    /// A word whose parity is wrong is set to ones, so that no member is missed. Queries read such a word as
-    /// ones, too, but never write: a second flip of the same word before it is scrubbed goes unseen.
+    /// A word with wrong parity is set to all ones, so that there are no false negatives. Queries also read such a
+    /// word as ones, but do not write it. A second flip in the same word before scrubbing goes undetected.
     #[command(after_help = examples::SCRUB)]
     Scrub(Edit),
-    /// Print records that a variant takes, to try it.
+    /// Print valid records for a variant, to try it.
     ///
-    /// The same -n and --seed print the same lines. `--queries members` prints what such a filter is asked for its
-    /// members, `--queries others` what it most likely denies.
+    /// The same -n and --seed print the same lines. `--queries members` prints queries for keys in the sample,
+    /// `--queries others` prints queries for keys that are not.
     #[command(after_help = examples::SAMPLE)]
     Sample(Sample),
-    /// Unite filters of the same shape, hash and seed.
+    /// Merge filters of the same shape, hash and seed.
     ///
-    /// The result answers as if all the keys had gone into one filter.
+    /// The result answers as if all keys had been inserted into one filter.
     #[command(after_help = examples::MERGE)]
     Merge(Merge),
-    /// Keep what all filters hold.
+    /// Intersect filters of the same shape, hash and seed.
     ///
-    /// No key that all of them hold is lost; non-members pass more often than in a filter built from the
-    /// shared keys.
+    /// The result contains every key that is in all of the filters. Its false-positive rate is higher than that of a
+    /// filter built from the shared keys.
     #[command(after_help = examples::INTERSECT)]
     Intersect(Merge),
-    /// Halve a filter: same keys, half the size, a higher rate.
+    /// Halve a filter: same keys, half the size, a higher false-positive rate.
     #[command(after_help = examples::FOLD)]
     Fold(Fold),
-    /// Estimate the size of a set, or of two with their union and intersection, from filters alone.
+    /// Estimate the size of a set, or of two sets with their union and intersection, from filters alone.
     #[command(after_help = examples::ESTIMATE)]
     Estimate(Estimate),
-    /// Print the lines of stdin that were not seen before.
+    /// Drop duplicate lines: print the lines of stdin that were not seen before.
     ///
-    /// Without --window the filter grows with the number of distinct lines and remembers all of them
-    /// (variant scalable); with it, memory is fixed and old lines are forgotten (variant stable). A few
-    /// new lines are dropped, at the rate -p; with --exact-check none.
+    /// By default the filter grows with the number of distinct lines and remembers them all (variant scalable). With
+    /// --window, memory is fixed and old lines are forgotten (variant stable). A few new lines are dropped, at the
+    /// rate -p; with --exact-check none are.
     #[command(after_help = examples::DEDUPE)]
     Dedupe(Dedupe),
-    /// Tell what two files of keys do not share, by exchanging as little as possible.
+    /// Compare two files of keys, and exchange as little data as possible.
     ///
-    /// Prints `< key` for what only A has and `> key` for what only B has; exit code 0 if they are
-    /// equal, 1 if not, as diff(1). The keys are exact; order and duplicates do not matter. In place of a list stands
-    /// a sketch (see `everbloom sketch`), or a filter that can be subtracted (`everbloom plan --need reconcile`): of keys
-    /// that only such a side has, `<? id` and `>? id` are printed.
+    /// Prints `< key` for a key that only A has and `> key` for a key that only B has. As with diff(1), the exit code
+    /// is 0 if they are equal and 1 if not. The keys are exact; order and duplicates do not matter. Instead of a list,
+    /// each side may be a sketch (see `everbloom sketch`) or a filter that can be subtracted (`everbloom plan --need
+    /// reconcile`). Keys that only such a side has are printed as `<? id` and `>? id`.
     #[command(after_help = examples::DIFF)]
     Diff(Diff),
-    /// Keep a list as a sketch, which `diff` compares with a list or another sketch.
+    /// Save a list as a sketch, which `diff` compares with a list or another sketch.
     ///
-    /// Its size follows from how many keys may differ, not from the list: 17 bytes for each of about 1.4 cells a key.
+    /// Its size depends on how many keys may differ, not on the list: about 1.4 cells of 17 bytes for each of them.
     #[command(after_help = examples::SKETCH)]
     Sketch(Sketch),
-    /// Tell what two lists, or two folders, on two machines do not share, and transfer it.
+    /// Compare two lists or folders on two machines, and transfer what is missing.
     ///
-    /// Prints `< key` for what only this side has, `> key` for what only the other has, and `! name` for a file whose
-    /// contents differ; exit code 0 if they are equal, 1 if not. With --send both sides get what they lack; files that
-    /// differ are left alone. What crosses the wire follows the difference and not the lists. Over ssh the other side is
-    /// started as rsync does it, and ssh's authentication and encryption hold; tcp:// has neither. A peer that lies,
-    /// stalls or hangs up is an error, and then nothing is written.
+    /// Prints `< key` for a key that only this side has, `> key` for a key that only the other side has, and `! name`
+    /// for a file whose contents differ. The exit code is 0 if they are equal and 1 if not. With --send both sides get
+    /// what they lack; files that differ are left unchanged. The traffic depends on the difference, not on the lists.
+    /// With ssh:// the other side is started as rsync does it, and ssh authenticates and encrypts; tcp:// does
+    /// neither. If the other side lies, stalls or hangs up, `sync` reports an error and writes nothing.
     #[command(after_help = examples::SYNC)]
     Sync(Sync),
     /// Join two delimited files, sending only the rows that can match.
     ///
-    /// Prints the left row, the delimiter and the right row for every pair whose columns agree. The
-    /// rows are exact; on stderr stands what a filter of the left keys saves.
+    /// Prints the left row, the delimiter and the right row for every pair whose columns agree. The result is exact;
+    /// stderr reports how much a filter of the left keys saves.
     #[command(after_help = examples::JOIN)]
     Join(Join),
-    /// Print the heaviest keys of lines or of a capture, as key<TAB>count, the largest first.
+    /// Print the most frequent keys of lines or of a capture, as key<TAB>count, largest first.
     ///
-    /// Memory is fixed, however many keys there are. Counts from files are exact, since they are read twice; those
-    /// from a pipe are too high by a little, and by how much is said. With --exact they are exact, too, as long as
-    /// there are not many more different keys than planned for.
+    /// Memory is fixed, however many keys there are. Files are read twice, so that their counts are exact. Counts from
+    /// a pipe are slightly too high, and the error bound is printed. With --exact they are exact too, as long as there
+    /// are not many more distinct keys than planned.
     #[command(after_help = examples::TOP)]
     Top(Top),
-    /// Find the samples that hold a sequence: an index of K-mers over FASTA and FASTQ files.
+    /// Find the DNA samples that contain a sequence: an index of K-mers over FASTA and FASTQ files.
     ///
-    /// No sample that holds the sequence is missed. A sample that does not is printed with the chance that --json
-    /// tells, which is small for sequences of many K-mers.
+    /// Every sample that contains the sequence is found. The chance that another sample is printed, too, is in the
+    /// --json output; it is small for sequences of many K-mers.
     #[command(after_help = examples::KMER)]
     Kmer(Kmer),
     /// Find copied passages among files: pairs that share chunks of their content.
     ///
-    /// Prints both files, the number of chunks that they share, and that as a share of the smaller one's. The
-    /// numbers are estimates; chunks of about 300 bytes end where the content says, so that copies are found
-    /// wherever they stand.
+    /// Prints both files, the number of chunks they share, and the share of the smaller file's chunks. The numbers are
+    /// estimates. Chunks have about 300 bytes and are cut by content, so that copies are found at any offset.
     #[command(after_help = examples::SIMILAR)]
     Similar(Similar),
-    /// Tell which files are known, as a whole or in parts.
+    /// Find files that are known, as a whole or in parts.
     ///
-    /// Prints the share of each file that is known, and the file; those of which nothing is are not printed. No
-    /// known part is missed, and a few others are taken for known, at the rate -p. Whole files by --list are exact.
+    /// Prints the known share of each file, and the file; files without known parts are not printed. Every known part
+    /// is found; an unknown part is taken for known at the rate -p. Whole files by --list are exact.
     #[command(after_help = examples::KNOWN)]
     Known(Known),
-    /// Tell who sent an excerpt, from a summary of payloads that is much smaller than they are.
+    /// Find who sent an excerpt, from a small summary of the payloads.
     #[command(after_help = examples::ATTRIBUTE)]
     Attribute(Attribute),
-    /// Link the records of two CSV files that are alike, by filters instead of their values.
+    /// Link similar records of two CSV files, comparing filters instead of values.
     ///
-    /// Every record becomes a filter of the pieces of its values, under a key that both sides have; typing errors
-    /// change a few bits. Prints left<TAB>right<TAB>Dice coefficient. Each side may encode its own file by -o.
+    /// Each record becomes a filter of the pieces of its values, under a key that both sides share. A typing error
+    /// changes only a few bits. Prints left<TAB>right<TAB>Dice coefficient. Each side can encode its own file with -o.
     #[command(after_help = examples::LINK)]
     Link(Link),
-    /// Print the words of a text that a dictionary does not have, as file:line:column: word.
+    /// Check spelling: print the words that are not in a dictionary, as file:line:column: word.
     ///
     /// The dictionary becomes a filter: none of its words is ever printed, and a misspelling is missed at the rate
-    /// -p for each of its forms (two if it is capitalized, three in capitals). Exit code 1 if no word is unknown.
+    /// -p for each of its forms (two if it is capitalized, three in capitals). The exit code is 1 if no word is
+    /// unknown.
     #[command(after_help = examples::SPELL)]
     Spell(Spell),
-    /// Tell whether passwords are in lists that attackers have, on this machine alone.
+    /// Check locally whether passwords are in lists of leaked passwords.
     ///
     /// A list of passwords or of their hashes becomes a folder of filters. A password that is not found is not in
-    /// the list; one that is found may be a false alarm, at the rate -p. Passwords are never printed or stored.
+    /// the list; one that is found may be a false positive, at the rate -p. Passwords are never printed or stored.
     #[command(after_help = examples::BREACH)]
     Breach(Breach),
-    /// Tell revoked serials from valid ones, exactly, by filters.
+    /// Tell revoked serials from valid ones, exactly, with filters.
     ///
-    /// Two lists, of what was revoked and of what is valid, become a folder of filters that answers for both without
-    /// an error, and for nearly all other serials that they are unknown.
+    /// Two lists, the revoked and the valid serials, become a folder of filters. It answers without error for all of
+    /// them, and answers "unknown" for nearly all other serials.
     #[command(after_help = examples::REVOKED)]
     Revoked(Revoked),
-    /// Publish a filter of a list that changes, as versions and the deltas between them.
+    /// Publish a filter of a list that changes, as versions and deltas.
     ///
-    /// A folder that any web server can serve: `latest` tells the version, N.full is a whole filter, N.delta what changed
-    /// from the version before. The filter keeps its shape as the list grows to its capacity, so that deltas are small.
-    /// Exit code 1 if nothing changed.
+    /// Writes a folder that any web server can serve: `latest` has the version number, N.full is a whole filter, and
+    /// N.delta has the changes since version N - 1. The filter keeps its shape until the list grows to its capacity,
+    /// so that deltas are small. The exit code is 1 if nothing changed.
     #[command(after_help = examples::PUBLISH)]
     Publish(Publish),
-    /// Keep a published filter fresh.
+    /// Keep a local copy of a published filter up to date.
     ///
-    /// Takes the deltas from the version that is here to the latest, or the whole filter. Every file is checked by its
-    /// digest; a feed that goes back to an older version is refused. Exit code 1 if there is nothing new.
+    /// Downloads the deltas from the local version to the latest, or the whole filter. Every file is checked against
+    /// its digest, and a feed that goes back to an older version is refused. The exit code is 1 if nothing is new.
     #[command(after_help = examples::FOLLOW)]
     Follow(Follow),
-    /// Look up keys, or search documents, without showing the keys.
+    /// Look up keys, or search documents, without revealing the keys.
     ///
-    /// What one side writes is a message for the other, in a file or a pipe. SECURITY.md says what each side
-    /// learns. Keys are in files of 64 hex digits, such as `openssl rand -hex 32` prints; no message holds one.
+    /// Each step writes a message for the other side, to a file or a pipe. SECURITY.md lists what each side learns.
+    /// A key file has 64 hex digits, as printed by `openssl rand -hex 32`; no message contains such a key.
     #[command(after_help = examples::SECURE)]
     Secure(Secure),
-    /// Show how a filter comes to its answer for one key.
+    /// Show how a filter arrives at its answer for one key.
     #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
-    /// Measure a filter's speed on this machine, beside a hash set of the same keys.
+    /// Measure a filter's speed on this machine, next to a hash set of the same keys.
     #[command(after_help = examples::BENCH)]
     Bench(Bench),
-    /// List the variants, or tell of one: its paper, abilities, parameters.
+    /// List the variants, or show one: its paper, abilities and parameters.
     #[command(after_help = examples::CATALOG)]
     Catalog(Catalog),
-    /// List the foreign formats: filters that other software writes.
+    /// List the foreign formats: filters of other software.
     #[command(after_help = examples::FORMATS)]
     Formats(Formats),
-    /// Make a filter file of a foreign filter.
+    /// Convert a foreign filter to a filter file.
     ///
-    /// The bits are taken over as they are, where a variant finds keys as the other software does.
+    /// The bits are copied unchanged; this needs a variant that finds keys as the other software does.
     #[command(after_help = examples::IMPORT)]
     Import(Import),
     /// Write a filter in a foreign format.
     ///
-    /// The bits are taken over as they are, where the other software finds keys as the variant does.
+    /// The bits are copied unchanged; this needs a format whose software finds keys as the variant does.
     #[command(after_help = examples::EXPORT)]
     Export(Export),
-    /// Build and ask a filter of every variant, and compare prediction with measurement.
+    /// Build and query a filter of each everyday variant, and compare prediction with measurement.
     #[command(after_help = examples::DEMO)]
     Demo(Demo),
-    /// Walk through build, check, fill, overflow, delete and merge, with pictures, in three minutes.
+    /// Learn what filters do, in three minutes: build, check, fill, overflow, delete and merge, with pictures.
     ///
-    /// Every command is run in a temporary folder, which is removed. On a terminal each chapter waits for Enter.
+    /// Every command runs in a temporary folder, which is removed at the end. On a terminal each chapter waits for
+    /// Enter.
     #[command(after_help = examples::TOUR)]
     Tour,
     /// Print a completion script for a shell.

@@ -23,7 +23,7 @@ pub fn key_type() -> impl TypedValueParser<Value = KeyType> {
     let value = |key: KeyType| PossibleValue::new(key.name()).help(key.meaning());
     PossibleValuesParser::new(KeyType::ALL.map(value)).try_map(|name| {
         let found = KeyType::ALL.into_iter().find(|key| key.name() == name);
-        found.ok_or_else(|| format!("{name:?} is no type of key"))
+        found.ok_or_else(|| format!("{name:?} is not a key type"))
     })
 }
 
@@ -31,14 +31,14 @@ pub fn keys_as() -> impl TypedValueParser<Value = KeyAs> {
     let value = |key: KeyAs| PossibleValue::new(key.name()).help(key.meaning());
     PossibleValuesParser::new(KeyAs::ALL.map(value)).try_map(|name| {
         let found = KeyAs::ALL.into_iter().find(|key| key.name() == name);
-        found.ok_or_else(|| format!("{name:?} is no kind of key"))
+        found.ok_or_else(|| format!("{name:?} is not a kind of key"))
     })
 }
 
 pub fn format(name: &str) -> Result<&'static Format, String> {
     Format::named(name).map_err(|_| {
         let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-        let all = || format!("there are {}", names.join(", "));
+        let all = || format!("the formats are {}", names.join(", "));
         format!("no such format; {}", suggest::instead(name, names.iter().copied(), all))
     })
 }
@@ -57,7 +57,7 @@ pub fn column(text: &str) -> Result<Column, String> {
     match text.parse::<u32>() {
         Ok(0) => Err("columns are counted from 1".to_owned()),
         Ok(number) => Ok(Column::Number(number)),
-        Err(_) if text.is_empty() => Err("no column".to_owned()),
+        Err(_) if text.is_empty() => Err("the column is empty".to_owned()),
         Err(_) => Ok(Column::Named(Box::leak(text.into()))),
     }
 }

@@ -15,24 +15,24 @@ pub struct Revoked {
 
 #[derive(Subcommand)]
 pub enum RevokedVerb {
-    /// Make filters of the lists of revoked and of valid serials.
+    /// Build filters from the lists of revoked and of valid serials.
     Build(RevokedBuild),
-    /// Print the status of serials: revoked, valid, unknown, or proof where one has to be asked for.
+    /// Print the status of serials: revoked, valid, unknown, or proof if one has to be requested.
     ///
-    /// Exit code 0 if some are revoked, 1 if none are.
+    /// The exit code is 0 if some are revoked and 1 if none are.
     Check(RevokedCheck),
-    /// Prove that a serial is in the list of the revoked, or is not.
+    /// Prove that a serial is in the list of revoked serials, or that it is not.
     Prove(RevokedProve),
     /// Check a proof, and print the status of its serial.
     Verify(RevokedVerify),
 }
 
-/// What is built.
+/// Form to build.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum RevokedForm {
-    /// A cascade in Mozilla's format: needs nobody to ask.
+    /// A cascade in Mozilla's format: never needs a proof.
     Cascade,
-    /// Two filters, and proofs where both have a serial.
+    /// Two filters, with proofs for serials that both seem to contain.
     Dual,
 }
 
@@ -41,19 +41,19 @@ pub enum RevokedForm {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RevokedBuild {
-    /// Serials that were revoked, one a line.
+    /// Revoked serials, one per line.
     #[arg(long, value_name = "FILE")]
     pub revoked: PathBuf,
-    /// Serials that are valid, one a line.
+    /// Valid serials, one per line.
     #[arg(long, value_name = "FILE")]
     pub valid: PathBuf,
-    /// The folder to write.
+    /// Folder to write.
     #[arg(short = 'o', long, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// What is built.
+    /// Form to build.
     #[arg(long, value_enum, default_value = "cascade")]
     pub form: RevokedForm,
-    /// Share of unknown serials that may be taken for valid; in the dual form also of serials that need a proof.
+    /// Share of unknown serials that are taken for valid; in the dual form, also of serials that need a proof.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.01", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
@@ -65,11 +65,11 @@ pub struct RevokedBuild {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RevokedCheck {
-    /// The folder that `revoked build` wrote, or a cascade (.mlbf) alone, which takes unknown serials for valid.
+    /// The folder written by `revoked build`, or a lone cascade (.mlbf), which takes unknown serials for valid.
     pub set: PathBuf,
-    /// Serials, one a line; none or `-` for stdin.
+    /// Serials, one per line; none or `-` for stdin.
     pub serials: Option<PathBuf>,
-    /// The list of the revoked: where a proof is needed, make it from this list and check it.
+    /// List of revoked serials: where a proof is needed, make it from this list and check it.
     #[arg(long, value_name = "FILE")]
     pub list: Option<PathBuf>,
     #[command(flatten)]
@@ -81,11 +81,11 @@ pub struct RevokedCheck {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RevokedProve {
-    /// The list of the revoked.
+    /// List of revoked serials.
     pub list: PathBuf,
     /// The serial.
     pub serial: String,
-    /// Where to write the proof.
+    /// Output file for the proof.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -97,11 +97,11 @@ pub struct RevokedProve {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RevokedVerify {
-    /// The folder that `revoked build --form dual` wrote.
+    /// The folder written by `revoked build --form dual`.
     pub set: PathBuf,
     /// The serial.
     pub serial: String,
-    /// The proof that `revoked prove` wrote.
+    /// The proof written by `revoked prove`.
     pub proof: PathBuf,
     #[command(flatten)]
     pub machine: Machine,

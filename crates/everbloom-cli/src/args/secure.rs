@@ -15,48 +15,47 @@ pub struct Secure {
 
 #[derive(Subcommand)]
 pub enum SecureVerb {
-    /// Search documents that somebody else keeps, who learns no word of them.
+    /// Search documents that someone else stores, without showing them the words.
     #[command(subcommand)]
     Index(IndexVerb),
-    /// Look up keys in somebody else's set: neither side shows its keys.
+    /// Look up keys in someone else's set; neither side shows its keys.
     #[command(subcommand)]
     Query(QueryVerb),
 }
 
 #[derive(Subcommand)]
 pub enum IndexVerb {
-    /// The owner: make blinded filters of the words of documents, for whoever keeps them.
+    /// The owner: make blinded filters of the words of documents, for the keeper.
     Build(IndexBuild),
-    /// The owner: make what finds the documents with a word.
+    /// The owner: make a trapdoor, which finds the documents that contain a word.
     Trapdoor(IndexTrapdoor),
-    /// The keeper, who has no key: print which documents match, as number of the query<TAB>document.
+    /// The keeper, without a key: print which documents match, as number of the query<TAB>document.
     ///
-    /// A document that matches may be a false positive. Exit code 1 if none does.
+    /// A match may be a false positive. The exit code is 1 if no document matches.
     Search(IndexSearch),
 }
 
 #[derive(Subcommand)]
 pub enum QueryVerb {
-    /// The server: make what askers need, a public key and a filter that tells nothing without the server.
+    /// The server: make the file that clients need, a public key and a filter that is useless without the server.
     Setup(QuerySetup),
-    /// The client: write queries that show no key.
+    /// The client: write queries that do not reveal the keys.
     Ask(QueryAsk),
-    /// The server: answer queries, and prove that its published key did it.
+    /// The server: answer queries, and prove that the published key was used.
     Answer(QueryAnswer),
     /// The client: print the keys that may be in the set.
     ///
-    /// Answers that were not made for these queries by the published key are an error. Exit code 1 if no key is in
-    /// the set.
+    /// Answers to other queries, or made with another key, are an error. The exit code is 1 if no key is in the set.
     Finish(QueryFinish),
 }
 
 /// A key file and where the message goes.
 #[derive(clap::Args)]
 pub struct Message {
-    /// A file with 64 hex digits: a secret of this side alone.
+    /// File with 64 hex digits: a secret of this side.
     #[arg(long, value_name = "FILE")]
     pub key_file: PathBuf,
-    /// Where the message for the other side goes; `-` for stdout.
+    /// Output file for the message to the other side; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -65,14 +64,14 @@ pub struct Message {
 
 #[derive(clap::Args)]
 pub struct IndexBuild {
-    /// The documents, a file each. Words are runs of letters and digits; upper and lower case are the same.
+    /// The documents, one per file. Words are runs of letters and digits; case is ignored.
     #[arg(required = true)]
     pub documents: Vec<PathBuf>,
-    /// The most different words a document may have, which everyone learns. Default: those of the richest
-    /// document, rounded up to a power of two.
+    /// Maximum number of distinct words in a document, which is public. Default: the number in the largest document,
+    /// rounded up to a power of two.
     #[arg(short = 'n', long, value_parser = quantity::count)]
     pub words: Option<u64>,
-    /// Share of documents that may match without having the word.
+    /// Share of documents that match without containing the word.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
@@ -81,7 +80,7 @@ pub struct IndexBuild {
 
 #[derive(clap::Args)]
 pub struct IndexTrapdoor {
-    /// Words to search for, one a line; `-` for stdin.
+    /// Words to search for, one per line; `-` for stdin.
     pub words: PathBuf,
     /// The rate that the index was built with.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
@@ -92,9 +91,9 @@ pub struct IndexTrapdoor {
 
 #[derive(clap::Args)]
 pub struct IndexSearch {
-    /// What `index build` wrote.
+    /// The file written by `index build`.
     pub index: PathBuf,
-    /// What `index trapdoor` wrote; `-` for stdin.
+    /// The file written by `index trapdoor`; `-` for stdin.
     pub trapdoors: PathBuf,
     #[command(flatten)]
     pub machine: Machine,
@@ -102,12 +101,12 @@ pub struct IndexSearch {
 
 #[derive(clap::Args)]
 pub struct QuerySetup {
-    /// The keys of the set, one a line; `-` for stdin.
+    /// The keys of the set, one per line; `-` for stdin.
     pub keys: PathBuf,
-    /// Items to plan for. Default: as many as there are, rounded up to a power of two.
+    /// Number of items to plan for. Default: the number of keys, rounded up to a power of two.
     #[arg(short = 'n', long, value_parser = quantity::count)]
     pub items: Option<u64>,
-    /// False-positive rate to stay below.
+    /// Maximum false-positive rate.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
@@ -116,9 +115,9 @@ pub struct QuerySetup {
 
 #[derive(clap::Args)]
 pub struct QueryAsk {
-    /// What `query setup` wrote.
+    /// The file written by `query setup`.
     pub set: PathBuf,
-    /// Keys to look up, one a line; `-` for stdin.
+    /// Keys to look up, one per line; `-` for stdin.
     pub keys: PathBuf,
     #[command(flatten)]
     pub message: Message,
@@ -126,9 +125,9 @@ pub struct QueryAsk {
 
 #[derive(clap::Args)]
 pub struct QueryAnswer {
-    /// What `query ask` wrote; `-` for stdin.
+    /// The file written by `query ask`; `-` for stdin.
     pub queries: PathBuf,
-    /// Answer at most so many queries.
+    /// Maximum number of queries to answer.
     #[arg(long, value_parser = quantity::count, default_value = "10k")]
     pub most: u64,
     #[command(flatten)]
@@ -137,15 +136,15 @@ pub struct QueryAnswer {
 
 #[derive(clap::Args)]
 pub struct QueryFinish {
-    /// What `query setup` wrote.
+    /// The file written by `query setup`.
     pub set: PathBuf,
-    /// What `query ask` wrote.
+    /// The file written by `query ask`.
     pub queries: PathBuf,
-    /// What `query answer` wrote; `-` for stdin.
+    /// The file written by `query answer`; `-` for stdin.
     pub answers: PathBuf,
-    /// The same keys as `query ask` had.
+    /// The keys given to `query ask`.
     pub keys: PathBuf,
-    /// The same file as `query ask` had.
+    /// The key file given to `query ask`.
     #[arg(long, value_name = "FILE")]
     pub key_file: PathBuf,
     #[command(flatten)]

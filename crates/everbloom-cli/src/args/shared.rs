@@ -11,7 +11,7 @@ use crate::quantity;
 /// For every verb but those that print a file of another kind: what programs read.
 #[derive(clap::Args)]
 pub struct Machine {
-    /// Print JSON on stdout, for programs to read; docs/JSON.md describes every name.
+    /// Print JSON on stdout; docs/JSON.md describes every field.
     #[arg(long, display_order = 990)]
     pub json: bool,
 }
@@ -21,7 +21,7 @@ pub struct Machine {
 pub struct Tabular {
     #[command(flatten)]
     pub machine: Machine,
-    /// Print the table as CSV: the same columns, numbers without units (bytes, shares, nanoseconds).
+    /// Print the table as CSV: the same columns, with plain numbers (bytes, fractions, nanoseconds).
     #[arg(long, conflicts_with = "json", display_order = 989)]
     pub csv: bool,
 }
@@ -29,7 +29,7 @@ pub struct Tabular {
 /// For verbs that open filters.
 #[derive(clap::Args)]
 pub struct Secret {
-    /// A file with 32 hex digits, the secret key of keyed filters.
+    /// File with 32 hex digits: the secret key of keyed filters.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
 }
@@ -37,13 +37,13 @@ pub struct Secret {
 /// How much a filter shall hold, how well, and in how much memory.
 #[derive(clap::Args)]
 pub struct Size {
-    /// Items to hold, such as 10M or 1.5G. Default of `build`: as many as there are.
+    /// Number of items, such as 10M or 1.5G. Default of `build`: the number of keys in the input.
     #[arg(short = 'n', long, value_parser = quantity::count)]
     pub items: Option<u64>,
-    /// False-positive rate to stay below, such as 1%, 0.001 or 1/1000. Default of `build`: 1%.
+    /// Maximum false-positive rate, such as 1%, 0.001 or 1/1000. Default of `build`: 1%.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, allow_negative_numbers = true)]
     pub fpr: Option<f64>,
-    /// Memory to fit in, such as 100MB or 64MiB, in place of -p or -n.
+    /// Maximum memory, such as 100MB or 64MiB, instead of -p or -n.
     #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits)]
     pub memory: Option<u64>,
 }
@@ -67,15 +67,15 @@ pub struct Keyed {
 /// How lines are cut into keys. Input packed by gzip, zstd, xz or bzip2 is unpacked.
 #[derive(clap::Args, Clone)]
 pub struct Text {
-    /// What a key is: its bytes, or a decimal integer. Default: what the filter was built from, else its
+    /// Type of a key: its bytes, or a decimal integer. Default: the type that the filter was built from, or else
     /// bytes.
     #[arg(long, value_name = "TYPE", value_parser = key_type())]
     pub key_type: Option<KeyType>,
-    /// The first column is the record's time, a whole number: for variants that forget with time, and for
-    /// `dedupe --ttl`. A record that is older than the one before counts as just as old.
+    /// The first column is the time of the record, a whole number: for variants that forget with time, and for `dedupe
+    /// --ttl`. A time earlier than that of the previous record is replaced by the previous one.
     #[arg(long)]
     pub time: bool,
-    /// The key is this column instead of the whole line: its number, counted from 1, or with --csv its name.
+    /// Use this column as the key, not the whole line: its number, counted from 1, or with --csv its name.
     #[arg(short = 'f', long, value_name = "COLUMN", value_parser = column)]
     pub field: Option<Column>,
     #[command(flatten)]
@@ -85,20 +85,19 @@ pub struct Text {
 /// How rows are told apart, and their columns.
 #[derive(clap::Args, Clone)]
 pub struct Rows {
-    /// What separates columns, one byte. Default: TAB, or with --csv a comma.
+    /// Column separator, one byte. Default: TAB, or with --csv a comma.
     #[arg(short = 'd', long, value_name = "DELIM", value_parser = delimiter())]
     pub delimiter: Option<u8>,
-    /// Input is CSV: columns may stand in quotes, and the first row names them. Where rows are printed it is printed
-    /// first.
+    /// Input is CSV: columns may be quoted, and the first row names them. Verbs that print rows print it first.
     #[arg(long, conflicts_with = "null")]
     pub csv: bool,
-    /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
+    /// Records end in NUL instead of LF, in input and output, as with `find -print0`.
     #[arg(short = '0', long = "null")]
     pub null: bool,
-    /// Lines end in CR LF, as on Windows: the CR is cut off. Without the option it belongs to the key.
+    /// Lines end in CR LF, as on Windows: strip the CR. Without this option it is part of the key.
     #[arg(long)]
     pub crlf: bool,
-    /// Leave out records that cannot be read, instead of giving up: each is named on stderr, and all are counted.
+    /// Skip records that cannot be read, instead of failing: each is reported on stderr, and the total at the end.
     #[arg(long)]
     pub skip_bad: bool,
 }

@@ -9,40 +9,40 @@ use crate::quantity;
 /// How the other side is reached, or waited for.
 #[derive(clap::Args, Clone)]
 pub struct Line {
-    /// The remote shell for ssh:// places, with its options.
+    /// Remote shell for ssh:// addresses, with its options.
     #[arg(long, value_name = "CMD", default_value = "ssh")]
     pub rsh: String,
-    /// The command to start over there, as the shell there reads it.
+    /// Command to start on the other machine, in the syntax of its shell.
     #[arg(long, value_name = "CMD", default_value = "everbloom")]
     pub program: String,
-    /// Be the other side, on stdin and stdout: what the remote shell starts.
+    /// Act as the other side, on stdin and stdout; this is what the remote shell starts.
     #[arg(long, conflicts_with = "listen")]
     pub stdio: bool,
-    /// Be the other side for the first who connects to this address, such as 127.0.0.1:7070; port 0 is any that is
-    /// free. Nobody is asked who they are, and nothing is encrypted.
+    /// Act as the other side for the first client that connects to this address, such as 127.0.0.1:7070; port 0 picks
+    /// a free port. There is no authentication and no encryption.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Give up when the other side says or takes nothing for so long.
+    /// Fail if the other side sends or accepts nothing for this long.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
 }
 
 #[derive(clap::Args)]
 pub struct Sync {
-    /// A file of keys, one a line, or a folder: its files by name and content.
+    /// File of keys, one per line, or a folder, whose files are compared by name and content.
     pub list: PathBuf,
-    /// The other: ssh://[user@]host[:port]/path, tcp://host:port, or a path on this machine.
+    /// The other list or folder: ssh://[user@]host[:port]/path, tcp://host:port, or a path on this machine.
     #[arg(required_unless_present_any = ["stdio", "listen"], conflicts_with_all = ["stdio", "listen"])]
     pub place: Option<OsString>,
-    /// Transfer what is missing, to both sides or to one. The other side of a tcp:// place needs the option, too, to
-    /// take something.
+    /// Transfer what is missing, to both sides or to one. The other side of a tcp:// address accepts keys only if it
+    /// was also started with this option.
     #[arg(long, value_name = "WAY", num_args = 0..=1, require_equals = true, default_missing_value = "both", value_enum)]
     pub send: Option<Way>,
-    /// Learn what is missing here from one message, a filter of so many bytes, at 8 bits a key if no SIZE is given.
-    /// Some keys are missed; another try has another seed, and finds most of them.
+    /// Find what is missing here with one message, a filter of this size (default: 8 bits per key). Some keys are
+    /// missed; another run uses another seed and finds most of them.
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = quantity::memory_bits)]
     pub approximate: Option<u64>,
-    /// Records end in NUL instead of LF, as `find -print0` writes them; so do those that are printed.
+    /// Records end in NUL instead of LF, in input and output, as with `find -print0`.
     #[arg(short = '0', long = "null")]
     pub null: bool,
     #[command(flatten)]
@@ -51,13 +51,13 @@ pub struct Sync {
     pub machine: Machine,
 }
 
-/// Which side gets what it lacks.
+/// Which side receives what it lacks.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Way {
     /// Both sides.
     Both,
-    /// This one.
+    /// This side.
     Here,
-    /// The other one.
+    /// The other side.
     There,
 }

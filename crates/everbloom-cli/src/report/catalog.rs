@@ -22,11 +22,11 @@ pub fn page() -> crate::Result<String> {
         "# Catalog\n\n\
          Every variant in the list. This page is generated: \
          `cargo run --release -- catalog --markdown > CATALOG.md`.\n\n\
-         The figures are for {} keys (fewer where a variant is made for small sets) planned at a rate of 1 % with default parameters, asked for \
-         {} other keys: *predicted* by the variant's formulas before it was built, *now* from the \
-         real fill, and *measured*. What items and rate mean for a variant is said below the table. \
-         Bits per item count everything the filter holds; *× bound* says how many times the fewest that a \
-         filter without false negatives could do with at its rate now (F7).\n\n",
+         The numbers are for {} keys (fewer for variants made for small sets), planned for a rate of 1 % with default \
+         parameters, and {} queries of other keys. *predicted* is computed before the filter is built, *now* from its \
+         fill; *measured* is the result of the queries. The section of each variant says what its items and rate are. \
+         Bits per item include everything the filter stores; *× bound* divides them by the fewest bits that a filter \
+         without false negatives needs at its current rate (F7).\n\n",
         integer_text(ITEMS),
         integer_text(QUERIES),
     );

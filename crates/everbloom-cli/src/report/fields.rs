@@ -17,10 +17,10 @@ const ITEMS: u64 = 300;
 pub fn page() -> Result<String> {
     let mut page = "# Fields of every variant\n\n\
          The group `filter` of a file's state tree ([FORMAT.md](../../FORMAT.md)), for each variant of \
-         [CATALOG.md](../../CATALOG.md) by id, and for each form, in the order of the file. Braces are a group, brackets a \
-         list, with each kind of its parts once; a list that is empty in the filter printed here is `[]`; `…` is more of the \
-         fields just before it. This page is \
-         generated: `cargo run --release -- catalog --fields > docs/format/FIELDS.md`.\n"
+         [CATALOG.md](../../CATALOG.md) by id, and for each of its forms, in file order. Braces enclose a group. Brackets \
+         enclose a list, with each kind of element once; `[]` is a list that was empty in the filter printed here. `…` \
+         stands for more fields like the one before it. This page is generated: \
+         `cargo run --release -- catalog --fields > docs/format/FIELDS.md`.\n"
         .to_owned();
     for variant in VARIANTS.iter().filter(|v| !v.forms.is_empty()) {
         page += &section(variant)?;

@@ -22,7 +22,7 @@ pub fn count(args: &Ask) -> Result<Outcome> {
     // Every key gets its estimate, also 0, as the file of queries has it.
     let count: Lookup = |filter, key| match filter.as_count() {
         Some(count) => Ok(Some(count.count(key).to_string().into_bytes())),
-        None => Err(unable(filter, "count keys: `everbloom plan --need count`")),
+        None => Err(unable(filter, "count keys; see `everbloom plan --need count`")),
     };
     ask(args, ["count", "count"], |filter| filter.as_count().is_some(), count)
 }
@@ -75,7 +75,7 @@ pub fn list(args: &List) -> Result<Outcome> {
 pub fn get(args: &Ask) -> Result<Outcome> {
     let get: Lookup = |filter, key| match filter.as_lookup() {
         Some(lookup) => Ok(lookup.get(key)),
-        None => Err(unable(filter, "hold values: `everbloom plan --need values`")),
+        None => Err(unable(filter, "store values; see `everbloom plan --need values`")),
     };
     ask(args, ["get", "value"], |filter| filter.as_lookup().is_some(), get)
 }

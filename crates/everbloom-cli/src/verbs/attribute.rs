@@ -94,7 +94,10 @@ fn build(args: &AttributeBuild) -> Result<Outcome> {
         bytes_text(store.bytes())
     );
     if short > 0 {
-        say!("everbloom: {} payloads are shorter than a block and left out", integer_text(short));
+        say!(
+            "everbloom: {} payloads are shorter than a block and were skipped",
+            integer_text(short)
+        );
     }
     Ok(if payloads > 0 { Outcome::Some } else { Outcome::None })
 }

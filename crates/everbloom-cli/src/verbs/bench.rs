@@ -24,12 +24,12 @@ const ROUNDS: usize = 5;
 
 pub fn run(args: &Bench) -> Result<Outcome> {
     if args.items == 0 {
-        return Err(Stop::Error("-n 0: at least 1 key must be asked for".to_owned()));
+        return Err(Stop::Error("-n 0: give at least 1 key".to_owned()));
     }
     match (&args.filter, &args.kind) {
         (Some(path), None) if !path.exists() && path.to_str().and_then(by_slug).is_some() => {
             let slug = path.display();
-            let message = format!("{slug}: there is no such file; for the variant: --kind {slug}");
+            let message = format!("{slug}: no such file; for the variant write --kind {slug}");
             Err(Stop::Error(message))
         }
         (Some(path), _) => bench_file(args, path),
@@ -107,7 +107,7 @@ fn report(args: &Bench, items: u64, rows: [(&str, Times, u64); 2]) -> Result<Out
     let ratios = cells([0, 1, 2, 3].map(ratio), |r| format!("{r:.2}"));
     table = table.row(["ratio to the hash set".to_owned()].into_iter().chain(ratios));
     let head = format!(
-        "{} keys, medians of {ROUNDS} interleaved rounds, nanoseconds for each key\n",
+        "{} keys, medians of {ROUNDS} interleaved rounds, nanoseconds per key\n",
         integer_text(items)
     );
     let head = if sheet == Sheet::Terminal { head } else { String::new() };

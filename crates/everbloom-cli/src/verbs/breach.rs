@@ -40,7 +40,8 @@ fn meant(args: &BreachBuild, first: &[u8]) -> everbloom::Result<(Option<Hash>, C
         None => Content::Hashes { hash: args.hash, near: false },
     };
     if hash.is_none() && args.min_count > 1 {
-        let message = "a list of passwords has no counts: --min-count is for lines HASH:COUNT";
+        let message =
+            "a list of passwords has no counts: --min-count needs lines of the form HASH:COUNT";
         return Err(Error::new(Kind::BadParameter, message));
     }
     Ok((hash, content))
@@ -80,7 +81,7 @@ fn build(args: &BreachBuild) -> Result<Outcome> {
         }))?;
     }
     say!(
-        "{}: {} lines, {} below the least count; {} keys in {}, planned for {} look-ups a password at {} each",
+        "{}: {} lines, {} below the minimum count; {} keys in {}, planned for {} lookups per password at {} each",
         args.output.display(),
         integer_text(built.lines),
         integer_text(built.below),
@@ -112,7 +113,7 @@ fn check(args: &BreachCheck) -> Result<Outcome> {
         }
         let what = match (exact, near) {
             (true, _) => "is in the list",
-            (_, true) => "is within one edit of one in the list",
+            (_, true) => "is within one edit of a listed one",
             _ => "is not in the list",
         };
         out.write(|out| match number {
@@ -139,7 +140,7 @@ fn check(args: &BreachCheck) -> Result<Outcome> {
     let summary = args.machine.json.then(|| json!({ "passwords": asked, "found": found }));
     out.end(done, summary)?;
     say!(
-        "{} of {} passwords found; of eight characters, {} of others are taken for one",
+        "{} of {} passwords found; with eight characters, {} of other passwords would be",
         integer_text(found),
         integer_text(asked),
         rate_text(set.rate(8, args.near)),

@@ -160,7 +160,9 @@ fn default_kind(args: &Build, goal: &mut Goal) -> &'static str {
     let pipe = args.keys.as_os_str() == "-";
     if pipe && goal.items.is_none() && goal.bits.is_none() {
         goal.items = Some(FIRST_LAYER);
-        say!("a pipe of unknown length: a filter that grows (scalable); give -n for a smaller one");
+        say!(
+            "the length of the input is unknown: building a filter that grows (scalable); -n makes a smaller one"
+        );
         return "scalable";
     }
     "bloom"
@@ -174,7 +176,7 @@ fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
     let typed = reading::remembered(&args.keyed.text, args.ancestors, case(args));
     if typed != Default::default() && typed != head.reading {
         return Err(Stop::Error(format!(
-            "--like {}: its keys were read in another way; leave out --key-type, --ancestors and -i",
+            "--like {}: its keys were read differently; omit --key-type, --ancestors and -i",
             path.display()
         )));
     }
@@ -192,9 +194,8 @@ fn like(path: &Path, args: &Build) -> Result<(&'static Variant, Goal)> {
             goal = goal.set(fact.name, &*fact.value.to_string());
         }
     }
-    let refused = |e: Error| {
-        Stop::from(e.context(format!("no other filter can be built like {}", path.display())))
-    };
+    let refused =
+        |e: Error| Stop::from(e.context(format!("cannot build a filter like {}", path.display())));
     let items = goal.items.unwrap_or(head.items.max(1));
     let trial = Goal { items: Some(items), ..goal.clone() };
     let mut trial = variant.build_from(&trial, &[]).map_err(refused)?;
@@ -236,9 +237,9 @@ fn useful(variant: &'static Variant, goal: &Goal) -> Result<()> {
         Some(Why::Useless { fpr, enough }) => {
             let enough = enough.map(|bits| bytes_text(bits.div_ceil(8)));
             let enough =
-                enough.map_or(String::new(), |size| format!("; 1 % takes --memory {size}"));
+                enough.map_or(String::new(), |size| format!("; for 1 % give --memory {size}"));
             Err(Stop::Error(format!(
-                "{} of the non-members would pass with {} items in so little memory{enough}",
+                "the false-positive rate would be {} with {} items in this memory{enough}",
                 rate_text(*fpr),
                 integer_text(items)
             )))
@@ -277,13 +278,14 @@ fn report(args: &args::Build, filter: &dyn Filter, refused: u64) -> Result<Outco
         line += &format!(", false positives now {}", rate_text(fpr));
     }
     if let Some(fnr) = now.fnr.filter(|fnr| *fnr > 0.0) {
-        line += &format!(", members missed {}", rate_text(fnr));
+        line += &format!(", false negatives {}", rate_text(fnr));
     }
     say!("{line}");
     if let Some(planned) = args.size.items.filter(|n| head.items > *n && head.fpr < now.fpr) {
         let target = head.fpr.map_or(String::new(), |p| format!(" instead of {}", rate_text(p)));
-        let rate =
-            now.fpr.map_or("its rates".to_owned(), |p| format!("it errs at {}", rate_text(p)));
+        let rate = now.fpr.map_or("its rates".to_owned(), |p| {
+            format!("its false-positive rate is {}", rate_text(p))
+        });
         say!(
             "everbloom: warning: {} items in a filter planned for {}: {rate}{target}; build with -n {}",
             integer_text(head.items),

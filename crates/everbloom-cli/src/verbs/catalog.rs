@@ -27,7 +27,7 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
     } else {
         let names = groups::screen(VARIANTS.iter().map(|v| (v.family, v.slug)));
         print(&format!(
-            "{names}\n{} variants; `everbloom catalog SLUG` tells of one, --all what they can do,\n\
+            "{names}\n{} variants; `everbloom catalog SLUG` shows one, --all lists abilities,\n\
              `everbloom plan` finds the one you need\n",
             VARIANTS.len()
         ))?;
@@ -39,7 +39,7 @@ pub fn run(args: &Catalog) -> Result<Outcome> {
 pub fn find(slug: &str, typed: &str) -> Result<&'static Variant> {
     everbloom::catalog::by_slug(slug).ok_or_else(|| {
         let slugs: Vec<_> = VARIANTS.iter().map(|v| v.slug).collect();
-        let all = || format!("there are {}", slugs.join(", "));
+        let all = || format!("the variants are {}", slugs.join(", "));
         let instead = suggest::instead(slug, slugs.iter().copied(), all);
         Stop::Error(format!("{typed}: no such variant; {instead}"))
     })
@@ -64,11 +64,11 @@ fn describe(v: &Variant, sheet: Sheet) -> String {
     for form in v.forms {
         let abilities = catalog::abilities(form).join(", ");
         let misses = match form.false_negatives {
-            FalseNegatives::Never => "no member is missed".to_owned(),
+            FalseNegatives::Never => "no false negatives".to_owned(),
             FalseNegatives::NeverWhile(condition) => {
-                format!("no member is missed while {condition}")
+                format!("no false negatives while {condition}")
             }
-            FalseNegatives::Possible(reason) => format!("members may be missed: {reason}"),
+            FalseNegatives::Possible(reason) => format!("false negatives are possible: {reason}"),
         };
         rows.push(("form", format!("{}: {abilities}; {misses}", form.name)));
     }

@@ -28,7 +28,7 @@ pub fn add(args: &Add) -> Result<Outcome> {
             let slug = filter.facts().slug;
             let inserted = everbloom::known::insert_into(filter, part, record.key);
             let inserted = inserted
-                .ok_or_else(|| unable(slug, "take keys by part: cross-checking ones can"))?;
+                .ok_or_else(|| unable(slug, "take keys by part; cross-checking filters can"))?;
             return inserted.map(|_| Done::All);
         }
         if let Some(hierarchy) = Hierarchy::named(&filter.head().reading.ancestors) {
@@ -43,7 +43,7 @@ pub fn add(args: &Add) -> Result<Outcome> {
                 assign.set(record.key, value).map(|()| Done::All)
             }
             (Some(_), _) => Err(Error::new(Kind::BadRecord, "no value: write key<TAB>value")),
-            (None, _) => Err(unable(slug, "take further keys: build it again")),
+            (None, _) => Err(unable(slug, "take more keys: build it again")),
         }
     })
 }
@@ -62,7 +62,7 @@ fn add_node(
         let there = filter.contains(key) && key != record.key;
         let slug = filter.facts().slug;
         let insert = filter.as_insert();
-        let insert = insert.ok_or_else(|| unable(slug, "take further keys: build it again"))?;
+        let insert = insert.ok_or_else(|| unable(slug, "take more keys: build it again"))?;
         if !there {
             insert.insert(Record::key(key).with(record.value))?;
         }
@@ -75,14 +75,14 @@ pub fn remove(args: &Change) -> Result<Outcome> {
         if !filter.head().reading.ancestors.is_empty() {
             return Err(Error::new(
                 Kind::Unsupported,
-                "the filter holds the ancestors of its keys, which other keys may share: build it again \
+                "the filter contains ancestors of its keys, which keys may share: build it again \
                  without the keys to be removed",
             ));
         }
         let slug = filter.facts().slug;
         let remove = filter.as_remove();
-        let remove =
-            remove.ok_or_else(|| unable(slug, "remove keys: `everbloom plan --need delete`"))?;
+        let remove = remove
+            .ok_or_else(|| unable(slug, "remove keys; see `everbloom plan --need delete`"))?;
         remove.remove(record)?;
         let stuck = |count: &dyn Count| count.count(record.key).bound == Bound::Saturated;
         Ok(if filter.as_count().is_some_and(stuck) { Done::Stays } else { Done::All })
@@ -159,8 +159,8 @@ fn report(args: &Change, done: &str, filter: &dyn Filter, tally: Tally) -> Resul
     }
     if stuck > 0 {
         tell!(
-            "everbloom: {} of the removed keys stay members: their counters are stuck at the maximum; build \
-             again with wider counters (`everbloom catalog {}` tells how)",
+            "everbloom: {} of the removed keys remain members: their counters are stuck at the maximum; build \
+             again with wider counters (see `everbloom catalog {}`)",
             integer_text(stuck),
             filter.facts().slug,
         );
@@ -194,7 +194,7 @@ pub fn age(args: &Age) -> Result<Outcome> {
     // To a packet, time is the way from router to router.
     if everbloom::known::forward(&mut *filter, args.ticks).is_none() {
         let age = filter.as_age();
-        age.ok_or_else(|| unable(slug, "age: `everbloom plan --need decay`"))?.age(args.ticks);
+        age.ok_or_else(|| unable(slug, "age; see `everbloom plan --need decay`"))?.age(args.ticks);
     }
     filter.save()?;
     if args.edit.machine.json {
@@ -203,7 +203,7 @@ pub fn age(args: &Age) -> Result<Outcome> {
         }))?;
     }
     let path = args.edit.filter.display();
-    say!("{path}: {} ticks passed{}", integer_text(args.ticks), rate_now(&*filter));
+    say!("{path}: advanced by {} ticks{}", integer_text(args.ticks), rate_now(&*filter));
     Ok(Outcome::Some)
 }
 
@@ -211,7 +211,7 @@ pub fn scrub(args: &Edit) -> Result<Outcome> {
     let mut filter = edited(args)?;
     let slug = filter.facts().slug;
     let repaired = everbloom::hardware::scrub(&mut *filter)
-        .ok_or_else(|| unable(slug, "tell flipped bits: `everbloom plan --need faults`"))?;
+        .ok_or_else(|| unable(slug, "detect flipped bits; see `everbloom plan --need faults`"))?;
     if repaired > 0 {
         filter.save()?;
     }

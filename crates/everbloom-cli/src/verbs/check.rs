@@ -38,7 +38,7 @@ pub fn run(args: &Check) -> Result<Outcome> {
         let by = asked.filter(|ability| filter.can(*ability));
         let by: Vec<_> = by.map(|ability| format!("`everbloom {}`", ability.name())).collect();
         return Err(Stop::Error(format!(
-            "{}: a {} is a sketch, which has no members: ask it by {}",
+            "{}: a {} is a sketch and has no members: use {}",
             args.filter.display(),
             filter.facts().slug,
             by.join(" or ")
@@ -46,7 +46,8 @@ pub fn run(args: &Check) -> Result<Outcome> {
     }
     if args.ignore_case && !filter.head().reading.fold_case {
         return Err(Stop::Error(
-            "-i: the filter was built without it, so its keys keep their case; build it again with -i".to_owned(),
+            "-i: the filter was built without -i, so case matters; build it again with -i"
+                .to_owned(),
         ));
     }
     if !args.others.is_empty() {
@@ -97,7 +98,7 @@ pub fn run(args: &Check) -> Result<Outcome> {
 fn hint(args: &Check, e: everbloom::Error) -> Stop {
     let typed = args.queries.display();
     if e.kind() == Kind::NotOurs && args.filter.exists() && !args.queries.exists() {
-        return Stop::Error(format!("{e}; the filter comes first: everbloom check FILTER {typed}"));
+        return Stop::Error(format!("{e}; give the filter first: everbloom check FILTER {typed}"));
     }
     e.into()
 }
@@ -114,7 +115,7 @@ fn in_which(args: &Check, first: &dyn Filter, others: &[Box<dyn Filter>]) -> Res
     for (filter, label) in filters.iter().zip(&labels) {
         if filter.head().reading != first.head().reading {
             return Err(Stop::Error(format!(
-                "{label}: its keys were read in another way than those of {}: ask them one by one",
+                "{label}: its keys were read differently from those of {}: query them separately",
                 labels[0]
             )));
         }

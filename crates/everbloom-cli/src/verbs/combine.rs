@@ -52,7 +52,7 @@ fn combine(
     let (head, now) = (filter.head(), rate::passing(&*filter));
     if let (true, Some(fpr), Some(target)) = (filter.past_capacity(), now, head.fpr) {
         say!(
-            "everbloom: warning: it errs at {} instead of {}: build all of them with -n {}",
+            "everbloom: warning: the false-positive rate is {} instead of {}: build all of them with -n {}",
             rate_text(fpr),
             rate_text(target),
             quantity::short(head.items),
@@ -76,7 +76,7 @@ fn unequal(e: Error, items: u64, sizes_differ: bool) -> Stop {
     let of_size = of_size || follows && sizes_differ;
     match Stop::from(e) {
         Stop::Error(message) if of_size => Stop::Error(format!(
-            "{message}; filters of one size merge: build both with -n {} and the same -p, or with --mergeable",
+            "{message}; filters of the same size can be merged: build both with -n {} and the same -p, or with --mergeable",
             quantity::short(items)
         )),
         Stop::Error(message) if planned => {
@@ -110,7 +110,7 @@ pub fn estimate(args: &Estimate) -> Result<Outcome> {
     let mut a = opened(&args.a, &args.secret.key_file)?;
     let full = |path: &Path| {
         Stop::Error(format!(
-            "{}: too full to tell how many keys are in it: build it for more with -n",
+            "{}: too full to estimate its number of keys: build it with a larger -n",
             path.display()
         ))
     };

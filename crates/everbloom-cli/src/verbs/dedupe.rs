@@ -20,9 +20,7 @@ use crate::{Outcome, Result, Stop};
 /// What is remembered, with a word for programs and one for people.
 fn meant(args: &Dedupe) -> Result<(Remember, &'static str, &'static str)> {
     match (args.window, args.memory, args.exact_check) {
-        (Some(0), _, _) => {
-            Err(Stop::Error("--window 0: at least 1 line must be remembered".to_owned()))
-        }
+        (Some(0), _, _) => Err(Stop::Error("--window 0: give at least 1 line".to_owned())),
         (Some(lines), _, _) => {
             Ok((Remember::Window(lines), "window", "the latest lines, in fixed memory"))
         }
@@ -37,7 +35,7 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
         return within(args, ttl);
     }
     if args.text.time {
-        return Err(Stop::Error("--time: how long is a line remembered? give --ttl".to_owned()));
+        return Err(Stop::Error("--time: give --ttl, how long a line is remembered".to_owned()));
     }
     let (remember, word, words) = meant(args)?;
     let mut stream = Stream::new(remember, args.fpr)?;
@@ -71,7 +69,7 @@ pub fn run(args: &Dedupe) -> Result<Outcome> {
     );
     if stream.rate() > 1.5 * args.fpr {
         say!(
-            "everbloom: warning: now {} of new lines are dropped: give more --memory",
+            "everbloom: warning: {} of new lines are now dropped: give more --memory",
             rate_text(stream.rate())
         );
     }
@@ -84,7 +82,7 @@ const LIVING: u64 = 1 << 16;
 /// Prints the lines whose keys did not come within `ttl` before.
 fn within(args: &Dedupe, ttl: u64) -> Result<Outcome> {
     if ttl == 0 {
-        return Err(Stop::Error("--ttl 0: lines must be remembered for a while".to_owned()));
+        return Err(Stop::Error("--ttl 0: give at least 1".to_owned()));
     }
     let filter = Windowed::builder().items(LIVING).rate(args.fpr);
     let mut filter = filter.set("ttl", ttl).build()?;
@@ -128,7 +126,7 @@ fn within(args: &Dedupe, ttl: u64) -> Result<Outcome> {
     });
     out.end(Ok::<(), Stop>(()), args.machine.json.then_some(summary))?;
     say!(
-        "{} lines, {} duplicates dropped, about {wrong:.1} of them wrongly; remembers lines for {}, or little longer; {}",
+        "{} lines, {} duplicates dropped, about {wrong:.1} of them wrongly; remembers lines for {} or slightly longer; {}",
         integer_text(keys),
         integer_text(duplicates),
         integer_text(ttl),

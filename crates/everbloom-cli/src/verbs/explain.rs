@@ -95,17 +95,17 @@ fn reason(filter: &dyn Filter, cells: &[Touched], answer: &Answer) -> String {
     let (all, agree) = (cells.len(), cells.iter().filter(|cell| cell.agrees).count());
     let against = cells.iter().position(|cell| !cell.agrees);
     let cells = match (answer.verdict, against) {
-        (Verdict::Absent, _) if all == 0 => "there is no cell that could hold it".to_owned(),
-        _ if all == 0 => format!("{} compares the key with what it holds", filter.facts().slug),
+        (Verdict::Absent, _) if all == 0 => "no cell could hold it".to_owned(),
+        _ if all == 0 => format!("{} compares the key with its contents", filter.facts().slug),
         (_, None) => match all {
-            1 => "the only cell speaks for it".to_owned(),
-            _ => format!("all {all} cells speak for it"),
+            1 => "its only cell matches".to_owned(),
+            _ => format!("all {all} cells match"),
         },
         (Verdict::Absent, Some(first)) => {
             let cell = integer_text(cells[first].index);
-            format!("cell {cell}, of probe {}, speaks against it", first + 1)
+            format!("cell {cell}, of probe {}, does not match", first + 1)
         }
-        (_, Some(_)) => format!("{agree} of {all} cells speak for it, which is enough"),
+        (_, Some(_)) => format!("{agree} of {all} cells match, which is enough"),
     };
     let list = |words: &[Vec<u8>]| {
         words.iter().map(|w| String::from_utf8_lossy(w).into_owned()).collect::<Vec<_>>().join(", ")
@@ -127,9 +127,9 @@ fn drawing(filter: &dyn Filter, cells: &[Touched]) -> String {
     let mut forms = filter.facts().forms.iter().filter(|form| form.name == filter.head().form);
     let forgets = forms.any(|form| matches!(form.false_negatives, FalseNegatives::Possible(_)));
     let against = if forgets {
-        "○ no member set it, or it was cleared since"
+        "○ not set by any member, or cleared since"
     } else {
-        "○ no member set it"
+        "○ not set by any member"
     };
     let line = |(i, cell): (usize, &Touched)| {
         format!(

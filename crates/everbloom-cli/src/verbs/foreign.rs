@@ -68,11 +68,11 @@ fn detected(bytes: &[u8]) -> everbloom::Result<&'static Format> {
     let names: Vec<&str> = found.iter().map(|format| format.name).collect();
     let message = match names[..] {
         [] => "not an everbloom filter: the first bytes are not the .evb magic, nor those of a foreign format; \
-               if it is one, name it by {format}"
+               if it is a foreign filter, give {format}"
             .to_owned(),
         _ => format!(
             "not an everbloom filter: the first bytes are not the .evb magic; its length could be that of a \
-             foreign filter ({}): if it is one, name it by {{format}}",
+             foreign filter ({}): if it is, give {{format}}",
             names.join(", ")
         ),
     };
@@ -100,7 +100,7 @@ fn selected(parts: Vec<Part>, typed: &args::Foreign) -> everbloom::Result<Vec<Pa
     }
     let message = match &columns(&parts)[..] {
         [] => "the file holds no filter".to_owned(),
-        names => format!("no such filter; those there are of the columns {}", names.join(", ")),
+        names => format!("no such filter; there are filters of the columns {}", names.join(", ")),
     };
     Err(Error::new(Kind::BadParameter, message))
 }
@@ -153,13 +153,13 @@ pub fn check(file: &File, args: &Check) -> Result<Outcome> {
     ];
     if let Some((option, _)) = ours.iter().find(|(_, typed)| *typed) {
         return Err(Stop::Error(format!(
-            "{} is of the format {}: {option} is for our own files; --keys-as says what lines are",
+            "{} is of the format {}: {option} is only for .evb files; --keys-as gives the type of keys",
             file.name, file.format.name
         )));
     }
     if let [one, other, ..] = columns(&file.parts)[..] {
         return Err(Stop::Error(format!(
-            "{}: there are filters of several columns, {one} and {other} among them: name one by --column",
+            "{}: it has filters of several columns, such as {one} and {other}: choose one with --column",
             file.name
         )));
     }
@@ -340,12 +340,12 @@ pub fn import(args: &Import) -> Result<Outcome> {
     writable(&args.output, &args.machine)?;
     let ours = || {
         let name = args.file.display();
-        Stop::Error(format!("{name}: already a filter of ours, or not there; name its --format"))
+        Stop::Error(format!("{name}: it is an .evb file, or does not exist; give its --format"))
     };
     let file = recognized(&args.file, &args.foreign, &None)?.ok_or_else(ours)?;
     let [part] = &file.parts[..] else {
         return Err(Stop::Error(format!(
-            "{}: there are {} filters: choose one by --column and --row-group",
+            "{}: it has {} filters: choose one with --column and --row-group",
             file.name,
             file.parts.len()
         )));
@@ -387,9 +387,7 @@ pub fn formats(args: &Formats) -> Result<Outcome> {
         let able: Vec<String> = FORMATS.iter().map(|format| abilities(format)).collect();
         let named = able.iter().zip(FORMATS).map(|(able, format)| (able.as_str(), format.name));
         let (names, all) = (groups::screen(named), FORMATS.len());
-        print(&format!(
-            "{names}\n{all} formats; --all tells who writes them and what their keys are\n"
-        ))?;
+        print(&format!("{names}\n{all} formats; --all shows their software and types of key\n"))?;
     }
     Ok(Outcome::Some)
 }

@@ -70,7 +70,7 @@ fn describe(filter: &dyn Filter, sheet: Sheet) -> String {
         rows.push(("planned rate", format!("{} ({})", rate_text(target), variant.meaning)));
         if let Some(fpr) = now.fpr.filter(|_| filter.past_capacity()) {
             let warning = format!(
-                "past its capacity: {:.1} times the planned rate; build a larger one",
+                "over capacity: {:.1} times the planned rate; build a larger filter",
                 fpr / target
             );
             rows.push(("warning", warning));

@@ -101,14 +101,14 @@ fn guessed(args: &Join) {
     match (args.field, args.rows.delimiter, args.rows.csv) {
         _ if args.keys => {}
         (None, Some(_), _) | (None, None, true) => {
-            say!("joined by the first column: -f names another")
+            say!("joined by the first column; -f selects another")
         }
         (None, None, false) => {
             say!(
-                "joined by the first column, columns separated by {delimiter}: -f and -d name others"
+                "joined by the first column, with {delimiter} as the separator; -f and -d select others"
             );
         }
-        (Some(_), None, false) => say!("columns are separated by {delimiter}: -d names another"),
+        (Some(_), None, false) => say!("the column separator is {delimiter}; -d selects another"),
         _ => {}
     }
 }
@@ -397,7 +397,7 @@ fn summary(args: &Join, left: &Left, told: &Told) -> Option<Value> {
 
 fn conclude(left: &Left, told: &Told) -> Result<Outcome> {
     say!(
-        "{} rows joined; {} exchanged (filter {}, {} rows in vain), sending the right file would take {}",
+        "{} rows joined; {} exchanged (filter {}, {} rows without a match); sending the right file would take {}",
         integer_text(left.joined()),
         bytes_text(told.traffic.total()),
         bytes_text(told.traffic.a_to_b),

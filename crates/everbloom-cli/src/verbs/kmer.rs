@@ -29,7 +29,10 @@ fn samples(paths: &[PathBuf]) -> Result<Vec<New<'_>>> {
     let sample = |path: &PathBuf| {
         if !path.is_file() {
             // It is read twice: for its size, and for its K-mers.
-            return Err(Stop::Error(format!("{}: a sample is a file", path.display())));
+            return Err(Stop::Error(format!(
+                "{}: is not a file; a sample must be a file",
+                path.display()
+            )));
         }
         let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let path = path.clone();

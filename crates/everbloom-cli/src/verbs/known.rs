@@ -37,7 +37,8 @@ fn open(path: &Path) -> everbloom::Result<File> {
 pub fn run(args: &Known) -> Result<Outcome> {
     let nothing = args.reference.is_empty() && args.list.is_empty() && args.filter.is_none();
     if nothing || args.targets.is_empty() && args.output.is_none() {
-        let message = "name what is known by --reference, --list or --filter, and files to look at";
+        let message =
+            "give what is known with --reference, --list or --filter, and files to examine";
         return Err(Stop::Error(message.to_owned()));
     }
     let parts = filter(args)?;
@@ -151,7 +152,7 @@ fn print(args: &Known, found: &[Found]) -> Result<Outcome> {
         .then(|| json!({ "files": found.len(), "known": known, "known_bytes": of, "bytes": all }));
     out.end(done, summary)?;
     say!(
-        "{} of {} files known, in part or as a whole; {} of {} in known parts",
+        "{} of {} files known, wholly or in part; {} of {} in known parts",
         integer_text(known),
         integer_text(found.len() as u64),
         bytes_text(of),

@@ -26,7 +26,7 @@ struct Side {
 
 pub fn run(args: &Link) -> Result<Outcome> {
     if args.key_file.is_none() {
-        say!("no --key-file: whoever gets the filters can try names on them");
+        say!("no --key-file: anyone who gets the filters can test names against them");
     }
     let left = side(args, &args.left)?;
     if let Some(output) = &args.output {
@@ -39,7 +39,7 @@ pub fn run(args: &Link) -> Result<Outcome> {
         return Ok(Outcome::Some);
     }
     let Some(right) = &args.right else {
-        return Err(Stop::Error("two files are linked: name the second".to_owned()));
+        return Err(Stop::Error("give a second file to link".to_owned()));
     };
     let right = side(args, right)?;
     let mut linker = Linker::new(args.threshold);
@@ -51,7 +51,7 @@ pub fn run(args: &Link) -> Result<Outcome> {
         && a.len() != b.len()
     {
         return Err(Stop::Error(format!(
-            "filters of {} and {} bits cannot be compared: encode both by one schema",
+            "filters of {} and {} bits cannot be compared: encode both with the same schema",
             a.len(),
             b.len()
         )));
@@ -137,7 +137,7 @@ fn truth(path: &Path) -> Result<Vec<(String, String)>> {
         for record in records {
             let line = String::from_utf8_lossy(record.key);
             let pair = line.split_once(',').ok_or_else(|| {
-                let message = format!("{line:?} is no pair: write LEFT,RIGHT");
+                let message = format!("{line:?} is not a pair; write LEFT,RIGHT");
                 Error::new(everbloom::Kind::BadRecord, message)
             })?;
             pairs.push((pair.0.trim().to_owned(), pair.1.trim().to_owned()));

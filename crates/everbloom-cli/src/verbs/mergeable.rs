@@ -24,8 +24,8 @@ pub fn check(variant: &'static Variant, goal: &Goal) -> Result<()> {
         return Ok(());
     }
     Err(Stop::Error(format!(
-        "--mergeable: {} filters of unequal size do not merge: how many keys at most, all filters together? give -n, the \
-         same for each",
+        "--mergeable: {} filters can be merged only if they have the same size: give -n, the number of keys of all \
+         filters together, the same for each",
         variant.slug
     )))
 }
@@ -82,7 +82,7 @@ pub fn rounded(variant: &'static Variant, goal: Goal) -> Result<Goal> {
     let (before, after) = (bits(&*planned), bits(&*variant.build_from(&goal, &[])?));
     if before != after {
         say!(
-            "--mergeable: {} in place of {}, so that it merges with larger and smaller ones of the same -p",
+            "--mergeable: {} instead of {}, so that it can be merged with larger and smaller filters of the same -p",
             bytes_text(after.div_ceil(8)),
             bytes_text(before.div_ceil(8)),
         );
@@ -114,7 +114,7 @@ pub fn level(a: Box<dyn Filter>, b: Box<dyn Filter>) -> [Box<dyn Filter>; 2] {
     }
     let Some(folded) = folded else { return [a, b] };
     say!(
-        "a filter of {} is folded to {}, the size of the smaller one",
+        "folded a filter of {} to {}, the size of the smaller one",
         bytes_text(large.memory().total().div_ceil(8)),
         bytes_text(folded.memory().total().div_ceil(8)),
     );

@@ -34,17 +34,14 @@ pub fn publish(args: &Publish) -> Result<Outcome> {
     }
     match published {
         None => {
-            say!("nothing changed: version {version} stays");
+            say!("nothing changed since version {version}");
             return Ok(Outcome::None);
         }
         Some(_) => say!(
             "version {version}: {} keys in {}{}",
             integer_text(keys.len() as u64),
             bytes_text(bytes.len() as u64),
-            delta.map_or(String::new(), |delta| format!(
-                ", {} from the version before",
-                bytes_text(delta)
-            )),
+            delta.map_or(String::new(), |delta| format!(", {} as a delta", bytes_text(delta))),
         ),
     }
     Ok(Outcome::Some)
@@ -56,7 +53,8 @@ fn shape(args: &Publish, held: Option<Shape>, keys: u64) -> Result<Shape> {
     if let (Some(held), Some(format)) = (&held, &format)
         && held.format != *format
     {
-        let message = format!("the feed is of format {}: publish {format} in another", held.format);
+        let message =
+            format!("the feed has format {}: use another folder for {format}", held.format);
         return Err(Stop::Error(message));
     }
     let rate = args.fpr.or(held.as_ref().map(|held| held.rate)).unwrap_or(0.01);

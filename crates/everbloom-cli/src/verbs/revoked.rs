@@ -123,7 +123,7 @@ fn prove(args: &RevokedProve) -> Result<Outcome> {
         }))?;
     }
     say!(
-        "{}: {} among {} revoked, shown by {hashes} hashes, {}",
+        "{}: {} among {} revoked, proved by {hashes} hashes, {}",
         args.output.display(),
         if revoked { "is" } else { "is not" },
         integer_text(proof.size),
@@ -136,7 +136,7 @@ fn verify(args: &RevokedVerify) -> Result<Outcome> {
     let set = Revocations::open(&args.set)?;
     if set.root().is_none() {
         return Err(Stop::Error(format!(
-            "{}: a cascade needs no proof: `everbloom revoked check` answers",
+            "{}: a cascade needs no proof: use `everbloom revoked check`",
             args.set.display()
         )));
     }

@@ -21,7 +21,7 @@ pub fn run(args: &Sample) -> Result<Outcome> {
     let variant = find(&args.slug, &args.slug)?;
     if variant.forms.is_empty() {
         return Err(Stop::Error(format!(
-            "{} is a {}: it takes no records",
+            "{} is a {}, which takes no records",
             args.slug,
             variant.kind.name()
         )));

@@ -93,7 +93,7 @@ fn index_search(args: &IndexSearch) -> Result<Outcome> {
     let mut keeper = Party::new(Keeper::of(shelf), LIMITS);
     let heard = keeper.receive(&read(&args.trapdoors)?).and_then(|_| keeper.closed());
     heard.map_err(|e| {
-        e.context(format!("{}: made with the -p of the index?", args.trapdoors.display()))
+        e.context(format!("{}: was it made with the -p of the index?", args.trapdoors.display()))
     })?;
     let mut out = Output::new();
     let mut found = 0;
@@ -139,7 +139,7 @@ fn query_ask(args: &QueryAsk) -> Result<Outcome> {
     let mut asker = Party::new(Asker::<Ristretto>::resumed(keys, secret, random()?), LIMITS);
     let sent = asker.receive(&read(&args.set)?).map_err(|e| e.context(args.set.display()))?.send;
     if sent.is_empty() {
-        return Err(Stop::Error(format!("{}: the set is cut off", args.set.display())));
+        return Err(Stop::Error(format!("{}: the set is truncated", args.set.display())));
     }
     send(&args.message, &sent, json!({ "queries": queries }))?;
     Ok(Outcome::Some)
@@ -167,7 +167,7 @@ fn query_finish(args: &QueryFinish) -> Result<Outcome> {
     let set = asker.receive(&read(&args.set)?).map_err(|e| e.context(args.set.display()))?;
     if set.send != queries {
         return Err(Stop::Error(format!(
-            "{}: these queries were made from another set, other keys or another --key-file",
+            "{}: these queries were made with another set, other keys or another --key-file",
             args.queries.display()
         )));
     }
@@ -240,7 +240,7 @@ fn send(message: &Message, sent: &[u8], mut report: Value) -> Result<()> {
     let (path, json) = (&message.output, message.machine.json);
     if path == Path::new("-") {
         if json {
-            let message = "--json: the message itself goes to stdout; name a file with -o";
+            let message = "--json: the message already goes to stdout; write it to a file with -o";
             return Err(Stop::Error(message.to_owned()));
         }
         return print_bytes(sent);

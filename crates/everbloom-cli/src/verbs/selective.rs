@@ -14,7 +14,7 @@ use crate::{Result, Stop};
 /// The prior that stands beside a key, or the one for keys that have none.
 pub fn prior(record: &Record<'_>, otherwise: Option<f64>) -> everbloom::Result<f64> {
     let own = if let Some(Value::Weight(prior)) = record.value { Some(prior) } else { None };
-    let none = || Error::new(Kind::BadRecord, "a line without a prior: write key<TAB>prior");
+    let none = || Error::new(Kind::BadRecord, "the line has no prior; write key<TAB>prior");
     own.or(otherwise).ok_or_else(none)
 }
 
@@ -44,7 +44,7 @@ impl Selected {
         let empty = variant.build_from(goal, &[])?;
         let shape = shape(&*empty).ok_or_else(|| {
             let slug = variant.slug;
-            Stop::Error(format!("--priors: keys are selected for standard filters, not for {slug}"))
+            Stop::Error(format!("--priors: works with standard filters, not with {slug}"))
         })?;
         let mut wanted = vec![false; priors.len()];
         let selected = select(&priors, shape, cost)?;

@@ -40,7 +40,7 @@ pub fn run(args: &Similar) -> Result<Outcome> {
         all.add(&name(path), open(path)?)?;
     }
     if !(0.0..=1.0).contains(&args.at_least) {
-        return Err(Stop::Error("--at-least: a share lies between 0 and 1".to_owned()));
+        return Err(Stop::Error("--at-least: give a share between 0 and 1".to_owned()));
     }
     let pairs = all.pairs(args.at_least);
     let mut out = Output::new();
@@ -74,7 +74,7 @@ pub fn run(args: &Similar) -> Result<Outcome> {
     );
     if all.too_full() {
         say!(
-            "everbloom: warning: some rows are too full to tell what they share: give more --memory, or a larger --block"
+            "everbloom: warning: some rows are too full to compare: give more --memory, or a larger --block"
         );
     }
     Ok(if pairs.is_empty() { Outcome::None } else { Outcome::Some })

@@ -27,7 +27,7 @@ pub fn run(args: &Sketch) -> Result<Outcome> {
         }))?;
     }
     say!(
-        "{}: {} keys in {} cells, {}; enough to tell {} keys that differ",
+        "{}: {} keys in {} cells, {}; enough for {} keys that differ",
         args.output.display(),
         integer_text(sketch.keys()),
         integer_text(sketch.cells()),
@@ -35,7 +35,7 @@ pub fn run(args: &Sketch) -> Result<Outcome> {
         integer_text(args.difference),
     );
     if bytes.len() as u64 > sketch.bytes() {
-        say!("the list itself takes only {}", bytes_text(sketch.bytes()));
+        say!("the list itself is smaller: {}", bytes_text(sketch.bytes()));
     }
     Ok(Outcome::Some)
 }
@@ -46,7 +46,7 @@ pub fn incompatible_types(a: &str, b: &str) -> Stop {
         if name.is_empty() { KeyType::default().name().to_owned() } else { name.to_owned() }
     };
     Stop::Error(format!(
-        "the keys of one sketch are of type {}, those of the other of type {}: sketch both lists with one --key-type",
+        "the keys of one sketch are of type {}, those of the other of type {}: sketch both lists with the same --key-type",
         name(a),
         name(b),
     ))

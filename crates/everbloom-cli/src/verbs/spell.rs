@@ -86,7 +86,7 @@ fn speller(args: &Spell) -> Result<Speller> {
     if let Some(path) = args.dictionary.iter().find(is_filter) {
         if args.dictionary.len() > 1 {
             return Err(Stop::Error(format!(
-                "{}: a filter must be the only dictionary; add lists by --personal",
+                "{}: a filter must be the only dictionary; add lists with --personal",
                 path.display()
             )));
         }
@@ -118,7 +118,7 @@ fn source(path: &Path) -> Result<Source> {
         .map_err(|e| e.context(path.display()))?;
     if expansion.compounds() {
         say!(
-            "{}: allows compound words; those that it does not list are taken for unknown",
+            "{}: allows compound words; those not in its list are reported as unknown",
             path.display()
         );
     }
@@ -189,7 +189,7 @@ fn parted<T: Table>(args: &Spell, hyphenator: &Hyphenator<T>) -> Result<Outcome>
         .then(|| json!({ "lines": lines, "exceptions": exceptions, "looked_up": looked_up }));
     out.end(done, summary)?;
     say!(
-        "{} lines; {} words looked up among {} exceptions",
+        "{} lines; {} words looked up in {} exceptions",
         integer_text(lines),
         integer_text(looked_up),
         integer_text(exceptions),

@@ -21,7 +21,7 @@ use crate::{Outcome, Result, Stop};
 
 pub fn run(args: &Sync) -> Result<Outcome> {
     if args.approximate.is_some() && args.list.is_dir() {
-        return Err(Stop::Error("--approximate: is for lists, not for folders".to_owned()));
+        return Err(Stop::Error("--approximate: works with lists, not with folders".to_owned()));
     }
     let Some(place) = &args.place else {
         let mut channel = awaited(&args.line)?;
@@ -54,7 +54,7 @@ fn beside(args: &Sync, path: &Path) -> Result<Outcome> {
         let begun = begin(args, here);
         // What the far side says was said to this one.
         let answered =
-            far.join().unwrap_or_else(|_| Err(Stop::Error("the other side broke".into())));
+            far.join().unwrap_or_else(|_| Err(Stop::Error("the other side failed".into())));
         begun.and_then(|outcome| answered.map(|()| outcome))
     })
 }
@@ -130,7 +130,7 @@ fn begin_list(
 fn begin_folder(args: &Sync, mut channel: Channel, [here, there]: [bool; 2]) -> Result<Outcome> {
     let folder = Folder::read(&args.list)?;
     if folder.skipped() > 0 {
-        say!("{} links or other things that are no plain files are left alone", folder.skipped());
+        say!("{} links or other special files are skipped", folder.skipped());
     }
     channel.greet(work(args, &args.list), true)?;
     let learned = seek(&mut channel, folder.set(), false)?;
@@ -172,7 +172,7 @@ fn begin_roughly(
         print_bytes(&marked(b"> ", missing.iter().map(Vec::as_slice), end(args)))?;
     }
     say!(
-        "{} keys here, {} more there; about {} of what is missing was withheld; {} sent, {} received",
+        "{} keys here, {} more there; about {} of the missing keys were not found; {} sent, {} received",
         integer_text(set.len() as u64),
         integer_text(missing.len() as u64),
         rate_text(withheld),

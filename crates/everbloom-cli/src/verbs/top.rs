@@ -108,7 +108,8 @@ fn weight(grammar: &Grammar, row: &[u8]) -> everbloom::Result<u64> {
     let number = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok());
     number.ok_or_else(|| {
         let text = String::from_utf8_lossy(&text);
-        let message = format!("{text:?} is not a number of times: name another column by --weight");
+        let message =
+            format!("{text:?} is not a whole number; choose another column with --weight");
         Error::new(Kind::BadRecord, message)
     })
 }
@@ -190,7 +191,7 @@ fn exact(args: &Top, files: &[PathBuf]) -> Result<(Vec<Line>, Summary)> {
             (Err(e), None) => return Err(e.into()),
             (Err(_), Some(top)) => {
                 say!(
-                    "everbloom: warning: more than about {} different keys: these are estimates; give a larger -n",
+                    "everbloom: warning: more than about {} distinct keys, so these are estimates; give a larger -n",
                     integer_text(distinct)
                 );
                 return estimated(&top);
@@ -225,8 +226,7 @@ fn name(args: &Top, files: &[PathBuf], counters: &FlowCounters, flows: &mut [Flo
 
 fn merge_exact(args: &Top, folders: &[PathBuf]) -> Result<(Vec<Line>, Summary)> {
     if args.output.is_some() {
-        let message =
-            "-o with --exact --merge: keep the folders of the sites, which can be merged again";
+        let message = "-o with --exact --merge: not supported; keep the folders of the sites and merge them again";
         return Err(Stop::Error(message.to_owned()));
     }
     let (mut collector, mut bytes) = (Collector::default(), 0);
@@ -305,16 +305,16 @@ fn print(args: &Top, lines: &[Line], summary: &Summary) -> Result<Outcome> {
     out.end(done, json)?;
     let counts = match (exact, args.at_least) {
         (true, _) => "counts are exact".to_owned(),
-        (false, Some(_)) => "counts are at most these".to_owned(),
+        (false, Some(_)) => "counts are upper bounds".to_owned(),
         (false, None) => format!(
-            "counts are too high by {} at most, but for one key in a thousand",
+            "counts are too high by at most {}, except for one key in a thousand",
             integer_text(*error as u64)
         ),
     };
     let missed = if args.exact || args.at_least.is_some() {
         String::new()
     } else {
-        format!("; no key with {} of all is missed", rate_text(args.share))
+        format!("; every key with {} of the total is found", rate_text(args.share))
     };
     say!("{} in all; {counts}{missed}; {}", integer_text(*total), bytes_text(*bytes));
     Ok(if printed > 0 { Outcome::Some } else { Outcome::None })

@@ -42,11 +42,10 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
         "Build: a set in a few bits",
         &[
             Text(
-                "A Bloom filter is a row of bits. A key is hashed to a few places in it, and\n\
+                "A Bloom filter is an array of bits. A key is hashed to a few positions in it, and\n\
                  inserting the key sets the bits there. The key itself is not stored.\n\
-                 fruit.txt has the names of twelve fruits, one a line. The filter may take one\n\
-                 non-member in ten for a member (-p 10%). That is far too often, so that there is\n\
-                 something to see:",
+                 fruit.txt has the names of twelve fruits, one per line. The false-positive rate\n\
+                 is 10 % here (-p 10%). That is far too high in practice, but it shows something:",
             ),
             Run("build fruit.txt -o fruit.evb -p 10%"),
             Text("These are its bits. Each fruit has set three of them; some bits are shared:"),
@@ -66,7 +65,7 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
             Run("explain fruit.evb wrench"),
             Text(
                 "One bit that is not set proves that the wrench was never inserted. The bits of\n\
-                 the hammer are all set, each by another fruit.",
+                 the hammer are all set, but by several fruits.",
             ),
         ],
     ),
@@ -74,14 +73,14 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
         "Fill: how good is it?",
         &[
             Text(
-                "A filter knows how full it is, and so how often it errs. The best fill is one\n\
-                 half: in a smaller filter too many bits are shared, in a larger one too many\n\
-                 are never set.",
+                "A filter knows its fill, and therefore its false-positive rate. The best fill is\n\
+                 one half: in a smaller filter too many bits are shared, in a larger one too\n\
+                 many are never set.",
             ),
             Run("info fruit.evb"),
             Text(
-                "A rate that is ten times lower costs 4.8 bits more per key, however long the\n\
-                 keys are. At one in a thousand the hammer is gone:",
+                "A rate ten times lower costs 4.8 more bits per key, however long the keys are.\n\
+                 At 0.1 % the hammer is gone:",
             ),
             Run("build fruit.txt -o strict.evb -p 0.1%"),
             Run("check strict.evb basket.txt"),
@@ -91,8 +90,8 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
         "Overflow: more keys than planned",
         &[
             Text(
-                "This filter is planned for 100 keys at 1 %. Then 100 more come, and 800 more.\n\
-                 It never refuses one, but it fills up:",
+                "This filter is planned for 100 keys at 1 %. Then 100 more are added, and 800\n\
+                 more. No key is refused, but the filter fills up:",
             ),
             Run("build first.txt -o small.evb -n 100 -p 1%"),
             Fill("small.evb"),
@@ -100,11 +99,13 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
             Fill("small.evb"),
             Run("add small.evb last.txt"),
             Fill("small.evb"),
-            Text("The formula says how fast, and a measurement agrees (· predicted, ● measured):"),
+            Text(
+                "A formula predicts the rate, and a measurement agrees (· predicted, ● measured):",
+            ),
             Overflow,
             Text(
-                "Where nobody knows the number of keys, take a filter that grows. It keeps its\n\
-                 rate by one more layer whenever the newest is full:",
+                "If the number of keys is unknown, use a filter that grows. It keeps its rate by\n\
+                 adding a layer whenever the newest one is full:",
             ),
             Run("build last.txt -o grows.evb --kind scalable -n 100 -p 1%"),
         ],
@@ -113,39 +114,39 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
         "Delete: counters instead of bits",
         &[
             Text(
-                "Taking the fig out of a row of bits would take bits from other fruits. It is\n\
+                "Removing the fig from an array of bits could clear bits of other fruits. It is\n\
                  refused:",
             ),
             Run("remove fruit.evb fig.txt"),
-            Text("A counting filter has a small counter in place of each bit:"),
+            Text("A counting filter has a small counter instead of each bit:"),
             Run("build fruit.txt -o open.evb --kind counting -p 10%"),
             Run("explain open.evb fig"),
             Run("remove open.evb fig.txt"),
             Run("check open.evb fig.txt"),
-            Text("Nothing is printed: the fig is gone, and the others have kept their counts."),
+            Text("Nothing is printed: the fig is gone, and the other fruits keep their counts."),
         ],
     ),
     (
         "Merge: filters are sets",
         &[
             Text(
-                "Two filters of one shape are united by an OR of their bits, without the keys.\n\
-                 The same -n and -p give the same shape:",
+                "Two filters of the same shape are merged by an OR of their bits, without the\n\
+                 keys. The same -n and -p give the same shape:",
             ),
             Run("build fruit.txt -o a.evb -n 100"),
             Run("build basket.txt -o b.evb -n 100"),
             Run("merge a.evb b.evb -o both.evb"),
             Run("check both.evb basket.txt"),
-            Text("Filters alone tell how many keys two sets have, and share:"),
+            Text("From two filters alone, set sizes can be estimated:"),
             Run("estimate a.evb b.evb"),
         ],
     ),
     (
         "From here",
         &[Text(
-            "  everbloom plan -n 10M -p 1%                which filter, how big, how good?\n  \
-               everbloom plan -n 10M -p 1% --need delete  … of those that can remove keys\n  \
-               everbloom catalog                          every variant there is\n  \
+            "  everbloom plan -n 10M -p 1%                which filter, and how large?\n  \
+               everbloom plan -n 10M -p 1% --need delete  … that can remove keys?\n  \
+               everbloom catalog                          every variant\n  \
                everbloom help VERB                        all options, with examples\n\
              docs/guide has a page for each task.",
         )],
@@ -191,7 +192,7 @@ fn prepare(folder: &TempDir) -> io::Result<()> {
 /// Waits for the visitor; false if that was enough.
 fn goes_on() -> bool {
     // A prompt that cannot be written changes nothing.
-    let _ = write!(io::stderr(), "── Enter: go on; q, Enter: leave ");
+    let _ = write!(io::stderr(), "── Enter: continue; q, Enter: quit ");
     let mut typed = String::new();
     let read = io::stdin().lock().read_line(&mut typed);
     matches!(read, Ok(1..)) && !typed.trim().eq_ignore_ascii_case("q")
@@ -266,7 +267,7 @@ fn places(filter: &dyn Filter, keys: &[&str]) -> Vec<u64> {
 fn bar(filter: &dyn Filter) -> String {
     let fill = filter.fill().unwrap_or(0.0);
     format!(
-        "  {:>5} keys ▕{}▏ {:.0} % full, errs at {}\n",
+        "  {:>5} keys ▕{}▏ {:.0} % full, false positives {}\n",
         integer_text(filter.head().items),
         terminal::bar(fill, 30),
         100.0 * fill,

@@ -37,7 +37,8 @@ impl Foreign {
     /// Inserts a key; true if it was certainly not there before.
     pub fn insert<'a>(&mut self, key: impl Into<Key<'a>>) -> Result<bool> {
         self.layout.insert(&key.into()).unwrap_or_else(|| {
-            let message = format!("filters of the format {} are only read here", self.format.name);
+            let message =
+                format!("filters of format {} can be read, but not written", self.format.name);
             Err(Error::new(Kind::Unsupported, message))
         })
     }
@@ -62,7 +63,7 @@ impl Foreign {
         self.layout.fpr()
     }
 
-    /// How many different keys are inside, estimated from the fill, where that can be told.
+    /// The number of distinct keys, estimated from the fill if possible.
     pub fn cardinality(&self) -> Option<f64> {
         self.layout.cardinality()
     }
@@ -83,7 +84,7 @@ impl Foreign {
     pub fn to_filter_of(&self, keys: KeyAs) -> Result<Box<dyn Filter>> {
         self.layout.to_filter(keys).unwrap_or_else(|| {
             let message = format!(
-                "no variant of this library finds keys as the format {} does; query the file as it is",
+                "no variant of this library finds keys as format {} does; query the file directly",
                 self.format.name
             );
             Err(Error::new(Kind::Unsupported, message))
@@ -208,7 +209,7 @@ fn checked_bits<S: Scheme>(m: u64) -> Result<()> {
     if m <= S::MOST_BITS {
         return Ok(());
     }
-    let message = format!("{m} bits, of which the format can count {}", S::MOST_BITS);
+    let message = format!("{m} bits, but the format can count only {}", S::MOST_BITS);
     Err(Error::new(Kind::CapacityExceeded, message))
 }
 
@@ -323,7 +324,7 @@ pub(crate) fn adopted<'a, F: Filter + 'static>(
 ) -> Result<&'a F> {
     let ours = filter.as_same().map_err(|_| other_probes(format, filter))?;
     if !filter.head().reading.is_plain() {
-        return Err(format.cannot("say how the keys of this filter were read"));
+        return Err(format.cannot("give the type of the filter's keys"));
     }
     Ok(ours)
 }

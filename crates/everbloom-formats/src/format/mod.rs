@@ -141,7 +141,7 @@ impl Format {
         match (parts.pop(), parts.is_empty()) {
             (Some(part), true) => Ok(part.filter),
             (None, _) => Err(Error::new(Kind::NotOurs, "the file holds no filter")),
-            _ => Err(Error::new(Kind::Ambiguous, "the file holds several filters: name one")),
+            _ => Err(Error::new(Kind::Ambiguous, "the file has several filters: choose one")),
         }
     }
 
@@ -150,7 +150,10 @@ impl Format {
         let create = self.create.ok_or_else(|| self.cannot("be built from keys"))?;
         let what = format!("{items} items at a rate of {fpr}");
         if items == 0 || !(fpr > 0.0 && fpr < 1.0) {
-            return Err(Error::new(Kind::BadParameter, format!("{what}: no filter is like that")));
+            return Err(Error::new(
+                Kind::BadParameter,
+                format!("{what}: no filter has these values"),
+            ));
         }
         create(items, fpr)
     }
@@ -188,7 +191,7 @@ impl Format {
     }
 
     pub(crate) fn cannot(&self, what: &str) -> Error {
-        Error::new(Kind::Unsupported, format!("a filter of the format {} cannot {what}", self.name))
+        Error::new(Kind::Unsupported, format!("a filter of format {} cannot {what}", self.name))
     }
 }
 

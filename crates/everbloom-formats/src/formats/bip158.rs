@@ -23,10 +23,10 @@ pub static FORMAT: Format = Format {
     name: "bip158",
     writer: "Bitcoin Core and other nodes, basic block filters (BIP 158)",
     versions: "basic filters: P = 19, M = 784931",
-    recognized: "no magic: N values that end in the last byte",
+    recognized: "no magic; N values that end in the last byte",
     keys: &[KeyAs::Hex, KeyAs::String],
-    hash: "siphash-2-4 under the first 16 bytes of the block's hash",
-    limits: "the hash of the block has to be given; a query takes time in proportion to N",
+    hash: "siphash-2-4, keyed with the first 16 bytes of the block's hash",
+    limits: "the hash of the block must be given; the time of a query is proportional to N",
     fit: Some(|bytes| Fit::Fields.when(bytes.len() > 1 && Set::new(bytes, None).is_ok())),
     open: |bytes, hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Set::new(bytes, hints.key)?))]),
     ..Format::USUAL
@@ -164,8 +164,7 @@ impl<'a> Stream<'a> {
 impl Layout for Set {
     fn contains(&self, key: &Key<'_>) -> Result<bool> {
         let secret = self.key.ok_or_else(|| {
-            let message =
-                "a query needs the first 16 bytes of the block's hash: give them as {key}";
+            let message = "a query needs the first 16 bytes of the block's hash as its {key}";
             Error::new(Kind::KeyMissing, message)
         })?;
         let wanted = key.little(|bytes| value(&secret, bytes, self.n));

@@ -21,10 +21,11 @@ pub static FORMAT: Format = Format {
     name: "bip37",
     writer: "Bitcoin Core and light clients, filterload (BIP 37)",
     versions: "BIP 37",
-    recognized: "no magic: a length that agrees, at most 50 hashes and flags up to 2",
+    recognized: "no magic; a consistent length, at most 50 hashes and flags up to 2",
     keys: &[KeyAs::Hex, KeyAs::String],
     hash: "murmur3-x86-32, a seed per probe",
-    limits: "filters of no bytes, which match everything, are refused; 36,000 bytes and 50 hashes are the protocol's most",
+    limits: "empty filters, which match everything, are refused; the protocol allows at most 36,000 bytes and 50 \
+             hashes",
     open,
     create: Some(create),
     ..Format::USUAL

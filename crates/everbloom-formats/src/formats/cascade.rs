@@ -29,10 +29,10 @@ pub static FORMAT: Format = Format {
     name: "mlbf",
     writer: "Mozilla's filtercascade (Python) and rust-cascade",
     versions: "1 and 2; hashes 1, 2 and 3",
-    recognized: "version 1 or 2, and layers that end with the file",
+    recognized: "version 1 or 2, and layers that end at the end of the file",
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur3-x86-32 or sha-256",
-    limits: "built from members and non-members together (`everbloom revoked build`), not from members alone",
+    limits: "built from members and non-members (`everbloom revoked build`), not from members alone",
     open,
     ..Format::USUAL
 };

@@ -26,13 +26,13 @@ use crate::{Fit, Foreign, Format, Key, KeyAs};
 /// The list entry.
 pub static FORMAT: Format = Format {
     name: "clickhouse",
-    writer: "ClickHouse, skip indexes of the kind bloom_filter over one column",
-    versions: "packed files of version 1, index files of LZ4 or unpacked blocks, and single granules",
-    recognized: "a packed file by its directory; the others by lengths that agree",
+    writer: "ClickHouse, skip indexes of type bloom_filter over one column",
+    versions: "packed files of version 1, index files with LZ4 or uncompressed blocks, and single granules",
+    recognized: "a packed file by its directory; the others by consistent lengths",
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Long, KeyAs::Double],
     hash: "cityhash-64 1.0.2, 15 seeds; integers by murmur3's last step",
-    limits: "k has to be given; neither indexes of tokens or n-grams, nor those over several columns, nor blocks by \
-             ZSTD; a granule is written alone",
+    limits: "k must be given; no indexes of tokens, n-grams or several columns; no ZSTD blocks; only single granules \
+             are written",
     fit: Some(|bytes| {
         let found = granules(bytes, 32 * bytes.len() as u64).is_ok_and(|found| !found.is_empty());
         let length = if directory(bytes).is_ok() { Fit::Fields } else { Fit::Length };
@@ -103,7 +103,7 @@ type Found = (String, u64, u64, Vec<u8>);
 fn open(bytes: &[u8], hints: &Hints) -> Result<Vec<Part>> {
     let found = granules(bytes, hints.limits.expanded_for(bytes.len() as u64))?;
     let k = hints.k.ok_or_else(|| {
-        let message = "the file does not say how many probes a key has: give {probes}, 5 for an index of rate 0.01";
+        let message = "the file does not state the number of probes: give {probes}, 5 for an index of rate 0.01";
         Error::new(Kind::BadParameter, message)
     })?;
     if k > MOST_PROBES {
@@ -187,10 +187,10 @@ fn unpacked(bytes: &[u8], room: &mut u64) -> Result<Vec<u8>> {
                 out.resize(start + len as usize, 0);
                 let written = lz4_flex::block::decompress_into(data, &mut out[start..]);
                 if written.ok() != Some(len as usize) {
-                    return Err(corrupt("a block that does not unpack"));
+                    return Err(corrupt("a block that cannot be decompressed"));
                 }
             }
-            other => return Err(unsupported(format!("blocks packed by method {other:#x}"))),
+            other => return Err(unsupported(format!("blocks compressed by method {other:#x}"))),
         }
     }
     Ok(out)

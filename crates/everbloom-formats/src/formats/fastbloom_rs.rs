@@ -21,10 +21,10 @@ pub static FORMAT: Format = Format {
     name: "fastbloom-rs",
     writer: "fastbloom-rs (Rust and Python), get_u8_array and save_to_file_with_hashes",
     versions: "0.5",
-    recognized: "no magic: whole words, perhaps after four bytes that hold k",
+    recognized: "no magic; whole words, optionally after four bytes with k",
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "xxh3-64, seeds 0 and 32",
-    limits: "k has to be given where the file does not hold it",
+    limits: "k must be given if the file does not store it",
     fit: Some(fit),
     open,
     create: Some(create),
@@ -65,7 +65,7 @@ fn open(bytes: &[u8], hints: &Hints) -> Result<Vec<Part>> {
     let with_k = bytes.len() % 8 == 4;
     let k = if with_k { Some(src.u32_be()?) } else { hints.k };
     let k = k.ok_or_else(|| {
-        let message = "the file does not say how many probes a key has: give {probes}";
+        let message = "the file does not state the number of probes: give {probes}";
         Error::new(Kind::BadParameter, message)
     })?;
     let words = (src.len() / 8) as u64;

@@ -20,10 +20,10 @@ pub static FORMAT: Format = Format {
     name: "go-bloom",
     writer: "the Go package bits-and-blooms/bloom (willf/bloom), WriteTo",
     versions: "v2 and v3",
-    recognized: "m twice, and as many words as the length says",
+    recognized: "m twice, and as many words as stated",
     keys: &[KeyAs::String, KeyAs::Hex],
-    hash: "murmur3-x64-128 of the key and of the key with a byte 1 after it",
-    limits: "not the JSON form",
+    hash: "murmur3-x64-128 of the key, and of the key followed by a byte 1",
+    limits: "no JSON form",
     open,
     create: Some(create),
     ..Format::USUAL

@@ -35,12 +35,12 @@ use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
 pub static FORMAT: Format = Format {
     name: "hbase",
     writer: "Apache HBase, compound Bloom filters in HFiles",
-    versions: "HFiles of versions 2 and 3, neither packed nor encrypted; the filter's blocks alone",
+    versions: "HFiles of versions 2 and 3, neither compressed nor encrypted; or only the filter's blocks",
     recognized: "the magic of the trailer, or that of a chunk",
     keys: &[KeyAs::String, KeyAs::Hex],
-    hash: "jenkins-lookup3, murmur2-32 as HBase has it or murmur3-x86-32, twice",
-    limits: "from HBase's sources, without a file by HBase to compare; keys are rows, filters over rows and columns are \
-             refused, and so are Ribbon filters; the filter is written alone",
+    hash: "jenkins-lookup3, HBase's variant of murmur2-32, or murmur3-x86-32, twice",
+    limits: "based on HBase's sources, not compared with a file by HBase; keys are rows; filters over rows and \
+             columns, and Ribbon filters, are refused; only the filter is written",
     fit: Some(|bytes| Fit::Magic.when(bytes.starts_with(CHUNK) || trailer(bytes).is_ok())),
     open,
     ..Format::USUAL
@@ -154,7 +154,7 @@ fn first_blocks(bytes: &[u8]) -> Result<(u64, u64)> {
         Ok(())
     })?;
     if packing != NOT_PACKED {
-        return Err(unsupported(format!("an HFile that is packed (codec {packing})")));
+        return Err(unsupported(format!("a compressed HFile (codec {packing})")));
     }
     Ok((start, end))
 }

@@ -76,7 +76,7 @@ impl Format {
     pub fn named(name: &str) -> Result<&'static Format> {
         FORMATS.iter().find(|format| format.name == name).copied().ok_or_else(|| {
             let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-            let message = format!("no such format; there are {}", names.join(", "));
+            let message = format!("no such format; the formats are {}", names.join(", "));
             Error::new(Kind::BadParameter, message).of_field("format", name)
         })
     }

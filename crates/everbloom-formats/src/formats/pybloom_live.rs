@@ -22,12 +22,12 @@ use crate::{Foreign, Format, Key, KeyAs};
 pub static FORMAT: Format = Format {
     name: "pybloom-live",
     writer: "the Python package pybloom-live, BloomFilter.tofile",
-    versions: "4; 2 and 3 where they do not take MD5",
-    recognized: "a rate between 0 and 1, and as many bytes as slices and their bits lead to",
+    versions: "4; 2 and 3 if they do not use MD5",
+    recognized: "a rate between 0 and 1, and as many bytes as follow from the slices and their bits",
     keys: &[KeyAs::String],
-    hash: "sha-512, sha-384, sha-256, sha-1 or xxh3-128, as the shape needs",
-    limits: "not the scalable filter; filters of up to eight short slices that versions before 4 hashed by MD5 \
-             look the same and answer wrongly",
+    hash: "sha-512, sha-384, sha-256, sha-1 or xxh3-128, depending on the shape",
+    limits: "no scalable filters; filters with up to eight short slices that versions before 4 hashed by MD5 look \
+             the same, but give wrong answers",
     open,
     create: Some(create),
     ..Format::USUAL

@@ -21,11 +21,11 @@ use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
 pub static FORMAT: Format = Format {
     name: "pybloomfiltermmap3",
     writer: "the Python package pybloomfiltermmap3",
-    versions: "0.5 and 0.6 on 64-bit machines",
+    versions: "0.5 and 0.6, on 64-bit machines",
     recognized: "MBITARRAY at the start",
     keys: &[KeyAs::String, KeyAs::Hex],
-    hash: "murmur3-x64-128, a seed per probe that the file holds",
-    limits: "integers, which Python hashes first, are not taken",
+    hash: "murmur3-x64-128, with a seed per probe stored in the file",
+    limits: "no integers, which Python hashes first",
     fit: Some(|bytes| Fit::Magic.when(bytes.starts_with(MAGIC))),
     open,
     ..Format::USUAL

@@ -22,10 +22,10 @@ pub static FORMAT: Format = Format {
     name: "pyprobables",
     writer: "the Python package pyprobables, BloomFilter.export",
     versions: "0.5 to 0.7",
-    recognized: "as many bytes as the items and the rate at the end lead to",
+    recognized: "as many bytes as follow from the items and the rate at the end",
     keys: &[KeyAs::String, KeyAs::Hex],
-    hash: "fnv1a-64, a basis per probe",
-    limits: "the default hash; strings that are not ASCII have to be inserted as bytes",
+    hash: "fnv1a-64, with a basis per probe",
+    limits: "only the default hash; non-ASCII strings must be inserted as bytes",
     open,
     create: Some(create),
     ..Format::USUAL

@@ -25,12 +25,12 @@ use crate::{Fit, Foreign, Format, Key, KeyAs};
 pub static FORMAT: Format = Format {
     name: "rocksdb",
     writer: "RocksDB, full Bloom filters of format version 5 and later",
-    versions: "tables of versions 3 to 7 without compression of their index, or the filter block alone",
-    recognized: "the magic of a block-based table at the end; whole lines and a marker at the end",
+    versions: "tables of versions 3 to 7 with an uncompressed index, or only the filter block",
+    recognized: "the magic of a block-based table at the end; or whole lines and a final marker",
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "a preview of xxh3-64",
-    limits: "neither Ribbon filters nor partitioned ones nor those of older versions; filters of tables are read, \
-             and written alone; whole keys, not prefixes",
+    limits: "no Ribbon or partitioned filters, and none of older versions; filters in tables are read, but written \
+             alone; whole keys, no prefixes",
     fit: Some(fit),
     open,
     create: Some(create),
@@ -95,14 +95,14 @@ fn filter(block: &[u8]) -> Result<Flat<Lines>> {
     };
     match (*marker as i8, kind, k >> 5) {
         (-1, 0, 0) => {}
-        (-2, ..) => return Err(unsupported("a Ribbon filter, which is not read")),
+        (-2, ..) => return Err(unsupported("a Ribbon filter, which is not supported")),
         _ => return Err(unsupported("a filter of another kind than FastLocalBloom")),
     }
     if lines.is_empty() || !lines.len().is_multiple_of(64) {
         return Err(corrupt(format!("{} bytes are not whole lines of 64", lines.len())));
     }
     if lines.len() as u64 / 64 > u64::from(u32::MAX) {
-        return Err(corrupt("more lines than 32 bits can tell apart"));
+        return Err(corrupt("more lines than 32 bits can address"));
     }
     Flat::new(Lines, u64::from(k & 31), Bits::new(lines, 8 * lines.len() as u64)?)
 }
@@ -142,7 +142,7 @@ fn block(bytes: &[u8], (offset, len): (u64, u64)) -> Result<&[u8]> {
         offset.checked_add(len).filter(|end| end.saturating_add(TRAILER) <= bytes.len() as u64);
     let end = end.ok_or_else(|| corrupt_at(offset, format!("a block of {len} bytes")))? as usize;
     if bytes[end] != 0 {
-        return Err(unsupported("a metaindex or a filter that is packed"));
+        return Err(unsupported("a compressed metaindex or filter"));
     }
     Ok(&bytes[offset as usize..end])
 }

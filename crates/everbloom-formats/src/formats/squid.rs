@@ -22,11 +22,11 @@ use crate::{Foreign, Format, Key, KeyAs};
 pub static FORMAT: Format = Format {
     name: "squid",
     writer: "Squid, store_digest",
-    versions: "5, readable from 3 on",
-    recognized: "versions 5 and 3, four hashes, and a mask as long as the file says",
+    versions: "5, readable since 3",
+    recognized: "versions 5 and 3, four hashes, and a mask of the stated length",
     keys: &[KeyAs::String],
     hash: "md5 of the method and the URL",
-    limits: "keys are URLs that are fetched by GET",
+    limits: "keys are URLs fetched by GET",
     open,
     create: Some(create),
     ..Format::USUAL

@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format {
     versions: "2.9",
     recognized: "Java's serialization of a java.util.BitSet after four bytes",
     keys: &[KeyAs::Utf16, KeyAs::String, KeyAs::Hex],
-    hash: "murmur2-32 as Hadoop has it",
+    hash: "Hadoop's variant of murmur2-32",
     limits: "none known",
     fit: Some(|bytes| Fit::Magic.when(bytes.get(4..4 + JAVA.len()) == Some(JAVA))),
     open,

@@ -26,10 +26,10 @@ const SPOOL: usize = 64 << 20;
 /// where that is known.
 pub type Watch = fn(Option<u64>) -> Passed;
 
-/// Is told what is strange about an input, by its name.
+/// Called with anything unusual about an input, and its name.
 pub type Noticed = fn(&str, Notice);
 
-/// Is told of lines that spell no record and are left out.
+/// Called with lines that are not records and are skipped.
 pub type Skipped = fn(Error);
 
 /// Where lines come from.
@@ -115,14 +115,13 @@ impl Lines {
         Self { watch: Some(watch), ..self }
     }
 
-    /// The same lines; `noticed` is told what is strange about them, once per pass.
+    /// The same lines; `noticed` is called with anything unusual about them, once per pass.
     #[must_use]
     pub fn noticed(self, noticed: Noticed) -> Self {
         Self { noticed: Some(noticed), ..self }
     }
 
-    /// The same lines; `skipped` is told of those that are left out where the grammar has it so, in every pass and
-    /// in any order.
+    /// The same lines; `skipped` is called with the lines that the grammar skips, in every pass and in any order.
     #[must_use]
     pub fn skipping(self, skipped: Skipped) -> Self {
         Self { skipped: Some(skipped), ..self }

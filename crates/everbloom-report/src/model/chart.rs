@@ -99,7 +99,7 @@ impl Series {
             sum / weights,
             Bound::exactly(1.0, slack),
         );
-        self.claim("worst point, as a share of what is allowed", 0.0, worst, Bound::at_most(1.0));
+        self.claim("worst point, relative to its bound", 0.0, worst, Bound::at_most(1.0));
     }
 
     /// Judges by how much the curve's `value` exceeds a measurement of the truth: by the factor `expected`, which

@@ -7,7 +7,7 @@ use crate::number::short_text;
 /// An interval, open to one side where nothing is claimed about that side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// The least value that agrees.
+    /// The smallest value that agrees.
     pub low: Option<f64>,
     /// The greatest value that agrees.
     pub high: Option<f64>,

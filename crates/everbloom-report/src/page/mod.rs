@@ -40,17 +40,17 @@ pub struct Section<'a> {
 }
 
 /// How the pictures are to be read.
-const HOW_TO_READ: &str = "Lines are the source's formulas, dots what the filters of this library \
-    did, bars the bounds within which a measurement agrees (computed from the formula and the number \
-    of trials; a true prediction falls outside once in a million); an arrow is a bound with one side. A cross \
-    is a measurement that disagrees, a ring at the end of a logarithmic axis one of zero. Below each chart the \
-    same points are drawn as shares of their predictions, with the bounds as bands.";
+const HOW_TO_READ: &str = "Lines are the formulas of the source, dots are measurements of this library's filters, and bars are \
+    the bounds within which a measurement agrees. The bounds follow from the formula and the number of trials; a correct \
+    prediction falls outside them once in a million. An arrow is a one-sided bound. A cross is a measurement that \
+    disagrees; a ring at the end of a logarithmic axis is a measurement of zero. Below each chart the same points are drawn \
+    relative to their predictions, with the bounds as bands.";
 
 /// What the kinds of errors mean.
-const KINDS: &str = "A *misprint* is a slip in a formula or a sign; a text that *contradicts itself* is right at \
-    another place; what is *disproved by measurement* says what it means; a *disputed reading* is true if the words \
-    are taken otherwise. The number that follows from what the text says is compared with the true one; only where \
-    it stands in the text itself is it called printed.";
+const KINDS: &str = "A *misprint* is a slip in a formula or a sign. A text that *contradicts itself* is correct elsewhere. What is \
+    *disproved by measurement* is meant as it is written, but false. A *disputed reading* is true if the words are read \
+    differently. The table compares the number that follows from the text with the true one, and marks it as printed only if \
+    the text itself states it.";
 
 impl Page<'_> {
     /// The errors that were found in the sources.
@@ -75,9 +75,7 @@ impl<'a> Section<'a> {
     fn warning(&self) -> Option<String> {
         let Self { command, .. } = self;
         self.older.map(|version| {
-            format!(
-                "An older result, of other sources (version {version}); {command} makes it again."
-            )
+            format!("This result is from an older version ({version}); {command} reproduces it.")
         })
     }
 

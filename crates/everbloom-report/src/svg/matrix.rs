@@ -9,11 +9,11 @@ const TOP: f64 = 70.0;
 
 /// What was seen, and colors for it.
 const KEYS: [(Shown, &str, &str); 5] = [
-    (Shown::Works, "#d9efdc", "works, shown by use"),
-    (Shown::Depends, "#e6f0c2", "depends, both shown"),
-    (Shown::Fails, "#f6d5d8", "fails, with a counter-example"),
-    (Shown::NotOffered, "#eeeeee", "not offered here"),
-    (Shown::Unseen, "#ffffff", "cannot be seen"),
+    (Shown::Works, "#d9efdc", "works, shown by a test"),
+    (Shown::Depends, "#e6f0c2", "depends, both cases shown"),
+    (Shown::Fails, "#f6d5d8", "fails, with a counterexample"),
+    (Shown::NotOffered, "#eeeeee", "not supported here"),
+    (Shown::Unseen, "#ffffff", "cannot be tested"),
 ];
 const CONTRADICTED: &str = "#fbc27a";
 
@@ -47,7 +47,7 @@ pub fn matrix(data: &Matrix) -> String {
         canvas.text((x + 20.0, bottom + 27.0), Anchor::Start, text);
         x += text_width(text) + 34.0;
     }
-    let note = "In brackets: the survey's own flag; – where it leaves the cell open.";
+    let note = "In brackets: the survey's own mark; – where it has none.";
     canvas.text((16.0, bottom + 50.0), Anchor::Start, note);
     canvas.finish()
 }

@@ -50,7 +50,7 @@ impl Fading {
     pub(crate) fn stamped_in(len: u64, longest: u64, width: u32) -> Result<Self> {
         if !(1..=MAX_WIDTH).contains(&width) || longest >= (1 << width) - 1 || longest == 0 {
             return Err(Error::parameter(format!(
-                "a life of {longest} ticks in cells of {width} bits: at least one tick, and at most \
+                "a lifetime of {longest} ticks in cells of {width} bits: it must be at least 1, and at most \
                  2^{width} − 2"
             )));
         }

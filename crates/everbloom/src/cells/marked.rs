@@ -50,7 +50,7 @@ impl Join for Xor {
     }
 }
 
-/// What a cell tells.
+/// The state of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// So many marks, which come to this.
@@ -100,7 +100,7 @@ impl<J: Join> Marked<J> {
         &self.marks
     }
 
-    /// What the cell at `i` tells.
+    /// The state of the cell at `i`.
     #[inline]
     pub fn get(&self, i: u64) -> Mark {
         match self.counts.get(i) {

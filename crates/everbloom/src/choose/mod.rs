@@ -114,12 +114,16 @@ impl fmt::Display for Why {
         match self {
             Why::NoFormula => f.write_str("no formula for its size"),
             Why::Useless { fpr, enough: None } => {
-                write!(f, "{:.0} % of non-members would pass", 100.0 * fpr)
+                write!(f, "the false-positive rate would be {:.0} %", 100.0 * fpr)
             }
             Why::Useless { fpr, enough: Some(bits) } => {
-                write!(f, "{:.0} % of non-members would pass; 1 % takes {bits} bits", 100.0 * fpr)
+                write!(
+                    f,
+                    "the false-positive rate would be {:.0} %; 1 % needs {bits} bits",
+                    100.0 * fpr
+                )
             }
-            Why::TooFewBits { least } => write!(f, "one item alone takes {least} bits"),
+            Why::TooFewBits { least } => write!(f, "a single item takes {least} bits"),
             Why::Refused(e) => e.fmt(f),
         }
     }

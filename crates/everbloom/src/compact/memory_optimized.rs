@@ -18,9 +18,9 @@
 //! filter's k cells would each hold a copy. Such a table has a cell for each bit, and [`cell`] says which one
 //! an item belongs into.
 //!
-//! **Use it** to address such a table, or where one memory access is all there is time for and bits are
-//! plenty. **Don't** as a filter on its own: `bloom` is far better at any size. T4 lists a cost of removal;
-//! there is none, since a bit may be another key's too.
+//! **Use it** to address such a table, or if there is time for only one memory access and bits are plenty.
+//! **Don't** use it as a filter on its own: `bloom` is far better at any size. T4 lists a cost of removal, but the
+//! filter cannot remove keys, because a bit may also belong to another key.
 //!
 //! [`cell`]: MemoryOptimized::cell
 

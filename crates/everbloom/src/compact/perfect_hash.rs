@@ -16,8 +16,8 @@
 //! a rate of 1/256 that makes 10.6 bits, where a Bloom filter takes 11.5; at 2^−20 it is 22.6 against 28.9.
 //! (S0 has a fingerprint of 1/ε bits; it is log2(1/ε).)
 //!
-//! **Use it** for sets that never change, and low rates: one slot is looked at. **Don't** when keys come
-//! or go, which nothing but a new build allows, or for rates above 2 %, where `bloom` is smaller.
+//! **Use it** for sets that never change, at low rates: a query reads one slot. **Don't** if keys are added or
+//! removed, which needs a new build, or for rates above 2 %, where `bloom` is smaller.
 
 use crate::cells::Packed;
 use crate::filter::compared;

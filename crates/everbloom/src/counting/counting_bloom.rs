@@ -14,10 +14,10 @@
 //!
 //! Hashes of one key that meet in one cell count once each, in insertion, removal and counting alike.
 //!
-//! **Use it** when keys are inserted and removed and the caller knows what is inside: only keys that were
-//! inserted may be removed. Removing a non-member that passes takes counts from others and makes them false
-//! negatives; nothing in the filter can tell. **Don't** when keys are only inserted (`bloom` is a quarter of
-//! the size) or when multiplicities must be exact.
+//! **Use it** when keys are inserted and removed and the caller knows what is inside: only keys that were inserted
+//! may be removed. Removing a false positive decrements counters of other keys and turns them into false negatives;
+//! the filter cannot detect it. **Don't** when keys are only inserted (`bloom` is a quarter of the size) or when
+//! multiplicities must be exact.
 
 use crate::cells::{Bits, Counters};
 use crate::parts::multisets;

@@ -21,9 +21,9 @@
 //! **Slow:** an update puts a bit into every layer that its counters reach, or takes one out, and moves what is
 //! behind it. A query is not concerned.
 //!
-//! **Use it** in place of `counting` where memory is scarce and lookups outnumber updates. **Don't** for
-//! keys that are inserted thousands of times: a count of f takes f bits, which are moved when it changes;
-//! `dynamic-count` and `spectral` are made for that.
+//! **Use it** instead of `counting` if memory is scarce and lookups outnumber updates. **Don't** for keys that are
+//! inserted thousands of times: a count of f takes f bits, which move when it changes; use `dynamic-count` or
+//! `spectral`.
 
 use crate::cells::Layers;
 use crate::parts::multisets;

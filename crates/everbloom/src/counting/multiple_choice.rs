@@ -19,8 +19,8 @@
 //! The rule of ties belongs to the definition: d-left needs one hash per table, not d hashes into one
 //! table, and always the left of equals; ties at random are as good as no tables at all.
 //!
-//! **Use it** wherever items go to buckets of limited room. **Don't** count on the maximum where keys
-//! are also removed: the guarantee is for insertions, and whoever chooses the removals can undo it.
+//! **Use it** whenever items go to buckets of limited size. **Don't** rely on the maximum if keys are also removed:
+//! the guarantee is for insertions, and anyone who chooses the removals can break it.
 
 use crate::hash::Generator;
 use crate::solve::Choices;
@@ -56,7 +56,7 @@ impl ChoiceTable {
         Ok(Self { hasher, choices, random, buckets: vec![Vec::new(); buckets as usize] })
     }
 
-    /// Puts a key into the least loaded of its buckets; once more if it is there.
+    /// Puts a key into the least loaded of its buckets; again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) {
         let digest = self.hasher.digest(key);
         let load = |bucket: u64| self.buckets[bucket as usize].len() as u64;

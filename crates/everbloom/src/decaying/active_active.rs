@@ -16,8 +16,8 @@
 //!
 //! A false positive of the older filter is copied like any other key: it may keep itself alive while it is asked for.
 //!
-//! **Use it** to remember at least the last n distinct keys of a stream. **Don't** where the end of the window must
-//! be sharp (`decaying`).
+//! **Use it** to remember at least the last n distinct keys of a stream. **Don't** if the window must end sharply
+//! (`decaying`).
 
 use super::buffers::{Buffers, Shape};
 use crate::parts::several::expected_fill;

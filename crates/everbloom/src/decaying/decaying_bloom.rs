@@ -23,8 +23,8 @@
 //! per cell, a window that ends within half of its length, and three times the bits of `bloom` for W keys. Fewer
 //! `blocks` end it more sharply, in wider counters.
 //!
-//! **Use it** to find every repetition within the last W arrivals of an endless stream. **Don't** where a few missed
-//! repetitions do no harm (`stable` takes less space), or where the window is one of time (`windowed`).
+//! **Use it** to find every repetition within the last W insertions of an endless stream. **Don't** if a few missed
+//! repetitions do no harm (`stable` takes less space), or if the window is a time (`windowed`).
 
 use crate::cells::{Fading, width_of};
 use crate::parts::tally::Tallies;
@@ -185,7 +185,7 @@ impl Plan for Decaying {
             |m, n| m * f64::from(of(n).width()),
         )?;
         let window = window.ok_or_else(|| {
-            Error::parameter("for how many arrivals is a key to be found? give {items}")
+            Error::parameter("give {items}: for how many insertions a key is found")
         })?;
         let shape = Shape { flat, ..of(window) };
         // What the goal does not name is what the filter settles at, not what it begins with.
@@ -253,7 +253,7 @@ const fn form(name: &'static str) -> Form {
     Form::lossy(
         name,
         abilities,
-        "keys are forgotten once as many others came as the window is long",
+        "keys are forgotten after as many insertions as the window is long",
     )
 }
 
@@ -268,13 +268,13 @@ pub static VARIANT: Variant = Variant::of::<Decaying>(Facts {
             sliding windows, Journal of Computer Science and Technology 23(6), 2008",
     family: "decaying",
     needs: &["decay"],
-    meaning: "items are the last arrivals, all of which are found; the rate is that of false positives \
+    meaning: "items are the latest insertions, all of which are found; the rate is the false-positive rate \
             for ever",
     forms: &[form(BLOCK), form(WHOLE)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("blocks", 1, 1 << 48, "blocks of cells that are decremented by turns"),
+        Param::integer("blocks", 1, 1 << 48, "blocks of cells that are decremented in turn"),
     ],
     ..Facts::FILTER
 });

@@ -18,7 +18,7 @@
 //! S0 swaps when the *inactive* filter is half full. Where all keys are new that is the same; where old keys come again
 //! it swaps earlier. This is S3's rule.
 //!
-//! **Use it** where a cache of recent keys must cost no more than one query. **Don't** where memory counts:
+//! **Use it** if a cache of recent keys must cost no more than one query. **Don't** if memory is scarce:
 //! `active-active` remembers twice as many keys in the same bits, for up to twice the probes.
 
 use super::buffers::{Buffers, Shape};

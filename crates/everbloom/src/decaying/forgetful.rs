@@ -20,8 +20,8 @@
 //! An epoch ends with a tick, or after as many keys as the filter is planned for. F₀ then holds n keys and the
 //! others 2n. [`Forgetful::adapt`] drops the oldest filters where the rate is too high, as S3 advises.
 //!
-//! **Use it** where keys are to be forgotten in steps, at a low rate from small filters. **Don't** where queries
-//! must be cheap: a non-member looks at up to p + 2 filters.
+//! **Use it** to forget keys in steps, at a low rate from small filters. **Don't** if queries must be cheap: a
+//! query for a non-member probes up to p + 2 filters.
 
 use super::no_items;
 use crate::parts::generations::{Generations, MAX_GENERATIONS};
@@ -112,7 +112,7 @@ impl Forgetful {
         self.filters.len() as u64 - 2
     }
 
-    /// Keeps so many filters of the past: drops the oldest, or adds empty ones.
+    /// Sets the number of past filters: drops the oldest, or adds empty ones.
     pub fn keep(&mut self, past: u64) -> Result<()> {
         let most = MAX_GENERATIONS as u64 - 2;
         if past > most {
@@ -248,11 +248,11 @@ pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
             forgetful Bloom filter, ICCAC 2015",
     family: "decaying",
     needs: &["decay", "accurate"],
-    meaning: "items are the keys of an epoch, the rate is that of false positives for ever",
+    meaning: "items are the keys of an epoch, the rate is the false-positive rate for ever",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Age],
-        "keys are forgotten some epochs after they came",
+        "keys are forgotten some epochs after their insertion",
     )],
     params: &[
         Param { help: "bits of each filter", ..PARAM_M },

@@ -23,5 +23,5 @@ use crate::error::Error;
 
 /// The keys to remember decide when filters take turns.
 fn no_items() -> Error {
-    Error::parameter("how many recent keys are to be found? give {items}")
+    Error::parameter("give {items}: how many recent keys are found")
 }

@@ -22,8 +22,8 @@
 //! nothing. [`TemporalCounting::reinforce`] adds the counters instead, up to a cap: what both have met lives
 //! longer.
 //!
-//! **Use it** for interests, routes and contacts that fade unless they are renewed, each with a life of its own.
-//! **Don't** where a window is counted in arrivals (`decaying`), or where frequencies matter (`time-decaying`).
+//! **Use it** for interests, routes and contacts that fade unless they are renewed, each with its own lifetime.
+//! **Don't** if a window is counted in insertions (`decaying`), or if frequencies matter (`time-decaying`).
 
 use crate::cells::{Fading, width_of};
 use crate::error::agree;
@@ -103,7 +103,7 @@ impl TemporalCounting {
         self.levels.least(self.head.hasher.digest(key)).div_ceil(self.decay)
     }
 
-    /// Lets `ticks` ticks pass: takes the decay step off every counter so many times.
+    /// Advances the clock by `ticks`: subtracts the decay step from every counter that many times.
     pub fn age(&mut self, ticks: u64) {
         self.levels.cells.age(ticks.saturating_mul(self.decay));
         self.time = self.time.saturating_add(ticks);
@@ -193,7 +193,7 @@ impl Plan for TemporalCounting {
         // Room for sums of two, and for lives of their own.
         let cap = request.integer("cap").unwrap_or(2 * initial + 1);
         if cap < initial {
-            let message = format!("the cap must not be below the initial value, {initial}");
+            let message = format!("the cap must be at least the initial value, {initial}");
             return Err(Error::setting("cap", cap, message));
         }
         let shape = Shape { flat: Flat { m: 1, k: 1 }, initial, decay, cap };
@@ -257,7 +257,7 @@ impl Insert for TemporalCounting {
         let value = match record.value {
             None => self.initial,
             Some(Value::Count(value)) => value,
-            Some(_) => return Err(Error::record("the value beside the key must be a count")),
+            Some(_) => return Err(Error::record("the value of the key must be a count")),
         };
         self.check_value(value)?;
         self.advance(record.time.unwrap_or(self.time));
@@ -290,10 +290,10 @@ pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
     family: "decaying",
     needs: &["decay", "merge"],
     input: Input::valued(ValueKind::Count).with_time(Time::Optional),
-    meaning: "items are living keys, the count beside a key is its initial value, the rate is that of \
+    meaning: "items are living keys, the count after a key is its initial value, the rate is that of \
             false positives",
     forms: &[
-        Form::exact_while(MAXIMUM, ABILITIES, "keys are queried within their life"),
+        Form::exact_while(MAXIMUM, ABILITIES, "keys are queried within their lifetime"),
         // Merging by the maximum would undo what the rule forgets.
         Form::lossy(
             KEEP,
@@ -306,7 +306,7 @@ pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
         PARAM_K,
         Param::integer("initial", 1, MOST, "value that a key sets its counters to")
             .or(Preset::Integer(7)),
-        Param::integer("decay", 1, MOST, "what a tick takes off every counter")
+        Param::integer("decay", 1, MOST, "amount subtracted from every counter at a tick")
             .or(Preset::Integer(1)),
         Param::integer(
             "cap",

@@ -23,8 +23,8 @@
 //!
 //! **Slow:** in `lazy` every cell that is read is brought to the present by a power of its own.
 //!
-//! **Use it** for recent frequencies: hot items, trends, rates per key. **Don't** where all that matters is whether
-//! a key came within a window (`decaying`, `windowed`), or where counts do not age (`conservative-update`).
+//! **Use it** for recent frequencies: hot items, trends, rates per key. **Don't** if you only need to know whether
+//! a key occurred within a window (`decaying`, `windowed`), or if counts do not age (`conservative-update`).
 
 use crate::cells::Packed;
 use crate::error::agree;
@@ -120,7 +120,7 @@ impl TimeDecaying {
         }
     }
 
-    /// The last time that the filter was told.
+    /// The latest time that the filter was given.
     pub fn now_is(&self) -> u64 {
         self.now
     }
@@ -306,7 +306,7 @@ impl Insert for TimeDecaying {
             None => 1.0,
             Some(Value::Count(count)) => count as f64,
             Some(Value::Weight(weight)) => weight,
-            Some(_) => return Err(Error::record("the value beside the key must be its weight")),
+            Some(_) => return Err(Error::record("the value of the key must be its weight")),
         };
         self.add(record.key, weight, record.time.unwrap_or(self.now))
     }
@@ -335,7 +335,7 @@ const LEAST: (f64, f64) = (1e-100, 1e9);
 
 const fn form(name: &'static str) -> Form {
     let abilities = &[Ability::Insert, Ability::Count, Ability::Age, Ability::Merge];
-    Form::exact_while(name, abilities, "the decayed weight of a key is not below the least")
+    Form::exact_while(name, abilities, "the decayed weight of a key is at least the minimum")
 }
 
 /// The list entry.
@@ -350,13 +350,13 @@ pub static VARIANT: Variant = Variant::of::<TimeDecaying>(Facts {
     family: "decaying",
     needs: &["decay", "count", "merge"],
     input: Input::valued(ValueKind::Count).with_time(Time::Optional),
-    meaning: "items are distinct keys, the count beside a key is its weight, the rate is that of \
-            non-members that seem to have one",
+    meaning: "items are distinct keys; the count after a key is its weight; the rate is that of non-members that \
+              seem to have one",
     forms: &[form(SCALED), form(LAZY)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::real("half-life", HALF_LIFE.0, HALF_LIFE.1, "time in which a weight halves")
+        Param::real("half-life", HALF_LIFE.0, HALF_LIFE.1, "half-life of a weight")
             .or(Preset::Real(1000.0)),
         Param::real("least", LEAST.0, LEAST.1, "weight below which a key is forgotten")
             .or(Preset::Real(1e-6)),

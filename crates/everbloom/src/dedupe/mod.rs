@@ -176,7 +176,7 @@ impl Dedupe {
     pub fn new(remember: Remember, fpr: f64) -> Result<Self> {
         let window = match remember {
             Remember::Window(0) => {
-                return Err(Error::parameter("a window of 0: at least 1 key must be remembered"));
+                return Err(Error::parameter("a window of 0: give at least 1"));
             }
             Remember::Window(keys) => {
                 let part = part_of_window(keys);
@@ -201,7 +201,7 @@ impl Dedupe {
         Shards(self.shards.len() as u64)
     }
 
-    /// Whether the key is new, as far as this memory can tell; it is remembered.
+    /// Whether the key is new, as far as this memory knows; remembers it.
     pub fn first_sight<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
         let mut new = [false];
         self.first_sights(&[self.hasher.digest(key)], &mut new)?;

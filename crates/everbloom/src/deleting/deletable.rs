@@ -30,12 +30,11 @@
 //! Collisions are never forgotten, so fewer keys are removable the longer the filter lives, and removed keys
 //! leave bits behind in collided regions: rebuild it now and then.
 //!
-//! **Use it** where keys are removed, refusals are acceptable and counters are too large: a counting filter takes
-//! twice the bits, and four times those of one with few regions. **Don't** where every key must be
-//! removable (`counting`), or where members are inserted again and again: a second insertion marks all
-//! regions of the key, and it stays for good.
-//! The filter cannot leave such an insertion out: a key that passes already may pass by the bits of
-//! others, and would be lost with them.
+//! **Use it** if keys are removed, refusals are acceptable and counters are too large: a counting filter takes
+//! twice the bits, and four times those of a filter with few regions. **Don't** if every key must be removable
+//! (`counting`), or if members are inserted repeatedly: a second insertion marks all regions of the key, which can
+//! then never be removed. The filter cannot skip such an insertion: a key that passes already may pass because of
+//! other keys' bits, and would be lost with them.
 //!
 //! Hashes of one key that meet in one bit count once; else a key alone could make a collision.
 
@@ -68,8 +67,8 @@ pub struct Deletable {
 state!(Deletable { head, ..flat; collided });
 
 impl Deletable {
-    /// A filter of `m` bits in all, `regions` of which tell whether keys met in as many regions of the
-    /// others, and `k` probes.
+    /// A filter of `m` bits in all, `regions` of which mark collisions in as many regions of the others, and `k`
+    /// probes.
     pub fn with_shape(m: u64, k: u32, regions: u64, hasher: Hasher) -> Result<Self> {
         empty(&Goal::of(hasher).set("m", m).set("k", k).set("r", regions))
     }
@@ -122,8 +121,8 @@ impl Deletable {
         if own.is_empty() {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key is not deletable: keys have met in every region its bits are in; rebuild \
-                 the filter from the keys that are left, with more regions (the parameter {r}) if this happens often",
+                "the key is not deletable: all of its bits are in regions with collisions; rebuild the filter from \
+                the remaining keys, with more regions (the parameter {r}) if this happens often",
             ));
         }
         own.iter().for_each(|&bit| self.flat.bits.reset(bit));
@@ -131,7 +130,7 @@ impl Deletable {
         Ok(())
     }
 
-    /// The share of members that can be removed, as far as the regions tell: each one in a region
+    /// The share of members that can be removed, estimated from the regions: each one in a region
     /// without collision is a bit of one member alone, and one such bit of its k is enough.
     pub fn deletable(&self) -> f64 {
         let k = f64::from(self.flat.k());
@@ -203,8 +202,8 @@ impl Deletable {
         self.flat.cardinality()
     }
 
-    /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` where
-    /// one is too full to tell.
+    /// The number of distinct keys in both filters, estimated from their zeros (S1 §2.4); `None` if one is too full
+    /// to estimate.
     pub fn intersection_size(&self, other: &Deletable) -> Result<Option<f64>> {
         self.agree(other)?;
         Ok(self.flat.intersection_size(&other.flat))
@@ -242,8 +241,8 @@ impl Shape {
                 Ok(Self { flat: Flat { m: bits, k: k(bits) }, regions })
             }
             _ => Err(Error::parameter(format!(
-                "{regions} regions in {m} bits: r goes from 1 to half of m, as every region has a bit \
-                 of its own and at least one for keys"
+                "{regions} regions in {m} bits: r must be from 1 to half of m, because every region has its own bit \
+                and at least one for keys"
             ))),
         }
     }
@@ -347,7 +346,7 @@ pub static VARIANT: Variant = Variant::of::<Deletable>(Facts {
             a new member of the Bloom family, IEEE Communications Letters 14(6), 2010",
     family: "deleting",
     needs: &["membership", "delete", "merge", "estimate", "fold"],
-    meaning: "items are insertions minus removals, the rate is that of false positives; some removals \
+    meaning: "items are insertions minus removals, the rate is the false-positive rate; some removals \
               are refused",
     forms: &[Form::removing(
         FORM,
@@ -367,7 +366,7 @@ pub static VARIANT: Variant = Variant::of::<Deletable>(Facts {
             "r",
             1,
             1 << 47,
-            "regions, with a bit each that is part of m; by default as many as bits for keys",
+            "number of regions, each with a bit that is part of m; by default the number of bits for keys",
         ),
     ],
     ..Facts::FILTER

@@ -18,10 +18,9 @@
 //! 0, so keys that share a cell in pairs stay removable, and far fewer cells become X. (Three values
 //! alone could be packed five to a byte, 1.6 bits a cell, at the cost of a division per probe.)
 //!
-//! **Use it** in place of a counting filter when every bit counts and an occasional "cannot tell" is
-//! acceptable: in the memory of 4-bit counters it has twice the cells. **Don't** when the same keys are
-//! inserted again and again: inserting a present key turns its 1s into X, which is harmless for answers
-//! but takes away the possibility of removal.
+//! **Use it** instead of a counting filter when space is scarce and an occasional "undecided" is acceptable: in the
+//! memory of 4-bit counters it has twice the cells. **Don't** when the same keys are inserted repeatedly: inserting
+//! a present key turns its 1s into X. Its answers stay correct, but it can no longer be removed.
 //!
 //! Hashes of one key that meet in one cell count once; else a key alone could make an X.
 
@@ -95,8 +94,8 @@ impl Ternary {
             )),
             Verdict::Undecided => Err(Error::new(
                 Kind::NotDeletable,
-                "the key is undeletable: all of its cells are X, which stands for an unknown number \
-                 of keys; rebuild the filter from the keys that are left",
+                "the key is undeletable: all of its cells are X, which stands for an unknown number of keys; rebuild \
+                the filter from the remaining keys",
             )),
             Verdict::Present => {
                 let (many, cells) = (self.many(), &mut self.tallies.cells);
@@ -264,8 +263,7 @@ pub static VARIANT: Variant = Variant::of::<Ternary>(Facts {
             IEEE Communications Letters 21(2), 2017",
     family: "deleting",
     needs: &["membership", "delete"],
-    meaning: "items are insertions minus removals, the rate is that of false positives and \
-              undecided answers together",
+    meaning: "items are insertions minus removals, the rate is that of false positives and undecided answers together",
     forms: &[Form::removing(TWO_BIT, ABILITIES), Form::removing(QUATERNARY, ABILITIES)],
     params: &[PARAM_M, PARAM_K],
     ..Facts::FILTER

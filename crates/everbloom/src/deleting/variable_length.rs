@@ -21,8 +21,8 @@
 //! Aging by a tick clears a share of the array: the next window of it (form `round-robin`) or random positions (form
 //! `random`). The number of ones of a key tells roughly how often it was lengthened.
 //!
-//! **Use it** for flows and sessions that end unannounced, where a lost one is set up again. **Don't** when no
-//! member may be lost (`counting`).
+//! **Use it** for flows and sessions that end unannounced, if a lost one is set up again. **Don't** when no member
+//! may be lost (`counting`).
 
 use crate::cells::Bits;
 use crate::hash::Generator;
@@ -60,7 +60,7 @@ pub struct VariableLength {
 
 state!(VariableLength { head, probe, signature, share, cursor, generator, cleared, bits });
 
-/// How many of a key's k positions are set, asked for, and left by a removal: d < q ≤ t ≤ k.
+/// How many of a key's k positions are set, required by a query, and left by a removal: d < q ≤ t ≤ k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Positions of a key.
@@ -283,9 +283,8 @@ impl Plan for VariableLength {
         let integer = |name: &str| request.integer(name).map(|value| value as u32);
         let [t, q, d] = ["t", "q", "d"].map(integer);
         let wanted = Wanted { k: integer(PARAM_K.name), t, q, d };
-        let impossible = || {
-            Error::parameter("signatures need {d} < {q} ≤ {t} ≤ {k}: set fewer of them, or others")
-        };
+        let impossible =
+            || Error::parameter("signatures need {d} < {q} ≤ {t} ≤ {k}: change some of them");
         if let Some(m) = request.integer(PARAM_M.name) {
             let signature = match (wanted.k, request.goal_items()) {
                 (Some(k), _) => wanted.with(k),
@@ -407,8 +406,8 @@ pub static VARIANT: Variant = Variant::of::<VariableLength>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("t", 1, MAX_K as u64, "positions that an insertion sets, at most k"),
-        Param::integer("q", 1, MAX_K as u64, "ones that make a member, at most t"),
-        Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal may leave, below q"),
+        Param::integer("q", 1, MAX_K as u64, "minimum number of ones of a member, at most t"),
+        Param::integer("d", 0, MAX_K as u64 - 1, "ones that a removal leaves at most, below q"),
         Param::real("share", 0.0, 1.0, "share of the bits that a tick clears")
             .or(Preset::Real(0.1)),
     ],

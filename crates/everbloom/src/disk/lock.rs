@@ -22,7 +22,7 @@ pub enum Wait {
 /// The right to change a file, until it is dropped. Held by the operating system for the process, so that a
 /// killed one leaves none behind.
 #[derive(Debug)]
-#[must_use = "a lock is given back when it is dropped"]
+#[must_use = "a lock is released when it is dropped"]
 pub struct Lock {
     _file: File,
 }
@@ -30,8 +30,8 @@ pub struct Lock {
 impl Lock {
     /// Locks the file at `path`, which must be there.
     ///
-    /// Writers rename a new file over the old one. Whoever waited for the old one then holds a lock that
-    /// nobody else looks at, and tries again with the new one.
+    /// Writers rename a new file over the old one. A writer that waited for the old one then holds a useless lock,
+    /// and tries again with the new one.
     pub fn of(path: &Path, wait: Wait) -> Result<Self> {
         loop {
             let file = File::open(path)?;
@@ -70,7 +70,7 @@ fn lock(file: &File, wait: Wait) -> Result<()> {
         Err(TryLockError::WouldBlock) if wait == Wait::Yes => Ok(file.lock()?),
         Err(TryLockError::WouldBlock) => Err(Error::new(
             Kind::Busy,
-            "another process is changing it: try again, or {wait} until it is done",
+            "another process is changing it: try again, or {wait} for it",
         )),
         // A file system without locks: nothing was promised there.
         Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(()),

@@ -42,7 +42,7 @@ impl Frame {
         Ok(())
     }
 
-    /// The frame that tells the peer of an error, so that it need not guess.
+    /// The frame that reports an error to the peer.
     pub fn failed(error: &Error) -> Vec<u8> {
         let reason: String = error.to_string().chars().take(REASON / 4).collect();
         let mut out = vec![FAILED];

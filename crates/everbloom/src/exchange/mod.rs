@@ -119,8 +119,8 @@ impl Traffic {
     }
 
     /// Carries bytes between two parties in this process until neither has anything to say, and counts
-    /// them. Whether both are done; if not, the application has something to add, or one of them is
-    /// waiting in vain.
+    /// them. Returns whether both are done; if not, the application has something to add, or one of them waits for
+    /// nothing.
     pub fn carry(&mut self, a: &mut dyn Session, b: &mut dyn Session) -> Result<bool> {
         let (mut from_a, mut from_b) = (a.receive(&[])?, b.receive(&[])?);
         while !(from_a.send.is_empty() && from_b.send.is_empty()) {

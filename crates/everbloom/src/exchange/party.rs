@@ -53,7 +53,7 @@ impl Outbox {
         Opener::new().limits(self.limits.filter)
     }
 
-    /// The most bytes that a filter may have, either way.
+    /// The maximum size of a filter in bytes, in either direction.
     pub fn filter_bytes(&self) -> u64 {
         self.limits.filter.bytes.min(self.limits.frame.into())
     }

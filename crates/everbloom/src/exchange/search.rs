@@ -119,7 +119,7 @@ impl Role for Searcher {
 
     fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         if !self.spoken || self.found.len() == self.trapdoors.len() {
-            return Err(frame.wrong("nothing was asked for"));
+            return Err(frame.wrong("nothing was requested"));
         }
         if frame.kind == NAMES {
             return items(&frame, |name| {

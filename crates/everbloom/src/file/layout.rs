@@ -28,7 +28,7 @@ impl Prefix {
         if file_len > there {
             return Err(Error::new(
                 Kind::Truncated,
-                format!("the file is cut off: {there} of {file_len} bytes are there"),
+                format!("the file is truncated: it has {there} of {file_len} bytes"),
             ));
         }
         let lengths = Lengths::of(tree_len, payload_len)

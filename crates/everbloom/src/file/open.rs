@@ -184,7 +184,7 @@ impl Opener {
                     n.map_or("more keys than can be told".to_owned(), |n| format!("{n:.0} keys"));
                 Err(Error::new(
                     Kind::LimitExceeded { what: "fill" },
-                    format!("the filter claims {items} items and is as full as with {found}"),
+                    format!("the filter claims {items} items, but is as full as with {found}"),
                 ))
             }
         }
@@ -299,8 +299,8 @@ impl Entries {
 fn left_out(id: u16) -> Error {
     let message = match catalog::name(id) {
         Some((slug, feature)) => format!(
-            "the file holds a {slug} filter, which this build leaves out: compile everbloom with the \
-             feature \"{feature}\""
+            "the file holds a {slug} filter, which this build does not include: compile everbloom with the feature \
+            \"{feature}\""
         ),
         None => format!("variant {id} is not in this build: update everbloom"),
     };
@@ -310,7 +310,7 @@ fn left_out(id: u16) -> Error {
 /// The error of a file that holds another variant than the one asked for.
 #[cold]
 fn another(slug: &str) -> Error {
-    let message = format!("the file holds a {slug} filter, not the one asked for");
+    let message = format!("the file holds a {slug} filter, not the requested type");
     Error::new(Kind::Incompatible { what: "variant" }, message)
 }
 
@@ -326,7 +326,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Calls `look` with the filter, which must not be asked for keys.
+    /// Calls `look` with the filter, which must not be queried.
     pub fn with<R>(&self, look: impl FnOnce(&dyn Filter) -> R) -> R {
         look(&*self.filter)
     }

@@ -133,7 +133,7 @@ pub trait Intersect {
     /// Keeps what both filters hold: every common key passes, and a few others.
     fn intersect(&mut self, other: &dyn Filter) -> Result<()>;
 
-    /// The number of distinct keys in both filters; `None` where one is too full to tell.
+    /// The number of distinct keys in both filters; `None` if one is too full to estimate.
     fn intersection_size(&self, other: &dyn Filter) -> Result<Option<f64>>;
 }
 
@@ -145,7 +145,7 @@ pub trait Fold {
 
 /// Tells how many different keys are inside.
 pub trait Estimate {
-    /// The number of distinct keys, estimated from the cells; `None` for a filter too full to tell.
+    /// The number of distinct keys, estimated from the cells; `None` for a filter too full to estimate.
     fn cardinality(&self) -> Option<f64>;
 }
 

@@ -13,7 +13,7 @@ pub struct Facts {
     pub slug: &'static str,
     /// The catalogue entry it fulfills: `F1`, `R10`, `§27`.
     pub entry: &'static str,
-    /// What somebody asks who is looking for this entry.
+    /// The question that this entry answers.
     pub question: &'static str,
     /// Filter, sketch, technique, theory or protocol.
     pub kind: EntryKind,
@@ -53,7 +53,7 @@ impl Facts {
         family: "",
         needs: &["membership"],
         input: Input::KEYS,
-        meaning: "items are keys, the rate is that of false positives",
+        meaning: "items are keys, the rate is the false-positive rate",
         forms: &[],
         params: &[],
         build: Build::Streaming,
@@ -65,7 +65,7 @@ impl Facts {
 
     /// What entries share whose filters hold multisets.
     pub const MULTISET: Facts = Facts {
-        meaning: "items are insertions minus removals, the rate is that of false positives",
+        meaning: "items are insertions minus removals, the rate is the false-positive rate",
         ..Facts::FILTER
     };
 
@@ -88,36 +88,36 @@ impl Facts {
     }
 }
 
-/// The needs a variant may serve, and what each asks for: the questions of the surveys' decision figures
+/// The needs a variant may serve, and the question each answers: those of the surveys' decision figures
 /// (S3 Fig. 13, S0 Table II) in the words of the command line.
 pub const NEEDS: &[(&str, &str)] = &[
     ("membership", "is a key in the set?"),
-    ("delete", "keys are removed again"),
-    ("count", "how often did a key come?"),
-    ("merge", "filters of several sets become one"),
-    ("grow", "nobody knows how many keys will come"),
-    ("decay", "old keys are forgotten"),
+    ("delete", "remove keys"),
+    ("count", "how often did a key occur?"),
+    ("merge", "combine filters of several sets"),
+    ("grow", "the number of keys is unknown"),
+    ("decay", "forget old keys"),
     ("values", "what value does a key have?"),
     ("groups", "which of several sets is a key in?"),
-    ("reconcile", "what do two sets not share?"),
-    ("similar", "is there anything like it?"),
+    ("reconcile", "in which keys do two sets differ?"),
+    ("similar", "is there a similar key?"),
     ("pieces", "is it a piece of a longer sequence?"),
-    ("places", "is it in an area, or its value in a range?"),
-    ("attributes", "keys have several attributes, some of which a query may leave open"),
-    ("static", "the set is known beforehand and never changes"),
+    ("places", "is a point in an area, or a value in a range?"),
+    ("attributes", "keys with several attributes, some of them unknown in a query"),
+    ("static", "the set is known in advance and never changes"),
     ("compact", "as few bits as possible"),
-    ("accurate", "fewer false positives at equal bits"),
-    ("exact", "none at all, within a known universe"),
-    ("known-queries", "some of the non-members that will be asked for are known"),
-    ("weighted", "some keys are likelier, or cost more, than others"),
+    ("accurate", "fewer false positives in the same space"),
+    ("exact", "no false positives, within a known universe"),
+    ("known-queries", "some of the queried non-members are known"),
+    ("weighted", "some keys are more likely, or more costly, than others"),
     ("prefixes", "keys have ancestors: names, paths, addresses"),
-    ("hostile", "others fill the filter or choose the keys"),
+    ("hostile", "untrusted people fill the filter or choose the keys"),
     ("fast", "one cache miss per key"),
-    ("parallel", "hashes work on banks of memory of their own"),
-    ("concurrent", "many threads insert at once"),
-    ("estimate", "how many keys are inside, and in both of two?"),
-    ("fold", "a filter is made smaller later"),
-    ("faults", "bits of memory may flip"),
+    ("parallel", "each hash has its own memory bank"),
+    ("concurrent", "several threads insert at the same time"),
+    ("estimate", "how many keys are in one set, or in two?"),
+    ("fold", "shrink a filter later"),
+    ("faults", "memory bits may flip"),
 ];
 
 named! {
@@ -149,7 +149,7 @@ pub struct Input {
     pub time: Time,
     /// Whether known non-members are used in the build.
     pub negatives: Negatives,
-    /// What records look like in samples, where the kinds alone do not tell.
+    /// The form of records in samples, if the kinds do not determine it.
     pub sample: Option<Example>,
 }
 

@@ -133,7 +133,7 @@ pub trait Filter: Any + Face + Saved + Send + Sync + fmt::Debug {
 #[cold]
 fn no_pages(facts: &Facts, folder: &Path) -> Error {
     Error::unsupported(format!(
-        "{} is a folder, and a {} filter has no pages to put there: name a file",
+        "{} is a folder, and a {} filter has no pages: give a file",
         folder.display(),
         facts.slug
     ))
@@ -143,7 +143,7 @@ fn no_pages(facts: &Facts, folder: &Path) -> Error {
 fn by_bulk(facts: &Facts, head: &Head, bulk: Option<&dyn Bulk>, key: &[u8]) -> Result<Answer> {
     if facts.kind == EntryKind::Sketch {
         return Err(Error::unsupported(format!(
-            "{} is a sketch, which has no members: it estimates, counts or lists",
+            "{} is a sketch and has no members: it estimates, counts or lists",
             facts.slug
         )));
     }

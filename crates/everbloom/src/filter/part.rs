@@ -3,7 +3,8 @@
 use super::{Answer, Fact, Rates, Touched};
 use crate::hash::Digest;
 
-/// Cells and the probes into them, by which a filter is described, predicted and explained. A part has no
+/// Cells and the probes into them. A filter delegates its description, prediction and explanation to them. A part
+/// has no
 /// hash: its owner hands it digests.
 pub trait Part {
     /// What the cells say of a key.

@@ -75,7 +75,7 @@ impl<'a> Record<'a> {
             }
         };
         if point.is_empty() || !point.iter().all(|x| x.is_finite()) {
-            return Err(Error::record("a point has at least one coordinate, all of them finite"));
+            return Err(Error::record("a point needs at least one coordinate, all of them finite"));
         }
         Ok(point)
     }

@@ -18,9 +18,9 @@
 //! `quotient`: both layouts as forms, merging in one pass, doubling and halving without the keys, and fingerprints
 //! that can be listed.
 //!
-//! **Use it** for multisets of which some keys come very often, and where counts are merged, listed or removed
-//! again. **Don't** where counts may be estimates (`conservative-update` takes fewer bits). A load counts slots,
-//! not keys: plan for three slots a key on skewed streams.
+//! **Use it** for multisets with some very frequent keys, and for counts that are merged, listed or removed.
+//! **Don't** if estimates are good enough (`conservative-update` takes fewer bits). The load counts slots, not
+//! keys: plan for three slots per key on skewed streams.
 //!
 //! [`quotient`]: super::quotient
 
@@ -143,7 +143,7 @@ fn read(run: &View<'_>, digits: std::ops::Range<u64>, base: u64, x: u64) -> Opti
 }
 
 impl CountingQuotient {
-    /// Counts a key once more. Refused, with nothing changed, if there is no room for it.
+    /// Counts a key. Refused, with nothing changed, if there is no room for it.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
     }
@@ -161,7 +161,7 @@ impl CountingQuotient {
         Ok(Seen::new_if(new))
     }
 
-    /// Counts every one of a slice of keys once more, in order, up to the first that is refused: faster than one
+    /// Counts every key of a slice, in order, up to the first that is refused: faster than one
     /// by one where the filter is larger than the cache.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
         for keys in keys.chunks(CHUNK) {
@@ -246,8 +246,8 @@ pub static VARIANT: Variant = Variant::of::<CountingQuotient>(Facts {
             bit count, SIGMOD 2017",
     family: "fingerprints",
     needs: &["membership", "delete", "count", "merge", "compact"],
-    meaning: "items are slots to plan for, one for a key that comes once, and insertions minus removals \
-              when counted; the rate is that of false positives",
+    meaning: "items are slots to plan for, one for a key that occurs once, and insertions minus removals \
+              when counted; the rate is the false-positive rate",
     forms: quotients::FORMS,
     params: &quotients::params(Digits::LEAST),
     ..Facts::MULTISET

@@ -16,8 +16,8 @@
 //! filter that is empty is dropped. Two lists are merged by putting them one behind the other.
 //!
 //! **Use it** for sets that grow and shrink, when memory has to follow. **Don't** plan for many filters: s of them
-//! let s times as many non-members pass, 1 − (1 − f)^s. An absent key that passes takes a member with it when it
-//! is removed, with that probability.
+//! have s times the false-positive rate, 1 − (1 − f)^s. Removing an absent key that passes also removes a member,
+//! with that probability.
 
 use crate::cells::Layout;
 use crate::parts::cuckoo_table::{CuckooTable, Mixed, check_plain};

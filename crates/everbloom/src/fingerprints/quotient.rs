@@ -23,9 +23,9 @@
 //! rate is n/R all the while: it grows with the keys, and doubling does not mend it. When no bit of the
 //! remainder is left, doubling is refused.
 //!
-//! **Use it** where keys are removed, filters are merged, or nobody wants to keep the keys to grow a filter.
-//! **Don't** for keys that come many times each, since a copy is a slot (`counting-quotient`), nor for sets that
-//! never change (`ribbon`, at 8.03 bits a key).
+//! **Use it** if keys are removed, filters are merged, or a filter must grow without its keys. **Don't** for keys
+//! that occur many times each, since every copy takes a slot (`counting-quotient`), nor for sets that never change
+//! (`ribbon`, at 8.03 bits per key).
 
 use super::quotients::{self, Code, Shape, Table, Values, View, quotients};
 use crate::parts::fingerprints;

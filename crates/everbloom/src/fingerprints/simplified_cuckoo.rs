@@ -18,7 +18,7 @@
 //! The form `growing` appends another table of the same shape when the newest refuses a key, as `dynamic-cuckoo`
 //! does, and every table is searched: s of them let 1 − (1 − f)^s of the non-members pass.
 //!
-//! **Use it** where hashing φ costs too much (hardware), with fingerprints of 12 bits or more. **Don't** with short
+//! **Use it** if hashing φ is too expensive (hardware), with fingerprints of 12 bits or more. **Don't** with short
 //! ones: `cuckoo` fills the table further.
 
 use crate::cells::Layout;
@@ -101,8 +101,7 @@ impl Plan for SimplifiedCuckoo {
     fn plan(request: &Request<'_>) -> Result<Self::Shape> {
         let (grows, filters) = (request.form() == GROWING, request.integer("filters"));
         if let Some(filters) = filters.filter(|filters| *filters > 1 && !grows) {
-            let message =
-                "a filter of the form standard is one table: the form growing has several";
+            let message = "a filter of form standard is one table; use form growing";
             return Err(Error::setting("filters", filters, message));
         }
         let (layout, filters) = (Layout::Plain, filters.unwrap_or(1));

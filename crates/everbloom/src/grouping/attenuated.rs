@@ -22,7 +22,7 @@
 //! Deep levels hold more: with m = 4096 and k = 4 the rates of 100, 400 and 1600 objects are 7.5·10⁻⁵, 0.011
 //! and 0.39. Choose d so that the last one stays below 0.1.
 //!
-//! **Use it** to find nearby replicas before asking a sure but slow service. **Don't** where distances are long:
+//! **Use it** to find nearby replicas before asking a reliable but slow service. **Don't** if distances are long:
 //! `exponential-decay` takes one filter per edge.
 
 use crate::filter::{Face, Number};
@@ -93,8 +93,8 @@ impl Attenuated {
         self.level(key).is_some()
     }
 
-    /// What a node tells a neighbor: its own objects, which stand in level 1 of `self`, and what its *other* edges
-    /// hold, one hop further away.
+    /// The message of a node to a neighbor: its own objects, in level 1 of `self`, and those of its *other* edges,
+    /// one hop further away.
     pub fn advertise(&self, others: &[&Attenuated]) -> Result<Self> {
         let mut told = self.clone();
         told.levels.iter_mut().skip(1).for_each(KeyPart::clear);
@@ -235,7 +235,7 @@ fn hops(record: &Record<'_>) -> Result<Option<u64>> {
     match record.value {
         None => Ok(None),
         Some(Value::Count(hops)) => Ok(Some(hops)),
-        Some(_) => Err(Error::record("the value beside the key must be a number of hops")),
+        Some(_) => Err(Error::record("the value of the key must be a number of hops")),
     }
 }
 
@@ -257,13 +257,13 @@ pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
     family: "grouping",
     needs: &["groups", "merge"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are objects, evenly over the levels, and the count beside each is its distance in \
-            hops; the rate is that of one level",
+    meaning: "items are objects, spread evenly over the levels; the count after each is its distance in hops; the \
+              rate is that of one level",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     params: &[
         Param { help: "bits of each level", ..PARAM_M },
         PARAM_K,
-        Param::integer("depth", 1, 256, "levels: the farthest hops that are told of")
+        Param::integer("depth", 1, 256, "number of levels, which is the farthest distance in hops")
             .or(Preset::Integer(8)),
     ],
     ..Facts::FILTER

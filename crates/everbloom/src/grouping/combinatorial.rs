@@ -34,9 +34,9 @@
 //!
 //! **Slow:** a key is set by k functions for every 1 in its code, and a query asks the functions of all sets.
 //!
-//! **Use it** when every key is in one group and nobody knows how large each group will be. **Don't** when
-//! keys are in several groups (use `bank`, `omass` or `load-balanced`): their codes add up and such keys stay
-//! ambiguous. A bank needs its groups to be of similar size, for each filter is sized for its share.
+//! **Use it** when every key is in one group and the sizes of the groups are unknown. **Don't** when keys are in
+//! several groups (use `bank`, `omass` or `load-balanced`): their codes add up and such keys stay ambiguous. A bank
+//! needs groups of similar size, because each filter is planned for an equal share.
 
 pub use crate::grouping::code::Code;
 use crate::grouping::code::MAX_CODE_BITS;
@@ -106,14 +106,14 @@ impl Combinatorial {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K, group: &[u8]) -> Result<()> {
         if self.head.form != COUNTING {
             return Err(Error::unsupported(
-                "bits do not know how many keys they serve: build it in the form counting",
+                "bits do not know how many keys they serve: use form counting",
             ));
         }
         let digest = self.head.hasher.digest(key);
         if !self.groups.find(group).is_some_and(|g| self.sets.remove(digest, g)) {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key is not in this group: a counter holds less than its removal would take",
+                "the key is not in this group: a counter is smaller than the amount to remove",
             ));
         }
         self.head.items = self.head.items.saturating_sub(1);
@@ -284,9 +284,8 @@ pub static VARIANT: Variant = Variant::of::<Combinatorial>(Facts {
     family: "grouping",
     needs: &["groups", "delete", "parallel"],
     input: Input::valued(ValueKind::Label),
-    meaning: "items are keys, the label of each is its group; the rate bounds the non-members that are \
-              accepted without naming a group and the members whose group is not told, in a bank the \
-              false positives of one group",
+    meaning: "items are keys, the label of each is its group; the rate bounds the non-members accepted when no group \
+              is named and the members whose group stays unknown, or in a bank the false positives of one group",
     forms: &[
         Form::exact(FIXED, &[Ability::Insert]),
         Form::exact_while(
@@ -305,7 +304,7 @@ pub static VARIANT: Variant = Variant::of::<Combinatorial>(Facts {
             "groups",
             1,
             MAX_GROUPS,
-            "most groups there may be; banks share their memory among so many",
+            "maximum number of groups; banks divide their memory among them",
         )
         .or(Preset::Integer(16)),
         Param::integer(

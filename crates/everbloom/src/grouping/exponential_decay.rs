@@ -21,8 +21,8 @@
 //!
 //! **Slow:** a key has 32 bits and more, and a query counts all of them.
 //!
-//! **Use it** to steer queries in large networks, in one filter per neighbor. **Don't** where distances must be told
-//! apart exactly (`attenuated`), or for plain membership: with a fill of a tenth it is a sparse filter.
+//! **Use it** to route queries in large networks, with one filter per neighbor. **Don't** if distances must be
+//! distinguished exactly (`attenuated`), or for plain membership: with a fill of a tenth it is a sparse filter.
 
 use crate::filter::Face;
 use crate::hash::Generator;
@@ -53,7 +53,7 @@ pub struct ExponentialDecay {
     flat: FlatBits,
     /// d, above 1.
     decay: f64,
-    /// t, the ones from which on a key counts as present.
+    /// t, the minimum number of ones for a key to be present.
     threshold: u64,
     /// Decides which bits a tick drops.
     generator: Generator,
@@ -99,8 +99,8 @@ impl ExponentialDecay {
         self.ones(key) >= self.threshold
     }
 
-    /// What a node tells a neighbor: its own filter, `self`, and of every filter it has received from *other*
-    /// neighbors each one with probability 1/d. The `epoch` draws them: the same one, the same bits.
+    /// The message of a node to a neighbor: its own filter, `self`, and each one of every filter received from
+    /// *other* neighbors with probability 1/d. The `epoch` draws them: the same one, the same bits.
     pub fn advertise(&self, received: &[&ExponentialDecay], epoch: u64) -> Result<Self> {
         let mut told = self.clone();
         let mut random = Generator::new(self.head.hasher.seed() ^ epoch.rotate_left(32) ^ SALT);
@@ -154,7 +154,7 @@ impl ExponentialDecay {
         recount(&mut self.head, &self.flat);
     }
 
-    /// t, the ones from which on a key counts as present.
+    /// t, the minimum number of ones for a key to be present.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
@@ -305,11 +305,11 @@ pub static VARIANT: Variant = Variant::of::<ExponentialDecay>(Facts {
     params: &[
         PARAM_M,
         PARAM_K.or(Preset::Integer(32)),
-        Param::real("decay", DECAY.0, DECAY.1, "one in so many bits is passed on")
+        Param::real("decay", DECAY.0, DECAY.1, "one in this many bits is forwarded")
             .or(Preset::Real(2.0)),
-        Param::integer("hops", 1, 64, "distance up to which objects stand out")
+        Param::integer("hops", 1, 64, "distance up to which objects are distinguished")
             .or(Preset::Integer(3)),
-        Param::integer("threshold", 1, 4096, "ones from which on a key counts as present"),
+        Param::integer("threshold", 1, 4096, "minimum number of ones for a key to be present"),
     ],
     reach: 1_000_000,
     ..Facts::FILTER

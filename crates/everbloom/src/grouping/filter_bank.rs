@@ -21,8 +21,8 @@
 //!
 //! **Slow:** a query asks the filters of all classes.
 //!
-//! **Use it** for classes of similar size in memories of their own. **Don't** where the sizes of classes are unknown
-//! (`combinatorial` shares one array among all).
+//! **Use it** for classes of similar size, each with its own memory. **Don't** if the sizes of the classes are
+//! unknown (`combinatorial` shares one array among all).
 
 use crate::grouping::code::{Code, MAX_CODE_BITS};
 use crate::grouping::code_cells::CodeCells;
@@ -48,7 +48,7 @@ use crate::variant::prelude::*;
 pub struct FilterBank {
     head: Head,
     groups: Groups,
-    /// The most classes there may be.
+    /// The maximum number of classes.
     capacity: u64,
     /// 1 where a key of several classes is present, 0 where it is undecided.
     all: u64,
@@ -57,7 +57,7 @@ pub struct FilterBank {
 
 state!(FilterBank { head, groups, capacity, all, ..sets });
 
-/// P(the code of a member is read right), if it has so many zeros and each filter a rate of `f`.
+/// P(the code of a member is read correctly), with this many zeros and a rate of `f` for each filter.
 pub fn read_right(f: f64, zeros: u32) -> f64 {
     libm::pow(1.0 - f, f64::from(zeros))
 }
@@ -83,7 +83,7 @@ impl FilterBank {
         if !self.groups.find(class).is_some_and(|g| self.sets.remove(digest, g)) {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key is not in this class: a counter holds less than its removal would take",
+                "the key is not in this class: a counter is smaller than the amount to remove",
             ));
         }
         self.head.count_off();
@@ -263,17 +263,17 @@ pub static VARIANT: Variant = Variant::of::<FilterBank>(Facts {
     needs: &["groups", "delete", "parallel"],
     input: Input::valued(ValueKind::Label),
     meaning: "items are keys, the label of each is its class; the rate is that of one filter of a bank, \
-            or bounds the members whose code is read wrong",
+            or bounds the members whose code is misread",
     forms: &[form(BANK), form(CODE_BANK), form(FIXED_BANK)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("groups", 1, MAX_GROUPS, "most classes there may be")
+        Param::integer("groups", 1, MAX_GROUPS, "maximum number of classes")
             .or(Preset::Integer(16)),
         Param::integer("code-bits", 1, MAX_CODE_BITS as u64, "bits of a class's code"),
         Param::integer("weight", 1, MAX_CODE_BITS as u64, "ones in a code of fixed weight"),
         PARAM_WIDTH,
-        Param::first_of("policy", &[RECLASSIFY, ALL], "what a key of several classes is"),
+        Param::first_of("policy", &[RECLASSIFY, ALL], "treatment of a key with several classes"),
     ],
     ..Facts::FILTER
 });

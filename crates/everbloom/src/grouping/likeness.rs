@@ -13,7 +13,7 @@ pub struct Similarity {
     /// 0 for unrelated documents, 1 where one holds all of the other: how far `common` is from `chance`
     /// to the fewer ones of the two.
     pub score: f64,
-    /// Chunks they share, estimated from the zeros (S1 §2.4); `None` for a row too full to tell.
+    /// Chunks they share, estimated from the zeros (S1 §2.4); `None` for a row too full to estimate.
     pub shared: Option<f64>,
 }
 

@@ -21,9 +21,9 @@
 //! together with its class, so that 10.0/8 and 10.0.0/16 do not meet though their bytes are padded alike.
 //! [`LoadBalanced::lookup`] queries all lengths, longest first, and lets the caller's table confirm.
 //!
-//! **Use it** for longest-prefix matches, or for many groups of unknown and changing sizes: a new group
-//! needs no memory of its own. **Don't** for many groups if queries do not name one: each of g groups
-//! errs on its own, g·f in all.
+//! **Use it** for longest-prefix matching, or for many groups of unknown and changing sizes: a new group needs no
+//! extra memory. **Don't** for many groups if queries do not name one: each of g groups has its own false
+//! positives, g·f in total.
 
 use crate::cells::Bits;
 use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};
@@ -137,7 +137,7 @@ impl LoadBalanced {
     }
 
     /// Makes this the filter of all keys of both, class by class. Items are then estimated from the
-    /// zeros, since nobody knows how many keys the two share.
+    /// zeros, because the number of common keys is unknown.
     pub fn union(&mut self, other: &LoadBalanced) -> Result<()> {
         self.head.agree(&other.head)?;
         self.banks.agree(&other.banks)?;

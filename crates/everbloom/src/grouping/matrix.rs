@@ -18,8 +18,8 @@
 //! ([`Matrix::remove_document`]), and their rows may move. A chunk cannot be removed. A query without a
 //! document searches all rows.
 //!
-//! **Use it** to find which documents share chunks, and which hold one. **Don't** to find one chunk among
-//! very many documents: a search reads every row.
+//! **Use it** to find which documents share chunks, and which contain one. **Don't** to find one chunk among very
+//! many documents: a search reads every row.
 
 use crate::cells::Bits;
 use crate::error::agree;
@@ -249,7 +249,7 @@ impl Plan for Matrix {
         let fits = m * documents as f64 <= MAX_CELLS as f64;
         if !fits {
             return Err(Error::parameter(format!(
-                "{documents} rows of {m:e} bits are more than {MAX_CELLS}: ask for fewer {{items}} or a \
+                "{documents} rows of {m:e} bits are more than {MAX_CELLS}: use fewer {{items}} or a \
                  higher {{rate}}"
             )));
         }

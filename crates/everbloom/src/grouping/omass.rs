@@ -21,8 +21,8 @@
 //! (S3's table says that OMASS has false negatives and is not parallel; no bit is ever reset, and the
 //! text lists it as parallel.)
 //!
-//! **Use it** where memory is slow and groups are few. **Don't** when space counts: words fill unevenly,
-//! and few k divide a word; `load-balanced` takes fewer bits at equal rates.
+//! **Use it** if memory is slow and groups are few. **Don't** when space matters: words fill unevenly, and few k
+//! divide a word; `load-balanced` takes fewer bits at the same rate.
 
 use crate::cells::Bits;
 use crate::filter::touched;
@@ -147,7 +147,7 @@ impl Omass {
         &self.bits
     }
 
-    /// Sets that can be told apart: b.
+    /// The number of sets, b.
     pub fn room(&self) -> u64 {
         self.shape.b()
     }
@@ -219,7 +219,7 @@ impl Plan for Omass {
             .collect();
         if ks.is_empty() {
             return Err(Error::parameter(format!(
-                "words of {width} bits cannot be cut into {} sub-blocks of a bit for each of {sets} sets: \
+                "words of {width} bits cannot be divided into {} sub-blocks with a bit for each of {sets} sets: \
                  set a longer word, fewer sets, or a k that divides the word",
                 k_set.map_or("any number of".to_owned(), |k| k.to_string())
             )));
@@ -243,8 +243,8 @@ impl Plan for Omass {
         let (bits, shape) = sized(n, p);
         if bits.is_infinite() {
             return Err(Error::parameter(format!(
-                "{n} items at a rate of {p} need more than {MAX_CELLS} bits in words of {width}: ask for \
-                 fewer {{items}}, a higher {{rate}} or a longer {{word}}"
+                "{n} items at a rate of {p} need more than {MAX_CELLS} bits in words of {width}: use fewer \
+                {{items}}, a higher {{rate}} or a longer {{word}}"
             )));
         }
         Ok(shape)
@@ -324,13 +324,8 @@ pub static VARIANT: Variant = Variant::of::<Omass>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("word", 2, MAX_WORD, "bits per word; k divides it").or(Preset::Integer(64)),
-        Param::integer(
-            "sets",
-            1,
-            MAX_WORD,
-            "sets to be told apart, at most the bits of a sub-block",
-        )
-        .or(Preset::Integer(16)),
+        Param::integer("sets", 1, MAX_WORD, "number of sets, at most the bits of a sub-block")
+            .or(Preset::Integer(16)),
     ],
     ..Facts::FILTER
 });

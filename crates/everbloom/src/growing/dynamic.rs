@@ -20,9 +20,9 @@
 //! Filters that removals left nearly empty are united by [`compact`](Dynamic::compact): they share their hashes,
 //! so that their counters add up.
 //!
-//! **Use it** when the set grows and shrinks without bounds, in small steps of memory. **Don't** for sets that only
-//! grow, at a rate that must hold whatever comes (`scalable`), or when the size is known (`counting`): every
-//! filter of the list is queried.
+//! **Use it** when the set grows and shrinks without limit, in small steps of memory. **Don't** for sets that only
+//! grow, at a rate that must always hold (`scalable`), or when the size is known (`counting`): every filter of the
+//! list is queried.
 
 use crate::cells::Counters;
 use crate::parts::layers::{self, Counts, Layer};
@@ -97,8 +97,7 @@ impl Dynamic {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         if self.head.form != COUNTING {
             return Err(Error::unsupported(
-                "bits cannot be taken away from one key without taking them from others: \
-                 build in the form counting",
+                "bits cannot be removed for one key without removing them from others: use form counting",
             ));
         }
         let digest = self.head.hasher.digest(key);
@@ -287,7 +286,8 @@ pub static VARIANT: Variant = Variant::of::<Dynamic>(Facts {
     paper: "D. Guo, J. Wu, H. Chen, Y. Yuan, X. Luo, The dynamic Bloom filters, IEEE TKDE 22(1), 2010",
     family: "growing",
     needs: &["membership", "grow", "delete"],
-    meaning: "items are the keys planned for, in all filters together; further ones raise the rate by one filter's",
+    meaning: "items are the keys planned for, in all filters together; more of them raise the rate by that of one \
+              filter",
     forms: &[
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
         Form::exact(BITS, &[Ability::Insert]),

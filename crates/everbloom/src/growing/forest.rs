@@ -210,8 +210,8 @@ impl Plan for Forest {
         let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
         let shape = sized(n, p).ok_or_else(|| {
             Error::parameter(format!(
-                "a page of {page_bytes} bytes holds not even one key at a rate of {p}: set a larger {{page}} \
-                 or ask for a higher {{rate}}"
+                "a page of {page_bytes} bytes holds not even one key at a rate of {p}: set a larger {{page}} or a \
+                higher {{rate}}"
             ))
         })?;
         Shape::new(page_bytes, shape.k, shape.capacity, shape.blocks, shape.pages, children)
@@ -309,8 +309,8 @@ pub static VARIANT: Variant = Variant::paged::<Forest>(
         paper: "G. Lu, B. Debnath, D. H. C. Du, A forest-structured Bloom filter with flash memory, MSST 2011",
         family: "growing",
         needs: &["membership", "grow"],
-        meaning: "items are the keys of the first layer, memory is its memory; the rate is that of a full page, \
-              met while one layer is enough, and 1 − (1 − p)^l with l layers",
+        meaning: "items are the keys of the first layer, memory is its memory; the rate is that of a full page; it \
+                  holds while one layer is enough, and is 1 − (1 − p)^l with l layers",
         forms: &[Form::exact(FORM, &[Ability::Insert])],
         params: &[
             Param::integer("page", 8, MAX_PAGE_BYTES, "bytes per page, a multiple of 8")

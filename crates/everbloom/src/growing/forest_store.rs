@@ -66,8 +66,8 @@ impl ForestStore {
         Ok(seen)
     }
 
-    /// Whether the key may be a member. A page that cannot be read, or is not the one that was written, is
-    /// an error: nothing is said to be absent because of it.
+    /// Whether the key may be a member. A page that cannot be read, or is not the one that was written, is an error,
+    /// never an "absent".
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> Result<bool> {
         self.directory.contains(self.head.hasher.digest(key), &self.pages)
     }

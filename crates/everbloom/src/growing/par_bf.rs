@@ -18,7 +18,7 @@
 //! filter that claims it, and refused if two do. After a removal, filters of the list whose keys fit into one are
 //! united, which they can because they share their hashes; every member stays a member.
 //!
-//! **Use it** when nobody knows how many keys will come, some are removed again, and queries come in large batches
+//! **Use it** when the number of keys is unknown, some are removed, and queries come in large batches
 //! ([`contains_many`](ParBf::contains_many) gives each list a core). **Don't** when keys are only inserted
 //! (`scalable` takes a quarter of the space), or when the size is known (`counting`).
 
@@ -127,8 +127,8 @@ impl ParBf {
         found
     }
 
-    /// Removes a key that was inserted. Refused, with nothing changed, unless exactly one filter claims it. Filters of
-    /// its list that now fit into one are united.
+    /// Removes a key that was inserted. Refused, with nothing changed, unless exactly one filter claims it. Filters
+    /// of its list that now fit into one are merged.
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         let digest = self.head.hasher.digest(key);
         let places = (0u64..).zip(&self.lists).flat_map(|(j, list)| {
@@ -199,7 +199,7 @@ pub fn filter_fpr(fpr: f64, filters: u64, j: usize) -> f64 {
     layers::each_passes(list_fpr(fpr, j), filters as f64)
 }
 
-/// Keys per filter of the first list, the rate of all lists, the most filters of a list, and bits per counter.
+/// Keys per filter of the first list, the rate of all lists, the maximum number of filters in a list, and bits per counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     items: u64,
@@ -361,7 +361,8 @@ pub static VARIANT: Variant = Variant::of::<ParBf>(Facts {
               the rate is the limit of all lists together",
     forms: &[Form::removing(FORM, &[Ability::Insert, Ability::Remove])],
     params: &[
-        Param::integer("filters", 1, 1024, "most filters of a list").or(Preset::Integer(8)),
+        Param::integer("filters", 1, 1024, "maximum number of filters in a list")
+            .or(Preset::Integer(8)),
         Param::integer("width", 2, 16, "bits per counter").or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET

@@ -58,7 +58,7 @@ pub struct Policy {
     pub first: u32,
     /// A queue longer than this brings one function into the first stage.
     pub high: u64,
-    /// An empty queue for so many ticks sends one out.
+    /// After this many ticks with an empty queue, a function leaves.
     pub patience: u64,
     /// Keys that the queue has room for.
     pub room: u64,
@@ -223,17 +223,17 @@ pub static VARIANT: Variant = Variant::of::<Adaptive>(Facts {
             "high",
             0,
             MAX_ROOM - 1,
-            "a longer queue brings a function into the first stage",
+            "queue length at which a function joins the first stage",
         )
         .or(Preset::Integer(HIGH)),
         Param::integer(
             "patience",
             1,
             1 << 32,
-            "ticks with an empty queue that send a function out",
+            "ticks with an empty queue after which a function leaves the first stage",
         )
         .or(Preset::Integer(PATIENCE)),
-        Param::integer("room", 1, MAX_ROOM, "keys that the queue has room for")
+        Param::integer("room", 1, MAX_ROOM, "maximum number of keys in the queue")
             .or(Preset::Integer(ROOM)),
     ],
     ..Facts::FILTER

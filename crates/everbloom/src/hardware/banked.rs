@@ -21,8 +21,8 @@
 //! a key are neighbors that fill up together: that costs 0.5 % of the rate at B = 16 and 2 % at B = 40
 //! (k = 5, 8 bits a key), and [`false_positives`] knows.
 //!
-//! **Use it** where memory is in banks: in hardware, or spread over machines. **Don't** in a single
-//! memory, where `bloom` does the same with one array.
+//! **Use it** if memory comes in banks: in hardware, or spread over machines. **Don't** in a single memory, where
+//! `bloom` does the same with one array.
 
 use super::banks::MAX_BANKS;
 pub use super::banks::{Cost, Shape, false_positives, random_conflicts};

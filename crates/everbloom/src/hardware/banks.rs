@@ -35,7 +35,7 @@ pub struct Cost {
     pub probes: u32,
     /// Probes that find their bank taken by an earlier one of the same key.
     pub conflicts: u32,
-    /// The most probes in one bank.
+    /// The maximum number of probes in one bank.
     pub cycles: u32,
 }
 
@@ -131,20 +131,20 @@ impl Shape {
         let Self { banks, stride, bank, k } = *self;
         if !(1..=MAX_BANKS).contains(&banks) || !(1..=MAX_K.min(banks)).contains(&k) {
             return Err(Error::parameter(format!(
-                "{k} probes in {banks} banks: each takes a bank of its own, so k goes from 1 to the \
-                 number of banks (and to {MAX_K}), and there are at most {MAX_BANKS} banks"
+                "{k} probes in {banks} banks: each needs its own bank, so k is at most the number of banks (and to \
+                {MAX_K}), and there are at most {MAX_BANKS} banks"
             )));
         }
         if gcd(stride.into(), banks.into()) != 1 || stride == 0 {
             return Err(Error::parameter(format!(
-                "a stride of {stride} in {banks} banks comes back to the first too early: take one \
-                 that has no factor in common with the number of banks"
+                "a stride of {stride} in {banks} banks returns to the first bank too early: use one without a common \
+                factor with the number of banks"
             )));
         }
         if bank == 0 || bank > MAX_CELLS / u64::from(banks) {
             return Err(Error::parameter(format!(
-                "{banks} banks of {bank} bits: there must be one bit at least, and no more than \
-                 {MAX_CELLS} bits in all; change {{items}}, {{rate}} or {{memory}}"
+                "{banks} banks of {bank} bits: there must be at least one bit, and at most {MAX_CELLS} bits in \
+                total; change {{items}}, {{rate}} or {{memory}}"
             )));
         }
         Ok(())

@@ -24,9 +24,9 @@
 //! the chance of the second stage as (1 − e^{−k1/m})^{k1}; its own eq. 6 is right only with
 //! (1 − e^{−kn/m})^{k1}.)
 //!
-//! **Use it** where hash functions are what a query costs and most queries are for non-members: packet
-//! inspection, network processors. **Don't** expect software to gain: probes of one digest are nearly
-//! free, and `bloom` stops at the first zero anyway.
+//! **Use it** if hash functions dominate the cost of a query and most queries are for non-members: packet
+//! inspection, network processors. **Don't** expect a gain in software: probes of one digest are nearly free, and
+//! `bloom` stops at the first zero anyway.
 
 use crate::error::agree;
 use crate::parts::flat_bits::FlatBits;
@@ -244,7 +244,7 @@ pub(crate) const PARAM_FIRST: Param = Param::integer(
     "first",
     1,
     MAX_K as u64,
-    "k1, hash functions in the first stage; by default as many as save most",
+    "k1, hash functions in the first stage; by default the number that saves most",
 );
 
 /// The list entry.

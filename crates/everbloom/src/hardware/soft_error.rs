@@ -24,8 +24,8 @@
 //! more, hashes and all ([`SoftError::ask_through`]). Of the non-members k(1 − ρ)ρ^{k−1} are queried twice. (S3
 //! calls that "recompilation"; it is recomputation.)
 //!
-//! **Use it** where memory has no error correction of its own. **Don't** where two bits of a word may
-//! flip between two scrubs, which one parity bit does not see: scrub often, or take narrower words.
+//! **Use it** if memory has no error correction of its own. **Don't** if two bits of a word may flip between two
+//! scrubs, which one parity bit cannot detect: scrub often, or use narrower words.
 
 pub use super::parity::retry_rate;
 use super::parity::{MAX_WORD, ParityBits};
@@ -68,8 +68,8 @@ pub fn fill_after_repairs(fill: f64, m: f64, word: f64, repaired: f64) -> f64 {
     fill + (repaired * word / m).min(1.0) * (1.0 - fill)
 }
 
-/// Repairs every word of a filter in which a bit flipped, and tells how many there were; `None` for a filter
-/// that cannot tell.
+/// Repairs every word of a filter in which a bit flipped, and returns their number; `None` for a filter that cannot
+/// detect it.
 pub fn scrub(filter: &mut dyn Filter) -> Option<u64> {
     let any: &mut dyn std::any::Any = filter;
     any.downcast_mut::<SoftError>().map(SoftError::scrub)
@@ -91,7 +91,7 @@ impl SoftError {
     }
 
     /// The answer of a circuit that may err for a moment (S3 ref. 147): if exactly one of the k bits reads
-    /// zero, the hashes are computed and the bits read once more before it says no.
+    /// zero, the hashes are computed and the bits are read again before it says no.
     pub fn ask<K: Key + ?Sized>(&self, key: &K) -> Asked {
         self.ask_through(key, |_, bit| bit)
     }
@@ -194,7 +194,7 @@ pub static VARIANT: Variant = Variant::of::<SoftError>(Facts {
             tolerant Bloom filter implementations, IEEE Trans. Computers 66(10), 2017",
     family: "hardware",
     needs: &["membership", "merge", "estimate", "fold", "faults"],
-    meaning: "items are keys, the rate is that of false positives while no bit has flipped",
+    meaning: "items are keys, the rate is the false-positive rate while no bit has flipped",
     forms: &[Form::exact_while(
         FORM,
         Ability::OF_SETS,

@@ -47,7 +47,7 @@ use crate::names::named;
 pub const DEFAULT_SEED: u64 = 0;
 
 named! {
-    /// Which function turns key bytes into a digest. The numbers stand in files, for ever.
+    /// Which function turns key bytes into a digest. The numbers are stored in files and never change.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     #[repr(u16)]
     #[non_exhaustive]
@@ -271,7 +271,7 @@ impl Hasher {
         if id == HashId::SipHash24_128 {
             return Err(Error::new(
                 Kind::KeyMissing,
-                "siphash-2-4-128 is a keyed hash: give it a {key} instead of a {seed}",
+                "siphash-2-4-128 is a keyed hash: give a {key} instead of a {seed}",
             ));
         }
         Ok(Self::new(id, seed, None))
@@ -292,8 +292,8 @@ impl Hasher {
             Some(key) => Err(Error::new(
                 Kind::KeyMissing,
                 format!(
-                    "the filter was made with key {seed:016x}, the key given is {:016x}: \
-                     give the {{key}} it was built with",
+                    "the filter was built with key {seed:016x}, not with the given key {:016x}: give the {{key}} it \
+                    was built with",
                     key.id()
                 ),
             )),

@@ -23,9 +23,9 @@
 //!
 //! **Slow:** building peels all keys, in several passes over them and over cells that lie all over the array.
 //!
-//! **Use it** to look up a small value per key of a set that is known in full: 1.23·(r + c) bits a key.
-//! **Don't** when keys are inserted or deleted later, which only a new build allows. The check bits are part of the
-//! mask here: a random check added to a random mask is a random mask.
+//! **Use it** to look up a small value per key of a set that is fully known: 1.23·(r + c) bits per key. **Don't**
+//! when keys are inserted or deleted later, which needs a new build. The check bits are part of the mask here: a
+//! random check added to a random mask is a random mask.
 
 use crate::keyvalue::entries::{self, Entry, bits_of, collapse};
 use crate::keyvalue::labels::Dictionary;
@@ -90,11 +90,11 @@ impl Bloomier {
         let widest = entries.iter().map(|e| bits_of(e.value)).max().unwrap_or(1);
         if !(widest..=64).contains(&value_bits) {
             return Err(Error::parameter(format!(
-                "{value_bits} bits a value, {widest} are needed"
+                "{value_bits} bits per value, but {widest} are needed"
             )));
         }
         collapse(&mut entries).map_err(|(first, second)| {
-            Error::record(format!("pairs {first} and {second} give one key two values"))
+            Error::record(format!("pairs {first} and {second} give the same key two values"))
         })?;
         let mutable = head.form == MUTABLE;
         let shape = Shape { check_bits: Some(check_bits), ..Shape::of(mutable) };
@@ -119,14 +119,13 @@ impl Bloomier {
         self.names.means(value).then_some(value)
     }
 
-    /// Changes a member's value, in the mutable form. The filter cannot tell a member from a non-member
-    /// that passes the check: setting that one's value overwrites a member's.
+    /// Changes a member's value, in the mutable form. The filter cannot distinguish a member from a non-member that
+    /// passes the check: setting the value of such a key overwrites a member's.
     pub fn set<K: Key + ?Sized>(&mut self, key: &K, value: u64) -> Result<()> {
         let cell = self.settable(key)?;
         if !self.names.means(value) || bits_of(value) > self.cells.value_bits {
             return Err(Error::record(format!(
-                "{value} is no value of this filter, which has {} bits for it: \
-                 build with wider {{value-bits}}",
+                "{value} does not fit the {} bits of a value: build with wider {{value-bits}}",
                 self.cells.value_bits
             )));
         }
@@ -137,13 +136,15 @@ impl Bloomier {
     fn settable<K: Key + ?Sized>(&self, key: &K) -> Result<u64> {
         if self.head.form != MUTABLE {
             return Err(Error::unsupported(
-                "values are part of an immutable filter's equations: build it in the form mutable",
+                "the values of an immutable filter cannot change: use form mutable",
             ));
         }
         let members = self.head.items > 0;
         let cell = members.then(|| self.cells.own_cell(self.head.hasher.digest(key))).flatten();
         cell.ok_or_else(|| {
-            Error::record("the key is not in the filter, whose keys are fixed: rebuild it with it")
+            Error::record(
+                "the key is not in the filter, whose keys are fixed: rebuild the filter with it",
+            )
         })
     }
 
@@ -203,7 +204,7 @@ impl Shape {
         });
         if c > most {
             return Err(Error::parameter(format!(
-                "{c} check bits beside {beside} others do not fit 64: ask for a {{rate}} of at least \
+                "{c} check bits and {beside} others do not fit 64: use a {{rate}} of at least \
                  {:e}, or for {most} {{check-bits}}",
                 false_positives(self.mutable, most)
             )));
@@ -346,7 +347,7 @@ pub static VARIANT: Variant = Variant::of::<Bloomier>(Facts {
             "check-bits",
             0,
             MAX_CHECK_BITS as u64,
-            "bits that tell members from others",
+            "bits that distinguish members from non-members",
         ),
     ],
     ..Facts::COLLECTED

@@ -20,8 +20,8 @@
 //! That alone is a poor membership test, so that the filter keeps a fingerprint of j bits for each number: a
 //! non-member passes if it reaches a leaf and has its fingerprint, 0.548·2^−j.
 //!
-//! **Use it** for tables of values beside a fixed set of keys ([`BloomingTree::index`]), or where queries must
-//! be bitmaps alone. **Don't** where bits count (`ribbon`, `perfect-hash`).
+//! **Use it** for tables of values of a fixed set of keys ([`BloomingTree::index`]), or if queries must use only
+//! bitmaps. **Don't** if space matters (`ribbon`, `perfect-hash`).
 
 use crate::cells::{Bits, Packed, Ranked};
 use crate::filter::compared;
@@ -209,7 +209,7 @@ fn grow(mut digests: Vec<Digest>, m: u64) -> Result<Vec<Level>> {
         let t = levels.len() as u64 - 1;
         if t + 1 >= MAX_LEVELS {
             let message =
-                "keys that cannot be told apart: build with another seed, or under a secret key";
+                "some keys cannot be distinguished: build with another seed, or with a secret key";
             return Err(Error::parameter(message));
         }
         (nodes, forks, left) = split(&mut digests, &left, t);

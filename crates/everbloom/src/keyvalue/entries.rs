@@ -124,15 +124,14 @@ fn conflict(inputs: &mut Inputs<'_>, first: u64, second: u64) -> Error {
     });
     match (read, &keys[..], &labels[..]) {
         (Ok(()), [key, same], [a, b]) if key == same => Error::record(format!(
-            "records {first} and {second}: the key {key} has the labels {a} and {b}, \
-             but a key has one value: leave one of the records out"
+            "records {first} and {second}: the key {key} has the labels {a} and {b}, but a key has only one: omit \
+            one of the records"
         )),
         (Ok(()), [key, other], _) => Error::record(format!(
-            "records {first} and {second}: the keys {key} and {other} have one digest: \
-             build with another {{seed}}"
+            "records {first} and {second}: the keys {key} and {other} have the same digest: build with another {{seed}}"
         )),
         (Err(e), ..) => e,
-        _ => Error::record(format!("records {first} and {second} give one key two labels")),
+        _ => Error::record(format!("records {first} and {second} give the same key two labels")),
     }
 }
 

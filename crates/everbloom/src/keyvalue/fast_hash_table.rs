@@ -22,8 +22,8 @@
 //!
 //! **Slow:** an insertion moves the items of all its k buckets, which are lists of whole keys.
 //!
-//! **Use it** for exact look-ups by many more queries than fast memory has room for keys. **Don't** to save memory: the
-//! keys are all there.
+//! **Use it** for exact lookups of many more queries than fast memory has room for keys. **Don't** to save memory:
+//! it stores all keys.
 
 use std::collections::BTreeSet;
 
@@ -283,7 +283,7 @@ impl Insert for FastHashTable {
         match record.value {
             None => Ok(self.put(record.key, b"")),
             Some(Value::Bytes(value)) => Ok(self.put(record.key, value)),
-            Some(_) => Err(Error::record("the value beside the key must be bytes")),
+            Some(_) => Err(Error::record("the value of the key must be bytes")),
         }
     }
 }
@@ -348,12 +348,12 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
     family: "keyvalue",
     needs: &["values", "delete"],
     input: Input::valued(ValueKind::Bytes),
-    meaning: "items are keys; the rate is that of absent keys whose look-up reads a bucket, and answers are exact",
+    meaning: "items are keys; the rate is that of absent keys whose lookup reads a bucket; answers are exact",
     forms: &[Form::exact(PRUNED, ABILITIES), Form::exact(BASIC, ABILITIES)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("width", 2, 16, "bits per counter, which sticks at its maximum")
+        Param::integer("width", 2, 16, "bits per counter; counters stick at the maximum")
             .or(Preset::Integer(4)),
     ],
     // Whole keys and values are kept in memory.

@@ -48,7 +48,7 @@ impl Labels {
         if self.bytes > MAX_LABEL_BYTES {
             return Err(Error::record(format!(
                 "the labels take more than {MAX_LABEL_BYTES} bytes: \
-                 keep long values elsewhere, and their numbers here"
+                 store long values elsewhere, and only their numbers here"
             )));
         }
         let value = numbered.len() as u64;
@@ -109,7 +109,7 @@ impl Dictionary {
     pub(super) fn number(&mut self, label: &[u8], bits: u32) -> Result<u64> {
         let Some(labels) = &mut self.labels else {
             return number(label).ok_or_else(|| {
-                Error::record(format!("{} is no number, as all the labels are", shown(label)))
+                Error::record(format!("{} is not a number, but the other labels are", shown(label)))
             });
         };
         // Labels are classes, few enough to look through.
@@ -119,8 +119,7 @@ impl Dictionary {
         let number = labels.len() as u64;
         if bits_of(number) > bits {
             return Err(Error::record(format!(
-                "{} would be label {number}, more than {bits} bits can tell apart: \
-                 build with wider {{value-bits}}",
+                "{} would be label {number}, more than {bits} bits can distinguish: build with wider {{value-bits}}",
                 shown(label)
             )));
         }

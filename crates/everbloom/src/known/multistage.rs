@@ -19,9 +19,9 @@
 //! the links to be excluded there; [`stage_sets`] finds both from a tree and the network around it. A
 //! query without a stage looks in all of them.
 //!
-//! **Use it** when all queries are known, as in source routing: 5 links among 50 others take 28 bits and no
-//! packet goes astray. **Don't** when other keys are queried, too: they pass more often than they pass a
-//! standard filter of the same size, and a stage that excludes no link lets all of them pass.
+//! **Use it** when all queries are known, as in source routing: 5 links among 50 others take 28 bits and no packet
+//! goes astray. **Don't** when other keys are queried too: they pass more often than in a standard filter of the
+//! same size, and all of them pass a stage that excludes no link.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,8 @@ pub struct Multistage {
 
 state!(Multistage { head, first, stages });
 
-/// Drops the leading stages of a filter, one for each hop, and tells how many are left; `None` for a filter that is not
+/// Drops the leading stages of a filter, one for each hop, and returns how many are left; `None` for a filter that
+/// is not
 /// multistage.
 pub fn forward(filter: &mut dyn Filter, hops: u64) -> Option<u64> {
     let any: &mut dyn std::any::Any = filter;
@@ -88,8 +89,8 @@ impl Multistage {
         let count = last.map_or(0, |last| (last - first).saturating_add(1));
         if count > MAX_STAGES || last > Some(LAST_STAGE) {
             return Err(Error::record(format!(
-                "the stages are numbered from {first} to {}: at most {MAX_STAGES} follow each other, \
-                 and the last number is {LAST_STAGE}",
+                "the stages are numbered from {first} to {}: there can be at most {MAX_STAGES}, and the last number \
+                is at most {LAST_STAGE}",
                 last.unwrap_or(0)
             )));
         }
@@ -263,8 +264,7 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
     needs: &["membership", "known-queries", "static", "exact"],
     input: Input::valued(ValueKind::Label).with_negatives(Negatives::Required),
     meaning: "items are the links read, whatever was planned, and the label of each is the number of its \
-              stage; no rate is planned: the excluded links never pass, and others as the shortest \
-              filter lets them",
+              stage; no rate is planned: the excluded links never pass, and others pass at the rate of the shortest filter",
     forms: &[Form::exact(FORM, &[])],
     params: &[
         Param::integer(
@@ -273,7 +273,12 @@ pub static VARIANT: Variant = Variant::of::<Multistage>(Facts {
             1 << 32,
             "longest filter to try for a stage; by default four times the formula's",
         ),
-        Param::integer("max-k", 1, 64, "most probes to try for a stage; by default 10 or more"),
+        Param::integer(
+            "max-k",
+            1,
+            64,
+            "maximum number of probes to try for a stage; by default 10 or more",
+        ),
     ],
     reach: 1_000,
     ..Facts::COLLECTED

@@ -19,9 +19,9 @@
 //! positives on Q than under (0, 0), and never a false negative. On keys outside Q the filter is no
 //! better than its fill.
 //!
-//! **Use it** in packet headers: tens of members, tens of known queries, where a single wrong answer
-//! costs a detour. **Don't** where other keys may be queried: at one bit a key the rate on those is ρ, far above
-//! that of `bloom` in the same bits. The search takes 2^{m_α+m_β}·(|S| + |Q|) steps.
+//! **Use it** in packet headers: tens of members, tens of known queries, and a wrong answer costs only a detour.
+//! **Don't** if other keys may be queried: at one bit per key their rate is ρ, far above that of `bloom` in the
+//! same bits. The search takes 2^{m_α+m_β}·(|S| + |Q|) steps.
 //!
 //! Members may come more than once; queries of Q that are members do not count. Records are the members,
 //! the known queries are given as negatives. A built filter takes no further keys: they would void what
@@ -52,8 +52,8 @@ state!(Optihash { head, m, alpha_bits, beta_bits, w });
 const MAX_WIDTH: u32 = 16;
 
 impl Optihash {
-    /// The filter of `members` that lets the fewest of `queries` pass, of `m` bits for v, at least 1,
-    /// and so many bits, at most 16, for α and for β.
+    /// The filter of `members` that the fewest of `queries` pass, with `m` ≥ 1 bits for v, and at most 16 bits each
+    /// for α and β.
     ///
     /// ```
     /// use everbloom::{Hasher, known::Optihash};
@@ -315,7 +315,7 @@ pub static VARIANT: Variant = Variant::of::<Optihash>(Facts {
     family: "known",
     needs: &["membership", "accurate", "known-queries", "static"],
     input: Input::KEYS.with_negatives(Negatives::Required),
-    meaning: "items are keys, the rate is that of false positives on keys outside the known queries",
+    meaning: "items are keys, the rate is the false-positive rate on keys outside the known queries",
     forms: &[Form::exact(FORM, &[])],
     params: &[PARAM_M, PARAM_ALPHA, PARAM_BETA],
     reach: 1000,

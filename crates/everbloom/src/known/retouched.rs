@@ -20,9 +20,9 @@
 //! (`minimum-fn`), of most troublesome keys (`maximum-fp`), or of the least quotient of the two (`ratio`).
 //! B is then gone entirely at χ < 1. Of 200 members in 2000 bits, 50 keys cost 25, 20, 20 or 17 %.
 //!
-//! **Use it** where some non-members are queried so often, or cost so much, that losing members is the
-//! lesser evil. **Don't** where members are queried as often as B is: in the example 34 members are lost
-//! to be rid of 50 others. And never put a member into B: it is turned away like the others.
+//! **Use it** if some non-members are queried so often, or cost so much, that losing members is the lesser evil.
+//! **Don't** if members are queried as often as B: in the example 34 members are lost to get rid of 50 others. And
+//! never put a member into B: it is rejected like the others.
 
 pub use super::clearing::{Clearing, Rule};
 use super::{all, clearing, negatives};
@@ -176,7 +176,7 @@ impl Shape {
     fn check(&self) -> Result<()> {
         let share = matches!(self.clearing, Clearing::Share(s) if !(0.0..=1.0).contains(&s));
         if share {
-            return Err(Error::parameter("a share of ones to be cleared lies between 0 and 1"));
+            return Err(Error::parameter("a share of ones to be cleared must be between 0 and 1"));
         }
         // Selective clearing counts members and troublesome keys at every bit, 32 bits each.
         let counts = if self.form() == 0 { 1 } else { 65 };
@@ -220,14 +220,14 @@ impl Create for Retouched {
         let selective = matches!(shape.clearing, Clearing::Selective(_));
         if !selective && inputs.negatives.is_some() {
             return Err(Error::parameter(
-                "{form=random} clears bits at random and makes no use of known non-members: take {form=ratio} \
-                 (or selective-random, minimum-fn, maximum-fp), or leave out {negatives}",
+                "{form=random} clears bits at random and does not use known non-members: use {form=ratio} (or \
+                selective-random, minimum-fn, maximum-fp), or omit {negatives}",
             ));
         }
         if selective && inputs.negatives.is_none() {
             return Err(Error::parameter(format!(
-                "{{form={}}} turns known troublesome keys away: give {{negatives}}, or clear at random by \
-                 {{form={}}}",
+                "{{form={}}} clears the bits of known troublesome keys: give {{negatives}}, or clear at random with \
+                {{form={}}}",
                 head.form, FORMS[0].name
             )));
         }
@@ -297,7 +297,7 @@ pub static VARIANT: Variant = Variant::of::<Retouched>(Facts {
     family: "known",
     needs: &["membership", "known-queries"],
     input: Input::KEYS.with_negatives(Negatives::Optional),
-    meaning: "items are keys, the rate is that of false positives before bits are cleared",
+    meaning: "items are keys, the rate is the false-positive rate before bits are cleared",
     forms: FORMS,
     params: &[
         PARAM_M,

@@ -47,7 +47,7 @@ impl Links {
         let include: HashSet<&Digest> = self.include.iter().collect();
         if self.exclude.iter().any(|link| include.contains(link)) {
             return Err(Error::record(
-                "a link is to be included and excluded: it is either in the tree at this stage or not",
+                "a link is both included and excluded: it is either in the tree at this stage or not",
             ));
         }
         Ok(())
@@ -102,7 +102,7 @@ impl Search {
             }
         }
         Err(Error::parameter(format!(
-            "no filter of up to {max_bits} bits and {max_k} probes tells {rho} links from {zeta} others: \
+            "no filter of up to {max_bits} bits and {max_k} probes separates {rho} links from {zeta} others: \
              raise {{max-bits}}, or build with another seed"
         )))
     }

@@ -8,7 +8,7 @@ pub(super) fn stage_of(record: &Record<'_>) -> Result<u64> {
     let label = label_of(record)
         .map_err(|_| Error::record("the link has no stage: write LINK, a TAB and its number"))?;
     number(label).ok_or_else(|| {
-        Error::record(format!("{} is no stage: stages are whole numbers", shown(label)))
+        Error::record(format!("{} is not a stage: stages are whole numbers", shown(label)))
     })
 }
 

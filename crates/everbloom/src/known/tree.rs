@@ -40,8 +40,8 @@ pub fn stage_sets<N: Ord + Clone>(
     reached.sort_unstable();
     if reached.len() != tree.len() + 1 || reached.windows(2).any(|pair| pair[0] == pair[1]) {
         return Err(Error::record(
-            "the links are no tree: each must start at the root or where another one ends, \
-             and no two may end at the same node",
+            "the links are not a tree: each must start at the root or at the end of another one, and no two may end \
+            at the same node",
         ));
     }
     Ok(stages)

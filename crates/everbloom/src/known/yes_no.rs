@@ -23,10 +23,9 @@
 //! **Slow:** an entry of a no-filter is held against the members, and a known non-member that does not fit tries
 //! one no-filter after the other. A query is not concerned.
 //!
-//! **Use it** for a set that is known in full, and whose troublesome non-members recur: in 696 bits for 80
-//! keys it turns away all but one in a thousand of 300 known ones, where one filter of these bits lets
-//! three or four pass. **Don't** where the non-members of the queries are unknown: the no-filters' bits are
-//! then lost to the yes-filter.
+//! **Use it** for a set that is fully known and whose troublesome non-members recur: in 696 bits for 80 keys it
+//! rejects all but one in a thousand of 300 known ones, where a single filter of this size lets three or four pass.
+//! **Don't** if the queried non-members are unknown: the bits of the no-filters are then wasted.
 
 use super::users::Users;
 use super::{all, negatives};
@@ -162,8 +161,7 @@ impl YesNo {
         let digest = self.head.hasher.digest(key);
         if !self.no.is_empty() && self.denies(&self.places(digest)) {
             return Err(Error::record(
-                "a no-filter covers the key, which would be missed if it were a member: \
-                 rebuild the filter with it",
+                "a no-filter covers the key, so that it would be a false negative: rebuild the filter with it",
             ));
         }
         let new = self.yes.insert(digest);
@@ -340,7 +338,7 @@ pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
     family: "known",
     needs: &["membership", "known-queries", "accurate"],
     input: Input::KEYS.with_negatives(Negatives::Optional),
-    meaning: "items are keys, the rate is that of false positives among unknown keys",
+    meaning: "items are keys, the rate is the false-positive rate among unknown keys",
     forms: &[Form::exact(FORM, &[Ability::Insert])],
     params: &[
         PARAM_M,
@@ -354,7 +352,7 @@ pub static VARIANT: Variant = Variant::of::<YesNo>(Facts {
             "no-k",
             1,
             MAX_NO_K as u64,
-            "places of a key in the no-filters; about log2 of the items by default",
+            "positions of a key in the no-filters; about log2 of the items by default",
         ),
     ],
     reach: 1_000_000,

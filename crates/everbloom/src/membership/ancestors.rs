@@ -13,9 +13,9 @@
 //! If the deepest ancestor that is really there lies d levels above a node, and up to a ancestors are
 //! looked up, the node passes with f^min(d, a+1): every level between them has to be a false positive.
 //!
-//! **Use it** where the filter holds all nodes anyway, as in longest-prefix matching and name lookup:
-//! fewer errors for no bits. **Don't** for keys that merely look like paths: inserting all ancestors
-//! costs as many keys more. Nor does it help for the siblings of members, whose parents are there (d = 1).
+//! **Use it** if the filter contains all nodes anyway, as in longest-prefix matching and name lookup: fewer errors
+//! at no cost in bits. **Don't** for keys that merely look like paths: inserting all ancestors adds that many keys.
+//! Nor does it help with the siblings of members, whose parents are members (d = 1).
 //!
 //! There are no false negatives as long as *every* ancestor was inserted, so a wrapped filter is fed by
 //! [`Ancestors::insert`] or [`Nodes`], never directly. The root is not stored: it is always in.

@@ -14,10 +14,10 @@
 //! 1000 bits for 100 keys that turns a rate of 0.83 % into 0.68 % or 0.60 %. But σ grows with √m only, so
 //! of a filter ten thousand times as large the same search takes off a hundredth of that.
 //!
-//! **Use it** for small sets that are fixed, sent often and queried more often: a few hundred keys to a few
-//! thousand. **Don't** for large ones, where N builds buy nothing, nor where more keys are inserted
-//! later: they are found, but each dilutes what the search has gained. Two filters cannot be united, since
-//! their hash functions differ.
+//! **Use it** for small sets that are fixed, sent often and queried more often: a few hundred to a few thousand
+//! keys. **Don't** for large ones, where N builds gain nothing, nor if more keys are inserted later: they are
+//! found, but each reduces what the search has gained. Two filters cannot be merged, because their hash functions
+//! differ.
 
 use crate::cells::Bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
@@ -213,9 +213,8 @@ keys!(BestOfN: part);
 
 by_part!(BestOfN: part);
 
-const PARAM_N: Param =
-    Param::integer("n", 1, MAX_TRIES, "filters to build, of which the best is kept")
-        .or(Preset::Integer(16));
+const PARAM_N: Param = Param::integer("n", 1, MAX_TRIES, "filters to build; the best one is kept")
+    .or(Preset::Integer(16));
 
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<BestOfN>(Facts {

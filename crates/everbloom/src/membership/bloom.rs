@@ -12,10 +12,10 @@
 //! With n keys inside, f = (1 − e^{−kn/m})^k of all other keys pass; the best k leaves half of the bits
 //! zero, and then f = 2^{−k} at 1.44·log2(1/f) bits a key, 44 % above the lower bound.
 //!
-//! **Use it** when keys are only inserted, their number is known roughly, and filters have to be united,
-//! intersected, folded or compared. **Don't** when keys must be removed (`counting`), when their number
-//! is unknown (`scalable`), when every nanosecond counts (`blocked`), or when the set never changes and
-//! space is dear.
+//! **Use it** when keys are only inserted, their number is roughly known, and filters have to be merged,
+//! intersected, folded or compared. **Don't** when keys must be removed (`counting`), when their number is unknown
+//! (`scalable`), when every nanosecond counts (`blocked`), or when the set never changes and space is scarce
+//! (`ribbon`).
 
 use crate::cells::{AtomicBits, Bits};
 use crate::parts::flat_bits::FlatBits;
@@ -270,7 +270,7 @@ impl Plan for Bloom {
         };
         if let Some(hash) = request.named_hash().filter(|hash| !probe.scheme().takes(*hash)) {
             let message = format!(
-                "the {} scheme needs two words that do not depend on each other, as xxh3-128 gives",
+                "the {} scheme needs two independent words, as from xxh3-128",
                 probe.scheme().name()
             );
             return Err(Error::setting("hash", hash, message));

@@ -15,9 +15,9 @@
 //! f = Π (1 − (1 − 1/m_i)ⁿ) of all other keys pass, which no test can tell from the partitioned filter:
 //! at 10⁴ bits the two differ in the sixth digit.
 //!
-//! **Use it** where a good hash is dear and a division is not, as in switches and on small machines.
-//! **Don't** here, where a digest of 128 bits is computed once whatever k is: `partitioned` does the
-//! same without divisions, and it folds, which prime lengths do not.
+//! **Use it** if a good hash is expensive and a division is not, as in switches and on small machines. **Don't**
+//! here, where one digest of 128 bits is enough for any k: `partitioned` does the same without divisions, and it
+//! can be folded, unlike prime lengths.
 
 use crate::cells::Bits;
 use crate::parts::slices::CoprimeSlices;
@@ -100,7 +100,7 @@ impl Shape {
     fn near(m: u64, k: u32) -> Result<Self> {
         if m > MAX_CELLS {
             return Err(Error::parameter(format!(
-                "{m} bits are more than {MAX_CELLS}: ask for fewer {{items}} or a higher {{rate}}"
+                "{m} bits are more than {MAX_CELLS}: use fewer {{items}} or a higher {{rate}}"
             )));
         }
         Ok(Self { parts: Residues::new(nearest_primes(m, k))? })

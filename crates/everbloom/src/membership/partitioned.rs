@@ -16,8 +16,8 @@
 //! independent of each other. It is slightly above the standard filter, whose bits are shared: by 0.1 to
 //! 0.3 % at 10⁴ bits, by nothing that can be seen at 10⁶.
 //!
-//! **Use it** where probes run in parallel or in separate memories, and where the rate has to be known
-//! exactly. **Don't** in a single memory, where `bloom` does the same with one array.
+//! **Use it** if probes run in parallel or in separate memories, and if the rate has to be known exactly. **Don't**
+//! in a single memory, where `bloom` does the same with one array.
 
 use crate::cells::Bits;
 use crate::parts::slices::EvenSlices;

@@ -14,10 +14,10 @@
 //! Words of a block are independent, so the rate f = Σ_i Bin(n, i; 1/r)·(1 − (1 − 1/32)^i)^8 is exact. At
 //! 10 bits per key it is 1.27 % where the standard filter has 0.85 %: blocks are small and k is fixed.
 //!
-//! **Use it** to exchange filters with Parquet readers and writers ([`SplitBlock::to_parquet`]), or where
-//! half a cache line per key is what the memory can give. **Don't** where nobody else reads the bits:
-//! `blocked` is as fast and needs 10.1 bits per key instead of 10.5 at a rate of 1 %, 15.7 instead of 16.8
-//! at 0.1 %; nor beyond 2³² blocks, which the specification's 32 bits cannot tell apart.
+//! **Use it** to exchange filters with Parquet readers and writers ([`SplitBlock::to_parquet`]), or if memory can
+//! provide only half a cache line per key. **Don't** if nobody else reads the bits: `blocked` is as fast and needs
+//! 10.1 bits per key instead of 10.5 at a rate of 1 %, 15.7 instead of 16.8 at 0.1 %. Nor beyond 2³² blocks, the
+//! limit of the specification's 32 bits.
 
 use crate::cells::{Bits, Pairing};
 use crate::error::agree;
@@ -272,7 +272,7 @@ impl Shape {
     fn new(blocks: u64) -> Result<Self> {
         if !(1..=MOST_BLOCKS).contains(&blocks) {
             return Err(Error::parameter(format!(
-                "{blocks} blocks of {BLOCK} bits: there must be 1 to 2^32; ask for fewer {{items}}, a \
+                "{blocks} blocks of {BLOCK} bits: there must be 1 to 2^32; use fewer {{items}}, a \
                  higher {{rate}} or less {{memory}}, or use the variant blocked"
             )));
         }

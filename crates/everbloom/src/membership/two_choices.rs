@@ -19,10 +19,10 @@
 //! | standard | 0.0217 | 4.59e-4 | 9.99e-6 | 2.10e-7 |
 //! | two choices | 0.0257 | 3.94e-4 | 6.95e-6 | 1.29e-7 |
 //!
-//! **Use it** for low rates in a fixed room, where keys arrive one by one and reading d·k bits is
-//! affordable. **Don't** above a rate of about 0.1 %, where it is worse than `bloom` in every respect, nor
-//! for sets that are known in advance: `partitioned-hashing` chooses without the second chance. Filters
-//! cannot be united exactly: what a key chooses depends on the keys before it.
+//! **Use it** for low rates in fixed space, if keys arrive one by one and reading d·k bits is affordable. **Don't**
+//! above a rate of about 0.1 %, where it is worse than `bloom` in every respect, nor for sets that are known in
+//! advance: `partitioned-hashing` chooses without giving non-members a second chance. Filters cannot be merged
+//! exactly: the choice for a key depends on the keys before it.
 //!
 //! A key that is inserted again adds nothing: the group that holds it has no zero left, so it, or
 //! another such group, is the choice. (The catalogue warns of further ones here; fewest-new-bits has none.)

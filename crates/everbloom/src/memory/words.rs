@@ -23,8 +23,8 @@ use crate::error::{Error, Kind, Result};
 #[cfg(feature = "mmap")]
 use crate::sys;
 
-/// Arrays from this many bytes on are allocated in pages and ask for huge ones: half of one is in use then
-/// at least.
+/// Arrays of at least this size are allocated in pages, and huge pages are requested for them: at least half of one
+/// is then in use.
 pub const HUGE_FROM: usize = HUGE_PAGE / 2;
 
 /// A huge page of the common processors. Mappings are whole multiples of it, so that the system aligns them
@@ -52,7 +52,7 @@ fn wants_pages(bytes: usize) -> bool {
     bytes >= HUGE_FROM && !ALLOCATOR.load(Ordering::Relaxed)
 }
 
-/// Refuses an array of so many bits that the system would not give them, before anything is built.
+/// Refuses an array with more bits than the system can provide, before anything is built.
 ///
 /// Asking for memory and giving it back at once costs nothing, since none is touched.
 pub fn check_room(bits: u64) -> Result<()> {
@@ -64,8 +64,8 @@ fn no_room(words: usize) -> Error {
     Error::new(
         Kind::OutOfMemory,
         format!(
-            "the filter needs {} bytes, which this machine does not give: \
-             ask for fewer {{items}}, a higher {{rate}} or less {{memory}}",
+            "the filter needs {} bytes, more than this machine provides: use fewer {{items}}, a higher {{rate}} or \
+            less {{memory}}",
             words as u128 * 8
         ),
     )
@@ -238,7 +238,7 @@ impl Words {
         cfg!(target_endian = "little").then(|| fields_mut(self.make_mut()))
     }
 
-    /// Whether huge pages were asked for, and the system took the advice.
+    /// Whether huge pages were requested, and the system accepted the advice.
     pub fn huge(&self) -> bool {
         self.huge
     }

@@ -32,7 +32,7 @@ const MANIFEST: &str = "manifest";
 const LOCK: &str = "lock";
 /// The slot of a page that is all zeros and was never written.
 const NO_SLOT: u64 = u64::MAX;
-/// What a store has asked of its disk.
+/// The disk operations of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageIo {
     /// Pages read.
@@ -122,7 +122,7 @@ impl Pages {
         let before = match fs::read(folder.join(MANIFEST)) {
             Ok(bytes) if bytes.starts_with(&MANIFEST_MAGIC) => Layout::parse(&bytes).ok(),
             Ok(_) => {
-                let message = "its manifest is not one of ours: name another folder";
+                let message = "its manifest is not one of Everbloom: use another folder";
                 return Err(Error::new(Kind::NotOurs, message).context(folder.display()));
             }
             Err(_) => None,
@@ -179,7 +179,7 @@ impl Pages {
         if used.last().is_some_and(|last| last.checked_add(1).is_none_or(|n| n > there / page)) {
             return Err(Error::new(
                 Kind::Truncated,
-                format!("{} is cut off: pages are missing at its end", page_file(layout.number)),
+                format!("{} is truncated: pages are missing at its end", page_file(layout.number)),
             ));
         }
         if used.windows(2).any(|w| w[0] == w[1]) {
@@ -231,7 +231,7 @@ impl Pages {
         self.inner().cache.len()
     }
 
-    /// What was asked of the disk so far.
+    /// The disk operations so far.
     pub fn io(&self) -> PageIo {
         self.inner().io
     }
@@ -293,8 +293,8 @@ impl Pages {
             return Err(Error::corrupt(
                 at,
                 format!(
-                    "{} is not the one that was committed: its checksum does not match, the write was \
-                     torn or the disk has failed; restore the store from a copy",
+                    "{} is not the committed one: its checksum does not match. A write was torn, or the disk has \
+                    failed; restore the store from a copy",
                     self.name(page)
                 ),
             ));

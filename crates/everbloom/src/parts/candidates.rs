@@ -245,9 +245,7 @@ impl State for Candidates {
             let held = src.u64("held")?;
             if held > this.room || this.room > MOST {
                 let room = this.room;
-                return Err(
-                    src.corrupt(format!("{held} candidates where there is room for {room}"))
-                );
+                return Err(src.corrupt(format!("{held} candidates, but room for only {room}")));
             }
             for _ in 0..held {
                 let (count, key) = (src.u64("count")?, src.bytes("key")?);

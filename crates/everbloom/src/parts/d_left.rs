@@ -10,7 +10,7 @@ pub(crate) fn choose(loads: &[u64], room: u64) -> Result<usize> {
         Error::new(
             Kind::CapacityExceeded,
             format!(
-                "all {} buckets that the key may go to are full: build the filter for more \
+                "all {} buckets of the key are full: build the filter for more \
                  {{items}}, or with a lower {{load}}",
                 loads.len()
             ),

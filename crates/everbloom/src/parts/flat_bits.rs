@@ -32,7 +32,7 @@ impl State for FlatBits {
             if part.probe.is_planned() {
                 return Ok(part);
             }
-            Err(src.corrupt("a part has a probe scheme that is not its own"))
+            Err(src.corrupt("a part has the wrong probe scheme"))
         })
     }
 }

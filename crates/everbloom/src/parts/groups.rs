@@ -48,8 +48,8 @@ impl Groups {
             return Err(Error::new(
                 Kind::CapacityExceeded,
                 format!(
-                    "another group, but the filter has {} already: it tells at most {} apart, with \
-                     {MAX_LABEL_BYTES} bytes of labels; rebuild it for more",
+                    "another group, but the filter already has {}: it distinguishes at most {}, with \
+                    {MAX_LABEL_BYTES} bytes of labels; rebuild it for more",
                     self.len(),
                     most.min(MAX_GROUPS)
                 ),

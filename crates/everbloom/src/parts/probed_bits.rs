@@ -96,7 +96,7 @@ pub(crate) trait Probes: Clone + Inline {
 
     /// The probes into half the bits, and which bits become one.
     fn fold(&self) -> Result<(Self, Pairing)> {
-        Err(Error::unsupported("filters of this variant do not fold"))
+        Err(Error::unsupported("filters of this variant cannot be folded"))
     }
 }
 

@@ -87,7 +87,7 @@ impl Projections {
         let found = point.len() as u64;
         if found == 0 || (self.dimensions != 0 && found != self.dimensions) {
             let all = self.dimensions;
-            let message = format!("a vector of {found} coordinates where all have {all}");
+            let message = format!("a vector of {found} coordinates; the others have {all}");
             return Err(Error::record(message));
         }
         // The first vector may still be refused: only those that are there settle the number of coordinates.
@@ -104,9 +104,7 @@ impl Projections {
             if (-FAR..FAR).contains(&bucket) {
                 return Ok(bucket as i64);
             }
-            Err(Error::record(
-                "a vector too many buckets from the origin, or not of finite numbers",
-            ))
+            Err(Error::record("a vector too far from the origin, or with infinite coordinates"))
         };
         lines.chunks_exact(point.len() + 1).map(bucket).collect()
     }

@@ -38,7 +38,7 @@ pub(crate) fn recount(head: &mut Head, part: &impl SetPart) {
 }
 
 /// The union of two filters (S1 §2.4). Items are then estimated from the cells: the two counts cannot be added,
-/// since nobody knows how many keys the sets share.
+/// because the number of common keys is unknown.
 pub(crate) fn union<P: SetPart>(
     (head, part): (&mut Head, &mut P),
     (other_head, other): (&Head, &P),
@@ -100,7 +100,7 @@ macro_rules! sets {
                 Ok(Self { $part: self.$part.fold()?, ..self.clone() })
             }
 
-            /// The number of distinct keys in both filters; `None` where one is too full to tell.
+            /// The number of distinct keys in both filters; `None` if one is too full to estimate.
             pub fn intersection_size(&self, other: &Self) -> $crate::error::Result<Option<f64>> {
                 use $crate::parts::SetPart;
                 self.head.agree(&other.head)?;
@@ -134,12 +134,12 @@ macro_rules! sets {
     (@union $type:ident: $part:ident) => {
         impl $type {
             /// Makes this the filter of the union of both sets, exactly. Items are then estimated from the
-            /// cells, since nobody knows how many keys the sets share.
+            /// cells, because the number of common keys is unknown.
             pub fn union(&mut self, other: &Self) -> $crate::error::Result<()> {
                 $crate::parts::union((&mut self.head, &mut self.$part), (&other.head, &other.$part))
             }
 
-            /// The number of distinct keys, estimated from the cells; `None` for a filter too full to tell.
+            /// The number of distinct keys, estimated from the cells; `None` for a filter too full to estimate.
             pub fn cardinality(&self) -> Option<f64> {
                 $crate::parts::SetPart::cardinality(&self.$part)
             }

@@ -41,7 +41,7 @@ pub(crate) fn check_parts(parts: impl IntoIterator<Item = Flat>) -> Result<u64> 
         Ok(total) if total <= MAX_CELLS => check_room(total).map(|()| total),
         _ => Err(Error::parameter(format!(
             "the parts of the filter need {total} bits, more than {MAX_CELLS}: \
-             ask for fewer {{items}} or a higher {{rate}}"
+             use fewer {{items}} or a higher {{rate}}"
         ))),
     }
 }

@@ -223,7 +223,7 @@ impl<C: Tally> Tallies<C> {
         if hits.iter().any(|(cell, hashes)| self.cells.get(*cell) < *hashes) {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key is not in the filter: a counter holds less than its removal would take",
+                "the key is not in the filter: a counter is smaller than the amount to remove",
             ));
         }
         hits.iter().for_each(|(cell, hashes)| self.cells.lower(*cell, *hashes));

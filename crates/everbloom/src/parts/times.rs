@@ -8,9 +8,9 @@ pub(crate) fn times_of(record: &Record<'_>) -> Result<u64> {
     match record.value {
         None => Ok(1),
         Some(Value::Count(0)) => {
-            Err(Error::record("a count of 0 changes nothing: leave the record out"))
+            Err(Error::record("a count of 0 changes nothing: omit the record"))
         }
         Some(Value::Count(times)) => Ok(times),
-        Some(_) => Err(Error::record("the value beside the key must be a count")),
+        Some(_) => Err(Error::record("the value of the key must be a count")),
     }
 }

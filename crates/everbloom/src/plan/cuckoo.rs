@@ -23,14 +23,14 @@ pub(crate) const PARAM_KICKS: Param = Param::integer(
     "kicks",
     1,
     MAX_KICKS as u64,
-    "fingerprints that an insertion moves at most before it is refused",
+    "maximum number of fingerprints that an insertion moves before it is refused",
 );
 
 pub(crate) const PARAM_FILTERS: Param = Param::integer(
     "filters",
     1,
     1024,
-    "filters over which the items asked for are spread: the list can shrink to one of them",
+    "filters over which the planned items are spread; the list can shrink to one of them",
 );
 
 /// Number of buckets, slots per bucket, bits per slot, and how hard insertions try.
@@ -87,14 +87,15 @@ impl Buckets {
         let (fingerprint, wanted) = (bits(p), size(n, p));
         if !(least..=most).contains(&fingerprint) {
             return Err(Error::parameter(format!(
-                "fingerprints of {fingerprint} bits for a rate of {p}: they have {least} to {most} here; ask for \
-                 a higher {{rate}}"
+                "fingerprints of {fingerprint} bits for a rate of {p}: they have {least} to {most} here; use a \
+                higher {{rate}}"
             )));
         }
         check_cells(n, p, wanted)?;
         let buckets = buckets(n, fingerprint) as u64;
         if !buckets.is_power_of_two() {
-            let message = "the other bucket of a fingerprint is found by xor: a power of two";
+            let message =
+                "must be a power of two, because the other bucket of a fingerprint is found by xor";
             return Err(Error::setting("buckets", buckets, message));
         }
         let shape = Self { buckets, slots, fingerprint, kicks, layout };

@@ -8,7 +8,7 @@ pub struct Load {
     pub items: u64,
     /// Distinct items among them.
     pub distinct: u64,
-    /// Classes, groups or sets that the items fall into; 0 where nobody said.
+    /// Classes, groups or sets of the items; 0 if not given.
     pub classes: u64,
     /// Queries so far, where answering changes what comes.
     pub queries: u64,

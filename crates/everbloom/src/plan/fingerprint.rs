@@ -26,7 +26,7 @@ pub(crate) const PARAM_FINGERPRINT: Param = Param::integer(
 );
 
 /// What items and rate mean for such a filter.
-pub(crate) const MEANING: &str = "items are the different keys read, whatever was planned; the rate is that of \
+pub(crate) const MEANING: &str = "items are the distinct keys read, whatever was planned; the rate is that of \
                                   false positives, rounded down to a power of two";
 
 /// What a goal says of fingerprints.

@@ -81,7 +81,7 @@ pub(crate) fn check_cells(n: u64, p: f64, cells: f64) -> Result<()> {
 pub(crate) fn first_too_large(n: u64, p: f64, first: &str) -> Error {
     Error::parameter(format!(
         "{n} items at a rate of {p} need a first {first} of more than {MAX_CELLS} bits: \
-         ask for fewer {{items}} or a higher {{rate}}"
+         use fewer {{items}} or a higher {{rate}}"
     ))
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn first_too_large(n: u64, p: f64, first: &str) -> Error {
 pub(crate) fn too_many_cells(n: u64, p: f64, cells: f64) -> Error {
     Error::parameter(format!(
         "{n} items at a rate of {p} need {cells:e} cells, more than {MAX_CELLS}: \
-         ask for fewer {{items}} or a higher {{rate}}"
+         use fewer {{items}} or a higher {{rate}}"
     ))
 }
 

@@ -58,7 +58,7 @@ impl Goal {
         self.hasher(Hasher::keyed(key))
     }
 
-    /// The same goal in at most so many bits.
+    /// The same goal in at most this many bits.
     #[must_use]
     pub fn bits(mut self, bits: u64) -> Self {
         self.bits = Some(bits);

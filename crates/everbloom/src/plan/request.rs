@@ -25,7 +25,7 @@ impl<'a> Request<'a> {
             return Err(Error::setting("items", 0, message));
         }
         if let Some(p) = goal.fpr.filter(|p| !(*p > 0.0 && *p < 1.0)) {
-            let message = "a false-positive rate lies between 0 and 1, both excluded, such as 0.01";
+            let message = "a false-positive rate must be above 0 and below 1, such as 0.01";
             return Err(Error::setting("rate", p, message));
         }
         if goal.bits == Some(0) {
@@ -79,27 +79,27 @@ impl<'a> Request<'a> {
         Ok(())
     }
 
-    /// The hash asked for by name, if one was.
+    /// The requested hash, if any.
     pub fn named_hash(&self) -> Option<HashId> {
         self.hasher.is_named().then(|| self.hasher.id())
     }
 
-    /// The form asked for.
+    /// The requested form.
     pub fn form(&self) -> &'static str {
         self.form.name
     }
 
-    /// The rate asked for, or the default.
+    /// The requested rate, or the default.
     pub fn fpr(&self) -> f64 {
         self.goal.fpr.unwrap_or(DEFAULT_FPR)
     }
 
-    /// The items asked for, if they were.
+    /// The requested number of items, if any.
     pub fn goal_items(&self) -> Option<u64> {
         self.goal.items
     }
 
-    /// The rate asked for, if one was.
+    /// The requested rate, if any.
     pub fn goal_fpr(&self) -> Option<f64> {
         self.goal.fpr
     }
@@ -122,7 +122,7 @@ impl<'a> Request<'a> {
         let Goal { items, fpr, bits: room, .. } = *self.goal;
         let Some(room) = room.map(|b| b as f64) else {
             let items = items.ok_or_else(|| {
-                Error::parameter("how many items? give {items}, or {memory} together with {rate}")
+                Error::parameter("give {items}, or {memory} together with {rate}")
             })?;
             return Ok((items, self.fpr()));
         };
@@ -133,8 +133,7 @@ impl<'a> Request<'a> {
                     return Ok((n, p));
                 }
                 Err(Error::parameter(format!(
-                    "{n} items at a rate of {p} need {:.0} bytes, but {{memory}} allows {:.0}: \
-                     leave out one of the three",
+                    "{n} items at a rate of {p} need {:.0} bytes, but {{memory}} allows {:.0}: omit one of the three",
                     (needed / 8.0).ceil(),
                     room / 8.0
                 )))
@@ -163,7 +162,7 @@ impl<'a> Request<'a> {
                 }
                 if low == 0 {
                     return Err(Error::parameter(format!(
-                        "{:.0} bytes hold not even one item at a rate of {p}: give more {{memory}}",
+                        "{:.0} bytes are too few for one item at a rate of {p}: give more {{memory}}",
                         room / 8.0
                     )));
                 }

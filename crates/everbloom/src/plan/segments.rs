@@ -19,8 +19,8 @@ pub(crate) fn segments(
     let (n, p) = request.items_and_rate(bits)?;
     if bits(n, p) > MAX_CELLS as f64 {
         return Err(Error::parameter(format!(
-            "reading back {n} items, all but a share of {p} of the times, needs {:e} bits, more than \
-             {MAX_CELLS}: plan for what is to be read back, a difference and not the sets",
+            "reading back {n} items, with a failure rate of {p}, needs {:e} bits, more than \
+             {MAX_CELLS}: plan for the difference to be read back, not for the sets",
             bits(n, p)
         )));
     }
@@ -36,6 +36,6 @@ pub(crate) fn check_fit(request: &Request<'_>, bits: u64) -> Result<()> {
     }
     let (needed, room) = (bits.div_ceil(8), room / 8);
     Err(Error::parameter(format!(
-        "the cells asked for need {needed} bytes, more than {room}: set fewer cells"
+        "the requested cells need {needed} bytes, more than {room}: set fewer cells"
     )))
 }

@@ -19,14 +19,14 @@ impl Slices {
     pub fn cut(m: u64, k: u32) -> Result<Self> {
         if !(1..=MAX_K).contains(&k) || u64::from(k) > m || m > MAX_CELLS {
             return Err(Error::parameter(format!(
-                "{m} cells cannot be cut into {k} slices: k goes from 1 to {MAX_K} and not above m, \
-                 m up to {MAX_CELLS}"
+                "{m} cells cannot be divided into {k} slices: k must be from 1 to {MAX_K} and at most m, and m at \
+                most {MAX_CELLS}"
             )));
         }
         Ok(Self { slice: m / u64::from(k), k })
     }
 
-    /// The least m with the best k or the given one, so that the exact rate stays below p. Slices are
+    /// The smallest m with the best k or the given one, so that the exact rate stays below p. Slices are
     /// even, so that the filter folds.
     pub fn plan(request: &Request<'_>) -> Result<Self> {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);

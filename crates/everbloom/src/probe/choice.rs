@@ -17,7 +17,7 @@ pub(crate) fn check_search(name: &str, candidates: u64, probes: u64) -> Result<(
         return Ok(());
     }
     Err(Error::parameter(format!(
-        "{candidates} candidates of {probes} probes each are too long a search: lower {{{name}}} so \
+        "{candidates} candidates of {probes} probes each take too long to search: lower {{{name}}} so \
          that there are at most {} candidates, or build for fewer keys",
         MAX_SEARCH / probes.max(1)
     )))

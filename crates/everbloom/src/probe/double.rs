@@ -25,9 +25,9 @@
 //! never vanishes and for m a power of two it visits every cell; for odd m a step of 0 becomes 1. Where
 //! the step shares a factor with m, only m/gcd cells are in reach; and k > m repeats indices in any case.
 //!
-//! **Use it** by the parameter `scheme` of `bloom`, where another program's filters are to be met index by
-//! index. **Don't** otherwise: `ring`, the default of large filters, does the same without a division,
-//! and small ranges are served by `mixed`.
+//! **Use it** through the parameter `scheme` of `bloom`, to match another program's filters index by index.
+//! **Don't** otherwise: `ring`, the default of large filters, does the same without a division, and small ranges
+//! use `mixed`.
 
 use super::flat::flat;
 use crate::error::{Error, Result};

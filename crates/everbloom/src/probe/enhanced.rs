@@ -16,7 +16,7 @@
 //! *What is pinned.* y grows *after* it was added; the other order is another stream. (i³ − i)/6 is a whole
 //! number, to be taken before the mod. A step of h2 = 0 is harmless, since it does not stay 0.
 //!
-//! **Use it** by the parameter `scheme` of `bloom`. The default of large filters, `ring`, is the same
+//! **Use it** through the parameter `scheme` of `bloom`. The default of large filters, `ring`, is the same
 //! recurrence on 2⁶⁴ with a single reduction at the end.
 
 use super::double::add_mod;

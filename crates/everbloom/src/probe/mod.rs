@@ -259,7 +259,7 @@ impl Probe {
                     Scheme::Folded | Scheme::Multiplied => "count-min",
                     _ => "blocked",
                 };
-                let message = format!("this scheme has a variant of its own, {kind}");
+                let message = format!("this scheme has its own variant, {kind}");
                 return Err(Error::setting("scheme", scheme.name(), message));
             }
             foreign => Probe::Foreign(Foreign::new(foreign, m, k)?),
@@ -391,7 +391,7 @@ pub(crate) fn half(n: u64, what: &str) -> Result<u64> {
     if n >= 2 && n.is_multiple_of(2) {
         Ok(n / 2)
     } else {
-        Err(Error::parameter(format!("cannot fold: {what} is {n}, which has no half")))
+        Err(Error::parameter(format!("cannot fold: {what} is {n}, which is odd")))
     }
 }
 

@@ -35,8 +35,7 @@ impl Residues {
         }
         if !pairwise_coprime(&parts) {
             return Err(Error::parameter(
-                "two parts have a common factor, so that one index tells of the other: \
-                 take different primes",
+                "two parts have a common factor, so that their indices depend on each other: use different primes",
             ));
         }
         Ok(Self { parts, m })

@@ -120,7 +120,7 @@ pub struct Coded {
 }
 
 impl Coded {
-    /// No ids yet; hashes are under a key that both sides know and nobody else should.
+    /// No ids yet; hashes use a key that both sides share and keep secret.
     pub fn new(key: u64) -> Self {
         Self::under(mix64(key))
     }
@@ -129,7 +129,7 @@ impl Coded {
         Self { key, items: Vec::new(), ready: Vec::new(), start: 0, index: 0 }
     }
 
-    /// The same with room for so many ids.
+    /// The same with room for this many ids.
     #[must_use]
     pub fn with_room(mut self, ids: usize) -> Self {
         self.items.reserve_exact(ids);
@@ -140,7 +140,7 @@ impl Coded {
         hash(self.key, id)
     }
 
-    /// Puts an id in, before the first cell is asked for.
+    /// Inserts an id, before the first cell is requested.
     pub fn insert(&mut self, id: u64) {
         let places = Places::new(self.hash(id));
         self.push(id, places);

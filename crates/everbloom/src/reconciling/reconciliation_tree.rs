@@ -18,9 +18,9 @@
 //! that is reported is wrong, for Bloom filters have no false negatives. What is missed is a leaf's false positive,
 //! or c + 1 in a row above it.
 //!
-//! **Use it** for large sets that differ by little, where one message and a few percent of misses are all right.
-//! **Don't** where all differences must be found (`iblt` and [`exchange::reconcile`]), or where they are more than
-//! n/log n, for which one Bloom filter of the bits of both is better.
+//! **Use it** for large sets with a small difference, if one message is enough and a few percent of misses are
+//! acceptable. **Don't** if all differences must be found (`iblt` and [`exchange::reconcile`]), or if there are
+//! more than n/log n of them, where one Bloom filter with the bits of both is better.
 //!
 //! Two parties run it over any connection as [`exchange::tree`].
 //!
@@ -161,7 +161,7 @@ pub fn probes(bits: u32) -> u32 {
     (f64::from(bits) * core::f64::consts::LN_2).round().max(1.0) as u32
 }
 
-/// The rate of a filter with so many bits per value.
+/// The rate of a filter with this many bits per value.
 pub fn rate(bits: u32) -> f64 {
     bloom::fpr_asymptotic(bits.into(), 1.0, probes(bits).into())
 }
@@ -185,8 +185,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
             networks, SIGCOMM 2002",
     family: "reconciling",
     needs: &["reconcile"],
-    meaning: "one party finds most of the keys that the other does not have from one message, and reports none \
-              wrongly",
+    meaning: "from one message, one side finds most of the keys that the other lacks, and never reports a wrong one",
     ..Facts::TECHNIQUE
 });
 

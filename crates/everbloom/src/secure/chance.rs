@@ -8,7 +8,7 @@ use crate::hash::multiply_shift;
 /// Fills `bytes`.
 pub(crate) fn fill(bytes: &mut [u8]) -> Result<()> {
     getrandom::fill(bytes)
-        .map_err(|e| Error::new(Kind::Io, format!("the system gives no random bytes: {e}")))
+        .map_err(|e| Error::new(Kind::Io, format!("cannot get random bytes from the system: {e}")))
 }
 
 /// So many random bytes.

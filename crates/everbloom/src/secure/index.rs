@@ -21,8 +21,8 @@
 //! on every later document, too. Two filters under one id would show what changed between them, so every
 //! filter gets a random id when it is built. Names of documents are stored as they are given.
 //!
-//! **Use it** to search what is stored elsewhere. False positives are returned as matches: whoever searches
-//! looks again after decryption. **Don't** where the pattern of searches must stay hidden.
+//! **Use it** to search documents that are stored elsewhere. False positives are returned as matches, so check the
+//! documents again after decryption. **Don't** if the pattern of searches must stay hidden.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -68,8 +68,8 @@ impl Shape {
             return Ok(Self { words, m, r });
         }
         Err(Error::parameter(format!(
-            "an index of {words} words, {m} bits and {r} keys: there may be 1 to {MOST_KEYS} keys and up to \
-             {MOST_BITS} bits and insertions a document"
+            "an index of {words} words, {m} bits and {r} keys: the limits are 1 to {MOST_KEYS} keys, and {MOST_BITS} \
+            bits and insertions per document"
         )))
     }
 
@@ -179,7 +179,7 @@ impl IndexKey {
         }
         let unused = shape.words.checked_sub(distinct.len() as u64).ok_or_else(|| {
             let message =
-                format!("{} words in a document, planned were {}", distinct.len(), shape.words);
+                format!("{} words in a document, but {} were planned", distinct.len(), shape.words);
             Error::new(Kind::CapacityExceeded, message)
         })?;
         let mut chance = Chance::new();
@@ -321,8 +321,8 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     paper: "E.-J. Goh, Secure indexes, IACR ePrint 2003/216",
     family: "secure",
     needs: &["membership"],
-    meaning: "items are the most different words of a document, the rate is that of documents that match \
-              without having the word (`everbloom secure index`)",
+    meaning: "items are the maximum number of distinct words in a document; the rate is that of documents that match \
+              without containing the word (`everbloom secure index`)",
     reach: 1 << 26,
     ..Facts::FILTER
 });

@@ -16,10 +16,10 @@
 //! them against their declared items ([`most_fill`]): [`Limits::NETWORK`](crate::Limits::NETWORK) does. Where nobody is trusted
 //! to declare anything, [`Generalized`](crate::membership::Generalized) bounds the rate whatever the bits are.
 //!
-//! **Use it** wherever somebody else chooses keys. **Don't** expect that it hides answers: who may query finds
-//! false positives by trying, and each of them passes again until the filter is built anew under another key.
-//! Filters under different keys can't be merged or compared: files carry the id of their key and are refused
-//! under another. A new key means a new build.
+//! **Use it** whenever someone else chooses the keys. **Don't** expect it to hide answers: anyone who can query
+//! finds false positives by trying, and each of them keeps passing until the filter is rebuilt with another key.
+//! Filters with different keys can't be merged or compared: files have the id of their key and are refused with
+//! another. A new key means a new build.
 
 use crate::theory::bloom as theory;
 use crate::variant::prelude::*;
@@ -44,7 +44,7 @@ pub fn keys_to_saturate(flat: Flat) -> u64 {
     flat.m.div_ceil(u64::from(flat.k))
 }
 
-/// The most ones that `n` honest keys explain, as a share: the expected fill and six standard deviations. A
+/// The largest share of ones that `n` honest keys explain: the expected fill and six standard deviations. A
 /// received filter that is fuller lies about its items, or was polluted.
 pub fn most_fill(flat: Flat, n: u64) -> f64 {
     let (m, throws) = (flat.m as f64, n as f64 * f64::from(flat.k));
@@ -63,6 +63,6 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
             network applications, Computer Networks 55(8), 2011",
     family: "secure",
     needs: &["hostile"],
-    meaning: "a way of hashing for any filter (`--key-file`): keys aimed at its cells fill it as other keys do",
+    meaning: "a hash for any filter (`--key-file`): keys chosen to hit its cells fill it no faster than others",
     ..Facts::TECHNIQUE
 });

@@ -20,8 +20,8 @@
 //! from whom. A client can test as many guesses as it is given answers: bound them
 //! ([`Owner::new`](crate::exchange::private::Owner::new) takes a limit).
 //!
-//! **Use it** for lists that neither side may show, such as leaked passwords or contacts. **Don't** for a set that the server
-//! may know to be asked for: a plain filter costs a thousand times less.
+//! **Use it** for lists that neither side may show, such as leaked passwords or contacts. **Don't** if the server
+//! may learn which keys are queried: a plain filter costs a thousand times less.
 
 use crate::variant::prelude::*;
 
@@ -38,7 +38,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
             (OPRFs) using prime-order groups, RFC 9497, 2023",
     family: "secure",
     needs: &["membership"],
-    meaning: "items are keys of the server's set, the rate is that of false positives (`everbloom secure query`)",
+    meaning: "items are keys of the server's set, the rate is the false-positive rate (`everbloom secure query`)",
     reach: 1 << 26,
     ..Facts::FILTER
 });

@@ -16,8 +16,8 @@
 //! Membership and counts have arrays of their own, as S3 advises: a run that reached into membership bits would grow
 //! with every key.
 //!
-//! **Use it** where only bits can be had and counts are small. **Don't** for large counts (every copy takes a bit and a
-//! step), nor for deletion; `counting` has both for four bits a cell.
+//! **Use it** if only plain bits are available and counts are small. **Don't** for large counts (every copy takes a
+//! bit and a step), nor for deletion; `counting` has both for four bits per cell.
 
 use smallvec::SmallVec;
 
@@ -40,7 +40,7 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdaptiveCounting {
     head: Head,
-    /// The longest run that is told, N_max.
+    /// The longest run that can be reported, N_max.
     most: u64,
     members: FlatBits,
     counts: Bits,
@@ -87,7 +87,7 @@ impl AdaptiveCounting {
         (self.most, None)
     }
 
-    /// Inserts a key, once more if it is there. A run of N_max grows no further.
+    /// Inserts a key, again if already present. A run of N_max grows no further.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.digest(key);
         let new = self.members.insert(digest);
@@ -212,15 +212,16 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
             unpredictable network traffic, IEICE Transactions 91-D(5), 2008",
     family: "sketches",
     needs: &["membership", "count"],
-    meaning: "items are insertions, the rate is that of false positives",
+    meaning: "items are insertions, the rate is the false-positive rate",
     forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count]).counting(Counts::Above)],
     params: &[
         PARAM_M,
         PARAM_K,
         Param::real("share", 0.01, 64.0, "bits for counts per membership bit")
             .or(Preset::Real(0.5)),
-        Param::integer("counts", 1, 1 << 48, "bits for counts, in place of the parameter `share`"),
-        Param::integer("most", 1, 4096, "longest run that is told").or(Preset::Integer(255)),
+        Param::integer("counts", 1, 1 << 48, "bits for counts, instead of the parameter `share`"),
+        Param::integer("most", 1, 4096, "longest run that can be reported")
+            .or(Preset::Integer(255)),
     ],
     ..Facts::FILTER
 });

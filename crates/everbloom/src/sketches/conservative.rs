@@ -60,12 +60,12 @@ impl Conservative {
         empty(&Goal::of(hasher).set("form", SHARED).set("m", m).set("k", k))
     }
 
-    /// Counts a key once more.
+    /// Counts a key.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
     }
 
-    /// Counts a key `times` more times, a packet of so many bytes. No bytes change nothing.
+    /// Counts a key `times` times, such as a packet with that many bytes. Zero changes nothing.
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Seen {
         let digest = self.head.digest(key);
         self.head.count(u64::from(times > 0));
@@ -120,7 +120,7 @@ impl Plan for Conservative {
                 Probe::Partitioned(Partitioned::new(m / u64::from(k), k))
             }
             (true, Some(_)) => {
-                let message = format!("so few counters cannot be cut into {k} stages");
+                let message = format!("so few counters cannot be divided into {k} stages");
                 return Err(Error::setting("m", m, message));
             }
         };
@@ -190,13 +190,12 @@ pub static VARIANT: Variant = Variant::of::<Conservative>(Facts {
     family: "sketches",
     needs: &["membership", "count"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are distinct keys to plan for, and records when counted; the rate is that of non-members \
-              that pass",
+    meaning: "items are distinct keys to plan for, and records when counted; the rate is the false-positive rate",
     forms: &[Form::exact(STAGES, ABILITIES), Form::exact(SHARED, ABILITIES)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("width", 1, 64, "bits per counter, which sticks at its maximum")
+        Param::integer("width", 1, 64, "bits per counter; counters stick at the maximum")
             .or(Preset::Integer(32)),
     ],
     ..Facts::FILTER

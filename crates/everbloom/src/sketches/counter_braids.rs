@@ -20,8 +20,8 @@
 //! decoding there is only a bound from above, the least of a flow's counters. Nothing can be removed. Sketches of one shape
 //! add up, carries included.
 //!
-//! **Use it** where every bit of counting memory is dear and the list of flows is kept elsewhere. **Don't** to ask for one
-//! flow at a time (`count-min`).
+//! **Use it** if every bit of counting memory is expensive and the list of flows is stored elsewhere. **Don't** to
+//! query one flow at a time (`count-min`).
 
 use crate::cells::{Bits, Counters};
 use crate::error::agree;
@@ -84,7 +84,7 @@ impl CounterBraids {
         self.head.digest(&counter).salted(CARRY)
     }
 
-    /// Counts a flow once more.
+    /// Counts a flow.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
     }
@@ -93,7 +93,7 @@ impl CounterBraids {
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Seen> {
         if times > MOST_TIMES {
             return Err(Error::record(format!(
-                "a flow is counted at most {MOST_TIMES} times at once"
+                "a flow can be counted at most {MOST_TIMES} times at once"
             )));
         }
         let digest = self.head.digest(key);
@@ -234,7 +234,7 @@ impl Plan for CounterBraids {
             sized(n, p)
         };
         if shape.bits() > request.goal_bits().unwrap_or(MAX_CELLS).min(MAX_CELLS) {
-            return Err(Error::parameter("so many counters do not fit: ask for fewer {items}"));
+            return Err(Error::parameter("so many counters do not fit: use fewer {items}"));
         }
         Ok(shape)
     }
@@ -327,8 +327,8 @@ pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
     family: "sketches",
     needs: &["count", "merge", "compact"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are flows to plan for, and the total of all counts when counted; the rate is that of lists of flows that \
-              fail to decode",
+    meaning: "items are flows to plan for, and the total of all counts when counted; the rate is that of failed \
+              decodes",
     forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count, Ability::Merge])
         .counting(Counts::Above)],
     params: &[
@@ -343,7 +343,7 @@ pub static VARIANT: Variant = Variant::of::<CounterBraids>(Facts {
             "carries",
             1,
             1 << 40,
-            "counters of layer 2, in place of the parameter `overflow`",
+            "counters of layer 2, instead of the parameter `overflow`",
         ),
     ],
     ..Facts::SKETCH

@@ -19,8 +19,8 @@
 //!
 //! **Slow:** a key has d·k cells instead of k, and an insertion draws a rank for each of its d counters.
 //!
-//! **Use it** for multiplicities over many orders of magnitude, gathered at many places. **Don't** for small counts, for
-//! deletion, or when an error of a third (d = 16) is too much.
+//! **Use it** for multiplicities over many orders of magnitude, collected in many places. **Don't** for small
+//! counts, for deletion, or when an error of a third (d = 16) is too much.
 
 use crate::cells::Counters;
 use crate::error::agree;
@@ -66,7 +66,7 @@ impl LogLog {
         self.probe.check_flat(self.cells.len())
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.digest(key);
         let (cells, mut new) = (&mut self.cells, false);
@@ -286,8 +286,8 @@ pub static VARIANT: Variant = Variant::of::<LogLog>(Facts {
             (S3 §VI-A, its references 113 and 116)",
     family: "sketches",
     needs: &["membership", "count", "merge", "fold"],
-    meaning: "items are distinct keys to plan for, and insertions when counted; the rate is that of ranks which \
-              other keys raise",
+    meaning: "items are distinct keys to plan for, and insertions when counted; the rate is that of ranks raised by \
+              other keys",
     forms: &[Form::exact(
         "standard",
         &[Ability::Insert, Ability::Count, Ability::Merge, Ability::Fold],
@@ -302,7 +302,7 @@ pub static VARIANT: Variant = Variant::of::<LogLog>(Facts {
             "stream",
             0,
             u32::MAX as u64,
-            "number of this place: filters to be joined draw ranks of their own",
+            "number of this site: filters to be joined need different ranks",
         )
         .or(Preset::Integer(0)),
         Param::integer("width", 1, 6, "bits per cell: five reach 2^31 copies")

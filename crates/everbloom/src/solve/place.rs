@@ -49,7 +49,7 @@ pub enum Rule {
     Left,
 }
 
-/// The candidate buckets of items: how many buckets and choices there are, and by which rule.
+/// The candidate buckets of items: the numbers of buckets and choices, and the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choices {
     buckets: u64,
@@ -63,8 +63,8 @@ impl Choices {
         let even = rule == Rule::Anywhere || buckets.is_multiple_of(u64::from(d.max(1)));
         if buckets == 0 || d == 0 || u64::from(d) > buckets || !even {
             return Err(Error::parameter(format!(
-                "{d} choices among {buckets} buckets: there is at least one choice and a bucket for \
-                 each, and d-left tables are of equal size, so that d divides the buckets"
+                "{d} choices among {buckets} buckets: there must be at least one choice, at least one bucket for \
+                each, and for d-left a number of buckets divisible by d"
             )));
         }
         Ok(Self { buckets, d, rule })

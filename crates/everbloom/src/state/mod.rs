@@ -64,13 +64,13 @@ impl Limits {
     pub const NETWORK: Limits =
         Limits { bytes: 128 << 20, expanded: Some(128 << 20), explained: true };
 
-    /// The same limits, with so many bytes for what expands.
+    /// The same limits, with this many bytes for expanded data.
     #[must_use]
     pub fn expanded(self, bytes: u64) -> Self {
         Self { expanded: Some(bytes), ..self }
     }
 
-    /// The same limits, for files of at most so many bytes.
+    /// The same limits, for files of at most this many bytes.
     #[must_use]
     pub fn bytes(self, bytes: u64) -> Self {
         Self { bytes, ..self }
@@ -267,6 +267,6 @@ impl<T: State> State for Option<T> {
     fn load(name: &'static str, src: &mut Decoder<'_>) -> Result<Self> {
         let mut list = src.list(name)?;
         let value = list.pop();
-        if list.is_empty() { Ok(value) } else { Err(src.corrupt(format!("{name} is there twice"))) }
+        if list.is_empty() { Ok(value) } else { Err(src.corrupt(format!("{name} occurs twice"))) }
     }
 }

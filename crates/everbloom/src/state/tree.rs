@@ -211,8 +211,8 @@ pub(crate) fn too_large(bytes: u64, limit: u64) -> Error {
     Error::new(
         Kind::LimitExceeded { what: "expanded" },
         format!(
-            "the filter expands to {bytes} bytes, more than the limit of {limit} or this machine allows: \
-             raise the {{limit}} if you trust it"
+            "the filter expands to {bytes} bytes, more than the limit of {limit} or the memory of this machine: \
+            raise the {{limit}} if you trust the file"
         ),
     )
 }
@@ -261,7 +261,7 @@ impl<'a> Decoder<'a> {
     /// An error for something a newer build may know.
     pub fn unsupported(&self, what: impl std::fmt::Display) -> Error {
         let message =
-            format!("the file uses {what}, which this build does not know: update everbloom");
+            format!("the file uses {what}, which this build does not support: update everbloom");
         Error::new(Kind::UnsupportedFeature, message)
     }
 

@@ -21,9 +21,9 @@
 //! frequent pieces then have other bits in every year. With `balance=yes` every filter is followed by its
 //! complement, so that all have equally many ones; Dice is then the share of equal bits, and the threshold higher.
 //!
-//! **Use it** to link registers whose owners share a key and nothing else. **Don't** think of it as encryption:
-//! frequent pieces leave frequent bits, and attacks on those are published. Without a secret key, anybody can try
-//! names. Under different keys Dice is that of unrelated records.
+//! **Use it** to link registers whose owners share only a key. **Don't** think of it as encryption: frequent pieces
+//! leave frequent bits, and attacks on those are published. Without a secret key, anyone can test names. With
+//! different keys, the Dice coefficient is that of unrelated records.
 
 use smallvec::SmallVec;
 
@@ -128,7 +128,7 @@ impl Clk {
         if compared.is_empty() || (wanted != 0 && found != wanted) || found > MAX_FIELDS {
             let first = record.first().map_or_else(String::new, |field| shown(field));
             return Err(Error::record(format!(
-                "the record of {first} has {found} fields where all have {wanted}, up to {MAX_FIELDS}"
+                "the record of {first} has {found} fields; the others have {wanted}, at most {MAX_FIELDS}"
             )));
         }
         Ok((salt, compared))
@@ -377,7 +377,7 @@ impl Stream for Clk {
 }
 
 face!(Clk: Insert, Merge);
-planned!(Clk: "An empty list of records of 1000 bits each, which match from a Dice coefficient of 0.8 on.");
+planned!(Clk: "An empty list of records of 1000 bits each, which match at a Dice coefficient of at least 0.8.");
 
 impl Filter for Clk {
     /// Present if some record matches, with the highest Dice coefficient.
@@ -467,17 +467,17 @@ pub static VARIANT: Variant = Variant::of::<Clk>(Facts {
     family: "structured",
     needs: &["similar", "attributes", "merge"],
     input: Input::of(KeyKind::Attributes).with_examples(example),
-    meaning: "items are records; how many others pass depends on how alike they are, not on a rate",
+    meaning: "items are records; the share of others that pass depends on their similarity, not on a rate",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Merge],
-        "a record like one of the list may be missed; that record itself never is",
+        "a record similar to a member may be missed, but never a member itself",
     )],
     params: &[
         Param::integer("m", 2, 1 << 20, "bits per record").or(Preset::Integer(1000)),
         Param::integer("k", 1, MAX_K as u64, "bits per piece of a field").or(Preset::Integer(15)),
         Param::integer("letters", 1, MAX_LETTERS, "q, letters per piece").or(Preset::Integer(2)),
-        Param::real("threshold", 0.0, 1.0, "Dice coefficient from which on records match")
+        Param::real("threshold", 0.0, 1.0, "lowest Dice coefficient of a match")
             .or(Preset::Real(0.8)),
         Param::first_of(
             "salt",

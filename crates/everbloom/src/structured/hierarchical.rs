@@ -25,8 +25,8 @@
 //!
 //! **Slow:** an excerpt is tried at every alignment and block number, on every level.
 //!
-//! **Use it** to find out later who sent or saw what a signature now describes. **Don't** for excerpts shorter than
-//! two blocks, or where space for up to two keys per block is too much.
+//! **Use it** to find out later who sent or saw a payload that matches a new signature. **Don't** for excerpts
+//! shorter than two blocks, or if up to two keys per block take too much space.
 
 use crate::error::agree;
 use crate::parts::flat_bits::FlatBits;
@@ -80,14 +80,14 @@ impl Hierarchical {
         payload.with_bytes(|payload| {
             if payload.len() as u64 > LONGEST {
                 return Err(Error::record(format!(
-                    "a payload of {} bytes: they have up to {LONGEST}",
+                    "a payload of {} bytes: the maximum is {LONGEST}",
                     payload.len()
                 )));
             }
             let known = self.senders.iter().any(|known| known == sender);
             if !known && (self.senders.len() >= MAX_SENDERS || sender.len() > MAX_SENDER_BYTES) {
                 return Err(Error::record(format!(
-                    "up to {MAX_SENDERS} senders are known by up to {MAX_SENDER_BYTES} bytes each"
+                    "at most {MAX_SENDERS} senders, with names of up to {MAX_SENDER_BYTES} bytes"
                 )));
             }
             let blocks = payload.len() as u64 / self.block;
@@ -400,7 +400,7 @@ pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
     needs: &["pieces", "groups", "merge", "estimate"],
     input: Input::of(KeyKind::Sequence).with_value(ValueKind::Label).with_examples(example),
     meaning: "items are blocks on all levels, up to two for each block of a payload; the rate is that of the \
-              shortest excerpts that were nowhere, in the payloads of one sender",
+              shortest excerpts nobody sent, for one sender",
     forms: &[Form::exact_while(
         FORM,
         &[Ability::Insert, Ability::Merge, Ability::Estimate],

@@ -25,8 +25,8 @@
 //!
 //! **Slow:** a key is a vector, which is projected on L lines; `overflow` also tries the neighbors of its buckets.
 //!
-//! **Use it** to sort out queries that resemble nothing, in a Euclidean space. **Don't** if near vectors must not be
-//! missed, or for keys that are not vectors (`distance-sensitive` takes bit vectors and text).
+//! **Use it** to reject queries that resemble no member, in a Euclidean space. **Don't** if near vectors must not
+//! be missed, or for keys that are not vectors (`distance-sensitive` takes bit vectors and text).
 
 use crate::cells::Bits;
 use crate::hash::mix64;
@@ -315,12 +315,12 @@ pub static VARIANT: Variant = Variant::of::<LocalitySensitive>(Facts {
         Form::lossy(
             OVERFLOW,
             &[Ability::Insert, Ability::Merge],
-            "a vector near a member may be missed; a member itself never is",
+            "a vector near a member may be missed, but never a member itself",
         ),
         Form::lossy(
             PLAIN,
             &[Ability::Insert, Ability::Merge],
-            "a vector near a member is missed if one bucket differs; a member itself never is",
+            "a vector near a member is missed if one bucket differs, but never a member itself",
         ),
     ],
     params: &[

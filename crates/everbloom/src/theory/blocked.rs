@@ -115,7 +115,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Blocks of so many bits, 1 at least, in which every probe of an item may fall anywhere.
+    /// Blocks of this many bits, at least 1, in which every probe of an item may fall anywhere.
     pub fn of(bits: u64) -> Self {
         Self { bits: bits.max(1), lanes: 1, patterns: None }
     }
@@ -131,7 +131,7 @@ impl Blocks {
         Self { lanes, ..self }
     }
 
-    /// The same where the k probes of an item are one of so many sets of them, made once.
+    /// The same if the k probes of an item are one of this many sets of probes, made once.
     ///
     /// A non-member passes if its own set is among those of the block, which has probability 1 − e^{−μ/P} with μ = B/c items
     /// in a block; or else if the different sets among the other P − 1 cover it. Those are binomial with mean
@@ -142,7 +142,7 @@ impl Blocks {
         Self { patterns: Some(patterns), ..self }
     }
 
-    /// Rate at so many bits per item (> 0), or with items counted.
+    /// Rate at this many bits per item (> 0), or with items counted.
     pub fn fpr(self, loads: impl Into<Loads>, k: u32) -> f64 {
         self.fpr_by(&mut InnerRates::new(self, k), loads.into(), k)
     }
@@ -207,7 +207,7 @@ pub fn distinct_patterns(patterns: f64, items: f64) -> f64 {
     -patterns * libm::expm1(-items / patterns)
 }
 
-/// Rate in blocks of `block_bits` ≥ 1, at so many bits per item (> 0) or with items counted.
+/// Rate in blocks of `block_bits` ≥ 1, at this many bits per item (> 0) or with items counted.
 pub fn fpr(block_bits: u64, loads: impl Into<Loads>, k: u32) -> f64 {
     Blocks::of(block_bits).fpr(loads, k)
 }
@@ -251,7 +251,7 @@ pub fn fpr_rows(rows: u64, bits: u64, n: u64, k: u32) -> f64 {
 
 /// [`fpr`] where the k bits of an item are all different, each subset of the block equally likely (k ≤ B).
 ///
-/// A block passes if its items cover the k bits asked for. Followed item by item: of u bits that are still
+/// A block passes if its items cover the k bits of the query. Followed item by item: of u bits that are still
 /// uncovered, the next item covers j with hypergeometric probability.
 pub fn fpr_distinct(block_bits: u64, loads: impl Into<Loads>, k: u32) -> f64 {
     let (block, size) = (block_bits.max(1) as f64, u64::from(k).min(block_bits.max(1)));

@@ -135,7 +135,7 @@ pub fn capacity(m: f64, k: f64, p: f64) -> f64 {
     -(m / k) * libm::log1p(-libm::pow(p, 1.0 / k))
 }
 
-/// The least slice in which `n` keys leave at most a share `fpr^{1/k}` of ones, so that k of them meet
+/// The smallest slice in which `n` keys leave at most a share `fpr^{1/k}` of ones, so that k of them meet
 /// `fpr`: m' = 1/(1 − (1 − p^{1/k})^{1/n}), the exact rate of F2 solved for m'.
 ///
 /// For large n that is n/−ln(1 − p^{1/k}), the slice of the standard filter's formula, plus one half.
@@ -143,7 +143,7 @@ pub fn slice_for(n: f64, fpr: f64, k: u32) -> f64 {
     slice_filled(n, libm::pow(fpr, 1.0 / f64::from(k)))
 }
 
-/// The least slice in which `n` keys leave at most a share `fill` of ones: 1/(1 − (1 − fill)^{1/n}).
+/// The smallest slice in which `n` keys leave at most a share `fill` of ones: 1/(1 − (1 − fill)^{1/n}).
 pub fn slice_filled(n: f64, fill: f64) -> f64 {
     (-1.0 / libm::expm1(libm::log1p(-fill) / n)).ceil().max(1.0)
 }

@@ -28,13 +28,13 @@ pub fn best_probes(m: f64, classes: &[(f64, f64)]) -> Vec<f64> {
     classes.iter().map(probes).collect()
 }
 
-/// What whole numbers of probes are chosen from: for each object the chance that a negative query asks for it and its
-/// share p of the members; Σ p·k may not exceed the budget (m/n)·ln 2.
+/// What whole numbers of probes are chosen from: for each object the probability that a negative query is for it,
+/// and its share p of the members; Σ p·k may not exceed the budget (m/n)·ln 2.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
     /// Per object, q' and p.
     pub objects: &'a [(f64, f64)],
-    /// The most that Σ p·k may be.
+    /// The maximum of Σ p·k.
     pub budget: f64,
     /// The fewest probes that an object may have.
     pub least: u32,

@@ -20,7 +20,7 @@ use crate::plan::Goal;
 /// # Ok::<(), everbloom::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a builder builds nothing until `build` or `build_from` is called"]
+#[must_use = "a builder does nothing until `build` or `build_from` is called"]
 pub struct Builder<T> {
     goal: Goal,
     of: PhantomData<fn() -> T>,

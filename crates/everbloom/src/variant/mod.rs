@@ -83,8 +83,8 @@ impl Variant {
     /// Refuses known non-members that the variant has no use for, and a build that cannot do without.
     fn check_negatives(&self, inputs: &Inputs<'_>) -> Result<()> {
         let what = match (self.input.negatives, &inputs.negatives) {
-            (Negatives::Required, None) => "is built against known non-members: give {negatives}",
-            (Negatives::No, Some(_)) => "makes no use of known non-members: leave out {negatives}",
+            (Negatives::Required, None) => "needs known non-members: give {negatives}",
+            (Negatives::No, Some(_)) => "does not use known non-members: omit {negatives}",
             _ => return Ok(()),
         };
         Err(Error::parameter(format!("{} {what}", self.slug)))

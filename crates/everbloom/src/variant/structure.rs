@@ -144,7 +144,7 @@ fn stream(filter: &mut dyn Filter, inputs: &mut Inputs<'_>) -> Result<()> {
         return Ok(());
     }
     let Some(insert) = filter.as_insert() else {
-        return Err(Error::unsupported("this form takes no keys one by one"));
+        return Err(Error::unsupported("this form cannot take keys one by one"));
     };
     let mut line = 0;
     inputs.records.batches(&mut |batch| {

@@ -21,10 +21,9 @@
 //! so is the threshold, which lets more keys in: going back and forth does not end, but the balance
 //! between the two is found by bisection.
 //!
-//! **Use it** where priors are known and differ by orders of magnitude, as those of hot and cold objects
-//! do. **Don't** where they are guesses: whoever is below the threshold and nevertheless a member is
-//! missed, by policy. S3 writes f_p, the share of false positives among the queries made, where the rate f
-//! is meant.
+//! **Use it** if priors are known and differ by orders of magnitude, as with hot and cold objects. **Don't** if
+//! they are guesses: a member below the threshold is a false negative by policy. S3 writes f_p, the share of false
+//! positives among the queries made, where the rate f is meant.
 
 use crate::variant::prelude::*;
 
@@ -70,12 +69,12 @@ pub struct Paradox {
 impl Paradox {
     /// For a filter of rate `fpr`, where a false negative costs as much as `alpha` false positives.
     ///
-    /// With α = 0 missing members costs nothing, so that all but certain members are denied.
+    /// With α = 0 false negatives cost nothing, so that only certain members are reported.
     pub fn new(fpr: f64, alpha: f64) -> Result<Self> {
         if !((0.0..=1.0).contains(&fpr) && (0.0..f64::INFINITY).contains(&alpha)) {
             return Err(Error::parameter(format!(
-                "a rate of {fpr} and a cost ratio of {alpha}: the rate lies between 0 and 1, \
-                 and the cost of a false negative in false positives is 0 or more"
+                "a rate of {fpr} and a cost ratio of {alpha}: the rate must be between 0 and 1, and the cost of a \
+                false negative in false positives at least 0"
             )));
         }
         Ok(Self { fpr, alpha })
@@ -86,14 +85,14 @@ impl Paradox {
     pub fn of(filter: &dyn Filter, alpha: f64) -> Result<Self> {
         let fpr = filter.now().passing().ok_or_else(|| {
             Error::parameter(format!(
-                "a {} filter does not know its own rate of false positives, on which the policy rests",
+                "a {} filter does not know its false-positive rate, which the policy needs",
                 filter.facts().slug
             ))
         })?;
         Self::new(fpr, alpha)
     }
 
-    /// The prior below which keys are denied.
+    /// The prior below which keys are reported absent.
     pub fn threshold(&self) -> f64 {
         threshold(self.fpr, self.alpha)
     }
@@ -103,7 +102,7 @@ impl Paradox {
         if (0.0..=1.0).contains(&prior) {
             Ok(prior * self.alpha < (1.0 - prior) * self.fpr)
         } else {
-            Err(Error::record(format!("a prior of {prior}: probabilities lie between 0 and 1")))
+            Err(Error::record(format!("a prior of {prior}: a probability is between 0 and 1")))
         }
     }
 
@@ -153,7 +152,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     paper: "O. Rottenstreich, I. Keslassy, The Bloom paradox: when not to use a Bloom filter?, INFOCOM 2012",
     family: "weighted",
     needs: &["membership", "weighted"],
-    meaning: "a policy over a filter: keys whose prior is below f/(f + α) are denied and not inserted, \
-              at the price of false negatives among them",
+    meaning: "a policy over a filter: keys whose prior is below f/(f + α) are reported absent and not inserted, \
+              which makes them false negatives",
     ..Facts::TECHNIQUE
 });

@@ -42,7 +42,7 @@ impl Class {
         self.weight * if known { self.others as f64 / all } else { 1.0 }
     }
 
-    /// The least weight of the class.
+    /// The smallest weight of the class.
     pub fn from_weight(&self) -> f64 {
         if self.octave == 0 { 0.0 } else { libm::exp2(self.octave as f64 - BIAS) }
     }
@@ -71,7 +71,7 @@ pub(super) fn weight_of(record: &Record<'_>) -> Result<Option<f64>> {
         None => Ok(None),
         Some(Value::Weight(weight)) => check_weight(weight).map(|()| Some(weight)),
         Some(_) => {
-            Err(Error::record("the value beside the key must be how often it is queried, a weight"))
+            Err(Error::record("the value of the key must be how often it is queried, a weight"))
         }
     }
 }
@@ -272,20 +272,21 @@ pub(super) const FACTS: Facts = Facts {
     family: "weighted",
     needs: &["membership", "weighted", "accurate"],
     input: Input::valued(ValueKind::Weight).with_negatives(Negatives::Optional),
-    meaning: "items are members, weights are query frequencies; the rate is that of the standard filter of this \
-              size, to be beaten",
+    meaning: "items are members, weights are query frequencies; the rate is that of a standard filter of the same \
+              size, to be undercut",
     ..Facts::COLLECTED
 };
 
 /// A form of such filters.
 pub(super) const fn form(name: &'static str) -> Form {
-    let condition = "keys are asked with the weight they were inserted with, or none";
+    let condition = "keys are queried with the weight they were inserted with, or none";
     Form::exact_while(name, &[Ability::Insert], condition)
 }
 
 /// The most probes of a key.
 pub(super) const PARAM_MOST: Param =
-    Param::integer("most", 1, MAX_K as u64, "most probes per key").or(Preset::Integer(64));
+    Param::integer("most", 1, MAX_K as u64, "maximum number of probes per key")
+        .or(Preset::Integer(64));
 
 /// Bits and probes of the standard filter; how many probes a key has, up to the most, the weights say.
 pub(super) fn plan(request: &Request<'_>) -> Result<(Flat, u32)> {

@@ -25,10 +25,10 @@
 //! **Slow:** building finds the constant C by halving an interval, and goes through the priors of all members at
 //! each step.
 //!
-//! **Use it** when priors are known and differ, as in switches that know which groups are popular. At
-//! equal bits it halves the false positives of a universe with priors of 0.5 and 0.05. **Don't** when
-//! priors are guesses: non-members of high prior pass almost freely, and a key whose prior has fallen
-//! since it was inserted is queried with more probes than it set, and is lost.
+//! **Use it** when priors are known and differ, as in switches that know which groups are popular. In the same bits
+//! it halves the false positives of a universe with priors of 0.5 and 0.05. **Don't** when priors are guesses:
+//! non-members with a high prior pass almost freely. A key whose prior has fallen since it was inserted is queried
+//! with more probes than it set, and is lost.
 
 use crate::cells::Bits;
 use crate::filter::touched;
@@ -71,7 +71,7 @@ impl MultiClass {
         Flat { m, k: most }.checked()?;
         if !(-MOST_CONSTANT..=MOST_CONSTANT).contains(&constant) {
             return Err(Error::parameter(format!(
-                "a constant of {constant}: it lies between −{MOST_CONSTANT} and {MOST_CONSTANT}"
+                "a constant of {constant}: it must be between −{MOST_CONSTANT} and {MOST_CONSTANT}"
             )));
         }
         Self::empty(m, constant, most, Head::new(hasher, FORM))
@@ -148,7 +148,9 @@ fn check_prior(prior: f64) -> Result<()> {
     if (0.0..=1.0).contains(&prior) {
         return Ok(());
     }
-    Err(Error::record(format!("a weight of {prior}: it is the chance of being a member, 0 to 1")))
+    Err(Error::record(format!(
+        "a weight of {prior}: it is the probability of being a member, 0 to 1"
+    )))
 }
 
 /// The prior beside a key.
@@ -156,13 +158,15 @@ fn prior_of(record: &Record<'_>) -> Result<Option<f64>> {
     match record.value {
         None => Ok(None),
         Some(Value::Weight(prior)) => check_prior(prior).map(|()| Some(prior)),
-        Some(_) => Err(Error::record("the value beside the key must be its prior, a weight")),
+        Some(_) => Err(Error::record("the value of the key must be its prior, a weight")),
     }
 }
 
 fn prior_to_insert(record: &Record<'_>) -> Result<f64> {
     prior_of(record)?.ok_or_else(|| {
-        Error::record("the key has no prior: write KEY, a TAB and its chance of being a member")
+        Error::record(
+            "the key has no prior: write KEY, a TAB and its probability of being a member",
+        )
     })
 }
 
@@ -266,16 +270,22 @@ pub static VARIANT: Variant = Variant::of::<MultiClass>(Facts {
     family: "weighted",
     needs: &["membership", "weighted", "accurate"],
     input: Input::valued(ValueKind::Weight),
-    meaning: "items are members, weights are priors; the rate is that of the standard filter of this size, to be beaten",
+    meaning: "items are members, weights are priors; the rate is that of a standard filter of the same size, to be \
+              undercut",
     forms: &[Form::exact_while(
         FORM,
         &[Ability::Insert],
-        "keys are asked with the prior they were inserted with, a higher one or none",
+        "keys are queried with the prior they were inserted with, a higher one or none",
     )],
     params: &[
         PARAM_M,
-        Param::integer("most", 1, MAX_K as u64, "most probes per key, for priors near 0")
-            .or(Preset::Integer(64)),
+        Param::integer(
+            "most",
+            1,
+            MAX_K as u64,
+            "maximum number of probes per key, for priors near 0",
+        )
+        .or(Preset::Integer(64)),
     ],
     ..Facts::COLLECTED
 });

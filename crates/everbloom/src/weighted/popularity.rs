@@ -20,7 +20,8 @@
 //! member has the most probes, at no cost; one that is never queried has the fewest: 1, or 0 where that is set, and
 //! then its keys are always let pass.
 //!
-//! **Use it** when query frequencies are known and stay, and bits are few. **Don't** when they are guesses (`bloom`).
+//! **Use it** when query frequencies are known and stable, and bits are scarce. **Don't** when they are guesses
+//! (`bloom`).
 
 use super::classes::{self, Class, ClassedBits, Read, classed};
 use crate::theory::weights::Problem;
@@ -113,7 +114,7 @@ pub static VARIANT: Variant = Variant::of::<Popularity>(Facts {
             "least",
             0,
             1,
-            "fewest probes per key; 0 lets keys that nobody asks for pass",
+            "minimum number of probes per key; 0 lets keys pass that are never queried",
         )
         .or(Preset::Integer(1)),
         classes::PARAM_MOST,
@@ -121,7 +122,7 @@ pub static VARIANT: Variant = Variant::of::<Popularity>(Facts {
             "epsilon",
             0.01,
             10.0,
-            "of the form grid: it is at most 2 + epsilon times the best",
+            "form grid: the result is at most 2 + epsilon times the optimum",
         )
         .or(Preset::Real(0.5)),
     ],

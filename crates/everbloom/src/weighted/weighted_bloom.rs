@@ -25,9 +25,9 @@
 //! The rate depends on which keys are queried, so that the filter predicts none for all of them:
 //! [`weighted_fpr`](WeightedBloom::weighted_fpr) has that of the queries it was built for.
 //!
-//! **Use it** when query frequencies are known and stay, as for objects of a cache. **Don't** when they are
-//! guesses (`bloom`), or when what is known are chances of being a member (`multi-class`). `popularity` solves the same
-//! problem in whole numbers.
+//! **Use it** when query frequencies are known and stable, as for objects of a cache. **Don't** when they are
+//! guesses (`bloom`), or when you know probabilities of membership instead (`multi-class`). `popularity` solves the
+//! same problem in whole numbers.
 
 use super::classes::{self, Class, ClassedBits, Read, classed};
 use crate::theory::weights::best_probes;

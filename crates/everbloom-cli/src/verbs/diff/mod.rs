@@ -58,7 +58,9 @@ impl Told {
 
 pub fn run(args: &Diff) -> Result<Outcome> {
     if [&args.a, &args.b].iter().all(|path| path.as_os_str() == "-") {
-        return Err(Stop::Error("- and -: stdin is read once; name a file for one of them".into()));
+        return Err(Stop::Error(
+            "- and -: stdin can be read only once; give a file for one of them".into(),
+        ));
     }
     let told = match (side(args, &args.a)?, side(args, &args.b)?) {
         (Side::List, Side::List) => lists(args)?,
@@ -170,7 +172,7 @@ fn report(args: &Diff, told: &Told) -> Result<Outcome> {
         print_bytes(&text)?;
     }
     let all = all.map_or_else(String::new, |all| {
-        format!(", sending everything would take {}", bytes_text(all))
+        format!("; sending everything would take {}", bytes_text(all))
     });
     say!(
         "{} and {} keys, {} differ; {} exchanged{all}",
@@ -180,7 +182,7 @@ fn report(args: &Diff, told: &Told) -> Result<Outcome> {
         bytes_text(*sent),
     );
     if ids.iter().any(|ids| !ids.is_empty()) {
-        say!("`<?` and `>?` are ids: their keys are in neither a list given here nor in the cells");
+        say!("`<?` and `>?` are ids of keys that are neither in a given list nor in the cells");
     }
     Ok(if told.count() == 0 { Outcome::Some } else { Outcome::None })
 }

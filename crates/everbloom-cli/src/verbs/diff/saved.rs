@@ -20,7 +20,7 @@ use crate::{Result, Stop, quantity, reading};
 
 pub fn unlike() -> Stop {
     Stop::Error(
-        "a sketch and a filter hold keys in different cells: compare two of one kind, or one with a list"
+        "cannot compare a sketch with a filter: give two of the same kind, or one and a list"
             .to_owned(),
     )
 }
@@ -61,8 +61,8 @@ pub fn list_and_sketch(text: &Text, list: &Path, sketch: &Sketch) -> Result<Told
 fn told(decoded: std::result::Result<Difference, TooFew>) -> Result<Difference> {
     decoded.map_err(|TooFew { cells, differ }| {
         Stop::Error(format!(
-            "{} cells cannot tell what differs, about {} keys: `everbloom sketch -n {}` makes a sketch that can, \
-             of each list that is sketched",
+            "{} cells are too few for the difference, about {} keys: sketch the lists again with \
+             `everbloom sketch -n {}`",
             integer_text(cells),
             integer_text(differ),
             quantity::short(with_margin(differ as f64)),
@@ -90,7 +90,7 @@ pub fn filter_and_list(text: &Text, filter: &dyn Filter, list: &Path) -> Result<
     let Reading { ancestors, .. } = &filter.head().reading;
     if !ancestors.is_empty() {
         let message =
-            "the filter holds the ancestors of its keys, too: compare two filters, not a list";
+            "the filter also contains the ancestors of its keys: compare two filters, not a list";
         return Err(Stop::Error(message.to_owned()));
     }
     let grammar = reading::grammar(filter, text)?;
@@ -175,7 +175,7 @@ fn too_small(left: &dyn Filter, larger: u64, e: Error) -> Stop {
         let estimate = reconciling(left).ok().and_then(|left| left.estimate().ok());
         let Some(estimate) = estimate else { return e.into() };
         return Stop::Error(format!(
-            "{strata} strata estimate, and do not list: about {} keys differ; build both with -n {} in the form cells",
+            "{strata} strata give only an estimate: about {} keys differ; build both with -n {} in the form cells",
             integer_text(estimate),
             quantity::short(with_margin(estimate as f64)),
         ));
@@ -185,7 +185,7 @@ fn too_small(left: &dyn Filter, larger: u64, e: Error) -> Stop {
     let differ = empty.ln() / (1.0 - k / m).ln();
     if differ < m / 3.0 {
         return Stop::Error(
-            "the cells do not tell what differs: a key has other values on both sides, or one side has it twice"
+            "cannot list the difference: a key has different values on both sides, or one side has it twice"
                 .to_owned(),
         );
     }
@@ -194,7 +194,7 @@ fn too_small(left: &dyn Filter, larger: u64, e: Error) -> Stop {
         false => ("about", differ),
     };
     Stop::Error(format!(
-        "{} cells cannot tell what differs, {about} {} keys: build both again with -n {}",
+        "{} cells are too few for the difference, {about} {} keys: build both again with -n {}",
         integer_text(m as u64),
         integer_text(differ as u64),
         quantity::short(with_margin(if about == "about" { differ } else { 2.0 * differ })),

@@ -36,7 +36,7 @@ impl Counts {
         }
         if most > MOST_COPIES {
             let most = integer_text(MOST_COPIES);
-            return Err(Stop::Error(format!("--max-count: {most} copies are tried at most")));
+            return Err(Stop::Error(format!("--max-count: the maximum is {most}")));
         }
         let named = |v: &&Variant| args.kind.as_deref().is_none_or(|slug| slug == v.slug);
         let try_one = |v: &'static Variant| {
@@ -72,7 +72,7 @@ impl Counts {
                 }
             }
         }
-        let mut all = all.ok_or_else(|| Stop::Error("no variant has all the needs".to_owned()))?;
+        let mut all = all.ok_or_else(|| Stop::Error("no variant meets all needs".to_owned()))?;
         all.sort();
         Ok(all)
     }

@@ -48,7 +48,7 @@ pub(super) fn plot(curves: &[Series]) -> String {
         .map(|(x, y)| terminal::Point { x: *x, predicted: bound::least_fpr(*x), measured: *y })
         .collect();
     format!(
-        "\nrate over bits per key: ● {}, · the lower bound\n\n{}\n",
+        "\nrate against bits per key: ● {}, · the lower bound\n\n{}\n",
         best.name,
         terminal::curve(&points, 16, rate_text)
     )

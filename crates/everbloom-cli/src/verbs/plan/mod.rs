@@ -1,4 +1,4 @@
-//! `everbloom plan`: which filter, how big, how good?
+//! `everbloom plan`: which filter, and how large?
 
 mod counts;
 mod curves;
@@ -27,7 +27,7 @@ pub fn run(args: &Plan) -> Result<Outcome> {
     match (args.size.items, args.size.memory, args.cells, args.size.fpr) {
         (None, None, None, None) => return list(args, &choose::serving(&needs)?),
         (None, None, None, Some(_)) => {
-            return Err(Stop::Error("how many items? give -n or --memory".to_owned()));
+            return Err(Stop::Error("give -n or --memory".to_owned()));
         }
         _ => {}
     }
@@ -79,8 +79,7 @@ fn goal(args: &Plan) -> Result<Goal> {
     let mut goal = args.size.goal();
     if (args.cells.is_some() || args.probes.is_some()) && args.kind.is_none() {
         return Err(Stop::Error(
-            "-m and -k are parameters of one variant: name it with --kind, such as --kind bloom"
-                .to_owned(),
+            "-m and -k need a single variant: add --kind, such as --kind bloom".to_owned(),
         ));
     }
     if let Some(cells) = args.cells {
@@ -149,13 +148,13 @@ fn refusal(refused: &Refusal) -> String {
     match &refused.why {
         Why::TooFewBits { least } => {
             let least = bytes_text(least.div_ceil(8));
-            format!("{slug}: one item alone takes {least}: give more --memory")
+            format!("{slug}: a single item takes {least}: give more --memory")
         }
         Why::Useless { fpr, enough } => {
             let enough = enough.map(|bits| bytes_text(bits.div_ceil(8)));
             let enough =
-                enough.map_or(String::new(), |size| format!("; 1 % takes --memory {size}"));
-            format!("{slug}: {} of non-members would pass{enough}", rate_text(*fpr))
+                enough.map_or(String::new(), |size| format!("; for 1 % give --memory {size}"));
+            format!("{slug}: the false-positive rate would be {}{enough}", rate_text(*fpr))
         }
         why => format!("{slug}: {why}"),
     }
@@ -228,7 +227,7 @@ fn show(
     let shown = if args.all { candidates.len() } else { candidates.len().min(SHOWN) };
     if shown > 0 {
         out += &table(ranking, &candidates[..shown], counts, Sheet::Terminal).terminal();
-        out += "bits are per item; bound is the fewest that any filter of that rate could have\n";
+        out += "bits are per item; × bound compares them with the lower bound at that rate\n";
     }
     if let Some(once) = ranking.better_if_fixed() {
         let better = match ranking.aim {
@@ -248,7 +247,7 @@ fn show(
     if args.all {
         out.extend(refusals.iter().map(|why| format!("{}\n", wrapped(&format!("not {why}"), 4))));
     } else if !refusals.is_empty() {
-        out += &format!("{} do not fit: --all tells why\n", refusals.len());
+        out += &format!("{} do not fit: --all shows why\n", refusals.len());
     }
     out
 }
@@ -261,18 +260,18 @@ fn reason_text(ranking: &Ranking) -> Result<String> {
             ranking.refused.iter().find(|refused| matches!(refused.why, Why::Useless { .. }));
         if let Some(variant) = ranking.open_ended.first().filter(|_| useless.is_none()) {
             return Ok(format!(
-                "{}: {}. How large it gets depends on the records, so it is sized when it is built.",
+                "{}: {}. Its size depends on the records and is computed when it is built.",
                 variant.slug, variant.meaning
             ));
         }
         let why = useless.or(ranking.refused.first()).map(refusal);
-        let why = why.unwrap_or_else(|| "no variant has all the needs".to_owned());
+        let why = why.unwrap_or_else(|| "no variant meets all needs".to_owned());
         return Err(Stop::Error(format!("nothing fits; {why}")));
     };
     let promise = match reason.false_negatives {
-        FalseNegatives::Never => "No member is ever missed".to_owned(),
-        FalseNegatives::NeverWhile(condition) => format!("No member is missed while {condition}"),
-        FalseNegatives::Possible(_) => "It may miss members".to_owned(),
+        FalseNegatives::Never => "No false negatives".to_owned(),
+        FalseNegatives::NeverWhile(condition) => format!("No false negatives while {condition}"),
+        FalseNegatives::Possible(_) => "False negatives are possible".to_owned(),
     };
     let merit = match reason.aim {
         Aim::FewestBits => "the fewest bits".to_owned(),
@@ -281,11 +280,11 @@ fn reason_text(ranking: &Ranking) -> Result<String> {
     };
     let ahead = reason.lead.zip(ranking.candidates.get(1)).map_or(String::new(), |(lead, next)| {
         let behind = match lead {
-            Lead::NoFalseNegatives => "may miss members".to_owned(),
+            Lead::NoFalseNegatives => "can have false negatives".to_owned(),
             Lead::OneByOne => "is built once from all keys".to_owned(),
-            Lead::Bits(share) if share < 0.005 => "takes about as many".to_owned(),
+            Lead::Bits(share) if share < 0.005 => "takes about the same".to_owned(),
             Lead::Bits(share) => format!("takes {:.0} % more", share * 100.0),
-            Lead::Rate(fpr) => format!("errs at {}", rate_text(fpr)),
+            Lead::Rate(fpr) => format!("has {}", rate_text(fpr)),
             Lead::Items(items) => format!("holds {}", integer_text(items)),
         };
         format!("; the next, {}, {behind}", name(next))
@@ -315,7 +314,8 @@ fn entry(c: &Candidate) -> Value {
 fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
     if args.need.is_empty() {
         return Err(Stop::Error(
-            "plan for what? give -n and -p, -n and --memory, --memory and -p, or --need".to_owned(),
+            "give two numbers or a need: -n and -p, -n and --memory, --memory and -p, or --need"
+                .to_owned(),
         ));
     }
     if args.shown.machine.json {
@@ -330,7 +330,7 @@ fn list(args: &Plan, variants: &[&'static Variant]) -> Result<Outcome> {
         print(&Sheet::of(args.shown.csv).text(&table))?;
         if variants.len() > shown {
             let more = variants.len() - shown;
-            print(&format!("and {more} more: --all shows them; -n and -p rank them\n"))?;
+            print(&format!("{more} more: --all shows them; -n and -p rank them\n"))?;
         }
     }
     Ok(if variants.is_empty() { Outcome::None } else { Outcome::Some })

@@ -27,12 +27,11 @@ use crate::{Fit, Foreign, Format, Key, KeyAs};
 pub static FORMAT: Format = Format {
     name: "orc",
     writer: "Apache ORC: Java, C++ (pyarrow), Hive, Spark",
-    versions: "BLOOM_FILTER_UTF8 streams in files without compression or with zlib; one message alone",
-    recognized: "ORC at the start and in the postscript; a message whose fields agree",
+    versions: "BLOOM_FILTER_UTF8 streams in uncompressed or zlib files; a lone message",
+    recognized: "ORC at the start and in the postscript; a message with consistent fields",
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Long, KeyAs::Double],
-    hash: "murmur3-64 as Hive has it; integers by Thomas Wang's mix",
-    limits: "not the older BLOOM_FILTER streams; filters of whole files are read, not written; not snappy, lzo, \
-             lz4, zstd",
+    hash: "Hive's variant of murmur3-64; integers by Thomas Wang's mix",
+    limits: "no older BLOOM_FILTER streams; filters in whole files are read, not written; no snappy, lzo, lz4, zstd",
     fit: Some(fit),
     open,
     create: Some(create),
@@ -160,7 +159,9 @@ impl<'a> File<'a> {
             other => {
                 let names = ["snappy", "lzo", "lz4", "zstd"];
                 let name = names.get(other as usize - 2).unwrap_or(&"an unknown method");
-                Err(unsupported(format!("the file is compressed by {name}, which is not read")))
+                Err(unsupported(format!(
+                    "the file is compressed by {name}, which is not supported"
+                )))
             }
         }
     }

@@ -27,11 +27,11 @@ use thrift::{Thrift, Type};
 pub static FORMAT: Format = Format {
     name: "parquet",
     writer: "Apache Parquet: pyarrow, DuckDB, parquet-mr, arrow-rs and others",
-    versions: "split-block filters, uncompressed, in files, behind a header, or bare",
-    recognized: "PAR1 at both ends; a header whose length agrees; a bare bitset is whole blocks of 32 bytes",
+    versions: "uncompressed split-block filters: in files, after a header, or bare",
+    recognized: "PAR1 at both ends; a header with a consistent length; a bare bitset of whole 32-byte blocks",
     keys: &[KeyAs::String, KeyAs::Hex, KeyAs::Int, KeyAs::Long, KeyAs::Float, KeyAs::Double],
     hash: "xxh64, seed 0",
-    limits: "filters of whole files are read, not written; encrypted footers are refused",
+    limits: "filters in whole files are read, not written; encrypted footers are refused",
     fit: Some(fit),
     open,
     create: Some(create),
@@ -265,13 +265,11 @@ fn create(items: u64, fpr: f64) -> Result<Foreign> {
 fn adopt(filter: &dyn Filter) -> Result<Foreign> {
     let split: &SplitBlock = filter.as_same().map_err(|_| {
         let slug = filter.facts().slug;
-        FORMAT.cannot(&format!(
-            "hold the bits of a {slug} filter: build one of the variant split-block"
-        ))
+        FORMAT.cannot(&format!("hold the bits of a {slug} filter: use the variant split-block"))
     })?;
     let reading = &filter.head().reading;
     if !reading.key_type.is_empty() || !reading.ancestors.is_empty() {
-        return Err(FORMAT.cannot("say how the keys of this filter were read"));
+        return Err(FORMAT.cannot("give the type of the filter's keys"));
     }
     split.to_parquet()?;
     Ok(Foreign::new(&FORMAT, Split::with_header(split.clone())))

@@ -26,13 +26,13 @@ use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
 /// The list entry.
 pub static FORMAT: Format = Format {
     name: "redisbloom",
-    writer: "RedisBloom, BF.SCANDUMP (its chunks, joined) and DUMP",
+    writer: "RedisBloom, BF.SCANDUMP (concatenated chunks) and DUMP",
     versions: "the layout of 2.x and later; module encoding 4",
-    recognized: "layers whose bytes agree with the length; a dump by its module type",
+    recognized: "layers that match the length; a dump by its module type",
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur2-64a, twice",
-    limits: "not the 32-bit hashes of versions before 2, nor dumps packed by LZF; a layer that is full takes no key, \
-             where Redis adds a layer; a filter of several layers is not converted",
+    limits: "no 32-bit hashes of versions before 2, and no dumps compressed by LZF; a full layer takes no keys, \
+             where Redis adds a layer; filters with several layers are not converted",
     fit: Some(fit),
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Chain::read(bytes)?))]),
     create: Some(create),
@@ -209,7 +209,8 @@ impl Layout for Chain {
         }
         let last = self.layers.last_mut()?;
         if last.items >= last.capacity {
-            let message = format!("the last layer holds the {} keys it is made for", last.capacity);
+            let message =
+                format!("the last layer already has the {} keys it is planned for", last.capacity);
             return Some(Err(Error::new(Kind::CapacityExceeded, message)));
         }
         last.all(hash).for_each(|i| {
@@ -257,7 +258,7 @@ impl Layout for Chain {
 
     fn to_filter(&self, _: KeyAs) -> Option<Result<Box<dyn Filter>>> {
         let [layer] = &self.layers[..] else {
-            let message = "no variant has layers of such probes: a filter of one layer is imported";
+            let message = "no variant has layers with such probes: only filters with one layer can be imported";
             return Some(Err(Error::new(Kind::Unsupported, message)));
         };
         Some(to_bloom(&layer.bits, layer.k, probes()?, (None, None)))

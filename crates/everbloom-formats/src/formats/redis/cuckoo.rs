@@ -21,12 +21,12 @@ use crate::{Fit, Foreign, Format, Key, KeyAs, hashes};
 /// The list entry.
 pub static FORMAT: Format = Format {
     name: "redis-cuckoo",
-    writer: "RedisBloom, CF.SCANDUMP (its chunks, joined)",
+    writer: "RedisBloom, CF.SCANDUMP (concatenated chunks)",
     versions: "2.x and later",
-    recognized: "buckets that agree with the length",
+    recognized: "buckets that match the length",
     keys: &[KeyAs::String, KeyAs::Hex],
     hash: "murmur2-64a, seed 0",
-    limits: "no keys are inserted or deleted here; not the payload of DUMP",
+    limits: "no insertion or deletion; no DUMP payloads",
     fit: Some(|bytes| Fit::Fields.when(Cuckoo::read(bytes).is_ok())),
     open: |bytes, _: &Hints| Ok(vec![Part::from(Foreign::new(&FORMAT, Cuckoo::read(bytes)?))]),
     adopt: Some(adopt),

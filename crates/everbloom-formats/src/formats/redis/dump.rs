@@ -92,7 +92,7 @@ fn length(src: &mut Reader<'_>) -> Result<u64> {
         head @ 0x40..=0x7f => Ok(u64::from(head & 0x3f) << 8 | u64::from(src.u8()?)),
         0x80 => Ok(src.u32_be()?.into()),
         0x81 => src.u64_be(),
-        0xc3 => Err(unsupported("a string that is packed by LZF: turn rdbcompression off")),
+        0xc3 => Err(unsupported("a string compressed by LZF: turn rdbcompression off")),
         head => Err(src.corrupt(format!("a length that starts with {head:#x}"))),
     }
 }

@@ -27,10 +27,10 @@ pub static FORMAT: Format = Format {
     name: "valkey-bloom",
     writer: "valkey-bloom, DUMP; the Rust crate bloomfilter, to_bytes",
     versions: "module encoding 1; version 1 of the crate's bytes",
-    recognized: "the module type of a dump; version 1 and as many bytes as the length says",
+    recognized: "the module type of a dump; version 1 and as many bytes as stated",
     keys: &[KeyAs::String, KeyAs::Hex],
-    hash: "siphash-1-3, twice, under keys that the file holds",
-    limits: "not dumps packed by LZF; keys of the crate are those hashed as byte slices",
+    hash: "siphash-1-3, twice, with keys stored in the file",
+    limits: "no dumps compressed by LZF; for the crate, only keys hashed as byte slices",
     fit: Some(|bytes| match read(bytes) {
         Ok(Layers { around: Some(_), .. }) => Fit::Magic,
         Ok(_) => Fit::Fields,
@@ -166,8 +166,10 @@ impl Layout for Layers {
         }
         if let Some(around) = &mut self.around {
             if Some(&around.items) >= around.capacities.last() {
-                let message =
-                    format!("the last layer holds the {} keys it is made for", around.items);
+                let message = format!(
+                    "the last layer already has the {} keys it is planned for",
+                    around.items
+                );
                 return Some(Err(Error::new(Kind::CapacityExceeded, message)));
             }
             around.items += 1;

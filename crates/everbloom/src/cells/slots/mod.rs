@@ -54,7 +54,7 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// The most slots that a bucket may have.
+    /// The maximum number of slots of a bucket.
     pub const MAX_ROOM: u32 = 255;
 
     /// `buckets` buckets of `room` empty slots of `width` bits; refused where there is no room for them, or no

@@ -18,8 +18,8 @@
 //! (form `four`) 1.075. It also works on a small part of the cells at a time, which is why it is fast. From 2^22 keys on
 //! the cells are in parts, each with two ends, and every core solves for some.
 //!
-//! **Use it** where a set is known beforehand, never changes, and is queried often. **Don't** where keys are
-//! added later (`blocked`), or where the last tenth of the bits matters more than the time (`ribbon`).
+//! **Use it** for a set that is known in advance, never changes and is queried often. **Don't** if keys are added
+//! later (`blocked`), or if the last tenth of the bits matters more than time (`ribbon`).
 
 mod lookup;
 mod peeling;
@@ -212,8 +212,8 @@ impl StaticSet for BinaryFuse {
         let attempt = |seed, number, _: &mut _| attempt(settled, &digests, seed, number);
         retry(0, &mut Generator::new(0), attempt).ok_or_else(|| {
             Error::record(format!(
-                "the {} keys did not peel under any of {ATTEMPTS} seeds, which random digests always \
-                 do: build under another hash seed",
+                "the {} keys did not peel under any of {ATTEMPTS} seeds, which random digests always do: build with \
+                another hash seed",
                 digests.len()
             ))
         })

@@ -23,9 +23,9 @@
 //! Which of several ones is kept is random in the paper, so that two senders send different filters of one
 //! set. Here it depends on the column and on the filter's seed alone.
 //!
-//! **Use it** to see what shortening without a coder costs: where both sides can code, `compressed` is
-//! smaller and loses nothing. At 1 % the one-sided form takes 12 bits a key and the lossy one 44 to miss
-//! 10 % of the members, where the standard filter takes 9.6. **Don't** where a missed member matters.
+//! **Use it** to see what shortening without a coder costs: if both sides can code, `compressed` is smaller and
+//! loses nothing. At 1 % the one-sided form takes 12 bits per key. The lossy form takes 44 and has 10 % false
+//! negatives, where the standard filter takes 9.6. **Don't** if false negatives matter.
 
 mod losses;
 
@@ -206,7 +206,7 @@ impl Plan for Compacted {
         let k_set = request.integer(PARAM_K.name).map(|k| k as u32);
         if let Some(m) = request.integer(PARAM_M.name) {
             let k = k_set.ok_or_else(|| {
-                Error::parameter("{m} needs {k} too: there is no best one before compaction")
+                Error::parameter("{m} also needs {k}: there is no best one before compaction")
             })?;
             let m = columns(m as f64) as u64 * u64::from(blocks);
             return Ok(Shape { flat: Flat { m, k }, blocks, width });
@@ -224,7 +224,7 @@ impl Plan for Compacted {
         let fits = columns * f64::from(blocks) <= MAX_CELLS as f64;
         if !fits {
             return Err(Error::parameter(format!(
-                "{n} items at a rate of {p} need {columns:e} indices: ask for fewer {{items}}, a higher \
+                "{n} items at a rate of {p} need {columns:e} indices: use fewer {{items}}, a higher \
                  {{rate}} or more false negatives, {{fnr}}"
             )));
         }
@@ -318,7 +318,7 @@ pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
             Collaboration and Internet Computing (CIC), 2016",
     family: "compact",
     needs: &["membership", "compact", "static"],
-    meaning: "items are keys, the rate is that of false positives after compaction",
+    meaning: "items are keys, the rate is the false-positive rate after compaction",
     forms: &[
         Form::lossy(
             LOSSY,
@@ -334,11 +334,11 @@ pub static VARIANT: Variant = Variant::of::<Compacted>(Facts {
             "blocks",
             1,
             254,
-            "k0, bits to a column: 2^m0 − 2 or, where no one may be lost, 4",
+            "k0, bits per column: 2^m0 − 2, or 4 if no one may be lost",
         ),
         // With one bit no block could be named; with eight, 254 can.
-        Param::integer("index-bits", 2, 8, "m0, bits to an index").or(Preset::Integer(3)),
-        Param::real("fnr", 1e-9, 1.0, "share of members that may be missed").or(Preset::Real(0.1)),
+        Param::integer("index-bits", 2, 8, "m0, bits per index").or(Preset::Integer(3)),
+        Param::real("fnr", 1e-9, 1.0, "false-negative rate").or(Preset::Real(0.1)),
     ],
     ..Facts::FILTER
 });

@@ -25,8 +25,8 @@
 //! [`to_bytes`](crate::to_bytes), and receive by an [`Opener`](crate::Opener) under the limits of a network. How
 //! much memory may be spent to send less, the parameter `stretch` says.
 //!
-//! **Use it** where filters travel: caches that tell each other what they hold, sets shipped with a program.
-//! **Don't** where the memory of the receiver is what is short: the standard filter is smaller there.
+//! **Use it** for filters that are sent: between caches, or with a program. **Don't** if memory at the receiver is
+//! scarce: the standard filter is smaller there.
 
 mod shape;
 
@@ -108,19 +108,18 @@ impl Plan for Compressed {
         let (items, room) = (request.goal_items(), request.goal_bits());
         if let Some(z) = request.real("transmit") {
             let n = items.ok_or_else(|| {
-                Error::parameter("{transmit} is in bits for each key, so it needs {items}")
+                Error::parameter("{transmit} is in bits per key, so it needs {items}")
             })?;
             if k_set.is_some() || request.integer(PARAM_M.name).is_some() {
                 return Err(Error::parameter(
-                    "{transmit} chooses m and k: leave them out, or leave out {transmit}",
+                    "{transmit} determines m and k: omit them, or omit {transmit}",
                 ));
             }
             let held = room.map_or(f64::INFINITY, |room| room as f64 / n as f64);
             let design = Design::for_sent(z, held.min(stretch * z));
             if let Some(p) = request.goal_fpr().filter(|p| design.rate() > *p) {
                 return Err(Error::parameter(format!(
-                    "{z} bits sent for each key give a rate of {:.3e}, not {p}: {{transmit}} more, \
-                     or {{stretch}} further",
+                    "{z} bits per key sent give a rate of {:.3e}, not {p}: set a larger {{transmit}} or {{stretch}}",
                     design.rate()
                 )));
             }
@@ -170,7 +169,7 @@ fn sized(n: u64, design: Design, room: Option<u64>) -> Result<Flat> {
     let fits = wanted <= MAX_CELLS as f64;
     if !fits {
         return Err(Error::parameter(format!(
-            "{n} items need {wanted:e} bits, more than {MAX_CELLS}: ask for fewer {{items}}, a higher \
+            "{n} items need {wanted:e} bits, more than {MAX_CELLS}: use fewer {{items}}, a higher \
              {{rate}} or a smaller {{stretch}}"
         )));
     }
@@ -207,8 +206,8 @@ pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
     paper: "M. Mitzenmacher, Compressed Bloom filters, IEEE/ACM Transactions on Networking 10(5), 2002",
     family: "compact",
     needs: &["membership", "merge", "compact"],
-    meaning: "items are keys, the rate is that of false positives; memory is what the filter takes \
-              while in use, its file is shorter",
+    meaning: "items are keys, the rate is the false-positive rate; memory is that of the filter in use; its file is \
+              smaller",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     params: &[
         PARAM_M,
@@ -218,7 +217,7 @@ pub static VARIANT: Variant = Variant::of::<Compressed>(Facts {
             "stretch",
             1.0,
             1e6,
-            "bits of memory for each bit that a standard filter would take, or that is sent",
+            "bits of memory per bit of a standard filter, or per bit sent",
         )
         // Three times the memory sends 7 % less at a rate of 1 %, and halves the rate at 16 bits sent; the next
         // steps cost far more memory and gain less.

@@ -22,8 +22,8 @@
 //! **Slow:** a query decodes the codes between two entries of the index, one after the other, since each tells only
 //! the gap to the one before.
 //!
-//! **Use it** for sets that are built once and sent or stored often (blocks' filters of BIP 158 are such
-//! sets with N = 784,931 and b = 2^19). **Don't** where keys are added later, or where a query may not cost a
+//! **Use it** for sets that are built once and sent or stored often (the block filters of BIP 158 are such sets
+//! with N = 784,931 and b = 2^19). **Don't** if keys are added later, or if a query must take less than a
 //! microsecond.
 
 mod shape;
@@ -94,7 +94,7 @@ impl Golomb {
         self.parameter
     }
 
-    /// Different numbers, at most as many as keys: two keys of one number cannot be told apart.
+    /// Distinct numbers, at most as many as keys: two keys with the same number cannot be distinguished.
     pub fn entries(&self) -> u64 {
         self.entries
     }
@@ -275,10 +275,10 @@ pub static VARIANT: Variant = Variant::of::<Golomb>(Facts {
     needs: &["membership", "compact", "static", "accurate"],
     forms: &[Form::exact(GOLOMB, &[]), Form::exact(RICE, &[])],
     params: &[
-        Param::integer("N", 2, 1 << 61, "numbers for each key, in place of the rate 1/N"),
+        Param::integer("N", 2, 1 << 61, "numbers per key, instead of the rate 1/N"),
         Param::integer("b", 1, MAX_PARAMETER, "Golomb's parameter"),
         Param::integer("P", 0, 62, "Rice's parameter, b = 2^P"),
-        Param::integer("interval", 0, 1 << 32, "entries to an entry of the index; 0 for no index")
+        Param::integer("interval", 0, 1 << 32, "entries per entry of the index; 0 for no index")
             // A query decodes 64 codes on average, and the index adds half a bit a key.
             .or(Preset::Integer(128)),
     ],

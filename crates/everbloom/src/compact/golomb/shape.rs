@@ -45,8 +45,8 @@ pub(super) fn range(planned: u64, spread: u64) -> Result<u64> {
     let range = planned.checked_mul(spread).filter(|f| (1..=MAX_RANGE).contains(f));
     range.ok_or_else(|| {
         Error::parameter(format!(
-            "{planned} items times {spread} is beyond 62 bits, and keys have no more to give: \
-             ask for fewer {{items}} or a higher {{rate}}"
+            "{planned} items times {spread} exceed 62 bits, the maximum: \
+             use fewer {{items}} or a higher {{rate}}"
         ))
     })
 }

@@ -27,8 +27,8 @@
 //! Bits of a slot are apart (see `solve::Band`): the first bits of 64 slots in a word, then their second
 //! bits; a bit of a sum is the parity of two words, and most non-members fail within the first four.
 //!
-//! **Use it** where a set never changes and bits are what counts. **Don't** where time is: `binary-fuse` takes
-//! an eighth more bits, and a fifth of the time.
+//! **Use it** for a set that never changes, if space matters most. **Don't** if time matters most: `binary-fuse`
+//! takes an eighth more bits and a fifth of the time.
 
 mod layer;
 mod shape;
@@ -208,7 +208,7 @@ impl StaticSet for Ribbon {
         let (attempts, layer, spanned) = last.ok_or_else(|| {
             Error::record(format!(
                 "no solution for {} keys in {} slots under any of {ATTEMPTS} seeds: \
-                 give more {{slots}}, or take the form bumped",
+                 give more {{slots}}, or use form bumped",
                 hashes.len(),
                 shape.sizing.slots(hashes.len() as u64)
             ))
@@ -365,7 +365,7 @@ pub static VARIANT: Variant = Variant::of::<Ribbon>(Facts {
     forms: &[Form::exact(BUMPED, &[]), Form::exact(STANDARD, &[]), Form::exact(HOMOGENEOUS, &[])],
     params: &[
         PARAM_BITS,
-        Param::real("overload", 1.0, 1.1, "keys to a slot of a layer, in the form bumped")
+        Param::real("overload", 1.0, 1.1, "keys per slot of a layer, in form bumped")
             .or(Preset::Real(OVERLOAD)),
         Param::real("slots", 1.0, 4.0, "slots per key, in the forms standard and homogeneous"),
     ],

@@ -26,9 +26,9 @@
 //! two, at up to twice the space. Here B is what it needs to be: multiplying by a prime above 2⁶³ is a
 //! permutation modulo any B·2^r, and modulo 2^q it is the paper's own.
 //!
-//! **Use it** in place of `counting` where the number of keys is known. **Don't** where it is not: at some point a key finds its d buckets full and is refused. Repeated keys raise a two-bit
-//! count, which sticks at three (such a key can never be removed); for multiplicities set `count` higher
-//! or use `spectral`.
+//! **Use it** instead of `counting` if the number of keys is known. **Don't** if it is unknown: eventually a key
+//! finds its d buckets full and is refused. Repeated keys raise a two-bit count, which sticks at three (such a key
+//! can never be removed); for multiplicities set a larger `count` or use `spectral`.
 //!
 //! [`multiple_choice`]: super::multiple_choice
 
@@ -122,7 +122,7 @@ impl Plan for DLeft {
         let (d, room, count) = (number("d", 4), number("cells", 8), number("count", 2));
         let load = request.real("load").unwrap_or(0.75 * f64::from(room));
         if load > f64::from(room) {
-            let message = format!("a bucket of {room} cells holds no more than {room} keys");
+            let message = format!("a bucket of {room} cells holds at most {room} keys");
             return Err(Error::setting("load", load, message));
         }
         let (set, remainder) = (request.integer("buckets"), request.integer("remainder"));
@@ -191,7 +191,7 @@ pub static VARIANT: Variant = Variant::of::<DLeft>(Facts {
             MAX_REMAINDER as u64,
             "bits of a fingerprint that a cell stores",
         ),
-        Param::integer("count", 2, 16, "bits of a cell's count").or(Preset::Integer(2)),
+        Param::integer("count", 2, 16, "bits per count of a cell").or(Preset::Integer(2)),
     ],
     ..Facts::MULTISET
 });

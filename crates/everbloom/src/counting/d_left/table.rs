@@ -37,8 +37,8 @@ impl Shape {
         }
         let Self { buckets, remainder, count, .. } = *self;
         Err(Error::parameter(format!(
-            "{buckets} buckets with remainders of {remainder} bits and counts of {count} are beyond the 2^{} \
-             fingerprints there are, or none at all: ask for fewer {{items}} or a higher {{rate}}",
+            "{buckets} buckets with remainders of {remainder} bits and counts of {count} exceed the 2^{} possible \
+            fingerprints, or are none: use fewer {{items}} or a higher {{rate}}",
             MAX_RANGE.ilog2()
         )))
     }

@@ -15,8 +15,8 @@
 //! A vector becomes narrower only at a quarter of its range, so that keys that are inserted and removed at a power
 //! of two do not rebuild it each time.
 //!
-//! **Use it** where keys are frequent and about equally so, and must be counted exactly and fast. **Don't**
-//! where a single key is hot: it alone widens all m counters. `spectral` gives each counter its own bits.
+//! **Use it** for keys of about equal frequency that must be counted exactly and fast. **Don't** if a single key is
+//! hot: it alone widens all m counters. `spectral` gives each counter its own bits.
 
 mod vectors;
 
@@ -153,7 +153,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicCount>(Facts {
             "x",
             1,
             16,
-            "bits of a counter before it overflows; by default from the repeats, else 2",
+            "bits of a counter before it overflows; by default computed from the repeats, or 2",
         ),
         Param::real("repeats", 1.0, 1e15, "how often a key is inserted on average, to choose x"),
     ],

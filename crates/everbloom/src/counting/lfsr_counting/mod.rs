@@ -16,9 +16,9 @@
 //! `counting`; with 14 in place of 15, the answers are the same. Queries read the flags alone, m bits; the
 //! counts are looked up in a table of states where somebody wants them.
 //!
-//! **Use it** to model such hardware, or where a standard filter's bits and the counters behind them live
-//! in different memories. **Don't** to save memory: the flag is one bit more per counter. (S3's factor of
-//! 3.2 in area and those of the paper in energy and speed are those of circuits.)
+//! **Use it** to model such hardware, or if a standard filter's bits and their counters are in different memories.
+//! **Don't** to save memory: the flag adds one bit per counter. (S3's factor of 3.2 in area, and the paper's
+//! factors in energy and speed, are for circuits.)
 
 mod register;
 
@@ -242,7 +242,8 @@ pub static VARIANT: Variant = Variant::of::<LfsrCounting>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("width", 2, 16, "bits per register, beside the flag").or(Preset::Integer(4)),
+        Param::integer("width", 2, 16, "bits per register, without the flag")
+            .or(Preset::Integer(4)),
     ],
     ..Facts::MULTISET
 });

@@ -23,8 +23,8 @@
 //! Words are independent of each other and can be worked on in parallel; the levels of one word cannot.
 //! (S3 says both, Table IV and §V-A.) Hashes of one key that meet count once each.
 //!
-//! **Use it** in place of `counting` where one memory access per query counts and the number of keys is known.
-//! **Don't** where more keys may be inserted than planned: crowded words refuse them.
+//! **Use it** instead of `counting` if each query may take only one memory access and the number of keys is known.
+//! **Don't** if more keys may be inserted than planned: crowded words refuse them.
 
 mod shape;
 mod words;
@@ -78,7 +78,7 @@ impl Plan for MultiPartitioned {
         let overflow = request.number("overflow");
         if let Some(l) = request.integer("l") {
             let n = request.goal_items().ok_or_else(|| {
-                Error::parameter("{l} needs {items}, to leave room for so many keys in a word")
+                Error::parameter("{l} needs {items}, to leave room for that many keys in a word")
             })?;
             let shapes = probes(k, g).filter_map(|k| Shape::for_items(l, w, n, k, g, overflow));
             let best = shapes.min_by(|a, b| a.fpr(n).total_cmp(&b.fpr(n)));

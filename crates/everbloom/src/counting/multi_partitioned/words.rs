@@ -81,7 +81,7 @@ impl Words {
         let copies = self.touch(digest, Hierarchy::decrement).ok_or_else(|| {
             Error::new(
                 Kind::NotDeletable,
-                "the key is not in the filter: a position counts less than its removal would take",
+                "the key is not in the filter: a position has a smaller count than the amount to remove",
             )
         })?;
         self.store(&copies);

@@ -27,9 +27,9 @@
 //! **Slow:** counters have codes of different lengths, so that each of a key's k counters is reached through the
 //! codes before it in its row, and a change moves what is behind it.
 //!
-//! **Use it** for frequencies in streams and joins, and for "which keys came at least T times?". **Don't** where
-//! every lookup counts: counters are found by reading up to 63 codes before them. `dynamic-count` is
-//! faster where all keys are about equally frequent.
+//! **Use it** for frequencies in streams and joins, and for "which keys occurred at least T times?". **Don't** if
+//! every lookup must be fast: finding a counter means reading up to 63 codes before it. `dynamic-count` is faster
+//! if all keys are about equally frequent.
 
 mod moved;
 mod shape;
@@ -106,7 +106,7 @@ impl Spectral {
         empty(goal)
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
     }
@@ -130,8 +130,7 @@ impl Spectral {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         if self.head.form == MINIMUM_INCREASE {
             return Err(Error::unsupported(
-                "minimum increase cannot remove: build with the form minimum-selection or \
-                 recurring-minimum",
+                "minimum increase cannot remove: use form minimum-selection or recurring-minimum",
             ));
         }
         let digest = self.head.digest(key);
@@ -271,8 +270,8 @@ pub static VARIANT: Variant = Variant::of::<Spectral>(Facts {
     paper: "S. Cohen, Y. Matias, Spectral Bloom filters, SIGMOD 2003",
     family: "counting",
     needs: &["membership", "delete", "count", "merge", "compact"],
-    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is \
-              that of non-members that pass and, by minimum selection, of members counted too high",
+    meaning: "items are distinct keys to plan for, and insertions minus removals when counted; the rate is that of \
+              false positives and, with minimum selection, of members counted too high",
     forms: &[
         Form { name: MINIMUM_SELECTION, ..Form::COUNTING },
         Form::exact(MINIMUM_INCREASE, &[Ability::Insert, Ability::Count]),
@@ -290,13 +289,13 @@ pub static VARIANT: Variant = Variant::of::<Spectral>(Facts {
             "second",
             1,
             MAX_CELLS,
-            "counters of the second filter, for recurring minima; by default m/2",
+            "counters of the second filter, with recurring minima; by default m/2",
         ),
         Param::integer(
             "marker",
             1,
             MAX_CELLS,
-            "bits that mark moved keys, for recurring minima; by default m",
+            "bits that mark moved keys, with recurring minima; by default m",
         ),
     ],
     ..Facts::FILTER

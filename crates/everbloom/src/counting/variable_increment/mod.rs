@@ -24,10 +24,10 @@
 //! other increment in that cell is part of the sum, in bh, and leaves at least L, in dl. Counters that
 //! overflow stick, and pass.
 //!
-//! **Use it** in place of `counting` where keys are removed again and the memory is given: at 40 bits a key it
-//! lets fourteen times fewer non-members pass. **Don't** where multiplicities are asked for (`counting`),
-//! where keys are only inserted (`bloom` at the same bits is better by far), or where one key is inserted many
-//! times: ten increments of L = 4 fill a counter of six bits for good, fifteen ones a plain one of four.
+//! **Use it** instead of `counting` if keys are removed and the memory is given: at 40 bits per key it has a
+//! fourteenth of the false positives. **Don't** if you need multiplicities (`counting`), if keys are only inserted
+//! (`bloom` is far better in the same bits), or if one key is inserted many times: ten increments of L = 4 fill a
+//! counter of six bits for good, and fifteen ones fill a plain counter of four.
 
 mod cells;
 mod rule;
@@ -41,7 +41,7 @@ use crate::probe::Probe;
 use crate::theory::tail::poisson_pmf;
 use crate::variant::prelude::*;
 
-/// A set with removals, in m counters raised by increments that tell keys apart.
+/// A set with removals, in m counters with increments that distinguish keys.
 ///
 /// ```
 /// let mut open = everbloom::counting::VariableIncrement::with_rate(1000, 0.001)?;
@@ -172,7 +172,7 @@ pub static VARIANT: Variant = Variant::of::<VariableIncrement>(Facts {
             "order",
             1,
             rule::MAX_ORDER as u64,
-            "bh: keys in a cell that are told apart",
+            "bh: keys in a cell that can be distinguished",
         )
         .or(Preset::Integer(3)),
         Param::integer("counts", 1, 16, "bh: bits per count"),

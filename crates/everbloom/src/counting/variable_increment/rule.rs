@@ -89,7 +89,7 @@ impl Sequence {
             for &(sum, _) in &sets {
                 if std::mem::replace(&mut sums[sum as usize], true) {
                     return Err(Error::parameter(format!(
-                        "{values:?} is no B_{order} sequence: two sums of {j} come to {sum}"
+                        "{values:?} is not a B_{order} sequence: two sums of {j} are {sum}"
                     )));
                 }
             }
@@ -109,9 +109,9 @@ impl Sequence {
             let last = values[values.len() - 1];
             let next = (last + 1..=MAX_INCREMENT)
                 .find(|&v| Self::new(&[&values[..], &[v]].concat(), order).is_ok());
-            values.push(
-                next.ok_or_else(|| Error::parameter("no such sequence: set {u} or {order} lower"))?,
-            );
+            values.push(next.ok_or_else(|| {
+                Error::parameter("no such sequence: set a smaller {u} or {order}")
+            })?);
         }
         Self::new(&values, order)
     }

@@ -17,8 +17,8 @@
 //! (1 − Z)^k and stays there for ever. The price are false negatives: a key is forgotten some time
 //! after its last arrival, when one of its cells has been decremented to zero.
 //!
-//! **Use it** to flag recent repetitions in a stream without end. **Don't** when forgetting must follow
-//! a sharp window (two filters by turns do that), or when nothing may be forgotten (`scalable`).
+//! **Use it** to flag recent repetitions in an endless stream. **Don't** when keys must be forgotten at a sharp
+//! limit (two alternating filters do that), or when nothing may be forgotten (`scalable`).
 //!
 //! # When a key is forgotten
 //!
@@ -224,11 +224,11 @@ pub static VARIANT: Variant = Variant::of::<Stable>(Facts {
             Bloom filters, SIGMOD 2006",
     family: "decaying",
     needs: &["decay"],
-    meaning: "items are the recent keys to recognize, the rate is that of false positives for ever",
+    meaning: "items are the recent keys to recognize, the rate is the false-positive rate for ever",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Age],
-        "keys are forgotten some time after they came",
+        "keys are forgotten some time after their insertion",
     )],
     params: &[
         PARAM_M,

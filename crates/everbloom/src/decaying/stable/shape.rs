@@ -81,7 +81,7 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
     let planner = Planner { k, max_bits, decrements: request.integer("decrements"), fnr };
     let too_few = |p: f64| {
         Error::parameter(format!(
-            "no k keeps the rate at {p} with so few {{decrements}} per arrival: set more, or none"
+            "no k keeps the rate at {p} with so few {{decrements}} per insertion: set more, or omit it"
         ))
     };
     if let Some(m) = request.integer(PARAM_M.name) {
@@ -104,7 +104,7 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
     if wanted.is_nan() || wanted > MAX_CELLS as f64 {
         return Err(Error::parameter(format!(
             "a window of {n} keys at a rate of {p} needs {wanted:e} cells, more than \
-             {MAX_CELLS}: ask for fewer {{items}}, a higher {{rate}} or a higher {{fnr}}"
+             {MAX_CELLS}: use fewer {{items}}, a higher {{rate}} or a higher {{fnr}}"
         )));
     }
     // In a few hundred cells k/m is not small, and what holds for m ≫ k falls short by a little.

@@ -30,14 +30,14 @@ impl Shape {
         let Shape { m, k, max_bits, decrements, .. } = *self;
         if k == 0 || u64::from(k) >= m {
             return Err(Error::parameter(format!(
-                "{k} probes into {m} cells: a stable filter needs at least one, and fewer than \
-                 cells, or every arrival could set them all"
+                "{k} probes into {m} cells: a stable filter needs at least one, and fewer than cells, or every \
+                insertion could set them all"
             )));
         }
         if !(1..=m).contains(&decrements) {
             return Err(Error::parameter(format!(
-                "{decrements} decrements per arrival in {m} cells: there must be at least one and \
-                 at most as many as cells; take more cells or allow a higher rate"
+                "{decrements} decrements per insertion in {m} cells: there must be at least one, and at most one per \
+                cell; use more cells or a higher rate"
             )));
         }
         if !(1..=MAX_BITS).contains(&max_bits) {

@@ -29,9 +29,9 @@
 //!
 //! **Slow:** in `slices` a key sets k bits in as many slices, and a query may look at all k + l of them.
 //!
-//! **Use it** where every key has a time to live: sessions, nonces, revocations, rate limits. **Don't** where all
-//! lives are alike and counted in keys, with fewer bits and a blurred end (`active-active`), or where frequencies
-//! fade (`time-decaying`).
+//! **Use it** if every key has a time to live: sessions, nonces, revocations, rate limits. **Don't** if all
+//! lifetimes are the same number of keys (`active-active` takes fewer bits, with a blurred limit), or if
+//! frequencies fade (`time-decaying`).
 
 mod shape;
 mod table;
@@ -61,11 +61,11 @@ use crate::variant::prelude::*;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windowed {
     head: Head,
-    /// The time as it was told last.
+    /// The latest time that was given.
     now: u64,
     /// δ, the length of an epoch.
     grain: u64,
-    /// The longest time to live, and that of keys that bring none.
+    /// The longest time to live, and the default one.
     ttl: u64,
     /// g, the insertions between two slices.
     turn: u64,
@@ -162,7 +162,7 @@ impl Windowed {
         }
         Err(Error::new(
             Kind::CapacityExceeded,
-            format!("the key is there {copies} times already, as often as its buckets have room"),
+            format!("the key is already there {copies} times, which fills its buckets"),
         ))
     }
 
@@ -182,8 +182,7 @@ impl Windowed {
         if !self.tables[last].push(place, life, &mut self.generator) {
             if self.tables.len() >= MAX_TABLES {
                 self.generator = random;
-                let message =
-                    "no table has room for another key: build the filter for more {items}";
+                let message = "no table has room for the key: build the filter for more {items}";
                 return Err(Error::new(Kind::CapacityExceeded, message));
             }
             let mut table = self.tables[0].another()?;
@@ -236,7 +235,7 @@ impl Windowed {
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         if self.head.form != MULTISET {
             return Err(Error::unsupported(
-                "two keys may share a slot: only the form multiset removes",
+                "two keys may share a slot: only form multiset can remove",
             ));
         }
         let first = self.matches(self.head.hasher.digest(key)).min_by_key(|(_, _, left)| *left);
@@ -262,7 +261,7 @@ impl Windowed {
         }
     }
 
-    /// The time as it was told last.
+    /// The latest time that was given.
     pub fn time(&self) -> u64 {
         self.now
     }
@@ -278,7 +277,7 @@ impl Windowed {
         agree("grain", self.grain, other.grain)?;
         agree("time to live", self.ttl, other.ttl)?;
         let (Some(own), Some(theirs)) = (&self.layers, &other.layers) else {
-            return Err(Error::unsupported("only rings can be united"));
+            return Err(Error::unsupported("only rings can be merged"));
         };
         own.agree(theirs)?;
         let mut theirs = other.clone();
@@ -431,7 +430,7 @@ impl Insert for Windowed {
             None => self.ttl,
             Some(Value::Count(ttl)) => ttl,
             Some(_) => {
-                return Err(Error::record("the value beside the key must be its time to live"));
+                return Err(Error::record("the value of the key must be its time to live"));
             }
         };
         self.insert_for(record.key, ttl, record.time.unwrap_or(self.now))
@@ -470,8 +469,8 @@ pub static VARIANT: Variant = Variant::of::<Windowed>(Facts {
     family: "decaying",
     needs: &["decay", "delete"],
     input: Input::valued(ValueKind::Count).with_time(Time::Optional),
-    meaning: "items are keys that live at the same time, or the last insertions in the form slices; the \
-            count beside a key is its time to live, the rate is that of false positives",
+    meaning: "items are keys that live at the same time, or the last insertions in the form slices; the count after \
+              a key is its time to live, the rate is the false-positive rate",
     forms: &[
         Form::exact_while(CUCKOO, &[Ability::Insert, Ability::Age], LIVING),
         Form::exact_while(MULTISET, &[Ability::Insert, Ability::Remove, Ability::Age], LIVING),

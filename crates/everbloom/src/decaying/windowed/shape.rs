@@ -10,14 +10,14 @@ use crate::plan::{Expect, Flat, Load, MAX_CELLS, PARAM_K, Request, check_cells};
 
 pub(super) const PARAMS: &[Param] = &[
     PARAM_K,
-    Param::integer("ttl", 1, 1 << 48, "longest time to live, and that of keys that bring none")
+    Param::integer("ttl", 1, 1 << 48, "longest time to live, and the default one")
         .or(Preset::Integer(126)),
-    Param::integer("tag", 3, 32, "bits per slot that say when it expires; more are finer epochs")
+    Param::integer("tag", 3, 32, "bits per slot for its expiry; more bits give finer epochs")
         .or(Preset::Integer(8)),
     Param::integer("print", 1, MAX_PRINT as u64, "bits per fingerprint"),
     Param::integer("epochs", 1, 1000, "epochs of a ring within the longest time to live")
         .or(Preset::Integer(8)),
-    Param::integer("more", 1, 1000, "slices beside the k youngest"),
+    Param::integer("more", 1, 1000, "slices in addition to the k youngest"),
 ];
 
 /// The load at which tables are planned to be full.
@@ -139,7 +139,7 @@ impl Shape {
                 let (n, p) = request.items_and_rate(|n, p| of(n, p).map_or(f64::INFINITY, bits))?;
                 let of = of(n, p).ok_or_else(|| {
                     Error::parameter(format!(
-                        "no slices keep {n} keys at a rate of {p}: ask for fewer {{items}} or a higher {{rate}}"
+                        "no slices hold {n} keys at a rate of {p}: use fewer {{items}} or a higher {{rate}}"
                     ))
                 })?;
                 Ok(Shape { ttl: 1, ..shape(1, of) })
@@ -215,7 +215,7 @@ fn table_for(request: &Request<'_>, tag: u32) -> Result<Kind> {
     let (n, p) = request.items_and_rate(bits)?;
     if print_for(p) > f64::from(MAX_PRINT) {
         return Err(Error::parameter(format!(
-            "a rate of {p} needs fingerprints of more than {MAX_PRINT} bits: ask for a higher {{rate}}"
+            "a rate of {p} needs fingerprints of more than {MAX_PRINT} bits: use a higher {{rate}}"
         )));
     }
     check_cells(n, p, bits(n, p))?;

@@ -108,7 +108,7 @@ fn packed(bits: &[bool]) -> Vec<u8> {
 /// So many bits, from as many bytes as they take.
 fn unpacked(frame: &Frame, bytes: &[u8], len: usize) -> Result<Vec<bool>> {
     if bytes.len() != len.div_ceil(8) {
-        return Err(frame.wrong("not as many bits as were asked for"));
+        return Err(frame.wrong("not as many bits as were requested"));
     }
     Ok((0..len).map(|i| bytes[i / 8] >> (i % 8) & 1 == 1).collect())
 }

@@ -37,7 +37,7 @@ use crate::secure::{Secret, random};
 /// What a query is called between the three parties.
 pub type Ticket = [u8; 16];
 
-/// Cells that whoever shows a ticket asks for.
+/// Cells requested with a ticket.
 pub type Passed = BTreeMap<Ticket, Vec<u64>>;
 
 /// What the mediator gives Alice for a word.
@@ -108,7 +108,7 @@ impl<F: Field> Role for Applicant<F> {
 
     fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         if !self.client.spoken {
-            return Err(frame.wrong("nothing was asked for"));
+            return Err(frame.wrong("nothing was requested"));
         }
         self.slips.push(Slip::read(&frame)?);
         Ok(())
@@ -133,7 +133,7 @@ impl<F: Field> Warrant<F> {
     /// follow from a secret of the mediator's own.
     pub fn new(mediator: Mediator<F>, flat: Flat, dummies: u32, secret: Secret) -> Result<Self> {
         if u64::from(flat.k) + u64::from(dummies) > MOST as u64 {
-            let message = format!("{} cells and {dummies} dummies: {MOST} are the most", flat.k);
+            let message = format!("{} cells and {dummies} dummies: the maximum is {MOST}", flat.k);
             return Err(Error::parameter(message));
         }
         Ok(Self { mediator, flat, dummies, secret, passed: Passed::new() })

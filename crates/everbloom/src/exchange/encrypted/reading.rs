@@ -93,7 +93,7 @@ impl Reader {
 
     fn take(&mut self, frame: &Frame) -> Result<()> {
         let asked = self.queue[..self.sent].get(self.found.len());
-        let query = asked.ok_or_else(|| frame.wrong("nothing was asked for"))?;
+        let query = asked.ok_or_else(|| frame.wrong("nothing was requested"))?;
         if frame.kind == TOLD {
             if frame.number()? != self.told {
                 return Err(frame.wrong("documents are missing, or too many"));
@@ -178,7 +178,7 @@ impl<F: Field> Holder<F> {
         Self { passed: Some(Passed::new()), ..self }
     }
 
-    /// Takes queries that the mediator passed on. Each is answered once, to whoever shows its ticket.
+    /// Takes queries that the mediator passed on. Each is answered once, to the holder of its ticket.
     pub fn expect(&mut self, passed: Passed) {
         self.passed.get_or_insert_default().extend(passed);
     }
@@ -219,7 +219,7 @@ impl<F: Field> Role for Holder<F> {
                 cells.ok_or_else(|| frame.wrong("a ticket of no query, or used before"))?
             }
             (CELLS, None) => cells(&frame, &frame.body)?,
-            _ => return Err(frame.wrong("queries come from the mediator here, or none do")),
+            _ => return Err(frame.wrong("either all queries come from the mediator, or none")),
         };
         let mut list = List::default();
         for document in &self.documents {

@@ -57,7 +57,7 @@ enum State {
 }
 
 impl Left {
-    /// A table without rows. `fpr` is the share of the other side's rows that may be sent in vain.
+    /// A table without rows. `fpr` is the share of the other side's non-matching rows that may be sent.
     pub fn new(fpr: f64) -> Self {
         Self {
             rows: Tables::default(),
@@ -94,7 +94,7 @@ impl Left {
         self.rows.len() as u64
     }
 
-    /// The same table with another share of rows that may be sent in vain, before the exchange begins.
+    /// The same table with another share of non-matching rows that may be sent; call it before the exchange begins.
     #[must_use]
     pub fn with_rate(mut self, fpr: f64) -> Self {
         self.fpr = fpr;
@@ -174,7 +174,7 @@ impl Role for Left {
 
     fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         if self.state != State::Rows {
-            return Err(frame.wrong("nothing was asked for"));
+            return Err(frame.wrong("nothing was requested"));
         }
         if frame.kind == ROWS {
             items(&frame, |_| Ok(()))?;
@@ -314,8 +314,8 @@ impl Right {
         Ok(wanted && self.rows.push(row))
     }
 
-    /// The other side's filter, for whoever asks it on other threads and hands the rows that pass to
-    /// [`Right::passed`]. An error before it has come.
+    /// The other side's filter, to query it on other threads and hand the rows that pass to [`Right::passed`]. An
+    /// error before it has arrived.
     pub fn filter(&self) -> Result<Arc<dyn Filter>> {
         self.asked().cloned()
     }

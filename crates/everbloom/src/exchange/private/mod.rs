@@ -82,7 +82,7 @@ pub struct Owner<G: Group> {
 }
 
 impl<G: Group> Owner<G> {
-    /// An owner who answers at most so many queries, and whose filter the asker has.
+    /// An owner who answers at most this many queries, and whose filter the asker has.
     pub fn new(key: ServerKey<G>, most: u64) -> Self {
         Self { key, set: None, left: most, answered: 0, once: None, done: false }
     }
@@ -219,20 +219,20 @@ impl<G: Group> Asker<G> {
             (KEY, None, _) => {
                 let known = self.trusted.as_ref();
                 if known.is_some_and(|key| !bool::from(key.ct_eq(&frame.body))) {
-                    return Err(frame.wrong("not the public key that is trusted"));
+                    return Err(frame.wrong("not the trusted public key"));
                 }
                 let public = G::read(&frame.body);
                 self.public = Some(public.ok_or_else(|| frame.wrong("no public key"))?);
             }
             (FILTER, Some(_), None) => self.filter = Some(out.opener().decode(&frame.body)?),
-            _ => return Err(frame.wrong("the key comes first, then the filter, each once")),
+            _ => return Err(frame.wrong("the key must come first, then the filter, each once")),
         }
         Ok(())
     }
 
     fn take(&mut self, frame: &Frame) -> Result<()> {
         let (Some(public), Some(filter)) = (&self.public, &self.filter) else {
-            return Err(frame.wrong("nothing was asked for"));
+            return Err(frame.wrong("nothing was requested"));
         };
         let (at, most) = (self.found.len(), self.asked.len());
         let batch = &self.asked[at..most.min(at + BATCH)];
@@ -251,7 +251,7 @@ impl<G: Group> Asker<G> {
         let proven =
             Proof::<G>::read(proof).is_some_and(|p| p.verify(public, &blinded, &evaluated));
         if !proven {
-            return Err(frame.wrong("answers that are not proven to be by the published key"));
+            return Err(frame.wrong("the answers are not proved to be by the published key"));
         }
         for ((key, blinded), evaluated) in self.keys[at..].iter().zip(batch).zip(&evaluated) {
             let output = blinded.finish(key, evaluated);
@@ -299,7 +299,7 @@ impl<G: Group> Role for Asker<G> {
     }
 }
 
-/// What tells the exchange of these queries from others, as [`Asker::resumed`] takes it.
+/// An identifier of the exchange of these queries, as [`Asker::resumed`] takes it.
 pub fn once_of(queries: &[u8]) -> Result<[u8; ONCE]> {
     let once = queries.get(HEADER..HEADER + ONCE).filter(|_| queries[0] == ASK);
     once.and_then(|once| once.try_into().ok())

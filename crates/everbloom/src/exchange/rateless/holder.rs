@@ -111,7 +111,7 @@ impl Holder {
         if total > most || count > out.filter_bytes() / 32 {
             return Err(Error::new(
                 Kind::LimitExceeded { what: "cells" },
-                format!("{count} cells were asked for after {sent}"),
+                format!("{count} cells were requested after {sent}"),
             ));
         }
         let mut body = Vec::new();
@@ -165,7 +165,7 @@ impl Holder {
         if given && !self.takes {
             return Err(Error::new(
                 Kind::Unsupported,
-                "the other side wants to add keys here, and was not allowed to",
+                "the other side wants to add keys here, but has no permission",
             ));
         }
         if !given && !self.taken.is_empty() {
@@ -175,7 +175,7 @@ impl Holder {
             let (shared, sum) = self.set.sum_without(&lacking, self.salt);
             let taken = Sum::of(self.salt, self.taken.iter().map(Vec::as_slice));
             if (shared + self.taken.len() as u64, sum.plus(taken)) != self.peer {
-                return Err(frame.wrong("the keys given are not all that only it has"));
+                return Err(frame.wrong("the given keys are not all of its keys"));
             }
         }
         self.state = State::Done;

@@ -39,7 +39,7 @@ pub struct Seeker {
 pub struct Cells {
     /// Until all was decoded.
     pub consumed: u64,
-    /// Sent, those granted in vain among them.
+    /// Cells sent, including those granted unnecessarily.
     pub sent: u64,
 }
 
@@ -87,14 +87,14 @@ impl Seeker {
         }
     }
 
-    /// The same with another salt, which nobody should foresee.
+    /// The same with another salt, which must be unpredictable.
     #[must_use]
     pub fn salted(mut self, salt: u64) -> Self {
         self.salt = salt;
         self
     }
 
-    /// The same, and so many bytes may be spent beyond what the difference needs, 256 unless told otherwise: those of
+    /// The same, but this many bytes may be spent beyond what the difference needs, by default 256: those of
     /// the sketch and of the first grant. More of them save round trips.
     #[must_use]
     pub fn allowing(mut self, bytes: u64) -> Self {
@@ -124,7 +124,7 @@ impl Seeker {
             self.next_salt();
         }
         if self.tried >= SALTS {
-            let message = "keys collide under every salt: one side's set is not honest";
+            let message = "keys collide under every salt: one side's set is manipulated";
             return Err(Error::new(Kind::Ambiguous, message));
         }
         self.state = State::Opened;
@@ -263,7 +263,7 @@ impl Seeker {
         let (shared, sum) = self.set.sum_without(&ids, self.salt);
         let theirs = Sum::of(self.salt, found.theirs.iter().map(Vec::as_slice));
         if (shared + found.theirs.len() as u64, sum.plus(theirs)) != self.peer {
-            return Err(frame.wrong("the keys do not have the sum that was announced"));
+            return Err(frame.wrong("the keys do not have the announced sum"));
         }
         if self.gives {
             let mut list = List::default();

@@ -23,7 +23,7 @@ pub const MAGIC: [u8; 8] = *b"\x89EVS\r\n\x1a\n";
 const PREFIX: usize = 20 + 5 * 8 + 1;
 const CRC: usize = 4;
 
-/// What two sets do not share cannot be told from so few cells.
+/// There are too few cells to list the difference of two sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TooFew {
     /// Cells that there are.
@@ -73,7 +73,7 @@ impl Sketch {
         })
     }
 
-    /// Cells from which a difference of so many keys is told in 999 of 1000 cases.
+    /// The number of cells that list a difference of this many keys in 999 of 1000 cases.
     pub fn cells_for(difference: u64) -> u64 {
         let d = difference as f64;
         (1.35 * d + 5.0 * d.sqrt() + 12.0).ceil() as u64
@@ -145,7 +145,7 @@ impl Sketch {
     /// The sketch in the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(Error::new(Kind::NotOurs, "this is no sketch"));
+            return Err(Error::new(Kind::NotOurs, "this is not a sketch"));
         }
         let cut_off = || Error::new(Kind::Truncated, "the sketch is cut off");
         let body = bytes.len().checked_sub(CRC).filter(|end| *end >= PREFIX).ok_or_else(cut_off)?;

@@ -105,7 +105,7 @@ fn a_holder_does_not_do_whatever_it_is_asked() {
         (b"\x01a\x01b", &[0]),
         (b"\x01a\x01b", &[2]),
     ] {
-        let wrong = sent(holder().taking(), give, last).expect_err("not honest");
+        let wrong = sent(holder().taking(), give, last).expect_err("manipulated");
         assert!(corrupt(wrong.kind()), "{wrong}");
     }
     assert_eq!(fails(&mut opened(), &frame(0x10, &[])), Kind::UnsupportedFeature);

@@ -12,7 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::hash::Hasher;
 use crate::reconciling::Invertible;
 
-/// The side that answers: it puts its set into the filters that are asked for.
+/// The side that answers: it inserts its set into the requested filters.
 #[derive(Clone, Debug)]
 pub struct Holder {
     set: Set,
@@ -60,7 +60,7 @@ impl Holder {
         if count > out.filter_bytes() / CELL_BYTES || rounds > ROUNDS {
             return Err(Error::new(
                 Kind::LimitExceeded { what: "cells" },
-                format!("{count} cells were asked for, in round {rounds}"),
+                format!("{count} cells were requested, in round {rounds}"),
             ));
         }
         out.filter(CELLS, &self.set.fill(cells(seed, count)?))

@@ -209,8 +209,8 @@ impl Set {
         Self::default()
     }
 
-    /// An empty set whose ids are under this seed from the beginning: an exchange with the same salt need not name
-    /// its keys anew.
+    /// An empty set whose ids are under this seed from the beginning: an exchange with the same salt need not
+    /// compute the ids again.
     pub fn seeded(seed: u64) -> Self {
         let hasher = Hasher::seeded(seed);
         Self {

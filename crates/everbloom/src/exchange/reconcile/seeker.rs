@@ -18,7 +18,7 @@ use crate::theory::peeling::cells_for;
 /// How often the cells that are asked for may turn out too few.
 const FAILURE: f64 = 0.01;
 
-/// The side that begins: it asks for filters of the other's set, and decodes them.
+/// The side that begins: it requests filters of the other's set, and decodes them.
 #[derive(Clone, Debug)]
 pub struct Seeker {
     set: Set,
@@ -62,7 +62,7 @@ impl Seeker {
         if self.seed == SEEDS {
             return Err(Error::new(
                 Kind::Ambiguous,
-                format!("ids collide under {SEEDS} seeds: the keys were chosen to do so"),
+                format!("ids collide under {SEEDS} seeds: the keys were chosen on purpose"),
             ));
         }
         self.state = State::Opened;
@@ -84,7 +84,7 @@ impl Seeker {
             return Err(Error::new(
                 Kind::LimitExceeded { what: "cells" },
                 format!(
-                    "a difference of about {size} keys takes more bytes than a filter may have"
+                    "a difference of about {size} keys needs more bytes than a filter may have"
                 ),
             ));
         }
@@ -95,7 +95,7 @@ impl Seeker {
     fn decode(&mut self, frame: &Frame, count: u64, out: &mut Outbox) -> Result<Difference> {
         // As many cells are allocated here as came, not as many as the other side made us ask for.
         if (frame.body.len() as u64) < count / u64::from(K) * u64::from(K) * CELL_BYTES {
-            return Err(frame.wrong("fewer cells than were asked for"));
+            return Err(frame.wrong("fewer cells than were requested"));
         }
         let theirs: Invertible = out.opener().decode_as(&frame.body)?;
         let mut ours = self.set.fill(cells(self.seed, count)?);

@@ -81,13 +81,13 @@ impl Summary {
         Self { keys, seed: 0, bits, state: Sent::Nothing, received }
     }
 
-    /// The same with so many bits per inner node and per leaf, 1 to 64 each.
+    /// The same with these numbers of bits per inner node and per leaf, 1 to 64 each.
     #[must_use]
     pub fn bits(self, inner: u32, leaf: u32) -> Self {
         Self { bits: [inner, leaf].map(|bits| bits.clamp(1, MAX_BITS)), ..self }
     }
 
-    /// The same with another seed of positions and values, such as one that nobody could choose keys for.
+    /// The same with another seed of positions and values, such as a random one against chosen keys.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }

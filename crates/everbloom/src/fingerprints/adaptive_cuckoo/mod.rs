@@ -15,10 +15,10 @@
 //!
 //! **Slow:** a copy of every key is kept, and is moved whenever its slot is.
 //!
-//! **Use it** where the same non-members are asked for again and again and each false positive costs an access: a
-//! cache, a flow table. **Don't** where every query is new: for those the rate stays what it was, and the
-//! table of whole keys is kept for nothing. A slot that was repaired 2^s times is back at its first fingerprint.
-//! Removals are exact: an absent key is always refused.
+//! **Use it** if the same non-members are queried repeatedly and each false positive costs an access: a cache, a
+//! flow table. **Don't** if every query is new: the rate of new queries does not improve, and the table of whole
+//! keys is wasted. A slot that was repaired 2^s times is back at its first fingerprint. Removals are exact: an
+//! absent key is always refused.
 
 mod shape;
 
@@ -156,7 +156,7 @@ impl AdaptiveCuckoo {
             let overwritten = std::mem::take(&mut walk.overwritten);
             overwritten.iter().rev().for_each(|(slot, cell)| self.cells.set(*slot, *cell));
             let message = format!(
-                "no room was found for the key in {most} kicks: build the filter for more {{items}}"
+                "no room for the key after {most} kicks: build the filter for more {{items}}"
             );
             return Err(Error::new(Kind::CapacityExceeded, message));
         }
@@ -365,13 +365,12 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
     paper: "M. Mitzenmacher, S. Pontarelli, P. Reviriego, Adaptive cuckoo filters, ALENEX 2018",
     family: "fingerprints",
     needs: &["membership", "delete", "known-queries"],
-    meaning: "items are insertions minus removals; the rate is that of false positives among keys that are \
-              asked for the first time",
+    meaning: "items are insertions minus removals; the rate is the false-positive rate of first queries",
     forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
     params: &[
         Param::integer("d", 1, 8, "number of tables, one bucket of a key in each"),
         Param::integer("buckets", 1, 1 << 40, "buckets per table"),
-        Param::integer("selector", 0, 8, "bits that tell which fingerprint a slot holds"),
+        Param::integer("selector", 0, 8, "bits that say which fingerprint a slot has"),
         Param::integer("fingerprint", 1, MAX_FINGERPRINT as u64, "bits per fingerprint"),
         PARAM_KICKS.or(Preset::Integer(500)),
     ],

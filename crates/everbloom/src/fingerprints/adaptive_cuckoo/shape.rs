@@ -95,7 +95,7 @@ impl Plan for AdaptiveCuckoo {
             (SELECTOR, set) => (1, set.unwrap_or(2)),
             (_, None) => (4, 0),
             (form, Some(set)) => {
-                let message = format!("slots have none in the form {form}");
+                let message = format!("form {form} has none");
                 return Err(Error::setting("selector", set, message));
             }
         };
@@ -121,8 +121,8 @@ impl Plan for AdaptiveCuckoo {
         let (buckets, bits) = shaped(n, p);
         if bits > f64::from(MAX_FINGERPRINT) {
             return Err(Error::parameter(format!(
-                "fingerprints of {bits} bits for a rate of {p}: they have up to {MAX_FINGERPRINT}; ask for a \
-                 higher {{rate}}"
+                "fingerprints of {bits} bits for a rate of {p}: they have up to {MAX_FINGERPRINT}; use a higher \
+                {{rate}}"
             )));
         }
         check_cells(n, p, size((buckets, bits)))?;

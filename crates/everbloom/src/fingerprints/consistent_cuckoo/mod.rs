@@ -19,9 +19,9 @@
 //! one fingerprint have the same buckets, too: every entry is a chance for a false positive, not only those of two
 //! buckets. So f = n·2^−F, and F = log2(n/f) bits, log2(n) − 3 more than `cuckoo` takes.
 //!
-//! **Use it** when capacity has to follow the number of keys closely. **Don't** when doubling will do (`cuckoo`), or
-//! whole filters (`dynamic-cuckoo`): both take fewer bits. An absent key that passes takes a member with it when
-//! it is removed, with the probability of a false positive.
+//! **Use it** when capacity has to follow the number of keys closely. **Don't** when doubling (`cuckoo`) or whole
+//! filters (`dynamic-cuckoo`) are good enough: both take fewer bits. Removing an absent key that passes also
+//! removes a member; this happens with the probability of a false positive.
 
 mod ring;
 mod shape;
@@ -98,7 +98,7 @@ impl ConsistentCuckoo {
         for table in &mut self.rings.tables {
             let Some(beyond) = number.checked_sub(table.ring.len()) else {
                 if table.ring.len() == 1 {
-                    let message = "it is the only bucket of its ring, and one stays";
+                    let message = "it is the only bucket of its ring, which must keep one";
                     return Err(Error::setting("bucket", bucket, message));
                 }
                 *table = table.without(number)?;
@@ -177,7 +177,7 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
         Form::removing(RINGS, &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge]),
     ],
     params: &[
-        Param::integer("buckets", 1, (1 << 32) - 1, "number of buckets to begin with"),
+        Param::integer("buckets", 1, (1 << 32) - 1, "initial number of buckets"),
         PARAM_SLOTS,
         PARAM_FINGERPRINT,
         Param::integer("points", 1, MAX_POINTS as u64, "points of a bucket on the ring")
@@ -189,7 +189,7 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
             "rings",
             1,
             1024,
-            "rings over which the items asked for are spread: the list can shrink to one of them",
+            "rings over which the planned items are spread; the list can shrink to one of them",
         )
         .or(Preset::Integer(1)),
     ],

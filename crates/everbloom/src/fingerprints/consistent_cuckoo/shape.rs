@@ -47,7 +47,7 @@ impl Shape {
         let (set, bits) = (request.integer("buckets"), request.integer("fingerprint"));
         let (grows, rings) = (request.form() == RINGS, number("rings", 1));
         if rings > 1 && !grows {
-            let message = "a filter of the form standard has one ring: the form rings has several";
+            let message = "a filter of form standard has one ring; use form rings";
             return Err(Error::setting("rings", rings, message));
         }
         let load = refusal(points, choices) * (f64::from(slots) / 4.0).min(1.0);
@@ -70,7 +70,7 @@ impl Shape {
         if bits > f64::from(MAX_FINGERPRINT) {
             return Err(Error::parameter(format!(
                 "fingerprints of {bits} bits for {n} items at a rate of {p}: they have up to {MAX_FINGERPRINT}; \
-                 ask for fewer {{items}} or a higher {{rate}}"
+                 use fewer {{items}} or a higher {{rate}}"
             )));
         }
         // Asked the negative way, so that NaN is refused too.

@@ -36,7 +36,7 @@ impl Table {
 
     pub(super) fn no_room(&self) -> Error {
         let message = format!(
-            "no room was found for a fingerprint in {} kicks: add a bucket, or build the filter for more {{items}}",
+            "no room for a fingerprint after {} kicks: add a bucket, or build the filter for more {{items}}",
             self.kicks
         );
         Error::new(Kind::CapacityExceeded, message)
@@ -47,7 +47,7 @@ impl Table {
         if self.ring.len() + 1 >= 1 << 32 {
             return Err(Error::new(
                 Kind::CapacityExceeded,
-                "the ring has as many buckets as it can",
+                "the ring has the maximum number of buckets",
             ));
         }
         let (ring, cut) = self.ring.with_another();

@@ -20,10 +20,10 @@
 //! filter of the RedisBloom module, bit for bit, with its dumps: fingerprints of one byte, and a further
 //! sub-filter whenever the newest is full.
 //!
-//! **Use it** for sets that change, in place of a counting filter: a quarter to half of the space. A key is counted up to
-//! twice the slots of a bucket. **Don't** when the number of keys is unknown (`dynamic-cuckoo`): a filter that is
-//! full refuses keys, and changes nothing. Don't remove what was not inserted: an absent key that passes
-//! takes a member with it, and it passes with the probability of a false positive.
+//! **Use it** instead of a counting filter for sets that change: it takes a quarter to half of the space. A key is
+//! counted up to twice the slots of a bucket. **Don't** when the number of keys is unknown (`dynamic-cuckoo`): a
+//! full filter refuses keys and stays as it was. Don't remove keys that were not inserted: removing an absent key
+//! that passes also removes a member, and it passes with the probability of a false positive.
 
 mod redis;
 
@@ -317,7 +317,7 @@ pub static VARIANT: Variant = Variant::of::<Cuckoo>(Facts {
             "expansion",
             0,
             MAX_EXPANSION,
-            "how many times as large the next sub-filter of redisbloom is; 0 for none",
+            "growth factor of the next sub-filter of redisbloom; 0 for none",
         ),
     ],
     ..Facts::MULTISET

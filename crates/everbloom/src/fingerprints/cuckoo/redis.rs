@@ -146,7 +146,7 @@ impl Scaling {
     /// Inserts a key, in a new sub-filter if it must; true if it was not there.
     pub(super) fn insert(&mut self, digest: Digest) -> Result<bool> {
         if self.filters.len() >= MAX_FILTERS {
-            let message = "the filter has as many sub-filters as it may have and takes no more keys: build one \
+            let message = "the filter has the maximum number of sub-filters and takes no more keys: build one \
                            with a larger {capacity} or {expansion}";
             return Err(Error::new(Kind::CapacityExceeded, message));
         }
@@ -168,7 +168,7 @@ impl Scaling {
         let (first, grown) = (self.first(), self.filters.len() as u32);
         if self.expansion == 0 {
             let message = format!(
-                "no room was found for the key in {} kicks, and the filter does not grow: build it with a larger \
+                "no room for the key after {} kicks, and the filter does not grow: build it with a larger \
                  {{capacity}} or an {{expansion}}",
                 first.kicks()
             );

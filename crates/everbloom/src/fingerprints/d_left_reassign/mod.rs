@@ -25,8 +25,8 @@
 //! **Slow:** a bucket is unpacked, changed and packed again; in `sorted` its entries are turned into the number of
 //! a combination and back, by long divisions.
 //!
-//! **Use it** where a bucket is one memory word and d words are read at once. **Don't** elsewhere: `bloom` takes fewer
-//! bits, and `d-left` or `cuckoo` remove.
+//! **Use it** if a bucket is one memory word and d words are read at once. **Don't** elsewhere: `bloom` takes fewer
+//! bits, and `d-left` or `cuckoo` can remove keys.
 
 mod combination;
 mod table;
@@ -178,7 +178,7 @@ impl Plan for DLeftReassign {
         let (n, p) = request.items_and_rate(size)?;
         let (words, load) = best(p).ok_or_else(|| {
             let message =
-                format!("a rate of {p} is out of reach of {d} buckets: ask for a higher {{rate}}");
+                format!("a rate of {p} is out of reach of {d} buckets: use a higher {{rate}}");
             Error::parameter(message)
         })?;
         check_cells(n, p, size(n, p))?;

@@ -20,10 +20,9 @@
 //! A key is removed by its **longest** match. Where two keys match one fingerprint, a shorter one matches both,
 //! and is what has to stay. Removing any other loses members.
 //!
-//! **Use it** where nobody knows how many keys will come, and they go again. **Don't** where the number is
-//! known: `quotient` and `pagh-pagh-rao` take fewer bits. A void that was copied leaves a copy behind when its key
-//! is removed, which only lets more non-members pass; `describe` counts voids, and above one in a thousand the
-//! filter had better be built anew.
+//! **Use it** if the number of keys is unknown and keys are removed. **Don't** if the number is known: `quotient`
+//! and `pagh-pagh-rao` take fewer bits. A copied void leaves a copy behind when its key is removed, which only adds
+//! false positives. `describe` counts voids; above one in a thousand, rebuild the filter.
 
 mod table;
 
@@ -68,7 +67,7 @@ impl Elastic {
         Self::empty(&shape, Head::new(hasher.or(Self::HASH), form))
     }
 
-    /// Inserts a key, once more if it is there. Refused, with nothing changed, only where no memory is left.
+    /// Inserts a key, again if already present. Refused, with nothing changed, only if memory runs out.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         let digest = self.head.hasher.digest(key);
         // Voids that were copied do not count: they would be split for ever.
@@ -78,7 +77,7 @@ impl Elastic {
         Ok(Seen::new_if(new))
     }
 
-    /// Splits buckets until there are enough for so many items.
+    /// Splits buckets until there are enough for this many items.
     pub fn reserve(&mut self, items: u64) -> Result<()> {
         let wanted = items.div_ceil(self.table.shape.load);
         if wanted > MAX_BUCKETS {
@@ -91,7 +90,7 @@ impl Elastic {
         Ok(())
     }
 
-    /// Joins buckets until there are so many, or as many as the items need. Fingerprints get longer again.
+    /// Merges buckets until this many are left, or as many as the items need. Fingerprints get longer again.
     pub fn shrink_to(&mut self, buckets: u64) {
         let least = self.head.items.div_ceil(self.table.shape.load).max(1).max(buckets);
         while self.table.buckets() > least {
@@ -144,7 +143,7 @@ fn possible(shape: &Shape) -> Result<()> {
     let Shape { first, length, .. } = shape;
     Err(Error::parameter(format!(
         "{first} buckets with fingerprints of {length} bits, which have 1 to {MAX_LENGTH} and 64 with their address: \
-         ask for fewer {{items}} or a higher {{rate}}"
+         use fewer {{items}} or a higher {{rate}}"
     )))
 }
 
@@ -234,13 +233,13 @@ pub static VARIANT: Variant = Variant::of::<Elastic>(Facts {
             beyond, SIGMOD 2023, on W. Litwin's linear hashing, VLDB 1980",
     family: "fingerprints",
     needs: &["membership", "delete", "count", "grow"],
-    meaning: "items are the keys it begins with, insertions minus removals when counted; the rate is that of \
+    meaning: "items are the keys to plan for at first, and insertions minus removals when counted; the rate is that of \
               false positives, kept as it grows",
     forms: &[Form::removing(WIDENING, ABILITIES), Form::removing(FIXED, ABILITIES)],
     params: &[
         Param::integer("load", 1, MAX_LOAD, "keys per bucket").or(Preset::Integer(LOAD)),
-        Param::integer("buckets", 1, MAX_BUCKETS, "buckets at first, and at least"),
-        Param::integer("length", 1, MAX_LENGTH as u64, "bits of a fingerprint at first"),
+        Param::integer("buckets", 1, MAX_BUCKETS, "initial and minimum number of buckets"),
+        Param::integer("length", 1, MAX_LENGTH as u64, "initial bits of a fingerprint"),
         Param::integer("doublings", 0, 48, "doublings that form fixed is planned for")
             .or(Preset::Integer(10)),
     ],

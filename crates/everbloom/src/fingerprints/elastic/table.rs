@@ -17,7 +17,7 @@ pub(super) const MAX_LENGTH: u32 = 56;
 /// Bits of a slot.
 const MAX_SLOT: u32 = 64;
 
-/// What never changes: buckets at first, keys per bucket, bits of a fingerprint at first, and whether later ones
+/// What never changes: buckets at first, keys per bucket, initial bits of a fingerprint, and whether later ones
 /// are longer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {

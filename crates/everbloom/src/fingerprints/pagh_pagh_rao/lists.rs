@@ -183,7 +183,7 @@ fn put(blocks: &mut Buckets, quotient: u64, x: u64) -> bool {
 }
 
 fn unchanging() -> Error {
-    Error::unsupported("a static filter does not change: thaw it, or build it in the form blocks")
+    Error::unsupported("a static filter cannot change: thaw it, or build it in form blocks")
 }
 
 impl Part for Lists {

@@ -22,10 +22,10 @@
 //! A bit can be moved between quotient and remainder without the keys, [`PaghPaghRao::doubled`] and
 //! [`PaghPaghRao::halved`], and filters with fingerprints of one range merge.
 //!
-//! **Use it** where bits are dear and keys are removed, or their number is not certain. **Don't** for speed:
-//! insertion moves the rest of its block, some dozens of words (`quotient` at 0.6 more bits a key moves less), and
-//! the blocks in memory have a twelfth to spare. Don't for sets that never change either: `ribbon` takes 8.03 bits a
-//! key where `static` takes 9, but counts and lists nothing.
+//! **Use it** if bits are scarce and keys are removed, or their number is uncertain. **Don't** for speed: an
+//! insertion moves the rest of its block, some dozens of words (`quotient` moves less, at 0.6 more bits per key),
+//! and blocks in memory keep a twelfth in reserve. Nor for sets that never change: `ribbon` takes 8.03 bits per key
+//! where `static` takes 9, but cannot count or list.
 
 mod lists;
 mod shape;
@@ -74,7 +74,7 @@ impl PaghPaghRao {
         Err(Error::corrupt(0, "corrupt filter: not as many fingerprints as items"))
     }
 
-    /// Inserts a key, once more if it is there. Refused by a filter of the form `static`.
+    /// Inserts a key, again if already present. Refused by a filter of the form `static`.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         let new = self.lists.insert(self.head.hasher.digest_usually(Self::HASH, key))?;
         self.head.count_one();
@@ -96,10 +96,7 @@ impl PaghPaghRao {
     pub fn doubled(&self) -> Result<Self> {
         let Shape { quotients, remainder } = self.lists.shape();
         let remainder = remainder.checked_sub(1).ok_or_else(|| {
-            Error::new(
-                Kind::CapacityExceeded,
-                "the remainders have no bit to give to further lists",
-            )
+            Error::new(Kind::CapacityExceeded, "the remainders have no bit left for more lists")
         })?;
         self.recut(self.head.form, Shape { quotients: 2 * quotients, remainder })
     }

@@ -38,8 +38,8 @@ impl Shape {
         }
         let Self { quotients, remainder } = *self;
         Err(Error::parameter(format!(
-            "{quotients} lists with remainders of {remainder} bits are beyond the 2^64 fingerprints there are: \
-             ask for fewer {{items}} or a higher {{rate}}"
+            "{quotients} lists with remainders of {remainder} bits exceed the 2^64 possible fingerprints: \
+             use fewer {{items}} or a higher {{rate}}"
         )))
     }
 }

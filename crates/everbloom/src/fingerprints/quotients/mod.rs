@@ -397,7 +397,7 @@ impl<C: Code> Table<C> {
         if width <= C::LEAST || slots > MAX_SLOTS / 2 {
             return Err(Error::new(
                 Kind::CapacityExceeded,
-                format!("remainders of {width} bits have none to give to further slots"),
+                format!("remainders of {width} bits cannot give bits to more slots"),
             ));
         }
         self.rebuilt(2 * slots, width - 1, self.fingerprints())
@@ -485,7 +485,7 @@ fn full(runs: &Runs) -> Error {
     Error::new(
         Kind::CapacityExceeded,
         format!(
-            "the {} slots are full, one stays empty: build the filter for more {{items}}, or double it",
+            "the {} slots are full (one must stay empty): build the filter for more {{items}}, or double it",
             runs.slots()
         ),
     )
@@ -537,6 +537,6 @@ pub(super) fn countable(items: u64, more: u64) -> Result<()> {
     if more <= MAX_ITEMS - items.min(MAX_ITEMS) {
         return Ok(());
     }
-    let message = format!("more than {MAX_ITEMS} items in all cannot be counted");
+    let message = format!("cannot count more than {MAX_ITEMS} items in total");
     Err(Error::new(Kind::CapacityExceeded, message))
 }

@@ -115,8 +115,8 @@ impl Shape {
             return Ok(());
         }
         Err(Error::parameter(format!(
-            "{slots} slots with remainders of {remainder} bits are beyond the 2^64 fingerprints there are: \
-             ask for fewer {{items}} or a higher {{rate}}"
+            "{slots} slots with remainders of {remainder} bits exceed the 2^64 possible fingerprints: \
+             use fewer {{items}} or a higher {{rate}}"
         )))
     }
 

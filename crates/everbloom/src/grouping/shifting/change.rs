@@ -30,7 +30,7 @@ impl Shifting {
             }
             None => {
                 let message = format!(
-                    "another combination of sets, but the filter tells {} apart: set more {{regions}}",
+                    "another combination of sets, but the filter distinguishes only {}: set more {{regions}}",
                     self.most
                 );
                 return Err(Error::new(Kind::CapacityExceeded, message));

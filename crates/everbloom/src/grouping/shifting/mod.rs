@@ -27,7 +27,7 @@
 //! forms look into a table of digests besides.
 //!
 //! **Use it** for small multiplicities and few sets, built once and queried fast. **Don't** for large counts
-//! (`spectral`, `count-min`), nor for deletion in the forms of bits: they have none.
+//! (`spectral`, `count-min`), nor for deletion in the forms without counters.
 
 mod change;
 mod shape;
@@ -373,7 +373,7 @@ pub static VARIANT: Variant = Variant::of::<Shifting>(Facts {
     needs: &["membership", "groups", "count", "delete", "fast"],
     input: Input::valued(ValueKind::Label),
     meaning: "items are distinct keys to plan for, and records when counted; labels name sets in the association \
-              forms and are not looked at elsewhere; the rate is that of queries that name a set, or of all",
+              forms and are ignored elsewhere; the rate is that of queries that name a set, or of all",
     forms: &[
         Form::exact(MEMBERSHIP, &[Ability::Insert]),
         Form::exact(ASSOCIATION, &[]),

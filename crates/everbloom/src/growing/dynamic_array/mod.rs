@@ -350,14 +350,14 @@ pub static VARIANT: Variant = Variant::of::<DynamicArray>(Facts {
             representation of variable large data sets, MASCOTS 2011",
     family: "growing",
     needs: &["membership", "grow", "delete", "accurate"],
-    meaning: "items are the keys planned for, in all filters together; the rate is that at which the filters send \
-              non-members to the index",
+    meaning: "items are the keys planned for, in all filters together; the rate is that of non-members that the \
+              filters send to the index",
     forms: &[Form::exact(VERIFIED, ABILITIES), Form::exact(FILTERS_ALONE, ABILITIES)],
     params: &[
         Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
             .or(Preset::Integer(16)),
         Param::integer("group", 1, 64, "filters that are interleaved").or(Preset::Integer(16)),
-        Param::real("stale", 0.0, 1.0, "share of a filter's keys whose deletion makes it anew")
+        Param::real("stale", 0.0, 1.0, "share of deleted keys at which a filter is rebuilt")
             .or(Preset::Real(0.25)),
     ],
     ..Facts::MULTISET

@@ -18,9 +18,9 @@
 //! layer is full after nᵢ insertions. The paper's own rule, half of the bits set, says the same only
 //! where log2(1/Pᵢ) is a whole number: kᵢ is rounded up, and layers reach a fill of 0.51 to 0.53.
 //!
-//! **Use it** when the number of keys is unknown. **Don't** when it is known: every layer is queried for
-//! a key that is not there, and bits grow with the number of layers (14.6 a key after five of them at
-//! 1 %, where `bloom` takes 9.6).
+//! **Use it** when the number of keys is unknown. **Don't** when it is known: a query for an absent key probes
+//! every layer, and the space grows with the number of layers (14.6 bits per key after five of them at 1 %, where
+//! `bloom` takes 9.6).
 //!
 //! Two filters of one shape merge by standing side by side. The OR of two full layers would miss their target by
 //! far, so both are kept; only newest layers that fit into one become one. The rate is then that of all layers, up to

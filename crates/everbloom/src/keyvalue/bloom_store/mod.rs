@@ -25,8 +25,8 @@
 //!
 //! **Slow:** a pair is written to a page, and read by going through the page that holds it, newest pages first.
 //!
-//! **Use it** for many small pairs, more than memory has room for, written far more often than read. **Don't** for sets
-//! without values (`forest`), or for values that never change (`bloomier`).
+//! **Use it** for many small pairs that do not fit in memory and are written far more often than read. **Don't**
+//! for sets without values (`forest`), or for values that never change (`bloomier`).
 
 mod chains;
 mod page;
@@ -133,7 +133,7 @@ impl PageSet for InMemory<'_> {
     }
 
     fn grow(&mut self, _: &Shape) -> Result<()> {
-        Err(Error::unsupported("these pages are only read"))
+        Err(Error::unsupported("these pages are read-only"))
     }
 }
 
@@ -289,8 +289,8 @@ impl Plan for BloomStoreImage {
         let shape = Shape { words, pairs, m, k, ranges: ranges_for(n) };
         shape.check().map_err(|_| {
             Error::parameter(format!(
-                "filters of {m} bits and {k} probes for pages of {page} bytes and {pairs} pairs: ask for a higher \
-                 {{rate}}, or for fewer {{pairs}} in a page"
+                "filters of {m} bits and {k} probes for pages of {page} bytes and {pairs} pairs: use a higher \
+                {{rate}}, or for fewer {{pairs}} in a page"
             ))
         })?;
         Ok(shape)
@@ -352,7 +352,8 @@ impl Assign for BloomStoreImage {
     }
 }
 
-/// The share of lookups of absent keys that read a page in vain, 1 − (1 − f)^c with `pages` pages, and the pages that
+/// The share of lookups of absent keys that read a page unnecessarily, 1 − (1 − f)^c with `pages` pages, and the
+/// pages that
 /// they read, c·f.
 pub fn useless_reads(pages: u64, f: f64) -> (f64, f64) {
     (-libm::expm1(pages as f64 * libm::log1p(-f)), pages as f64 * f)
@@ -373,8 +374,8 @@ pub static VARIANT: Variant = Variant::paged::<BloomStoreImage>(
         family: "keyvalue",
         needs: &["values", "delete", "grow", "groups"],
         input: Input::valued(ValueKind::Bytes),
-        meaning: "items are keys with a value; the rate is that at which the filter of a page sends a lookup there in \
-              vain, answers are exact; memory is that of the filters",
+        meaning: "items are keys with a value; the rate is that of lookups that the filter of a page sends to the \
+                  wrong page; answers are exact; memory is that of the filters",
         forms: &[Form::exact("standard", &[Ability::Insert, Ability::Remove, Ability::Lookup])],
         params: &[
             Param::integer("page", 64, MAX_PAGE_BYTES, "bytes per page").or(Preset::Integer(4096)),
@@ -382,7 +383,7 @@ pub static VARIANT: Variant = Variant::paged::<BloomStoreImage>(
                 "pairs",
                 1,
                 MAX_PAIRS,
-                "most pairs of a page; by default one for 32 bytes",
+                "maximum number of pairs per page; by default one per 32 bytes",
             ),
             Param::integer(
                 "ranges",

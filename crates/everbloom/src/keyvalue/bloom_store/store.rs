@@ -78,7 +78,7 @@ impl BloomStore {
     }
 
     /// The newest value of a key, unless it was deleted. A page that cannot be read, or is not the one that was
-    /// written, is an error: nothing is said to be absent because of it.
+    /// written, is an error, never an "absent".
     pub fn get<K: Key + ?Sized>(&self, key: &K) -> Result<Option<Vec<u8>>> {
         key.with_bytes(|key| Ok(self.look_up(key)?.value))
     }

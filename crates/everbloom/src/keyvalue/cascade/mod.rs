@@ -20,9 +20,9 @@
 //! **Slow:** every filter of a level is asked, each with hashes of its own, and building asks all keys of a level
 //! again.
 //!
-//! **Use it** for two or a few values where most keys are not members: most non-members are told by the first
-//! level. **Don't** for many values, since every filter of a level is asked (`bloomier` takes one look, and
-//! fewer bits), or if keys or values change (`kbf`).
+//! **Use it** for two or a few values if most queried keys are not members: the first level rejects most
+//! non-members. **Don't** for many values, since every filter of a level is queried (`bloomier` takes one lookup,
+//! and fewer bits), or if keys or values change (`kbf`).
 
 mod shape;
 
@@ -103,7 +103,7 @@ impl Cascade {
         };
         let mut entries: Vec<Entry> = (1..).zip(pairs).map(entry).collect();
         entries::collapse(&mut entries).map_err(|(first, second)| {
-            Error::record(format!("pairs {first} and {second} give one key two values"))
+            Error::record(format!("pairs {first} and {second} give the same key two values"))
         })?;
         Self::build(&shape, head, entries, Dictionary::default())
     }
@@ -113,8 +113,8 @@ impl Cascade {
         entries.iter().for_each(|entry| *sizes.entry(entry.value).or_default() += 1.0);
         if sizes.len() > MAX_VALUES {
             return Err(Error::parameter(format!(
-                "{} different values, and a cascade asks a filter for each: {MAX_VALUES} are the most; \
-                 bloomier takes any number",
+                "{} different values, and a cascade has a filter for each: the maximum is {MAX_VALUES}; bloomier \
+                takes any number",
                 sizes.len()
             )));
         }

@@ -28,9 +28,9 @@
 //!
 //! Keys and values have any length up to one that is fixed for the table: all cells have room for the longest.
 //!
-//! **Use it** to pass on which pairs came and went between two versions of a large map, or to hold a set that is
-//! large at times and small whenever it is read. **Don't** for plain lookups (`bloomier`), for sets of ids
-//! (`invertible`), or where duplicates come in.
+//! **Use it** to send which pairs were added and removed between two versions of a large map, or to store a set
+//! that is large at times and small whenever it is read. **Don't** for plain lookups (`bloomier`), for sets of ids
+//! (`invertible`), or if there are duplicates.
 
 mod shape;
 
@@ -130,7 +130,7 @@ impl Iblt {
         Ok(())
     }
 
-    /// The value of a key, as far as its own cells tell: never a wrong one. Refused if the key is longer than those
+    /// The value of a key, if its own cells determine it: never a wrong one. Refused if the key is longer than those
     /// of the table.
     pub fn get<K: Key + ?Sized>(&self, key: &K) -> Result<Got> {
         key.with_bytes(|key| {
@@ -156,7 +156,7 @@ impl Iblt {
         got
     }
 
-    /// Every pair, or an error if they are too many to be told apart; the table stays as it is.
+    /// Every pair, or an error if there are too many to list; the table is unchanged.
     pub fn list(&self) -> Result<Listing> {
         let mut all = Listing::default();
         let whole = self.sums.clone().drain(
@@ -176,7 +176,7 @@ impl Iblt {
         Err(Error::new(
             Kind::Undecodable,
             format!(
-                "{} cells cannot tell the pairs apart: retry with twice the cells, on both sides",
+                "{} cells are too few to list the pairs: retry with twice the cells, on both sides",
                 self.m()
             ),
         ))
@@ -332,7 +332,7 @@ fn value_of<'a>(record: &Record<'a>) -> Result<Option<&'a [u8]>> {
     match record.value {
         None => Ok(None),
         Some(Value::Bytes(value) | Value::Label(value)) => Ok(Some(value)),
-        Some(_) => Err(Error::record("the value beside the key must be bytes")),
+        Some(_) => Err(Error::record("the value of the key must be bytes")),
     }
 }
 
@@ -356,7 +356,7 @@ impl Remove for Iblt {
             }
             Got::Undecided => Err(Error::new(
                 Kind::Ambiguous,
-                "other pairs hide the key's value: write KEY, a TAB and the value to be deleted",
+                "the key's value is hidden by other pairs: write KEY, a TAB and the value to delete",
             )),
         }
     }
@@ -441,7 +441,7 @@ pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
     family: "keyvalue",
     needs: &["values", "delete", "reconcile"],
     input: Input::valued(ValueKind::Bytes),
-    meaning: "items are the pairs inside when they are listed, the rate is that of failed listings",
+    meaning: "items are the pairs inside when they are listed; the rate is that of failed listings",
     forms: &[Form::exact_while(
         FORM,
         &[
@@ -452,7 +452,7 @@ pub static VARIANT: Variant = Variant::of::<Iblt>(Facts {
             Ability::Reconcile,
             Ability::List,
         ],
-        "only pairs that were inserted are deleted; members that other pairs hide are undecided",
+        "only pairs that were inserted are deleted; members hidden by other pairs are undecided",
     )],
     params: &[
         PARAM_M,

@@ -28,7 +28,7 @@
 //! **Slow:** a query solves an equation over GF(2^t) for every cell that holds two values, and intersects what the
 //! cells may hold.
 //!
-//! **Use it** for values that change, of keys that come and go, where now and then "don't know" is an answer.
+//! **Use it** for changing values of keys that are added and removed, if an occasional "don't know" is acceptable.
 //! **Don't** for a fixed set (`bloomier` always knows), or when pairs must be listed (`iblt`).
 
 mod cells;
@@ -147,7 +147,7 @@ impl Kbf {
             Known::Nothing => Err(Error::new(Kind::NotDeletable, "the key is not in the filter")),
             Known::Unknown => Err(Error::new(
                 Kind::Ambiguous,
-                "other keys hide the key's value: remove it together with its value",
+                "the key's value is hidden by other keys: remove it together with its value",
             )),
         }
     }
@@ -159,7 +159,7 @@ impl Kbf {
         if self.names != other.names {
             return Err(Error::new(
                 Kind::Incompatible { what: "labels" },
-                "the labels of the two filters are numbered differently: build both with all labels, in one order",
+                "the labels of the two filters are numbered differently: build both with all labels, in the same order",
             ));
         }
         self.cells.add(&other.cells);
@@ -184,7 +184,7 @@ impl Kbf {
             return Ok(value as u32 + 1);
         }
         Err(Error::record(format!(
-            "a value of {value}, and {most} is the largest: build with wider {{value-bits}}"
+            "a value of {value} is above the maximum, {most}: build with wider {{value-bits}}"
         )))
     }
 
@@ -269,7 +269,9 @@ impl Create for Kbf {
         let (entries, names) = entries::read(&head.hasher, inputs)?;
         let mut filter = Self { names, ..Self::empty(shape, head)? };
         filter.check().map_err(|_| {
-            Error::parameter("there are more labels than values: build with wider {value-bits}")
+            Error::parameter(
+                "there are more labels than value bits can hold: build with wider {value-bits}",
+            )
         })?;
         for entry in entries {
             let element = filter.element(entry.value)?;
@@ -392,12 +394,11 @@ pub static VARIANT: Variant = Variant::of::<Kbf>(Facts {
     family: "keyvalue",
     needs: &["values", "groups", "delete", "fold"],
     input: Input::valued(ValueKind::Label),
-    meaning: "items are pairs; the rate is that of non-members without an empty cell, most of which are seen \
-              through",
+    meaning: "items are pairs; the rate is that of non-members without an empty cell, most of which are detected",
     forms: &[Form::exact_while(
         FORM,
         &[Ability::Insert, Ability::Remove, Ability::Lookup, Ability::Merge, Ability::Fold],
-        "only pairs that were inserted are removed; members whose value others hide are undecided",
+        "only pairs that were inserted are removed; members whose values are hidden by others are undecided",
     )],
     params: &[
         PARAM_M,

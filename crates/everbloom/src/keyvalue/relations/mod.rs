@@ -21,8 +21,8 @@
 //! The cells of the form `static` are solved for once: another tree is another filter. The form `dynamic` has counting
 //! filters of nodes and of edges instead, takes and removes nodes, and knows no siblings.
 //!
-//! **Use it** for trees whose nodes know their neighbors. **Don't** to walk through an unknown tree; a filter of edges
-//! alone takes 1.44·b bits an edge, and has neither nodes nor siblings.
+//! **Use it** for trees whose nodes know their neighbors. **Don't** to explore an unknown tree; a filter of edges
+//! alone takes 1.44·b bits per edge, and has neither nodes nor siblings.
 
 mod shape;
 mod tree;
@@ -38,7 +38,7 @@ use crate::parts::tally::Tallies;
 use crate::probe::Probe;
 use crate::variant::prelude::*;
 
-/// A tree that knows, of the nodes one asks for, which is whose parent.
+/// A tree that knows which of the queried nodes is the parent of which.
 ///
 /// ```
 /// use everbloom::keyvalue::Relations;
@@ -165,7 +165,7 @@ impl Relations {
     pub fn siblings<A: Key + ?Sized, B: Key + ?Sized>(&self, a: &A, b: &B) -> Result<bool> {
         if self.cells.is_none() {
             return Err(Error::unsupported(
-                "a filter of edges does not know siblings: build it static",
+                "a filter of edges does not know siblings: use form static",
             ));
         }
         let (a, b) = (self.stored(self.head.digest(a)), self.stored(self.head.digest(b)));
@@ -203,7 +203,7 @@ impl Relations {
         paths
     }
 
-    /// Adds a node below a parent, or a root below nobody, in the dynamic form.
+    /// Adds a node below a parent, or a root without one, in the dynamic form.
     pub fn insert<C: Key + ?Sized, P: Key + ?Sized>(
         &mut self,
         child: &C,
@@ -211,7 +211,7 @@ impl Relations {
     ) -> Result<Seen> {
         let (child, parent) = (self.head.digest(child), self.head.digest(parent));
         let (Some(nodes), Some(edges)) = (&mut self.nodes, &mut self.edges) else {
-            return Err(Error::unsupported("a static tree takes no nodes: build it dynamic"));
+            return Err(Error::unsupported("a static tree cannot take nodes: use form dynamic"));
         };
         let new = nodes.insert(child);
         edges.insert(edge(parent, child));
@@ -230,7 +230,7 @@ impl Relations {
             return Err(Error::new(Kind::NotDeletable, "there is no such node below this parent"));
         }
         let (Some(nodes), Some(edges)) = (&mut self.nodes, &mut self.edges) else {
-            return Err(Error::unsupported("a static tree loses no nodes: build it dynamic"));
+            return Err(Error::unsupported("a static tree cannot lose nodes: use form dynamic"));
         };
         if nodes.count(child).whole() == 0 {
             return Err(Error::new(Kind::NotDeletable, "there is no such node"));
@@ -245,9 +245,7 @@ impl Relations {
     fn solved(shape: &Shape, head: Head, edges: &[(Digest, Digest)]) -> Result<Self> {
         let root = head.hasher.digest("");
         if edges.iter().any(|(child, _)| *child == root) {
-            return Err(Error::record(
-                "a node without a name: the empty one stands above the root",
-            ));
+            return Err(Error::record("a node without a name: the empty name is above the root"));
         }
         let depths = if shape.depths { Some(depths(edges, root)?) } else { None };
         let entry = |(record, (child, parent)): (u64, &(Digest, Digest))| {
@@ -257,7 +255,7 @@ impl Relations {
         };
         let mut entries: Vec<Entry> = (1..).zip(edges).map(entry).collect();
         collapse(&mut entries).map_err(|(first, second)| {
-            Error::record(format!("records {first} and {second} give one node two parents"))
+            Error::record(format!("records {first} and {second} give the same node two parents"))
         })?;
         let n = entries.len() as u64;
         let (node_bits, _) = shape.settle(n)?;
@@ -425,7 +423,7 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
     family: "keyvalue",
     needs: &["groups", "static"],
     input: Input { sample: Some(EXAMPLE), ..Input::valued(ValueKind::Label) },
-    meaning: "items are nodes, the label beside one its parent; the rate is that of foreign nodes taken for ones of \
+    meaning: "items are nodes, the label of each is its parent; the rate is that of foreign nodes taken for nodes of \
               the tree",
     forms: &[
         Form::exact(STATIC, &[]),
@@ -436,14 +434,14 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
             "node-bits",
             0,
             MAX_CHECK_BITS as u64,
-            "u, bits that tell nodes from others, in static",
+            "u, bits that distinguish nodes from other keys, in form static",
         ),
-        Param::integer("parent-bits", 1, 32, "b, bits that tell parents from others")
+        Param::integer("parent-bits", 1, 32, "b, bits that distinguish parents from other nodes")
             .or(Preset::Integer(8)),
         Param::first_of(
             "depth",
             &["no", "yes"],
-            "whether nodes know their depth modulo 3, in static",
+            "whether nodes store their depth modulo 3, in form static",
         ),
     ],
     ..Facts::COLLECTED

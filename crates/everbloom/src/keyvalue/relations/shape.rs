@@ -68,7 +68,8 @@ impl Plan for Relations {
             return Ok(shape);
         }
         if depths || by_hand.is_some() {
-            let message = "depths and bits of nodes are those of static trees: leave out {depth} and {node-bits}";
+            let message =
+                "only static trees have depths and bits of nodes: omit {depth} and {node-bits}";
             return Err(Error::parameter(message));
         }
         let sized =

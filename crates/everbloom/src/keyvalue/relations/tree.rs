@@ -20,13 +20,11 @@ pub(super) fn depths(edges: &[(Digest, Digest)], root: Digest) -> Result<HashMap
             at = match parents.get(&at) {
                 Some(parent) if way.len() <= edges.len() => *parent,
                 Some(_) => {
-                    return Err(Error::record(
-                        "the nodes go round in a circle: depths need a tree",
-                    ));
+                    return Err(Error::record("the nodes form a cycle: depths need a tree"));
                 }
                 None => {
                     return Err(Error::record(
-                        "a parent that is no node itself: depths need the whole tree",
+                        "a parent that is not a node itself: depths need the whole tree",
                     ));
                 }
             };

@@ -75,7 +75,7 @@ pub struct StateMachines {
 
 state!(StateMachines { head, names, states, cells, table });
 
-/// What a look-up finds.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// The flow is in this state, if it is there at all.
@@ -177,7 +177,7 @@ impl StateMachines {
             ([code], None) => Ok(*code),
             (_, Some(_)) | ([], None) => Err(absent()),
             _ => {
-                let message = "the flow seems to be in several states: name the one it is in";
+                let message = "the flow seems to be in several states: give the one it is in";
                 Err(Error::new(Kind::Ambiguous, message))
             }
         }
@@ -457,7 +457,7 @@ const DIRECT: &str = "direct";
 
 const fn form(name: &'static str) -> Form {
     let abilities = &[Ability::Insert, Ability::Remove, Ability::Lookup, Ability::Age];
-    Form::exact_while(name, abilities, "only flows that are there are changed and removed")
+    Form::exact_while(name, abilities, "only flows in the table are changed and removed")
 }
 
 /// The list entry.
@@ -472,13 +472,12 @@ pub static VARIANT: Variant = Variant::of::<StateMachines>(Facts {
     family: "keyvalue",
     needs: &["values", "delete", "decay"],
     input: Input::valued(ValueKind::Label),
-    meaning: "items are flows, the label of each is its state; the rate bounds flows that are not there \
-            and get some state",
+    meaning: "items are flows, the label of each is its state; the rate bounds absent flows that get a state",
     forms: &[form(FINGERPRINT), form(STATEFUL), form(DIRECT)],
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("states", 1, 1 << 12, "states to be told apart").or(Preset::Integer(16)),
+        Param::integer("states", 1, 1 << 12, "number of states").or(Preset::Integer(16)),
         PARAM_WIDTH,
         Param::integer("print", 1, MAX_PRINT as u64, "bits per fingerprint"),
     ],

@@ -74,7 +74,7 @@ impl Table {
             [] => Err(Error::new(Kind::NotDeletable, "the flow is not in the filter")),
             _ => Err(Error::new(
                 Kind::Ambiguous,
-                "several entries may be this flow's: to change one could change another flow",
+                "several entries may belong to this flow: changing one could change another flow",
             )),
         }
     }
@@ -85,7 +85,7 @@ impl Table {
         let emptiest = places.into_iter().min_by_key(|first| self.used(*first)).unwrap_or(0);
         let free = (emptiest..emptiest + CELLS).find(|&i| self.states.get(i) == 0);
         let free = free.ok_or_else(|| {
-            let message = "all buckets that the flow may go to are full: build it for more {items}";
+            let message = "all buckets of the flow are full: build it for more {items}";
             Error::new(Kind::CapacityExceeded, message)
         })?;
         self.prints.set(free, self.print_of(digest));

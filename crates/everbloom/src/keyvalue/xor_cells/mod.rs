@@ -105,8 +105,8 @@ impl XorCells {
             }
         }
         Err(Error::parameter(format!(
-            "the keys do not peel under {ATTEMPTS} salts, which chance does not do: \
-             build with another {{seed}}, or under a secret {{key}} if somebody chose them"
+            "the keys do not peel under {ATTEMPTS} salts, which does not happen by chance: build with another \
+            {{seed}}, or with a secret {{key}} if somebody chose them"
         )))
     }
 

@@ -18,9 +18,9 @@
 //! [`now`](Filter::now) gives, since in U there are no false positives. `Absent` with the label
 //! `not in the universe` is right in any case.
 //!
-//! **Use it** where U is known, not much larger than S, and queries for members are frequent: a standard
-//! filter sends each of them to the table. **Don't** for a small set in a large universe: the complement
-//! is then nearly all of U, and a standard filter of as many bits hardly ever errs.
+//! **Use it** if U is known, not much larger than S, and queries for members are frequent: a standard filter sends
+//! each of them to the table. **Don't** for a small set in a large universe: the complement is then nearly all of
+//! U, and a standard filter of the same size is almost never wrong.
 //!
 //! A later member may be inserted. It stays in the complement, which cannot forget it, so it costs a query to
 //! the table every time until the filter is rebuilt; the answers stay right.
@@ -251,21 +251,21 @@ pub static VARIANT: Variant = Variant::of::<Complement>(Facts {
     family: "known",
     needs: &["membership", "known-queries", "exact"],
     input: Input::KEYS.with_negatives(Negatives::Required),
-    meaning: "items are members, known non-members the rest of the universe; the rate is that of \
-              queries inside the universe that stay undecided, for which an exact table is queried",
+    meaning: "items are members, known non-members the rest of the universe; the rate is that of undecided queries \
+              inside the universe, which an exact table answers",
     forms: &[Form::exact(FORM, &[Ability::Insert])],
     params: &[
         Param::integer(
             "others",
             0,
             MAX_CELLS,
-            "keys in the rest of the universe; by default as many as are read",
+            "keys in the rest of the universe; by default the number read",
         ),
         Param::real(
             "complement-rate",
             1e-300,
             0.999_999,
-            "rate of the complement's filter, where not that of the main filter",
+            "rate of the complement's filter; by default that of the main filter",
         ),
     ],
     reach: 1_000_000,

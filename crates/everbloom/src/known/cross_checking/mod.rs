@@ -19,11 +19,11 @@
 //! rule, form `any-part`, queries all parts. Where the part is known from the key, it is enough to query that
 //! one: form `own-part`, f = f_S·f_i, a different structure with the same cells.
 //!
-//! **Use it** to repair a main filter that is given: its size or its number of hash functions cannot grow,
-//! and the cross filters lie in slower memory, queried only after a "yes". With k = 5 everywhere and 24 bits
-//! a key, 8 of them in the main filter, it lets 6.0·10⁻⁵ pass where one filter of k = 5 lets 2.4·10⁻⁴.
-//! **Don't** when one filter may have all the bits and its best k: at 16 bits a key that one has half the
-//! rate (4.6·10⁻⁴ to 9.3·10⁻⁴), because α chances to pass cost log2(α)/ln 2 bits a key.
+//! **Use it** to improve a given main filter whose size or number of hash functions cannot grow; the cross filters
+//! are in slower memory and queried only after a "yes". With k = 5 everywhere and 24 bits per key, 8 of them in the
+//! main filter, its rate is 6.0·10⁻⁵, where one filter with k = 5 has 2.4·10⁻⁴. **Don't** when one filter can have
+//! all the bits and its best k: at 16 bits per key it has half the rate (4.6·10⁻⁴ instead of 9.3·10⁻⁴), because α
+//! chances to pass cost log2(α)/ln 2 bits per key.
 
 mod shape;
 
@@ -134,7 +134,7 @@ impl CrossChecking {
     }
 
     /// Makes this the filter of the union of both sets, exactly, part by part. Items are then estimated from
-    /// the main filter, since nobody knows how many keys the sets share.
+    /// the main filter, because the number of common keys is unknown.
     pub fn union(&mut self, other: &Self) -> Result<()> {
         self.head.agree(&other.head)?;
         agree("parts", self.cross.len(), other.cross.len())?;
@@ -262,7 +262,7 @@ pub static VARIANT: Variant = Variant::of::<CrossChecking>(Facts {
     paper: "H. Lim, N. Lee, J. Lee, C. Yim, Reducing false positives of a Bloom filter using cross-checking Bloom filters, Applied Mathematics & Information Sciences 8(4), 2014",
     family: "known",
     needs: &["membership", "merge", "accurate"],
-    meaning: "items are keys, the rate is that of false positives of all filters together",
+    meaning: "items are keys, the rate is the false-positive rate of all filters together",
     forms: &[Form::exact(ANY, ABILITIES), Form::exact(OWN, ABILITIES)],
     params: &[
         Param::integer("parts", 1, MAX_PARTS, "number of cross filters").or(Preset::Integer(2)),

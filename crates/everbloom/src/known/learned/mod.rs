@@ -27,8 +27,8 @@
 //! **Slow:** building trains a model on the keys, in several passes, and measures it on others. A query is not
 //! concerned.
 //!
-//! **Use it** when sample queries are at hand, look unlike the members, and go on looking like the sample. **Don't** on
-//! hostile ground: whoever asks for keys that look like members has F_p near 1, and only the front filter is left.
+//! **Use it** when sample queries are available, differ from the members, and stay representative. **Don't**
+//! against adversaries: queries that look like members have an F_p near 1, and only the front filter is left.
 
 mod model;
 mod shape;
@@ -342,24 +342,23 @@ pub static VARIANT: Variant = Variant::of::<Learned>(Facts {
     family: "known",
     needs: &["membership", "known-queries", "compact"],
     input: Input::KEYS.with_negatives(Negatives::Required).with_examples(example),
-    meaning: "items are keys; the rate is that of false positives among queries like the known non-members, and \
-              of no others",
+    meaning: "items are keys; the rate is the false-positive rate only among queries similar to the known non-members",
     forms: &[
         Form::exact(NAIVE_BAYES, &[Ability::Insert]),
         Form::exact(LOGISTIC, &[Ability::Insert]),
     ],
     params: &[
-        Param::first_of("features", &["bytes", "pairs"], "what the model looks at"),
+        Param::first_of("features", &["bytes", "pairs"], "input of the model"),
         Param::first_of(
             "front",
             &["yes", "no"],
-            "whether a filter of all keys stands before the model",
+            "whether a filter of all keys comes before the model",
         ),
         Param::integer(
             "threshold",
             0,
             1 << 40,
-            "score from which on the model says yes, in 1/256 of a natural logarithm",
+            "lowest score at which the model says yes, in 1/256 of a natural logarithm",
         ),
     ],
     reach: 1_000_000,

@@ -83,7 +83,7 @@ fn at_rate(goal: &Goal, n: u64, shares: Shares, p: f64) -> Option<Sizes> {
 pub(super) fn sizes(goal: &Goal, n: u64, shares: Shares) -> Result<Sizes> {
     let impossible = || {
         Error::parameter(format!(
-            "{n} keys do not fit: give more {{memory}}, a higher {{rate}}, or leave out the {{threshold}}"
+            "{n} keys do not fit: give more {{memory}}, a higher {{rate}}, or omit the {{threshold}}"
         ))
     };
     let room = goal.room.unwrap_or(u64::MAX) as f64;

@@ -25,8 +25,8 @@
 //! 15,360 lines that 960 KiB hold cost 8 % more bits at a rate of 1 %, and twice as many at 0.1 %; blocks
 //! of a word have room for masks enough, but crowd more.
 //!
-//! **Use it** when the filter is larger than the cache and speed counts. **Don't** for rates below
-//! 10⁻⁵, where crowded blocks cost more bits than the misses are worth.
+//! **Use it** when the filter is larger than the cache and speed matters. **Don't** for rates below 10⁻⁵, where
+//! crowded blocks cost more bits than the cache misses are worth.
 
 mod atomic;
 mod blocks;
@@ -72,8 +72,8 @@ impl BlockedBloom {
         Self::empty(&shape, Head::new(hasher, LANES))
     }
 
-    /// A filter of `blocks` blocks of `block` bits and `k` probes per key, anywhere in the block; with a
-    /// number of `patterns` its bits come from a table of so many masks.
+    /// A filter of `blocks` blocks of `block` bits and `k` probes per key, anywhere in the block; with a number of
+    /// `patterns` its bits come from a table of that many masks.
     pub fn with_shape(
         blocks: u64,
         block: u64,
@@ -168,7 +168,7 @@ impl BlockedBloom {
         if probe.inside() != Inside::Lanes {
             let form = self.head.form;
             return Err(Error::parameter(format!(
-                "form {form} has no twin for many threads: build a filter of form {LANES} anew"
+                "form {form} has no concurrent twin: build a filter of form {LANES}"
             )));
         }
         Ok(AtomicBlocked::new(self.head, probe, bits))
@@ -242,7 +242,7 @@ pub static VARIANT: Variant = Variant::of::<BlockedBloom>(Facts {
             "patterns",
             1,
             TABLE_BITS / 64,
-            "masks in the table of form patterns, by default as many as 960 KiB hold",
+            "masks in the table of form patterns; by default as many as fit 960 KiB",
         ),
     ],
     ..Facts::FILTER

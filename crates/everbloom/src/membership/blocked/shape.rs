@@ -35,8 +35,8 @@ impl Shape {
         let line = block == LINE && lanes::is_k(k);
         if form == LANES && !(line && patterns.is_none()) {
             return Err(Error::parameter(format!(
-                "k = {k} in blocks of {block} bits: form lanes has 8 or 16 bits in blocks of {LINE}; \
-                 others go with {{form=mixed}}"
+                "k = {k} in blocks of {block} bits: form lanes has 8 or 16 bits in blocks of {LINE}; use \
+                {{form=mixed}} for others"
             )));
         }
         if !block.is_power_of_two() || !(64..=4096).contains(&block) {
@@ -47,8 +47,8 @@ impl Shape {
         }
         if blocks == 0 || blocks > MAX_CELLS / block {
             return Err(Error::parameter(format!(
-                "{blocks} blocks of {block} bits: there must be one at least, and no more than \
-                 {MAX_CELLS} bits; change {{items}}, {{rate}} or {{memory}}"
+                "{blocks} blocks of {block} bits: there must be at least one, and at most {MAX_CELLS} bits; change \
+                {{items}}, {{rate}} or {{memory}}"
             )));
         }
         let most = TABLE_BITS / block;
@@ -127,7 +127,7 @@ impl Shape {
             (PATTERNS, count) => Some(count.unwrap_or(TABLE_BITS / block)),
             (_, None) => None,
             (_, Some(count)) => {
-                return Err(Error::setting("patterns", count, "goes with the {form} patterns"));
+                return Err(Error::setting("patterns", count, "needs the {form} patterns"));
             }
         };
         let k = request.integer(PARAM_K.name).map(|k| k as u32);
@@ -142,9 +142,9 @@ impl Shape {
                 "a rate of {p} is out of reach of {} in blocks of {block} bits: {}",
                 k.map_or("any k".to_owned(), |k| format!("k = {k}")),
                 match request.form() {
-                    PATTERNS => "take smaller blocks and more {patterns}, or the {form} mixed",
-                    MIXED => "take larger blocks by {block}, or the variant bloom",
-                    _ => "take the {form} mixed with larger blocks, or the variant bloom",
+                    PATTERNS => "use smaller blocks and more {patterns}, or the {form} mixed",
+                    MIXED => "set a larger {block}, or use the variant bloom",
+                    _ => "use the {form} mixed with larger blocks, or the variant bloom",
                 }
             ))
         })?;

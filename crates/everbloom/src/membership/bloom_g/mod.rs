@@ -26,8 +26,8 @@
 //! coincide; the parameter `positions` keeps them apart, which lowers the rate by a tenth at w = 64 and
 //! costs k² comparisons. The g words of a key may coincide too, and the formula knows that.
 //!
-//! **Use it** where memory is read in words and an access is what counts. **Don't** behind a cache,
-//! which reads lines: `blocked` gets 512 bits for the price of 64.
+//! **Use it** if memory is read in words and accesses are the cost. **Don't** behind a cache, which reads whole
+//! lines: `blocked` gets 512 bits for the price of 64.
 
 mod shape;
 

@@ -74,14 +74,14 @@ impl Shape {
         }
         if distinct && u64::from(k / g) > word {
             return Err(Error::parameter(format!(
-                "{} different bits in a word of {word}: lower {{k}} or widen them by {{word}}",
+                "{} different bits in a word of {word}: set a smaller {{k}} or a larger {{word}}",
                 k / g
             )));
         }
         if words == 0 || words > MAX_CELLS / word {
             return Err(Error::parameter(format!(
-                "{words} words of {word} bits: there must be one at least, and no more than \
-                 {MAX_CELLS} bits; change {{items}}, {{rate}} or {{memory}}"
+                "{words} words of {word} bits: there must be at least one, and at most {MAX_CELLS} bits; change \
+                {{items}}, {{rate}} or {{memory}}"
             )));
         }
         Ok(self)
@@ -130,7 +130,7 @@ impl Shape {
         let word = request.whole("word");
         let g = match (request.form(), request.integer("g")) {
             (BLOOM_1, Some(g)) if g > 1 => {
-                return Err(Error::setting("g", g, "goes with the {form} bloom-g"));
+                return Err(Error::setting("g", g, "needs the {form} bloom-g"));
             }
             (BLOOM_1, _) => 1,
             (_, g) => g.unwrap_or(2) as u32,
@@ -154,8 +154,8 @@ impl Shape {
         let p = request.fpr();
         let (c, shape) = one.bits_per_item(p, k.is_some()).ok_or_else(|| {
             Error::parameter(format!(
-                "a rate of {p} is out of reach of {g} words of {word} bits a key: widen them by {{word}}, \
-                 take more by {{form=bloom-g}} and {{g}}, or use the variant bloom"
+                "a rate of {p} is out of reach of {g} words of {word} bits a key: set a larger {{word}}, more words \
+                with {{form=bloom-g}} and {{g}}, or use the variant bloom"
             ))
         })?;
         let words = |n: u64| (n as f64 * c / word as f64).ceil().max(1.0);

@@ -32,7 +32,7 @@ impl Egh {
                 break;
             }
             if (found.len() as u64).saturating_mul(remainders.len() as u64) > MOST_WORK {
-                return refuse("putting so many remainders together would take too long");
+                return refuse("combining so many remainders would take too long");
             }
             let step = (modulus % u128::from(prime)) as u64;
             let inverse = power(step, prime - 2, prime);
@@ -50,7 +50,7 @@ impl Egh {
         }
         let left = universe.div_ceil(modulus) as u64;
         if (found.len() as u64).saturating_mul(left) > MOST_WORK {
-            return refuse("testing so many candidates would take too long");
+            return refuse("testing that many candidates would take too long");
         }
         let all = found.iter().flat_map(|&x| (0..left).map(move |t| x + u128::from(t) * modulus));
         let inside = all.filter(|x| *x < universe).map(|x| x as u64);

@@ -19,9 +19,9 @@
 //! Keys are integers below `universe`. Others are never members, and refused as such; there is no hash,
 //! so the seed has no say.
 //!
-//! **Use it** when a false positive is out of the question and the members are few, of a small universe:
-//! a bit array over U would be the alternative. **Don't** for more than a few hundred: bits grow with
-//! the square of n_t, 106 a key for 20 of 562, ten thousand a key for a thousand of a million.
+//! **Use it** when no false positive is acceptable and the members are few, from a small universe; the alternative
+//! is a bit array over U. **Don't** for more than a few hundred: space grows with the square of n_t, to 106 bits
+//! per key for 20 of 562 and ten thousand bits per key for a thousand of a million.
 
 mod cells;
 mod listing;
@@ -70,7 +70,7 @@ impl Egh {
     pub fn insert(&mut self, x: u64) -> Result<Seen> {
         if x >= self.slices.universe {
             return Err(Error::record(format!(
-                "{x} is outside of the universe, which ends at {}: plan with a larger {{universe}}",
+                "{x} is outside the universe, which ends at {}: plan with a larger {{universe}}",
                 self.slices.universe
             )));
         }
@@ -89,7 +89,7 @@ impl Egh {
         x < self.slices.universe && self.slices.cells(x).all(|i| self.cells.get(i) != 0)
     }
 
-    /// Removes a member. The form `bits` can do so inside the zone only, and builds itself anew.
+    /// Removes a member. The form `bits` can do so only inside the zone, and rebuilds itself.
     pub fn remove(&mut self, x: u64) -> Result<()> {
         let absent = || Error::new(Kind::NotDeletable, format!("{x} is not in the filter"));
         if !self.contains(x) {
@@ -246,7 +246,7 @@ pub static VARIANT: Variant = Variant::of::<Egh>(Facts {
         ),
     ],
     params: &[
-        Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below it")
+        Param::integer("universe", 2, MAX_UNIVERSE, "keys are integers below this")
             .or(Preset::Integer(1 << 20)),
         Param::integer("width", 1, 16, "counters: bits each"),
     ],

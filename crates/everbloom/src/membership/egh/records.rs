@@ -10,7 +10,7 @@ use crate::variant::prelude::*;
 pub(super) fn integer(key: &[u8]) -> Result<u64> {
     let bytes = key.try_into().map_err(|_| {
         Error::record(format!(
-            "a key of {} bytes: keys are integers of 8 bytes, little-endian",
+            "a key of {} bytes: keys must be integers of 8 bytes, little-endian",
             key.len()
         ))
     })?;

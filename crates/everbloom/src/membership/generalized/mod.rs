@@ -18,9 +18,9 @@
 //! of earlier ones, so old members get lost first. The last key inserted is always found, because the
 //! query skips an h bit that the key's own g resets.
 //!
-//! **Use it** for a small set whose bits pass through other hands. **Don't** otherwise: at 1 % of
-//! false positives and 5 % of false negatives it takes hundreds of bits a key. With k0 = 0 and an empty
-//! start it is the standard filter, bit for bit.
+//! **Use it** for a small set whose bits other people can change. **Don't** otherwise: at 1 % false positives and 5
+//! % false negatives it takes hundreds of bits per key. With k0 = 0 and an empty start it is the standard filter,
+//! bit for bit.
 //!
 //! There is no union and no folding: of two bits that differ nobody can tell which was written and
 //! which is just the initial content, and a bit one key reset another one set.
@@ -240,7 +240,7 @@ pub static VARIANT: Variant = Variant::of::<Generalized>(Facts {
             distributed network applications, Computer Networks 55(8), 2011",
     family: "membership",
     needs: &["membership", "hostile"],
-    meaning: "items are keys, the rate bounds false positives whatever the bits become",
+    meaning: "items are keys, the rate bounds false positives, whatever happens to the bits",
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert],
@@ -259,13 +259,8 @@ pub static VARIANT: Variant = Variant::of::<Generalized>(Facts {
             .or(Preset::Real(0.05)),
         Param::real("zeros", 0.0, 1.0, "share of zeros among the initial bits")
             .or(Preset::Real(1.0)),
-        Param::integer(
-            "init-seed",
-            0,
-            u64::MAX,
-            "seed that draws the initial bits where they are mixed",
-        )
-        .or(Preset::Integer(0)),
+        Param::integer("init-seed", 0, u64::MAX, "seed for the initial bits of form mixed")
+            .or(Preset::Integer(0)),
     ],
     reach: 1_000_000,
     ..Facts::FILTER

@@ -26,10 +26,10 @@
 //! **Slow:** building tries t sets of functions on every group of keys, and counts the ones that each would add. A
 //! query is not concerned.
 //!
-//! **Use it** for fixed sets where the rate matters and building may take long. **Don't** where more
-//! keys are inserted later: such a key follows its group's choice and is found, but the choice was not made for it.
-//! Nor with groups of one or two keys: then the table's bits do more good as cells. Two filters cannot
-//! be united, since their tables differ.
+//! **Use it** for fixed sets if the rate matters and building may take long. **Don't** if more keys are inserted
+//! later: such a key follows its group's choice and is found, but the choice was not made for it. Nor with groups
+//! of one or two keys: then the bits of the table are better used as cells. Two filters cannot be merged, because
+//! their tables differ.
 
 mod candidates;
 mod shape;

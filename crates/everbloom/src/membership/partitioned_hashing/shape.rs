@@ -10,7 +10,7 @@ pub(super) const FRESH: &str = "fresh";
 pub(super) const SUBSETS: &str = "subsets";
 
 pub(super) const PARAM_T: Param =
-    Param::integer("t", 1, MAX_CANDIDATES, "candidates a group chooses from, 16 unless set");
+    Param::integer("t", 1, MAX_CANDIDATES, "candidates that a group chooses from; by default 16");
 
 pub(super) const PARAM_SIZE: Param =
     Param::integer("size", 1, 1 << 20, "average number of keys in a group").or(Preset::Integer(10));
@@ -22,7 +22,7 @@ pub(super) const PARAM_BASE: Param = Param::integer(
     "base",
     2,
     MAX_BASE as u64,
-    "base functions of which a subset takes k, 2k unless set",
+    "base functions, of which a subset takes k; by default 2k",
 );
 
 /// Bits of one choice among `count`.
@@ -107,7 +107,7 @@ impl Shape {
         let extra = |n: u64| table_bits(groups_of(n), count);
         let (flat, items) = Flat::search(request, extra, cells, rate)?;
         let groups = items.map(groups_of).or(set).ok_or_else(|| {
-            Error::parameter("{m} without {items} needs {groups}, to cut the set into groups")
+            Error::parameter("{m} without {items} needs {groups}, to divide the set into groups")
         })?;
         let (base, count) = if fresh {
             (flat.k, count)

@@ -18,9 +18,9 @@
 //! than those they are in). When the rate exceeds its bound the matrix is rebuilt, larger, from the keys:
 //! [`Split::exceeded`] says when, [`Split::rebuilt`] does it.
 //!
-//! **Use it** for independent rows: one lock, one memory bank or one machine each. **Don't** for accuracy,
-//! where one filter of all the bits is better (`bloom`), or where the keys are gone by the time the set
-//! has outgrown its estimate (`scalable`).
+//! **Use it** for independent rows: one lock, one memory bank or one machine each. **Don't** for accuracy, where
+//! one filter with all the bits is better (`bloom`), or if the keys are gone by the time the set has outgrown its
+//! estimate (`scalable`).
 
 mod shape;
 
@@ -221,7 +221,7 @@ impl Merge for Split {
         agree("rows", self.rows.len(), other.rows.len())?;
         self.probe.agree(&other.probe)?;
         if self.head.form != HASHED {
-            return Err(Error::unsupported("rows that fill in sequence have no union"));
+            return Err(Error::unsupported("rows that fill in sequence cannot be merged"));
         }
         self.head.items = 0;
         for (row, theirs) in self.rows.iter_mut().zip(&other.rows) {
@@ -242,13 +242,13 @@ pub static VARIANT: Variant = Variant::of::<Split>(Facts {
     paper: "M. Xiao, Y. Dai, X. Li, Split Bloom filter, Acta Electronica Sinica 32(2), 2004",
     family: "membership",
     needs: &["membership", "merge", "parallel"],
-    meaning: "items are the most keys there will be, the rate is that of false positives with all of them",
+    meaning: "items are the maximum number of keys; the rate is the false-positive rate with all of them",
     forms: &[
         Form::exact(HASHED, &[Ability::Insert, Ability::Merge]),
         Form::exact(SEQUENTIAL, &[Ability::Insert]),
     ],
     params: &[
-        Param::integer("rows", 1, MAX_ROWS, "rows of the matrix, for ever").or(Preset::Integer(4)),
+        Param::integer("rows", 1, MAX_ROWS, "rows of the matrix; fixed").or(Preset::Integer(4)),
         Param::integer("m", 1, MAX_CELLS, "bits per row"),
         PARAM_K,
     ],

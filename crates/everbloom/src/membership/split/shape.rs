@@ -42,7 +42,7 @@ impl Shape {
         }
         Err(Error::parameter(format!(
             "{rows} rows of {} bits with {} probes and {capacity} keys: at most {MAX_ROWS} rows, \
-             {MAX_CELLS} bits in all and {MAX_K} probes, and at least one of each; ask for fewer {{items}} or \
+             {MAX_CELLS} bits in all and {MAX_K} probes, and at least one of each; use fewer {{items}} or \
              a higher {{rate}}",
             flat.m, flat.k
         )))

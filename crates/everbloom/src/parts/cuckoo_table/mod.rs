@@ -165,11 +165,12 @@ impl<A: Addressing> CuckooTable<A> {
         let buckets = if places.first == places.second { 1 } else { 2 };
         let message = if copies >= buckets * u64::from(self.slots.room()) {
             format!(
-                "the key, or others with its fingerprint, are there {copies} times already, and more do not fit its two buckets: count repetitions in a counting filter"
+                "the key, or others with its fingerprint, are already there {copies} times, which fills its two \
+                buckets: use a counting filter for repetitions"
             )
         } else {
             format!(
-                "no room was found for the key in {} kicks: build the filter for more {{items}}",
+                "no room for the key after {} kicks: build the filter for more {{items}}",
                 self.kicks
             )
         };

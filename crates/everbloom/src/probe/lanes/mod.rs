@@ -222,7 +222,7 @@ pub(crate) fn half_of(digest: Digest, halves: u64) -> usize {
 #[inline(always)]
 pub(crate) fn line(lines: &[[u64; LINE]], digest: Digest) -> &[u64; LINE] {
     // Asked once per loop over keys, where a check of the place would be once per key.
-    assert!(!lines.is_empty(), "a filter has a line at least");
+    assert!(!lines.is_empty(), "a filter has at least one line");
     // SAFETY: ⌊h·n/2⁶⁴⌋ < n for n > 0.
     unsafe { lines.get_unchecked(line_of(digest, lines.len() as u64)) }
 }
@@ -230,7 +230,7 @@ pub(crate) fn line(lines: &[[u64; LINE]], digest: Digest) -> &[u64; LINE] {
 /// [`line`], writable.
 #[inline(always)]
 pub(crate) fn line_mut(lines: &mut [[u64; LINE]], digest: Digest) -> &mut [u64; LINE] {
-    assert!(!lines.is_empty(), "a filter has a line at least");
+    assert!(!lines.is_empty(), "a filter has at least one line");
     let at = line_of(digest, lines.len() as u64);
     // SAFETY: as above.
     unsafe { lines.get_unchecked_mut(at) }

@@ -24,9 +24,9 @@
 //! trying; it is one message and one pass, then one message with a filter of the estimated size.)
 //! Multiplied by [`MARGIN`] the estimate is large enough in 99 of 100 cases.
 //!
-//! **Use it** to reconcile replicas, caches or peers over a link, without a log of changes. **Don't**
-//! for membership alone: a cell has 192 bits, and in a filter loaded with all it can decode most foreign
-//! keys pass. It holds *sets*: an id inserted twice leaves a count of 2 and no xor, which never decodes.
+//! **Use it** to reconcile replicas, caches or peers over a link, without a log of changes. **Don't** for
+//! membership alone: a cell has 192 bits, and most non-members pass in a filter that is as full as it can be
+//! decoded. It stores *sets*: an id inserted twice leaves a count of 2 and an empty xor, which never decodes.
 //!
 //! Ids are 64-bit words of the keys' digests; two keys of n share one with probability n²/2⁶⁵, and then
 //! count as one. Cells and check of an id come from hashing the id again, under the same seed or key.
@@ -186,7 +186,7 @@ impl Invertible {
     }
 
     /// Subtracts the other side's cells. Items become those of this side minus those of the other, at
-    /// least 0: how many ids are left, only [`Invertible::decode`] and [`Invertible::estimate`] tell.
+    /// least 0: only [`Invertible::decode`] and [`Invertible::estimate`] show how many ids are left.
     pub fn subtract(&mut self, other: &Invertible) -> Result<()> {
         self.combine(other, -1)?;
         self.head.items = self.head.items.saturating_sub(other.head.items);
@@ -248,12 +248,12 @@ impl Invertible {
         let message = if self.head.form == STRATA {
             format!(
                 "the difference is more than {} strata can list or estimate: \
-                 take a cells filter of {MARGIN} times the estimate, or retry with more strata",
+                 use a cells filter of {MARGIN} times the estimate, or retry with more strata",
                 self.layers.len()
             )
         } else {
             format!(
-                "{cells} cells cannot carry the difference: retry with twice the cells, on both sides"
+                "{cells} cells are too few for the difference: retry with twice the cells, on both sides"
             )
         };
         Error::new(Kind::Undecodable, message)

@@ -49,7 +49,7 @@ const CHECK: u64 = 1 << 32;
 pub struct Differences {
     /// Ids with how many more of them this side has; below zero, the other side.
     pub ids: Vec<(u64, i64)>,
-    /// Cells whose counts could not be told apart, of the xor form: some differences of common elements are missing.
+    /// Cells whose counts are ambiguous, in the xor form: some differences of common elements are missing.
     pub residue: u64,
 }
 
@@ -122,7 +122,7 @@ impl InvertibleCounting {
         self.head.hasher.digest(&id)
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         self.insert_times(key, 1)
     }
@@ -136,7 +136,7 @@ impl InvertibleCounting {
         let held = self.table.get(entry(id));
         let sum = held.checked_add(times).filter(|sum| *sum <= MOST_TIMES);
         let (Some(sum), Ok(by)) = (sum, i64::try_from(times)) else {
-            return Err(Error::record("so many copies are more than a cell can count"));
+            return Err(Error::record("too many copies for the count of a cell"));
         };
         if times == 0 {
             return Ok(Seen::Maybe);
@@ -160,10 +160,10 @@ impl InvertibleCounting {
         let id = self.id(key);
         let held = self.table.get(entry(id));
         let Ok(by) = i64::try_from(times) else {
-            return Err(Error::record("so many copies are more than a cell can count"));
+            return Err(Error::record("too many copies for the count of a cell"));
         };
         if !self.sums() && held < times {
-            let message = "the key is not in the filter so often: its table says so";
+            let message = "the key is not in the filter that often, according to its table";
             return Err(Error::new(Kind::NotDeletable, message));
         }
         self.cells.add(self.locate(id), id, -by, held == times);
@@ -237,7 +237,7 @@ impl InvertibleCounting {
 
     fn undecodable(&self) -> Error {
         let message = format!(
-            "{} cells cannot carry the difference: retry with twice the cells, on both sides",
+            "{} cells are too few for the difference: retry with twice the cells, on both sides",
             self.cells.len()
         );
         Error::new(Kind::Undecodable, message)
@@ -415,8 +415,8 @@ pub static VARIANT: Variant = Variant::of::<InvertibleCounting>(Facts {
     family: "reconciling",
     needs: &["membership", "delete", "count", "merge", "reconcile"],
     input: Input::valued(ValueKind::Count),
-    meaning: "items are distinct elements in which two multisets differ to plan for, and copies when counted; the rate is \
-              that of differences that fail to decode",
+    meaning: "items are the distinct elements in which two multisets differ to plan for, and copies when counted; \
+              the rate is that of failed decodes",
     forms: &[form(SUMS, CONDITION), form(XOR, CONDITION)],
     params: &[PARAM_M, param_k("number of segments, one cell per key in each", 4)],
     reach: 1_000_000,

@@ -34,8 +34,9 @@
 //! T chooses the dummies and knows them, but not the answer; whoever shows a ticket first gets the answer.
 //! None of this hides who asks, when, or how often.
 //!
-//! **Use it** to study the scheme, or where three parties really do not collude. **Don't** where
-//! [`private_query`](super::private_query) would do: it needs no third party and hides the query from the server entirely.
+//! **Use it** to study the scheme, or if three parties really do not collude. **Don't** if
+//! [`private_query`](super::private_query) will do: it needs no third party and hides the query from the server
+//! entirely.
 
 mod field;
 mod salting;
@@ -200,7 +201,7 @@ impl Document {
         Ok(Self { name: name.to_vec(), bits: FlatBits::new(flat)? })
     }
 
-    /// A document whose name is one that only Bob can tell: a PRF output of its own name under his secret.
+    /// A document whose name only Bob can compute: a PRF output of its own name under his secret.
     pub fn opaque(secret: &Secret, name: &[u8], flat: Flat) -> Result<Self> {
         Self::new(&secret.prf("document", &[name])[..], flat)
     }
@@ -237,7 +238,7 @@ pub static VARIANT: Variant = Variant::untyped(Facts {
     paper: "S. M. Bellovin, W. R. Cheswick, Privacy-enhanced searches using encrypted Bloom filters, IACR ePrint 2004/022",
     family: "secure",
     needs: &["membership"],
-    meaning: "items are words of a document, the rate is that of documents that match without having the word",
+    meaning: "items are the words of a document; the rate is that of documents that match without containing the word",
     reach: 1 << 26,
     ..Facts::FILTER
 });

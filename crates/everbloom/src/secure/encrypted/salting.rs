@@ -7,18 +7,19 @@ use crate::parts::flat_bits::FlatBits;
 use crate::secure::Secret;
 use crate::variant::prelude::*;
 
-/// The cells that are asked for: those of a word, among dummies.
+/// The requested cells: those of a word, among dummies.
 #[derive(Clone)]
 pub struct Salted {
-    /// In ascending order, so that nothing tells a dummy.
+    /// In ascending order, so that dummies do not stand out.
     pub cells: Vec<u64>,
     /// Which of them are the word's.
     pub real: Real,
 }
 
 impl Salted {
-    /// The cells of a word under Bob's key, and so many dummies, which follow from a secret and the word: whoever
-    /// sees the word asked for twice sees the same dummies, and learns nothing by comparing. The secret is Alice's and
+    /// The cells of a word under Bob's key, and this many dummies, which follow from a secret and the word: anyone
+    /// who sees two queries for the word sees the same dummies, and learns nothing by comparing. The secret is
+    /// Alice's and
     /// beside it stands the word as it is, or T's with the word under Bob's key.
     pub fn new<F: Field>(
         flat: Flat,
@@ -55,7 +56,7 @@ impl fmt::Debug for Salted {
     }
 }
 
-/// Which of the cells that are asked for are the word's: enough to read an answer, and not to ask again.
+/// Which of the requested cells belong to the word: enough to read an answer, but not to query again.
 #[derive(Clone)]
 pub struct Real(pub(crate) Vec<bool>);
 

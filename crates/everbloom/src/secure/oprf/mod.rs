@@ -256,7 +256,7 @@ impl<G: Group> Blinded<G> {
     }
 
     /// The input under a blind that follows from a secret, a number that is never used again under it, and the
-    /// place of the input: whoever has both can blind again, and so unblind, later.
+    /// place of the input: anyone who has both can blind again, and so unblind, later.
     pub fn derived(
         mode: Mode,
         input: &[u8],
@@ -316,5 +316,5 @@ fn checked(input: &[u8]) -> Result<&[u8]> {
     if u16::try_from(input.len()).is_ok() {
         return Ok(input);
     }
-    Err(Error::record(format!("a key of {} bytes: at most 65535 here", input.len())))
+    Err(Error::record(format!("a key of {} bytes: the maximum is 65535", input.len())))
 }

@@ -92,7 +92,7 @@ pub(super) fn heavy(
         if nodes.len() > most {
             return Err(Error::new(
                 Kind::Undecodable,
-                "more keys look heavy than can be: the rows are too short for this total",
+                "more keys look heavy than possible: the rows are too short for this total",
             ));
         }
         if let Some(below) = level.checked_sub(1) {

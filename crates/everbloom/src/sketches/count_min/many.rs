@@ -14,7 +14,7 @@ pub(super) const AHEAD: usize = 32;
 const USUAL: u16 = CountMin::HASH as u16;
 
 impl CountMin {
-    /// Counts every one of a slice of keys once more. Stops at the first key that is refused.
+    /// Counts every key of a slice. Stops at the first key that is refused.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
         if !self.is_plain() {
             return keys.iter().try_for_each(|key| self.insert(key).map(drop));

@@ -113,7 +113,7 @@ impl CountMin {
         self.head.form.starts_with("si")
     }
 
-    /// Counts a key once more. Refused where the form does not take such keys.
+    /// Counts a key. Refused where the form does not take such keys.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         // Always inlined: a call for each key keeps the processor from working on the next one.
@@ -225,7 +225,7 @@ impl CountMin {
     /// one that only looks so. In the `heavy` form, of the candidates; in the `dyadic` form, of all keys.
     pub fn heavy_hitters(&self, phi: f64) -> Result<Vec<Heavy>> {
         if !(phi > 0.0 && phi <= 1.0) {
-            return Err(Error::setting("phi", phi, "a share lies above 0 and is at most 1"));
+            return Err(Error::setting("phi", phi, "a share must be above 0 and at most 1"));
         }
         let total = self.total().max(0) as f64;
         let threshold = (phi * total).ceil().max(1.0);
@@ -240,7 +240,7 @@ impl CountMin {
                 dyadic::heavy(&self.levels, &self.head.hasher, self.step, threshold, most)?
             }
             None => {
-                let message = "this form lists no heavy keys: the forms heavy and dyadic do";
+                let message = "this form cannot list heavy keys; forms heavy and dyadic can";
                 return Err(Error::unsupported(message));
             }
         };
@@ -275,7 +275,7 @@ impl CountMin {
 
     fn lower(&mut self, digest: Digest, key: &[u8], times: u64) -> Result<()> {
         if self.head.form == HEAVY {
-            return Err(Error::unsupported("the heavy form removes nothing: the form dyadic does"));
+            return Err(Error::unsupported("form heavy cannot remove keys; form dyadic can"));
         }
         let by = i64::try_from(times).unwrap_or(i64::MAX);
         let mut enough = self.levels[0].least(digest) >= by;
@@ -283,7 +283,7 @@ impl CountMin {
         if !(enough || self.signed()) {
             return Err(Error::new(
                 Kind::NotDeletable,
-                "the key did not come so often: a counter holds less than its removal would take",
+                "the key did not occur that often: a counter is smaller than the amount to remove",
             ));
         }
         self.each_prefix(key, |rows, digest| _ = rows.add(digest, -by))?;
@@ -530,7 +530,7 @@ pub static VARIANT: Variant = Variant::of::<CountMin>(Facts {
             // Lists stay short, and so do files.
             1e-5,
             1.0,
-            "share of the total from which a key is heavy, of the forms that list",
+            "lowest share of the total of a heavy key, in the forms that list",
         )
         .or(Preset::Real(0.01)),
         Param::integer("step", 1, MOST_STEP as u64, "bits per level, of the dyadic form")

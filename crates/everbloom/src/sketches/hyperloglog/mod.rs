@@ -15,8 +15,8 @@
 //! It is a sketch: it has no members, and cannot tell whether a key came. The form `redis` hashes as the Redis server does
 //! and reads and writes its values; there seed and hash are fixed.
 //!
-//! **Use it** to count visitors, flows, words, at many places at once. **Don't** to ask for a key (`bloom`, which can
-//! also estimate its own size), nor to count repetitions (`count-min`).
+//! **Use it** to count distinct visitors, flows or words, in many places at once. **Don't** to look up a key
+//! (`bloom`, which can also estimate its own size), nor to count repetitions (`count-min`).
 
 mod redis;
 mod registers;
@@ -194,8 +194,8 @@ impl Plan for HyperLogLog {
         };
         let p = p.ok_or_else(|| {
             Error::parameter(format!(
-                "no sketch of 2^{LEAST_P} to 2^{MOST_P} registers has this error in this {{memory}}: \
-                 the least error is {:.4}, the least memory {} bytes",
+                "no sketch of 2^{LEAST_P} to 2^{MOST_P} registers has this error in this {{memory}}: the minimum \
+                error is {:.4}, the minimum memory {} bytes",
                 error(MOST_P),
                 (WIDTH << LEAST_P) / 8
             ))
@@ -207,7 +207,7 @@ impl Plan for HyperLogLog {
 impl Stream for HyperLogLog {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
-            let message = "the redis form has a hash and a seed of its own";
+            let message = "form redis has its own hash and seed";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
         Ok(Self { head, registers: Registers::try_new(shape.p)? })
@@ -257,7 +257,7 @@ pub static VARIANT: Variant = Variant::of::<HyperLogLog>(Facts {
             algorithms for HyperLogLog sketches, 2017",
     family: "sketches",
     needs: &["estimate", "merge"],
-    meaning: "items are insertions, the rate is the relative standard error of the number of different keys",
+    meaning: "items are insertions, the rate is the relative standard error of the number of distinct keys",
     forms: &[Form::exact("standard", ABILITIES), Form::exact(REDIS, ABILITIES)],
     params: &[Param::integer("p", LEAST_P, MOST_P, "index bits: 2^p registers of six bits")],
     ..Facts::SKETCH

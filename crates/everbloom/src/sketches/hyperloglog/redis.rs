@@ -14,7 +14,7 @@ impl HyperLogLog {
     /// The sketch as a dense value of the Redis server, of the `redis` form with 2^14 registers.
     pub fn to_redis(&self) -> Result<Vec<u8>> {
         if self.head.form != REDIS || u64::from(self.p()) != DEFAULT_P {
-            let message = "the Redis server knows sketches of the form redis with p = 14 alone";
+            let message = "the Redis server reads only sketches of form redis with p = 14";
             return Err(Error::unsupported(message));
         }
         let mut value = b"HYLL\0\0\0\0".to_vec();
@@ -32,7 +32,7 @@ impl HyperLogLog {
         else {
             return Err(Error::new(
                 Kind::NotOurs,
-                "this is no HyperLogLog value of the Redis server",
+                "this is not a HyperLogLog value of the Redis server",
             ));
         };
         match header[4] {

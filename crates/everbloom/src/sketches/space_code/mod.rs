@@ -85,7 +85,7 @@ impl SpaceCode {
         digest.salted((level as u64) << 32 | group)
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let digest = self.head.digest(key);
         let mut one_of = 1;
@@ -302,22 +302,17 @@ pub static VARIANT: Variant = Variant::of::<SpaceCode>(Facts {
     params: &[
         PARAM_M,
         PARAM_K,
-        Param::integer("l", 2, 256, "groups per key: counts are told up to about l·ln l")
+        Param::integer("l", 2, 256, "groups per key; counts are estimated up to about l·ln l")
             .or(Preset::Integer(32)),
         Param::integer(
             "ratio",
             2,
             16,
-            "each resolution samples one of so many insertions of the one before",
+            "each resolution samples one in this many insertions of the previous one",
         )
         .or(Preset::Integer(4)),
-        Param::integer(
-            "largest",
-            1,
-            1 << 20,
-            "largest count to tell, of the multi-resolution form",
-        )
-        .or(Preset::Integer(1000)),
+        Param::integer("largest", 1, 1 << 20, "largest count of the multi-resolution form")
+            .or(Preset::Integer(1000)),
     ],
     reach: 200_000,
     ..Facts::FILTER

@@ -17,8 +17,8 @@
 //! Randomness comes from a generator of the sketch's own, so that a stream has one outcome. It is a sketch: it has no
 //! members; it counts and lists. The form `redis` hashes as that server does.
 //!
-//! **Use it** for the heaviest keys of a skewed stream in little memory, with w of at least 4k. **Don't** for counts of all
-//! keys, for deletion, or when every heavy key must be found (`count-min`, form `heavy`).
+//! **Use it** for the most frequent keys of a skewed stream in little memory, with w of at least 4k. **Don't** for
+//! counts of all keys, for deletion, or when every frequent key must be found (`count-min`, form `heavy`).
 
 mod cells;
 
@@ -86,7 +86,7 @@ impl TopK {
         self.w
     }
 
-    /// Counts every one of a slice of keys once more, in order.
+    /// Counts every key of a slice, in order.
     ///
     /// ```
     /// let mut top = everbloom::sketches::TopK::builder().set("k", 2).build()?;
@@ -135,7 +135,7 @@ impl TopK {
     #[inline]
     pub fn add<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<Option<Arc<[u8]>>> {
         if times > MOST_TIMES {
-            let message = format!("a key is counted at most {MOST_TIMES} times at once");
+            let message = format!("a key can be counted at most {MOST_TIMES} times at once");
             return Err(Error::record(message));
         }
         Ok(self.count_up(key, times))
@@ -228,7 +228,7 @@ impl Plan for TopK {
         let room = request.goal_bits().unwrap_or(u64::MAX);
         if w == 0 || bits.is_none_or(|bits| bits > room) {
             return Err(Error::parameter(format!(
-                "{d} rows of {w} cells of {CELL_BITS} bits do not fit the {{memory}}, or are none"
+                "{d} rows of {w} cells of {CELL_BITS} bits do not fit the {{memory}}, or there are none"
             )));
         }
         Ok(Shape { k, w, d, decay: request.number("decay"), form: request.form() })
@@ -238,7 +238,7 @@ impl Plan for TopK {
 impl Stream for TopK {
     fn empty(shape: &Shape, head: Head) -> Result<Self> {
         if head.form == REDIS && (head.hasher.seed() != 0 || head.hasher.is_keyed()) {
-            let message = "the redis form has a hash and a seed of its own";
+            let message = "form redis has its own hash and seed";
             return Err(Error::setting("seed", format!("{:x}", head.hasher.seed()), message));
         }
         let &Shape { k, w, d, decay, .. } = shape;
@@ -311,7 +311,7 @@ const CELL_BITS: u64 = 2 * HALF as u64;
 
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Count, Ability::List];
 const fn form(name: &'static str) -> Form {
-    Form::lossy(name, ABILITIES, "a heavy key may be driven out by chance").counting(Counts::Around)
+    Form::lossy(name, ABILITIES, "a heavy key may be evicted by chance").counting(Counts::Around)
 }
 
 /// The list entry.
@@ -329,8 +329,8 @@ pub static VARIANT: Variant = Variant::of::<TopK>(Facts {
     meaning: "items are the total of all counts; there is no rate to plan for",
     forms: &[form("standard"), form(REDIS)],
     params: &[
-        Param::integer("k", 1, MOST, "how many keys are listed").or(Preset::Integer(10)),
-        Param::integer("w", 1, 1 << 40, "cells per row: at least 4k are advised"),
+        Param::integer("k", 1, MOST, "number of keys to list").or(Preset::Integer(10)),
+        Param::integer("w", 1, 1 << 40, "cells per row; at least 4k are recommended"),
         Param::integer("d", 1, 64, "number of rows").or(Preset::Integer(7)),
         Param::real("decay", 1e-9, 1.0, "base of the probability that a count gives way")
             .or(Preset::Real(0.9)),

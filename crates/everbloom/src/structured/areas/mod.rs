@@ -15,8 +15,8 @@
 //! nor as a lower area. It is read as a higher one if all its numbers are taken over; the highest area never errs.
 //! (S3 leaves out that the least counts.) Taking the larger number makes the order of insertions irrelevant.
 //!
-//! **Use it** to tell a holder of a position which area it is in, without a map of the areas. **Don't** for areas
-//! that overlap and all matter (`omass`, `matrix`), or change: nothing can be taken away.
+//! **Use it** to tell which area a position is in, without a map of the areas. **Don't** if areas overlap and all
+//! of them matter (`omass`, `matrix`), or if they change: nothing can be removed.
 
 mod theory;
 
@@ -67,7 +67,7 @@ impl Areas {
         let dimensions = point.len() as u64;
         if self.dimensions != 0 && dimensions != self.dimensions {
             let all = self.dimensions;
-            let message = format!("a point of {dimensions} coordinates where all have {all}");
+            let message = format!("a point of {dimensions} coordinates; the others have {all}");
             return Err(Error::record(message));
         }
         let mut cell: SmallVec<[u8; 64]> = SmallVec::new();
@@ -224,8 +224,8 @@ impl Insert for Areas {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         let label = label_of(&record)?;
         let area = number(label);
-        let area =
-            area.ok_or_else(|| Error::record("the area beside a point must be its number"))?;
+        let area = area
+            .ok_or_else(|| Error::record("the label of a point must be the number of its area"))?;
         Areas::insert(self, &record.point()?, area)
     }
 }
@@ -250,8 +250,8 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
     family: "structured",
     needs: &["places", "groups", "merge", "estimate"],
     input: Input::of(KeyKind::Point).with_value(ValueKind::Label).with_examples(example),
-    meaning: "items are points of different grid cells, the rate is that of points in no area that are put in \
-              some",
+    meaning: "items are points of different grid cells; the rate is that of points outside all areas that are placed \
+              in one",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge, Ability::Estimate])],
     params: &[
         PARAM_M,
@@ -260,7 +260,7 @@ pub static VARIANT: Variant = Variant::of::<Areas>(Facts {
             "areas",
             1,
             1 << 20,
-            "number of areas, numbered from 0, the more important the higher",
+            "number of areas, numbered from 0 in order of importance",
         )
         .or(Preset::Integer(16)),
         Param::real("size", 1e-9, 1e9, "edge of a grid cell").or(Preset::Real(1.0)),

@@ -24,9 +24,8 @@
 //! **Slow:** every one of the k arrays hashes s drawn coordinates of its own, k·s of them for a key, where a
 //! standard filter hashes once.
 //!
-//! **Use it** to sort out, in little memory, what cannot resemble anything known. **Don't** for more than
-//! a hundred thousand keys, or when near and far lie close together: s grows with ln n, and p_H falls
-//! with s.
+//! **Use it** to reject, in little memory, keys that cannot resemble any member. **Don't** for more than a hundred
+//! thousand keys, or when near and far are close together: s grows with ln n, and p_H falls with s.
 //!
 //! # Choices
 //!
@@ -116,7 +115,7 @@ impl DistanceSensitive {
         }
         if self.length != 0 && key.len() as u64 != self.length {
             return Err(Error::record(format!(
-                "a vector of {} coordinates where all have {}: distances need equal lengths",
+                "a vector of {} coordinates; the others have {}, and distances need equal lengths",
                 key.len(),
                 self.length
             )));
@@ -300,29 +299,34 @@ pub static VARIANT: Variant = Variant::of::<DistanceSensitive>(Facts {
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Merge],
-        "a key near a member may be missed; a member itself never is",
+        "a key near a member may be missed, but never a member itself",
     )],
     params: &[
         Param::integer(
             "length",
             1,
             1 << 32,
-            "coordinates per vector; the first record's, if not set",
+            "coordinates per vector; by default that of the first record",
         ),
-        Param::real("near", 0.0, 0.99, "share of differing coordinates up to which keys are near")
+        Param::real("near", 0.0, 0.99, "highest share of differing coordinates of near keys")
             .or(Preset::Real(0.05)),
-        Param::real("far", 0.001, 1.0, "share of differing coordinates from which on keys are far")
+        Param::real("far", 0.001, 1.0, "lowest share of differing coordinates of far keys")
             .or(Preset::Real(0.4)),
         Param::real(
             "fnr",
             1e-12,
             0.999,
-            "rate of near keys that may be missed; as the false-positive rate, if not set",
+            "false-negative rate of near keys; by default the false-positive rate",
         ),
         Param::integer("samples", 1, MAX_SAMPLES as u64, "coordinates that each array looks at"),
         Param::integer("arrays", 1, MAX_ARRAYS as u64, "number of arrays"),
         Param::integer("slice", 1, 1 << 36, "bits per array"),
-        Param::integer("threshold", 1, MAX_ARRAYS as u64, "arrays that make a key close"),
+        Param::integer(
+            "threshold",
+            1,
+            MAX_ARRAYS as u64,
+            "arrays that must match for a key to be near",
+        ),
     ],
     reach: 100_000,
     ..Facts::FILTER

@@ -82,9 +82,9 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Shape> {
     }
     let shape = match (planner.arrays, planner.slice) {
         (Some(arrays), Some(slice)) => {
-            let n = request.goal_items().ok_or_else(|| {
-                Error::parameter("how many items? give {items}: the threshold depends on it")
-            })?;
+            let n = request
+                .goal_items()
+                .ok_or_else(|| Error::parameter("give {items}: the threshold depends on it"))?;
             planner.by_hand(n, arrays, slice)?
         }
         _ => {
@@ -230,8 +230,8 @@ impl Planner {
         let Planner { near, far, .. } = *self;
         let Some(samples) = self.samples else {
             return Error::parameter(format!(
-                "no number of samples tells keys within {near} from keys {far} apart among {n} in \
-                 this size at these rates: set {{near}} and {{far}} further apart, fewer {{items}}, or more bits"
+                "no number of samples separates keys within {near} from keys {far} apart, with {n} keys in this size \
+                at these rates: set {{near}} and {{far}} further apart, fewer {{items}}, or more bits"
             ));
         };
         let p_near = near_hit(near, samples);
@@ -245,7 +245,7 @@ impl Planner {
         };
         Error::parameter(format!(
             "{samples} samples: in one array a far key finds its bit set with p_F = {p_far:.4}, a near \
-             one with p_H = {p_near:.4}, which no threshold tells apart at these rates; {remedy}"
+             one with p_H = {p_near:.4}, which no threshold separates at these rates; {remedy}"
         ))
     }
 }

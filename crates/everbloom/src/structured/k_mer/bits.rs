@@ -114,7 +114,7 @@ pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
         let k = k_for_m(request, |n| line::blocks().best_k(m as f64 / n as f64, line::ks()))?;
         if blocks == 0 {
             return Err(Error::parameter(format!(
-                "not even one line of {LINE} bits: give more {{memory}}, or a larger {{m}}"
+                "less than one line of {LINE} bits: give more {{memory}}, or a larger {{m}}"
             )));
         }
         return Ok(Flat { m, k });
@@ -122,7 +122,7 @@ pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
     let p = request.fpr();
     let ks = line::ks().filter(|k| set.is_none_or(|set| set == *k));
     let (c, k) = line::blocks().bits_per_item(p, ks).ok_or_else(|| {
-        Error::parameter(format!("a rate of {p} is out of reach in lines: take {{form=plain}}"))
+        Error::parameter(format!("a rate of {p} is out of reach in lines: use {{form=plain}}"))
     })?;
     Ok(Flat { m: even_blocks(request, LINE, c)? * LINE, k })
 }
@@ -131,7 +131,7 @@ pub(super) fn plan_lines(request: &Request<'_>) -> Result<Flat> {
 pub(super) fn in_lines(flat: Flat) -> Result<Probe> {
     if flat.m / LINE > lanes::MOST_LINES {
         return Err(Error::parameter(format!(
-            "more than {} lines: ask for fewer {{items}}, or take {{form=plain}}",
+            "more than {} lines: use fewer {{items}}, or use {{form=plain}}",
             lanes::MOST_LINES
         )));
     }

@@ -33,8 +33,8 @@
 //! **Slow:** an item is a sequence, of which every K-mer is packed and looked up; `one-sided` and `two-sided` also
 //! try four letters on each side.
 //!
-//! **Use it** for reads and genomes, at a third of the bits of a standard filter of equal rate. **Don't** for
-//! sequences little longer than K: then most K-mers are ends, which take 24 bytes each.
+//! **Use it** for reads and genomes, at a third of the bits of a standard filter of the same rate. **Don't** for
+//! sequences only slightly longer than K: then most K-mers are ends, which take 24 bytes each.
 
 mod bits;
 mod letters;
@@ -53,7 +53,7 @@ use crate::parts::{KeyPart, SetPart, union};
 use crate::probe::{Blocked, Probe};
 use crate::variant::prelude::*;
 
-/// The K-mers of sequences, in a Bloom filter that asks for their neighbors, too.
+/// The K-mers of sequences, in a Bloom filter that also checks their neighbors.
 ///
 /// ```
 /// let mut genome = everbloom::structured::KMer::builder().items(1000).set("length", 4).build()?;
@@ -219,7 +219,7 @@ impl KMer {
         self.length
     }
 
-    /// The share of single K-mers that the bits let pass, before neighbors are asked for.
+    /// The share of single K-mers that pass the bits, before neighbors are checked.
     pub fn base_rate(&self) -> f64 {
         self.flat.fpr()
     }
@@ -349,8 +349,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
     family: "structured",
     needs: &["pieces", "merge", "estimate"],
     input: Input::of(KeyKind::Sequence).with_examples(example),
-    meaning: "items are K-mers, of which a sequence has as many as letters, less K − 1; the rate is that of \
-              random K-mers that pass",
+    meaning: "items are K-mers (a sequence of L letters has L − K + 1); the rate is that of random K-mers",
     forms: &[
         Form::exact(ONE_SIDED, ABILITIES),
         Form::exact(TWO_SIDED, ABILITIES),
@@ -361,11 +360,7 @@ pub static VARIANT: Variant = Variant::of::<KMer>(Facts {
         PARAM_M,
         PARAM_K,
         Param::integer("length", 2, 63, "letters per K-mer").or(Preset::Integer(LENGTH)),
-        Param::first_of(
-            "strands",
-            &[ONE, BOTH],
-            "whether a K-mer and its reverse complement are one",
-        ),
+        Param::first_of("strands", &[ONE, BOTH], "whether a K-mer equals its reverse complement"),
     ],
     ..Facts::FILTER
 });

@@ -242,7 +242,7 @@ impl Filter for MultiGranularity {
                 let level = u32::try_from(level).unwrap_or(u32::MAX);
                 self.contains(&point, level).map(Answer::of)
             }
-            Some(_) => Err(Error::record("the value beside a vector must be a level")),
+            Some(_) => Err(Error::record("the value of a vector must be a level")),
             None => {
                 let finest = self.finest(&point)?;
                 let score = finest.map_or(0.0, |level| libm::exp2(-f64::from(level)));
@@ -335,7 +335,7 @@ pub static VARIANT: Variant = Variant::of::<MultiGranularity>(Facts {
     forms: &[Form::lossy(
         FORM,
         &[Ability::Insert, Ability::Merge],
-        "a vector near a member may be missed; a member itself never is",
+        "a vector near a member may be missed, but never a member itself",
     )],
     params: &[
         Param::integer("lines", 1, 32, "k, lines per group, all of which must agree")

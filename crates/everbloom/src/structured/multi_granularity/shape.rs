@@ -47,7 +47,7 @@ impl Plan for MultiGranularity {
         let (n, p) = request.items_and_rate(|n, p| bits(sized(n, p)))?;
         let shape = sized(n, p);
         if shape.checks > MAX_CHECKS {
-            let message = format!("so low a rate takes more than {MAX_CHECKS} places per group");
+            let message = format!("so low a rate needs more than {MAX_CHECKS} positions per group");
             return Err(Error::setting("rate", p, message));
         }
         check_parts([Flat { m: shape.m, k: 1 }, Flat { m: shape.verify, k: 1 }])?;

@@ -23,8 +23,8 @@
 //! **Slow:** an item is a row, of which every attribute has counters and hashes of its own, and all its positions
 //! are hashed once more.
 //!
-//! **Use it** for records that are asked for by some of their attributes, and come and go. **Don't** where partial
-//! queries never happen: then the row as one key in `counting` takes a fraction of the space.
+//! **Use it** for records that are queried by some of their attributes, and are added and removed. **Don't** if
+//! there are no partial queries: then the whole row as one key in `counting` takes a fraction of the space.
 
 mod shape;
 
@@ -81,7 +81,7 @@ impl ParallelAttributes {
     fn digests(&self, item: &[&[u8]]) -> Result<Vec<Option<Digest>>> {
         if item.len() != self.attributes.len() {
             let (found, all) = (item.len(), self.attributes.len());
-            let message = format!("{found} attributes where items have {all}: set {{attributes}}");
+            let message = format!("{found} attributes; the items have {all}: set {{attributes}}");
             return Err(Error::record(message));
         }
         let digest = |(i, value): (u64, &&[u8])| {
@@ -94,7 +94,7 @@ impl ParallelAttributes {
     fn whole(&self, item: &[&[u8]]) -> Result<Vec<Digest>> {
         let digests: Option<Vec<Digest>> = self.digests(item)?.into_iter().collect();
         digests.ok_or_else(|| {
-            Error::record("an item has no empty attributes: those mean any in queries")
+            Error::record("an item cannot have empty attributes: in queries they mean any")
         })
     }
 
@@ -331,14 +331,14 @@ pub static VARIANT: Variant = Variant::of::<ParallelAttributes>(Facts {
     family: "structured",
     needs: &["attributes", "delete", "count", "merge", "parallel"],
     input: Input::of(KeyKind::Attributes).with_examples(example),
-    meaning: "items are insertions minus removals; the rate is that of a foreign value in one attribute, and in \
-              compact of a mixture of several items' values",
+    meaning: "items are insertions minus removals; the rate is that of a foreign value in one attribute, and in form \
+              compact of a mixture of the values of several items",
     forms: &[Form::removing(EXACT, ABILITIES), Form::removing(COMPACT, ABILITIES)],
     params: &[
         PARAM_M,
         PARAM_K,
         Param::integer("attributes", 1, 64, "attributes per item").or(Preset::Integer(2)),
-        Param::integer("width", 2, 64, "bits per counter, which sticks at its maximum")
+        Param::integer("width", 2, 64, "bits per counter; counters stick at the maximum")
             // Values of one attribute are often the same, so that counters must count further than those of keys.
             .or(Preset::Integer(8)),
     ],

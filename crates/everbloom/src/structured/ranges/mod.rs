@@ -25,7 +25,7 @@
 //! nothing at all, which means any. A value in a query is the segment that it lies in.
 //!
 //! **Use it** to find the few of many holders (peers, files, shards) that may have an id in a range. **Don't** to
-//! list ids: they have to be known to be asked for.
+//! list ids: you can only query ids that you know.
 
 mod segments;
 mod shape;
@@ -83,7 +83,7 @@ impl Ranges {
         self.fits(values.len())?;
         finite(values)?;
         if self.head.form != COUNTING {
-            return Err(Error::unsupported("ids are removed from filters of the form counting"));
+            return Err(Error::unsupported("only form counting can remove ids"));
         }
         let digest = self.digest(id);
         let mut places = (0..).zip(&self.attributes).zip(values);
@@ -131,7 +131,7 @@ impl Ranges {
             return Ok(());
         }
         Err(Error::record(format!(
-            "{values} values where the filter has {attributes} attributes: write ID, and a TAB before each value"
+            "{values} values, but the filter has {attributes} attributes: write ID, and a TAB before each value"
         )))
     }
 
@@ -290,34 +290,33 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
     family: "structured",
     needs: &["places", "attributes"],
     input: Input::of(KeyKind::Attributes).with_examples(example),
-    meaning: "items are ids; the rate is that of ids that are not there, asked for in one segment of every \
-              attribute",
+    meaning: "items are ids; the rate is that of absent ids, queried in one segment of every attribute",
     forms: &[
         Form::exact(STANDARD, &[Ability::Insert]),
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
     ],
     params: &[
-        Param::integer("attributes", 1, 64, "values beside the id of a record")
+        Param::integer("attributes", 1, 64, "values of a record, without its id")
             .or(Preset::Integer(1)),
         Param::integer(
             "segments",
             1,
             segments::MOST,
-            "segments per attribute, but for the two at the ends",
+            "segments per attribute, without the two at the ends",
         )
         .or(Preset::Integer(10)),
-        Param::first_of("bounds", &["quantile", EQUAL], "where segments begin"),
+        Param::first_of("bounds", &["quantile", EQUAL], "how segment boundaries are chosen"),
         Param::real(
             "low",
             0.0,
             1e300,
-            "where the first segment of equal width begins; at the least value, if not set",
+            "start of the first segment of equal width; by default the smallest value",
         ),
         Param::real(
             "high",
             0.0,
             1e300,
-            "where the last one ends; behind the greatest value, if not set",
+            "end of the last one; by default just above the largest value",
         ),
     ],
     ..Facts::COLLECTED
