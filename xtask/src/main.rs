@@ -19,6 +19,8 @@
 //! - `licenses`: checks every dependency's license against the allow-list.
 //! - `layers`: checks that imports of the library run downwards only, and in no crate in circles; and DESIGN.md's picture of
 //!   the floors and CONTRIBUTING.md's list of files with `unsafe`.
+//! - `package`: packs the crates, and compiles the library from its package.
+//! - `release`: what a release must pass beside `.ci/run`: `thorough`, `package` and `weight --check`.
 //! - `weight`: measures what builds cost, for docs/performance/weight.md.
 //! - `words`: checks that pages and sources are written in plain English.
 
@@ -33,6 +35,7 @@ mod marks;
 mod miri;
 mod mutants;
 mod operators;
+mod package;
 mod performance;
 mod python;
 mod reader;
@@ -51,7 +54,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo run -p xtask -- \
-    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | weight [--check] | words | throughput [LINES] | tools [TOOL] | instructions | performance [STEP] | browser [FOLDER]";
+    mutants [NAME] | mutants lab [FAULT] | breaks [APPLICATION] | operators [COUNT] [SEED] | kills [COUNT] | sanitize | miri | thorough | toy | reader | interop | licenses | layers [--draw] | package | release | weight [--check] | words | throughput [LINES] | tools [TOOL] | instructions | performance [STEP] | browser [FOLDER]";
 
 fn main() -> ExitCode {
     let chore = std::env::args().nth(1).unwrap_or_default();
@@ -72,6 +75,8 @@ fn main() -> ExitCode {
         "interop" => interop::run(),
         "licenses" => licenses::run(),
         "layers" => layers::run(&root(), &std::env::args().skip(2).collect::<Vec<_>>()),
+        "package" => package::run(),
+        "release" => release(),
         "weight" => weight::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         "words" => words::run(&root()),
         "throughput" => throughput::run(number(2, 20_000_000)),
@@ -87,6 +92,13 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What a release must pass beside `.ci/run`.
+fn release() -> Result<(), String> {
+    thorough::run()?;
+    package::run()?;
+    weight::run(&["--check".to_owned()])
 }
 
 /// The argument at this place as a number, or what it is without one.

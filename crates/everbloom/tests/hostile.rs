@@ -184,7 +184,7 @@ fn resealed_mutations_give_an_error_or_a_working_filter() {
                 }
             }
         }
-        for round in 0..if support::thorough() { 2000 } else { 500u64 } {
+        for round in 0..if support::thorough(variant.slug) { 2000 } else { 500u64 } {
             let mut mutated = bytes.clone();
             for hit in 0..1 + mix64(round) % 4 {
                 let r = mix64(round ^ hit << 32);

@@ -117,8 +117,8 @@ impl World {
 
 #[test]
 fn no_sequence_of_operations_loses_a_member() {
-    let cases = if support::thorough() { 10_000 } else { 2_000 };
     support::on_all_cores(support::forms(), |(variant, form)| {
+        let cases = if support::thorough(variant.slug) { 10_000 } else { 2_000 };
         let goal = Goal::new(20, 0.2).set("form", form.name);
         let empty = sample::build(variant, &goal, &[]).expect(variant.slug);
         let world = World {

@@ -9,10 +9,19 @@ use everbloom::internals::file::{Access, Opener};
 use everbloom::internals::filter::{Ability, EntryKind, Filter, Form};
 use everbloom::internals::variant::Variant;
 
-/// Whether `EVERBLOOM_THOROUGH` is set, as `xtask thorough` does: all trials in place of a part of them.
+/// Whether the form with this slug gets all trials in place of a part of them: every form where `EVERBLOOM_THOROUGH` is set,
+/// as `xtask thorough` does; a slice of them where `EVERBLOOM_SLICE` says `3/16`, as `.ci/run` does with another slice for
+/// each commit.
 #[allow(dead_code, reason = "not every loop has more trials to do")]
-pub fn thorough() -> bool {
-    std::env::var_os("EVERBLOOM_THOROUGH").is_some()
+pub fn thorough(slug: &str) -> bool {
+    if std::env::var_os("EVERBLOOM_THOROUGH").is_some() {
+        return true;
+    }
+    let Ok(slice) = std::env::var("EVERBLOOM_SLICE") else { return false };
+    let slice =
+        slice.split_once('/').and_then(|(turn, of)| Some((turn.parse().ok()?, of.parse().ok()?)));
+    let (turn, of): (usize, usize) = slice.expect("EVERBLOOM_SLICE is TURN/OF, such as 3/16");
+    VARIANTS.iter().position(|variant| variant.slug == slug).is_some_and(|at| at % of == turn % of)
 }
 
 /// Every form of every filter. While working on a variant, `EVERBLOOM_ONLY=its-slug` leaves the others out.
