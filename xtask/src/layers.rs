@@ -71,28 +71,6 @@ const KNOWN: &[Known] = &[
     ("crates/everbloom-apps/src/trust/wallet", &["merkle", "transaction"]),
     // `cells`.
     ("crates/everbloom-lab/src/apparatus", &["checks", "parts"]),
-    // `Entries`.
-    ("crates/everbloom/src/fingerprints/d_left_reassign", &["combination", "table"]),
-    // `RankSelect`.
-    ("crates/everbloom/src/cells/quotient", &["near", "ranked"]),
-    // `BUCKET`.
-    ("crates/everbloom/src/compact/ribbon", &["layer", "shape"]),
-    // `MAX_G` and `MAX_PROBES`.
-    ("crates/everbloom/src/counting/multi_partitioned", &["shape", "words"]),
-    // The entry, which errors of a directory name.
-    ("crates/everbloom/src/growing", &["directory", "forest"]),
-    // `Adaptive`.
-    ("crates/everbloom/src/hardware", &["adaptive", "pipeline"]),
-    // `Texts`.
-    ("crates/everbloom/src/hash", &["many", "vector"]),
-    // `bits_of`.
-    ("crates/everbloom/src/keyvalue", &["entries", "labels"]),
-    // `missing`.
-    ("crates/everbloom/src/parts", &["cuckoo_table", "tables"]),
-    // `Request`.
-    ("crates/everbloom/src/plan", &["flat", "request"]),
-    // `Tag`.
-    ("crates/everbloom/src/state", &["outline", "tree"]),
 ];
 
 const LIBRARY: &str = "crates/everbloom/src";

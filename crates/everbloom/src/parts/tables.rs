@@ -10,7 +10,6 @@ use crate::cells::Slots;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Counted, Fact, Head, Headed, Part, Rates, Touched, fact, real};
 use crate::hash::Digest;
-use crate::parts::cuckoo_table::missing;
 use crate::state::{Decoder, Encoder, Inline, State};
 
 /// A table of fingerprints that refuses what it has no room for.
@@ -53,6 +52,14 @@ pub(crate) trait FingerprintTable: Part + Clone + State + Inline {
     fn contains_all(&self, digests: &[Digest], found: &mut [bool]);
     /// Prefetches the buckets of keys that are inserted next, where the table is large.
     fn prefetch(&self, _digests: &[Digest]) {}
+}
+
+/// The refusal of a removal that can be seen to be wrong.
+pub(crate) fn missing() -> Error {
+    Error::new(
+        Kind::NotDeletable,
+        "the key is not in the filter: none of its buckets holds its fingerprint",
+    )
 }
 
 /// One table, or as many as the keys take.

@@ -31,8 +31,8 @@ mod words;
 
 pub use shape::{Shape, n_max};
 
-use shape::probes;
-use words::{MAX_G, Words};
+use shape::{MAX_G, probes};
+use words::Words;
 
 use crate::cells::Levels;
 use crate::parts::multisets;

@@ -2,16 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::shape::Shape;
+use super::shape::{MAX_G, MAX_PROBES, Shape};
 use crate::cells::{Hierarchy, Levels};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Fact, Part, Rates, Touched, fact};
 use crate::hash::Digest;
 use crate::probe::multiply_shift;
 use crate::state::state;
-
-pub(super) const MAX_PROBES: u32 = 512;
-pub(super) const MAX_G: u32 = 8;
 
 /// Salts the digest for the choice of words, which must not depend on the positions.
 const WORDS: u64 = 0x17;
