@@ -30,7 +30,7 @@ use super::pipeline::{HIGH, MAX_ROOM, PATIENCE, ROOM};
 pub use super::pipeline::{Pipeline, Policy, Tick};
 use super::pipelined::{PARAM_FIRST, best_first, planned_fill, second_stage};
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::variant::prelude::*;
 
 /// A standard filter and the rules by which its hash functions change stages.
@@ -144,7 +144,10 @@ impl Stream for Adaptive {
 
 face!(Adaptive: Insert, Merge, Bulk, BulkInsert);
 planned!(Adaptive);
-keys!(Adaptive: part);
+owns!(Adaptive { part: FlatBits });
+methods!(Adaptive:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(Adaptive: Insert);
 sets!(@union Adaptive: part);
 
 impl Filter for Adaptive {

@@ -40,7 +40,7 @@ use moved::Moved;
 
 use crate::cells::Elias;
 use crate::error::agree;
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::parts::tally::{Cells, Tallies, Tally};
 use crate::plan::MAX_CELLS;
 use crate::probe::Probe;
@@ -106,7 +106,7 @@ impl Spectral {
         empty(goal)
     }
 
-    /// Inserts a key, once more if it is there.
+    /// Inserts a key, again if already present.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         self.insert_times(key, 1)
     }
@@ -249,7 +249,7 @@ impl Filter for Spectral {
 }
 
 keyed!(Spectral: Insert, Remove);
-multisets!(@Merge Spectral: tallies);
+owns!(Spectral { tallies: Tallies<Elias> });
 
 impl Count for Spectral {
     fn count(&self, key: &[u8]) -> Counted {

@@ -107,7 +107,7 @@ impl Shape {
 
 /// Sub-filters, the oldest first.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scaling {
+pub(crate) struct Scaling {
     /// How many times as many buckets each sub-filter has as the one before; 0 for a filter of one.
     expansion: u32,
     items: u64,
