@@ -179,11 +179,7 @@ fn table(costs: &[Cost]) -> String {
     let head = "| built | CPU seconds | at most | crates | program | at most |\n|---|--:|--:|--:|--:|--:|\n";
     let row = |(build, cost): (&Build, &Cost)| {
         let most = build.most_bytes.map(megabytes).unwrap_or_default();
-        // The size of a program that does nothing is none of the library's.
-        let size = match build.of {
-            Of::Program { text: EMPTY, .. } => String::new(),
-            _ => megabytes(cost.bytes),
-        };
+        let size = megabytes(cost.bytes);
         let (name, seconds, at_most) = (build.name, cost.seconds, build.most_seconds);
         format!("| {name} | {seconds:.0} | {at_most:.0} | {} | {size} | {most} |\n", cost.crates)
     };

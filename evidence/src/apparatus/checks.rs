@@ -7,7 +7,6 @@ use everbloom::internals::filter::ValueKind;
 use everbloom::internals::filter::{Detail, Record, Value};
 use everbloom::internals::theory::tail;
 
-use super::parts::cells;
 use super::subject::{PLANNED, RATE, Subject, missed};
 use crate::Shown;
 use crate::bound::ALPHA;
@@ -191,6 +190,17 @@ pub fn popularity(subject: &Subject) -> Result<Outcome> {
     let (rare, common) = (rate(0.01)?, rate(0.9)?);
     let how = format!("rate {rare} at weight 0.01, {common} at 0.9");
     tried(rare.max(common) > 2.0 * rare.min(common), how)
+}
+
+/// The payload of a filter's file: where it starts follows from the lengths in its prefix (FORMAT.md).
+pub(super) fn cells(file: &[u8]) -> &[u8] {
+    let length = |at: usize| {
+        let bytes = file[at..at + 8].iter().rev();
+        bytes.fold(0usize, |number, byte| number << 8 | usize::from(*byte))
+    };
+    let (tree, payload) = (length(56), length(64));
+    let start = (80 + tree + 4).next_multiple_of(64);
+    &file[start..start + payload]
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use everbloom::Result;
 use everbloom::internals::file as codec;
 use everbloom::internals::file::Opener;
 
-use super::checks::{Outcome, tried};
+use super::checks::{Outcome, cells, tried};
 use super::subject::{PLANNED, Subject};
 use crate::Shown;
 
@@ -156,17 +156,6 @@ fn distinct(places: impl IntoIterator<Item = u64>) -> Vec<u64> {
     places.sort_unstable();
     places.dedup();
     places
-}
-
-/// The payload of a filter's file: where it starts follows from the lengths in its prefix (FORMAT.md).
-pub(super) fn cells(file: &[u8]) -> &[u8] {
-    let length = |at: usize| {
-        let bytes = file[at..at + 8].iter().rev();
-        bytes.fold(0usize, |number, byte| number << 8 | usize::from(*byte))
-    };
-    let (tree, payload) = (length(56), length(64));
-    let start = (80 + tree + 4).next_multiple_of(64);
-    &file[start..start + payload]
 }
 
 #[cfg(test)]

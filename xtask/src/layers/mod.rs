@@ -66,34 +66,7 @@ const FLOORS: &[Floor] = &[
 type Known = (&'static str, &'static [&'static str]);
 
 /// Circles that are still to be untied, each with what stands in the wrong one of its files. The list only gets shorter.
-const KNOWN: &[Known] = &[
-    // `hash`, which is for both.
-    ("evidence/src/applications/trust/wallet", &["merkle", "transaction"]),
-    // `cells`.
-    ("evidence/src/apparatus", &["checks", "parts"]),
-    // `Entries`.
-    ("crates/everbloom/src/fingerprints/d_left_reassign", &["combination", "table"]),
-    // `RankSelect`.
-    ("crates/everbloom/src/cells/quotient", &["near", "ranked"]),
-    // `BUCKET`.
-    ("crates/everbloom/src/compact/ribbon", &["layer", "shape"]),
-    // `MAX_G` and `MAX_PROBES`.
-    ("crates/everbloom/src/counting/multi_partitioned", &["shape", "words"]),
-    // The entry, which errors of a directory name.
-    ("crates/everbloom/src/growing", &["directory", "forest"]),
-    // `Adaptive`.
-    ("crates/everbloom/src/hardware", &["adaptive", "pipeline"]),
-    // `Texts`.
-    ("crates/everbloom/src/hash", &["many", "vector"]),
-    // `bits_of`.
-    ("crates/everbloom/src/keyvalue", &["entries", "labels"]),
-    // `missing`.
-    ("crates/everbloom/src/parts", &["cuckoo_table", "tables"]),
-    // `Request`.
-    ("crates/everbloom/src/plan", &["flat", "request"]),
-    // `Tag`.
-    ("crates/everbloom/src/state", &["outline", "tree"]),
-];
+const KNOWN: &[Known] = &[];
 
 const LIBRARY: &str = "crates/everbloom/src";
 

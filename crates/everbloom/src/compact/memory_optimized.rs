@@ -26,7 +26,7 @@
 
 use crate::cells::Bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::plan::check_cells;
 use crate::probe::{Probe, multiply_shift};
 use crate::state::{Decoder, Encoder, Inline};
@@ -56,7 +56,7 @@ state!(plain MemoryOptimized { head, ..chosen });
 
 /// Candidates, of which a key has one.
 #[derive(Clone, Debug, PartialEq)]
-struct Chosen(Probe);
+pub(crate) struct Chosen(Probe);
 
 impl Chosen {
     /// h_{s(x)}(x).
@@ -180,7 +180,10 @@ impl Stream for MemoryOptimized {
 
 face!(MemoryOptimized: Insert, Merge, Bulk, BulkInsert);
 planned!(MemoryOptimized);
-keys!(MemoryOptimized: chosen);
+owns!(MemoryOptimized { chosen: ProbedBits<Chosen> });
+methods!(MemoryOptimized:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(MemoryOptimized: Insert);
 sets!(@union MemoryOptimized: chosen);
 
 by_part!(MemoryOptimized: chosen);

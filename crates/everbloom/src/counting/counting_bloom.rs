@@ -20,7 +20,7 @@
 //! multiplicities must be exact.
 
 use crate::cells::{Bits, Counters};
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::parts::tally::Tallies;
 use crate::plan::{PARAM_WIDTH, Wide};
 use crate::variant::prelude::*;
@@ -60,6 +60,33 @@ impl Counting {
         Bits::with_ones(self.tallies.m(), set.map(|(i, _)| i))
     }
 
+    /// Inserts a key, again if already present.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest_usually(Self::HASH, key);
+        self.head.count_one();
+        Seen::new_if(self.tallies.insert(digest))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.tallies.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, if one of its counters is lower than the removal
+    /// would take. A counter that is stuck keeps its value.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.tallies.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted: never too low while no counter is stuck and only members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.tallies.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
+    }
+
     fn check(&self) -> Result<()> {
         self.tallies.check_flat()
     }
@@ -86,7 +113,14 @@ impl Stream for Counting {
 
 face!(Counting: Insert, Remove, Count, Merge);
 planned!(Counting);
-multisets!(Counting: tallies);
+owns!(Counting { tallies: Tallies<Counters> });
+keyed!(Counting: Insert, Remove);
+
+impl Count for Counting {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.tallies.count(self.head.hasher.digest(key))
+    }
+}
 
 by_part!(Counting: tallies);
 

@@ -23,7 +23,7 @@
 
 use crate::cells::{Counters, Mark, Marked, Xor};
 use crate::parts::marks::{MarkCells, Marks};
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::plan::PARAM_WIDTH;
 use crate::probe::Probe;
 use crate::theory::counting::cell_pmf;
@@ -66,6 +66,33 @@ impl FingerprintCounting {
     /// The cells.
     pub fn cells(&self) -> &Marked<Xor> {
         &self.marks.cells
+    }
+
+    /// Inserts a key, again if already present.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest_usually(Self::HASH, key);
+        self.head.count_one();
+        Seen::new_if(self.marks.insert(digest))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.marks.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, if one of its cells is empty or holds only
+    /// another fingerprint. A counter that is stuck keeps its value.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.marks.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted: never too low while no counter is stuck and only members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.marks.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
     }
 
     fn check(&self) -> Result<()> {
@@ -208,7 +235,14 @@ impl Stream for FingerprintCounting {
 
 face!(FingerprintCounting: Insert, Remove, Count, Merge);
 planned!(FingerprintCounting);
-multisets!(FingerprintCounting: marks);
+owns!(FingerprintCounting { marks: Marks<Marked<Xor>> });
+keyed!(FingerprintCounting: Insert, Remove);
+
+impl Count for FingerprintCounting {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.marks.count(self.head.hasher.digest(key))
+    }
+}
 
 by_part!(FingerprintCounting: marks);
 

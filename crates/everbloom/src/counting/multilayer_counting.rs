@@ -26,7 +26,7 @@
 //! `spectral`.
 
 use crate::cells::Layers;
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::parts::tally::{Cells, Tallies, Tally};
 use crate::probe::Probe;
 use crate::variant::prelude::*;
@@ -106,6 +106,33 @@ impl MultilayerCounting {
         &self.tallies.cells
     }
 
+    /// Inserts a key, again if already present.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest_usually(Self::HASH, key);
+        self.head.count_one();
+        Seen::new_if(self.tallies.insert(digest))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.tallies.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, if one of its counters is lower than the removal
+    /// would take.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.tallies.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted: never too low while only members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.tallies.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
+    }
+
     fn check(&self) -> Result<()> {
         self.tallies.check_flat()
     }
@@ -138,7 +165,14 @@ impl Stream for MultilayerCounting {
 
 face!(MultilayerCounting: Insert, Remove, Count, Merge);
 planned!(MultilayerCounting);
-multisets!(MultilayerCounting: tallies);
+owns!(MultilayerCounting { tallies: Tallies<Layers> });
+keyed!(MultilayerCounting: Insert, Remove);
+
+impl Count for MultilayerCounting {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.tallies.count(self.head.hasher.digest(key))
+    }
+}
 
 by_part!(MultilayerCounting: tallies);
 

@@ -24,7 +24,7 @@ pub(crate) fn commit<T: State>(pages: &Pages, facts: &Facts, head: &Head, state:
     pages.commit(&prefix, &encoder)
 }
 
-/// `opens!(ForestStore { directory }: Directory::of);`: the ways to open a store with the fields `head`, `pages` and its
+/// `opens!(ForestStore { directory }: committed);`: the ways to open a store with the fields `head`, `pages` and its
 /// own state, which the function makes of pages, manifest and head.
 macro_rules! opens {
     ($type:ident { $state:ident }: $committed:path) => {

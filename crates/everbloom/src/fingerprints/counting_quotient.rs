@@ -26,8 +26,10 @@
 
 use super::quotients::{self, Code, Shape, Table, Values, View, countable, quotients};
 use crate::cells::{Marks, Runs};
+use crate::filter::Bulk;
 use crate::hash::CHUNK;
-use crate::parts::{multisets, times_of};
+use crate::parts::fingerprints::TablePart;
+use crate::parts::{methods, times_of};
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints with exact counts, in the runs of their quotients.
@@ -188,6 +190,18 @@ impl CountingQuotient {
         Ok(())
     }
 
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.table.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// How often the key was inserted, or more if other members have the same fingerprint: never too low while only
+    /// members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.table.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
+    }
+
     /// Slots in use.
     pub fn used(&self) -> u64 {
         self.table.runs.used()
@@ -218,7 +232,19 @@ pub fn decoded(r: u32, slots: &[u64]) -> Option<Vec<(u64, u64)>> {
 }
 
 quotients!(CountingQuotient: Digits, SENSIBLE);
-multisets!(CountingQuotient: table; Count, Bulk);
+methods!(CountingQuotient: contains_many, contains_many_into, contains_iter);
+
+impl Count for CountingQuotient {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.table.count(self.head.hasher.digest(key))
+    }
+}
+
+impl Bulk for CountingQuotient {
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
+        self.table.contains_all(digests, found);
+    }
+}
 
 impl Insert for CountingQuotient {
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {

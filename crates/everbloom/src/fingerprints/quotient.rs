@@ -28,7 +28,8 @@
 //! (`ribbon`, at 8.03 bits per key).
 
 use super::quotients::{self, Code, Shape, Table, Values, View, quotients};
-use crate::parts::fingerprints;
+use crate::filter::Bulk;
+use crate::parts::{fingerprints, methods, owns};
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints, stored as remainders in the runs of their quotients.
@@ -50,7 +51,7 @@ state!(Quotient { head, ..table });
 
 /// A slot for every copy.
 #[derive(Debug)]
-struct Copies;
+pub(crate) struct Copies;
 
 impl Code for Copies {
     const LEAST: u32 = 1;
@@ -78,6 +79,38 @@ impl Quotient {
     pub fn runs(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.table.runs.iter().map(|(quotient, run)| (quotient, run.start, run.len))
     }
+
+    /// Inserts a key, again if already present. Refused, with nothing changed, if no slot is free.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        fingerprints::insert(self, key)
+    }
+
+    /// Inserts a slice of keys, in order, up to the first that is refused: faster than one by one if the filter is larger
+    /// than the cache.
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
+        fingerprints::insert_many(self, keys)
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.table.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted: one copy of its remainder, from the run of its quotient. Refused, with nothing
+    /// changed, if the run does not hold it. A non-member that passes cannot be told from a member: removing it removes
+    /// a member with the same fingerprint.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.table.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted, or more if other members have the same fingerprint: never too low while only
+    /// members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.table.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
+    }
 }
 
 /// The mean length of a cluster at load `alpha`, which a query walks with status bits: a first run in its own slot
@@ -93,7 +126,21 @@ pub fn stretch(alpha: f64) -> f64 {
 }
 
 quotients!(Quotient: Copies, Copies::LEAST);
-fingerprints!(Quotient: table);
+owns!(Quotient { table: Table<Copies> });
+methods!(Quotient: insert_if_absent, contains_many, contains_many_into, contains_iter);
+keyed!(Quotient: Remove);
+
+impl Count for Quotient {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.table.count(self.head.hasher.digest(key))
+    }
+}
+
+impl Bulk for Quotient {
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
+        self.table.contains_all(digests, found);
+    }
+}
 
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Quotient>(Facts {

@@ -22,9 +22,10 @@
 //! ones: `cuckoo` fills the table further.
 
 use crate::cells::Layout;
+use crate::filter::Bulk;
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
 use crate::parts::tables::{FingerprintTable, Tables};
-use crate::parts::{fingerprints, multisets};
+use crate::parts::{fingerprints, methods, owns};
 use crate::plan::cuckoo::{
     Buckets, KICKS, PARAM_BUCKETS, PARAM_FILTERS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS,
 };
@@ -51,7 +52,7 @@ headed!(SimplifiedCuckoo { list });
 
 /// The distance is the fingerprint.
 #[derive(Clone, Debug, PartialEq)]
-struct Bare;
+pub(crate) struct Bare;
 
 impl Addressing for Bare {
     #[inline]
@@ -80,6 +81,38 @@ impl SimplifiedCuckoo {
     /// stays, and the sparsest takes the next insertions.
     pub fn compact(&mut self) {
         self.list.compact();
+    }
+
+    /// Inserts a key, again if already present. Refused, with nothing changed, if its fingerprint finds no room.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        fingerprints::insert(self, key)
+    }
+
+    /// Inserts a slice of keys, in order, up to the first that is refused: faster than one by one if the filter is larger
+    /// than the cache.
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
+        fingerprints::insert_many(self, keys)
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.list.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted: one copy of its fingerprint, from the newest table that has it. Refused, with
+    /// nothing changed, if none of its buckets holds it. A non-member that passes cannot be told from a member:
+    /// removing it removes a member with the same fingerprint.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.list.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted, or more if other members have the same fingerprint: never too low while only
+    /// members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.list.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
     }
 
     fn check(&self) -> Result<()> {
@@ -123,8 +156,21 @@ impl Stream for SimplifiedCuckoo {
 
 face!(SimplifiedCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(SimplifiedCuckoo);
-fingerprints!(SimplifiedCuckoo: list);
-multisets!(@Merge SimplifiedCuckoo: list);
+owns!(SimplifiedCuckoo { list: Tables<CuckooTable<Bare>> });
+methods!(SimplifiedCuckoo: insert_if_absent, contains_many, contains_many_into, contains_iter);
+keyed!(SimplifiedCuckoo: Remove);
+
+impl Count for SimplifiedCuckoo {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.list.count(self.head.hasher.digest(key))
+    }
+}
+
+impl Bulk for SimplifiedCuckoo {
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
+        self.list.contains_all(digests, found);
+    }
+}
 
 by_part!(SimplifiedCuckoo: list);
 

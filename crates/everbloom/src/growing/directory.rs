@@ -4,11 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::forest::VARIANT;
 use crate::error::{Error, Kind, Result};
-use crate::filter::{Head, Seen, paged};
+use crate::filter::Seen;
 use crate::hash::Digest;
-use crate::pages::{Manifest, Pages};
 use crate::plan::MAX_CELLS;
 use crate::probe::{Coincide, Indices, MAX_K, Probe, multiply_shift};
 use crate::state::{Decoder, Encoder, State, state};
@@ -144,21 +142,6 @@ impl Directory {
         let mut directory = Self { shape, blocks: Vec::new(), places: BTreeMap::new() };
         (1..=shape.blocks).for_each(|id| directory.add(id));
         directory
-    }
-
-    /// What a manifest says of a forest, if the pages are those it speaks of.
-    pub(super) fn of(pages: &Pages, manifest: &Manifest, head: Head) -> Result<(Head, Self)> {
-        let (head, directory): (Head, Self) = paged::committed(manifest, &VARIANT.facts, head)?;
-        let Shape { page_bits, pages: per_block, .. } = directory.shape;
-        let wanted = (directory.blocks.len() as u64).checked_mul(per_block);
-        let fits = wanted == Some(pages.len())
-            && pages.words() as u64 * 64 == page_bits
-            && pages.block() == per_block;
-        if fits {
-            Ok((head, directory))
-        } else {
-            Err(Error::corrupt(0, "corrupt manifest: the pages are not those of its blocks"))
-        }
     }
 
     fn add(&mut self, id: u64) {

@@ -36,7 +36,7 @@ pub use super::directory::{Shape, child_id, rate_of_layers};
 use crate::cells::Bits;
 use crate::filter::paged;
 use crate::memory::check_room;
-use crate::pages::Pages;
+use crate::pages::{Manifest, Pages};
 use crate::probe::{Indices, MAX_K};
 use crate::theory::search::least_integer;
 use crate::theory::{blocked, bloom as theory};
@@ -298,6 +298,25 @@ impl Insert for Forest {
     }
 }
 
+/// Head and directory of a store, which its pages must fit.
+pub(super) fn committed(
+    pages: &Pages,
+    manifest: &Manifest,
+    head: Head,
+) -> Result<(Head, Directory)> {
+    let (head, directory): (Head, Directory) = paged::committed(manifest, &VARIANT.facts, head)?;
+    let Shape { page_bits, pages: per_block, .. } = directory.shape;
+    let wanted = (directory.blocks.len() as u64).checked_mul(per_block);
+    let fits = wanted == Some(pages.len())
+        && pages.words() as u64 * 64 == page_bits
+        && pages.block() == per_block;
+    if fits {
+        Ok((head, directory))
+    } else {
+        Err(Error::corrupt(0, "corrupt manifest: the pages are not those of its blocks"))
+    }
+}
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::paged::<Forest>(
     Facts {
@@ -335,7 +354,7 @@ pub static VARIANT: Variant = Variant::paged::<Forest>(
         ..Facts::FILTER
     },
     |pages, manifest, head| {
-        let (head, directory) = Directory::of(pages, manifest, head)?;
+        let (head, directory) = committed(pages, manifest, head)?;
         Ok(Box::new(Forest::read(head, directory, pages)?))
     },
 );

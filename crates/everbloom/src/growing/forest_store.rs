@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::directory::{Directory, PageSet, Shape};
-use super::forest::{Forest, VARIANT};
+use super::forest::{Forest, VARIANT, committed};
 use crate::error::Result;
 use crate::filter::paged::{self, opens};
 use crate::filter::{Head, Seen};
@@ -54,7 +54,7 @@ impl PageSet for Pages {
     }
 }
 
-opens!(ForestStore { directory }: Directory::of);
+opens!(ForestStore { directory }: committed);
 
 impl ForestStore {
     /// Inserts a key, unless it seems to be there.

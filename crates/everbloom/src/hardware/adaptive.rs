@@ -26,10 +26,11 @@
 //! **Use it** to study such hardware. **Don't** to answer queries in software, which has no second stage to
 //! switch off: that is `bloom`.
 
-pub use super::pipeline::{Pipeline, Tick};
+use super::pipeline::{HIGH, MAX_ROOM, PATIENCE, ROOM};
+pub use super::pipeline::{Pipeline, Policy, Tick};
 use super::pipelined::{PARAM_FIRST, best_first, planned_fill, second_stage};
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::variant::prelude::*;
 
 /// A standard filter and the rules by which its hash functions change stages.
@@ -44,43 +45,12 @@ use crate::variant::prelude::*;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adaptive {
-    pub(super) head: Head,
-    pub(super) part: FlatBits,
-    pub(super) policy: Policy,
+    head: Head,
+    part: FlatBits,
+    policy: Policy,
 }
 
 state!(Adaptive { head, part, policy });
-
-/// When functions change stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// k1, functions that never leave the first stage.
-    pub first: u32,
-    /// A queue longer than this brings one function into the first stage.
-    pub high: u64,
-    /// After this many ticks with an empty queue, a function leaves.
-    pub patience: u64,
-    /// Keys that the queue has room for.
-    pub room: u64,
-}
-
-state!(Policy { first, high, patience, room });
-
-impl Policy {
-    /// The rules of the catalogue, for `first` functions in the first stage: more than 2 waiting, 8 ticks
-    /// of rest, room for 64.
-    pub fn new(first: u32) -> Self {
-        Self { first, high: HIGH, patience: PATIENCE, room: ROOM }
-    }
-
-    fn check(&self) -> Result<()> {
-        let Policy { first, high, patience, room } = *self;
-        if first > 0 && patience > 0 && (1..=MAX_ROOM).contains(&room) && high < room {
-            return Ok(());
-        }
-        Err(Error::corrupt(0, "corrupt filter: a queue that cannot work"))
-    }
-}
 
 /// Expected evaluations for a non-member with `a` functions in stage 1, a + (k − a)·ρ^a (catalogue I15).
 ///
@@ -116,7 +86,7 @@ impl Adaptive {
 
     /// A clock, control bits and a queue over this filter, with k1 functions in stage 1.
     pub fn pipeline(&self) -> Pipeline<'_> {
-        Pipeline::new(self)
+        Pipeline::new(&self.part, &self.head.hasher, self.policy)
     }
 
     /// Number of bits.
@@ -174,7 +144,10 @@ impl Stream for Adaptive {
 
 face!(Adaptive: Insert, Merge, Bulk, BulkInsert);
 planned!(Adaptive);
-keys!(Adaptive: part);
+owns!(Adaptive { part: FlatBits });
+methods!(Adaptive:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(Adaptive: Insert);
 sets!(@union Adaptive: part);
 
 impl Filter for Adaptive {
@@ -196,10 +169,6 @@ impl Filter for Adaptive {
     }
 }
 
-const HIGH: u64 = 2;
-const PATIENCE: u64 = 8;
-const ROOM: u64 = 64;
-const MAX_ROOM: u64 = 1 << 20;
 const WORKABLE: &str = "a pipeline needs at least one and at most k functions in its first stage, \
                         patience of a tick or more, and a queue with room for more keys than its high mark";
 

@@ -29,7 +29,7 @@ pub use super::banks::{Cost, Shape, false_positives, random_conflicts};
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::variant::prelude::*;
 
 /// A set in banks of bits, with no two probes of a key in the same one.
@@ -150,7 +150,10 @@ impl Stream for Banked {
 
 face!(Banked: Insert, Merge, Bulk, BulkInsert);
 planned!(Banked);
-keys!(Banked: part);
+owns!(Banked { part: ProbedBits<Shape> });
+methods!(Banked:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(Banked: Insert);
 sets!(@union Banked: part);
 
 by_part!(Banked: part);

@@ -15,7 +15,7 @@ pub(super) const MAX_WORD: u32 = 1 << 16;
 
 /// m bits with k probes per digest, and a parity bit for each word.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ParityBits {
+pub(crate) struct ParityBits {
     pub(super) probe: Probe,
     /// Bits per word; the last word may be shorter.
     word: u32,

@@ -30,7 +30,7 @@
 
 use crate::error::agree;
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{keys, union};
+use crate::parts::{methods, owns, union};
 use crate::probe::MAX_K;
 use crate::variant::prelude::*;
 
@@ -208,8 +208,10 @@ pub(crate) fn planned_fill(request: &Request<'_>, flat: Flat) -> f64 {
 
 face!(Pipelined: Insert, Merge, Bulk, BulkInsert);
 planned!(Pipelined);
-keys!(Pipelined: part);
-keyed!(Pipelined: Union);
+owns!(Pipelined { part: FlatBits });
+methods!(Pipelined:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(Pipelined: Insert, Union);
 
 impl Filter for Pipelined {
     fn part(&self) -> Option<&dyn Part> {

@@ -30,7 +30,7 @@
 pub use super::parity::retry_rate;
 use super::parity::{MAX_WORD, ParityBits};
 use crate::cells::Bits;
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::probe::{Coincide, Probe};
 use crate::variant::prelude::*;
 
@@ -175,7 +175,10 @@ impl Stream for SoftError {
 
 face!(SoftError: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(SoftError);
-keys!(SoftError: part);
+owns!(SoftError { part: ParityBits });
+methods!(SoftError:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(SoftError: Insert);
 sets!(SoftError: part);
 
 by_part!(SoftError: part);

@@ -2,11 +2,10 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::__m512i;
-
-use super::{Digest, HashId, Hasher, Key, rarely};
+use super::vector::{self, Texts};
 #[cfg(target_arch = "x86_64")]
-use super::{vector, xxh3};
+use super::xxh3;
+use super::{Digest, HashId, Hasher, Key, rarely};
 
 /// Digests of a chunk.
 pub(crate) const CHUNK: usize = 64;
@@ -16,17 +15,6 @@ pub(crate) const CHUNK: usize = 64;
 pub(crate) struct Words<'a> {
     pub(crate) keys: &'a [u64; CHUNK],
     /// The seed as the hash wants it.
-    pub(crate) seed: u64,
-}
-
-/// Eight keys of [`xxh3::TEXT`] bytes, as XXH3 reads them: the sixteen bytes that each begins and ends with, those of
-/// keys 0, 2, 4 and 6 in one register and those of the others in a second one.
-#[cfg(target_arch = "x86_64")]
-pub(crate) struct Texts {
-    pub(crate) starts: [__m512i; 2],
-    pub(crate) ends: [__m512i; 2],
-    /// A byte each.
-    pub(crate) lengths: u64,
     pub(crate) seed: u64,
 }
 

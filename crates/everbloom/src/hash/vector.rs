@@ -6,9 +6,18 @@ use std::arch::x86_64::*;
 
 use super::Digest;
 use super::fold::{K1, K2};
-use super::many::Texts;
 use super::xxh3;
 use super::xxh64::{P1, P2, P3, P4, P5};
+
+/// Eight keys of [`xxh3::TEXT`] bytes, as XXH3 reads them: the sixteen bytes that each begins and ends with, those of
+/// keys 0, 2, 4 and 6 in one register and those of the others in a second one.
+pub(crate) struct Texts {
+    pub(crate) starts: [__m512i; 2],
+    pub(crate) ends: [__m512i; 2],
+    /// A byte each.
+    pub(crate) lengths: u64,
+    pub(crate) seed: u64,
+}
 
 /// A word in every lane.
 #[inline]

@@ -27,8 +27,8 @@
 //! when keys are inserted or deleted later, which needs a new build. The check bits are part of the mask here: a
 //! random check added to a random mask is a random mask.
 
-use crate::keyvalue::entries::{self, Entry, bits_of, collapse};
-use crate::keyvalue::labels::Dictionary;
+use crate::keyvalue::entries::{self, Entry, collapse};
+use crate::keyvalue::labels::{Dictionary, bits_of};
 use crate::keyvalue::xor_cells::{MAX_CHECK_BITS, OWNER_BITS, XorCells};
 pub use crate::keyvalue::xor_cells::{cells_for, check_bits_for, false_positives};
 use crate::plan::MAX_CELLS;

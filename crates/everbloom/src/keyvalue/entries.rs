@@ -17,11 +17,6 @@ pub(super) struct Entry {
     pub(super) record: u64,
 }
 
-/// Bits that hold `value`, at least 1.
-pub(super) fn bits_of(value: u64) -> u32 {
-    (u64::BITS - value.leading_zeros()).max(1)
-}
-
 /// Keys of a batch and what stands beside them, read on any core.
 #[derive(Default)]
 struct Batch {

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::keyvalue::entries::bits_of;
 use crate::parts::labels::{MAX_LABEL_BYTES, number, shown};
 use crate::state::state;
+
+/// Bits that hold `value`, at least 1.
+pub(super) fn bits_of(value: u64) -> u32 {
+    (u64::BITS - value.leading_zeros()).max(1)
+}
 
 /// Reads labels as numbers as long as all of them are, in their one canonical spelling; from the first
 /// that is not, all are numbered in a dictionary.

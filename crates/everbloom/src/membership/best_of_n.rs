@@ -21,7 +21,7 @@
 
 use crate::cells::Bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::parts::{KeyPart, flat_bits, keys};
+use crate::parts::{KeyPart, flat_bits, methods, owns};
 use crate::probe::{Probe, check_search};
 use crate::theory::search::least_real;
 use crate::theory::{bloom as theory, choice};
@@ -39,7 +39,7 @@ state!(plain BestOfN { head, ..part });
 
 /// Probes of the standard filter, under a seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Seeded {
+pub(crate) struct Seeded {
     probe: Probe,
     /// Which of the N won: it salts every digest.
     seed: u64,
@@ -209,7 +209,10 @@ impl Create for BestOfN {
 
 face!(BestOfN: Insert, Bulk, BulkInsert);
 built!(BestOfN);
-keys!(BestOfN: part);
+owns!(BestOfN { part: ProbedBits<Seeded> });
+methods!(BestOfN:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(BestOfN: Insert);
 
 by_part!(BestOfN: part);
 

@@ -19,7 +19,7 @@
 
 use crate::cells::{AtomicBits, Bits};
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{KeyPart, keys, recount, sets};
+use crate::parts::{KeyPart, methods, owns, recount, sets};
 use crate::probe::{Probe, Scheme, bulk, scattered};
 use crate::variant::many;
 use crate::variant::prelude::*;
@@ -180,6 +180,21 @@ impl Bloom {
         many::asked(keys.into_iter(), |keys, found| many::contains_next(self, keys, found))
     }
 
+    /// Number of bits in memory.
+    pub fn m(&self) -> u64 {
+        self.flat.m()
+    }
+
+    /// Number of probes per key.
+    pub fn k(&self) -> u32 {
+        self.flat.k()
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &Bits {
+        &self.flat.bits
+    }
+
     /// The same filter for many threads at once.
     pub fn into_atomic(self) -> AtomicBloom {
         let FlatBits { probe, bits } = self.flat;
@@ -295,9 +310,8 @@ impl Stream for Bloom {
 face!(Bloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(Bloom);
 
-keys!(@flat Bloom: flat);
-keys!(@bulk Bloom: flat);
-keys!(@parallel Bloom: flat);
+owns!(Bloom { flat: FlatBits });
+methods!(Bloom: insert_many_parallel, clear);
 keyed!(Bloom: Insert);
 sets!(Bloom: flat);
 

@@ -21,7 +21,7 @@
 
 use crate::cells::Bits;
 use crate::parts::slices::CoprimeSlices;
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::plan::{MAX_CELLS, check_cells, m_alone};
 use crate::probe::{MAX_PARTS, Residues};
 use crate::theory::bloom as theory;
@@ -205,7 +205,10 @@ impl Stream for OneHash {
 
 face!(OneHash: Insert, Merge, Bulk, BulkInsert);
 planned!(OneHash);
-keys!(OneHash: slices);
+owns!(OneHash { slices: CoprimeSlices });
+methods!(OneHash:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(OneHash: Insert);
 sets!(@union OneHash: slices);
 
 by_part!(OneHash: slices);

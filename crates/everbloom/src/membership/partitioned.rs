@@ -21,7 +21,7 @@
 
 use crate::cells::Bits;
 use crate::parts::slices::EvenSlices;
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::plan::Slices;
 use crate::variant::prelude::*;
 
@@ -89,7 +89,10 @@ impl Stream for PartitionedBloom {
 
 face!(PartitionedBloom: Insert, Merge, Estimate, Intersect, Fold, Bulk, BulkInsert);
 planned!(PartitionedBloom);
-keys!(PartitionedBloom: slices);
+owns!(PartitionedBloom { slices: EvenSlices });
+methods!(PartitionedBloom:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(PartitionedBloom: Insert);
 sets!(PartitionedBloom: slices);
 
 by_part!(PartitionedBloom: slices);

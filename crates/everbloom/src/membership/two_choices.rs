@@ -29,7 +29,7 @@
 
 use crate::cells::Bits;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::parts::{flat_bits, keys};
+use crate::parts::{flat_bits, methods, owns};
 use crate::probe::{Coincide, Probe, place_fewest};
 use crate::theory::choice;
 use crate::variant::prelude::*;
@@ -53,7 +53,7 @@ state!(plain TwoChoices { head, ..part });
 
 /// d groups of k probes, told apart by salts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Groups {
+pub(crate) struct Groups {
     probe: Probe,
     d: u64,
 }
@@ -203,7 +203,10 @@ impl Stream for TwoChoices {
 // Not `BulkInsert`, which may take keys in any order: what a key chooses depends on those before it.
 face!(TwoChoices: Insert, Bulk);
 planned!(TwoChoices);
-keys!(TwoChoices: part);
+owns!(TwoChoices { part: ProbedBits<Groups> });
+methods!(TwoChoices:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(TwoChoices: Insert);
 
 impl Filter for TwoChoices {
     fn part(&self) -> Option<&dyn Part> {

@@ -1,4 +1,9 @@
-//! The methods of a type that is a head and tables of fingerprints.
+//! Tables of fingerprints, which refuse keys that they have no room for.
+
+use super::own::Owns;
+use crate::error::{Error, Result};
+use crate::filter::{Insert, Record, Seen};
+use crate::hash::{CHUNK, Digest, Key};
 
 /// Prefetching calls of a type store and find what calls for single keys do.
 #[cfg(test)]
@@ -17,82 +22,66 @@ macro_rules! many_keys_are_as_one {
 #[cfg(test)]
 pub(crate) use many_keys_are_as_one;
 
-/// `fingerprints!(Cuckoo: table);`: insertion, queries, removal and counts of a type with a field `head`, by the
-/// part's methods of the same names, which take digests and refuse what they have no room for. The type's own
-/// hash is inlined for keys of eight bytes.
-macro_rules! fingerprints {
-    ($type:ident: $part:ident) => {
-        $crate::parts::multisets!($type: $part; Count, Bulk);
-        $crate::parts::multisets!(@refusable $type: $part);
+/// A part that refuses keys that it has no room for.
+pub(crate) trait TablePart {
+    /// Inserts a key, again if already present; true if it was not.
+    fn insert(&mut self, digest: Digest) -> Result<bool>;
 
-        impl $type {
-            /// Inserts a key unless it seems to be there: true if it was inserted. A key that passes already is
-            /// covered, but must not be removed later: what would be removed is another's.
-            pub fn insert_if_absent<K: $crate::hash::Key + ?Sized>(
-                &mut self,
-                key: &K,
-            ) -> $crate::error::Result<bool> {
-                let absent = !self.contains(key);
-                if absent {
-                    self.insert(key)?;
-                }
-                Ok(absent)
-            }
-
-            /// Inserts a slice of keys, in order, up to the first that is refused: faster than one by one where
-            /// the filter is larger than the cache.
-            pub fn insert_many<K: $crate::hash::Key>(
-                &mut self,
-                keys: &[K],
-            ) -> $crate::error::Result<()> {
-                use $crate::variant::Plan;
-                let mut done = 0;
-                for keys in keys.chunks($crate::hash::CHUNK) {
-                    let digest = |key| self.head.hasher.digest_usually(Self::HASH, key);
-                    let digests: Vec<$crate::hash::Digest> = keys.iter().map(digest).collect();
-                    self.insert_some(&digests).map_err(|(i, e)| {
-                        e.context(format!("key {}", done + i + 1))
-                    })?;
-                    done += keys.len();
-                }
-                Ok(())
-            }
-
-            fn insert_some(
-                &mut self,
-                digests: &[$crate::hash::Digest],
-            ) -> std::result::Result<(), (usize, $crate::error::Error)> {
-                let outcome = self.$part.insert_all(digests);
-                let taken = outcome.as_ref().map_or_else(|(taken, _)| *taken, |()| digests.len());
-                self.head.count(taken as u64);
-                outcome
-            }
-
-            /// Removes a key that was inserted. Refused, with nothing changed, if its fingerprint is not there.
-            /// An absent key that passes cannot be told from a member: its removal takes a member away, with
-            /// the probability of a false positive.
-            pub fn remove<K: $crate::hash::Key + ?Sized>(
-                &mut self,
-                key: &K,
-            ) -> $crate::error::Result<()> {
-                use $crate::variant::Plan;
-                self.$part.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
-                self.head.count_off();
-                Ok(())
-            }
-        }
-
-        $crate::variant::keyed!($type: Remove);
-        $crate::variant::keyed!(@TryInsert $type
-            fn insert_all(
-                &mut self,
-                records: &[$crate::filter::Record<'_>],
-            ) -> std::result::Result<(), (usize, $crate::error::Error)> {
-                let digest = |r: &$crate::filter::Record<'_>| self.head.hasher.digest(r.key);
-                let digests: Vec<$crate::hash::Digest> = records.iter().map(digest).collect();
-                self.insert_some(&digests)
-            }
-        );
-    };
+    /// Inserts keys up to the first that is refused, and says which one that was.
+    fn insert_all(&mut self, digests: &[Digest]) -> Outcome;
 }
-pub(crate) use fingerprints;
+
+/// The first key that was refused, by its number, and why.
+pub(crate) type Outcome = std::result::Result<(), (usize, Error)>;
+
+/// Inserts a key.
+#[inline(always)]
+pub(crate) fn insert<T, K>(filter: &mut T, key: &K) -> Result<Seen>
+where
+    T: Owns<Part: TablePart>,
+    K: Key + ?Sized,
+{
+    let (head, part) = filter.own_mut();
+    let new = part.insert(head.hasher.digest_usually(T::HASH, key))?;
+    head.count(1);
+    Ok(Seen::new_if(new))
+}
+
+/// Inserts keys up to the first that is refused.
+#[inline(always)]
+pub(crate) fn insert_many<T, K>(filter: &mut T, keys: &[K]) -> Result<()>
+where
+    T: Owns<Part: TablePart>,
+    K: Key,
+{
+    let mut done = 0;
+    for keys in keys.chunks(CHUNK) {
+        let digest = |key| filter.head().hasher.digest_usually(T::HASH, key);
+        let digests: Vec<Digest> = keys.iter().map(digest).collect();
+        insert_all(filter, &digests)
+            .map_err(|(i, e)| e.context(format!("key {}", done + i + 1)))?;
+        done += keys.len();
+    }
+    Ok(())
+}
+
+/// Inserts digests up to the first that is refused.
+fn insert_all<T: Owns<Part: TablePart>>(filter: &mut T, digests: &[Digest]) -> Outcome {
+    let (head, part) = filter.own_mut();
+    let outcome = part.insert_all(digests);
+    let taken = outcome.as_ref().map_or_else(|(taken, _)| *taken, |()| digests.len());
+    head.count(taken as u64);
+    outcome
+}
+
+impl<T: Owns<Part: TablePart>> Insert for T {
+    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
+        insert(self, record.key)
+    }
+
+    fn insert_all(&mut self, records: &[Record<'_>]) -> Outcome {
+        let digest = |record: &Record<'_>| self.head().hasher.digest(record.key);
+        let digests: Vec<Digest> = records.iter().map(digest).collect();
+        insert_all(self, &digests)
+    }
+}

@@ -4,6 +4,7 @@
 //! can be united. From layers of counters keys are removed, but only from the one layer that claims the key: where
 //! two do, one of them is a false positive, and taking counts from it would lose a member.
 
+use super::SumPart;
 use super::probed_bits::{ProbedBits, Probes};
 use super::tally::{Cells, Tallies};
 use crate::cells::Counters;

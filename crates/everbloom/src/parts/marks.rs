@@ -9,6 +9,7 @@ use crate::cells::Counters;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Counted, Detail, Fact, Part, Rates, Touched, fact};
 use crate::hash::Digest;
+use crate::parts::SumPart;
 use crate::probe::Probe;
 use crate::state::{Decoder, Encoder, Inline, State};
 
@@ -128,15 +129,17 @@ impl<C: MarkCells> Marks<C> {
     pub(crate) fn count(&self, digest: Digest) -> Counted {
         self.cells.count(&self.hits(digest)).unwrap_or(Counted::about(0))
     }
+}
 
+impl<C: MarkCells> SumPart for Marks<C> {
     /// Refuses cells that cannot be added to these, and names the difference.
-    pub(crate) fn agree(&self, other: &Self) -> Result<()> {
+    fn agree(&self, other: &Self) -> Result<()> {
         self.probe.agree(&other.probe)?;
         self.cells.agree(&other.cells)
     }
 
     /// Adds the marks of both.
-    pub(crate) fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.cells.add(&other.cells);
     }
 }

@@ -26,10 +26,10 @@
 //! | [`groups`] | names of groups and states | filters that tell them apart |
 //! | [`marks`] | counters with fingerprints or increments | counting filters that tell keys apart |
 //!
-//! A type with a head and a part gets its methods from three macros: [`keys!`] those that take keys, [`sets!`]
-//! those that take another filter of its kind, and [`multisets!`] both for keys that are removed again;
-//! [`fingerprints!`] is the latter for tables that refuse what they have no room for.
+//! A type that is a head and a part says so ([`Owns`]). What its methods do is in [`own`], [`batched`], [`parallel`] and
+//! [`fingerprints`], as functions over such types, from which it also gets the traits for many keys and for merging.
 
+pub(crate) mod batched;
 #[cfg(feature = "families")]
 pub(crate) mod candidates;
 #[cfg(feature = "everyday")]
@@ -57,9 +57,10 @@ pub(crate) mod lent;
 pub(crate) mod line_bits;
 #[cfg(feature = "families")]
 pub(crate) mod marks;
+mod methods;
 #[cfg(feature = "everyday")]
 mod multiset;
-mod own;
+pub(crate) mod own;
 pub(crate) mod parallel;
 pub(crate) mod probed_bits;
 #[cfg(feature = "families")]
@@ -82,17 +83,17 @@ pub(crate) mod tally;
 #[cfg(feature = "families")]
 mod times;
 
+pub(crate) use methods::methods;
 #[cfg(feature = "everyday")]
-pub(crate) use fingerprints::fingerprints;
-#[cfg(feature = "everyday")]
-pub(crate) use multiset::multisets;
-pub(crate) use own::keys;
+pub(crate) use multiset::SumPart;
+pub(crate) use own::{Owns, owns};
 pub(crate) use set::{SetPart, collected, intersect, recount, sets, union};
 #[cfg(feature = "everyday")]
 pub(crate) use static_set::static_set;
 #[cfg(feature = "families")]
 pub(crate) use times::times_of;
 
+use crate::cells::Bits;
 use crate::filter::LentCells;
 use crate::hash::{Digest, Digests, Key, TEXT};
 
@@ -125,6 +126,12 @@ pub(crate) trait KeyPart {
 
     /// Forgets every key.
     fn clear(&mut self);
+}
+
+/// A part whose keys are all in its bits.
+pub(crate) trait BitsPart: KeyPart {
+    /// The bits.
+    fn bits_mut(&mut self) -> &mut Bits;
 }
 
 /// A part that takes keys as they are hashed, many at once: for kernels that hash several with one

@@ -3,7 +3,7 @@
 //! What filters of bits do differently is told by their [`Probes`]: which bits are a key's, how likely the bits
 //! there are let a non-member pass, how many keys they speak of. The rest is the same for all of them.
 
-use super::{KeyPart, SetPart};
+use super::{BitsPart, KeyPart, SetPart};
 use crate::cells::{Bits, Pairing};
 use crate::error::{Error, Result};
 use crate::filter::{Answer, Fact, LentCells, Part, Rates, Touched, touched};
@@ -213,5 +213,11 @@ impl<P: Probes> SetPart for ProbedBits<P> {
 
     fn intersection_size(&self, other: &Self) -> Option<f64> {
         self.probe.intersection_size(&self.bits, &other.bits)
+    }
+}
+
+impl<P: Probes> BitsPart for ProbedBits<P> {
+    fn bits_mut(&mut self) -> &mut Bits {
+        &mut self.bits
     }
 }

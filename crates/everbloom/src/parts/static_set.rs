@@ -147,7 +147,7 @@ macro_rules! static_set {
             }
         }
 
-        $crate::parts::keys!(@queries $type);
+        $crate::parts::methods!($type: contains_many, contains_many_into, contains_iter);
     };
     (@built $type:ident) => {
         $crate::variant::built!(@builder $type);

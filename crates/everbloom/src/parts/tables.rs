@@ -10,7 +10,8 @@ use crate::cells::Slots;
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Counted, Fact, Head, Headed, Part, Rates, Touched, fact, real};
 use crate::hash::Digest;
-use crate::parts::cuckoo_table::missing;
+use crate::parts::SumPart;
+use crate::parts::fingerprints::{Outcome, TablePart};
 use crate::state::{Decoder, Encoder, Inline, State};
 
 /// A table of fingerprints that refuses what it has no room for.
@@ -55,6 +56,14 @@ pub(crate) trait FingerprintTable: Part + Clone + State + Inline {
     fn prefetch(&self, _digests: &[Digest]) {}
 }
 
+/// The refusal of a removal that can be seen to be wrong.
+pub(crate) fn missing() -> Error {
+    Error::new(
+        Kind::NotDeletable,
+        "the key is not in the filter: none of its buckets holds its fingerprint",
+    )
+}
+
 /// One table, or as many as the keys take.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tables<T> {
@@ -95,26 +104,6 @@ impl<T: FingerprintTable> Tables<T> {
         Counted::about(self.tables.iter().map(|table| table.copies(place)).sum())
     }
 
-    /// Inserts a key, once more if it is there; true if it was not.
-    pub(crate) fn insert(&mut self, digest: Digest) -> Result<bool> {
-        let place = self.first().find(digest);
-        let new = !self.tables.iter().any(|table| table.holds(place));
-        if self.tables.last_mut().is_some_and(|newest| newest.place(place)) {
-            return Ok(new);
-        }
-        if !self.grows {
-            return Err(self.first().full(place));
-        }
-        let most = format!(
-            "the list has {MAX_TABLES} filters: build it for more {{items}}, so that each is larger"
-        );
-        room_for(self.tables.len() + 1, most)?;
-        let mut next = self.first().empty()?;
-        next.place(place);
-        self.tables.push(next);
-        Ok(new)
-    }
-
     /// Removes a key; refused if its fingerprint is in none of its buckets.
     pub(crate) fn remove(&mut self, digest: Digest) -> Result<()> {
         let place = self.first().find(digest);
@@ -131,20 +120,6 @@ impl<T: FingerprintTable> Tables<T> {
             table.contains_all(digests, &mut more);
             found.iter_mut().zip(&more).for_each(|(found, more)| *found |= more);
         }
-    }
-
-    /// Inserts keys up to the first that is refused, and says which one that was.
-    pub(crate) fn insert_all(
-        &mut self,
-        digests: &[Digest],
-    ) -> std::result::Result<(), (usize, Error)> {
-        for (start, digests) in digests.chunks(AHEAD).enumerate() {
-            self.tables.iter().for_each(|table| table.prefetch(digests));
-            for (i, digest) in digests.iter().enumerate() {
-                self.insert(*digest).map_err(|e| (start * AHEAD + i, e))?;
-            }
-        }
-        Ok(())
     }
 
     /// Fullest first; the sparsest, emptied as far as entries fit elsewhere without a kick, is dropped if
@@ -186,16 +161,49 @@ impl<T: FingerprintTable> Tables<T> {
             self.tables.push(joined);
         }
     }
+}
 
+impl<T: FingerprintTable> TablePart for Tables<T> {
+    fn insert(&mut self, digest: Digest) -> Result<bool> {
+        let place = self.first().find(digest);
+        let new = !self.tables.iter().any(|table| table.holds(place));
+        if self.tables.last_mut().is_some_and(|newest| newest.place(place)) {
+            return Ok(new);
+        }
+        if !self.grows {
+            return Err(self.first().full(place));
+        }
+        let most = format!(
+            "the list has {MAX_TABLES} filters: build it for more {{items}}, so that each is larger"
+        );
+        room_for(self.tables.len() + 1, most)?;
+        let mut next = self.first().empty()?;
+        next.place(place);
+        self.tables.push(next);
+        Ok(new)
+    }
+
+    fn insert_all(&mut self, digests: &[Digest]) -> Outcome {
+        for (start, digests) in digests.chunks(AHEAD).enumerate() {
+            self.tables.iter().for_each(|table| table.prefetch(digests));
+            for (i, digest) in digests.iter().enumerate() {
+                self.insert(*digest).map_err(|e| (start * AHEAD + i, e))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: FingerprintTable> SumPart for Tables<T> {
     /// Refuses a list of other tables, and names the difference; and one that is too long together with this.
-    pub(crate) fn agree(&self, other: &Self) -> Result<()> {
+    fn agree(&self, other: &Self) -> Result<()> {
         self.first().agree(other.first())?;
         let together = self.tables.len() + other.tables.len();
         room_for(together, format!("together the lists have more than {MAX_TABLES} filters"))
     }
 
     /// Both lists one behind the other, compacted, and the last two tables joined if their entries fit one.
-    pub(crate) fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.tables.extend(other.tables.iter().cloned());
         self.compact();
         self.join_last();

@@ -9,6 +9,7 @@ use crate::cells::{Counters, Fading, Packed};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Detail, Fact, Part, Rates, Touched, fact, touched};
 use crate::hash::Digest;
+use crate::parts::SumPart;
 use crate::plan::Flat;
 use crate::probe::{Coincide, Indices, Probe};
 use crate::state::{Decoder, Encoder, Inline, MAX_ITEMS, State};
@@ -235,15 +236,17 @@ impl<C: Tally> Tallies<C> {
         let least = self.least(digest);
         Counted::stuck_if(least >= self.cells.most(), least)
     }
+}
 
+impl<C: Tally> SumPart for Tallies<C> {
     /// Refuses counters that cannot be added to these, and names the difference.
-    pub(crate) fn agree(&self, other: &Self) -> Result<()> {
+    fn agree(&self, other: &Self) -> Result<()> {
         self.probe.agree(&other.probe)?;
         self.cells.agree(&other.cells)
     }
 
     /// Adds the counts of both.
-    pub(crate) fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.cells.add(&other.cells);
     }
 }

@@ -1,8 +1,7 @@
 //! Planning of filters whose k probes range over all their m cells.
 
-use super::{Expect, Load, Request};
+use super::{Expect, Load, PARAM_K, PARAM_M, PARAM_WIDTH, Request};
 use crate::error::{Error, Result};
-use crate::filter::{Param, Preset, Range};
 use crate::probe::MAX_K;
 use crate::theory::bloom;
 
@@ -14,26 +13,6 @@ pub struct Flat {
     /// Number of probes.
     pub k: u32,
 }
-
-/// m, for flat shapes.
-pub const PARAM_M: Param = Param {
-    name: "m",
-    range: Range::Integer(1, 1 << 48),
-    default: Preset::Planned,
-    help: "number of cells",
-};
-
-/// k, for flat shapes.
-pub const PARAM_K: Param = Param {
-    name: "k",
-    range: Range::Integer(1, MAX_K as u64),
-    default: Preset::Planned,
-    help: "number of probes per key",
-};
-
-/// Bits of a counter, for shapes of counters.
-pub const PARAM_WIDTH: Param =
-    Param::integer("width", 1, 16, "bits per counter").or(Preset::Integer(4));
 
 /// A flat shape whose cells have several bits.
 #[derive(Clone, Copy, Debug)]

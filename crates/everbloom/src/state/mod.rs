@@ -5,6 +5,7 @@
 //! check of cross-field invariants.
 
 mod outline;
+mod tag;
 mod tree;
 
 pub(crate) use tree::{Context, Payload, too_large};

@@ -1,6 +1,6 @@
 //! What a tree looks like, for the page on the file format.
 
-use super::tree::Tag;
+use super::tag::Tag;
 
 /// The fields of a tree that an encoder wrote, in order: `probe: {k: number, m: number}, bits: array`. Brackets hold
 /// the parts of a list, each kind of them once; `…` is more of the fields just before it.

@@ -9,20 +9,9 @@ use std::borrow::Cow;
 
 use super::State;
 use super::outline::outline;
+use super::tag::Tag;
 use crate::error::{Error, Kind, Result};
 use crate::memory::{HUGE_FROM, Mapping, Words, check_room};
-
-/// What follows a field's name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Tag {
-    U64 = 1,
-    F64 = 2,
-    Bytes = 3,
-    Array = 4,
-    Group = 5,
-    List = 6,
-}
 
 /// What an array is for, in the memory report.
 #[derive(Clone, Copy, Debug)]

@@ -150,7 +150,7 @@ macro_rules! keyed {
             }
         }
     };
-    (@TryInsert $type:ident $($many:item)?) => {
+    (@TryInsert $type:ident) => {
         impl $crate::filter::Insert for $type {
             fn insert(
                 &mut self,
@@ -158,8 +158,6 @@ macro_rules! keyed {
             ) -> $crate::error::Result<$crate::filter::Seen> {
                 $type::insert(self, record.key)
             }
-
-            $($many)?
         }
     };
     (@Remove $type:ident) => {

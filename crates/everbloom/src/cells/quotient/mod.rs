@@ -17,9 +17,10 @@
 mod near;
 mod ranked;
 mod status;
+mod table;
 
-use ranked::RankSelect;
 use status::StatusBits;
+use table::RankSelect;
 
 use crate::error::Result;
 use crate::state::{Decoder, Encoder, State};
@@ -69,7 +70,7 @@ pub struct Run {
 
 impl Runs {
     /// Slots in a block of [`Marks::RankSelect`], of which their number is a multiple.
-    pub const BLOCK: u64 = ranked::BLOCK;
+    pub const BLOCK: u64 = table::BLOCK;
 
     /// The widest value.
     pub const MAX_WIDTH: u32 = status::MAX_WIDTH;
@@ -88,7 +89,7 @@ impl Runs {
         let width = u64::from(width);
         match marks {
             Marks::RankSelect => {
-                slots.saturating_mul(width + 2).saturating_add(slots / ranked::BLOCK * 8)
+                slots.saturating_mul(width + 2).saturating_add(slots / table::BLOCK * 8)
             }
             Marks::StatusBits => slots.saturating_mul(width + 3),
         }

@@ -4,7 +4,7 @@
 //! where the run before it ends are arithmetic: a look-up has little to guess, and look-ups of several keys overlap.
 //! Values of a run that fit a word are compared all at once. Whoever gets no answer here walks.
 
-use super::ranked::{BLOCK, FAR, Place, RankSelect};
+use super::table::{BLOCK, FAR, Place, RankSelect};
 use crate::cells::ones::{self, Ones, Portable};
 use crate::cells::packed::NEAR;
 

@@ -32,7 +32,7 @@ mod shape;
 
 use crate::cells::Bits;
 use crate::parts::flat_bits::FlatBits;
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::plan::MAX_CELLS;
 use crate::probe::Probe;
 use crate::state::{Decoder, Encoder, State};
@@ -92,6 +92,21 @@ impl Compressed {
     /// them and counts.
     pub fn sent_bits(&self) -> f64 {
         self.m() as f64 * entropy(Part::fill(&self.flat))
+    }
+
+    /// Number of bits in memory.
+    pub fn m(&self) -> u64 {
+        self.flat.m()
+    }
+
+    /// Number of probes per key.
+    pub fn k(&self) -> u32 {
+        self.flat.k()
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &Bits {
+        &self.flat.bits
     }
 }
 
@@ -178,8 +193,10 @@ fn sized(n: u64, design: Design, room: Option<u64>) -> Result<Flat> {
 
 face!(Compressed: Insert, Merge, Bulk, BulkInsert);
 planned!(Compressed);
-keys!(@flat Compressed: flat);
-keys!(Compressed: flat);
+owns!(Compressed { flat: FlatBits });
+methods!(Compressed:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(Compressed: Insert);
 sets!(@union Compressed: flat);
 
 impl Filter for Compressed {

@@ -13,7 +13,7 @@ use crate::solve::{Band, Row, WIDTH};
 use crate::state::state;
 use crate::threads::Cores;
 
-use super::shape::{STRETCH, blocks, buckets, is_seam};
+use super::shape::{BUCKET, STRETCH, blocks, buckets, is_seam};
 
 /// Slots, and which keys are theirs.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +28,6 @@ pub(super) struct Layer {
 
 state!(Layer { seed, starts, thresholds, slots });
 
-/// Starts of a bucket.
-pub(super) const BUCKET: u64 = 128;
 /// Keys with an offset below are in the next layer.
 const THRESHOLDS: [u64; 4] = [0, 25, 49, BUCKET];
 pub(super) const THRESHOLD_BITS: u32 = 2;

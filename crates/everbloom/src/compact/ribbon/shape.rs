@@ -2,8 +2,8 @@
 
 use crate::solve::WIDTH;
 
-use super::layer::BUCKET;
-
+/// Starts of a bucket.
+pub(super) const BUCKET: u64 = 128;
 /// Layers that bump keys, at most.
 pub(super) const MAX_BUMPING: usize = 3;
 /// So many keys are not worth a bumping layer.

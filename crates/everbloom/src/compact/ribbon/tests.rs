@@ -1,7 +1,6 @@
 //! One key and many, honest files and others.
 
-use super::layer::BUCKET;
-use super::shape::STRETCH;
+use super::shape::{BUCKET, STRETCH};
 use super::*;
 use crate::cells::{Bits, Packed};
 use crate::parts::static_set::tests::answers_alike;

@@ -38,7 +38,6 @@ pub use table::Shape;
 
 use table::{MAX_D, MAX_REMAINDER, MAX_ROOM, Table};
 
-use crate::parts::multisets;
 use crate::theory::bloom;
 use crate::variant::prelude::*;
 
@@ -98,6 +97,35 @@ impl DLeft {
     /// Cells in use in each bucket, table by table.
     pub fn loads(&self) -> impl Iterator<Item = u64> + '_ {
         self.table.loads()
+    }
+
+    /// Inserts a key, again if already present. Refused, with nothing changed, if its fingerprint is new and all its
+    /// buckets are full.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        let new = self.table.insert(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count(1);
+        Ok(Seen::new_if(new))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.table.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted: its fingerprint counts one less, unless its count is stuck. Refused, with
+    /// nothing changed, if none of its buckets holds its fingerprint. A non-member that passes cannot be told from a
+    /// member: removing it removes a member with the same fingerprint.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.table.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted, or more if other members have the same fingerprint: never too low while its
+    /// count is not stuck and only members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.table.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
     }
 }
 
@@ -159,7 +187,13 @@ impl Stream for DLeft {
 
 face!(DLeft: Insert, Remove, Count);
 planned!(DLeft);
-multisets!(DLeft: table; TryInsert, Remove, Count);
+keyed!(DLeft: TryInsert, Remove);
+
+impl Count for DLeft {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.table.count(self.head.hasher.digest(key))
+    }
+}
 
 by_part!(DLeft: table);
 

@@ -22,7 +22,7 @@ mod vectors;
 
 pub use vectors::Vectors;
 
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::parts::tally::Tallies;
 use crate::probe::Probe;
 use crate::theory::counting::expected_saturated;
@@ -53,6 +53,33 @@ impl DynamicCount {
     /// The counters.
     pub fn counters(&self) -> &Vectors {
         &self.tallies.cells
+    }
+
+    /// Inserts a key, again if already present.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest_usually(Self::HASH, key);
+        self.head.count_one();
+        Seen::new_if(self.tallies.insert(digest))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.tallies.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, if one of its counters is lower than the removal
+    /// would take.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.tallies.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted: never too low while only members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.tallies.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
     }
 
     fn check(&self) -> Result<()> {
@@ -125,7 +152,14 @@ impl Stream for DynamicCount {
 
 face!(DynamicCount: Insert, Remove, Count, Merge);
 planned!(DynamicCount);
-multisets!(DynamicCount: tallies);
+owns!(DynamicCount { tallies: Tallies<Vectors> });
+keyed!(DynamicCount: Insert, Remove);
+
+impl Count for DynamicCount {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.tallies.count(self.head.hasher.digest(key))
+    }
+}
 
 by_part!(DynamicCount: tallies);
 

@@ -31,11 +31,11 @@ mod words;
 
 pub use shape::{Shape, n_max};
 
-use shape::probes;
-use words::{MAX_G, Words};
+use shape::{MAX_G, probes};
+use words::Words;
 
 use crate::cells::Levels;
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::theory::blocked as theory;
 use crate::variant::prelude::*;
 
@@ -65,6 +65,27 @@ impl MultiPartitioned {
     /// The words.
     pub fn levels(&self) -> &Levels {
         &self.words.levels
+    }
+
+    /// Inserts a key, again if already present. Refused, with nothing changed, if one of its words is full.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        let new = self.words.insert(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count(1);
+        Ok(Seen::new_if(new))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.words.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, if one of its positions counts less than the
+    /// removal would take.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.words.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
     }
 }
 
@@ -115,7 +136,8 @@ impl Stream for MultiPartitioned {
 
 face!(MultiPartitioned: Insert, Remove, Merge);
 planned!(MultiPartitioned);
-multisets!(MultiPartitioned: words; TryInsert, Remove, Merge);
+owns!(MultiPartitioned { words: Words });
+keyed!(MultiPartitioned: TryInsert, Remove);
 
 by_part!(MultiPartitioned: words);
 

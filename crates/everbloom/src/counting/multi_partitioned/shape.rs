@@ -1,10 +1,12 @@
 //! How many words of which make hold so many keys at a rate.
 
-use super::words::{MAX_G, MAX_PROBES};
 use crate::cells::LEVEL_WIDTHS;
 use crate::error::{Error, Result};
 use crate::plan::MAX_CELLS;
 use crate::theory::{blocked as theory, tail};
+
+pub(super) const MAX_PROBES: u32 = 512;
+pub(super) const MAX_G: u32 = 8;
 
 /// Words, bits per word and in level 1, probes, and words per key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,23 +2,21 @@
 
 use smallvec::SmallVec;
 
-use super::shape::Shape;
+use super::shape::{MAX_G, MAX_PROBES, Shape};
 use crate::cells::{Hierarchy, Levels};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Fact, Part, Rates, Touched, fact};
 use crate::hash::Digest;
+use crate::parts::SumPart;
 use crate::probe::multiply_shift;
 use crate::state::state;
-
-pub(super) const MAX_PROBES: u32 = 512;
-pub(super) const MAX_G: u32 = 8;
 
 /// Salts the digest for the choice of words, which must not depend on the positions.
 const WORDS: u64 = 0x17;
 
 /// l words, with k probes per key over g of them.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Words {
+pub(crate) struct Words {
     k: u32,
     g: u32,
     pub(super) levels: Levels,
@@ -93,8 +91,20 @@ impl Words {
         self.hits(digest).all(|(word, i)| self.levels.get(word, i))
     }
 
+    fn check(&self) -> Result<()> {
+        let Self { k, g, ref levels } = *self;
+        let g_fits = (1..=MAX_G).contains(&g) && k.is_multiple_of(g);
+        if !levels.is_empty() && (1..=MAX_PROBES).contains(&k) && g_fits {
+            return Ok(());
+        }
+        let message = format!("corrupt filter: {k} probes over {g} of {} words", levels.len());
+        Err(Error::corrupt(0, message))
+    }
+}
+
+impl SumPart for Words {
     /// Refuses words of another make, and those that together have no room for the keys of both.
-    pub(super) fn agree(&self, other: &Self) -> Result<()> {
+    fn agree(&self, other: &Self) -> Result<()> {
         let (w, b1) = (self.levels.width(), self.levels.first());
         agree("l", self.levels.len(), other.levels.len())?;
         agree("w", w, other.levels.width())?;
@@ -112,7 +122,7 @@ impl Words {
     }
 
     /// Adds the counts of both, position by position.
-    pub(super) fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         for word in 0..self.levels.len() {
             let (mut ours, theirs) = (self.levels.load(word), other.levels.load(word));
             for i in (0..self.levels.first()).filter(|i| theirs.bit(*i)) {
@@ -122,16 +132,6 @@ impl Words {
             }
             self.levels.store(word, &ours);
         }
-    }
-
-    fn check(&self) -> Result<()> {
-        let Self { k, g, ref levels } = *self;
-        let g_fits = (1..=MAX_G).contains(&g) && k.is_multiple_of(g);
-        if !levels.is_empty() && (1..=MAX_PROBES).contains(&k) && g_fits {
-            return Ok(());
-        }
-        let message = format!("corrupt filter: {k} probes over {g} of {} words", levels.len());
-        Err(Error::corrupt(0, message))
     }
 }
 

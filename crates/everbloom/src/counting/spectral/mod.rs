@@ -40,7 +40,7 @@ use moved::Moved;
 
 use crate::cells::Elias;
 use crate::error::agree;
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::parts::tally::{Cells, Tallies, Tally};
 use crate::plan::MAX_CELLS;
 use crate::probe::Probe;
@@ -248,7 +248,7 @@ impl Filter for Spectral {
 }
 
 keyed!(Spectral: Insert, Remove);
-multisets!(@Merge Spectral: tallies);
+owns!(Spectral { tallies: Tallies<Elias> });
 
 impl Count for Spectral {
     fn count(&self, key: &[u8]) -> Counted {

@@ -36,7 +36,7 @@ pub use cells::Cells;
 pub use rule::{Rule, Sequence};
 
 use crate::parts::marks::Marks;
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::probe::Probe;
 use crate::theory::tail::poisson_pmf;
 use crate::variant::prelude::*;
@@ -72,6 +72,28 @@ impl VariableIncrement {
     /// The cells.
     pub fn cells(&self) -> &Cells {
         &self.marks.cells
+    }
+
+    /// Inserts a key, again if already present.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
+        let digest = self.head.hasher.digest_usually(Self::HASH, key);
+        self.head.count_one();
+        Seen::new_if(self.marks.insert(digest))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.marks.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted. Refused, with nothing changed, if one of its cells does not hold its increment.
+    /// A cell that is stuck keeps its value.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.marks.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -138,7 +160,8 @@ impl Stream for VariableIncrement {
 
 face!(VariableIncrement: Insert, Remove, Merge);
 planned!(VariableIncrement);
-multisets!(VariableIncrement: marks; Insert, Remove, Merge);
+owns!(VariableIncrement { marks: Marks<Cells> });
+keyed!(VariableIncrement: Insert, Remove);
 
 by_part!(VariableIncrement: marks);
 

@@ -32,8 +32,9 @@ pub use shape::{Shape, fingerprint_bits, refusal};
 use table::Table;
 
 use crate::cells::{Layout, Slots};
+use crate::filter::Bulk;
 use crate::parts::tables::Tables;
-use crate::parts::{fingerprints, multisets};
+use crate::parts::{fingerprints, methods, owns};
 use crate::plan::cuckoo::{KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
 use crate::theory::cuckoo as theory;
 use crate::variant::prelude::*;
@@ -115,6 +116,38 @@ impl ConsistentCuckoo {
     pub fn compact(&mut self) {
         self.rings.compact();
     }
+
+    /// Inserts a key, again if already present. Refused, with nothing changed, if its fingerprint finds no room.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        fingerprints::insert(self, key)
+    }
+
+    /// Inserts a slice of keys, in order, up to the first that is refused: faster than one by one if the filter is larger
+    /// than the cache.
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
+        fingerprints::insert_many(self, keys)
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.rings.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted: one copy of its fingerprint, from the newest ring that has it. Refused, with
+    /// nothing changed, if none of its buckets holds it. A non-member that passes cannot be told from a member:
+    /// removing it removes a member with the same fingerprint.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.rings.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted, or more if other members have the same fingerprint: never too low while only
+    /// members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.rings.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
+    }
 }
 
 impl Plan for ConsistentCuckoo {
@@ -153,8 +186,21 @@ impl Stream for ConsistentCuckoo {
 
 face!(ConsistentCuckoo: Insert, Remove, Count, Merge, Bulk);
 planned!(ConsistentCuckoo);
-fingerprints!(ConsistentCuckoo: rings);
-multisets!(@Merge ConsistentCuckoo: rings);
+owns!(ConsistentCuckoo { rings: Tables<Table> });
+methods!(ConsistentCuckoo: insert_if_absent, contains_many, contains_many_into, contains_iter);
+keyed!(ConsistentCuckoo: Remove);
+
+impl Count for ConsistentCuckoo {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.rings.count(self.head.hasher.digest(key))
+    }
+}
+
+impl Bulk for ConsistentCuckoo {
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
+        self.rings.contains_all(digests, found);
+    }
+}
 
 by_part!(ConsistentCuckoo: rings);
 

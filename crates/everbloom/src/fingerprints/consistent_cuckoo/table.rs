@@ -11,7 +11,7 @@ use crate::variant::prelude::*;
 
 /// Slots of the buckets on a ring.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Table {
+pub(crate) struct Table {
     pub(super) kicks: u32,
     pub(super) ring: Ring,
     pub(super) slots: Slots,

@@ -31,8 +31,10 @@ pub use redis::Shape as RedisShape;
 use redis::{MAX_EXPANSION, Scaling};
 
 use crate::cells::Layout;
+use crate::filter::Bulk;
 use crate::parts::cuckoo_table::{CuckooTable, Mixed};
-use crate::parts::fingerprints;
+use crate::parts::fingerprints::{Outcome, TablePart};
+use crate::parts::{fingerprints, methods, owns};
 pub use crate::plan::cuckoo::Buckets;
 use crate::plan::cuckoo::{PARAM_BUCKETS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
 use crate::state::{Decoder, Encoder, Inline};
@@ -110,6 +112,38 @@ impl Cuckoo {
         }
     }
 
+    /// Inserts a key, again if already present. Refused, with nothing changed, if its fingerprint finds no room.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
+        fingerprints::insert(self, key)
+    }
+
+    /// Inserts a slice of keys, in order, up to the first that is refused: faster than one by one if the filter is larger
+    /// than the cache.
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> Result<()> {
+        fingerprints::insert_many(self, keys)
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.table.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted: one copy of its fingerprint, from one of its buckets. Refused, with nothing
+    /// changed, if none of its buckets holds it. A non-member that passes cannot be told from a member: removing it
+    /// removes a member with the same fingerprint.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.table.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted, or more if other members have the same fingerprint: never too low while only
+    /// members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.table.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
+    }
+
     fn check(&self) -> Result<()> {
         let of_form = match &self.table {
             Table::Fixed(table) => self.head.form == form_of(table.slots.layout()),
@@ -126,7 +160,7 @@ fn form_of(layout: Layout) -> &'static str {
 
 /// The table of a form.
 #[derive(Clone, Debug, PartialEq)]
-enum Table {
+pub(crate) enum Table {
     Fixed(CuckooTable<Mixed>),
     Scaling(Scaling),
 }
@@ -137,14 +171,6 @@ impl Table {
         match self {
             Table::Fixed(table) => table.contains(digest),
             Table::Scaling(scaling) => scaling.contains(digest),
-        }
-    }
-
-    #[inline]
-    fn insert(&mut self, digest: Digest) -> Result<bool> {
-        match self {
-            Table::Fixed(table) => table.insert(digest),
-            Table::Scaling(scaling) => scaling.insert(digest),
         }
     }
 
@@ -173,7 +199,24 @@ impl Table {
         }
     }
 
-    fn insert_all(&mut self, digests: &[Digest]) -> std::result::Result<(), (usize, Error)> {
+    fn part(&self) -> &dyn Part {
+        match self {
+            Table::Fixed(table) => table,
+            Table::Scaling(scaling) => scaling,
+        }
+    }
+}
+
+impl TablePart for Table {
+    #[inline]
+    fn insert(&mut self, digest: Digest) -> Result<bool> {
+        match self {
+            Table::Fixed(table) => table.insert(digest),
+            Table::Scaling(scaling) => scaling.insert(digest),
+        }
+    }
+
+    fn insert_all(&mut self, digests: &[Digest]) -> Outcome {
         match self {
             Table::Fixed(table) => table.insert_all(digests),
             Table::Scaling(scaling) => {
@@ -182,13 +225,6 @@ impl Table {
                 };
                 digests.iter().enumerate().try_for_each(insert)
             }
-        }
-    }
-
-    fn part(&self) -> &dyn Part {
-        match self {
-            Table::Fixed(table) => table,
-            Table::Scaling(scaling) => scaling,
         }
     }
 }
@@ -277,7 +313,21 @@ impl Stream for Cuckoo {
 
 face!(Cuckoo: Insert, Remove, Count, Bulk);
 planned!(Cuckoo);
-fingerprints!(Cuckoo: table);
+owns!(Cuckoo { table: Table });
+methods!(Cuckoo: insert_if_absent, contains_many, contains_many_into, contains_iter);
+keyed!(Cuckoo: Remove);
+
+impl Count for Cuckoo {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.table.count(self.head.hasher.digest(key))
+    }
+}
+
+impl Bulk for Cuckoo {
+    fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) {
+        self.table.contains_all(digests, found);
+    }
+}
 
 impl Filter for Cuckoo {
     fn part(&self) -> Option<&dyn Part> {

@@ -8,7 +8,8 @@ use crate::cells::{Layout, Slots};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
 use crate::hash::{Digest, Generator};
-use crate::parts::cuckoo_table::{Addressing, CuckooTable, Turn, missing};
+use crate::parts::cuckoo_table::{Addressing, CuckooTable, Turn};
+use crate::parts::tables::missing;
 use crate::plan::{Expect, Load, MAX_CELLS, Request, check_cells};
 use crate::state::{Decoder, Encoder, Inline, State, u16_at, u64_at};
 use crate::theory::cuckoo as theory;
@@ -106,7 +107,7 @@ impl Shape {
 
 /// Sub-filters, the oldest first.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scaling {
+pub(crate) struct Scaling {
     /// How many times as many buckets each sub-filter has as the one before; 0 for a filter of one.
     expansion: u32,
     items: u64,

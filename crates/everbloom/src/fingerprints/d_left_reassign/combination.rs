@@ -3,7 +3,12 @@
 //! a₀ ≤ a₁ ≤ … become b_i = a_i + i, which differ, and C(b₀, 1) + C(b₁, 2) + C(b₂, 3) + … tells all such sets apart: the
 //! largest b is the last whose own term is not above the sum, and what is left tells the others.
 
-use super::table::Entries;
+use smallvec::SmallVec;
+
+/// The most entries of a bucket.
+pub(super) const ROOM: u64 = 8;
+
+pub(super) type Entries = SmallVec<[u64; ROOM as usize]>;
 
 /// Combinations of `z` numbers of `bits` bits, each as often as it likes: C(2^bits + z − 1, z).
 pub(super) fn count(bits: u32, z: u64) -> u128 {

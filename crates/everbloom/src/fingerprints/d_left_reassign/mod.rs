@@ -36,8 +36,9 @@ use crate::plan::check_cells;
 use crate::theory::choice::loads_to_the_left;
 use crate::variant::prelude::*;
 
+use combination::ROOM;
 pub use table::Coding;
-use table::{HEADER, ROOM, Table, no_match};
+use table::{HEADER, Table, no_match};
 
 /// Fingerprints that are as long as their bucket allows.
 ///

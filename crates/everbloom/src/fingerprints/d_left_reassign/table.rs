@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::{SORTED, VARIANT, combination};
+use super::combination::{self, Entries, ROOM};
+use super::{SORTED, VARIANT};
 use crate::cells::Packed;
 use crate::filter::Headed;
 use crate::parts::d_left;
@@ -10,8 +11,6 @@ use crate::probe::multiply_shift;
 use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
-/// The most entries of a bucket.
-pub(super) const ROOM: u64 = 8;
 /// Bits that say how many entries there are.
 pub(super) const HEADER: u32 = 4;
 /// Salts the digest for the fingerprint; buckets take the numbers from 0 on.
@@ -65,8 +64,6 @@ impl Coding {
         }
     }
 }
-
-pub(super) type Entries = SmallVec<[u64; ROOM as usize]>;
 
 /// P(no entry of a bucket with z of them matches).
 pub(super) fn no_match(bits: u32, z: u64) -> f64 {

@@ -31,7 +31,6 @@ pub use table::Shape;
 use table::{MAX_BUCKETS, MAX_LENGTH, MAX_LOAD, Table};
 
 use crate::cells::Buckets;
-use crate::parts::multisets;
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints in buckets of any number.
@@ -75,6 +74,27 @@ impl Elastic {
         let new = self.table.insert(digest)?;
         self.head.count(1);
         Ok(Seen::new_if(new))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.table.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted: the longest fingerprint of its bucket that matches. Refused, with nothing
+    /// changed, if none matches. A non-member that passes cannot be told from a member: removing it removes a member
+    /// whose fingerprint matches.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.table.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted, or more if fingerprints of other members match: never too low while only members
+    /// are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.table.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
     }
 
     /// Splits buckets until there are enough for this many items.
@@ -207,11 +227,11 @@ impl Stream for Elastic {
 
 face!(Elastic: Insert, Remove, Count);
 planned!(Elastic);
-multisets!(Elastic: table; Remove, Count);
+keyed!(Elastic: TryInsert, Remove);
 
-impl Insert for Elastic {
-    fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
-        Elastic::insert(self, record.key)
+impl Count for Elastic {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.table.count(self.head.hasher.digest(key))
     }
 }
 

@@ -3,12 +3,13 @@
 use super::{STATIC, Shape};
 use crate::cells::{Buckets, EliasFano};
 use crate::filter::Headed;
+use crate::parts::SumPart;
 use crate::state::{Decoder, Encoder, State};
 use crate::variant::prelude::*;
 
 /// Remainders in lists by quotient.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Lists {
+pub(crate) enum Lists {
     Blocks(Buckets),
     Code(EliasFano),
 }
@@ -137,24 +138,6 @@ impl Lists {
         self.fingerprints().filter(|h| before.replace(*h) != Some(*h)).count() as u64
     }
 
-    pub(super) fn agree(&self, other: &Self) -> Result<()> {
-        if matches!(self, Lists::Code(_)) {
-            return Err(unchanging());
-        }
-        crate::error::agree("fingerprints", self.shape().range(), other.shape().range())
-    }
-
-    /// Adds fingerprints to blocks; a code stays as it is.
-    pub(super) fn add(&mut self, other: &Self) {
-        let shape = self.shape();
-        if let Lists::Blocks(blocks) = self {
-            for h in other.fingerprints() {
-                let (quotient, x) = shape.cut(h);
-                put(blocks, quotient, x);
-            }
-        }
-    }
-
     /// Remainders are in order; those of a code are, or it was not loaded.
     pub(super) fn check(&self) -> Result<()> {
         let in_order = || matches!(self, Lists::Code(_)) || self.fingerprints().is_sorted();
@@ -184,6 +167,26 @@ fn put(blocks: &mut Buckets, quotient: u64, x: u64) -> bool {
 
 fn unchanging() -> Error {
     Error::unsupported("a static filter cannot change: thaw it, or build it in form blocks")
+}
+
+impl SumPart for Lists {
+    fn agree(&self, other: &Self) -> Result<()> {
+        if matches!(self, Lists::Code(_)) {
+            return Err(unchanging());
+        }
+        crate::error::agree("fingerprints", self.shape().range(), other.shape().range())
+    }
+
+    /// Adds fingerprints to blocks; a code stays as it is.
+    fn add(&mut self, other: &Self) {
+        let shape = self.shape();
+        if let Lists::Blocks(blocks) = self {
+            for h in other.fingerprints() {
+                let (quotient, x) = shape.cut(h);
+                put(blocks, quotient, x);
+            }
+        }
+    }
 }
 
 impl Part for Lists {

@@ -35,7 +35,7 @@ pub use shape::Shape;
 use shape::{MAX_QUOTIENTS, MAX_REMAINDER};
 
 use crate::filter::List;
-use crate::parts::multisets;
+use crate::parts::owns;
 use crate::variant::prelude::*;
 
 /// A multiset of fingerprints in lists by quotient.
@@ -79,6 +79,27 @@ impl PaghPaghRao {
         let new = self.lists.insert(self.head.hasher.digest_usually(Self::HASH, key))?;
         self.head.count_one();
         Ok(Seen::new_if(new))
+    }
+
+    /// Whether the key may be a member.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.lists.contains(self.head.hasher.digest_usually(Self::HASH, key))
+    }
+
+    /// Removes a key that was inserted: one copy of its fingerprint. Refused, with nothing changed, if its list does
+    /// not hold the fingerprint, and by a filter of the form `static`. A non-member that passes cannot be told from a
+    /// member: removing it removes a member with the same fingerprint.
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.lists.remove(self.head.hasher.digest_usually(Self::HASH, key))?;
+        self.head.count_off();
+        Ok(())
+    }
+
+    /// How often the key was inserted, or more if other members have the same fingerprint: never too low while only
+    /// members are removed.
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
+        self.lists.count(self.head.hasher.digest_usually(Self::HASH, key)).whole()
     }
 
     /// The same filter in the form `static`: all fingerprints in one code, which does not change.
@@ -138,8 +159,14 @@ impl Stream for PaghPaghRao {
 
 face!(PaghPaghRao: Insert, Remove, Count, Merge, List);
 planned!(PaghPaghRao);
-keyed!(PaghPaghRao: TryInsert);
-multisets!(PaghPaghRao: lists; Remove, Count, Merge);
+owns!(PaghPaghRao { lists: Lists });
+keyed!(PaghPaghRao: TryInsert, Remove);
+
+impl Count for PaghPaghRao {
+    fn count(&self, key: &[u8]) -> Counted {
+        self.lists.count(self.head.hasher.digest(key))
+    }
+}
 
 impl List for PaghPaghRao {
     /// Fingerprints as 8 little-endian bytes, copies one by one.

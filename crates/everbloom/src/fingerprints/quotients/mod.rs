@@ -12,6 +12,7 @@ use crate::cells::{Marks, Run, Runs};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
 use crate::hash::{Digest, multiply_shift};
+use crate::parts::fingerprints::{Outcome, TablePart};
 use crate::probe::bulk::FETCH_FROM;
 use crate::state::{Decoder, Encoder, Inline, MAX_ITEMS, State};
 
@@ -26,7 +27,7 @@ pub(super) use shape::{RANK_SELECT, STATUS_BITS};
 const FINGERPRINT: u64 = 0x51;
 
 /// How often a remainder is there, in slots.
-pub(super) trait Code {
+pub(crate) trait Code {
     /// The fewest bits of a remainder.
     const LEAST: u32;
 
@@ -70,7 +71,7 @@ const AHEAD: usize = 64;
 pub(super) type Values = SmallVec<[u64; 16]>;
 
 /// One run, to read.
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     runs: &'a Runs,
     run: Run,
 }
@@ -118,7 +119,7 @@ impl<C: Code> Iterator for Pairs<'_, C> {
 
 /// A multiset of fingerprints in runs.
 #[derive(Debug)]
-pub(super) struct Table<C> {
+pub(crate) struct Table<C> {
     pub(super) runs: Runs,
     code: PhantomData<C>,
 }
@@ -246,20 +247,6 @@ impl<C: Code> Table<C> {
         places
     }
 
-    /// Counts fingerprints once more each, up to the first that is refused, and says which one that was.
-    pub(super) fn insert_all(
-        &mut self,
-        digests: &[Digest],
-    ) -> std::result::Result<(), (usize, Error)> {
-        for (chunk, digests) in digests.chunks(AHEAD).enumerate() {
-            let places = self.fetched(digests);
-            for (i, place) in places[..digests.len()].iter().enumerate() {
-                self.raise(*place, 1).map_err(|e| (chunk * AHEAD + i, e))?;
-            }
-        }
-        Ok(())
-    }
-
     /// How often the fingerprint is there: too high only if another key has the same one.
     pub(super) fn count(&self, digest: Digest) -> Counted {
         Counted::about(self.count_of(self.split(digest)))
@@ -304,11 +291,6 @@ impl<C: Code> Table<C> {
         }
         self.runs.replace(quotient, &slots);
         Ok(())
-    }
-
-    /// Counts a fingerprint once more; true if it was not there.
-    pub(super) fn insert(&mut self, digest: Digest) -> Result<bool> {
-        self.insert_times(digest, 1)
     }
 
     /// Counts a fingerprint `times` more times; true if it was not there.
@@ -454,6 +436,22 @@ impl<C: Code> Table<C> {
             return Ok(());
         }
         Err(Error::corrupt(0, "corrupt filter: runs that are no code of fingerprints"))
+    }
+}
+
+impl<C: Code> TablePart for Table<C> {
+    fn insert(&mut self, digest: Digest) -> Result<bool> {
+        self.insert_times(digest, 1)
+    }
+
+    fn insert_all(&mut self, digests: &[Digest]) -> Outcome {
+        for (chunk, digests) in digests.chunks(AHEAD).enumerate() {
+            let places = self.fetched(digests);
+            for (i, place) in places[..digests.len()].iter().enumerate() {
+                self.raise(*place, 1).map_err(|e| (chunk * AHEAD + i, e))?;
+            }
+        }
+        Ok(())
     }
 }
 

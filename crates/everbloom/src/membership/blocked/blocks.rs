@@ -17,7 +17,7 @@ use crate::theory::bloom;
 
 /// All bits of a key in one block, drawn from its digest or from a table of patterns.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     pub(super) probe: Blocked,
     pub(super) patterns: Option<Box<Patterns>>,
 }

@@ -39,7 +39,7 @@ pub use shape::{
 use crate::cells::Bits;
 use crate::error::agree;
 use crate::parts::probed_bits::{ProbedBits, Probes};
-use crate::parts::{keys, sets};
+use crate::parts::{methods, owns, sets};
 use crate::probe::{Blocked, subset};
 use crate::variant::prelude::*;
 
@@ -62,7 +62,7 @@ state!(BloomG { head, ..part });
 
 /// k/g bits in each of a key's g words.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Words {
+pub(crate) struct Words {
     /// Words per key.
     g: u32,
     /// Whether the bits of a key in one word are all different.
@@ -219,7 +219,10 @@ impl Stream for BloomG {
 
 face!(BloomG: Insert, Merge, Bulk, BulkInsert);
 planned!(BloomG);
-keys!(BloomG: part);
+owns!(BloomG { part: ProbedBits<Words> });
+methods!(BloomG:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(BloomG: Insert);
 sets!(@union BloomG: part);
 
 by_part!(BloomG: part);

@@ -40,8 +40,8 @@ use shape::{FRESH, PARAM_BASE, PARAM_GROUPS, PARAM_SIZE, PARAM_T, SUBSETS, width
 
 use crate::cells::{Bits, Packed};
 use crate::memory::check_room;
-use crate::parts::keys;
 use crate::parts::probed_bits::{ProbedBits, Probes};
+use crate::parts::{methods, owns};
 use crate::probe::{Probe, check_search, multiply_shift, place_fewest};
 use crate::variant::prelude::*;
 
@@ -57,7 +57,7 @@ state!(PartitionedHashing { head, ..part });
 
 /// The hash functions of every group.
 #[derive(Clone, Debug, PartialEq)]
-struct Chosen {
+pub(crate) struct Chosen {
     candidates: Candidates,
     /// What each group has chosen; empty where there is one candidate only.
     table: Packed,
@@ -220,7 +220,10 @@ impl Create for PartitionedHashing {
 
 face!(PartitionedHashing: Insert, Bulk, BulkInsert);
 built!(PartitionedHashing);
-keys!(PartitionedHashing: part);
+owns!(PartitionedHashing { part: ProbedBits<Chosen> });
+methods!(PartitionedHashing:
+    insert, contains, clear, insert_many, contains_many, contains_many_into, contains_iter);
+keyed!(PartitionedHashing: Insert);
 
 by_part!(PartitionedHashing: part);
 

@@ -10,7 +10,7 @@ mod avx512;
 use std::marker::PhantomData;
 
 use super::kicks::{self, Nests};
-use super::tables::{FingerprintTable, Tables};
+use super::tables::{FingerprintTable, Tables, missing};
 use crate::cells::{Layout, Slots};
 use crate::error::{Error, Kind, Result, agree};
 use crate::filter::{Answer, Counted, Fact, Part, Rates, Touched, fact, real};
@@ -281,14 +281,6 @@ impl<A: Addressing> CuckooTable<A> {
 const AHEAD: usize = 64;
 
 const NOWHERE: Places = Places { first: 0, second: 0, fingerprint: 0 };
-
-/// The refusal of a removal that can be seen to be wrong.
-pub(crate) fn missing() -> Error {
-    Error::new(
-        Kind::NotDeletable,
-        "the key is not in the filter: none of its buckets holds its fingerprint",
-    )
-}
 
 /// One insertion.
 struct Walk<'a, A> {

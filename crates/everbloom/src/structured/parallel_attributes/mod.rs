@@ -33,6 +33,7 @@ pub use shape::Shape;
 use crate::cells::{Counters, Exact};
 use crate::error::agree;
 use crate::hash::mix64;
+use crate::parts::SumPart;
 use crate::parts::tally::Tallies;
 use crate::probe::{Probe, Scheme};
 use crate::variant::prelude::*;

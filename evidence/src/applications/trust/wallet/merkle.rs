@@ -9,7 +9,12 @@
 
 use everbloom::{Error, Kind, Result};
 
-use super::transaction::hash;
+use sha2::{Digest, Sha256};
+
+/// SHA-256 twice: what names blocks and transactions.
+pub(super) fn hash(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(Sha256::digest(bytes)).into()
+}
 
 type Hash = [u8; 32];
 

@@ -1,12 +1,8 @@
 //! Blocks and transactions as Bitcoin writes them.
 
 use everbloom::{Error, Kind, Result};
-use sha2::{Digest, Sha256};
 
-/// SHA-256 twice: what names blocks and transactions.
-pub(super) fn hash(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(Sha256::digest(bytes)).into()
-}
+use super::merkle::hash;
 
 /// A transaction and its number of output: 36 bytes that name what an input spends.
 pub type Outpoint = [u8; 36];
