@@ -14,7 +14,8 @@ fn verbs() -> Vec<String> {
     let names =
         man.lines().filter_map(|line| line.strip_prefix("everbloom\\-")?.strip_suffix("(1)"));
     let names: Vec<String> = names.map(str::to_owned).collect();
-    names.into_iter().filter(|name| name != "help").collect()
+    // The verbs of a verb are listed with it.
+    names.into_iter().filter(|name| name != "help" && !name.contains('-')).collect()
 }
 
 /// The commands among the examples of a verb, and their comments.

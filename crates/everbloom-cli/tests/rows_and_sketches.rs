@@ -74,7 +74,9 @@ fn a_sketch_that_is_too_small_says_which_would_do() {
     assert!(place.refused("diff u.sketch b.sketch", "").contains("same --key-type"));
     assert!(place.refused("build b.sketch -o no.evb", "").contains("a sketch of a list"));
     place.ok("build old -o i.evb --kind invertible -n 10", "");
-    assert!(place.refused("diff i.evb b.sketch", "").contains("different cells"));
+    assert!(
+        place.refused("diff i.evb b.sketch", "").contains("cannot compare a sketch with a filter")
+    );
     assert!(place.refused("sketch old -o - --json", "").contains("stdout is used"));
 }
 
@@ -107,7 +109,7 @@ fn saved_filters_are_subtracted() {
     assert_eq!(out, "< fig\tfruit\n> ash\t\n> elm\ttree\n");
     assert_eq!(quiet(&place, "diff here.evb there").1, out);
     place.file("other", "oak\ttree\nfig\ttree\n");
-    assert!(place.refused("diff here.evb other", "").contains("other values"));
+    assert!(place.refused("diff here.evb other", "").contains("different values"));
 
     place.file("far", numbers(600..2600));
     for name in ["old", "far"] {
@@ -327,9 +329,9 @@ fn what_was_guessed_or_meant_is_said() {
     let place = Place::new();
     place.file("a", "1\tx\n");
     let said = |line: &str| place.run(line, "").err;
-    assert!(said("join a a").contains("first column, columns separated by TAB"));
-    assert!(said("join a a -f 1").contains("separated by TAB"));
-    assert!(!said("join a a -f 1 -d ,").contains("separated"));
+    assert!(said("join a a").contains("first column, with TAB as the separator"));
+    assert!(said("join a a -f 1").contains("separator is TAB"));
+    assert!(!said("join a a -f 1 -d ,").contains("separator"));
     place.ok("build a -o a.evb -q", "");
     let said = place.refused("check a.evb apple", "");
     assert!(said.contains("echo apple | everbloom check a.evb"), "{said}");
@@ -383,10 +385,10 @@ fn mergeable_filters_of_unequal_size_fold_onto_each_other() {
             assert_eq!(run.code, 0, "{line}: {}", run.err);
             talk += &run.err;
         }
-        assert!(talk.contains("in place of"), "{kind}: the cost is not told: {talk}");
+        assert!(talk.contains("instead of"), "{kind}: the cost is not told: {talk}");
         for line in ["merge many.evb few.evb -o both.evb", "merge few.evb many.evb -o both.evb"] {
             let run = place.run(line, "");
-            assert!(run.code == 0 && run.err.contains("is folded to"), "{kind}: {}", run.err);
+            assert!(run.code == 0 && run.err.contains("folded a filter of"), "{kind}: {}", run.err);
             assert_eq!(place.ok("check both.evb many -c", ""), "6000\n", "{kind}");
             assert_eq!(place.ok("check both.evb few -c", ""), "1000\n", "{kind}");
             let size = |name: &str| -> u64 {

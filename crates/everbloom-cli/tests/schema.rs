@@ -233,7 +233,7 @@ fn listed(verb: &str) -> Vec<String> {
         let (_, man, _) = place.run("man", b"");
         let names =
             man.lines().filter_map(|line| line.strip_prefix("everbloom\\-")?.strip_suffix("(1)"));
-        return names.map(str::to_owned).collect();
+        return names.filter(|name| !name.contains('-')).map(str::to_owned).collect();
     }
     let (_, help, _) = place.run(&format!("{verb} --help"), b"");
     let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);

@@ -136,7 +136,7 @@ impl KeyAs {
         }
     }
 
-    /// The key that a line of text stands for.
+    /// The key of a line of text.
     pub fn parse(self, line: &[u8]) -> Result<Key<'_>> {
         let key = match self {
             KeyAs::String => Some(Key::Bytes(line.into())),

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Bytes of a block, unless a single line is longer: a block and its digests fit the L2 cache.
 pub const BLOCK: usize = 256 << 10;
 
-/// Whole lines, and where they stand.
+/// Whole lines, and their positions.
 #[derive(Default)]
 pub struct Block {
     /// Kept from block to block, since a fresh one would be cleared before it is read into.

@@ -7,7 +7,7 @@ use everbloom::internals::filter::ValueKind;
 /// The result of reading.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Which input, which line, and what is wrong there.
+/// The input, the line, and the error.
 #[derive(Debug)]
 pub struct Error {
     input: String,

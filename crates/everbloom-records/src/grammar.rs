@@ -14,7 +14,7 @@ use crate::key::KeyType;
 pub struct Grammar {
     /// What the text of a key spells.
     pub key: KeyType,
-    /// What stands behind the last TAB of a line, if anything does.
+    /// The text after the last TAB of a line, if any.
     pub value: ValueKind,
     /// The byte that ends a record.
     pub end: u8,
@@ -24,13 +24,13 @@ pub struct Grammar {
     pub field: Field,
     /// What becomes of capital letters in keys.
     pub case: Case,
-    /// Where a record's time stands.
+    /// The position of a record's time.
     pub time: Time,
     /// What becomes of a line that spells no record.
     pub bad: Bad,
 }
 
-/// Where a record's time stands.
+/// The position of a record's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Time {
     /// Nowhere.

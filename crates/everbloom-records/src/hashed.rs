@@ -35,7 +35,7 @@ impl Hashed<'_> {
     }
 }
 
-/// Whole lines, of which the keys are still to be cut.
+/// Whole lines whose keys are not cut yet.
 pub struct Keyed<'a> {
     text: &'a [u8],
     grammar: Grammar,

@@ -2,7 +2,7 @@
 //! every line, as memchr's does, takes longer than hashing the line.
 #![allow(unsafe_code)]
 
-/// Calls `f` with every place where `byte` stands in the text, in order.
+/// Calls `f` with every position of `byte` in the text, in order.
 #[inline]
 pub fn each_place(text: &[u8], byte: u8, mut f: impl FnMut(usize)) {
     let (chunks, last) = text.as_chunks::<64>();

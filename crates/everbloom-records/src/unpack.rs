@@ -58,7 +58,8 @@ fn peek(mut input: Input<'_>, length: u64) -> io::Result<(Vec<u8>, Input<'_>)> {
     Ok((start, whole))
 }
 
-/// Unpacks what is packed, on a thread of its own, refuses what is no text, and hands everything else through.
+/// Decompresses compressed input on its own thread, refuses input that is not text, and passes everything else
+/// through.
 pub fn unpacked(input: Input<'static>) -> Result<Input<'static>> {
     Ok(opened(input)?.text)
 }

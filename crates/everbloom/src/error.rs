@@ -86,7 +86,7 @@ struct Field {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error of `kind`, explained by `message`; the names of fields stand in braces there.
+    /// An error of `kind`, explained by `message`; names of fields are in braces.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         let (places, message) = (Vec::new(), message.into());
         Self { inner: Box::new(Inner { kind, field: None, places, message, source: None }) }

@@ -53,7 +53,7 @@ const GROUPS: &[Group] = &[
             (&["link"], "match records of the same people in two CSV files"),
             (
                 &["similar", "known", "attribute"],
-                "find copied files, known files, or who sent an excerpt",
+                "find copies, known files, or who sent an excerpt",
             ),
             (&["kmer"], "search DNA samples"),
             (&["secure"], "look up keys, or search documents, privately"),

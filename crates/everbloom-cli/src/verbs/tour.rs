@@ -42,10 +42,10 @@ const CHAPTERS: [(&str, &[Part]); 7] = [
         "Build: a set in a few bits",
         &[
             Text(
-                "A Bloom filter is an array of bits. A key is hashed to a few positions in it, and\n\
+                "A Bloom filter is an array of bits. A key is hashed to a few positions in it;\n\
                  inserting the key sets the bits there. The key itself is not stored.\n\
                  fruit.txt has the names of twelve fruits, one per line. The false-positive rate\n\
-                 is 10 % here (-p 10%). That is far too high in practice, but it shows something:",
+                 is 10 % here (-p 10%). That is too high in practice, but shows something:",
             ),
             Run("build fruit.txt -o fruit.evb -p 10%"),
             Text("These are its bits. Each fruit has set three of them; some bits are shared:"),

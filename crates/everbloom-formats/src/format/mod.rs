@@ -62,7 +62,7 @@ impl Fit {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Hints {
-    /// Bounds on what is opened.
+    /// Limits for opened files.
     pub limits: Limits,
     /// Probes per key, where the file does not hold the number.
     pub k: Option<u32>,
@@ -77,7 +77,7 @@ impl Hints {
     }
 }
 
-/// A filter in a file, and where it is there.
+/// A filter in a file, and its position.
 #[derive(Debug)]
 pub struct Part {
     /// The column whose values are its keys, where files hold several.

@@ -19,7 +19,7 @@ pub enum Stroke {
 pub struct Dot {
     /// Its place in the unit square, y downwards.
     pub place: (f64, f64),
-    /// What is written beside it; may be empty.
+    /// The label next to it; may be empty.
     pub name: String,
 }
 

@@ -106,11 +106,11 @@ pub struct Erratum {
     pub place: String,
     /// What kind of error it is.
     pub grade: Grade,
-    /// The sentence or formula that stands there, quoted.
+    /// The sentence or formula of the source, quoted.
     pub says: String,
     /// What is true.
     pub truth: String,
-    /// The number that stands there, or that follows from it.
+    /// The number of the source, or the one that follows from its text.
     pub said: Said,
     /// The number that follows from what is true, what was measured, and the bound around the truth.
     #[serde(flatten)]

@@ -82,7 +82,7 @@ impl Verdict {
     }
 }
 
-/// A verdict in a table of all: where it stands, and what was compared.
+/// A verdict in a table of all verdicts: its place, and what was compared.
 #[derive(Clone, Debug)]
 pub struct Line {
     /// The panel it is from.

@@ -3,7 +3,7 @@
 use super::{HOW_TO_READ, KINDS, Page, Section};
 
 impl Page<'_> {
-    /// In markdown, with the pictures in files beside it.
+    /// In Markdown, with the pictures in files next to it.
     pub fn markdown(&self) -> String {
         let Self { title, intro, command, .. } = self;
         let mut page = format!(

@@ -27,7 +27,7 @@ use crate::filter::{EntryKind, FalseNegatives, NEEDS};
 use crate::plan::Goal;
 use crate::variant::Variant;
 
-/// What candidates are compared by: whatever the goal leaves open.
+/// How candidates are compared: by what the goal leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// Items, and perhaps a rate: the fewest bits per item.
@@ -129,7 +129,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// Why a candidate stands where it stands.
+/// Why a candidate has its rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reason {
@@ -177,7 +177,7 @@ impl Ranking {
         (self.aim.cost(once) < self.aim.cost(best)).then_some(once)
     }
 
-    /// Why the candidate at `place` stands there, counted from 0; `None` where there is none.
+    /// Why the candidate at `place`, counted from 0, has this rank; `None` if there is none.
     pub fn reason(&self, place: usize) -> Option<Reason> {
         let this = self.candidates.get(place)?;
         let lead = self.candidates.get(place + 1).map(|next| match self.aim {

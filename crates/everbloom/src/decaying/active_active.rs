@@ -81,7 +81,7 @@ impl ActiveActive {
         self.both.contains(self.head.hasher.digest(key))
     }
 
-    /// Lets the filters take turns `ticks` times, full or not: a window of time in place of one of keys.
+    /// Lets the filters take turns `ticks` times, full or not: a window of time instead of keys.
     pub fn age(&mut self, ticks: u64) {
         self.both.buffers.age(ticks);
     }

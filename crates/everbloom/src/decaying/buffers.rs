@@ -59,7 +59,7 @@ impl<const ASKED: usize> Buffers<ASKED> {
     }
 }
 
-/// The rate of two filters of which either lets a key pass.
+/// The rate of two filters, if a key may pass either.
 pub fn overall_rate(young: f64, old: f64) -> f64 {
     young + old - young * old
 }

@@ -97,7 +97,7 @@ struct Part {
 }
 
 impl Sights {
-    /// Takes a block of keys, of [`Dedupe::hasher`], in place of those before.
+    /// Takes a block of keys of [`Dedupe::hasher`], which replaces the previous one.
     pub fn sort(&mut self, digests: &[Digest], shards: Shards) {
         self.parts.resize_with(shards.0 as usize, Part::default);
         self.parts.iter_mut().for_each(|part| part.digests.clear());

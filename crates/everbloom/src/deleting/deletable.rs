@@ -93,7 +93,7 @@ impl Deletable {
         first
     }
 
-    /// Inserts a key. One that is there already can no longer be removed.
+    /// Inserts a key. A key that is already present can no longer be removed.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let new = self.indices(key).iter().fold(false, |new, &bit| new | self.claim(bit));
         self.head.count(1);

@@ -69,7 +69,7 @@ impl Ternary {
         self.tallies.probe.collect(self.head.hasher.digest(key), Coincide::Distinct)
     }
 
-    /// Inserts a key. One that is there already gets less removable, but no less present.
+    /// Inserts a key. A key that is already present remains present, but may no longer be removable.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Seen {
         let (indices, many) = (self.indices(key), self.many());
         let cells = &mut self.tallies.cells;

@@ -32,7 +32,7 @@ use crate::theory::bloom as theory;
 use crate::theory::tail::{binomial_at_least, binomial_pmf};
 use crate::variant::prelude::*;
 
-/// Signatures of which a few bits may be missing, in m bits.
+/// Signatures in m bits; a few bits of each may be missing.
 ///
 /// ```
 /// let mut flows = everbloom::deleting::VariableLength::with_rate(1000, 0.01)?;

@@ -23,8 +23,8 @@ use crate::sys;
 /// What the names of temporary files begin with.
 const TEMPORARY: &str = ".evb-";
 
-/// Puts what `fill` writes in place of the file at `path`, whole or not at all: a temporary file beside it
-/// is synced, renamed over `path`, and made durable by syncing the folder.
+/// Replaces the file at `path` atomically with what `fill` writes: a temporary file next to it is synced, renamed
+/// over `path`, and made durable by syncing the folder.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let path = target(path)?;
     let existing = fs::metadata(&path).ok();

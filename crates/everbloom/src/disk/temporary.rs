@@ -38,7 +38,7 @@ impl Temporary {
         Err(io::Error::new(io::ErrorKind::AlreadyExists, "no name for a temporary file is free"))
     }
 
-    /// Puts the file in place of the one at `path`.
+    /// Replaces the file at `path` by this one.
     pub fn rename(mut self, path: &Path) -> io::Result<()> {
         fs::rename(&self.path, path)?;
         self.renamed = true;

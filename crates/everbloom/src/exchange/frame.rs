@@ -82,8 +82,8 @@ fn reason(body: &[u8]) -> Error {
     Error::new(Kind::Unsupported, format!("the other side says: {text}"))
 }
 
-/// Cuts received bytes into frames. Holds the bytes that came and nothing else: type and length are
-/// checked as soon as they are there, before a body is waited for.
+/// Cuts received bytes into frames. Holds only the received bytes: type and length are checked as soon as they
+/// arrive, before waiting for the body.
 #[derive(Clone, Debug)]
 pub struct Reader {
     known: &'static [u8],

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::filter::Filter;
 use crate::variant::Listed;
 
-/// The filter in the file at `path`, whatever its variant; [`Opener`] has keys, limits and mapping.
+/// The filter in the file at `path`, of any variant; [`Opener`] has keys, limits and mapping.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn Filter>> {
     Opener::new().open(path)
 }

@@ -66,7 +66,7 @@ impl Opener {
         self
     }
 
-    /// Refuses whatever exceeds `limits`.
+    /// Refuses files that exceed `limits`.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -320,7 +320,7 @@ fn child(id: u16) -> Option<(&'static Facts, Loader)> {
     Some((&variant.facts, variant.ops.as_ref()?.load))
 }
 
-/// A filter that is only looked at: it may be keyed, and its key need not be at hand.
+/// A filter to inspect only: it may be keyed, and its key is not needed.
 pub struct Inspection {
     filter: Box<dyn Filter>,
 }

@@ -28,8 +28,8 @@ pub trait Insert {
     }
 }
 
-/// Answers digests, many at a time: filters to which a key is no more than its digest. Whoever has many keys
-/// may then hash them elsewhere, on several cores for instance.
+/// Answers digests, many at a time: filters that use only the digest of a key. Many keys may then be hashed
+/// elsewhere, for instance on several cores.
 pub trait Bulk: Sync {
     /// Writes for each digest whether its key may be a member; `found` is as long as `digests`.
     fn contains_digests(&self, digests: &[Digest], found: &mut [bool]);

@@ -143,7 +143,7 @@ named! {
 pub struct Input {
     /// What the key is.
     pub key: KeyKind,
-    /// What stands beside it.
+    /// The kind of value.
     pub value: ValueKind,
     /// Whether records carry a time.
     pub time: Time,
@@ -162,7 +162,7 @@ type Numbered = fn(u64) -> Vec<u8>;
 pub struct Example {
     /// Key number i.
     pub key: Numbered,
-    /// The label beside it, where any will not do.
+    /// The label, if not every label is valid.
     pub label: Option<Numbered>,
 }
 
@@ -200,12 +200,12 @@ impl Input {
         Input { key, ..Input::KEYS }
     }
 
-    /// Plain keys with a value of this kind beside them.
+    /// Plain keys, each with a value of this kind.
     pub const fn valued(value: ValueKind) -> Self {
         Input::KEYS.with_value(value)
     }
 
-    /// With a value of this kind beside the keys.
+    /// With a value of this kind for each key.
     pub const fn with_value(self, value: ValueKind) -> Self {
         Input { value, ..self }
     }
@@ -240,7 +240,7 @@ named! {
         Sequence => "sequence",
         /// A point in space.
         Point => "point",
-        /// Several attributes, each a byte string; an empty one in a query stands for any.
+        /// Several attributes, each a byte string; an empty one in a query matches any.
         Attributes => "attributes",
         /// A key whose value lies in a half-open range.
         Range => "range",
@@ -255,7 +255,7 @@ impl KeyKind {
 }
 
 named! {
-    /// What stands beside a key.
+    /// The value of a key.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ValueKind {
         /// Nothing.
@@ -408,7 +408,7 @@ named! {
 }
 
 impl Ability {
-    /// What filters can do that stand for their sets in every respect.
+    /// Operations of filters that represent their sets fully.
     pub const OF_SETS: &'static [Ability] =
         &[Ability::Insert, Ability::Merge, Ability::Intersect, Ability::Fold, Ability::Estimate];
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 
-/// One record: a key, and beside it whatever the variant takes. Builds and queries share the grammar.
+/// One record: a key, and the value that the variant takes. Builds and queries share the grammar.
 ///
 /// ```
 /// use everbloom::{Record, Value};
@@ -80,7 +80,7 @@ impl<'a> Record<'a> {
         Ok(point)
     }
 
-    /// The attributes of a key; an empty one in a query stands for any.
+    /// The attributes of a key; an empty one in a query matches any.
     ///
     /// ```
     /// use everbloom::Record;
@@ -131,7 +131,7 @@ pub(crate) fn range(text: &[u8]) -> Result<Option<std::ops::Range<f64>>> {
     Ok(Some(number(&text[..dots])?..number(&text[dots + 2..])?))
 }
 
-/// What may stand beside a key.
+/// The possible values of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
@@ -151,7 +151,7 @@ pub enum Value<'a> {
 pub enum Parts<'a> {
     /// One byte string.
     Whole,
-    /// Several attributes; an empty one in a query stands for any.
+    /// Several attributes; an empty one in a query matches any.
     Attributes(&'a [&'a [u8]]),
     /// The values from `low` up to, but not including, `high`.
     Range {

@@ -65,7 +65,7 @@ impl Attenuated {
         self.levels.len() as u64
     }
 
-    /// Inserts an object that is `level` hops away, 1 to the depth. A node's own objects stand in level 1.
+    /// Inserts an object that is `level` hops away, 1 to the depth. A node's own objects are in level 1.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K, level: u64) -> Result<Seen> {
         let digest = self.head.hasher.digest(key);
         let depth = self.depth();

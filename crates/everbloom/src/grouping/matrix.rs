@@ -66,7 +66,7 @@ impl Matrix {
         Self::empty(&(flat, 1), Head::new(hasher, FORM))
     }
 
-    /// Adds a document, or more chunks to one that is there.
+    /// Adds a document, or more chunks to an existing one.
     pub fn add_document<K: Key>(
         &mut self,
         document: &[u8],

@@ -12,10 +12,9 @@ use crate::hash::{Key, SecretKey};
 use crate::pages::{PageIo, Pages};
 use crate::probe::Indices;
 
-/// A forest on disk: a folder of pages, of which a bounded number is in memory.
+/// A forest on disk: a folder of pages, with a bounded number of them in memory.
 ///
-/// What was inserted is durable after [`ForestStore::commit`]; without it, the store opens as of the commit
-/// before.
+/// Insertions are durable after [`ForestStore::commit`]; without it, the store opens as of the previous commit.
 ///
 /// ```
 /// use everbloom::growing::{Forest, ForestStore};

@@ -2,7 +2,7 @@
 
 use super::mix64;
 
-/// SplitMix64. Its state stands in files, so its algorithm never changes (generator id 1).
+/// SplitMix64. Its state is stored in files, so its algorithm never changes (generator id 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator {
     state: u64,

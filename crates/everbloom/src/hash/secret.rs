@@ -31,7 +31,7 @@ impl SecretKey {
         })
     }
 
-    /// The public id of the key, which files store in place of a seed.
+    /// The public id of the key, which files store instead of a seed.
     pub fn id(&self) -> u64 {
         self.id
     }

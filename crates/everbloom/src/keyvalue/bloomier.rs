@@ -148,7 +148,7 @@ impl Bloomier {
         })
     }
 
-    /// The label that a value stands for: a number stands for itself.
+    /// The label of a value: a number is its own label.
     pub fn label(&self, value: u64) -> Option<Vec<u8>> {
         self.names.label(value)
     }

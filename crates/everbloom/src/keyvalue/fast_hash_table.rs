@@ -101,7 +101,7 @@ impl FastHashTable {
         self.get(key).is_some()
     }
 
-    /// Inserts a key with its value; one that is there gets the new value.
+    /// Inserts a key with its value; an existing key gets the new value.
     pub fn put<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Seen {
         if self.assign(key, value) {
             return Seen::Maybe;

@@ -91,7 +91,7 @@ impl Dictionary {
         self.len().is_none_or(|len| u128::from(value) < len)
     }
 
-    /// The label that a value stands for: a number stands for itself.
+    /// The label of a value: a number is its own label.
     pub(super) fn label(&self, value: u64) -> Option<Vec<u8>> {
         match &self.labels {
             Some(labels) => labels.get(usize::try_from(value).ok()?).cloned(),

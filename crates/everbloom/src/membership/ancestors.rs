@@ -161,8 +161,8 @@ impl<F: Filter> Ancestors<F> {
 }
 
 impl<F: Filter + Insert> Ancestors<F> {
-    /// Inserts a key and every ancestor, from the root down: if one is refused, what is in the filter by
-    /// then has all its ancestors there.
+    /// Inserts a key and every ancestor, from the root down: if one is refused, everything in the filter still has
+    /// all its ancestors.
     pub fn insert(&mut self, key: &[u8]) -> Result<Seen> {
         let mut nodes: Vec<&[u8]> = self.hierarchy.ancestors(key).collect();
         for node in nodes.drain(..).rev() {

@@ -87,7 +87,7 @@ impl Bloom {
         Ok(Self { head, flat })
     }
 
-    /// The same filter with the number of keys and the planned rate that other software noted beside its bits.
+    /// The same filter with the number of keys and the planned rate that other software stored with its bits.
     #[must_use]
     pub fn as_planned(mut self, items: Option<u64>, fpr: Option<f64>) -> Self {
         if let Some(items) = items {

@@ -15,7 +15,7 @@ pub(super) const ENTRY: usize = 12;
 /// The largest page, in words.
 pub(super) const MAX_WORDS: u64 = 1 << 20;
 
-/// What a manifest says beside the table of pages.
+/// The fields of a manifest apart from the table of pages.
 #[derive(Debug)]
 pub struct Manifest {
     /// Its first 56 bytes, as those of a file.

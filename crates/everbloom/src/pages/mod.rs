@@ -111,7 +111,7 @@ pub fn is_store(path: &Path) -> bool {
 
 impl Pages {
     /// A new store in `folder`, for pages of `words` words and blocks of `block` pages, of which `room`
-    /// are held in memory. A store that is there already is replaced by the first commit.
+    /// are held in memory. An existing store is replaced by the first commit.
     pub fn create(folder: &Path, words: usize, block: u64, room: usize) -> Result<Self> {
         let cannot =
             |e: io::Error| Error::from(e).context(format!("cannot write {}", folder.display()));

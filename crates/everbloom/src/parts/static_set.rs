@@ -154,7 +154,7 @@ macro_rules! static_set {
 
         impl $type {
             /// The filter of these keys at a false-positive rate of `fpr`, under the default hash and seed.
-            /// A key that comes twice is there once.
+            /// A repeated key is stored once.
             pub fn from_keys<I>(keys: I, fpr: f64) -> $crate::error::Result<Self>
             where
                 I: IntoIterator<Item: $crate::hash::Key>,

@@ -278,7 +278,7 @@ impl Decoder {
         self.symbols.len() as u64
     }
 
-    /// How many ids differ, about: those found, and as many more as make the counts scatter as they do.
+    /// The approximate number of ids that differ: those found, and as many more as make the counts scatter as they do.
     ///
     /// Cell i holds an id with probability p = 1/(1 + i/2), independent of other cells. So r ids, s of them more on the
     /// other side, make a count of mean s·p and variance r·p(1−p); s stands in cell 0.

@@ -48,18 +48,18 @@ pub(crate) fn check_features(bytes: &[u8]) -> Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Longest file, in bytes.
+    /// Maximum file length, in bytes.
     pub bytes: u64,
-    /// Most bytes that arrays which are longer in memory than in the file may expand to; `None` for the larger of
+    /// Maximum bytes for arrays that are longer in memory than in the file; `None` for the larger of
     /// 256 MiB and 32 times the file's length.
     pub expanded: Option<u64>,
-    /// Whether a filter has to be as full as its items explain: a filter of ones alone says "present" to
+    /// Whether a filter must not be fuller than its items explain: a filter of all ones says "present" to
     /// everything, and an honest one is never that full.
     pub explained: bool,
 }
 
 impl Limits {
-    /// For files of one's own: whatever is there.
+    /// For your own files: any length and fill.
     pub const LOCAL: Limits = Limits { bytes: u64::MAX, expanded: None, explained: false };
     /// For bytes from a network: 128 MiB, expanded or not, and no fuller than their items explain.
     pub const NETWORK: Limits =
@@ -190,7 +190,7 @@ macro_rules! state {
 }
 pub(crate) use state;
 
-/// A part whose fields stand in the group of the struct that holds it.
+/// A part whose fields are stored in the group of its owner.
 pub trait Inline: Sized {
     /// Writes the fields.
     fn save_fields<'a>(&'a self, out: &mut Encoder<'a>);

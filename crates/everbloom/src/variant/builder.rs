@@ -8,8 +8,7 @@ use crate::filter::{Record, Setting};
 use crate::hash::{HashId, Key, SecretKey};
 use crate::plan::Goal;
 
-/// Plans a filter of type `T`: any two of items, rate and memory, and whatever else is to differ from the
-/// defaults.
+/// Plans a filter of type `T`: any two of items, rate and memory, and anything else that differs from the defaults.
 ///
 /// ```
 /// use everbloom::Bloom;

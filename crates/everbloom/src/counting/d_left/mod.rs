@@ -73,7 +73,7 @@ impl DLeft {
     }
 
     /// The number of the cell that holds the key's fingerprint, below [`cells`](Self::cells). It stays the same
-    /// while the key is inside, so that a table of values beside the filter can be indexed by it.
+    /// while the key is inside, so that it can be the index into a separate table of values.
     ///
     /// ```
     /// let mut labels = everbloom::counting::DLeft::with_rate(1000, 0.001)?;

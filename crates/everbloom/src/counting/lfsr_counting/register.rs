@@ -89,12 +89,12 @@ impl Register {
         })
     }
 
-    /// The count that a state stands for.
+    /// The count of a state.
     pub fn count(&self, state: u64) -> u64 {
         self.table().0.get(state as usize).map_or(0, |count| u64::from(*count))
     }
 
-    /// The state that stands for a count, at most the largest.
+    /// The state of a count, at most the largest.
     pub fn state(&self, count: u64) -> u64 {
         self.table().1.get(count.min(self.max()) as usize).map_or(SEED, |state| u64::from(*state))
     }

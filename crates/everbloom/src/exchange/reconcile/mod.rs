@@ -242,12 +242,12 @@ impl Set {
         self
     }
 
-    /// Adds a key, unless it is there.
+    /// Adds a key, unless already present.
     pub fn insert(&mut self, key: &[u8]) {
         self.enter(self.id(key), key);
     }
 
-    /// Adds keys that were named by this set's hash, in their order, unless they are there.
+    /// Adds keys with ids by this set's hash, in order, unless already present.
     pub fn insert_named(&mut self, keys: &Named) {
         for (id, key) in keys.ids.iter().zip(keys_of(&keys.text)) {
             self.enter(*id, key);

@@ -134,7 +134,7 @@ impl AdaptiveCuckoo {
         self.cells.set(slot, cell);
     }
 
-    /// Inserts a key, which is counted if it is there. Refused, with nothing changed, if there is no room for it.
+    /// Inserts a key, which is counted if already present. Refused, with nothing changed, if there is no room for it.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<Seen> {
         let digest = self.head.digest(key);
         key.with_bytes(|key| self.insert_bytes(digest, key))

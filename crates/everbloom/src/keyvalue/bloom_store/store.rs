@@ -10,9 +10,9 @@ use crate::filter::paged::{self, opens};
 use crate::hash::{Key, SecretKey};
 use crate::pages::{Manifest, PageIo, Pages};
 
-/// A key–value store in a folder of checked pages, of which a bounded number is in memory.
+/// A key–value store in a folder of checked pages, with a bounded number of them in memory.
 ///
-/// What was put is durable after [`BloomStore::commit`]; without it, the store opens as of the commit before, whole.
+/// Changes are durable after [`BloomStore::commit`]; without it, the store opens as of the previous commit, whole.
 ///
 /// ```
 /// use everbloom::keyvalue::{BloomStore, BloomStoreImage};

@@ -163,7 +163,7 @@ impl Cascade {
         (found.map(|at| self.table[at].value as usize), self.levels.len())
     }
 
-    /// The label that a value stands for: a number stands for itself.
+    /// The label of a value: a number is its own label.
     pub fn label(&self, value: u64) -> Option<Vec<u8>> {
         self.names.label(value)
     }

@@ -182,8 +182,8 @@ impl Iblt {
         ))
     }
 
-    /// Subtracts another table's cells. Pairs of both cancel; what is left and was not inserted here counts as
-    /// deleted. Items become those of this side minus those of the other, at least 0.
+    /// Subtracts another table's cells. Pairs of both cancel; the rest that was not inserted here counts as deleted.
+    /// Items become those of this side minus those of the other, at least 0.
     pub fn subtract(&mut self, other: &Iblt) -> Result<()> {
         self.combine(other, -1)?;
         self.head.items = self.head.items.saturating_sub(other.head.items);

@@ -94,7 +94,7 @@ impl Kbf {
         Ok(Self { head, cells, names: Dictionary::default() })
     }
 
-    /// Inserts a pair. Refused, with nothing changed, if the value is too large. A key that is there already then
+    /// Inserts a pair. Refused, with nothing changed, if the value is too large. A key that is already present then
     /// has two values, which hide each other.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K, value: u64) -> Result<Seen> {
         let element = self.element(value)?;
@@ -172,7 +172,7 @@ impl Kbf {
         Ok(Self { cells: self.cells.halved()?, ..self.clone() })
     }
 
-    /// The label that a value stands for: a number stands for itself.
+    /// The label of a value: a number is its own label.
     pub fn label(&self, value: u64) -> Option<Vec<u8>> {
         self.names.label(value)
     }

@@ -119,7 +119,7 @@ impl StateMachines {
         Ok(Seen::new_if(new))
     }
 
-    /// Changes the state of a flow that is there.
+    /// Changes the state of an existing flow.
     pub fn modify<K: Key + ?Sized>(&mut self, key: &K, state: &[u8]) -> Result<()> {
         let digest = self.head.hasher.digest(key);
         let form = self.head.form;
@@ -140,7 +140,7 @@ impl StateMachines {
         Ok(())
     }
 
-    /// Takes a flow out that is there.
+    /// Removes an existing flow.
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
         self.take(self.head.hasher.digest(key), None)
     }

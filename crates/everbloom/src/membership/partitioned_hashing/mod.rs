@@ -74,7 +74,7 @@ fn group(digest: Digest, groups: u64) -> u64 {
 }
 
 impl PartitionedHashing {
-    /// The filter of these keys, as many as the goal says unless it says nothing.
+    /// The filter of these keys, with the number of keys that the goal states, if any.
     ///
     /// ```
     /// use everbloom::{Goal, membership::PartitionedHashing};

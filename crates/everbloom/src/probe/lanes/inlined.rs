@@ -83,7 +83,7 @@ pub(super) mod avx512 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn line_has(line: &[u64; LINE], word: u64) -> bool {
         let missing: u32;
@@ -99,7 +99,7 @@ pub(super) mod avx512 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
         let missing: u32;
@@ -118,7 +118,7 @@ pub(super) mod avx512 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn half_has(half: &[u64; HALF], key: u32) -> bool {
         let missing: u32;
@@ -134,7 +134,7 @@ pub(super) mod avx512 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
         let missing: u32;
@@ -213,7 +213,7 @@ pub(super) mod avx2 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn line_has(line: &[u64; LINE], word: u64) -> bool {
         let has: u8;
@@ -236,7 +236,7 @@ pub(super) mod avx2 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn line_set(line: &mut [u64; LINE], word: u64) -> bool {
         // SAFETY: as the caller says.
@@ -258,7 +258,7 @@ pub(super) mod avx2 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn half_has(half: &[u64; HALF], key: u32) -> bool {
         let has: u8;
@@ -275,7 +275,7 @@ pub(super) mod avx2 {
     }
 
     /// # Safety
-    /// The instruction set is there.
+    /// The instruction set is available.
     #[inline(always)]
     pub unsafe fn half_set(half: &mut [u64; HALF], key: u32) -> bool {
         // SAFETY: as the caller says.

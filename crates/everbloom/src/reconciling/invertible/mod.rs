@@ -213,7 +213,7 @@ impl Invertible {
         Ok(())
     }
 
-    /// Lists what is left after subtraction, all of it or an error; the filter stays as it is.
+    /// Lists what is left after subtraction: everything, or an error. The filter is unchanged.
     pub fn decode(&self) -> Result<Difference> {
         let mut difference = Difference::default();
         for layer in &self.layers {

@@ -203,7 +203,7 @@ impl InvertibleCounting {
         self.cells.probe.agree(&other.cells.probe)
     }
 
-    /// Lists what is left after subtraction, all of it or an error; of the xor form, all that only one side has.
+    /// Lists what is left after subtraction, everything or an error; of the xor form, all that only one side has.
     pub fn decode(&self) -> Result<Differences> {
         self.decode_with(|id| self.theirs.get(entry(id)))
     }

@@ -142,7 +142,7 @@ impl Hashes {
         libm::pow(zeros, self.k0) * libm::pow(1.0 - zeros, self.k1)
     }
 
-    /// F_p, the bound on the false-positive rate whatever the bits are (eq. 19).
+    /// F_p, the bound on the false-positive rate for any state of the bits (eq. 19).
     pub fn max_fpr(&self) -> f64 {
         self.fpr(self.worst_zeros())
     }
