@@ -220,7 +220,7 @@ fn bad_input_gets_one_sentence_and_leaves_nothing() {
     assert!(build(&["--kind", "blom"]).contains("bloom"), "names the variants there are");
     for p in ["0", "1", "-0.5", "2", "150%"] {
         let message = build(&["--kind", "bloom", "-p", p]);
-        assert!(message.contains("between 0 and 1"), "{message}");
+        assert!(message.contains("above 0 and below 1"), "{message}");
     }
     assert!(build(&["--kind", "bloom", "-p", "x"]).contains("is not a rate"));
     assert!(build(&["--kind", "bloom", "-n", "0"]).contains("at least 1 item"));
@@ -281,7 +281,7 @@ fn a_damaged_filter_is_refused() {
         bytes[at] ^= 1;
     }
     place.file("cut.evb", &bytes[..last]);
-    assert!(place.refused(&["check", "cut.evb"]).contains("cut off"));
+    assert!(place.refused(&["check", "cut.evb"]).contains("truncated"));
 }
 
 #[test]

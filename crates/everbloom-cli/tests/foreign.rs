@@ -60,7 +60,7 @@ fn what_check_can_it_can_with_foreign_files() {
     );
     let file = sample("go_willf_bloom.bin");
     let refused = place.refused(&format!("check {file} - --in ours.evb"), &lines);
-    assert!(refused.contains("--in is for our own files"), "{refused}");
+    assert!(refused.contains("--in is only for .evb files"), "{refused}");
 }
 
 #[test]

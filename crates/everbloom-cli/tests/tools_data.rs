@@ -66,7 +66,7 @@ fn top_counts_lines_columns_and_weights() {
     assert_eq!(ok(folder, "top lines --at-least 30 -f 1"), "key 1\t60\nkey 2\t30\n");
     assert_eq!(run(folder, "top lines --at-least 61", b"").0, 1);
     refused(folder, "top lines --share 0", "share");
-    refused(folder, "top lines -f 1 --weight 1", "not a number");
+    refused(folder, "top lines -f 1 --weight 1", "not a whole number");
     refused(folder, "top lines --pcap", "pcap");
     refused(folder, "top --merge lines", "lines");
 }

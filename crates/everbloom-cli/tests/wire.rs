@@ -157,7 +157,7 @@ fn tcp_works_for_whoever_is_allowed() {
     let run = place.run(&format!("sync here tcp://{address} --send"));
     assert_eq!((run.code, ended(child)), (2, 2));
     assert!(
-        run.err.contains("the other side says") && run.err.contains("not allowed"),
+        run.err.contains("the other side says") && run.err.contains("has no permission"),
         "{}",
         run.err
     );

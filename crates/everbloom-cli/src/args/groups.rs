@@ -64,7 +64,7 @@ const GROUPS: &[Group] = &[
         name: "study",
         title: "Study",
         rows: &[
-            (&["tour", "demo"], "learn what filters do, in three minutes or in one table"),
+            (&["tour", "demo"], "learn what filters do, or compare their rates"),
             (&["catalog", "sample"], "list the variants, or print records to try one"),
             (&["bench"], "measure speed on this machine"),
             (&["completions", "man"], "print a completion script, or the manual page"),

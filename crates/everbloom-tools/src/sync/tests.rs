@@ -34,7 +34,7 @@ fn a_side_that_gives_nothing_away_takes_nothing_in() {
         thread::spawn(move || hold(&mut there, set(5..100), false).map_err(|e| e.to_string()));
     let refused = seek(&mut here, set(0..100), true).unwrap_err().to_string();
     assert!(refused.contains("the other side says: the other side wants to add"), "{refused}");
-    assert!(far.join().unwrap().unwrap_err().contains("not allowed"));
+    assert!(far.join().unwrap().unwrap_err().contains("has no permission"));
 }
 
 #[test]
