@@ -50,6 +50,9 @@
 //!
 //! A file whose variant is not compiled in is refused, with the name of the feature.
 #![deny(unsafe_code)]
+// Users can write down every type that a public function shows. The door for the other crates, `internals`, names
+// everything, so only a build without `full` can tell: `.ci/run` makes one of all families.
+#![deny(unnameable_types)]
 // Mechanisms serve several families. What no family of a build needs is not compiled into it; whether all of it has a
 // user, the build of everything tells.
 #![cfg_attr(not(feature = "full"), allow(dead_code, unused_imports, unused_macros))]
@@ -159,16 +162,28 @@ pub mod types {}
 
 /// What filters are made of, where their methods show it: arrays of cells, digests, probe schemes.
 pub mod raw {
-    pub use crate::cells::Bits;
+    pub use crate::cells::{AtomicBits, Bits, Pairing};
     #[cfg(feature = "families")]
-    pub use crate::cells::{Code, Elias, Fading, Layers, Levels, Marked, Signed, Sum, Xor};
+    pub use crate::cells::{
+        Code, Elias, Fading, Hierarchy, Join, Layers, Levels, Mark, Marked, Signed, Sum, Xor,
+    };
     #[cfg(feature = "everyday")]
     pub use crate::cells::{Counters, Packed};
     pub use crate::filter::{Lent, LentCells, Part, Saved};
     pub use crate::hash::Digest;
+    pub use crate::memory::Words;
     pub use crate::pages::PageIo;
-    pub use crate::probe::Scheme;
+    #[cfg(feature = "families")]
+    pub use crate::plan::Slices;
+    pub use crate::plan::Wide;
+    pub use crate::probe::{Coincide, Probe, Scheme};
     pub use crate::theory::blocked::Loads;
+
+    /// The schemes that a [`Probe`] can hold.
+    pub mod probes {
+        pub use crate::probe::{Blocked, Double, Enhanced, Foreign, Inside, Mixed};
+        pub use crate::probe::{Partitioned, Ring, Words};
+    }
 }
 
 /// What most programs use: `use everbloom::prelude::*;`.

@@ -19,7 +19,8 @@
 //! **Use it** to remember at least the last n distinct keys of a stream. **Don't** if the window must end sharply
 //! (`decaying`).
 
-use super::buffers::{Buffers, Shape};
+use super::buffers::Buffers;
+pub use super::buffers::Shape;
 use crate::parts::several::expected_fill;
 use crate::variant::prelude::*;
 

@@ -27,7 +27,8 @@
 //! that occur many times each, since every copy takes a slot (`counting-quotient`), nor for sets that never change
 //! (`ribbon`, at 8.03 bits per key).
 
-use super::quotients::{self, Code, Shape, Table, Values, View, quotients};
+pub use super::quotients::Shape;
+use super::quotients::{self, Code, Table, Values, View, quotients};
 use crate::filter::Bulk;
 use crate::parts::{fingerprints, methods, owns};
 use crate::variant::prelude::*;

@@ -9,6 +9,7 @@ use crate::hash::{HashId, Hasher};
 pub const DEFAULT_FPR: f64 = 0.01;
 
 /// A goal checked against a variant: what `plan` works from.
+#[allow(unnameable_types, reason = "part of a sealed trait")]
 #[derive(Debug)]
 pub struct Request<'a> {
     facts: &'static Facts,

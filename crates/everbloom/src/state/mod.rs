@@ -102,6 +102,7 @@ use crate::error::{Error, Kind, Result};
 use crate::hash::Generator;
 
 /// A part of a filter's state: a scalar, an array of cells, or a group of those.
+#[allow(unnameable_types, reason = "sealed: only types of this crate implement it")]
 pub trait State: Sized {
     /// Writes this part under `name`.
     fn save<'a>(&'a self, name: &'static str, out: &mut Encoder<'a>);

@@ -14,6 +14,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::{HUGE_FROM, Mapping, Words, check_room};
 
 /// What an array is for, in the memory report.
+#[allow(unnameable_types, reason = "part of a sealed trait")]
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
     /// The filter's cells, this many bits without padding.
@@ -43,6 +44,7 @@ impl Memory {
 }
 
 /// Collects a filter's tree, and borrows its arrays.
+#[allow(unnameable_types, reason = "part of a sealed trait")]
 #[derive(Default)]
 pub struct Encoder<'a> {
     pub(crate) tree: Vec<u8>,
@@ -207,6 +209,7 @@ pub(crate) fn too_large(bytes: u64, limit: u64) -> Error {
 }
 
 /// Reads a tree back. Every read names the field it expects; anything else is corruption.
+#[allow(unnameable_types, reason = "part of a sealed trait")]
 pub struct Decoder<'a> {
     tree: &'a [u8],
     at: usize,

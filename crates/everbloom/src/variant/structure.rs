@@ -81,6 +81,7 @@ pub trait Listed {
 }
 
 /// How a variant's type is planned and predicted.
+#[allow(unnameable_types, reason = "sealed: only types of this crate implement it")]
 pub trait Plan: Filter + Listed + State + Sized {
     /// The numbers that `plan` settles.
     type Shape;
@@ -104,6 +105,7 @@ pub trait Plan: Filter + Listed + State + Sized {
 }
 
 /// A type whose filters start empty and take one record after the other.
+#[allow(unnameable_types, reason = "sealed: only types of this crate implement it")]
 pub trait Stream: Plan {
     /// The empty filter of a shape.
     fn empty(shape: &Self::Shape, head: Head) -> Result<Self>;
@@ -117,6 +119,7 @@ pub trait Stream: Plan {
 
 /// A type whose filters can be built from records: those that take them one by one, and those that need them
 /// all at once.
+#[allow(unnameable_types, reason = "sealed: only types of this crate implement it")]
 pub trait Create: Plan {
     /// Builds the filter of a shape.
     fn create(shape: &Self::Shape, head: Head, inputs: &mut Inputs<'_>) -> Result<Self>;

@@ -149,7 +149,7 @@ fn r2_records_name_their_stage() {
     for (bad, why) in [
         (record("a", "one"), "whole numbers"),
         (Record::key(b"a"), "TAB"),
-        (record("a", "99999"), "follow each other"),
+        (record("a", "99999"), "numbered from 1 to 99999"),
         (record("a", "18446744073709551615"), "the last number"),
     ] {
         let error = build(&[members[0], bad], &excluded, goal()).unwrap_err();

@@ -38,7 +38,7 @@ fn r15_which_sequences_are_b_l() {
     assert!(Sequence::new(&values, 2).is_ok() && Sequence::new(&values, 3).is_ok());
     let refused = Sequence::new(&values, 4).expect_err("16, 25 and 28 repeat");
     assert_eq!(refused.kind(), Kind::BadParameter);
-    assert!(refused.to_string().contains("two sums of 4 come to"), "{refused}");
+    assert!(refused.to_string().contains("two sums of 4 are 16"), "{refused}");
     // Mian and Chowla's greedy sequence of order 2.
     assert_eq!(
         Sequence::of_size(6, 2).expect("a sequence"),
