@@ -1,5 +1,7 @@
 //! The numbers of the papers: each catalogue entry's checks, in tests named after the entry.
 
+mod support;
+
 mod evidence {
     mod active_active;
     mod adaptive;
