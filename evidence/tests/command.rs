@@ -91,7 +91,7 @@ fn a_report_takes_what_is_there_and_tells_what_disagrees() {
     assert_eq!(printed.matches("outside 1 to 2").count(), names.len() - 1);
     let html = text(folder.path(), "index.html");
     assert_eq!(html.matches("<svg").count(), names.len());
-    assert_eq!(html.matches("An older result").count(), names.len(), "they have no stamp");
+    assert_eq!(html.matches("from an older version").count(), names.len(), "they have no stamp");
     assert!(html.contains("a &lt; b") && !html.contains("a < b"));
     assert!(!html.contains("src=") && !html.contains("href=\"http"), "not self-contained");
     let page = text(folder.path(), "README.md");

@@ -9,12 +9,12 @@ The surveys' figures and 71 applications, measured, in the repository:
 
 const START: &str = "\
 The first ten minutes:
-  everbloom tour                           what filters do, in three minutes
-  everbloom plan -n 10M -p 1%              which filter, and how large?
-  everbloom build words.txt -o words.evb   build a filter from keys, one per line
-  everbloom check words.evb queries.txt    which of these may be members?
-  everbloom info words.evb                 fill and false-positive rate
-`everbloom help` lists all verbs. `everbloom help VERB` shows options and examples.";
+  everbloom tour                            what filters do, in three minutes
+  everbloom plan -n 10M -p 1%               which filter, and how large?
+  everbloom build words.txt -o words.evb    a filter of keys, one per line
+  everbloom check words.evb queries.txt     which of these may be members?
+  everbloom info words.evb                  fill and false-positive rate
+`everbloom help` lists all verbs; `everbloom help VERB` shows its options.";
 
 /// The first steps, and the way to the lab.
 pub fn all() -> String {

@@ -192,8 +192,16 @@ fn plans_rank_what_fits() {
     let bloom = candidates.iter().find(|c| c["slug"] == "bloom").expect("bloom fits");
     assert!((bloom["bits_per_item"].as_f64().expect("bits") - 9.585).abs() < 0.01);
     let bits = |c: &Value| c["bits_per_item"].as_f64().expect("bits");
-    let promising: Vec<&Value> = candidates.iter().filter(|c| c["fnr"] == 0.0).collect();
-    assert!(promising.windows(2).all(|pair| bits(pair[0]) <= bits(pair[1])), "by bits");
+    let promising = candidates.iter().filter(|c| c["fnr"] == 0.0);
+    let takes_keys =
+        |c: &&Value| c["abilities"].as_array().expect("a list").contains(&"insert".into());
+    let (taking, built_once): (Vec<&Value>, Vec<&Value>) = promising.partition(takes_keys);
+    for list in [&taking, &built_once] {
+        assert!(list.windows(2).all(|pair| bits(pair[0]) <= bits(pair[1])), "by bits");
+    }
+    let last = taking.last().expect("some take keys one by one");
+    let place_of = |c: &Value| candidates.iter().position(|other| other == c);
+    assert!(place_of(last) < place_of(built_once[0]), "what is built once comes later");
     let deletable = place.json("plan -n 1M -p 1% --need delete --json");
     for candidate in deletable["candidates"].as_array().expect("a list") {
         let needs = place.ok("catalog --json", "");
@@ -422,7 +430,7 @@ fn a_filter_of_nodes_is_queried_with_their_ancestors() {
     place.ok("build - -o flat.evb -n 300 -q", &paths);
     let refused = place.run("check flat.evb - --ancestors /", &paths);
     assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("built without -i"), "{}", refused.err);
+    assert!(refused.err.contains("built without it"), "{}", refused.err);
 }
 
 #[test]
@@ -591,7 +599,7 @@ fn every_variant_is_tried_with_its_sample() {
     }
     assert_ne!(place.ok("sample bloom", ""), place.ok("sample bloom --seed 2a", ""));
     let run = place.run("", "");
-    assert!(run.code == 0 && run.out.lines().count() <= 8, "{}", run.out);
+    assert!(run.code == 0 && run.out.lines().count() <= 10, "{}", run.out);
 }
 
 #[test]

@@ -318,7 +318,7 @@ fn hbase_filters_answer_for_their_rows() {
 fn hfiles_say_what_is_not_read() {
     let error = |file: &[u8]| opened("hbase", file).unwrap_err().to_string();
     let packed = hfile("", 1, &["BLMFMET2"]);
-    assert!(error(&packed).contains("packed") && Format::detect(&packed)[0].name == "hbase");
+    assert!(error(&packed).contains("compressed") && Format::detect(&packed)[0].name == "hbase");
     assert!(error(&hfile("org.x.CellComparatorImpl", 2, &["BLMFMET2"])).contains("columns"));
     assert!(error(&hfile("", 2, &[])).contains("no Bloom filter"));
     assert!(error(&hfile_of("", 2, &["BLMFMET2"], 20)).contains("no chunk"));

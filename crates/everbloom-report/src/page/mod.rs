@@ -131,7 +131,7 @@ mod tests {
             "![rates < 1](s0-eq1-a.svg)",
             "1\\|2",
             "(1 of 2 verdicts agree",
-            "version 0.0.9",
+            "older version (0.0.9)",
         ] {
             assert!(markdown.contains(part), "{part}: {markdown}");
         }
@@ -142,7 +142,7 @@ mod tests {
             "a &lt; b",
             "1 of 2 verdicts",
             "disagrees",
-            "version 0.0.9",
+            "older version (0.0.9)",
         ] {
             assert!(html.contains(part), "{part}: {html}");
         }

@@ -13,18 +13,22 @@ use crate::{Result, Stop};
 /// Curves of a picture, the lower bound not counted.
 const MOST_CURVES: usize = 6;
 
-/// Rate over bits per key of the first candidates that differ, and the lower bound. Those that are the
-/// standard filter in other clothes share its curve.
+/// The lower bound, and rate over bits per key of the first candidates that differ: as many as a picture holds, or the
+/// best alone for the terminal. Candidates that are the standard filter in other clothes share its curve.
 pub(super) fn curves(candidates: &[Candidate], args: &Plan) -> Vec<Series> {
     let n = args.size.items.unwrap_or_else(|| candidates[0].items).min(1_000_000);
+    let most = if args.svg.is_some() { MOST_CURVES } else { 1 };
     let mut out = vec![Series::new("lower bound", (1..=24).map(f64::from), bound::least_fpr)];
-    let mut shared = vec![0; MOST_CURVES + 1];
+    let mut shared = vec![0; most + 1];
     for c in candidates {
+        if out.len() > most {
+            break;
+        }
         let rate = |bits: u64| c.rate_at(n, n * bits).map(|fpr| (bits as f64, fpr));
         let curve: Curve = (1..=24).filter_map(rate).collect();
         if let Some(same) = out.iter().position(|series| alike(&series.curve, &curve)) {
             shared[same] += 1;
-        } else if curve.len() > 1 && out.len() <= MOST_CURVES {
+        } else if curve.len() > 1 {
             out.push(Series { name: name(c), curve, ..Series::default() });
         }
     }
