@@ -35,7 +35,7 @@ const ALL: &[Writes] = &[
         "out.evb",
         &["k.txt", "other.txt"],
     ),
-    writes("build k.txt -o out.evb --priors", "out.evb", &["k.txt"]),
+    writes("build priors.txt -o out.evb --priors", "out.evb", &["priors.txt"]),
     writes("build k.txt -o out.evb --like a.evb", "out.evb", &["k.txt"]),
     writes("build k.txt -o out.digest --format squid", "out.digest", &["k.txt"]),
     writes("build k.txt -o out.guava --format guava", "out.guava", &["k.txt"]),
@@ -107,6 +107,7 @@ fn prepared() -> Place {
     let place = Place::new();
     place.file("k.txt", "a\nb\nc\n");
     place.file("other.txt", "x\ny\nz\n");
+    place.file("priors.txt", "a\t0.5\nb\t0.5\n");
     place.file("doc.txt", "three short words");
     place.file("people.csv", "id,name\n1,Ann Smith\n2,Bob Jones\n");
     place.file("key.hex", "0f".repeat(16));
