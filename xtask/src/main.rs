@@ -5,7 +5,7 @@
 //! - `mutants`: breaks the code in named ways, one at a time, and shows that a test notices.
 //! - `mutants lab`: breaks the library's formulas and filters, and shows that a named verdict of the lab turns red.
 //! - `operators`: breaks operators of the mechanisms at places drawn by a seed, and shows which nobody notices.
-//! - `kills`: kills the command in the middle of `add`, again and again; nothing acknowledged is lost.
+//! - `kills`: kills the command in the middle of a change, again and again; nothing acknowledged is lost.
 //! - `sanitize`: runs the hostile tests under AddressSanitizer.
 //! - `miri`: runs what threads share under Miri.
 //! - `thorough`: runs the loops over the list with all their trials, which takes minutes.

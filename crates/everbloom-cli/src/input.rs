@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, OnceLock};
 
@@ -12,8 +12,8 @@ use everbloom::exchange::rateless::{Named, Set};
 use everbloom::internals::hash::SecretKey;
 use everbloom::{Limits, Opener};
 use everbloom_records::{
-    Bad, Column, Cr, Fault, Field, Grammar, Input, Keyed, Lines, Notice, Order, Time, unpacked,
-    watched,
+    Bad, Column, Cr, Fault, Field, Grammar, Input, Keyed, Lines, MARK, Notice, Order, Time,
+    unmarked, unpacked, watched,
 };
 use everbloom_report::number::integer_text;
 
@@ -108,6 +108,38 @@ pub fn bytes(path: &Path) -> everbloom::Result<Input<'static>> {
     open().map_err(|e| Error::from(e).context(path.display()))
 }
 
+/// The text of the file at `path`, or of stdin for `-`: its bytes, without a byte order mark.
+pub fn text(path: &Path) -> everbloom::Result<Input<'static>> {
+    let (text, marked) = unmarked(bytes(path)?)?;
+    if marked {
+        strange(&name_of(path), Notice::ByteOrderMark);
+    }
+    Ok(text)
+}
+
+/// The whole text of the file at `path`, as it stands there but for a byte order mark.
+pub fn whole(path: &Path) -> everbloom::Result<Vec<u8>> {
+    let bytes = std::fs::read(path).map_err(|e| Error::from(e).context(path.display()))?;
+    let Some(text) = bytes.strip_prefix(MARK) else { return Ok(bytes) };
+    strange(&name_of(path), Notice::ByteOrderMark);
+    Ok(text.to_vec())
+}
+
+/// Says if a file that is read elsewhere starts with a byte order mark.
+pub fn say_mark(path: &Path) -> everbloom::Result<()> {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(3).read_to_end(&mut start));
+    read.map_err(|e| Error::from(e).context(path.display()))?;
+    if start == MARK {
+        strange(&name_of(path), Notice::ByteOrderMark);
+    }
+    Ok(())
+}
+
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
+}
+
 /// The files that are named, and all files in folders that are named, in order. Links are not followed.
 pub fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
@@ -155,6 +187,9 @@ fn strange(name: &str, notice: Notice) {
             say!(
                 "{name}: columns are quoted, and the quotes are part of the keys; --csv strips them"
             );
+        }
+        Notice::ByteOrderMark => {
+            say!("{name}: starts with a byte order mark, which is no part of the first line");
         }
         _ => say!(
             "{name}: has NUL bytes; if records end in NUL, give -0; if it is not text, its lines are meaningless"

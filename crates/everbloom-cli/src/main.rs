@@ -12,6 +12,7 @@ mod quantity;
 mod reading;
 mod report;
 mod talk;
+mod target;
 mod verbs;
 
 use std::process::ExitCode;

@@ -4,14 +4,12 @@
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::Path;
 
-use everbloom::internals::{disk, file as codec};
-use everbloom::{Error, Filter, Kind};
+use everbloom::{Error, Kind};
 use everbloom_report::Table;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_report::terminal::wrapped;
 use serde_json::{Value, json};
 
-use crate::args::Machine;
 use crate::{Result, Stop};
 
 /// An error of the output: the only place where a closed pipe is not an error.
@@ -36,52 +34,6 @@ pub fn print_bytes(bytes: &[u8]) -> Result<()> {
 /// Whether an output is stdout, as `-` says.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
-}
-
-/// Refuses an output that can't be written before the keys are read, which may take long.
-pub fn writable(output: &Path, machine: &Machine) -> Result<()> {
-    if is_stdout(output) {
-        let taken = "--json: stdout is used by -o -; write to a file, or omit --json";
-        return if machine.json { Err(Stop::Error(taken.to_owned())) } else { Ok(()) };
-    }
-    let folder = match output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let reason = if !folder.is_dir() {
-        format!("there is no folder {}", folder.display())
-    } else if output.is_dir() {
-        "it is a folder; give a file in it".to_owned()
-    } else {
-        return Ok(());
-    };
-    Err(Stop::Error(format!("cannot write {}: {reason}", output.display())))
-}
-
-/// Writes the file of a filter, or prints it for `-`.
-pub fn save(filter: &dyn Filter, path: &Path) -> Result<()> {
-    if is_stdout(path) {
-        return print_bytes(&codec::to_bytes(filter));
-    }
-    codec::save(filter, path).map_err(full_disk)
-}
-
-/// Writes a file, whole or not at all, or prints it for `-`.
-pub fn write_file(bytes: &[u8], path: &Path) -> Result<()> {
-    if is_stdout(path) {
-        return print_bytes(bytes);
-    }
-    let place = |e| Error::from(e).context(format!("cannot write {}", path.display()));
-    disk::replace(path, |out| out.write_all(bytes)).map_err(|e| full_disk(place(e)))
-}
-
-fn full_disk(e: Error) -> Stop {
-    match e.kind() {
-        Kind::Io if e.to_string().contains("No space left") => {
-            Stop::Error(format!("{e}; free some space, nothing was written"))
-        }
-        _ => e.into(),
-    }
 }
 
 /// Prints a report.

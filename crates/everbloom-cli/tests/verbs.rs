@@ -612,3 +612,76 @@ fn filters_of_unequal_size_are_told_how_to_merge() {
         assert!(run.code == 2 && run.err.contains("build both with -n 3k"), "{kind}: {}", run.err);
     }
 }
+
+/// Every verb that reads text answers as it does without the mark, and says that there was one.
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_key() {
+    const MARK: &str = "\u{feff}";
+    let place = Place::new();
+    let sum = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afeeb48b";
+    for (name, text) in [
+        ("k", "a\nb\nc\n".to_owned()),
+        ("d", "a\na\nb\n".to_owned()),
+        ("csv", "id,name\n1,Ann Smith\n2,Bob Jones\n".to_owned()),
+        ("u64", "1\n2\n3\n".to_owned()),
+        ("fa", format!(">s\n{}\n", "ACGTTGCATT".repeat(9))),
+        ("sums", format!("{sum}  one\n")),
+        ("aff", "SET UTF-8\nSFX S Y 1\nSFX S 0 s .\n".to_owned()),
+        ("dic", "apple/S\n".to_owned()),
+        ("patterns", "hy3ph\n".to_owned()),
+        ("exceptions", "ta-ble\n".to_owned()),
+    ] {
+        place.file(&format!("plain.{name}"), &text);
+        place.file(&format!("marked.{name}"), MARK.to_owned() + &text);
+    }
+    place.file("other.k", "b\nx\n");
+    place.file("valid.k", "x\ny\n");
+    place.file("one", "a");
+    place.file("text", "apple apples table hyphen a\n");
+    place.ok("build plain.k -o k.evb -n 100 -q", "");
+    place.ok("build plain.k -o counts.evb --kind counting -n 100 -q", "");
+    place.ok("build - -o plain.evb -n 100 -q", "");
+    place.ok("build - -o marked.evb -n 100 -q", "");
+    place.ok("kmer build plain.fa -o index.evk -K 9 -q", "");
+    place.ok("revoked build --revoked plain.k --valid valid.k -o set -q", "");
+    for line in [
+        "build IN.k -o - -n 100",
+        "build IN.u64 -o - --key-type u64",
+        "build IN.csv -o - --csv -f id -n 100",
+        "check k.evb IN.k",
+        "count counts.evb IN.k",
+        "add IN.evb IN.k --json",
+        "dedupe IN.d",
+        "dedupe IN.csv --csv -f id",
+        "diff IN.k other.k",
+        "sketch IN.k -o -",
+        "sync IN.k other.k",
+        "join IN.csv plain.csv --csv -f id",
+        "join plain.csv IN.csv --csv -f id",
+        "top IN.d -k 2",
+        "kmer query index.evk IN.fa",
+        "known one --list IN.sums",
+        "link IN.csv plain.csv",
+        "spell text -d IN.k",
+        "spell text -d plain.k --personal IN.k",
+        "spell IN.k -d k.evb",
+        "spell text -d IN.dic",
+        "spell text --hyphenate IN.patterns",
+        "spell text --hyphenate plain.patterns --exceptions IN.exceptions",
+        "revoked check set IN.k",
+    ] {
+        let [plain, marked] =
+            ["plain", "marked"].map(|name| place.run(&line.replace("IN", name), ""));
+        assert!(plain.code < 2, "{line}: {}", plain.err);
+        assert_eq!((marked.code, &marked.out), (plain.code, &plain.out), "{line}: {}", marked.err);
+        assert!(marked.err.contains("byte order mark"), "{line}: {}", marked.err);
+        assert!(!plain.err.contains("byte order mark"), "{line}: {}", plain.err);
+    }
+    // From a pipe, and by all cores.
+    assert_eq!(place.ok("check k.evb -", "\u{feff}a\nb\n"), "a\nb\n");
+    let many: String = (0..200_000).map(|i| format!("{i}\n")).collect();
+    place.file("many", MARK.to_owned() + &many);
+    place.ok("build many -o many.evb -q", "");
+    assert_eq!(place.ok("check many.evb many -c -q", ""), "200000\n");
+    assert_eq!(place.ok("check many.evb - -q", "0\n199999\n"), "0\n199999\n");
+}

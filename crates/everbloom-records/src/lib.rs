@@ -34,4 +34,4 @@ pub use hashed::{Hashed, Kept, Keyed};
 pub use input::{Input, Passed, watched};
 pub use key::KeyType;
 pub use lines::{Lines, Noticed, Skipped, Watch};
-pub use unpack::{Notice, unpacked};
+pub use unpack::{MARK, Notice, unmarked, unpacked};

@@ -15,6 +15,8 @@ const BEYOND: usize = 4 << 10;
 /// A file, from its beginning to where it ends when that is read.
 pub struct Pieces {
     file: File,
+    /// Where the first line begins, within the first piece.
+    begin: usize,
     /// The byte that ends a line.
     end: u8,
     /// Bytes of a piece.
@@ -24,10 +26,11 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// The pieces of a file of lines; `None` where files can't be read anywhere at any time.
-    pub fn of(file: File, end: u8, passed: Option<Passed>) -> Option<Self> {
+    /// The pieces of a file of lines, the first of which begins at byte `begin`; `None` where files can't be read anywhere
+    /// at any time.
+    pub fn of(file: File, begin: usize, end: u8, passed: Option<Passed>) -> Option<Self> {
         let (next, passed) = (AtomicU64::new(0), passed.map(Mutex::new));
-        cfg!(any(unix, windows)).then_some(Self { file, end, length: BLOCK, next, passed })
+        cfg!(any(unix, windows)).then_some(Self { file, begin, end, length: BLOCK, next, passed })
     }
 
     /// Reads the lines that begin in the next piece, perhaps none; false at the end of the file.
@@ -51,7 +54,7 @@ impl Pieces {
             passed(len.min(stop).saturating_sub(skipped) as u64);
         }
         let first = match block.number {
-            0 => Some(0),
+            0 => Some(self.begin.min(len)),
             _ => memchr::memchr(self.end, &memory[..len]).map(|end| end + 1),
         };
         // All of it belongs to a line that has begun before. If that line ends behind the piece, no line is left either.
@@ -141,7 +144,7 @@ mod tests {
             let mut file = tempfile::tempfile().expect("a file");
             file.write_all(&text).expect("a file");
             for piece in (1..20).chain([100, 2999, 3000, 3001]) {
-                let pieces = Pieces::of(file.try_clone().expect("a file"), b'\n', None);
+                let pieces = Pieces::of(file.try_clone().expect("a file"), 0, b'\n', None);
                 let pieces = Pieces { length: piece, ..pieces.expect("a system with files") };
                 let (mut all, mut block, mut numbers) = (Vec::new(), Block::default(), 0);
                 while pieces.next(&mut block).expect("a file") {
@@ -171,7 +174,8 @@ mod tests {
         let seen = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&seen);
         let passed = move |bytes| _ = count.fetch_add(bytes, Ordering::Relaxed);
-        let pieces = Pieces::of(file, b'\n', Some(Box::new(passed))).expect("a system with files");
+        let pieces =
+            Pieces::of(file, 0, b'\n', Some(Box::new(passed))).expect("a system with files");
         while pieces.next(&mut Block::default()).expect("a file") {}
         assert_eq!(seen.load(Ordering::Relaxed), text.len() as u64);
     }

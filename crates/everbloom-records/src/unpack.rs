@@ -48,7 +48,12 @@ pub enum Notice {
     Nul,
     /// Columns stand in quotes, which then belong to the key.
     Quotes,
+    /// It began with a byte order mark, which belongs to no line.
+    ByteOrderMark,
 }
+
+/// What some editors and spreadsheets write before UTF-8.
+pub const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The first bytes of an input, and all of it.
 fn peek(mut input: Input<'_>, length: u64) -> io::Result<(Vec<u8>, Input<'_>)> {
@@ -62,6 +67,17 @@ fn peek(mut input: Input<'_>, length: u64) -> io::Result<(Vec<u8>, Input<'_>)> {
 /// through.
 pub fn unpacked(input: Input<'static>) -> Result<Input<'static>> {
     Ok(opened(input)?.text)
+}
+
+/// The same text without the byte order mark at its start, and whether there was one.
+pub fn unmarked(text: Input<'_>) -> io::Result<(Input<'_>, bool)> {
+    let (start, whole) = peek(text, MARK.len() as u64)?;
+    if start != MARK {
+        return Ok((whole, false));
+    }
+    let mut whole = whole;
+    whole.read_exact(&mut [0; MARK.len()])?;
+    Ok((whole, true))
 }
 
 /// An input that was looked at.
@@ -160,6 +176,23 @@ mod tests {
         assert_eq!(notices(b"", b'\n'), []);
         assert_eq!(notices(b"5\",\"\na,\"b c\",d\n", b'\n'), [Notice::Quotes]);
         assert_eq!(notices(b"5\",\"\n\"a,b\n", b'\n'), []);
+    }
+
+    #[test]
+    fn a_mark_is_taken_off_the_start_alone() {
+        for (text, rest, mark) in [
+            (&b"\xef\xbb\xbfa\n"[..], &b"a\n"[..], true),
+            (b"\xef\xbb\xbf\xef\xbb\xbf", b"\xef\xbb\xbf", true),
+            (b"\xef\xbb\xbf", b"", true),
+            (b"\xef\xbb", b"\xef\xbb", false),
+            (b"a\xef\xbb\xbf", b"a\xef\xbb\xbf", false),
+            (b"", b"", false),
+        ] {
+            let (mut input, marked) = unmarked(Box::new(text)).expect("text");
+            let mut left = Vec::new();
+            input.read_to_end(&mut left).expect("text");
+            assert_eq!((&left[..], marked), (rest, mark));
+        }
     }
 
     #[test]

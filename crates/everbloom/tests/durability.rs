@@ -219,19 +219,199 @@ fn a_file_has_one_writer_at_a_time() {
 fn what_killed_writers_left_is_cleared_away() {
     let place = folder();
     let path = place.path().join("seen.evb");
-    let orphan = place.path().join(".evb-seen.evb-abc123");
-    let young = place.path().join(".evb-seen.evb-def456");
-    let other = place.path().join(".evb-other.evb-abc123");
-    for path in [&orphan, &young, &other] {
-        fs::write(path, "half a filter").expect("written");
-    }
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    for path in [&orphan, &other] {
-        let file = fs::File::options().write(true).open(path).expect("a file");
-        file.set_modified(long_ago).expect("a time");
+    let now = std::time::SystemTime::now();
+    let half = &to_bytes(&with_keys(0..10))[..100];
+    for (name, bytes, age) in [
+        (".evb-seen.evb-half", half, long_ago),
+        (".evb-seen.evb-empty", b"", long_ago),
+        (".evb-seen.evb-young", half, now),
+        (".evb-seen.evb-notes", b"somebody's notes", long_ago),
+        (".evb-other.evb-half", half, long_ago),
+    ] {
+        let left = place.path().join(name);
+        fs::write(&left, bytes).expect("written");
+        let file = fs::File::options().write(true).open(&left).expect("a file");
+        file.set_modified(age).expect("a time");
     }
     save(&with_keys(0..10), &path).expect("saved");
-    assert_eq!(names(place.path()), [".evb-other.evb-abc123", ".evb-seen.evb-def456", "seen.evb"]);
+    let kept = [".evb-other.evb-half", ".evb-seen.evb-notes", ".evb-seen.evb-young", "seen.evb"];
+    assert_eq!(names(place.path()), kept);
+}
+
+/// A store of several blocks of pages.
+fn store_in(folder: &Path) -> Forest {
+    let mut forest =
+        Forest::builder().items(20_000).rate(1e-3).set("page", 256).build().expect("a forest");
+    (0..20_000u64).try_for_each(|key| forest.insert(&key).map(drop)).expect("room");
+    forest.save_pages(folder).expect("saved");
+    forest
+}
+
+fn add(folder: &Path, key: &[u8]) -> everbloom::Result<()> {
+    let mut update = Opener::new().update(folder, Wait::No)?;
+    update.as_insert().expect("an ability").insert(Record::key(key))?;
+    update.save()
+}
+
+#[test]
+fn a_key_more_in_a_store_is_there_or_not() {
+    let prepare = |folder: &Path| drop(store_in(folder));
+    let has = |folder: &Path| open(folder).expect("a whole store").contains(b"apple");
+    assert!(try_all(prepare, |folder| add(folder, b"apple"), has) > 30);
+}
+
+#[test]
+fn a_key_more_writes_the_pages_it_touches() {
+    let place = folder();
+    let forest = store_in(place.path());
+    let (layers, all) = (u64::from(forest.layers()), fs::metadata(place.path().join("pages-0")));
+    let (added, steps) = noted(None, || add(place.path(), b"apple"));
+    added.expect("added");
+    let in_pages = |step: &Step| match step {
+        Step::Write(path, _, bytes) if path.ends_with("pages-0") => bytes.len() as u64,
+        _ => 0,
+    };
+    let written: u64 = steps.iter().map(in_pages).sum();
+    assert!((256..=256 * layers).contains(&written), "{written} bytes for a key");
+    assert!(all.expect("a file").len() > 100 * written);
+    // The same pages in other words: pairs, and a store that grows.
+    let place = folder();
+    let mut image =
+        BloomStoreImage::builder().items(1000).set("page", 256).build().expect("a store");
+    (0..1000u64).for_each(|key| _ = image.put(&key, b"value").expect("room"));
+    image.save_pages(place.path()).expect("saved");
+    image.put("apple", b"fruit").expect("room");
+    let (saved, steps) = noted(None, || image.save_pages(place.path()));
+    saved.expect("saved");
+    let written = steps.iter().map(in_pages).sum::<u64>();
+    assert!(written <= 10 * 256, "{written} bytes for a pair");
+    assert_eq!(
+        BloomStore::open(place.path(), 4).expect("a store").to_image().expect("whole"),
+        image
+    );
+    // One that has hardly a page in common with what is there goes to a file of its own.
+    let mut other =
+        BloomStoreImage::builder().items(1000).set("page", 256).seed(7).build().expect("a store");
+    (0..1000u64).for_each(|key| _ = other.put(&key, b"another").expect("room"));
+    other.save_pages(place.path()).expect("saved");
+    assert_eq!(names(place.path()), ["lock", "manifest", "pages-1"]);
+    assert_eq!(
+        BloomStore::open(place.path(), 4).expect("a store").to_image().expect("whole"),
+        other
+    );
+}
+
+/// What writers begin is on the list of the lock file; only what is on it and not in the manifest is removed.
+#[test]
+fn page_files_that_were_begun_in_vain_are_removed() {
+    let kill = |folder: &Path, list: &str| {
+        for name in ["pages-5", "pages-7", "pages-8"] {
+            fs::write(folder.join(name), "half a page").expect("written");
+        }
+        fs::write(folder.join("lock"), list).expect("written");
+    };
+    for change in [
+        |folder: &Path| add(folder, b"apple"),
+        |folder: &Path| ForestStore::open(folder, 4).map(drop),
+        |folder: &Path| Forest::with_rate(10, 0.1)?.save_pages(folder),
+    ] {
+        let place = folder();
+        store_in(place.path());
+        kill(place.path(), "pages-0\npages-5\npages-8\npages-9\n");
+        change(place.path()).expect("changed");
+        let left = names(place.path());
+        let pages: Vec<_> = left.iter().filter(|name| name.starts_with("pages-")).collect();
+        assert_eq!(pages.len(), 2, "the store's and the one that nobody listed: {left:?}");
+        assert!(left.contains(&"pages-7".to_owned()), "{left:?}");
+        open(place.path()).expect("a whole store");
+        // A file of this name that is no list of ours is left as it is.
+        kill(place.path(), "somebody's notes\n");
+        change(place.path()).expect("changed");
+        assert_eq!(fs::read(place.path().join("lock")).expect("a file"), b"somebody's notes\n");
+        assert!(names(place.path()).len() >= left.len());
+    }
+    // A store that was never there, and one that cannot be written: nothing is left of them.
+    let place = folder();
+    let save = || Forest::with_rate(10, 0.1)?.save_pages(place.path());
+    let (saved, steps) = noted(None, save);
+    saved.expect("saved");
+    for number in 0..steps.len() {
+        let again = folder();
+        kill(again.path(), "pages-5\n");
+        let (saved, _) =
+            noted(Some(number), || Forest::with_rate(10, 0.1)?.save_pages(again.path()));
+        let pages = names(again.path()).iter().filter(|name| name.starts_with("pages-")).count();
+        let whole = open(again.path()).is_ok();
+        assert!(saved.is_ok() <= whole, "step {number}");
+        assert!(pages <= 4, "step {number}: {:?}", names(again.path()));
+        Forest::with_rate(10, 0.1).expect("a forest").save_pages(again.path()).expect("saved");
+        let pages = names(again.path()).iter().filter(|name| name.starts_with("pages-")).count();
+        assert_eq!(pages, 3, "step {number}: {:?}", names(again.path()));
+    }
+}
+
+#[test]
+fn errors_of_stores_name_what_cannot_be_written() {
+    let place = folder();
+    store_in(place.path());
+    let (done, steps) = noted(None, || add(place.path(), b"apple"));
+    done.expect("added");
+    for number in 0..steps.len() {
+        let again = folder();
+        store_in(again.path());
+        let (done, steps) = noted(Some(number), || add(again.path(), b"apple"));
+        if let Err(e) = done {
+            let (said, place) = (e.to_string(), again.path().display().to_string());
+            assert!(said.contains(&place), "{:?}: {said}", kind(&steps[number]));
+        }
+    }
+}
+
+/// Whoever reads a store while others change it finds one of its states, never an error.
+#[test]
+fn stores_are_read_while_they_are_changed() {
+    let place = folder();
+    store_in(place.path());
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for key in 0..100u32 {
+                add(place.path(), &[b"new ", &key.to_le_bytes()[..]].concat()).expect("added");
+            }
+        });
+        while !writer.is_finished() {
+            assert!(open(place.path()).expect("a whole store").contains(&0u64.to_le_bytes()));
+        }
+        writer.join().expect("no panic");
+    });
+}
+
+/// The system would kill a process that writes more than it may: it stops before, and leaves nothing behind.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_would_be_too_long_is_refused() {
+    const LIMITED: &str = "EVERBLOOM_TEST_LIMITED";
+    if std::env::var_os(LIMITED).is_some() {
+        let too_long = |done: everbloom::Result<()>| {
+            let error = done.expect_err("longer than 8192 bytes").to_string();
+            assert!(error.contains("exceed the limit"), "{error}");
+        };
+        too_long(save(&with_keys(0..10), "seen.evb"));
+        let mut forest = Forest::builder().items(20_000).rate(1e-3).build().expect("a forest");
+        (0..20_000u64).for_each(|key| _ = forest.insert(&key).expect("room"));
+        too_long(forest.save_pages(Path::new("store")));
+        assert_eq!(names(Path::new("store")), ["lock"]);
+        return;
+    }
+    let place = folder();
+    let me = std::env::current_exe().expect("a program");
+    let script = "ulimit -f 16; exec \"$0\" --exact what_would_be_too_long_is_refused";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script]).arg(me).env(LIMITED, "yes").current_dir(place.path());
+    let output = shell.output().expect("a shell");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert_eq!(names(place.path()), ["store"]);
 }
 
 #[cfg(unix)]

@@ -1,9 +1,8 @@
 //! To change filter files and to combine them.
 
-use everbloom::Wait;
 use std::path::PathBuf;
 
-use super::shared::{Keyed, Machine, Secret};
+use super::shared::{Keyed, Machine, Replacing, Secret};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -14,7 +13,7 @@ pub struct Change {
     #[arg(default_value = "-")]
     pub keys: PathBuf,
     #[command(flatten)]
-    pub waiting: Waiting,
+    pub replacing: Replacing,
     #[command(flatten)]
     pub keyed: Keyed,
     #[command(flatten)]
@@ -30,21 +29,6 @@ pub struct Add {
     pub part: Option<usize>,
 }
 
-/// For verbs that change a file: what to do while another process does.
-#[derive(clap::Args)]
-pub struct Waiting {
-    /// Wait while another process changes the file, instead of failing.
-    #[arg(long)]
-    pub wait: bool,
-}
-
-impl Waiting {
-    /// What it means to the library.
-    pub fn meant(&self) -> Wait {
-        if self.wait { Wait::Yes } else { Wait::No }
-    }
-}
-
 /// For verbs that change a file without reading keys.
 #[derive(clap::Args)]
 pub struct Edit {
@@ -53,7 +37,7 @@ pub struct Edit {
     #[command(flatten)]
     pub secret: Secret,
     #[command(flatten)]
-    pub waiting: Waiting,
+    pub replacing: Replacing,
     #[command(flatten)]
     pub machine: Machine,
 }
@@ -77,6 +61,8 @@ pub struct Merge {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
+    pub replacing: Replacing,
+    #[command(flatten)]
     pub secret: Secret,
     #[command(flatten)]
     pub machine: Machine,
@@ -89,6 +75,8 @@ pub struct Fold {
     /// Output file; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// How many times to halve it.
     #[arg(long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub times: u32,

@@ -4,7 +4,7 @@ use everbloom::Setting;
 use std::path::PathBuf;
 
 use super::parsers::setting;
-use super::shared::{Machine, Size, Tabular};
+use super::shared::{Machine, Replacing, Size, Tabular};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -37,6 +37,8 @@ pub struct Plan {
     /// Write the same plot to an SVG file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub replacing: Replacing,
     #[command(flatten)]
     pub shown: Tabular,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::shared::{Machine, Text};
+use super::shared::{Machine, Replacing, Text};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -42,6 +42,8 @@ pub struct Known {
     /// Write the filter of the known parts, for --filter, or to compare it with another by `estimate`.
     #[arg(short = 'o', long, value_name = "FILE", requires = "reference", conflicts_with = "md5")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// Share of unknown parts that may seem known.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.001", allow_negative_numbers = true)]
     pub fpr: f64,

@@ -11,7 +11,7 @@ use everbloom_formats::{Format, KeyAs};
 
 use super::foreign::Foreign;
 use super::parsers::{format, hierarchy, key_type, keys_as, setting};
-use super::shared::{Keyed, Machine, Secret, Size, Tabular};
+use super::shared::{Keyed, Machine, Replacing, Secret, Size, Tabular};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -21,6 +21,8 @@ pub struct Build {
     /// Output file; `-` for stdout. A file appears only when it is complete.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// The variant, by its slug (see `everbloom catalog`). Default: bloom; for a pipe without -n scalable, which
     /// grows.
     #[arg(long, value_name = "SLUG")]
@@ -188,6 +190,8 @@ pub struct Explain {
     /// Draw the key and its cells as an SVG picture.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub replacing: Replacing,
     #[command(flatten)]
     pub machine: Machine,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use everbloom_formats::{Format, KeyAs};
 
 use super::parsers::{format, keys_as};
-use super::shared::Machine;
+use super::shared::{Machine, Replacing};
 
 /// What a foreign file does not say of itself.
 #[derive(clap::Args)]
@@ -47,6 +47,8 @@ pub struct Import {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
+    pub replacing: Replacing,
+    #[command(flatten)]
     pub foreign: Foreign,
     #[command(flatten)]
     pub machine: Machine,
@@ -62,6 +64,8 @@ pub struct Export {
     /// Output file; `-` for stdout. It appears only when it is complete.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     #[command(flatten)]
     pub machine: Machine,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::shared::Machine;
+use super::shared::{Machine, Replacing};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -36,6 +36,8 @@ pub struct KmerBuild {
     /// The index.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// Length of a K-mer in letters, 3 to 32.
     #[arg(short = 'K', long, value_name = "LETTERS", default_value = "31")]
     pub length: u8,
@@ -54,6 +56,8 @@ pub struct KmerBuild {
 pub struct KmerAdd {
     /// The index. It is replaced by a larger one.
     pub index: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// FASTA or FASTQ files, compressed or not.
     #[arg(required = true)]
     pub samples: Vec<PathBuf>,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::shared::Machine;
+use super::shared::{Machine, Replacing};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -34,6 +34,8 @@ pub struct Link {
     /// Do not link: write the filters of the left file, for the other side.
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with_all = ["right", "evaluate", "all"])]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub replacing: Replacing,
     #[command(flatten)]
     pub machine: Machine,
 }

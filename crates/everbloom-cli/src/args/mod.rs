@@ -38,7 +38,7 @@ pub use secure::{
     IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
     QuerySetup, QueryVerb, Secure, SecureVerb,
 };
-pub use shared::{Machine, Rows, Text};
+pub use shared::{Machine, Replacing, Rows, Secret, Text};
 pub use spell::Spell;
 pub use stream::{Dedupe, Diff, Join, Sketch};
 pub use top::Top;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::parsers::format;
-use super::shared::Machine;
+use super::shared::{Machine, Replacing};
 use crate::quantity;
 use everbloom_formats::Format;
 
@@ -14,6 +14,8 @@ pub struct Publish {
     /// Folder of the feed; created if it does not exist.
     #[arg(short = 'o', long, value_name = "FOLDER")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// Number of keys that the filter is planned for. Default: as in the previous version; for the first one, half as
     /// many again as the list has.
     #[arg(short = 'n', long, value_name = "KEYS", value_parser = quantity::count)]
@@ -39,6 +41,8 @@ pub struct Follow {
     /// The local filter. Its version is kept next to it, in FILTER.version.
     #[arg(short = 'o', long, value_name = "FILTER")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// Fail if the command prints nothing for this long.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::shared::Machine;
+use super::shared::{Machine, Replacing};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -50,6 +50,8 @@ pub struct RevokedBuild {
     /// Folder to write.
     #[arg(short = 'o', long, value_name = "FOLDER")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// Form to build.
     #[arg(long, value_enum, default_value = "cascade")]
     pub form: RevokedForm,
@@ -88,6 +90,8 @@ pub struct RevokedProve {
     /// Output file for the proof.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     #[command(flatten)]
     pub machine: Machine,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::shared::Machine;
+use super::shared::{Machine, Replacing};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -58,6 +58,8 @@ pub struct Message {
     /// Output file for the message to the other side; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     #[command(flatten)]
     pub machine: Machine,
 }

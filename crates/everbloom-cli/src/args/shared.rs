@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use everbloom::Wait;
 use everbloom::internals::plan::Goal;
 use everbloom_records::{Column, KeyType};
 
@@ -14,6 +15,24 @@ pub struct Machine {
     /// Print JSON on stdout; docs/JSON.md describes every field.
     #[arg(long, display_order = 990)]
     pub json: bool,
+}
+
+/// For verbs that write files: what they may replace.
+#[derive(clap::Args, Clone)]
+pub struct Replacing {
+    /// Replace a file of another kind, or one that is read-only.
+    #[arg(long)]
+    pub force: bool,
+    /// Wait while another process changes the file, instead of failing.
+    #[arg(long)]
+    pub wait: bool,
+}
+
+impl Replacing {
+    /// What it means to the library while another process changes the file.
+    pub fn meant(&self) -> Wait {
+        if self.wait { Wait::Yes } else { Wait::No }
+    }
 }
 
 /// For verbs that print a table: the same for programs and for spreadsheets.

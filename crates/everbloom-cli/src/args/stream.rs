@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use everbloom_records::Column;
 
 use super::parsers::columns;
-use super::shared::{Machine, Rows, Secret, Text};
+use super::shared::{Machine, Replacing, Rows, Secret, Text};
 use super::wire::Line;
 use crate::quantity;
 
@@ -60,6 +60,8 @@ pub struct Sketch {
     /// Output file; `-` for stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// Number of keys that may differ, such as 100 or 10k.
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count, default_value = "1k")]
     pub difference: u64,

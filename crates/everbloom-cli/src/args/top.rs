@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use everbloom_records::Column;
 
 use super::parsers::column;
-use super::shared::{Machine, Text};
+use super::shared::{Machine, Replacing, Text};
 use crate::quantity;
 
 #[derive(clap::Args)]
@@ -39,6 +39,8 @@ pub struct Top {
     /// Write the counters, to merge them with those of other sites: a file, or with --exact a folder.
     #[arg(short = 'o', long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub replacing: Replacing,
     /// The files are captures (pcap or pcapng), or counters made from them, and the keys are flows.
     #[arg(long, conflicts_with_all = ["field", "csv"])]
     pub pcap: bool,

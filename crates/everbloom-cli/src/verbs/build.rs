@@ -17,10 +17,11 @@ use super::selective::Selected;
 use super::{catalog, foreign, mergeable, opened};
 use crate::args::{self, Build, Text};
 use crate::input::{self, Passes, secret_key, some_keys};
-use crate::output::{print_json, save, writable};
+use crate::output::print_json;
 use crate::report::unable::unable;
 use crate::report::{json, rate};
 use crate::talk::{say, tell};
+use crate::target::Target;
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Build) -> Result<Outcome> {
@@ -39,10 +40,10 @@ pub fn run(args: &Build) -> Result<Outcome> {
     if args.mergeable {
         mergeable::check(variant, &goal)?;
     }
-    // A folder is where pages go: that of an older store is taken over when the new one is complete.
-    if !(variant.has_pages() && args.output.is_dir()) {
-        writable(&args.output, &args.machine)?;
-    }
+    let inputs = [Some(&args.keys), args.negatives.as_ref(), args.keyed.secret.key_file.as_ref()];
+    let how = (&args.replacing, &args.machine);
+    let target =
+        Target::filter(&args.output, variant.has_pages(), how, inputs.into_iter().flatten())?;
 
     let text = &args.keyed.text;
     let key_type = Some(reading::key_type(&goal.reading, text.key_type)?);
@@ -56,6 +57,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
         let mut selected = Selected::new(lines, variant, &mut goal, args.cost)?;
         return finish(
             args,
+            &target,
             variant,
             goal,
             &mut Inputs { records: &mut selected, negatives: None },
@@ -85,12 +87,13 @@ pub fn run(args: &Build) -> Result<Outcome> {
         None => None,
     };
     let negatives = negatives.as_mut().map(|n| n as &mut dyn Source);
-    finish(args, variant, goal, &mut Inputs { records, negatives })
+    finish(args, &target, variant, goal, &mut Inputs { records, negatives })
 }
 
 /// Builds, saves and reports.
 fn finish(
     args: &Build,
+    target: &Target,
     variant: &'static Variant,
     goal: Goal,
     inputs: &mut Inputs<'_>,
@@ -103,7 +106,7 @@ fn finish(
         }
         built => (built?, 0),
     };
-    save(&*filter, &args.output)?;
+    target.save(&*filter)?;
     report(args, &*filter, refused)?;
     if refused == 0 {
         return Ok(Outcome::Some);

@@ -1,5 +1,7 @@
 //! `everbloom add`, `remove`, `age`, `scrub`: changes to a filter file, whole or not at all.
 
+use std::path::Path;
+
 use everbloom::internals::filter::{Count, Filter, Record, Value};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Bound, Error, Kind, Update};
@@ -7,11 +9,12 @@ use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
-use crate::args::{Add, Age, Change, Edit};
+use crate::args::{Add, Age, Change, Edit, Replacing, Secret};
 use crate::input::{self, Passes};
 use crate::output::print_json;
 use crate::report::rate;
 use crate::talk::{say, tell};
+use crate::target::changeable;
 use crate::{Outcome, Result, reading};
 
 /// What came of a key that was not refused.
@@ -113,8 +116,7 @@ fn change(
     [verb, done]: [&str; 2],
     step: impl Fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>,
 ) -> Result<Outcome> {
-    let opener = input::opener(&args.keyed.secret.key_file)?;
-    let mut filter = opener.update(&args.filter, args.waiting.meant())?;
+    let mut filter = updated(&args.filter, &args.keyed.secret, &args.replacing)?;
     input::file_of_keys(&args.keys, verb, &args.filter)?;
     let grammar = reading::grammar(&*filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
@@ -184,8 +186,14 @@ pub fn rate_now(filter: &dyn Filter) -> String {
 }
 
 /// The filter, to be replaced.
+fn updated(path: &Path, secret: &Secret, replacing: &Replacing) -> Result<Update> {
+    let update = input::opener(&secret.key_file)?.update(path, replacing.meant())?;
+    changeable(path, replacing)?;
+    Ok(update)
+}
+
 fn edited(args: &Edit) -> Result<Update> {
-    Ok(input::opener(&args.secret.key_file)?.update(&args.filter, args.waiting.meant())?)
+    updated(&args.filter, &args.secret, &args.replacing)
 }
 
 pub fn age(args: &Age) -> Result<Outcome> {

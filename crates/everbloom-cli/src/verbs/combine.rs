@@ -10,11 +10,12 @@ use serde_json::json;
 
 use super::change::rate_now;
 use super::{mergeable, opened};
-use crate::args::{Estimate, Fold, Machine, Merge};
-use crate::output::{self, print, print_json, writable};
+use crate::args::{Estimate, Fold, Machine, Merge, Replacing};
+use crate::output::{print, print_json};
 use crate::report::unable::unable;
 use crate::report::{json as json_report, rate};
 use crate::talk::say;
+use crate::target::Target;
 use crate::{Outcome, Result, Stop, quantity};
 
 pub fn merge(args: &Merge) -> Result<Outcome> {
@@ -36,7 +37,7 @@ fn combine(
     args: &Merge,
     step: fn(&mut dyn Filter, &dyn Filter) -> everbloom::Result<()>,
 ) -> Result<Outcome> {
-    writable(&args.output, &args.machine)?;
+    let target = written(&args.output, &args.replacing, &args.machine)?;
     let (first, others) =
         args.filters.split_first().ok_or_else(|| Stop::Error("no filter".into()))?;
     let mut filter = opened(first, &args.secret.key_file)?;
@@ -48,7 +49,7 @@ fn combine(
         step(&mut *filter, &*other)
             .map_err(|e| unequal(e.context(path.display()), items, sizes[0] != sizes[1]))?;
     }
-    let outcome = save(&*filter, &args.output, &args.machine)?;
+    let outcome = save(&*filter, &target, &args.output, &args.machine)?;
     let (head, now) = (filter.head(), rate::passing(&*filter));
     if let (true, Some(fpr), Some(target)) = (filter.past_capacity(), now, head.fpr) {
         say!(
@@ -87,17 +88,22 @@ fn unequal(e: Error, items: u64, sizes_differ: bool) -> Stop {
 }
 
 pub fn fold(args: &Fold) -> Result<Outcome> {
-    writable(&args.output, &args.machine)?;
+    let target = written(&args.output, &args.replacing, &args.machine)?;
     let mut filter = opened(&args.filter, &args.secret.key_file)?;
     for _ in 0..args.times {
         let fold = filter.as_fold().ok_or_else(|| unable(filter.facts(), "folded", "fold"))?;
         filter = fold.fold().map_err(|e| e.context(args.filter.display()))?;
     }
-    save(&*filter, &args.output, &args.machine)
+    save(&*filter, &target, &args.output, &args.machine)
 }
 
-fn save(filter: &dyn Filter, output: &Path, machine: &Machine) -> Result<Outcome> {
-    output::save(filter, output)?;
+/// The output, which may be one of the filters: they are read whole before it is replaced.
+fn written(output: &Path, replacing: &Replacing, machine: &Machine) -> Result<Target> {
+    Target::filter(output, true, (replacing, machine), [])
+}
+
+fn save(filter: &dyn Filter, target: &Target, output: &Path, machine: &Machine) -> Result<Outcome> {
+    target.save(filter)?;
     if machine.json {
         print_json(&json_report::info(filter))?;
     }

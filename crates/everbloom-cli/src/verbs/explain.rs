@@ -15,10 +15,13 @@ use super::opened;
 use crate::args::Explain;
 use crate::output::{print, print_json};
 use crate::report::{json, rate};
-use crate::talk::say;
+use crate::target::Target;
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Explain) -> Result<Outcome> {
+    let inputs = [Some(&args.filter), args.secret.key_file.as_ref()];
+    let how = (&args.replacing, &args.machine);
+    let target = Target::picture(args.svg.as_deref(), how, inputs.into_iter().flatten())?;
     let filter = opened(&args.filter, &args.secret.key_file)?;
     let typed = args.key.as_encoded_bytes();
     let key_type = match filter.facts().input.key.is_integer() {
@@ -30,11 +33,9 @@ pub fn run(args: &Explain) -> Result<Outcome> {
     let digest = filter.head().hasher.digest(&key);
     let answer = filter.query(Record::key(&key))?;
     let cells = filter.trace(&key);
-    if let Some(path) = &args.svg {
+    if let Some(target) = &target {
         let why = reason(&*filter, &cells, &answer);
-        std::fs::write(path, picture(&String::from_utf8_lossy(typed), &cells, &answer, &why))
-            .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
-        say!("{}: drawn", path.display());
+        target.draw(&picture(&String::from_utf8_lossy(typed), &cells, &answer, &why))?;
     }
     if args.machine.json {
         print_json(&object(&*filter, typed, &digest, &cells, &answer))?;

@@ -14,10 +14,11 @@ use serde_json::json;
 
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes, some_keys};
-use crate::output::{Output, Sheet, facts, print, print_json, save, writable, write_file};
+use crate::output::{Output, Sheet, facts, print, print_json};
 use crate::report::answers::{finish, show};
 use crate::report::json as report;
 use crate::talk::say;
+use crate::target::{FILTER, Form, Target};
 use crate::{Outcome, Result, Stop};
 
 /// A foreign file, opened.
@@ -299,7 +300,8 @@ fn table(format: &Format, parts: &[Part], sheet: Sheet) -> String {
 
 /// Builds a foreign filter from keys.
 pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
-    writable(&args.output, &args.machine)?;
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.output, Form::Foreign(format), how, [&args.keys])?;
     let keys = keys_as(format, args.keys_as, None)?;
     let grammar = input::grammar(&args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Several)?;
@@ -316,7 +318,7 @@ pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
         n += records.len() as u64;
         Ok(())
     })?;
-    write_file(&filter.write()?, &args.output)?;
+    target.write(&filter.write()?)?;
     say!(
         "{}: {} of {} items in {}, false positives now {}",
         args.output.display(),
@@ -337,7 +339,8 @@ fn report(format: &Format, filter: Foreign, keys: Option<KeyAs>, json: bool) -> 
 
 /// Makes a filter of ours of a foreign one.
 pub fn import(args: &Import) -> Result<Outcome> {
-    writable(&args.output, &args.machine)?;
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.output, FILTER, how, [&args.file])?;
     let ours = || {
         let name = args.file.display();
         Stop::Error(format!("{name}: it is an .evb file, or does not exist; give its --format"))
@@ -352,7 +355,7 @@ pub fn import(args: &Import) -> Result<Outcome> {
     };
     let keys = keys_as(file.format, args.foreign.keys_as, part.keys)?;
     let filter = part.filter.to_filter_of(keys)?;
-    save(&*filter, &args.output)?;
+    target.save(&*filter)?;
     if args.machine.json {
         print_json(&report::info(&*filter))?;
     }
@@ -367,10 +370,11 @@ pub fn import(args: &Import) -> Result<Outcome> {
 
 /// Writes a filter of ours in a foreign format.
 pub fn export(args: &Export) -> Result<Outcome> {
-    writable(&args.output, &args.machine)?;
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.output, Form::Foreign(args.format), how, [&args.filter])?;
     let filter = input::opener(&None)?.open(&args.filter)?;
     let foreign = args.format.adopt(&*filter)?;
-    write_file(&foreign.write()?, &args.output)?;
+    target.write(&foreign.write()?)?;
     say!("{}: {} of {}", args.output.display(), args.format.name, size_text(&foreign));
     report(args.format, foreign, None, args.machine.json)
 }

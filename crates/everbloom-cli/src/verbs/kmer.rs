@@ -13,6 +13,7 @@ use crate::args::{KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
 use crate::input;
 use crate::output::{Output, print, print_json};
 use crate::talk::say;
+use crate::target::{KMERS, Target};
 use crate::{Outcome, Result, Stop};
 
 pub fn run(verb: &KmerVerb) -> Result<Outcome> {
@@ -36,7 +37,7 @@ fn samples(paths: &[PathBuf]) -> Result<Vec<New<'_>>> {
         }
         let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let path = path.clone();
-        let open = move || input::bytes(&path).map(|input| -> Box<dyn Read + Send> { input });
+        let open = move || input::text(&path).map(|input| -> Box<dyn Read + Send> { input });
         Ok(New { name, open: Box::new(open) })
     };
     paths.iter().map(sample).collect()
@@ -44,12 +45,18 @@ fn samples(paths: &[PathBuf]) -> Result<Vec<New<'_>>> {
 
 fn build(args: &KmerBuild) -> Result<Outcome> {
     let shape = Shape::new(args.length, args.fpr)?;
-    Index::build(&args.output, shape, &samples(&args.samples)?)?;
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.output, KMERS, how, &args.samples)?;
+    let samples = samples(&args.samples)?;
+    target.put(|path| Index::build(path, shape, &samples))?;
     told(&args.output, args.machine.json)
 }
 
 fn add(args: &KmerAdd) -> Result<Outcome> {
-    Index::add(&args.index, &samples(&args.samples)?)?;
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.index, KMERS, how, &args.samples)?;
+    let samples = samples(&args.samples)?;
+    target.put(|path| Index::add(path, &samples))?;
     told(&args.index, args.machine.json)
 }
 
@@ -129,7 +136,7 @@ fn query(args: &KmerQuery) -> Result<Outcome> {
     let (mut queries, mut short, mut hits, mut rows) = (0u64, 0u64, 0u64, 0u64);
     let mut work = || -> everbloom::Result<()> {
         for path in files {
-            let read = each_sequence(input::bytes(path)?, |id, letters| {
+            let read = each_sequence(input::text(path)?, |id, letters| {
                 let found = index.query(letters, args.threshold)?;
                 queries += 1;
                 short += u64::from(found.kmers == 0);

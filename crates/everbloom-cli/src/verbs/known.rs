@@ -15,6 +15,7 @@ use crate::args::Known;
 use crate::input;
 use crate::output::Output;
 use crate::talk::say;
+use crate::target::{FILTER, Target};
 use crate::{Outcome, Result, Stop};
 
 /// Bytes of a content-defined chunk, on average: at least as many as make the filter large enough.
@@ -41,8 +42,11 @@ pub fn run(args: &Known) -> Result<Outcome> {
             "give what is known with --reference, --list or --filter, and files to examine";
         return Err(Stop::Error(message.to_owned()));
     }
-    let parts = filter(args)?;
-    let targets = input::files(&args.targets)?;
+    let (references, targets) = (input::files(&args.reference)?, input::files(&args.targets)?);
+    let how = (&args.replacing, &args.machine);
+    let inputs = || references.iter().chain(&targets).chain(&args.list).chain(&args.filter);
+    let output = args.output.as_deref().map(|path| Target::file(path, FILTER, how, inputs()));
+    let parts = filter(args, &references, output.transpose()?)?;
     let mut found = Vec::new();
     for path in targets {
         let seen =
@@ -56,7 +60,7 @@ pub fn run(args: &Known) -> Result<Outcome> {
 }
 
 /// The filter of known parts, built or opened; none where only whole files are known.
-fn filter(args: &Known) -> Result<Option<known::Known>> {
+fn filter(args: &Known, files: &[PathBuf], output: Option<Target>) -> Result<Option<known::Known>> {
     let cut = args.block.map_or(Cut::Content, Cut::Fixed);
     if let Some(path) = &args.filter {
         return Ok(Some(known::Known::open(path, cut)?));
@@ -64,9 +68,8 @@ fn filter(args: &Known) -> Result<Option<known::Known>> {
     if args.reference.is_empty() {
         return Ok(None);
     }
-    let files = input::files(&args.reference)?;
     let mut chunks = 0;
-    for path in &files {
+    for path in files {
         let length = open(path)?.metadata().map_err(everbloom::Error::from)?.len();
         let mean = args.block.or(args.md5).map_or(MEAN, u64::from);
         chunks += length.div_ceil(mean.max(1)) + 1;
@@ -75,11 +78,11 @@ fn filter(args: &Known) -> Result<Option<known::Known>> {
         Some(block) => known::Known::md5((chunks * MD5_BITS).min(1 << 32), block)?,
         None => known::Known::new(chunks.max(1), args.fpr, cut)?,
     };
-    for path in &files {
+    for path in files {
         known.add(open(path)?)?;
     }
-    if let Some(path) = &args.output {
-        known.save(path)?;
+    if let Some(output) = output {
+        output.put(|path| known.save(path))?;
     }
     Ok(Some(known))
 }
@@ -89,7 +92,7 @@ fn listed(args: &Known, found: &mut [Found]) -> Result<()> {
     let mut wanted: HashMap<Sum, Vec<usize>> = HashMap::new();
     let mut lists = Vec::new();
     for path in &args.list {
-        let lines = BufReader::new(input::bytes(path)?);
+        let lines = BufReader::new(input::text(path)?);
         let bytes = std::fs::metadata(path).map_or(1 << 20, |metadata| metadata.len());
         // A line has a digest of 64 digits, two blanks and a name; a packed one less.
         let digests = Digests::read(lines, bytes / 16 + 1);
@@ -102,7 +105,7 @@ fn listed(args: &Known, found: &mut [Found]) -> Result<()> {
         }
     }
     for path in args.list.iter().filter(|_| !wanted.is_empty()) {
-        each_sum(BufReader::new(input::bytes(path)?), |sum, name| {
+        each_sum(BufReader::new(input::text(path)?), |sum, name| {
             for &number in wanted.get(sum).into_iter().flatten() {
                 found[number].listed.get_or_insert_with(|| name.to_vec());
             }

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
+use everbloom::Error;
 use everbloom::structured::Clk;
-use everbloom::{Error, save};
 use everbloom_records::Grammar;
 use everbloom_report::number::integer_text;
 use everbloom_tools::link::{Encoder, Linker, Pair, Rows, Schema, header, precision_and_recall};
@@ -16,6 +16,7 @@ use crate::args::Link;
 use crate::input::{self, Passes};
 use crate::output::{Output, print_json};
 use crate::talk::say;
+use crate::target::{FILTER, Target};
 use crate::{Outcome, Result, Stop};
 
 /// One side: its filters, and what its rows are called.
@@ -28,9 +29,13 @@ pub fn run(args: &Link) -> Result<Outcome> {
     if args.key_file.is_none() {
         say!("no --key-file: anyone who gets the filters can test names against them");
     }
+    let how = (&args.replacing, &args.machine);
+    let inputs = || [&args.left].into_iter().chain(&args.schema).chain(&args.key_file);
+    let target = args.output.as_deref().map(|path| Target::file(path, FILTER, how, inputs()));
+    let target = target.transpose()?;
     let left = side(args, &args.left)?;
-    if let Some(output) = &args.output {
-        save(&left.list, output)?;
+    if let (Some(target), Some(output)) = (target, &args.output) {
+        target.save(&left.list)?;
         let rows = left.names.len() as u64;
         if args.machine.json {
             print_json(&json!({ "records": rows }))?;
@@ -125,6 +130,7 @@ fn side(args: &Link, path: &Path) -> Result<Side> {
             Schema::plain(names.iter().filter(id))
         }
     };
+    input::say_mark(path)?;
     let rows: Rows = schema.read(open()?, args.id.as_deref()).map_err(fail)?;
     let encoder = Encoder::new(schema, input::secret_key(&args.key_file)?, args.threshold)?;
     Ok(Side { list: encoder.list(&rows)?, names: rows.names })

@@ -4,22 +4,30 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
+use everbloom::Error;
 use everbloom::exchange::rateless::Set;
 use everbloom_records::Grammar;
 use everbloom_report::number::{bytes_text, integer_text};
-use everbloom_tools::published::{Feed, Follower, MOST, Shape, Source};
+use everbloom_tools::published::{Feed, Follower, MOST, Shape, Source, Took};
 use serde_json::json;
 
 use crate::args::{Follow, Publish};
 use crate::input;
 use crate::output::print_json;
 use crate::talk::say;
+use crate::target::{FOLLOWED, LATEST, Target, UPDATE};
 use crate::{Outcome, Result, Stop};
 
 pub fn publish(args: &Publish) -> Result<Outcome> {
+    let how = (&args.replacing, &args.machine);
+    let _latest = Target::files(&args.output, &[(Feed::LATEST, LATEST)], how, [&args.list])?;
+    let feed = Feed::of(&args.output);
+    let latest = feed.latest()?;
+    let next = Feed::names(latest.as_ref().map_or(1, |latest| latest.version + 1));
+    let next = next.each_ref().map(|name| (name.as_str(), UPDATE));
+    let _next = Target::files(&args.output, &next, how, [&args.list])?;
     let keys = input::set(&args.list, Grammar::default(), Set::new())?;
-    let feed = Feed::open(&args.output)?;
-    let held = feed.latest()?.map(|latest| latest.shape);
+    let held = latest.map(|latest| latest.shape);
     let shape = shape(args, held, keys.len() as u64)?;
     let bytes = shape.build(keys.keys())?;
     let published = feed.publish(&shape, &bytes)?;
@@ -65,22 +73,9 @@ fn shape(args: &Publish, held: Option<Shape>, keys: u64) -> Result<Shape> {
 }
 
 pub fn follow(args: &Follow) -> Result<Outcome> {
-    let mut follower = Follower::open(&args.output)?;
-    let took = match (&args.fetch, &args.feed) {
-        (Some(line), _) => {
-            let (line, patience) = (line.clone(), Duration::from_secs(args.timeout));
-            follower.refresh(&Source::Command { line, patience })?
-        }
-        (None, Some(feed)) if feed != Path::new("-") => {
-            follower.refresh(&Source::Folder(feed.clone()))?
-        }
-        _ => {
-            let mut updates = Vec::new();
-            let read = io::stdin().lock().take(4 * MOST).read_to_end(&mut updates);
-            read.map_err(|e| Stop::Error(format!("cannot read stdin: {e}")))?;
-            follower.take(&updates)?
-        }
-    };
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.output, FOLLOWED, how, &args.feed)?;
+    let took = target.put(|path| refreshed(args, path))?;
     if args.machine.json {
         print_json(&json!({
             "from": took.from, "version": took.to, "deltas": took.deltas, "whole": took.whole,
@@ -96,4 +91,24 @@ pub fn follow(args: &Follow) -> Result<Outcome> {
     }
     say!("version {}, from {}: {how}, {bytes}", took.to, took.from);
     Ok(Outcome::Some)
+}
+
+/// Takes what is new.
+fn refreshed(args: &Follow, path: &Path) -> everbloom::Result<Took> {
+    let mut follower = Follower::open(path)?;
+    match (&args.fetch, &args.feed) {
+        (Some(line), _) => {
+            let (line, patience) = (line.clone(), Duration::from_secs(args.timeout));
+            follower.refresh(&Source::Command { line, patience })
+        }
+        (None, Some(feed)) if feed != Path::new("-") => {
+            follower.refresh(&Source::Folder(feed.clone()))
+        }
+        _ => {
+            let mut updates = Vec::new();
+            let read = io::stdin().lock().take(4 * MOST).read_to_end(&mut updates);
+            read.map_err(|e| Error::from(e).context("cannot read stdin"))?;
+            follower.take(&updates)
+        }
+    }
 }

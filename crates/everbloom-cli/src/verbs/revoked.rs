@@ -4,10 +4,13 @@ use std::io::Write as _;
 use std::path::Path;
 
 use everbloom::Error;
+use everbloom_formats::Format;
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
-use everbloom_tools::revoked::{Proof, Revocations, Status, Tree, to_hex};
+use everbloom_tools::revoked::{
+    CASCADE, MANIFEST, Proof, REVOKED, Revocations, Status, Tree, VALID, to_hex,
+};
 use serde_json::json;
 
 use crate::args::{
@@ -16,6 +19,7 @@ use crate::args::{
 use crate::input::{self, Passes};
 use crate::output::{Output, print, print_json};
 use crate::talk::say;
+use crate::target::{FILTER, Form, PROOF, REVOCATIONS, Target};
 use crate::{Outcome, Result, Stop};
 
 pub fn run(verb: &RevokedVerb) -> Result<Outcome> {
@@ -38,6 +42,10 @@ fn serials(path: &Path) -> Result<Vec<Vec<u8>>> {
 }
 
 fn build(args: &RevokedBuild) -> Result<Outcome> {
+    let cascade = Form::Foreign(Format::named("mlbf")?);
+    let files = [(MANIFEST, REVOCATIONS), (CASCADE, cascade), (REVOKED, FILTER), (VALID, FILTER)];
+    let how = (&args.replacing, &args.machine);
+    let _targets = Target::files(&args.output, &files, how, [&args.revoked, &args.valid])?;
     let (revoked, valid) = (serials(&args.revoked)?, serials(&args.valid)?);
     let built = match args.form {
         RevokedForm::Cascade => Revocations::cascade(&revoked, &valid, args.fpr),
@@ -108,13 +116,13 @@ fn check(args: &RevokedCheck) -> Result<Outcome> {
 }
 
 fn prove(args: &RevokedProve) -> Result<Outcome> {
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.output, PROOF, how, [&args.list])?;
     let tree = Tree::new(serials(&args.list)?);
     let (serial, root) = (args.serial.as_bytes(), tree.root());
     let proof = tree.prove(serial);
     let revoked = proof.shows(serial, &root)?;
-    let text = format!("{:#}\n", proof.to_json());
-    std::fs::write(&args.output, text)
-        .map_err(|e| Error::from(e).context(args.output.display()))?;
+    target.write(format!("{:#}\n", proof.to_json()).as_bytes())?;
     let hashes: usize = proof.leaves.iter().map(|leaf| leaf.path.len()).sum();
     if args.machine.json {
         print_json(&json!({

@@ -4,12 +4,11 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use everbloom::exchange::private::{Asker, Owner, once_of, outputs};
 use everbloom::exchange::search::{Keeper, Searcher, Shelf, read_shelf};
 use everbloom::exchange::{Limits, Party, Session};
-use everbloom::internals::disk::replace;
 use everbloom::secure::index::{IndexKey, Shape, keys_for_rate};
 use everbloom::secure::oprf::{Mode, Ristretto, ServerKey};
 use everbloom::secure::{Secret, random};
@@ -24,8 +23,9 @@ use crate::args::{
     QuerySetup, QueryVerb, SecureVerb,
 };
 use crate::input::{self, Passes};
-use crate::output::{Output, print_bytes, print_json};
+use crate::output::{Output, print_json};
 use crate::talk::say;
+use crate::target::{MESSAGE, Target};
 use crate::{Outcome, Result, Stop};
 
 /// Both sides come from elsewhere to the other.
@@ -46,6 +46,7 @@ pub fn run(verb: &SecureVerb) -> Result<Outcome> {
 }
 
 fn index_build(args: &IndexBuild) -> Result<Outcome> {
+    let target = message(&args.message, &args.documents)?;
     let documents = args.documents.iter().map(|path| Ok((path, words(&read(path)?))));
     let documents: Vec<_> = documents.collect::<Result<_>>()?;
     let most = documents.iter().map(|(_, words)| words.len() as u64).max().unwrap_or(0);
@@ -63,7 +64,7 @@ fn index_build(args: &IndexBuild) -> Result<Outcome> {
         "documents": documents.len(), "words": shape.words(), "bits": shape.m(), "keys": shape.r(),
         "fpr": shape.fpr(),
     });
-    send(&args.message, &sent, report)?;
+    send(&target, &args.message, &sent, report)?;
     say!(
         "{} documents of up to {} words, each in {}; another word matches at {}",
         integer_text(documents.len() as u64),
@@ -75,6 +76,7 @@ fn index_build(args: &IndexBuild) -> Result<Outcome> {
 }
 
 fn index_trapdoor(args: &IndexTrapdoor) -> Result<Outcome> {
+    let target = message(&args.message, [&args.words])?;
     let key = IndexKey::new(&secret(&args.message.key_file)?, keys_for_rate(args.fpr)?);
     let words = lines(&args.words)?;
     let ask = |searcher: Searcher, word: &Vec<u8>| {
@@ -83,7 +85,7 @@ fn index_trapdoor(args: &IndexTrapdoor) -> Result<Outcome> {
     };
     let searcher = words.iter().fold(Searcher::new(), ask);
     let sent = Party::new(searcher, LIMITS).receive(&[])?.send;
-    send(&args.message, &sent, json!({ "queries": words.len() }))?;
+    send(&target, &args.message, &sent, json!({ "queries": words.len() }))?;
     Ok(Outcome::Some)
 }
 
@@ -117,6 +119,7 @@ fn index_search(args: &IndexSearch) -> Result<Outcome> {
 }
 
 fn query_setup(args: &QuerySetup) -> Result<Outcome> {
+    let target = message(&args.message, [&args.keys])?;
     let keys = lines(&args.keys)?;
     let key = server_key(&args.message.key_file)?;
     // As many as there are would tell exactly how many.
@@ -124,7 +127,7 @@ fn query_setup(args: &QuerySetup) -> Result<Outcome> {
     let filter = outputs(&key, items, args.fpr, keys.iter().map(Vec::as_slice))?;
     let fpr = filter.now().fpr;
     let sent = Party::new(Owner::new(key, 0).with_set(filter), LIMITS).receive(&[])?.send;
-    send(&args.message, &sent, json!({ "items": keys.len(), "fpr": fpr }))?;
+    send(&target, &args.message, &sent, json!({ "items": keys.len(), "fpr": fpr }))?;
     say!(
         "{} keys for private queries, in {}",
         integer_text(keys.len() as u64),
@@ -134,6 +137,7 @@ fn query_setup(args: &QuerySetup) -> Result<Outcome> {
 }
 
 fn query_ask(args: &QueryAsk) -> Result<Outcome> {
+    let target = message(&args.message, [&args.set, &args.keys])?;
     let (secret, keys) = (secret(&args.message.key_file)?, lines(&args.keys)?);
     let queries = keys.len();
     let mut asker = Party::new(Asker::<Ristretto>::resumed(keys, secret, random()?), LIMITS);
@@ -141,11 +145,12 @@ fn query_ask(args: &QueryAsk) -> Result<Outcome> {
     if sent.is_empty() {
         return Err(Stop::Error(format!("{}: the set is truncated", args.set.display())));
     }
-    send(&args.message, &sent, json!({ "queries": queries }))?;
+    send(&target, &args.message, &sent, json!({ "queries": queries }))?;
     Ok(Outcome::Some)
 }
 
 fn query_answer(args: &QueryAnswer) -> Result<Outcome> {
+    let target = message(&args.message, [&args.queries])?;
     let owner = Owner::new(server_key(&args.message.key_file)?, args.most);
     let mut owner = Party::new(owner, LIMITS);
     let heard = owner.receive(&read(&args.queries)?).and_then(|step| {
@@ -154,7 +159,7 @@ fn query_answer(args: &QueryAnswer) -> Result<Outcome> {
     });
     let sent = heard.map_err(|e| e.context(args.queries.display()))?;
     let queries = owner.role.answered();
-    send(&args.message, &sent, json!({ "queries": queries }))?;
+    send(&target, &args.message, &sent, json!({ "queries": queries }))?;
     say!("{} queries answered", integer_text(queries));
     Ok(Outcome::Some)
 }
@@ -235,19 +240,21 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// Where a message goes. The key file is an input, too.
+fn message<'a>(
+    message: &'a Message,
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<Target> {
+    let how = (&message.replacing, &message.machine);
+    let inputs = inputs.into_iter().chain([&message.key_file]);
+    Target::file(&message.output, MESSAGE, how, inputs)
+}
+
 /// Writes a message for the other side, and reports it.
-fn send(message: &Message, sent: &[u8], mut report: Value) -> Result<()> {
-    let (path, json) = (&message.output, message.machine.json);
-    if path == Path::new("-") {
-        if json {
-            let message = "--json: the message already goes to stdout; write it to a file with -o";
-            return Err(Stop::Error(message.to_owned()));
-        }
-        return print_bytes(sent);
-    }
-    replace(path, |out| out.write_all(sent)).map_err(|e| Error::from(e).context(path.display()))?;
-    if json {
-        report["output"] = bytes(path.as_os_str().as_encoded_bytes());
+fn send(target: &Target, message: &Message, sent: &[u8], mut report: Value) -> Result<()> {
+    target.write(sent)?;
+    if message.machine.json {
+        report["output"] = bytes(message.output.as_os_str().as_encoded_bytes());
         report["bytes"] = sent.len().into();
         print_json(&report)?;
     }

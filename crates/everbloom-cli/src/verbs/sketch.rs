@@ -6,12 +6,14 @@ use everbloom_report::number::{bytes_text, integer_text};
 use serde_json::json;
 
 use crate::args::Sketch;
-use crate::output::{print_json, writable, write_file};
+use crate::output::print_json;
 use crate::talk::say;
+use crate::target::{SKETCH, Target};
 use crate::{Outcome, Result, Stop, input};
 
 pub fn run(args: &Sketch) -> Result<Outcome> {
-    writable(&args.output, &args.machine)?;
+    let how = (&args.replacing, &args.machine);
+    let target = Target::file(&args.output, SKETCH, how, [&args.list])?;
     let grammar = input::grammar(&args.text)?;
     let mut set = input::set(&args.list, grammar, Set::new())?;
     let mut sketch = Cells::of(&mut set, Cells::cells_for(args.difference))?;
@@ -19,7 +21,7 @@ pub fn run(args: &Sketch) -> Result<Outcome> {
         grammar.key.name().clone_into(&mut sketch.key_type);
     }
     let bytes = sketch.to_bytes();
-    write_file(&bytes, &args.output)?;
+    target.write(&bytes)?;
     if args.machine.json {
         print_json(&json!({
             "keys": sketch.keys(), "cells": sketch.cells(), "difference": args.difference,

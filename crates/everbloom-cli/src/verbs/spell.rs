@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use everbloom::Bloom;
 use everbloom::prelude::Face as _;
-use everbloom::{Bloom, Error};
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
@@ -112,10 +112,8 @@ fn source(path: &Path) -> Result<Source> {
     if path.extension().is_none_or(|ending| ending != "dic") {
         return Ok(Source::List(text(&path)?));
     }
-    let read =
-        |path: &Path| std::fs::read(path).map_err(|e| Error::from(e).context(path.display()));
-    let expansion = Expansion::parse(&read(&path.with_extension("aff"))?, &read(&path)?)
-        .map_err(|e| e.context(path.display()))?;
+    let (rules, words) = (input::whole(&path.with_extension("aff"))?, input::whole(&path)?);
+    let expansion = Expansion::parse(&rules, &words).map_err(|e| e.context(path.display()))?;
     if expansion.compounds() {
         say!(
             "{}: allows compound words; those not in its list are reported as unknown",
@@ -156,10 +154,12 @@ fn each_line(
 }
 
 fn hyphenate(args: &Spell, path: &Path) -> Result<Outcome> {
-    let file = std::fs::read_to_string(path).map_err(|e| Error::from(e).context(path.display()))?;
+    let file = String::from_utf8(input::whole(path)?)
+        .map_err(|_| Stop::Error(format!("{}: is not UTF-8", path.display())))?;
     let patterns = Patterns::parse(&file).map_err(|e| e.context(path.display()))?;
     match &args.exceptions {
         Some(path) => {
+            input::say_mark(path)?;
             let (table, words) = FileTable::open(path)?;
             parted(args, &Hyphenator::new(patterns, &words, table, args.fpr)?)
         }

@@ -19,6 +19,7 @@ use crate::args::Top;
 use crate::input::{self, Passes};
 use crate::output::Output;
 use crate::talk::say;
+use crate::target::{FILTER, Target};
 use crate::{Outcome, Result, Stop};
 
 /// Stages and counters of the multistage filter, and the entries of its flow memory.
@@ -55,14 +56,27 @@ struct Summary {
 pub fn run(args: &Top) -> Result<Outcome> {
     let stdin = [PathBuf::from("-")];
     let files = if args.files.is_empty() { &stdin[..] } else { &args.files };
+    let target = targets(args, files)?;
+    let target = target.first();
     let (lines, summary) = match (args.at_least, args.exact, args.merge) {
         (Some(threshold), ..) => at_least(args, files, threshold)?,
         (None, true, true) => merge_exact(args, files)?,
         (None, true, false) => exact(args, files)?,
-        (None, false, true) => merge(args, files)?,
-        (None, false, false) => estimate(args, files)?,
+        (None, false, true) => merge(files, target)?,
+        (None, false, false) => estimate(args, files, target)?,
     };
     print(args, &lines, &summary)
+}
+
+/// The counters to write. Those of sites are read whole before.
+fn targets(args: &Top, files: &[PathBuf]) -> Result<Vec<Target>> {
+    let Some(path) = &args.output else { return Ok(Vec::new()) };
+    let how = (&args.replacing, &args.machine);
+    let inputs: &[PathBuf] = if args.merge { &[] } else { files };
+    match args.exact {
+        true => Target::files(path, &FlowCounters::FILES.map(|name| (name, FILTER)), how, inputs),
+        false => Ok(vec![Target::file(path, FILTER, how, inputs)?]),
+    }
 }
 
 /// Whether the input can be read once more.
@@ -119,11 +133,15 @@ fn sketch(args: &Top) -> Result<iceberg::Top> {
 }
 
 /// By a sketch; where the files can be read again its candidates are counted.
-fn estimate(args: &Top, files: &[PathBuf]) -> Result<(Vec<Line>, Summary)> {
+fn estimate(
+    args: &Top,
+    files: &[PathBuf],
+    target: Option<&Target>,
+) -> Result<(Vec<Line>, Summary)> {
     let mut top = sketch(args)?;
     each(args, files, |key, weight, _| top.add(key, weight))?;
-    if let Some(path) = &args.output {
-        top.save(path)?;
+    if let Some(target) = target {
+        target.put(|path| top.save(path))?;
     }
     if !again(files) {
         return estimated(&top);
@@ -148,14 +166,14 @@ fn estimated(top: &iceberg::Top) -> Result<(Vec<Line>, Summary)> {
     Ok((lines.collect(), summary))
 }
 
-fn merge(args: &Top, files: &[PathBuf]) -> Result<(Vec<Line>, Summary)> {
+fn merge(files: &[PathBuf], target: Option<&Target>) -> Result<(Vec<Line>, Summary)> {
     let mut sites = files.iter().map(iceberg::Top::open);
     let mut all = sites.next().ok_or_else(|| Stop::Error("no files to merge".to_owned()))??;
     for (site, path) in sites.zip(&files[1..]) {
         all.merge(&site?).map_err(|e| e.context(path.display()))?;
     }
-    if let Some(path) = &args.output {
-        all.save(path)?;
+    if let Some(target) = target {
+        target.put(|path| all.save(path))?;
     }
     estimated(&all)
 }

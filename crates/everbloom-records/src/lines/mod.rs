@@ -17,7 +17,7 @@ use crate::grammar::{Bad, Cr, Field, Grammar};
 use crate::input::{Input, Passed, watched};
 use crate::pieces::Pieces;
 use crate::text;
-use crate::unpack::{Notice, examined, opened};
+use crate::unpack::{MARK, Notice, examined, opened, unmarked};
 
 /// What a text is kept in when it has to be read again: memory up to here, then a temporary file.
 const SPOOL: usize = 64 << 20;
@@ -50,13 +50,18 @@ struct Fresh {
     file: Option<Plain>,
 }
 
-/// A file whose lines stand in it as they are, so that several threads can read it, and its length.
-struct Plain(File, u64);
+/// A file whose lines stand in it as they are, so that several threads can read it.
+struct Plain {
+    file: File,
+    /// Where the first line begins: behind a byte order mark.
+    start: usize,
+    length: u64,
+}
 
 /// Lines as records.
 ///
 /// Lines are split at the grammar's end alone, so a CR belongs to its key; an empty line is an empty
-/// key. Packed input is unpacked.
+/// key. Packed input is unpacked, and a byte order mark at its start is taken off.
 pub struct Lines {
     origin: Origin,
     /// What errors call it.
@@ -196,8 +201,9 @@ impl Lines {
         let (grammar, watch, before) = (self.grammar, self.watch, self.header_lines());
         let (text, file) = self.open()?;
         // Lines that are skipped are told of with their numbers, which takes counting those before.
-        let pieces = file.filter(|_| grammar.bad == Bad::Ends).and_then(|Plain(file, length)| {
-            Pieces::of(file, grammar.end, watch.map(|watch| watch(Some(length))))
+        let pieces = file.filter(|_| grammar.bad == Bad::Ends).and_then(|plain| {
+            let passed = watch.map(|watch| watch(Some(plain.length)));
+            Pieces::of(plain.file, plain.start, grammar.end, passed)
         });
         Ok(pieces.map_or_else(
             || Blocks::Stream(Mutex::new(Stream::new(text, grammar.ends(), before))),
@@ -221,7 +227,7 @@ impl Lines {
                 // What is no file is a pipe, as `<(…)` of shells is.
                 let length = metadata.is_file().then_some(metadata.len());
                 if let Some(length) = length {
-                    plain = Some(Plain(file.try_clone()?, length));
+                    plain = Some(Plain { file: file.try_clone()?, start: 0, length });
                 }
                 (Box::new(file), length)
             }
@@ -237,7 +243,13 @@ impl Lines {
         };
         let opened = opened(input)?;
         plain = plain.filter(|_| !opened.packed && self.grammar.ends().csv.is_none());
-        let mut text = opened.text;
+        let (mut text, marked) = unmarked(opened.text)?;
+        if marked {
+            plain = plain.map(|plain| Plain { start: MARK.len(), ..plain });
+            if let Some(noticed) = self.noticed {
+                noticed(&self.name, Notice::ByteOrderMark);
+            }
+        }
         if let Field::Csv { delimiter, .. } = self.grammar.field {
             let (header, rest) = csv::header(text, delimiter)?;
             (self.header, text) = (Some(header), rest);

@@ -129,6 +129,56 @@ fn rows_of_csv_come_without_the_header_in_every_pass() {
     assert_eq!(try_keys(b"", short).expect("nothing"), Vec::<Vec<u8>>::new());
 }
 
+/// By one thread and by all of them, from files and readers, packed and not: the first line is the one behind the mark.
+#[test]
+fn a_byte_order_mark_belongs_to_no_line_and_is_noticed() {
+    use std::sync::Mutex;
+    static NOTICED: Mutex<Vec<Notice>> = Mutex::new(Vec::new());
+    let noticed = |_: &str, notice| NOTICED.lock().expect("the lock").push(notice);
+    let column = Field::Csv { column: Column::Named("id"), delimiter: b',' };
+    let plain = Grammar::default();
+    for (text, grammar, expected) in [
+        (&b"a\nb\n"[..], plain, vec![&b"a"[..], b"b"]),
+        (b"", plain, vec![]),
+        (b"id,name\n1,Ann\n", Grammar { field: column, ..plain }, vec![&b"1"[..]]),
+    ] {
+        let marked = [MARK, text].concat();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&marked).expect("memory");
+        let packed = packed.finish().expect("memory");
+        let file = |bytes: &[u8]| {
+            let mut file = tempfile::NamedTempFile::new().expect("a file");
+            file.write_all(bytes).expect("a file");
+            file
+        };
+        let (whole, gz) = (file(&marked), file(&packed));
+        for mut lines in [
+            Lines::file(whole.path(), grammar),
+            Lines::file(gz.path(), grammar),
+            Lines::reader("text", OneByte(io::Cursor::new(marked.clone())), grammar).again(),
+        ] {
+            lines = lines.noticed(noticed);
+            assert_eq!(lines.count().expect("lines"), expected.len() as u64);
+            let mut keys = Vec::new();
+            let take = |_: &[&[u8]], records: &[Record<'_>]| {
+                keys.extend(records.iter().map(|record| record.key.to_vec()));
+                Ok(())
+            };
+            lines.each(take).expect("lines");
+            assert_eq!(keys, expected);
+            let (hasher, mut digests) = (Hasher::seeded(1), Vec::new());
+            lines.each_digests(&hasher, |some| digests.extend_from_slice(some)).expect("digests");
+            digests.sort_unstable_by_key(|digest| digest.h1);
+            let mut all: Vec<Digest> = expected.iter().map(|key| hasher.digest(*key)).collect();
+            all.sort_unstable_by_key(|digest| digest.h1);
+            assert_eq!(digests, all);
+            let mut told = NOTICED.lock().expect("the lock");
+            assert!(!told.is_empty() && told.iter().all(|n| *n == Notice::ByteOrderMark));
+            told.clear();
+        }
+    }
+}
+
 #[test]
 fn what_is_kept_can_be_read_again_and_a_reader_cannot() {
     let mut kept = Lines::reader("text", &b"a\nb\n"[..], Grammar::default()).again();

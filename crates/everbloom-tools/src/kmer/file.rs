@@ -23,7 +23,8 @@ use everbloom::{Error, Kind, Result};
 
 use super::{Group, Sample, Shape};
 
-const MAGIC: [u8; 8] = *b"\x89EVK\r\n\x1a\n";
+/// The first bytes of an index.
+pub const MAGIC: [u8; 8] = *b"\x89EVK\r\n\x1a\n";
 const VERSION: u32 = 1;
 const PREFIX: usize = 16;
 pub(super) const PAGE: u64 = 4096;

@@ -27,6 +27,8 @@ use everbloom::sketches::HyperLogLog;
 use everbloom::{Error, HashId, Hasher, Kind, Result};
 use needletail::Sequence as _;
 
+pub use file::MAGIC;
+
 /// How K-mers are cut and hashed, the same for all samples of an index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {

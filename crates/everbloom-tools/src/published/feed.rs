@@ -11,8 +11,9 @@ use everbloom_formats::Format;
 
 use super::{Digest, Update, corrupt, digest};
 
-/// The file that tells which version is the latest.
-pub const LATEST: &str = "latest";
+pub(super) const LATEST: &str = "latest";
+/// The format of filters of this system.
+pub(super) const OURS: &str = "evb";
 const FIRST_LINE: &str = "everbloom published 1";
 /// Deltas that are kept: whoever is further behind takes the whole file.
 const DELTAS: u64 = 100;
@@ -31,7 +32,7 @@ pub struct Shape {
 impl Shape {
     /// The filter of these keys.
     pub fn build<'a>(&self, keys: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u8>> {
-        if self.format == "evb" {
+        if self.format == OURS {
             let mut filter = Bloom::with_rate(self.capacity.max(1), self.rate)?;
             keys.into_iter().for_each(|key| _ = filter.insert(key));
             return Ok(to_bytes(&filter));
@@ -107,10 +108,17 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// The feed in a folder, which is made if it is not there.
-    pub fn open(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|e| Error::from(e).context(folder.display()))?;
-        Ok(Self { folder: folder.to_path_buf() })
+    /// The file that tells which version is the latest.
+    pub const LATEST: &str = LATEST;
+
+    /// The files of a version.
+    pub fn names(version: u64) -> [String; 2] {
+        [whole_name(version), delta_name(version)]
+    }
+
+    /// The feed in a folder, which the first version makes if it is not there.
+    pub fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_path_buf() }
     }
 
     /// The latest version; none in a new feed.
@@ -133,6 +141,8 @@ impl Feed {
     /// Publishes a file as the next version: the version, and the bytes of its delta where there is one. Nothing is
     /// published, and `None` returned, where nothing changed.
     pub fn publish(&self, shape: &Shape, bytes: &[u8]) -> Result<Option<(u64, Option<u64>)>> {
+        let folder = &self.folder;
+        fs::create_dir_all(folder).map_err(|e| Error::from(e).context(folder.display()))?;
         let latest = self.latest()?;
         let digest = digest(bytes);
         if latest.as_ref().is_some_and(|latest| latest.digest == digest) {

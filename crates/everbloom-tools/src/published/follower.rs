@@ -7,9 +7,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use everbloom::internals::disk::replace;
-use everbloom::{Error, Kind, Result};
+use everbloom::{Error, Kind, Limits, Opener, Result};
+use everbloom_formats::{Fit, Format};
 
-use super::feed::{LATEST, Latest, delta_name, whole_name};
+use super::feed::{LATEST, Latest, OURS, Shape, delta_name, whole_name};
 use super::{MOST, Update, digest};
 use crate::wire::output_of;
 
@@ -46,6 +47,25 @@ impl Source {
             }
         }
     }
+}
+
+/// The shape of what came by a pipe, which does not tell any.
+const UNKNOWN: Shape = Shape { format: String::new(), capacity: 0, rate: 0.0 };
+
+/// The format that a file is of, as far as its bytes tell.
+fn format_of(bytes: &[u8]) -> String {
+    match Format::detect(bytes)[..] {
+        [one] if one.fit(bytes) > Fit::Length => one.name.to_owned(),
+        _ => OURS.to_owned(),
+    }
+}
+
+/// Refuses a file that is no filter of this format, as far as the limits for what comes from a network allow.
+fn readable(bytes: &[u8], format: &str) -> Result<()> {
+    if format == OURS {
+        return Opener::new().limits(Limits::NETWORK).decode(bytes).map(drop);
+    }
+    Format::named(format)?.open_one(bytes, Limits::NETWORK).map(drop)
 }
 
 /// What a refresh took.
@@ -93,6 +113,11 @@ impl Follower {
         name.into()
     }
 
+    /// Whether a follower keeps the file at this path.
+    pub fn keeps(path: &Path) -> bool {
+        fs::read(Self::state(path)).is_ok_and(|state| Latest::read(&state).is_ok())
+    }
+
     /// The version it has; 0 where it has none.
     pub fn version(&self) -> u64 {
         self.latest.as_ref().map_or(0, |latest| latest.version)
@@ -106,6 +131,9 @@ impl Follower {
             format!("the feed went back to version {new}, and version {old} is here")
         } else if new == old && latest.digest != held.digest {
             format!("the feed has another version {new} than the one here")
+        } else if held.shape.capacity > 0 && latest.shape.format != held.shape.format {
+            let [ours, theirs] = [&held.shape.format, &latest.shape.format];
+            format!("the feed has filters of the format {theirs}, and the one here is of {ours}")
         } else {
             return Ok(());
         };
@@ -167,15 +195,18 @@ impl Follower {
             let (update, rest) = Update::read(updates)?;
             updates = rest;
             let shape = held.as_ref().map(|held| held.shape.clone());
-            let shape =
-                shape.unwrap_or(super::Shape { format: "evb".into(), capacity: 0, rate: 0.0 });
-            let latest = Latest { version: update.version, digest: update.digest, shape };
+            let shape = shape.unwrap_or(UNKNOWN);
+            let mut latest = Latest { version: update.version, digest: update.digest, shape };
             let here = Self { path: self.path.clone(), latest: held.clone(), bytes: None };
             here.check(&latest)?;
             if held.as_ref().is_some_and(|held| held.version == latest.version) && bytes.is_some() {
                 continue;
             }
-            bytes = Some(update.apply(bytes.as_deref())?);
+            let new = update.apply(bytes.as_deref())?;
+            if latest.shape.capacity == 0 {
+                latest.shape.format = format_of(&new);
+            }
+            bytes = Some(new);
             took.deltas += u64::from(update.base.is_some());
             took.whole |= update.base.is_none();
             took.to = update.version;
@@ -189,7 +220,11 @@ impl Follower {
         Ok(took)
     }
 
+    /// Replaces the file, if what came is a filter: whoever publishes may be deceived, or deceive.
     fn keep(&mut self, bytes: Vec<u8>, latest: Latest) -> Result<()> {
+        let version = latest.version;
+        readable(&bytes, &latest.shape.format)
+            .map_err(|e| e.context(format!("version {version}, which is not taken")))?;
         let put = |path: &Path, bytes: &[u8]| {
             replace(path, |out| out.write_all(bytes))
                 .map_err(|e| Error::from(e).context(path.display()))

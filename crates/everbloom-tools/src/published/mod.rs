@@ -19,7 +19,7 @@ mod update;
 
 pub use feed::{Feed, Latest, Shape};
 pub use follower::{Follower, Source, Took};
-pub use update::{Digest, Update, digest};
+pub use update::{Digest, MAGIC, Update, digest};
 
 use everbloom::{Error, Kind};
 

@@ -20,7 +20,7 @@ fn keys(range: std::ops::Range<u32>) -> Vec<Vec<u8>> {
 fn publish(feed: &Path, range: std::ops::Range<u32>) -> Option<(u64, Option<u64>)> {
     let keys = keys(range);
     let bytes = shape().build(keys.iter().map(Vec::as_slice)).unwrap();
-    Feed::open(feed).unwrap().publish(&shape(), &bytes).unwrap()
+    Feed::of(feed).publish(&shape(), &bytes).unwrap()
 }
 
 struct Place {
@@ -109,6 +109,60 @@ fn damage_and_other_bases_are_found_out() {
     assert_eq!(fs::read(place.at("mine.evb")).unwrap(), kept);
 }
 
+/// A feed whose digests are right, and whose files are no filters, or another kind of them.
+#[test]
+fn nothing_but_a_filter_replaces_a_filter() {
+    let place = Place::new();
+    let feed = place.at("feed");
+    publish(&feed, 0..10);
+    place.follow().unwrap();
+    let kept = fs::read(place.at("mine.evb")).unwrap();
+    let mut cut = kept.clone();
+    cut.truncate(cut.len() - 8);
+    let mut lies = kept.clone();
+    let middle = lies.len() / 2;
+    lies[middle] ^= 1;
+    let script = b"#!/bin/sh\necho gone\n";
+    let squid = Shape { format: "squid".into(), ..shape() };
+    let digests = squid.build([&b"a"[..]]).unwrap();
+    for (bytes, shape) in [
+        (&script[..], shape()),
+        (&cut[..], shape()),
+        (&lies[..], shape()),
+        (&b""[..], shape()),
+        (&digests[..], shape()),
+        (&digests[..], squid),
+    ] {
+        let other = place.at("other");
+        fs::create_dir_all(&other).unwrap();
+        let latest = Latest { version: 2, digest: digest(bytes), shape };
+        fs::write(other.join("latest"), latest.write()).unwrap();
+        fs::write(other.join("2.full"), Update::whole(2, bytes).write()).unwrap();
+        let follower = || Follower::open(&place.at("mine.evb")).unwrap();
+        follower().refresh(&Source::Folder(other.clone())).unwrap_err();
+        follower().take(&Update::whole(2, bytes).write()).unwrap_err();
+        let delta = Update::delta(2, &kept, &vec![7; kept.len()]).unwrap();
+        follower().take(&delta.write()).unwrap_err();
+        assert_eq!(fs::read(place.at("mine.evb")).unwrap(), kept);
+        let new =
+            Follower::open(&place.at("new.evb")).unwrap().take(&Update::whole(2, script).write());
+        assert!(new.is_err() && !place.at("new.evb").exists());
+    }
+}
+
+/// Who reads a pipe is not told the format, and finds it out.
+#[test]
+fn a_pipe_brings_filters_of_other_software() {
+    let place = Place::new();
+    let squid = Shape { format: "squid".into(), capacity: 1000, rate: 0.02 };
+    let [one, two] = [&b"a"[..], b"b"].map(|url| squid.build([url]).unwrap());
+    let follower = || Follower::open(&place.at("mine.digest")).unwrap();
+    assert_eq!(follower().take(&Update::whole(1, &one).write()).unwrap().to, 1);
+    let delta = Update::delta(2, &one, &two).unwrap();
+    assert_eq!(follower().take(&delta.write()).unwrap().to, 2);
+    assert_eq!(fs::read(place.at("mine.digest")).unwrap(), two);
+}
+
 #[test]
 fn every_cut_and_flip_of_an_update_is_an_error() {
     let (old, new) = (vec![7u8; 100], [vec![7u8; 60], vec![9; 40]].concat());
@@ -175,7 +229,7 @@ fn a_command_fetches_or_ends_in_an_error() {
 #[test]
 fn squid_digests_are_published_as_well() {
     let place = Place::new();
-    let feed = Feed::open(&place.at("feed")).unwrap();
+    let feed = Feed::of(&place.at("feed"));
     let shape = Shape { format: "squid".into(), capacity: 1000, rate: 0.02 };
     let urls = |last: u32| -> Vec<Vec<u8>> {
         (0..last).map(|i| format!("http://x/{i}").into_bytes()).collect()

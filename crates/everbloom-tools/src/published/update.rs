@@ -18,7 +18,8 @@ pub fn digest(bytes: &[u8]) -> Digest {
     Sha256::digest(bytes).into()
 }
 
-const MAGIC: &[u8; 5] = b"EVBU\x01";
+/// The first bytes of an update.
+pub const MAGIC: &[u8; 5] = b"EVBU\x01";
 const HEADER: usize = 5 + 1 + 8 + 32 + 32 + 8;
 
 /// A new version of a file.

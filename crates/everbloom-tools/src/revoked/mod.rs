@@ -25,6 +25,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use everbloom::internals::disk::replace;
 use everbloom::{Bloom, Error, Kind, Limits, Opener, Result, save};
 use everbloom_formats::{Foreign, Format, cascade};
 use serde_json::{Value, json};
@@ -124,10 +125,29 @@ fn apart<'a>(revoked: &'a impl Serials, valid: &impl Serials) -> Result<Vec<&'a 
     Ok(distinct)
 }
 
-const MANIFEST: &str = "set.json";
-const CASCADE: &str = "cascade.mlbf";
-const REVOKED: &str = "revoked.evb";
-const VALID: &str = "valid.evb";
+/// The file that says what is in a folder. The others are there after it says so.
+pub const MANIFEST: &str = "set.json";
+/// The cascade, in Mozilla's format.
+pub const CASCADE: &str = "cascade.mlbf";
+/// The filter of the revoked serials.
+pub const REVOKED: &str = "revoked.evb";
+/// The filter of the valid serials.
+pub const VALID: &str = "valid.evb";
+
+/// What a manifest says.
+fn manifest(text: &[u8]) -> Option<Value> {
+    let manifest: Value = serde_json::from_slice(text).ok()?;
+    (manifest["everbloom"] == "revoked" && manifest["version"] == 1).then_some(manifest)
+}
+
+/// Whether a text is that of a manifest.
+pub fn is_manifest(text: &[u8]) -> bool {
+    manifest(text).is_some()
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<()> {
+    replace(path, |out| out.write_all(bytes)).map_err(|e| Error::from(e).context(path.display()))
+}
 
 impl Revocations {
     /// A cascade of the sets, and a filter of the valid ones that others pass at a rate of `fpr`.
@@ -206,7 +226,7 @@ impl Revocations {
         fs::create_dir_all(folder).map_err(|e| Error::from(e).context(folder.display()))?;
         let root = match self {
             Self::Cascade { layers, valid } => {
-                fs::write(folder.join(CASCADE), layers.write()?)?;
+                put(&folder.join(CASCADE), &layers.write()?)?;
                 valid.as_ref().map_or(Ok(()), |f| save(f.as_ref(), folder.join(VALID)))?;
                 None
             }
@@ -217,7 +237,7 @@ impl Revocations {
             }
         };
         let manifest = json!({ "everbloom": "revoked", "version": 1, "root": root });
-        Ok(fs::write(folder.join(MANIFEST), format!("{manifest:#}\n"))?)
+        put(&folder.join(MANIFEST), format!("{manifest:#}\n").as_bytes())
     }
 
     /// Reads such a folder, or a cascade in Mozilla's format alone.
@@ -234,10 +254,7 @@ impl Revocations {
         let wrong = || {
             Error::new(Kind::NotOurs, "not what `revoked build` writes").context(place.display())
         };
-        let manifest: Value = serde_json::from_slice(&read(&place)?).map_err(|_| wrong())?;
-        if manifest["everbloom"] != "revoked" || manifest["version"] != 1 {
-            return Err(wrong());
-        }
+        let manifest = manifest(&read(&place)?).ok_or_else(wrong)?;
         let valid = Box::new(Opener::new().open_as(path.join(VALID))?);
         let Some(root) = manifest["root"].as_str() else {
             return Ok(Self::Cascade { layers: layers(&path.join(CASCADE))?, valid: Some(valid) });

@@ -17,6 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use everbloom::{Bloom, Error, Kind, Result};
 
+/// A byte order mark, which is no part of a word.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Where the letters of words may part: the odd digits of TeX's patterns.
 ///
 /// ```
@@ -189,6 +192,10 @@ impl FileTable {
         let fail = |e: std::io::Error| Error::from(e).context(path.display());
         let mut file = BufReader::new(File::open(path).map_err(fail)?);
         let (mut words, mut start, mut line) = (Vec::new(), 0, String::new());
+        if file.fill_buf().map_err(fail)?.starts_with(MARK) {
+            file.consume(MARK.len());
+            start = MARK.len() as u64;
+        }
         loop {
             line.clear();
             let length = file.read_line(&mut line).map_err(fail)?;

@@ -57,6 +57,9 @@ pub struct FlowCounters {
 }
 
 impl FlowCounters {
+    /// The files that [`FlowCounters::save`] writes.
+    pub const FILES: [&str; 3] = ["seen.evb", "names.evb", "counts.evb"];
+
     /// Counters for so many distinct flows: fewer are read back, many more are not.
     pub fn new(distinct: u64) -> Result<Self> {
         let distinct = distinct.max(2);
@@ -121,19 +124,17 @@ impl FlowCounters {
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
         std::fs::create_dir_all(folder)?;
-        save(&self.seen, folder.join("seen.evb"))?;
-        save(&self.names, folder.join("names.evb"))?;
-        save(&self.counts, folder.join("counts.evb"))
+        let [seen, names, counts] = Self::FILES.map(|name| folder.join(name));
+        save(&self.seen, seen)?;
+        save(&self.names, names)?;
+        save(&self.counts, counts)
     }
 
     /// The counters that [`FlowCounters::save`] wrote.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self> {
         let folder = folder.as_ref();
-        Ok(Self {
-            seen: open_as(folder.join("seen.evb"))?,
-            names: open_as(folder.join("names.evb"))?,
-            counts: open_as(folder.join("counts.evb"))?,
-        })
+        let [seen, names, counts] = Self::FILES.map(|name| folder.join(name));
+        Ok(Self { seen: open_as(seen)?, names: open_as(names)?, counts: open_as(counts)? })
     }
 }
 

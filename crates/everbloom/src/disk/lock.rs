@@ -1,11 +1,12 @@
 //! One writer at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
-use std::path::Path;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use super::trial::{Step, note};
 use crate::error::{Error, Kind, Result};
 use crate::sys;
 
@@ -24,7 +25,8 @@ pub enum Wait {
 #[derive(Debug)]
 #[must_use = "a lock is released when it is dropped"]
 pub struct Lock {
-    _file: File,
+    file: File,
+    path: PathBuf,
 }
 
 impl Lock {
@@ -37,7 +39,7 @@ impl Lock {
             let file = File::open(path)?;
             lock(&file, wait)?;
             if sys::is_at(&file, path)? {
-                return Ok(Self { _file: file });
+                return Ok(Self { file, path: path.to_owned() });
             }
         }
     }
@@ -45,9 +47,27 @@ impl Lock {
     /// Locks a file of its own at `path`, made for the purpose: for what is more than one file.
     pub fn beside(path: &Path, wait: Wait) -> Result<Self> {
         let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(false).open(path)?;
+        let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
         lock(&file, wait)?;
-        Ok(Self { _file: file })
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// What a lock of its own says: a note of whoever held it before.
+    pub fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut note = Vec::new();
+        self.file.rewind()?;
+        self.file.read_to_end(&mut note)?;
+        Ok(note)
+    }
+
+    /// Replaces that note.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        note(|| Step::Write(self.path.clone(), 0, bytes.to_vec()))?;
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(bytes)?;
+        note(|| Step::Sync(self.path.clone()))?;
+        self.file.sync_data()
     }
 }
 

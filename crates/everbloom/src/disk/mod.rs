@@ -24,10 +24,14 @@ use crate::sys;
 const TEMPORARY: &str = ".evb-";
 
 /// Replaces the file at `path` atomically with what `fill` writes: a temporary file next to it is synced, renamed
-/// over `path`, and made durable by syncing the folder.
+/// over `path`, and made durable by syncing the folder. What is no regular file (a pipe, a device) is written directly.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let existing = fs::metadata(path).ok();
+    if existing.as_ref().is_some_and(|meta| !meta.is_file()) {
+        let mut device = io::BufWriter::new(OpenOptions::new().write(true).open(path)?);
+        return fill(&mut device).and_then(|()| device.flush());
+    }
     let path = target(path)?;
-    let existing = fs::metadata(&path).ok();
     let folder = folder_of(&path);
     remove_orphans(folder, &path);
     let mut temporary = Temporary::create(folder, &temporary_prefix(&path))?;
@@ -41,7 +45,7 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     let mut ahead = Ahead::default();
     let filled = {
         let file = &mut temporary.file;
-        let file = Appended { file, path: &name, length: 0, ahead: &mut ahead };
+        let file = Appended { file, path: &name, room: Room::new(), length: 0, ahead: &mut ahead };
         let mut out = io::BufWriter::with_capacity(1 << 20, file);
         fill(&mut out).and_then(|()| out.flush())
     };
@@ -51,6 +55,11 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     temporary.file.sync_all()?;
     note(|| Step::Rename(name.clone(), path.clone()))?;
     temporary.rename(&path)?;
+    sync_folder(folder)
+}
+
+/// Makes the names in a folder durable.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
     note(|| Step::SyncFolder(folder.to_owned()))?;
     sys::sync_folder(folder)
 }
@@ -88,13 +97,14 @@ fn temporary_prefix(path: &Path) -> String {
 /// Younger temporary files are left alone: their writers may be about to lock them.
 const ORPHAN_FROM: Duration = Duration::from_secs(60);
 
-/// Removes what writers of this file left that were killed: a living one holds a lock.
+/// Removes what writers of this file left that were killed: a living one holds a lock. A file of that name that does not
+/// begin as ours do may be anybody's.
 fn remove_orphans(folder: &Path, path: &Path) {
     let prefix = temporary_prefix(path);
     let orphan = |path: &Path| -> io::Result<bool> {
-        let file = File::open(path)?;
+        let mut file = File::open(path)?;
         let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
-        Ok(age >= ORPHAN_FROM && file.try_lock().is_ok())
+        Ok(age >= ORPHAN_FROM && file.try_lock().is_ok() && is_ours(&mut file)?)
     };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_string_lossy().starts_with(&prefix);
@@ -105,10 +115,42 @@ fn remove_orphans(folder: &Path, path: &Path) {
     }
 }
 
+/// Whether a file begins as all files of ours do, or is empty: its writer was killed before it wrote anything.
+fn is_ours(file: &mut File) -> io::Result<bool> {
+    let mut start = Vec::new();
+    file.take(8).read_to_end(&mut start)?;
+    let kind = start.get(3).copied().unwrap_or_default();
+    Ok(start.is_empty() || start == [0x89, b'E', b'V', kind, b'\r', b'\n', 0x1a, b'\n'])
+}
+
+/// How long files may be that this process writes. A system that has a limit kills the process that writes beyond it, which
+/// could then remove nothing of what it has begun.
+#[derive(Clone, Copy, Debug)]
+struct Room(Option<u64>);
+
+impl Room {
+    fn new() -> Self {
+        Self(sys::longest_file())
+    }
+
+    /// Refuses to write up to this byte of a file.
+    fn check(self, end: u64) -> io::Result<()> {
+        match self.0 {
+            Some(most) if end > most => {
+                let message =
+                    format!("the file would exceed the limit of this process, {most} bytes");
+                Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A new file, written from its start to its end.
 struct Appended<'a> {
     file: &'a mut File,
     path: &'a Path,
+    room: Room,
     length: u64,
     ahead: &'a mut Ahead,
 }
@@ -116,6 +158,7 @@ struct Appended<'a> {
 impl Write for Appended<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         note(|| Step::Write(self.path.to_owned(), self.length, bytes.to_vec()))?;
+        self.room.check(self.length + bytes.len() as u64)?;
         for piece in bytes.chunks(ahead::PIECE) {
             self.file.write_all(piece)?;
             self.ahead.written(self.file, piece.len())?;
@@ -134,6 +177,7 @@ impl Write for Appended<'_> {
 pub struct InPlace {
     file: File,
     path: PathBuf,
+    room: Room,
 }
 
 impl InPlace {
@@ -141,15 +185,15 @@ impl InPlace {
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create_new(true).open(path)?;
-        note(|| Step::Create(path.to_owned()))?;
-        Ok(Self { file, path: path.to_owned() })
+        note(|| Step::Create(path.to_owned())).inspect_err(|_| _ = fs::remove_file(path))?;
+        Ok(Self { file, path: path.to_owned(), room: Room::new() })
     }
 
     /// A file that is there; one that may only be read can still be read.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path);
         let file = file.or_else(|_| File::open(path))?;
-        Ok(Self { file, path: path.to_owned() })
+        Ok(Self { file, path: path.to_owned(), room: Room::new() })
     }
 
     /// Its length in bytes.
@@ -166,6 +210,7 @@ impl InPlace {
     /// Writes bytes at an offset.
     pub fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         note(|| Step::Write(self.path.clone(), at, bytes.to_vec()))?;
+        self.room.check(at + bytes.len() as u64)?;
         self.file.seek(SeekFrom::Start(at))?;
         self.file.write_all(bytes)
     }

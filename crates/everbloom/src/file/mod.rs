@@ -7,7 +7,7 @@ mod write;
 
 pub use layout::MAGIC;
 pub use open::{Access, Inspection, Opener};
-pub use update::Update;
+pub use update::{Update, lock};
 pub use write::{save, to_bytes, write_to};
 
 use std::path::Path;

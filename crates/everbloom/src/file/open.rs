@@ -27,6 +27,9 @@ pub enum Access {
     MapUnverified,
 }
 
+/// How often a store is read that writers keep changing.
+const READ_AGAIN: u32 = 100;
+
 /// Opens filters: the one way from bytes to a filter.
 ///
 /// ```
@@ -147,11 +150,24 @@ impl Opener {
         self.finish(&prefix, map.bytes(), payload, lock, entries)
     }
 
-    /// The filter whose pages are in the folder at `path`, all of them read into memory.
+    /// The filter whose pages are in the folder at `path`, all of them read into memory. Where a writer replaced some of
+    /// them meanwhile, they are read again.
     fn open_pages(&self, path: &Path, lock: Lock, entries: &Entries) -> Result<Box<dyn Filter>> {
         if !pages::is_store(path) {
             return Err(Error::new(Kind::NotOurs, "is a folder, but not a page store"));
         }
+        let mut tries = 1..READ_AGAIN;
+        loop {
+            let version = pages::version(path);
+            let read = self.read_pages(path, lock, entries);
+            let outdated = || version.is_some() && version != pages::version(path);
+            if read.is_ok() || tries.next().is_none() || !outdated() {
+                return read;
+            }
+        }
+    }
+
+    fn read_pages(&self, path: &Path, lock: Lock, entries: &Entries) -> Result<Box<dyn Filter>> {
         let (pages, manifest) = Pages::open(path, 1, Purpose::Read)?;
         let (variant, ops, head) = self.head(manifest.prefix(), lock, entries)?;
         let open = ops.pages.ok_or_else(|| {

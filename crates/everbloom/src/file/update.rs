@@ -1,5 +1,6 @@
 //! Changing a file that other processes may want to change, too.
 
+use std::fs;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,19 @@ use super::{Opener, save};
 use crate::disk::{Lock, Wait};
 use crate::error::Result;
 use crate::filter::Filter;
+use crate::pages;
+
+/// The right to replace the file or page store at `path`; none where there is nothing that a writer could have opened to
+/// change it. It must be held from before the time when what will replace it is made.
+pub fn lock(path: &Path, wait: Wait) -> Result<Option<Lock>> {
+    let lock = match fs::metadata(path) {
+        Ok(meta) if meta.is_file() => Lock::of(path, wait),
+        // Opening and saving a folder of pages takes a lock of its own.
+        Ok(_) if pages::is_store(path) => Lock::beside(&path.join("update"), wait),
+        _ => return Ok(None),
+    };
+    lock.map(Some).map_err(|e| e.context(path.display()))
+}
 
 /// A filter that was opened to be changed, and the right to be the only one who does so. Readers are not kept
 /// out: they see the file as it was until [`Update::save`] has put the new one in its place.
@@ -14,7 +28,7 @@ use crate::filter::Filter;
 pub struct Update {
     filter: Box<dyn Filter>,
     path: PathBuf,
-    _lock: Lock,
+    _lock: Option<Lock>,
 }
 
 impl Opener {
@@ -36,12 +50,7 @@ impl Opener {
     /// ```
     pub fn update(&self, path: impl AsRef<Path>, wait: Wait) -> Result<Update> {
         let path = path.as_ref();
-        let lock = match path.is_dir() {
-            // Opening and saving a folder of pages takes a lock of its own.
-            true => Lock::beside(&path.join("update"), wait),
-            false => Lock::of(path, wait),
-        };
-        let lock = lock.map_err(|e| e.context(path.display()))?;
+        let lock = lock(path, wait)?;
         Ok(Update { filter: self.open(path)?, path: path.to_owned(), _lock: lock })
     }
 }

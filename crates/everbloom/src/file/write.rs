@@ -1,7 +1,6 @@
 //! From a filter to its file.
 
 use std::borrow::Cow;
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -37,18 +36,8 @@ pub fn save(filter: &dyn Filter, path: impl AsRef<Path>) -> Result<()> {
     if slash || path.is_dir() {
         return filter.save_pages(path);
     }
-    save_at(filter, path)
-        .map_err(|e| Error::from(e).context(format!("cannot write {}", path.display())))
-}
-
-fn save_at(filter: &dyn Filter, path: &Path) -> io::Result<()> {
-    let existing = fs::metadata(path).ok();
-    if existing.as_ref().is_some_and(|meta| !meta.is_file()) {
-        let mut device = fs::OpenOptions::new().write(true).open(path)?;
-        write(filter, &mut device)?;
-        return device.flush();
-    }
     replace(path, |out| write(filter, out))
+        .map_err(|e| Error::from(e).context(format!("cannot write {}", path.display())))
 }
 
 fn write(filter: &dyn Filter, out: &mut dyn Write) -> io::Result<()> {

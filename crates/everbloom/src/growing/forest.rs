@@ -149,15 +149,10 @@ impl Forest {
 
     /// Writes the forest as a page store.
     pub fn save_pages(&self, folder: &Path) -> Result<()> {
-        let shape = self.directory.shape;
-        let pages = Pages::create(folder, (shape.page_bits / 64) as usize, shape.pages, 64)?;
-        self.directory.blocks.iter().for_each(|_| pages.grow());
-        for (number, bits) in (0..).zip(&self.pages) {
-            if bits.ones() > 0 {
-                pages.change(number, |words| words.copy_from_slice(bits.words()))?;
-            }
-        }
-        paged::commit(&pages, &VARIANT.facts, &self.head, &self.directory)
+        let Shape { page_bits, pages: block, .. } = self.directory.shape;
+        let shape = [page_bits / 64, block, self.pages.len() as u64];
+        let page = |number: u64| Ok(self.pages[number as usize].words());
+        paged::save(folder, shape, page, (&VARIANT.facts, &self.head, &self.directory))
     }
 
     fn check(&self) -> Result<()> {

@@ -4,6 +4,7 @@
 //!   folder/
 //!     manifest      head, the variant's own state, and for every page its slot and its CRC32C; CRC32C
 //!     pages-N       slots of one page each, in no order
+//!     lock          held by whoever writes, and a list of the page files that were begun
 //! ```
 //!
 //! Pages are held in a cache of bounded size. A page that was changed goes to a slot the manifest does not
@@ -12,14 +13,17 @@
 //! of the last commit. A page that is not the one the manifest names, be it torn, stale or rotten, is an
 //! error that names it; nothing is ever answered from it. FORMAT.md draws the manifest.
 
+mod begun;
 mod manifest;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use begun::{Before, page_file};
 use manifest::{ENTRY, HEAD, Layout, MAX_WORDS, PREFIX};
 pub use manifest::{MANIFEST_MAGIC, Manifest};
 
@@ -28,7 +32,7 @@ use crate::error::{Error, Kind, Result};
 use crate::state::{Encoder, u32_at, u64_at};
 
 const MANIFEST: &str = "manifest";
-/// An empty file that writers lock.
+/// The file that writers lock.
 const LOCK: &str = "lock";
 /// The slot of a page that is all zeros and was never written.
 const NO_SLOT: u64 = u64::MAX;
@@ -56,8 +60,6 @@ pub struct Pages {
     /// Most pages in memory.
     room: usize,
     inner: Mutex<Inner>,
-    /// Held by whoever may write.
-    _lock: Option<Lock>,
 }
 
 /// What a store is opened for.
@@ -81,11 +83,21 @@ struct Inner {
     fresh: HashSet<u64>,
     /// Slots of the last commit that the next one will free.
     old: Vec<u64>,
-    /// The page file of a store that the next commit replaces.
-    replaces: Option<u64>,
+    /// Held by whoever may write.
+    lock: Option<Lock>,
+    origin: Origin,
     cache: HashMap<u64, Frame>,
     clock: u64,
     io: PageIo,
+}
+
+/// Where the page file comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The manifest names it.
+    Committed,
+    /// It was begun here. The first commit makes it the store's, in place of the one that the manifest names, if any.
+    Begun { before: Option<u64> },
 }
 
 /// Where a page is, and the checksum of what is there.
@@ -109,6 +121,11 @@ pub fn is_store(path: &Path) -> bool {
     path.join(MANIFEST).is_file()
 }
 
+/// What tells one commit of the store at `path` from another: the checksum of its manifest.
+pub(crate) fn version(path: &Path) -> Option<[u8; 4]> {
+    fs::read(path.join(MANIFEST)).ok()?.last_chunk().copied()
+}
+
 impl Pages {
     /// A new store in `folder`, for pages of `words` words and blocks of `block` pages, of which `room`
     /// are held in memory. An existing store is replaced by the first commit.
@@ -119,17 +136,11 @@ impl Pages {
             return Err(Error::parameter(format!("blocks of {block} pages of {words} words")));
         }
         fs::create_dir_all(folder).map_err(cannot)?;
-        let before = match fs::read(folder.join(MANIFEST)) {
-            Ok(bytes) if bytes.starts_with(&MANIFEST_MAGIC) => Layout::parse(&bytes).ok(),
-            Ok(_) => {
-                let message = "its manifest is not one of Everbloom: use another folder";
-                return Err(Error::new(Kind::NotOurs, message).context(folder.display()));
-            }
-            Err(_) => None,
-        };
-        // Not before it is known whose folder it is.
-        let lock =
-            Lock::beside(&folder.join(LOCK), Wait::No).map_err(|e| e.context(folder.display()))?;
+        // It is not locked before it is known whose folder it is, and may change until it is locked.
+        Before::of(folder)?;
+        let lock = Lock::beside(&folder.join(LOCK), Wait::No);
+        let mut lock = lock.map_err(|e| e.context(folder.display()))?;
+        let before = Before::of(folder)?.number(folder, &mut lock);
         let mut number = 0;
         let file = loop {
             match InPlace::create(&folder.join(page_file(number))) {
@@ -137,17 +148,20 @@ impl Pages {
                 file => break file.map_err(cannot)?,
             }
         };
-        let mut inner = Inner::new(file, Vec::new(), 0);
-        inner.replaces = before.map(|layout| layout.number);
-        Ok(Self {
+        // Dropped, it removes the file again.
+        let this = Self {
             folder: folder.to_owned(),
             number,
             words,
             block,
             room: room.max(1),
-            inner: Mutex::new(inner),
-            _lock: Some(lock),
-        })
+            inner: Mutex::new(Inner::new(file, Vec::new(), 0, Some(lock))),
+        };
+        let mut inner = this.inner();
+        inner.origin = Origin::Begun { before };
+        inner.lock.as_mut().map_or(Ok(()), |lock| begun::begin(lock, number)).map_err(cannot)?;
+        drop(inner);
+        Ok(this)
     }
 
     /// The store in `folder` as of its last commit, with `room` pages in memory.
@@ -156,12 +170,16 @@ impl Pages {
     }
 
     fn open_at(folder: &Path, room: usize, purpose: Purpose) -> Result<(Self, Manifest)> {
-        let lock = match purpose {
+        let mut lock = match purpose {
             Purpose::Read => None,
             Purpose::Write(wait) => Some(Lock::beside(&folder.join(LOCK), wait)?),
         };
         let bytes = fs::read(folder.join(MANIFEST))?;
         let layout = Layout::parse(&bytes)?;
+        if let Some(lock) = &mut lock {
+            // What cannot be removed takes space and does no other harm.
+            let _ = begun::clear(folder, lock, |number| number != layout.number);
+        }
         let path = folder.join(page_file(layout.number));
         let file = InPlace::open(&path)?;
         let page = 8 * layout.words as u64;
@@ -185,7 +203,7 @@ impl Pages {
         if used.windows(2).any(|w| w[0] == w[1]) {
             return Err(Error::corrupt(0, "corrupt manifest: two pages in one slot"));
         }
-        let mut inner = Inner::new(file, table, there / page);
+        let mut inner = Inner::new(file, table, there / page, lock);
         let used: HashSet<u64> = used.into_iter().collect();
         // Slots that no page is in, such as those of a commit that never came; the last ones are reused first.
         inner.free = (0..inner.slots).filter(|slot| !used.contains(slot)).rev().collect();
@@ -196,7 +214,6 @@ impl Pages {
             block: layout.block,
             room: room.max(1),
             inner: Mutex::new(inner),
-            _lock: lock,
         };
         Ok((pages, manifest))
     }
@@ -330,10 +347,16 @@ impl Pages {
         let mut pages: Vec<u64> = dirty.map(|(page, _)| *page).collect();
         pages.sort_unstable();
         for block in pages.chunk_by(|a, b| a / self.block == b / self.block) {
-            block.iter().try_for_each(|page| inner.write_page(*page))?;
+            let written = block.iter().try_for_each(|page| inner.write_page(*page));
+            written.map_err(|e| self.cannot_write(e))?;
             inner.io.batches += 1;
         }
         Ok(())
+    }
+
+    fn cannot_write(&self, e: io::Error) -> Error {
+        let path = self.folder.join(page_file(self.number));
+        Error::from(e).context(format!("cannot write {}", path.display()))
     }
 
     /// Makes all changes durable, with the prefix and state that belong to them: after this, and not
@@ -341,7 +364,7 @@ impl Pages {
     pub(crate) fn commit(&self, head: &[u8], state: &Encoder<'_>) -> Result<()> {
         let mut inner = self.inner();
         self.write(&mut inner, |_| true)?;
-        inner.file.sync()?;
+        inner.file.sync().map_err(|e| self.cannot_write(e))?;
         let mut bytes = head.to_vec();
         let pages = inner.table.len() as u64;
         let lengths = [state.tree.len() as u64, self.words as u64, self.block, pages, self.number];
@@ -352,22 +375,38 @@ impl Pages {
             bytes.extend_from_slice(&crc.to_le_bytes());
         }
         bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        // From here on the manifest may name the page file, even if an error follows.
+        let origin = mem::replace(&mut inner.origin, Origin::Committed);
         let path = self.folder.join(MANIFEST);
         replace(&path, |out| out.write_all(&bytes))
             .map_err(|e| Error::from(e).context(format!("cannot write {}", path.display())))?;
-        let Inner { old, free, fresh, .. } = &mut *inner;
+        let Inner { old, free, fresh, lock, .. } = &mut *inner;
         free.append(old);
         fresh.clear();
-        if let Some(number) = inner.replaces.take() {
-            // Pages that cannot be removed do no harm but take space.
-            let _ = disk::remove(&self.folder.join(page_file(number)));
+        if let Origin::Begun { before } = origin {
+            // Pages that cannot be removed take space and do no other harm.
+            let _ = before.map(|number| disk::remove(&self.folder.join(page_file(number))));
+            let dead = |number| number != self.number;
+            let _ = lock.as_mut().map(|lock| begun::clear(&self.folder, lock, dead));
         }
         Ok(())
     }
 }
 
+impl Drop for Pages {
+    /// Pages that were never committed are nobody's.
+    fn drop(&mut self) {
+        let own = self.number;
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let (Origin::Begun { .. }, Some(lock)) = (inner.origin, &mut inner.lock) {
+            let _ = disk::remove(&self.folder.join(page_file(own)));
+            let _ = begun::clear(&self.folder, lock, |number| number == own);
+        }
+    }
+}
+
 impl Inner {
-    fn new(file: InPlace, table: Vec<Entry>, slots: u64) -> Self {
+    fn new(file: InPlace, table: Vec<Entry>, slots: u64, lock: Option<Lock>) -> Self {
         Self {
             file,
             table,
@@ -375,7 +414,8 @@ impl Inner {
             free: Vec::new(),
             fresh: HashSet::new(),
             old: Vec::new(),
-            replaces: None,
+            lock,
+            origin: Origin::Committed,
             cache: HashMap::new(),
             clock: 0,
             io: PageIo::default(),
@@ -383,7 +423,7 @@ impl Inner {
     }
 
     /// Writes a page of the cache to a slot that the manifest does not know of.
-    fn write_page(&mut self, page: u64) -> Result<()> {
+    fn write_page(&mut self, page: u64) -> io::Result<()> {
         let (Some(frame), Some(entry)) =
             (self.cache.get_mut(&page), self.table.get_mut(page as usize))
         else {
@@ -406,8 +446,4 @@ impl Inner {
         frame.dirty = false;
         Ok(())
     }
-}
-
-fn page_file(number: u64) -> String {
-    format!("pages-{number}")
 }

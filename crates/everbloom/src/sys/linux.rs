@@ -30,3 +30,11 @@ pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
+
+/// The length that files of this process may have, if it is limited.
+pub(crate) fn longest_file() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max file size"))?;
+    // A number, or "unlimited".
+    limit.split_whitespace().next()?.parse().ok()
+}

@@ -32,3 +32,8 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
         Err(_) => Ok(()),
     }
 }
+
+/// The length that files of this process may have, if it is limited: nothing tells it everywhere.
+pub(crate) fn longest_file() -> Option<u64> {
+    None
+}

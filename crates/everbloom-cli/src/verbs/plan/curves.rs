@@ -7,8 +7,6 @@ use everbloom_report::{Axis, Chart, Curve, Series, svg, terminal};
 
 use super::name;
 use crate::args::Plan;
-use crate::talk::say;
-use crate::{Result, Stop};
 
 /// Curves of a picture, the lower bound not counted.
 const MOST_CURVES: usize = 6;
@@ -58,17 +56,12 @@ pub(super) fn plot(curves: &[Series]) -> String {
     )
 }
 
-/// Writes the picture that `--svg` asks for.
-pub(super) fn draw(args: &Plan, curves: &[Series]) -> Result<()> {
-    let Some(path) = &args.svg else { return Ok(()) };
-    let chart = Chart::new(
+/// The picture that `--svg` asks for.
+pub(super) fn svg(curves: &[Series]) -> String {
+    svg::chart(&Chart::new(
         "",
         "False-positive rate",
         [Axis::linear("bits per key"), Axis::log("rate")],
         curves.to_vec(),
-    );
-    std::fs::write(path, svg::chart(&chart))
-        .map_err(|e| Stop::Error(format!("cannot write {}: {e}", path.display())))?;
-    say!("{}: drawn", path.display());
-    Ok(())
+    ))
 }

@@ -14,16 +14,19 @@ use everbloom_report::{Table, suggest};
 use serde_json::{Value, json};
 
 use counts::{Counts, TRIED, WIDTH};
-use curves::{curves, draw, plot};
+use curves::{curves, plot, svg};
 
 use super::build::find;
 use crate::args::Plan;
 use crate::output::{Sheet, print, print_json};
 use crate::report::json as json_report;
+use crate::target::Target;
 use crate::{Outcome, Result, Stop, quantity};
 
 pub fn run(args: &Plan) -> Result<Outcome> {
     let needs = needs(args)?;
+    let how = (&args.replacing, &args.shown.machine);
+    let picture = Target::picture(args.svg.as_deref(), how, [])?;
     match (args.size.items, args.size.memory, args.cells, args.size.fpr) {
         (None, None, None, None) => return list(args, &choose::serving(&needs)?),
         (None, None, None, Some(_)) => {
@@ -42,9 +45,11 @@ pub fn run(args: &Plan) -> Result<Outcome> {
     };
     let reason = reason_text(&ranking)?;
     let refusals: Vec<String> = ranking.refused.iter().map(refusal).collect();
-    let drawn = args.plot || args.svg.is_some();
+    let drawn = args.plot || picture.is_some();
     let curves = if drawn { curves(&ranking.candidates, args) } else { Vec::new() };
-    draw(args, &curves)?;
+    if let Some(picture) = &picture {
+        picture.draw(&svg(&curves))?;
+    }
     if args.shown.machine.json {
         let row = |c: &Candidate| {
             let mut row = entry(c);

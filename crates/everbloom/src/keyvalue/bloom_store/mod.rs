@@ -233,16 +233,11 @@ impl BloomStoreImage {
     /// Writes the store as a folder of pages.
     pub fn save_pages(&self, folder: &Path) -> Result<()> {
         let shape = self.chains.shape;
-        let pages = Pages::create(folder, shape.words as usize, shape.stride(), 64)?;
-        self.blocks.iter().for_each(|_| pages.grow());
-        for page in 0..pages.len() {
-            let memory = self.in_memory();
-            let words = memory.page(page)?;
-            if words.iter().any(|word| *word != 0) {
-                pages.change(page, |to| to.copy_from_slice(words))?;
-            }
-        }
-        paged::commit(&pages, &VARIANT.facts, &self.head, &self.chains)
+        let (memory, block) = (self.in_memory(), shape.stride());
+        let count = self.blocks.len() as u64 * block;
+        let page = |number: u64| memory.page(number);
+        let parts = (&VARIANT.facts, &self.head, &self.chains);
+        paged::save(folder, [shape.words, block, count], page, parts)
     }
 
     fn check(&self) -> Result<()> {
