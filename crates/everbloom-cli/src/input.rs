@@ -234,7 +234,7 @@ pub fn secret_key(file: &Option<PathBuf>) -> Result<Option<SecretKey>> {
     Ok(SecretKey::from_hex(&text).map(Some).map_err(|e| e.context(path.display()))?)
 }
 
-/// What an opened filter may expand to, in bits.
+/// What an opened filter may expand to, and what a peer may send, in bits.
 static LIMIT: OnceLock<u64> = OnceLock::new();
 
 /// Takes the limit that was typed, if one was; once, before anything is opened.
@@ -244,8 +244,13 @@ pub fn set_limit(bits: Option<u64>) {
     }
 }
 
+/// The limit that was typed, in bytes.
+pub fn limit() -> Option<u64> {
+    LIMIT.get().map(|bits| bits.div_ceil(8))
+}
+
 /// Opens filters as the options say.
 pub fn opener(key_file: &Option<PathBuf>) -> Result<Opener> {
-    let limits = LIMIT.get().map_or(Limits::LOCAL, |bits| Limits::LOCAL.expanded(bits.div_ceil(8)));
+    let limits = limit().map_or(Limits::LOCAL, |bytes| Limits::LOCAL.expanded(bytes));
     Ok(Opener::new().key(secret_key(key_file)?).limits(limits))
 }
