@@ -24,7 +24,8 @@ pub fn reach(line: &Line) -> Reach {
 /// What a peer on a network may send, as `--limit` says.
 pub fn limits(usual: Limits) -> Limits {
     let Some(bytes) = input::limit() else { return usual };
-    Limits { frame: u32::try_from(bytes).unwrap_or(u32::MAX), total: bytes, ..usual }
+    let frame = usual.frame.max(u32::try_from(bytes).unwrap_or(u32::MAX));
+    Limits { frame, total: bytes, ..usual }
 }
 
 /// The words that every far side gets: it waits as long and takes as much, and only errors are said twice.
