@@ -16,6 +16,7 @@ use everbloom_records::{
     unmarked, unpacked, watched,
 };
 use everbloom_report::number::integer_text;
+use tempfile::TempDir;
 
 use crate::args::{Rows, Text};
 use crate::talk::{say, tell};
@@ -28,8 +29,68 @@ pub enum Passes {
     Several,
 }
 
+/// The lines of all files, one after the other.
+pub fn lines_of(paths: &[PathBuf], grammar: Grammar, passes: Passes) -> Result<Lines> {
+    once_stdin(paths)?;
+    let mut all = paths.iter().map(|path| lines(path, grammar, passes));
+    let first = all.next().unwrap_or_else(|| lines(Path::new("-"), grammar, passes))?;
+    all.try_fold(first, |lines, next| Ok(lines.followed_by(next?)))
+}
+
+/// Refuses stdin as an input that comes twice.
+pub fn once_stdin(paths: &[PathBuf]) -> Result<()> {
+    match paths.iter().filter(|path| *path == Path::new("-")).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Stop::Error("-: stdin can be read once".to_owned())),
+    }
+}
+
+/// A filter that is read from stdin: its bytes, in a file that any verb can open.
+static FROM_STDIN: Mutex<Option<TempDir>> = Mutex::new(None);
+
+/// The file of a filter; of one that comes from stdin, as `-` says, a copy for as long as the command runs.
+pub fn filter_file(path: &Path) -> Result<PathBuf> {
+    if path != Path::new("-") {
+        return Ok(path.to_path_buf());
+    }
+    let mut kept = FROM_STDIN.lock().map_err(|_| Stop::Error("stdin".to_owned()))?;
+    if kept.is_some() {
+        return Err(Stop::Error("-: stdin can be read once".to_owned()));
+    }
+    let copy = || -> io::Result<(TempDir, PathBuf)> {
+        let folder = TempDir::new()?;
+        let path = folder.path().join("stdin");
+        io::copy(&mut io::stdin().lock(), &mut File::create(&path)?)?;
+        Ok((folder, path))
+    };
+    let (folder, path) =
+        copy().map_err(|e| Stop::Error(format!("cannot read the filter from stdin: {e}")))?;
+    *kept = Some(folder);
+    Ok(path)
+}
+
+/// Removes the copy of a filter that came from stdin.
+pub fn clean_up() {
+    if let Ok(mut kept) = FROM_STDIN.lock() {
+        kept.take();
+    }
+}
+
+/// Refuses keys from stdin where the filter came from there.
+fn stdin_is_free() -> Result<()> {
+    match FROM_STDIN.lock().is_ok_and(|kept| kept.is_none()) {
+        true => Ok(()),
+        false => Err(Stop::Error(
+            "-: the filter is read from stdin: give the file of the keys, too".to_owned(),
+        )),
+    }
+}
+
 /// The lines of the file at `path`, or of stdin for `-`.
 pub fn lines(path: &Path, grammar: Grammar, passes: Passes) -> Result<Lines> {
+    if path == Path::new("-") {
+        stdin_is_free()?;
+    }
     let lines = match path == Path::new("-") {
         true => Lines::reader("stdin", io::stdin(), grammar),
         false => Lines::file(path, grammar),
@@ -253,6 +314,10 @@ pub fn remedy(e: &everbloom_records::Error) -> &'static str {
         Fault::NoColumn { .. } => {
             "; choose another with -f or -d, or skip such lines with --skip-bad"
         }
+        Fault::TooLong { csv: false } => {
+            "; give -0 if records end in NUL, and convert to lines what is not text"
+        }
+        Fault::TooLong { csv: true } => "; is a quote at the start of a column never closed?",
         Fault::NotInteger { .. } | Fault::BadValue { .. } | Fault::BadTime { .. } => {
             "; --skip-bad skips such lines"
         }
@@ -269,7 +334,7 @@ pub fn secret_key(file: &Option<PathBuf>) -> Result<Option<SecretKey>> {
     Ok(SecretKey::from_hex(&text).map(Some).map_err(|e| e.context(path.display()))?)
 }
 
-/// What an opened filter may expand to, in bits.
+/// What an opened filter may expand to, and what a peer may send, in bits.
 static LIMIT: OnceLock<u64> = OnceLock::new();
 
 /// Takes the limit that was typed, if one was; once, before anything is opened.
@@ -279,8 +344,13 @@ pub fn set_limit(bits: Option<u64>) {
     }
 }
 
+/// The limit that was typed, in bytes.
+pub fn limit() -> Option<u64> {
+    LIMIT.get().map(|bits| bits.div_ceil(8))
+}
+
 /// Opens filters as the options say.
 pub fn opener(key_file: &Option<PathBuf>) -> Result<Opener> {
-    let limits = LIMIT.get().map_or(Limits::LOCAL, |bits| Limits::LOCAL.expanded(bits.div_ceil(8)));
+    let limits = limit().map_or(Limits::LOCAL, |bytes| Limits::LOCAL.expanded(bytes));
     Ok(Opener::new().key(secret_key(key_file)?).limits(limits))
 }

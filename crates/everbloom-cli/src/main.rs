@@ -104,6 +104,7 @@ fn main() -> ExitCode {
     input::set_limit(args.limit);
     let outcome = verbs::run(args);
     input::say_skipped();
+    input::clean_up();
     ended(outcome)
 }
 

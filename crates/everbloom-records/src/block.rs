@@ -5,6 +5,10 @@ use std::ops::Range;
 /// Bytes of a block, unless a single line is longer: a block and its digests fit the L2 cache.
 pub const BLOCK: usize = 256 << 10;
 
+/// The longest record: what has no end for so long is no text, or quotes that are never closed take the whole input for
+/// one row.
+pub const LONGEST: usize = 64 << 20;
+
 /// Whole lines, and their positions.
 #[derive(Default)]
 pub struct Block {

@@ -3,15 +3,12 @@
 use std::io;
 use std::sync::Mutex;
 
-use crate::block::{BLOCK, Block, grow};
+use crate::block::{BLOCK, Block, LONGEST, grow};
 use crate::csv;
-use crate::error::Error;
+use crate::error::{Error, Fault, Result};
 use crate::grammar::Ends;
 use crate::input::Input;
 use crate::pieces::Pieces;
-
-/// The longest row of CSV: quotes that are never closed would take the whole input for one.
-const ROW: usize = 64 << 20;
 
 /// Blocks of an input, for several threads.
 pub enum Blocks<'a> {
@@ -23,7 +20,7 @@ pub enum Blocks<'a> {
 
 impl Blocks<'_> {
     /// Reads the next block; false at the end of the input, and after a thread has panicked while it read.
-    pub fn next(&self, block: &mut Block) -> io::Result<bool> {
+    pub fn next(&self, block: &mut Block) -> Result<bool> {
         match self {
             Self::Stream(stream) => {
                 stream.lock().map_or(Ok(false), |mut stream| stream.next(block))
@@ -60,7 +57,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Reads the next block; false at the end of the input.
-    pub fn next(&mut self, block: &mut Block) -> io::Result<bool> {
+    pub fn next(&mut self, block: &mut Block) -> Result<bool> {
         block.number = self.number;
         self.number += 1;
         let memory = &mut block.memory;
@@ -75,9 +72,10 @@ impl<'a> Stream<'a> {
             let got = self.read(&mut memory[start..start + BLOCK])?;
             len += got;
             self.done = got == 0;
-            if len > ROW && self.ends.csv.is_some() {
-                let message = "a row of CSV is longer than 64 MiB: is a quote at the start of a column never closed?";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            if len > LONGEST {
+                // Nobody reads on behind it.
+                self.done = true;
+                return Err(Fault::TooLong { csv: self.ends.csv.is_some() }.at(self.lines + 1));
             }
             whole = match self.ends.csv {
                 Some(delimiter) => csv::whole_rows(&memory[..len], delimiter),

@@ -39,7 +39,7 @@ pub fn on_all_cores<T: Send, E>(
                     let result = match blocks.next(&mut block) {
                         Ok(false) => return,
                         Ok(true) => work(&block).map_err(|e| blocks.placed(e, &block)),
-                        Err(e) => Err(e.into()),
+                        Err(e) => Err(e),
                     };
                     let failed = result.is_err();
                     // Nobody receives any more once an error was met.

@@ -12,6 +12,9 @@ use std::io::{self, Cursor, Read as _};
 use crate::error::{self, Fault};
 use crate::input::Input;
 
+/// The longest first row: names of columns are not long.
+const HEADER: usize = 1 << 20;
+
 /// Where the first row of a text ends: at its LF, if that has come.
 pub fn end_of_row(text: &[u8], delimiter: u8) -> Option<usize> {
     let mut at = 0;
@@ -133,6 +136,11 @@ pub fn header(mut text: Input<'static>, delimiter: u8) -> error::Result<(Vec<u8>
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message).into());
             }
             Ok(0) => return Ok((start, text)),
+            Ok(_) if start.len() > HEADER => {
+                let message =
+                    "the first row of CSV is longer than 1 MiB: it has to name the columns";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message).into());
+            }
             Ok(read) => start.extend_from_slice(&buffer[..read]),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e.into()),

@@ -30,6 +30,11 @@ pub enum Fault {
         /// What it is.
         what: &'static str,
     },
+    /// A record has no end for 64 MiB.
+    TooLong {
+        /// Whether it is a row of CSV.
+        csv: bool,
+    },
     /// A line has fewer columns.
     NoColumn {
         /// The column wanted, counted from 1.
@@ -149,6 +154,8 @@ impl fmt::Display for Fault {
             Fault::Io(e) | Fault::Keep(e) => e.fmt(f),
             Fault::Folder => f.write_str("is a folder, not a file of keys"),
             Fault::NotText { what } => write!(f, "is {what}, not lines of keys"),
+            Fault::TooLong { csv: false } => f.write_str("the line is longer than 64 MiB"),
+            Fault::TooLong { csv: true } => f.write_str("the row is longer than 64 MiB"),
             Fault::NoColumn { number } => write!(f, "there is no column {number}"),
             Fault::NoColumnNamed { name, there } => {
                 write!(f, "there is no column {name:?}; there are {}", there.join(", "))

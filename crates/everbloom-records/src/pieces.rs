@@ -6,7 +6,8 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::block::{BLOCK, Block, grow};
+use crate::block::{BLOCK, Block, LONGEST, grow};
+use crate::error::{Fault, Result};
 use crate::input::Passed;
 
 /// Bytes read beyond a piece in the first try, for the end of its last line.
@@ -34,7 +35,7 @@ impl Pieces {
     }
 
     /// Reads the lines that begin in the next piece, perhaps none; false at the end of the file.
-    pub fn next(&self, block: &mut Block) -> io::Result<bool> {
+    pub fn next(&self, block: &mut Block) -> Result<bool> {
         block.number = self.next.fetch_add(1, Ordering::Relaxed);
         let start = block.number * self.length as u64;
         // The byte before tells whether a line begins with the piece.
@@ -65,6 +66,11 @@ impl Pieces {
             match memory.get(seen..len).and_then(|rest| memchr::memchr(self.end, rest)) {
                 Some(end) => break seen + end + 1,
                 None if !full => break len,
+                None if len > LONGEST => {
+                    let before = self.lines_before(block.start)?;
+                    let whole = memchr::memchr_iter(self.end, &memory[first..stop]).count() as u64;
+                    return Err(Fault::TooLong { csv: false }.at(before + whole + 1));
+                }
                 None => {
                     seen = len;
                     grow(memory, 2 * len);

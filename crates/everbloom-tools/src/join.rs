@@ -25,6 +25,9 @@ const FILTER: u8 = 0x25;
 /// Zeros of the right table's filter, and of the AND of both.
 const ZEROS: u8 = 0x26;
 
+/// The longest first row that is taken.
+const HEADER: u64 = 1 << 20;
+
 /// Bits of a filter for each key of the larger table, and probes.
 const ESTIMATE_BITS: u64 = 8;
 const ESTIMATE_PROBES: u32 = 6;
@@ -94,6 +97,14 @@ impl Role for Surveyor {
         }
         self.state = State::Asked;
         out.frame(ASK, &[self.keys.is_some().into()])
+    }
+
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (self.state, head.kind) {
+            (State::Asked, TOLD) => Ok(16 + HEADER),
+            (State::Estimating, ZEROS) => Ok(16),
+            _ => Err(head.wrong("out of order")),
+        }
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
@@ -166,6 +177,14 @@ impl Role for Surveyed<'_> {
 
     fn speak(&mut self, _: &mut Outbox) -> Result<()> {
         Ok(())
+    }
+
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (self.state, head.kind) {
+            (State::Start, ASK) => Ok(1),
+            (State::Estimating, FILTER) => Ok(u64::MAX),
+            _ => Err(head.wrong("out of order")),
+        }
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {

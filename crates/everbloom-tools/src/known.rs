@@ -259,12 +259,21 @@ impl Digests {
     }
 }
 
+/// The longest line of a list: a digest and a name.
+const LINE: u64 = 64 << 10;
+
 /// Calls `f` with every digest of a list as `sha256sum` prints it, and the name beside it.
-pub fn each_sum(list: impl BufRead, mut f: impl FnMut(&Sum, &[u8])) -> Result<()> {
-    for (number, line) in list.split(b'\n').enumerate() {
-        let line = line?;
+pub fn each_sum(mut list: impl BufRead, mut f: impl FnMut(&Sum, &[u8])) -> Result<()> {
+    let mut line = Vec::new();
+    for number in 0.. {
+        line.clear();
+        // A line that goes on behind that has a digest at its beginning, or is none.
+        if (&mut list).take(LINE).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
         // A name with a line break or a backslash is marked by one in front of its digest.
-        let text = line.strip_suffix(b"\r").unwrap_or(&line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
         let text = text.strip_prefix(b"\\").unwrap_or(text);
         if text.is_empty() || text.starts_with(b"#") {
             continue;
@@ -272,8 +281,10 @@ pub fn each_sum(list: impl BufRead, mut f: impl FnMut(&Sum, &[u8])) -> Result<()
         let sum =
             text.get(..64).and_then(parse).filter(|_| matches!(text.get(64), None | Some(b' ')));
         let Some(sum) = sum else {
-            let message =
-                format!("line {}: not a SHA-256 and a name, as sha256sum prints them", number + 1);
+            let message = format!(
+                "line {}: not a SHA-256 and a name, as sha256sum prints them",
+                number + 1u64
+            );
             return Err(Error::new(Kind::BadRecord, message));
         };
         f(&sum, text.get(66..).unwrap_or_default());

@@ -16,15 +16,15 @@ use crate::quantity;
 
 #[derive(clap::Args)]
 pub struct Build {
-    /// Keys, one per line; `-` for stdin. Variants that take values read key<TAB>value.
-    pub keys: PathBuf,
+    /// Files of keys, one per line; `-` for stdin. Variants that take values read key<TAB>value.
+    #[arg(required = true)]
+    pub keys: Vec<PathBuf>,
     /// Output file; `-` for stdout. A file appears only when it is complete.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub replacing: Replacing,
-    /// The variant, by its slug (see `everbloom catalog`). Default: bloom; for a pipe without -n scalable, which
-    /// grows.
+    /// The variant, by its slug (see `everbloom catalog`). Default: bloom.
     #[arg(long, value_name = "SLUG")]
     pub kind: Option<String>,
     #[command(flatten)]
@@ -83,11 +83,17 @@ pub struct Build {
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("likelihood").args(["prior", "priors"]).multiple(true)))]
 pub struct Check {
-    /// The filter file.
+    /// The filter file; `-` for stdin.
     pub filter: PathBuf,
-    /// Queries, one per line; `-` for stdin.
+    /// Files of queries, one per line; `-` for stdin. Of several files, each line is printed after the name of its file.
     #[arg(default_value = "-")]
-    pub queries: PathBuf,
+    pub queries: Vec<PathBuf>,
+    /// Print the name of the file before each line.
+    #[arg(short = 'H', long)]
+    pub with_filename: bool,
+    /// Print no names of files.
+    #[arg(long, conflicts_with = "with_filename")]
+    pub no_filename: bool,
     /// Read the whole filter into memory first. By default its file is mapped: it opens at once, but must not be
     /// truncated or overwritten in place while it is in use (`everbloom add` and `build` never do that).
     #[arg(long)]
@@ -145,7 +151,7 @@ pub struct Check {
 
 #[derive(clap::Args)]
 pub struct List {
-    /// The filter file.
+    /// The filter file; `-` for stdin.
     pub filter: PathBuf,
     #[command(flatten)]
     pub secret: Secret,
@@ -155,7 +161,7 @@ pub struct List {
 
 #[derive(clap::Args)]
 pub struct Ask {
-    /// The filter file.
+    /// The filter file; `-` for stdin.
     pub filter: PathBuf,
     /// Keys, one per line; `-` for stdin.
     #[arg(default_value = "-")]
@@ -168,7 +174,7 @@ pub struct Ask {
 
 #[derive(clap::Args)]
 pub struct Info {
-    /// The filter file.
+    /// The filter file; `-` for stdin.
     pub filter: PathBuf,
     #[command(flatten)]
     pub foreign: Foreign,
@@ -178,7 +184,7 @@ pub struct Info {
 
 #[derive(clap::Args)]
 pub struct Explain {
-    /// The filter file.
+    /// The filter file; `-` for stdin.
     pub filter: PathBuf,
     /// The key.
     pub key: OsString,

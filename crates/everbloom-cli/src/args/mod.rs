@@ -59,7 +59,8 @@ pub struct Args {
     #[arg(short, long, global = true, display_order = 991)]
     pub quiet: bool,
     /// Maximum memory that an opened filter may expand to, such as 1GB. Default: 32 times the size of its file, at
-    /// least 256 MiB.
+    /// least 256 MiB. In `sync` and `join`, also the maximum that the other side may send. Default: 128 MiB of a list,
+    /// 64 GiB of files or rows.
     #[arg(long, global = true, value_name = "SIZE", display_order = 992, value_parser = quantity::memory_bits)]
     pub limit: Option<u64>,
     #[command(subcommand)]

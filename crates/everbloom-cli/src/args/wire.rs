@@ -18,11 +18,12 @@ pub struct Line {
     /// Act as the other side, on stdin and stdout; this is what the remote shell starts.
     #[arg(long, conflicts_with = "listen")]
     pub stdio: bool,
-    /// Act as the other side for the first client that connects to this address, such as 127.0.0.1:7070; port 0 picks
-    /// a free port. There is no authentication and no encryption.
+    /// Act as the other side for clients that connect to this address, such as 127.0.0.1:7070, until one has succeeded;
+    /// port 0 picks a free port. There is no authentication and no encryption.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<String>,
-    /// Fail if the other side sends or accepts nothing for this long.
+    /// Fail if the other side keeps this one waiting for this long. Every 4 KiB that it sends or accepts give it another
+    /// second, up to this time.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: u64,
 }

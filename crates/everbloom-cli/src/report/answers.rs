@@ -1,30 +1,54 @@
 //! What `check` prints of queries, be the filter ours or foreign.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use everbloom::internals::filter::{Answer, Detail};
+use serde_json::Value;
 
 use super::json;
 use crate::args::Check;
 use crate::output::print;
-use crate::{Outcome, Result};
+use crate::{Outcome, Result, input};
 
-/// The number of lines, where that is all that was asked for, and whether there were any.
-pub fn finish(args: &Check, found: u64) -> Result<Outcome> {
-    if args.count {
-        print(&format!("{found}\n"))?;
+/// Answers the queries of every file, as grep does: `ask` prints them behind the name and says how many there are.
+pub fn of_each(args: &Check, mut ask: impl FnMut(&Path, &str) -> Result<u64>) -> Result<Outcome> {
+    input::once_stdin(&args.queries)?;
+    let named = args.with_filename || args.queries.len() > 1 && !args.no_filename;
+    let mut all = 0;
+    for path in &args.queries {
+        let name = match path.to_string_lossy() {
+            _ if !named => String::new(),
+            stdin if stdin == "-" => "(standard input):".to_owned(),
+            name => format!("{name}:"),
+        };
+        let found = ask(path, &name)?;
+        if args.count {
+            print(&format!("{name}{found}\n"))?;
+        }
+        all += found;
     }
-    Ok(if found > 0 { Outcome::Some } else { Outcome::None })
+    Ok(if all > 0 { Outcome::Some } else { Outcome::None })
+}
+
+/// An answer as a record, with the file of its query where that is named.
+pub fn record(line: &[u8], name: &str, answer: &Answer) -> Value {
+    let mut record = json::answer(line, answer);
+    if let Some(name) = name.strip_suffix(':') {
+        record["file"] = name.into();
+    }
+    record
 }
 
 /// A line that the filter may have, or what it answers about its key.
 pub fn show(
     out: &mut impl Write,
     args: &Check,
-    end: u8,
+    (name, end): (&str, u8),
     (line, key): (&[u8], &[u8]),
     answer: &Answer,
 ) -> io::Result<()> {
+    out.write_all(name.as_bytes())?;
     if !args.answers {
         out.write_all(line)?;
         return out.write_all(&[end]);

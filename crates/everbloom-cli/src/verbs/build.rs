@@ -31,19 +31,18 @@ pub fn run(args: &Build) -> Result<Outcome> {
     let (variant, mut goal) = match &args.like {
         Some(path) => like(path, args)?,
         None => {
-            let mut goal = goal(args)?;
-            let slug = args.kind.as_deref();
-            (find(slug.unwrap_or_else(|| default_kind(args, &mut goal)))?, goal)
+            let slug = args.kind.as_deref().unwrap_or("bloom");
+            (find(slug)?, goal(args)?)
         }
     };
     variant.check(&goal)?;
     if args.mergeable {
         mergeable::check(variant, &goal)?;
     }
-    let inputs = [Some(&args.keys), args.negatives.as_ref(), args.keyed.secret.key_file.as_ref()];
+    let beside = [args.negatives.as_ref(), args.keyed.secret.key_file.as_ref()];
+    let inputs = args.keys.iter().chain(beside.into_iter().flatten());
     let how = (&args.replacing, &args.machine);
-    let target =
-        Target::filter(&args.output, variant.has_pages(), how, inputs.into_iter().flatten())?;
+    let target = Target::filter(&args.output, variant.has_pages(), how, inputs)?;
 
     let text = &args.keyed.text;
     let key_type = Some(reading::key_type(&goal.reading, text.key_type)?);
@@ -53,7 +52,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
     reading::timed(&variant.facts, &text)?;
     if args.priors {
         grammar = reading::with_priors(grammar, &variant.facts)?;
-        let lines = input::lines(&args.keys, grammar, Passes::Several)?;
+        let lines = input::lines_of(&args.keys, grammar, Passes::Several)?;
         let mut selected = Selected::new(lines, variant, &mut goal, args.cost)?;
         return finish(
             args,
@@ -66,7 +65,7 @@ pub fn run(args: &Build) -> Result<Outcome> {
     let count_first = goal.items.is_none() && (goal.bits.is_none() || goal.fpr.is_none());
     let once = streams(variant) && !count_first && takes_all(variant, &goal);
     let mut lines =
-        input::lines(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
+        input::lines_of(&args.keys, grammar, if once { Passes::Once } else { Passes::Several })?;
     let hierarchy = Hierarchy::named(&goal.reading.ancestors);
     if count_first {
         goal.items = Some(match hierarchy {
@@ -152,23 +151,6 @@ fn going_on(
 fn takes_all(variant: &'static Variant, goal: &Goal) -> bool {
     let trial = Goal { items: Some(1), bits: None, ..goal.clone() };
     variant.build_from(&trial, &[]).is_ok_and(|mut filter| filter.as_bulk_mut().is_some())
-}
-
-/// Capacity of the first layer of a growing filter: small enough to cost nothing, and every next one is
-/// larger.
-const FIRST_LAYER: u64 = 1 << 16;
-
-/// The standard filter, or one that grows where nobody can count the keys first.
-fn default_kind(args: &Build, goal: &mut Goal) -> &'static str {
-    let pipe = args.keys.as_os_str() == "-";
-    if pipe && goal.items.is_none() && goal.bits.is_none() {
-        goal.items = Some(FIRST_LAYER);
-        say!(
-            "the length of the input is unknown: building a filter that grows (scalable); -n makes a smaller one"
-        );
-        return "scalable";
-    }
-    "bloom"
 }
 
 /// The variant and the goal of filters that merge with the one at `path`.

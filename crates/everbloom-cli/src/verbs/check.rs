@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use everbloom::Kind;
 use everbloom::internals::file::Access;
@@ -18,16 +18,16 @@ use super::selective::prior;
 use crate::args::Check;
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error};
-use crate::report::answers::{finish, show};
-use crate::report::json;
+use crate::report::answers::{self, of_each, show};
 use crate::{Outcome, Result, Stop, reading};
 
 pub fn run(args: &Check) -> Result<Outcome> {
     let access = if args.copy { Access::Copy } else { Access::Map };
     let opener = input::opener(&args.keyed.secret.key_file)?.access(access);
-    let foreign = foreign::recognized(&args.filter, &args.foreign, &args.keyed.secret.key_file)?;
+    let file = input::filter_file(&args.filter)?;
+    let foreign = foreign::recognized(&file, &args.foreign, &args.keyed.secret.key_file)?;
     let filter = match foreign {
-        None => opener.open(&args.filter).map_err(|e| hint(args, e))?,
+        None => opener.open(&file).map_err(|e| hint(args, e))?,
         Some(file) => match foreign::as_ours(&file, args)? {
             Some(filter) => filter,
             None => return foreign::check(&file, args),
@@ -53,28 +53,35 @@ pub fn run(args: &Check) -> Result<Outcome> {
     if !args.others.is_empty() {
         let others = args.others.iter().map(|path| Ok(opener.open(path)?));
         let others = others.collect::<Result<Vec<_>>>()?;
-        return in_which(args, &*filter, &others);
+        return of_each(args, |path, name| in_which(args, &*filter, &others, (path, name)));
     }
-    input::file_of_keys(&args.queries, "check", &args.filter)?;
-    let grammar = grammar(args, &*filter)?;
+    args.queries.iter().try_for_each(|path| input::file_of_keys(path, "check", &args.filter))?;
     let ancestors = reading::ancestors(&*filter, args.ancestors)?;
-    let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
     let likely = args.priors || args.prior.is_some();
-    let plain = !args.answers && !args.machine.json && !likely && ancestors.is_none();
-    if let Some(bulk) = filter.as_bulk().filter(|_| plain && args.table.is_none()) {
+    let paradox = likely.then(|| Paradox::of(&*filter, args.cost)).transpose()?;
+    let policy = Policy { args, paradox, ancestors, table: table(args, &*filter)? };
+    of_each(args, |path, name| ask(&policy, &*filter, path, name))
+}
+
+/// Prints the queries of a file behind its name; how many.
+fn ask(policy: &Policy<'_>, filter: &dyn Filter, path: &Path, name: &str) -> Result<u64> {
+    let args = policy.args;
+    let grammar = grammar(args, filter)?;
+    let mut lines = input::lines(path, grammar, Passes::Once)?;
+    let plain = !args.answers && !args.machine.json && policy.is_plain();
+    let whole = name.is_empty() || args.count;
+    if let Some(bulk) = filter.as_bulk().filter(|_| plain && whole) {
         return print_members(args, &filter.head().hasher, bulk, &mut lines);
     }
     let mut out = Output::new();
-    if !(args.machine.json || args.count || args.answers) {
+    if !(args.machine.json || args.count || args.answers) && Some(path) == first(args) {
         let header = input::header(&mut lines)?;
         out.write(|out| out.write_all(&header))?;
     }
     let mut found = 0u64;
-    let paradox = likely.then(|| Paradox::of(&*filter, args.cost)).transpose()?;
-    let policy = Policy { args, paradox, ancestors, table: table(args, &*filter)? };
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
-            let answer = policy.ask(&*filter, *record)?;
+            let answer = policy.ask(filter, *record)?;
             let wanted = (answer.verdict != Verdict::Absent) != args.invert_match;
             found += u64::from(wanted);
             if args.count || !(wanted || args.answers) {
@@ -83,28 +90,40 @@ pub fn run(args: &Check) -> Result<Outcome> {
             // Integers are repeated as they were typed.
             let key = if grammar.key == KeyType::U64 { line } else { record.key };
             if args.machine.json {
-                out.json(&json::answer(line, &answer))?;
+                out.json(&answers::record(line, name, &answer))?;
             } else {
-                out.write(|out| show(out, args, grammar.end, (line, key), &answer))?;
+                out.write(|out| show(out, args, (name, grammar.end), (line, key), &answer))?;
             }
         }
         Ok(())
     });
     out.end(done, None)?;
-    finish(args, found)
+    Ok(found)
+}
+
+/// The file whose first row is printed, where rows have one.
+fn first(args: &Check) -> Option<&Path> {
+    args.queries.first().map(PathBuf::as_path)
 }
 
 /// Somebody who types `check words.evb apple` means the key, not a file.
 fn hint(args: &Check, e: everbloom::Error) -> Stop {
-    let typed = args.queries.display();
-    if e.kind() == Kind::NotOurs && args.filter.exists() && !args.queries.exists() {
+    let Some(typed) = first(args) else { return e.into() };
+    let exists = typed.exists();
+    let typed = typed.display();
+    if e.kind() == Kind::NotOurs && args.filter.exists() && !exists {
         return Stop::Error(format!("{e}; give the filter first: everbloom check FILTER {typed}"));
     }
     e.into()
 }
 
 /// Which of several filters each query may be in.
-fn in_which(args: &Check, first: &dyn Filter, others: &[Box<dyn Filter>]) -> Result<Outcome> {
+fn in_which(
+    args: &Check,
+    first: &dyn Filter,
+    others: &[Box<dyn Filter>],
+    (path, name): (&Path, &str),
+) -> Result<u64> {
     let grammar = reading::grammar(first, &args.keyed.text)?;
     let label =
         |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -120,14 +139,11 @@ fn in_which(args: &Check, first: &dyn Filter, others: &[Box<dyn Filter>]) -> Res
             )));
         }
     }
-    let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
+    let mut lines = input::lines(path, grammar, Passes::Once)?;
     let (mut out, mut found) = (Output::new(), 0u64);
     let header = input::header(&mut lines)?;
-    if let Some(header) = header
-        .trim_ascii_end()
-        .get(..)
-        .filter(|h| !h.is_empty() && !args.machine.json && !args.count)
-    {
+    let printed = Some(path) == self::first(args) && !args.machine.json && !args.count;
+    if let Some(header) = header.trim_ascii_end().get(..).filter(|h| !h.is_empty() && printed) {
         out.write(|out| out.write_all(&[header, b"\tin\n"].concat()))?;
     }
     let done = lines.each(|lines, records| {
@@ -143,9 +159,14 @@ fn in_which(args: &Check, first: &dyn Filter, others: &[Box<dyn Filter>]) -> Res
                 continue;
             }
             if args.machine.json {
-                out.json(&serde_json::json!({ "query": bytes(line), "in": holding }))?;
+                let mut record = serde_json::json!({ "query": bytes(line), "in": holding });
+                if let Some(name) = name.strip_suffix(':') {
+                    record["file"] = name.into();
+                }
+                out.json(&record)?;
             } else {
                 out.write(|out| {
+                    out.write_all(name.as_bytes())?;
                     out.write_all(line)?;
                     write!(out, "\t{}", holding.join(","))?;
                     out.write_all(&[grammar.end])
@@ -155,7 +176,7 @@ fn in_which(args: &Check, first: &dyn Filter, others: &[Box<dyn Filter>]) -> Res
         Ok(())
     });
     out.end(done, None)?;
-    finish(args, found)
+    Ok(found)
 }
 
 /// What was found in a block of queries.
@@ -173,7 +194,7 @@ fn print_members(
     hasher: &Hasher,
     filter: &(dyn Bulk + Sync),
     queries: &mut Lines,
-) -> Result<Outcome> {
+) -> Result<u64> {
     let find = |queries: &mut Hashed<'_>, found: &mut Found| {
         found.flags.resize(queries.digests().len(), false);
         filter.contains_digests(queries.digests(), &mut found.flags);
@@ -197,8 +218,7 @@ fn print_members(
         out.write_all(&found.lines).map_err(output_error)
     })?;
     out.flush().map_err(output_error)?;
-    drop(out);
-    finish(args, all)
+    Ok(all)
 }
 
 /// How queries are read.
@@ -231,6 +251,11 @@ struct Policy<'a> {
 }
 
 impl Policy<'_> {
+    /// Whether the filter alone is asked.
+    fn is_plain(&self) -> bool {
+        self.paradox.is_none() && self.ancestors.is_none() && self.table.is_none()
+    }
+
     fn ask(&self, filter: &dyn Filter, mut record: Record<'_>) -> everbloom::Result<Answer> {
         if let Some(paradox) = &self.paradox {
             if paradox.holds(prior(&record, self.args.prior)?)? {

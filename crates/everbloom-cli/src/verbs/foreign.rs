@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::args::{self, Build, Check, Export, Formats, Import, Info};
 use crate::input::{self, Passes, some_keys};
 use crate::output::{Output, Sheet, facts, print, print_json};
-use crate::report::answers::{finish, show};
+use crate::report::answers::{self, of_each, show};
 use crate::report::json as report;
 use crate::talk::say;
 use crate::target::{FILTER, Form, Target};
@@ -165,8 +165,18 @@ pub fn check(file: &File, args: &Check) -> Result<Outcome> {
         )));
     }
     let keys = keys_as(file.format, args.foreign.keys_as, file.parts.first().and_then(|p| p.keys))?;
+    of_each(args, |path, name| print_members(file, args, keys, (path, name)))
+}
+
+/// Prints the queries of a file behind its name that may be members; how many.
+fn print_members(
+    file: &File,
+    args: &Check,
+    keys: KeyAs,
+    (path, name): (&Path, &str),
+) -> Result<u64> {
     let grammar = input::grammar(&args.keyed.text)?;
-    let mut lines = input::lines(&args.queries, grammar, Passes::Once)?;
+    let mut lines = input::lines(path, grammar, Passes::Once)?;
     let mut out = Output::new();
     let mut found = 0;
     let done = lines.each(|lines, records| {
@@ -178,15 +188,16 @@ pub fn check(file: &File, args: &Check) -> Result<Outcome> {
                 continue;
             }
             if args.machine.json {
-                out.json(&report::answer(line, &answer))?;
+                out.json(&answers::record(line, name, &answer))?;
             } else {
-                out.write(|out| show(out, args, grammar.end, (line, record.key), &answer))?;
+                let query = (*line, record.key);
+                out.write(|out| show(out, args, (name, grammar.end), query, &answer))?;
             }
         }
         Ok(())
     });
     out.end(done, None)?;
-    finish(args, found)
+    Ok(found)
 }
 
 /// Whether a filter has the key; the row groups that may, where a file has row groups.
@@ -301,10 +312,10 @@ fn table(format: &Format, parts: &[Part], sheet: Sheet) -> String {
 /// Builds a foreign filter from keys.
 pub fn build(format: &'static Format, args: &Build) -> Result<Outcome> {
     let how = (&args.replacing, &args.machine);
-    let target = Target::file(&args.output, Form::Foreign(format), how, [&args.keys])?;
+    let target = Target::file(&args.output, Form::Foreign(format), how, &args.keys)?;
     let keys = keys_as(format, args.keys_as, None)?;
     let grammar = input::grammar(&args.keyed.text)?;
-    let mut lines = input::lines(&args.keys, grammar, Passes::Several)?;
+    let mut lines = input::lines_of(&args.keys, grammar, Passes::Several)?;
     let items = match args.size.items {
         Some(items) => items,
         None => some_keys(lines.count()?)?,
@@ -345,7 +356,8 @@ pub fn import(args: &Import) -> Result<Outcome> {
         let name = args.file.display();
         Stop::Error(format!("{name}: it is an .evb file, or does not exist; give its --format"))
     };
-    let file = recognized(&args.file, &args.foreign, &None)?.ok_or_else(ours)?;
+    let path = input::filter_file(&args.file)?;
+    let file = recognized(&path, &args.foreign, &None)?.ok_or_else(ours)?;
     let [part] = &file.parts[..] else {
         return Err(Stop::Error(format!(
             "{}: it has {} filters: choose one with --column and --row-group",
@@ -372,7 +384,7 @@ pub fn import(args: &Import) -> Result<Outcome> {
 pub fn export(args: &Export) -> Result<Outcome> {
     let how = (&args.replacing, &args.machine);
     let target = Target::file(&args.output, Form::Foreign(args.format), how, [&args.filter])?;
-    let filter = input::opener(&None)?.open(&args.filter)?;
+    let filter = input::opener(&None)?.open(input::filter_file(&args.filter)?)?;
     let foreign = args.format.adopt(&*filter)?;
     target.write(&foreign.write()?)?;
     say!("{}: {} of {}", args.output.display(), args.format.name, size_text(&foreign));

@@ -14,10 +14,11 @@ use crate::report::rate::{of_each_set, passing};
 use crate::{Outcome, Result, input};
 
 pub fn run(args: &Info) -> Result<Outcome> {
-    if let Some(file) = foreign::recognized(&args.filter, &args.foreign, &None)? {
+    let path = input::filter_file(&args.filter)?;
+    if let Some(file) = foreign::recognized(&path, &args.foreign, &None)? {
         return foreign::info(&file, args);
     }
-    let inspection = input::opener(&None)?.inspect(&args.filter)?;
+    let inspection = input::opener(&None)?.inspect(&path)?;
     inspection.with(|filter| match args.shown.machine.json {
         true => print_json(&json::info(filter)),
         false => print(&describe(filter, Sheet::of(args.shown.csv))),

@@ -12,26 +12,23 @@ use everbloom_records::{Column, Cr, Grammar, Keyed, Lines, Order};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
 use everbloom_tools::join::{Survey, Surveyed, Surveyor, best_rate};
+use everbloom_tools::sync::STREAMED;
 use everbloom_tools::wire::{Channel, Place};
 use serde_json::{Value, json};
 
-use super::line::{answering, awaited, reach, words};
+use super::line::{limits, reach, served, words};
 use crate::args::{self, Join};
 use crate::input::{self, Passes};
 use crate::output::{Output, output_error};
 use crate::talk::say;
 use crate::{Outcome, Result, Stop};
 
-/// What rows of the other side may be: any number, in frames that are bounded.
-const LIMITS: Limits = Limits { total: u64::MAX, ..Limits::NETWORK };
 /// Where nothing is known of the right file.
 const RATE: f64 = 0.01;
 
 pub fn run(args: &Join) -> Result<Outcome> {
     let Some(right) = &args.right else {
-        let mut channel = awaited(&args.line)?;
-        answering(&mut channel, |channel| answer(args, channel))?;
-        channel.finish()?;
+        served(&args.line, |channel| answer(args, channel))?;
         return Ok(Outcome::Some);
     };
     let outcome = match Place::parse(right)? {
@@ -414,13 +411,17 @@ fn over(args: &Join, mut channel: Channel) -> Result<Outcome> {
     let header = input::header(&mut lines)?;
     let left = left(args, &mut lines)?;
     channel.greet(&work(args), true)?;
-    let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), LIMITS);
+    let limits = limits(STREAMED);
+    let mut surveyor = Party::new(Surveyor::new(keys_of(args, &left)), limits);
     channel.run(&mut surveyor)?;
     let survey = surveyor.role.survey();
     tell(survey);
     let grammar = theirs.under(&survey.header, "the other side")?;
     let count = left.distinct();
-    let mut left = Party::new(left.with_rate(rate(args, count, survey)), LIMITS);
+    // Twice what was announced: a file may grow while it is read again.
+    let [rows, bytes] = [survey.rows, survey.bytes].map(|size| size.saturating_mul(2).max(1 << 20));
+    let left = left.with_rate(rate(args, count, survey)).announced(rows, bytes);
+    let mut left = Party::new(left, limits);
     let mut kept = tempfile::SpooledTempFile::new(1 << 24);
     let form = Form::new(args);
     form.headers(&mut kept, &[header, survey.header.clone()]).map_err(output_error)?;
@@ -443,8 +444,9 @@ fn answer(args: &Join, channel: &mut Channel) -> Result<()> {
     let [_, grammar] = grammars(args)?;
     channel.greet(&work(args), false)?;
     let surveyed = surveyed(&args.left, grammar)?;
-    channel.run(&mut Party::new(surveyed, LIMITS))?;
-    let mut right = Party::new(Right::new(), LIMITS);
+    let limits = limits(STREAMED);
+    channel.run(&mut Party::new(surveyed, limits))?;
+    let mut right = Party::new(Right::new(), limits);
     channel.until(&mut right, Right::ready)?;
     let filter = right.role.filter()?;
     each_passing(&mut input::lines(&args.left, grammar, Passes::Once)?, &*filter, |rows| {

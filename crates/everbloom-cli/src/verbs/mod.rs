@@ -99,5 +99,5 @@ pub fn run(args: Args) -> Result<Outcome> {
 
 /// The filter at `path`, to be changed or asked.
 fn opened(path: &Path, key_file: &Option<PathBuf>) -> Result<Box<dyn Filter>> {
-    Ok(input::opener(key_file)?.open(path)?)
+    Ok(input::opener(key_file)?.open(input::filter_file(path)?)?)
 }

@@ -72,7 +72,24 @@ fn shape(args: &Publish, held: Option<Shape>, keys: u64) -> Result<Shape> {
     Ok(Shape { format, capacity, rate })
 }
 
+/// How a feed on another machine is followed: by the program that fetches its files.
+fn elsewhere(feed: &str) -> Stop {
+    let base = feed.trim_end_matches('/');
+    let fetch = match feed.strip_prefix("ssh://").and_then(|rest| rest.split_once('/')) {
+        Some((host, path)) => format!("ssh {host} cat /{}/\"$1\"", path.trim_end_matches('/')),
+        None => format!("curl -fsS {base}/\"$1\""),
+    };
+    Stop::Error(format!(
+        "{feed}: everbloom opens no connections to feeds: name the command that fetches a file, --fetch '{fetch}'"
+    ))
+}
+
 pub fn follow(args: &Follow) -> Result<Outcome> {
+    if let (None, Some(feed)) = (&args.fetch, &args.feed)
+        && feed.to_str().is_some_and(|feed| feed.contains("://"))
+    {
+        return Err(elsewhere(&feed.to_string_lossy()));
+    }
     let how = (&args.replacing, &args.machine);
     let target = Target::file(&args.output, FOLLOWED, how, &args.feed)?;
     let took = target.put(|path| refreshed(args, path))?;

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use everbloom::exchange::Party;
 use everbloom::exchange::rateless::Set;
+use everbloom::exchange::{Limits, Party};
 use everbloom_records::Grammar;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use everbloom_tools::sync::approximate::{Asker, Teller};
-use everbloom_tools::sync::{Exchange, Folder, LIMITS, Learned, Plan, append, hold, seek};
+use everbloom_tools::sync::{
+    Exchange, Folder, LIMITS, Learned, Plan, STREAMED, append, hold, one_line_each, seek, shown,
+};
 use everbloom_tools::wire::{Channel, Place, salt};
 use serde_json::{Value, json};
 
-use super::line::{answering, awaited, patience, reach, words};
+use super::line::{answering, limits, patience, reach, served, words};
 use crate::args::{Sync, Way};
 use crate::input;
 use crate::output::{print_bytes, print_json};
@@ -24,9 +26,8 @@ pub fn run(args: &Sync) -> Result<Outcome> {
         return Err(Stop::Error("--approximate: works with lists, not with folders".to_owned()));
     }
     let Some(place) = &args.place else {
-        let mut channel = awaited(&args.line)?;
-        answering(&mut channel, |channel| answer(args, &args.list, channel))?;
-        channel.finish()?;
+        let bounds = Bounds::of(limits);
+        served(&args.line, |channel| answer(args, &args.list, channel, bounds))?;
         return Ok(Outcome::Some);
     };
     match Place::parse(place)? {
@@ -37,21 +38,35 @@ pub fn run(args: &Sync) -> Result<Outcome> {
             let approximate = args.approximate.is_some().then_some("--approximate");
             let null = args.null.then_some("-0");
             words.extend([send, approximate, null].into_iter().flatten().map(str::to_owned));
-            begin(args, place.connect(&reach(&args.line), &words)?)
+            begin(args, place.connect(&reach(&args.line), &words)?, Bounds::of(limits))
         }
+    }
+}
+
+/// What the other side may send: of a list, and of files.
+#[derive(Clone, Copy)]
+struct Bounds {
+    list: Limits,
+    files: Limits,
+}
+
+impl Bounds {
+    fn of(limits: impl Fn(Limits) -> Limits) -> Self {
+        Self { list: limits(LIMITS), files: limits(STREAMED) }
     }
 }
 
 /// Both sides in this process.
 fn beside(args: &Sync, path: &Path) -> Result<Outcome> {
     let (here, mut there) = Channel::pair(patience(&args.line))?;
+    let bounds = Bounds::of(|_| Limits::LOCAL);
     std::thread::scope(|scope| {
         let far = scope.spawn(move || {
-            let done = answering(&mut there, |channel| answer(args, path, channel));
+            let done = answering(&mut there, |channel| answer(args, path, channel, bounds));
             drop(there);
             done
         });
-        let begun = begin(args, here);
+        let begun = begin(args, here, bounds);
         // What the far side says was said to this one.
         let answered =
             far.join().unwrap_or_else(|_| Err(Stop::Error("the other side failed".into())));
@@ -61,8 +76,10 @@ fn beside(args: &Sync, path: &Path) -> Result<Outcome> {
 
 fn work(args: &Sync, path: &Path) -> &'static str {
     match (path.is_dir(), args.approximate) {
-        (true, _) => "sync files",
+        (true, _) => "sync folders",
+        (false, None) if args.null => "sync records that end in NUL",
         (false, None) => "sync lines",
+        (false, Some(_)) if args.null => "sync records that end in NUL approximately",
         (false, Some(_)) => "sync lines approximately",
     }
 }
@@ -77,35 +94,36 @@ fn end(args: &Sync) -> u8 {
 }
 
 /// The other side's work.
-fn answer(args: &Sync, path: &Path, channel: &mut Channel) -> Result<()> {
+fn answer(args: &Sync, path: &Path, channel: &mut Channel, bounds: Bounds) -> Result<()> {
     let takes = args.send.is_some();
     if path.is_dir() {
         let folder = Folder::read(path)?;
         channel.greet(work(args, path), false)?;
-        hold(channel, folder.set(), false)?;
-        Exchange::second(&folder, takes)?.run(channel)?;
+        let announced = hold(channel, folder.set(), None, bounds.list)?;
+        Exchange::second(&folder, takes.then_some(announced)).run(channel, bounds.files)?;
         return Ok(());
     }
     let set = read(args, path)?;
     channel.greet(work(args, path), false)?;
     if args.approximate.is_some() {
-        return Ok(channel.run(&mut Party::new(Teller::new(set), LIMITS))?);
+        return Ok(channel.run(&mut Party::new(Teller::new(set), bounds.list))?);
     }
-    let taken = hold(channel, set, takes)?;
-    Ok(append(path, &taken, end(args))?)
+    let mut store = |keys: &[Vec<u8>]| append(path, keys, end(args));
+    hold(channel, set, takes.then_some(&mut store), bounds.list)?;
+    Ok(())
 }
 
 /// This side's work.
-fn begin(args: &Sync, channel: Channel) -> Result<Outcome> {
+fn begin(args: &Sync, channel: Channel, bounds: Bounds) -> Result<Outcome> {
     let here = matches!(args.send, Some(Way::Both | Way::Here));
     let there = matches!(args.send, Some(Way::Both | Way::There));
     if args.list.is_dir() {
-        return begin_folder(args, channel, [here, there]);
+        return begin_folder(args, channel, [here, there], bounds);
     }
     let set = read(args, &args.list)?;
     match args.approximate {
-        Some(bits) => begin_roughly(args, channel, &set, bits, here),
-        None => begin_list(args, channel, set, [here, there]),
+        Some(bits) => begin_roughly(args, channel, &set, (bits, bounds.list), here),
+        None => begin_list(args, channel, set, [here, there], bounds.list),
     }
 }
 
@@ -114,11 +132,13 @@ fn begin_list(
     mut channel: Channel,
     set: Set,
     [here, there]: [bool; 2],
+    limits: Limits,
 ) -> Result<Outcome> {
     channel.greet(work(args, &args.list), true)?;
-    let learned = seek(&mut channel, set, there)?;
+    let learned = seek(&mut channel, set, there, limits)?;
     let traffic = channel.finish()?;
     let (ours, theirs) = (&learned.found.ours, &learned.found.theirs);
+    one_line_each(theirs, end(args))?;
     if here {
         append(&args.list, theirs, end(args))?;
     }
@@ -127,37 +147,52 @@ fn begin_list(
     report(args, &learned, lists, &[], moved, [traffic.a_to_b, traffic.b_to_a])
 }
 
-fn begin_folder(args: &Sync, mut channel: Channel, [here, there]: [bool; 2]) -> Result<Outcome> {
+fn begin_folder(
+    args: &Sync,
+    mut channel: Channel,
+    [here, there]: [bool; 2],
+    bounds: Bounds,
+) -> Result<Outcome> {
     let folder = Folder::read(&args.list)?;
     if folder.skipped() > 0 {
-        say!("{} links or other special files are skipped", folder.skipped());
+        say!("{} links, special files or names of temporary files are skipped", folder.skipped());
     }
     channel.greet(work(args, &args.list), true)?;
-    let learned = seek(&mut channel, folder.set(), false)?;
+    let learned = seek(&mut channel, folder.set(), false, bounds.list)?;
     let plan = folder.plan(&learned.found)?;
     let Plan { here: ours, there: theirs, differ } = &plan;
     let wants = if here { &theirs[..] } else { &[] };
     let gives = if there { &ours[..] } else { &[] };
-    let came = Exchange::first(&folder, wants, gives)?.run(&mut channel)?;
+    let came = Exchange::first(&folder, wants, gives).run(&mut channel, bounds.files)?;
     let traffic = channel.finish()?;
-    let lists = [ours, theirs].map(|all| all.iter().map(|entry| entry.name.as_bytes()).collect());
+    let printed = |name: &str| printed(args, name);
+    let names = [ours, theirs].map(|all| all.iter().map(|entry| printed(&entry.name)).collect());
+    let [ours, theirs]: &[Vec<String>; 2] = &names;
+    let lists = [ours, theirs].map(|all| all.iter().map(String::as_bytes).collect());
+    let differ: Vec<String> = differ.iter().map(|name| printed(name)).collect();
     let moved = [there.then_some(gives.len()), here.then_some(came.len())];
-    report(args, &learned, lists, differ, moved, [traffic.a_to_b, traffic.b_to_a])
+    report(args, &learned, lists, &differ, moved, [traffic.a_to_b, traffic.b_to_a])
+}
+
+/// A name as it is printed: as it is where JSON or a NUL says where it ends.
+fn printed(args: &Sync, name: &str) -> String {
+    if args.null || args.machine.json { name.to_owned() } else { shown(name) }
 }
 
 fn begin_roughly(
     args: &Sync,
     mut channel: Channel,
     set: &Set,
-    bits: u64,
+    (bits, limits): (u64, Limits),
     here: bool,
 ) -> Result<Outcome> {
     channel.greet(work(args, &args.list), true)?;
     let bytes = if bits == 0 { (set.len() as u64).max(64) } else { bits.div_ceil(8) };
-    let mut party = Party::new(Asker::new(set, bytes, set.seed())?, LIMITS);
+    let mut party = Party::new(Asker::new(set, bytes, set.seed())?, limits);
     channel.run(&mut party)?;
     let traffic = channel.finish()?;
     let (missing, withheld) = (party.role.missing(), party.role.withheld());
+    one_line_each(missing, end(args))?;
     if here {
         append(&args.list, missing, end(args))?;
     }
@@ -215,7 +250,7 @@ fn report(
         "{} and {} {}, {} differ; {} sent, {} received; sending the smaller list would take {}",
         integer_text(learned.here.0),
         integer_text(learned.there.0),
-        if args.list.is_dir() { "files" } else { "keys" },
+        if args.list.is_dir() { "files and folders" } else { "keys" },
         integer_text((ours.len() + theirs.len() + differ.len()) as u64),
         bytes_text(out),
         bytes_text(back),

@@ -76,6 +76,8 @@ pub struct Lines {
     header: Option<Vec<u8>>,
     /// What was opened for its first row, and not read further.
     pending: Option<Fresh>,
+    /// Inputs whose lines come behind these, none of them with further ones.
+    next: Vec<Lines>,
 }
 
 impl Lines {
@@ -104,7 +106,17 @@ impl Lines {
             skipped: None,
             header: None,
             pending: None,
+            next: Vec::new(),
         }
+    }
+
+    /// These lines, and behind them those of another input with the same grammar.
+    #[must_use]
+    pub fn followed_by(mut self, mut other: Lines) -> Self {
+        let next = std::mem::take(&mut other.next);
+        self.next.push(other);
+        self.next.extend(next);
+        self
     }
 
     /// The same lines, for several passes: a reader is kept in the first, and packed input is unpacked only once, into
@@ -137,7 +149,7 @@ impl Lines {
         self.grammar
     }
 
-    /// The first row of CSV, with its end; nothing of other lines.
+    /// The first row of CSV, with its end; nothing of other lines. Of several inputs it is that of the first.
     pub fn header(&mut self) -> Result<&[u8]> {
         self.prepare()?;
         Ok(self.header.as_deref().unwrap_or_default())
@@ -152,6 +164,15 @@ impl Lines {
         self.pending = self.fresh().map_err(|e| e.of(&self.name))?;
         self.header.get_or_insert_default();
         self.grammar.field = self.resolved(self.grammar)?.field;
+        for next in &mut self.next {
+            next.prepare()?;
+            if next.grammar.field != self.grammar.field {
+                let message =
+                    format!("its columns are in another order than those of {}", self.name);
+                let error = io::Error::new(io::ErrorKind::InvalidData, message);
+                return Err(Error::from(error).of(&next.name));
+            }
+        }
         Ok(())
     }
 
@@ -301,6 +322,15 @@ impl Lines {
         mut f: impl FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
     ) -> Result<()> {
         self.prepare()?;
+        self.each_here(&mut f)?;
+        self.next.iter_mut().try_for_each(|next| next.each_here(&mut f))
+    }
+
+    /// [`Lines::each`] of this input alone.
+    fn each_here(
+        &mut self,
+        mut f: &mut dyn FnMut(&[&[u8]], &[Record<'_>]) -> everbloom::Result<()>,
+    ) -> Result<()> {
         let (grammar, good, before) = (self.grammar, self.good(), self.header_lines());
         let mut read = || -> Result<()> {
             let stream = Stream::new(self.open()?.0, grammar.ends(), before);
@@ -332,6 +362,17 @@ impl Lines {
         order: Order,
         work: impl Fn(&[u8]) -> Result<T> + Sync,
         mut done: impl FnMut(&mut Vec<T>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.run_here(order, &work, &mut done)?;
+        self.next.iter_mut().try_for_each(|next| next.run_here(order, &work, &mut done))
+    }
+
+    /// [`Lines::each_run`] of this input alone.
+    fn run_here<T: Send, E: From<Error>>(
+        &mut self,
+        order: Order,
+        work: &(impl Fn(&[u8]) -> Result<T> + Sync),
+        done: &mut impl FnMut(&mut Vec<T>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let (name, good) = (self.name.clone(), self.good());
         let blocks = self.blocks().map_err(|e| e.of(&name))?;

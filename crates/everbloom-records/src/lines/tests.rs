@@ -64,6 +64,95 @@ fn faults_name_input_and_line() {
 }
 
 #[test]
+fn lines_of_several_inputs_come_one_after_the_other() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"c\nd").expect("a file");
+    let grammar = Grammar::default();
+    let several = || {
+        let file = Lines::file(file.path(), grammar);
+        let first = Lines::reader("first", &b"a\nb"[..], grammar).again();
+        first.followed_by(file.followed_by(Lines::reader("last", &b"e\n"[..], grammar).again()))
+    };
+    let mut lines = several();
+    for pass in 0..2 {
+        assert_eq!(lines.count().expect("lines"), 5, "pass {pass}");
+        let mut keys = Vec::new();
+        let take = |_: &[&[u8]], records: &[Record<'_>]| {
+            keys.extend(records.iter().map(|record| record.key.to_vec()));
+            Ok(())
+        };
+        lines.each(take).expect("lines");
+        assert_eq!(keys, [b"a", b"b", b"c", b"d", b"e"]);
+        let (hasher, mut copied) = (Hasher::seeded(1), Vec::new());
+        let copy = |hashed: &mut Hashed<'_>, out: &mut Vec<u8>| {
+            out.clear();
+            hashed.copy_lines(&vec![true; hashed.digests().len()], out);
+        };
+        let done = |out: &mut Vec<u8>| {
+            copied.extend_from_slice(out);
+            Ok::<_, Error>(())
+        };
+        lines.each_hashed(&hasher, Order::Kept, copy, done).expect("lines");
+        assert_eq!(copied, b"a\nb\nc\nd\ne\n");
+    }
+    // A fault is that of the input it is in; CSV has a first row in each.
+    let integers = Grammar { key: KeyType::U64, ..grammar };
+    let bad = Lines::reader("one", &b"1\n"[..], integers)
+        .followed_by(Lines::reader("two", &b"2\nx\n"[..], integers))
+        .each(|_, _| Ok(()))
+        .expect_err("x");
+    assert!(bad.to_string().starts_with("two: line 2: "), "{bad}");
+    let field = Field::Csv { column: Column::Named("id"), delimiter: b',' };
+    let csv = |name: &str, text: &'static [u8]| {
+        Lines::reader(name, text, Grammar { field, ..grammar }).again()
+    };
+    let mut rows = csv("one", b"id,x\n1,a\n").followed_by(csv("two", b"id,y\n2,b\n"));
+    assert_eq!((rows.count().expect("rows"), rows.header().expect("a row")), (2, &b"id,x\n"[..]));
+    let mut rows = csv("one", b"id,x\n1,a\n").followed_by(csv("two", b"y,id\nb,2\n"));
+    let other = rows.count().expect_err("another order").to_string();
+    assert!(other.starts_with("two: its columns are in another order"), "{other}");
+}
+
+#[test]
+fn records_without_end_are_refused_with_their_line() {
+    use crate::block::{BLOCK, LONGEST};
+    let zeros = |count: usize| -> Input<'static> { Box::new(io::repeat(0).take(count as u64)) };
+    let before = || io::Cursor::new(&b"a\n\"b\nc\n"[..]);
+    let endless = || before().chain(zeros(3 * LONGEST));
+    let csv = Field::Csv { column: Column::All, delimiter: b',' };
+    let csv = Grammar { field: csv, ..Grammar::default() };
+    let refused = |mut lines: Lines| lines.each(|_, _| Ok(())).expect_err("too long").to_string();
+    assert_eq!(
+        refused(Lines::reader("text", endless(), Grammar::default())),
+        "text: line 4: the line is longer than 64 MiB"
+    );
+    // A quote that is never closed.
+    assert_eq!(
+        refused(Lines::reader("text", endless(), csv)),
+        "text: line 2: the row is longer than 64 MiB"
+    );
+    let header = Lines::reader("text", zeros(3 * LONGEST), csv);
+    assert!(refused(header).contains("the first row of CSV is longer than 1 MiB"));
+    // A file, of which every core reads a piece.
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"a\nb\nc\n").expect("a file");
+    file.as_file().set_len(3 * LONGEST as u64).expect("a hole");
+    let mut lines = Lines::file(file.path(), Grammar::default());
+    let cores = lines.each_digests(&Hasher::seeded(1), |_| {}).expect_err("too long").to_string();
+    assert!(cores.ends_with("line 4: the line is longer than 64 MiB"), "{cores}");
+    assert_eq!(refused(lines), cores);
+    // A long one that ends is a record like any other.
+    let long = zeros(LONGEST - 2 * BLOCK).chain(&b"\nb"[..]);
+    let mut lengths = Vec::new();
+    let take = |_: &[&[u8]], records: &[Record<'_>]| {
+        lengths.extend(records.iter().map(|record| record.key.len()));
+        Ok(())
+    };
+    Lines::reader("text", long, Grammar::default()).each(take).expect("two records");
+    assert_eq!(lengths, [LONGEST - 2 * BLOCK, 1]);
+}
+
+#[test]
 fn bad_lines_are_left_out_and_named_in_batches_and_hashed() {
     use std::sync::Mutex;
     static NAMED: Mutex<Vec<u64>> = Mutex::new(Vec::new());

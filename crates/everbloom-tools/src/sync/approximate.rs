@@ -3,6 +3,7 @@
 //! ```text
 //!   Asker                                            Teller
 //!      │ ── FILTER: of its keys, b bits each ──────────▶ │
+//!      │ ◀────────────── SIZES: of what it tells ─────── │
 //!      │ ◀──── KEYS: those that are not in the filter ── │   a share f of them is taken for known, and withheld
 //!      │ ◀────────────────────────────────────── END ─── │
 //! ```
@@ -15,7 +16,7 @@
 use std::collections::HashSet;
 
 use everbloom::exchange::rateless::Set;
-use everbloom::exchange::{Frame, List, Outbox, Role, items};
+use everbloom::exchange::{Due, Frame, List, Outbox, Role, items};
 use everbloom::internals::cells::Bits;
 use everbloom::internals::theory::bloom as theory;
 use everbloom::{Bloom, HashId, Hasher, Result};
@@ -26,6 +27,8 @@ const FILTER: u8 = 0x80;
 const KEYS: u8 = 0x81;
 /// Nothing.
 const END: u8 = 0x82;
+/// How many keys follow, and how many bytes they are, a line each.
+const SIZES: u8 = 0x83;
 
 /// The hash of both sides, whatever either would choose by itself.
 fn hasher(seed: u64) -> Result<Hasher> {
@@ -81,6 +84,8 @@ pub struct Asker {
 enum State {
     Start,
     Waiting,
+    /// These keys are to come.
+    Told(Due),
     Done,
 }
 
@@ -107,7 +112,16 @@ impl Asker {
 }
 
 impl Role for Asker {
-    const FRAMES: &'static [u8] = &[KEYS, END];
+    const FRAMES: &'static [u8] = &[SIZES, KEYS, END];
+
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (self.state, head.kind) {
+            (State::Waiting, SIZES) => Ok(16),
+            (State::Told(due), KEYS) => Ok(due.room()),
+            (State::Told(_), END) => Ok(0),
+            _ => Err(head.wrong("out of order")),
+        }
+    }
 
     fn speak(&mut self, out: &mut Outbox) -> Result<()> {
         if self.state != State::Start {
@@ -119,14 +133,28 @@ impl Role for Asker {
 
     fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         match (self.state, frame.kind) {
-            (State::Waiting, KEYS) => items(&frame, |key| {
-                if self.filter.contains(key) || !self.seen.insert(key.to_vec()) {
-                    return Err(frame.wrong("a key that is known here"));
-                }
-                self.missing.push(key.to_vec());
+            (State::Waiting, SIZES) => {
+                let (numbers, rest) = frame.body.as_chunks::<8>();
+                let ([keys, bytes], []) = (numbers, rest) else {
+                    return Err(frame.wrong("not two sizes"));
+                };
+                let [keys, bytes] = [keys, bytes].map(|bytes| u64::from_le_bytes(*bytes));
+                self.state = State::Told(Due::new(keys, bytes));
                 Ok(())
-            }),
-            (State::Waiting, END) if frame.body.is_empty() => {
+            }
+            (State::Told(mut due), KEYS) => {
+                items(&frame, |key| {
+                    due.take(&frame, key)?;
+                    if self.filter.contains(key) || !self.seen.insert(key.to_vec()) {
+                        return Err(frame.wrong("a key that is known here"));
+                    }
+                    self.missing.push(key.to_vec());
+                    Ok(())
+                })?;
+                self.state = State::Told(due);
+                Ok(())
+            }
+            (State::Told(_), END) if frame.body.is_empty() => {
                 self.state = State::Done;
                 Ok(())
             }
@@ -168,8 +196,12 @@ impl Role for Teller {
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
         let filter = unpacked(&frame)?;
         let mut list = List::default();
-        for key in self.set.keys().filter(|key| !filter.contains(*key)) {
-            self.told += 1;
+        let missing = || self.set.keys().filter(|key| !filter.contains(*key));
+        let lines = missing().map(|key| key.len() as u64 + 1);
+        let (keys, bytes) = lines.fold((0u64, 0), |(keys, bytes), line| (keys + 1, bytes + line));
+        out.frame(SIZES, &[keys, bytes].map(u64::to_le_bytes).concat())?;
+        self.told = keys;
+        for key in missing() {
             if list.push(key) {
                 out.list(KEYS, &mut list)?;
             }
@@ -203,12 +235,21 @@ mod tests {
         let asker = || {
             let mut asker = Party::new(Asker::new(&set(), 100, 1).unwrap(), Limits::NETWORK);
             asker.receive(&[]).unwrap();
+            asker.receive(&frame(SIZES, &[2u64, 8].map(u64::to_le_bytes).concat())).unwrap();
             asker
         };
         assert!(asker().receive(&frame(KEYS, b"\x03fig")).is_err(), "known");
         assert!(asker().receive(&frame(KEYS, b"\x03elm\x03elm")).is_err(), "twice");
         assert!(asker().receive(&frame(END, b"x")).is_err());
         assert!(asker().receive(&frame(KEYS, b"\x09x")).is_err());
+        assert!(asker().receive(&frame(KEYS, b"\x03ash\x03elm")).is_ok());
+        assert!(
+            asker().receive(&frame(KEYS, b"\x03ash\x03elm\x03yew")).is_err(),
+            "two were announced"
+        );
+        assert!(asker().receive(&frame(KEYS, b"\x09chestnuts")).is_err(), "longer than announced");
+        assert!(asker().receive(&[KEYS, 0, 0, 0, 4]).is_err(), "64 MiB of keys");
+        assert!(asker().receive(&frame(SIZES, &[0; 16])).is_err(), "again");
         for body in [&b""[..], &[0; 8], &[0; 9], &[0, 0, 0, 0, 0, 0, 0, 0, 65, 1]] {
             let mut teller = Party::new(Teller::new(set()), Limits::NETWORK);
             let refused = teller.receive(&frame(FILTER, body)).unwrap_err();

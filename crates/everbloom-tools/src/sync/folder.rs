@@ -1,29 +1,33 @@
-//! The files of a folder, by name and content.
+//! The files of a folder, by name and content, and the folders below it.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use everbloom::exchange::rateless::{Found, Set};
 use everbloom::{Error, Kind, Result};
 use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
 
+use super::aside::{Aside, cleared, is_aside};
+use super::stamp::Stamp;
 use crate::wire::salt;
 
-/// A file by its name, with `/` between folders, and the SHA-256 of its content.
+/// What stands for the content of a folder.
+const FOLDER: [u8; 32] = [0; 32];
+
+/// A file by its name, with `/` between folders, and the SHA-256 of its content; or a folder, by a name that ends in `/`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Relative to the folder.
     pub name: String,
-    /// Of the content.
+    /// Of the content; zeros for a folder.
     pub hash: [u8; 32],
 }
 
 impl Entry {
     /// As a key of a set: the hash, then the name.
-    fn key(&self) -> Vec<u8> {
+    pub(super) fn key(&self) -> Vec<u8> {
         [&self.hash[..], self.name.as_bytes()].concat()
     }
 
@@ -31,22 +35,55 @@ impl Entry {
     pub(super) fn of_key(key: &[u8]) -> Result<Self> {
         let (hash, name) = key.split_first_chunk().ok_or_else(|| unsafe_name("a short entry"))?;
         let name = str::from_utf8(name).map_err(|_| unsafe_name("not UTF-8"))?;
-        let parts = Path::new(name).components();
+        let entry = Self { name: name.to_owned(), hash: *hash };
+        let path = plain(name);
+        let parts = Path::new(path).components();
         let inside = parts.clone().all(|part| matches!(part, Component::Normal(_)));
         // What reads as one name must be written as one: no `//`, no `.`, nothing behind it.
-        let plain = parts.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>();
-        if name.is_empty() || !inside || plain.join("/") != name || name.contains(['\0', '\\']) {
+        let whole = parts.map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>();
+        let odd = path.is_empty() || is_aside(path) || name.contains(['\0', '\\']);
+        if odd || !inside || whole.join("/") != path || entry.is_folder() && *hash != FOLDER {
             return Err(unsafe_name(name));
         }
-        Ok(Self { name: name.to_owned(), hash: *hash })
+        Ok(entry)
+    }
+
+    /// Whether it is a folder.
+    pub fn is_folder(&self) -> bool {
+        self.name.ends_with('/')
+    }
+
+    /// The name as it may be printed: on one line, and without characters that a terminal obeys.
+    pub fn shown(&self) -> String {
+        shown(&self.name)
     }
 }
 
+/// The name of an entry, without what tells that it is a folder.
+fn plain(name: &str) -> &str {
+    name.strip_suffix('/').unwrap_or(name)
+}
+
+/// A name as it may be printed: on one line, and without characters that a terminal obeys. Names in lists have no
+/// backslashes, so that this can be read back.
+pub fn shown(name: &str) -> String {
+    // Marks that turn the direction of what follows hide an extension.
+    let obeyed = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200E}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    let write = |c: char| match u32::from(c) {
+        0x0A => "\\n".to_owned(),
+        code if obeyed(c) && code < 0x100 => format!("\\x{code:02x}"),
+        code if obeyed(c) => format!("\\u{code:04x}"),
+        _ => c.to_string(),
+    };
+    name.chars().map(write).collect()
+}
+
 fn unsafe_name(name: &str) -> Error {
-    Error::new(
-        Kind::BadRecord,
-        format!("the other side names a file {name:?}: not a name inside a folder"),
-    )
+    let message = "the other side has a file of this name, which is none inside a folder";
+    Error::new(Kind::BadRecord, message).context(shown(name))
 }
 
 /// A folder whose files are known.
@@ -54,12 +91,20 @@ fn unsafe_name(name: &str) -> Error {
 pub struct Folder {
     root: PathBuf,
     entries: BTreeMap<String, [u8; 32]>,
-    /// Links, pipes and names that are not UTF-8: what is left alone.
+    /// Links, pipes and names that are not plain: what is left alone.
     skipped: u64,
 }
 
+/// What is sent of an entry before its content.
+pub(super) struct Outgoing {
+    pub entry: Entry,
+    pub stamp: Stamp,
+    pub size: u64,
+    pub file: File,
+}
+
 impl Folder {
-    /// Reads all files of a folder and those below it.
+    /// Reads all files of a folder and those below it. What an interrupted transfer has left is removed.
     pub fn read(root: &Path) -> Result<Self> {
         let mut folder = Self { root: root.to_path_buf(), entries: BTreeMap::new(), skipped: 0 };
         let mut below = vec![PathBuf::new()];
@@ -70,9 +115,16 @@ impl Folder {
                 let entry = entry.map_err(named)?;
                 let kind = entry.file_type().map_err(named)?;
                 let inner = inner.join(entry.file_name());
-                match inner.to_str() {
-                    _ if kind.is_dir() => below.push(inner),
-                    Some(name) if kind.is_file() && !name.contains('\\') => {
+                let name = inner.to_str().filter(|name| !name.contains('\\'));
+                match name {
+                    Some(name) if is_aside(name) => {
+                        folder.skipped += u64::from(!kind.is_dir() || !cleared(&entry.path()));
+                    }
+                    Some(name) if kind.is_dir() => {
+                        folder.entries.insert(format!("{name}/"), FOLDER);
+                        below.push(inner);
+                    }
+                    Some(name) if kind.is_file() => {
                         let hash = hash(&entry.path())?;
                         folder.entries.insert(name.to_owned(), hash);
                     }
@@ -105,53 +157,77 @@ impl Folder {
         let (mut here, mut there) = (here?, there?);
         here.sort();
         there.sort();
-        let names: HashSet<&str> = there.iter().map(|entry| entry.name.as_str()).collect();
+        // A file on one side and a folder on the other differ, too.
+        let names: HashSet<&str> = there.iter().map(|entry| plain(&entry.name)).collect();
         if names.len() < there.len() {
             return Err(Error::new(Kind::BadRecord, "the other side has two files of one name"));
         }
-        let both: HashSet<String> = here
-            .iter()
-            .filter(|e| names.contains(e.name.as_str()))
-            .map(|e| e.name.clone())
-            .collect();
-        here.retain(|entry| !both.contains(&entry.name));
-        there.retain(|entry| !both.contains(&entry.name));
-        let mut differ: Vec<String> = both.into_iter().collect();
-        differ.sort();
-        Ok(Plan { here, there, differ })
+        let own = here.iter().map(|entry| plain(&entry.name));
+        let differ: BTreeSet<String> =
+            own.filter(|name| names.contains(name)).map(str::to_owned).collect();
+        let beginnings = |name: &str| -> Vec<String> {
+            plain(name).match_indices('/').map(|(end, _)| name[..end].to_owned()).collect()
+        };
+        let alone = |entry: &Entry| {
+            let mut names =
+                beginnings(&entry.name).into_iter().chain([plain(&entry.name).to_owned()]);
+            !names.any(|name| differ.contains(&name))
+        };
+        here.retain(alone);
+        there.retain(alone);
+        Ok(Plan { here, there, differ: differ.into_iter().collect() })
     }
 
-    /// The file of an entry, to be sent.
-    pub(super) fn open(&self, name: &str) -> Result<(Entry, File)> {
+    /// How many entries it has, and the bytes of their names, a line each.
+    pub(super) fn names(&self) -> (u64, u64) {
+        let bytes = self.entries.keys().map(|name| name.len() as u64 + 1).sum();
+        (self.entries.len() as u64, bytes)
+    }
+
+    /// An entry and its file, to be sent.
+    pub(super) fn open(&self, name: &str) -> Result<Outgoing> {
         let hash = self.entries.get(name).ok_or_else(|| {
-            Error::new(
-                Kind::BadRecord,
-                format!("the other side wants a file {name:?} that is not here"),
-            )
+            let message = "the other side wants this file, which is not here";
+            Error::new(Kind::BadRecord, message).context(shown(name))
         })?;
-        let path = self.root.join(name);
-        let file = File::open(&path).map_err(|e| Error::from(e).context(path.display()))?;
-        Ok((Entry { name: name.to_owned(), hash: *hash }, file))
+        let entry = Entry { name: name.to_owned(), hash: *hash };
+        let open = || {
+            let file = File::open(self.root.join(name))?;
+            let metadata = file.metadata()?;
+            let size = if entry.is_folder() { 0 } else { metadata.len() };
+            Ok((Stamp::of(&metadata)?, size, file))
+        };
+        let (stamp, size, file) = open().map_err(|e| self.named(name, e))?;
+        Ok(Outgoing { entry, stamp, size, file })
     }
 
-    /// A place in the folder for files that are not complete yet; gone when it is dropped.
-    pub(super) fn aside(&self) -> Result<TempDir> {
-        let made = tempfile::Builder::new().prefix(".everbloom-").tempdir_in(&self.root);
-        made.map_err(|e| Error::from(e).context(self.root.display()))
+    /// An error at a place in the folder.
+    fn named(&self, name: &str, e: io::Error) -> Error {
+        Error::from(e).context(self.shown(name))
     }
 
-    /// Whether a file may be put there: nothing is, and no link leads out of the folder.
+    /// A place in the folder, as it may be printed.
+    fn shown(&self, name: &str) -> String {
+        format!("{}/{}", self.root.display(), shown(name))
+    }
+
+    /// A place in the folder for files that are not complete yet.
+    pub(super) fn aside(&self) -> Result<Aside> {
+        Aside::new(&self.root)
+    }
+
+    /// Whether a file or folder may be put there: no file is, and no link leads out of the folder.
     pub(super) fn free(&self, name: &str) -> Result<()> {
         let mut path = self.root.clone();
-        for part in Path::new(name).components() {
+        for part in Path::new(plain(name)).components() {
             path.push(part);
-            let last = path == self.root.join(name);
+            let inner = path != self.root.join(plain(name)) || name.ends_with('/');
             match path.symlink_metadata() {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-                Ok(found) if found.is_dir() && !last => {}
+                Ok(found) if found.is_dir() && inner => {}
                 _ => {
-                    let message = format!("{}: something else is there", path.display());
-                    return Err(Error::new(Kind::Unsupported, message));
+                    let error = Error::new(Kind::Unsupported, "something else is there");
+                    return Err(error.context(self.shown(name)));
                 }
             }
         }
@@ -162,11 +238,35 @@ impl Folder {
     pub(super) fn put(&self, name: &str, from: &Path) -> Result<()> {
         self.free(name)?;
         let path = self.root.join(name);
-        let named = |e: io::Error| Error::from(e).context(path.display());
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(named)?;
+        let put = || {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::rename(from, &path)
+        };
+        put().map_err(|e| self.named(name, e))
+    }
+
+    /// Makes a folder, for its owner alone until it is stamped; whether it was not there.
+    pub(super) fn make(&self, name: &str) -> Result<bool> {
+        self.free(name)?;
+        let path = self.root.join(name);
+        let new = !path.exists();
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(&path).map_err(|e| self.named(name, e))?;
+        Ok(new)
+    }
+
+    /// Gives a folder its mode and time, when all that came is in it.
+    pub(super) fn stamp(&self, name: &str, stamp: Stamp) -> Result<()> {
+        // Other systems open no folders.
+        if !cfg!(unix) {
+            return Ok(());
         }
-        fs::rename(from, &path).map_err(named)
+        let stamped = File::open(self.root.join(name)).and_then(|folder| stamp.put(&folder));
+        stamped.map_err(|e| self.named(name, e))
     }
 }
 

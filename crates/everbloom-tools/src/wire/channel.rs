@@ -1,4 +1,4 @@
-//! Bytes both ways, counted, each within a time.
+//! Bytes both ways, counted, at no less than a rate.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 use everbloom::exchange::{Frame, Party, Role, Session, Traffic};
 use everbloom::{Error, Kind, Result};
 
-/// Bytes that are read or written at once. Each piece has the whole patience for itself, so a slow line is no stall.
+/// Bytes that are read or written at once.
 const PIECE: usize = 64 << 10;
+
+/// Bytes that buy the other side a second of waiting: the least rate at which a line may be used for long.
+const RATE: f64 = 4096.0;
 
 /// One end of a line to another process.
 ///
@@ -37,11 +40,35 @@ pub struct Channel {
     /// Taken when this side has said all.
     outgoing: Option<SyncSender<Vec<u8>>>,
     written: Receiver<io::Result<()>>,
-    patience: Duration,
+    patience: Patience,
     traffic: Traffic,
     /// How the other side began, for errors.
     began: Vec<u8>,
+    /// Whether an exchange over this line has failed.
+    failed: bool,
     line: Line,
+}
+
+/// How long the other side may still be waited for. Waiting uses it up, bytes give it back, up to what it was at first.
+/// So a silent peer has this time, a peer that sends a byte a second has hardly more, and the bytes that a session may
+/// have bound its length.
+#[derive(Clone, Copy)]
+struct Patience {
+    whole: Duration,
+    left: Duration,
+}
+
+impl Patience {
+    fn new(whole: Duration) -> Self {
+        Self { whole, left: whole }
+    }
+
+    /// Something was waited for since `start`, and so many bytes came of it.
+    fn waited(&mut self, start: Instant, bytes: usize) {
+        let earned = Duration::from_secs_f64(bytes as f64 / RATE);
+        self.left =
+            self.left.saturating_sub(start.elapsed()).saturating_add(earned).min(self.whole);
+    }
 }
 
 /// What is behind a channel, and has to be ended.
@@ -52,8 +79,8 @@ pub(super) enum Line {
 }
 
 impl Channel {
-    /// A channel that reads from one thing and writes to another: stdin and stdout, say. No read or write may take
-    /// longer than `patience`.
+    /// A channel that reads from one thing and writes to another: stdin and stdout, say. The other side may make this one
+    /// wait for `patience`, and for a second more with every 4 KiB.
     pub fn new(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
@@ -78,9 +105,10 @@ impl Channel {
             incoming,
             outgoing: Some(outgoing),
             written,
-            patience,
+            patience: Patience::new(patience),
             traffic: Traffic::default(),
             began: Vec::new(),
+            failed: false,
             line,
         }
     }
@@ -97,6 +125,11 @@ impl Channel {
         self.traffic
     }
 
+    /// Whether an exchange over this line has failed: the fault is the other side's, or lies between.
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
     /// How the other side began.
     pub(super) fn began(&self) -> &[u8] {
         &self.began
@@ -108,10 +141,14 @@ impl Channel {
             let gone = || Error::from(io::Error::from(io::ErrorKind::BrokenPipe));
             let outgoing = self.outgoing.as_ref().ok_or_else(gone)?;
             outgoing.send(piece.to_vec()).map_err(|_| hung_up(None))?;
-            match self.written.recv_timeout(self.patience) {
-                Ok(Ok(())) => self.traffic.a_to_b += piece.len() as u64,
+            let start = Instant::now();
+            match self.written.recv_timeout(self.patience.left) {
+                Ok(Ok(())) => {
+                    self.patience.waited(start, piece.len());
+                    self.traffic.a_to_b += piece.len() as u64;
+                }
                 Ok(Err(e)) => return Err(hung_up(Some(e))),
-                Err(RecvTimeoutError::Timeout) => return Err(self.stalled("takes nothing")),
+                Err(RecvTimeoutError::Timeout) => return Err(self.stalled("takes")),
                 Err(RecvTimeoutError::Disconnected) => return Err(hung_up(None)),
             }
         }
@@ -120,22 +157,32 @@ impl Channel {
 
     /// The next bytes of the other side; none when it has closed.
     pub fn receive(&mut self) -> Result<Option<Vec<u8>>> {
-        match self.incoming.recv_timeout(self.patience) {
+        let start = Instant::now();
+        match self.incoming.recv_timeout(self.patience.left) {
             Ok(Ok(bytes)) => {
+                self.patience.waited(start, bytes.len());
                 self.traffic.b_to_a += bytes.len() as u64;
                 let room = 60usize.saturating_sub(self.began.len());
                 self.began.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 Ok(Some(bytes))
             }
             Ok(Err(e)) => Err(hung_up(Some(e))),
-            Err(RecvTimeoutError::Timeout) => Err(self.stalled("says nothing")),
+            Err(RecvTimeoutError::Timeout) => Err(self.stalled("says")),
             Err(RecvTimeoutError::Disconnected) => Ok(None),
         }
     }
 
-    fn stalled(&self, how: &str) -> Error {
-        let seconds = self.patience.as_secs_f64();
-        let message = format!("the other side {how} for {seconds} seconds: it is gone, or busy");
+    fn stalled(&self, does: &str) -> Error {
+        let Patience { whole, left } = self.patience;
+        let seconds = whole.as_secs_f64();
+        // Silence from about the beginning, or a trickle.
+        let message = if left >= whole.mul_f64(0.9) {
+            format!("the other side {does} nothing for {seconds} seconds: it is gone, or busy")
+        } else {
+            format!(
+                "the other side {does} too little: less than 4 KiB a second, for {seconds} seconds"
+            )
+        };
         Error::from(io::Error::new(io::ErrorKind::TimedOut, message))
     }
 
@@ -151,11 +198,13 @@ impl Channel {
         party: &mut Party<R>,
         mut between: impl FnMut(&mut R) -> Result<bool>,
     ) -> Result<()> {
+        let mut ours = false;
+        let mut between = |role: &mut R| between(role).inspect_err(|_| ours = true);
         let ended = self.play(party, &mut between);
-        if let Err(e) = &ended {
+        ended.inspect_err(|e| {
+            self.failed |= !ours;
             self.tell(e);
-        }
-        ended
+        })
     }
 
     /// Plays one side of an exchange until its role has come so far.
@@ -172,13 +221,13 @@ impl Channel {
             Ok(())
         };
         let played = play();
-        played.inspect_err(|e| self.tell(e))
+        played.inspect_err(|e| self.fail(e))
     }
 
     /// Sends what the role has to say by now.
     pub fn say<R: Role>(&mut self, party: &mut Party<R>) -> Result<()> {
         let said = party.receive(&[]).and_then(|step| self.send(&step.send));
-        said.or_else(|e| self.last_words(party, e)).inspect_err(|e| self.tell(e))
+        said.or_else(|e| self.last_words(party, e)).inspect_err(|e| self.fail(e))
     }
 
     fn play<R: Role>(
@@ -212,9 +261,14 @@ impl Channel {
         Err(error)
     }
 
+    fn fail(&mut self, error: &Error) {
+        self.failed = true;
+        self.tell(error);
+    }
+
     /// Tells the other side why this one stops, if it still listens.
     pub fn tell(&mut self, error: &Error) {
-        self.patience = self.patience.min(Duration::from_secs(1));
+        self.patience = Patience::new(self.patience.whole.min(Duration::from_secs(1)));
         let _ = self.send(&Frame::failed(error));
     }
 
@@ -226,7 +280,7 @@ impl Channel {
             Line::Socket(socket) => {
                 let _ = socket.shutdown(Shutdown::Write);
             }
-            Line::Process(child) => wait(child, self.patience)?,
+            Line::Process(child) => wait(child, self.patience.whole)?,
         }
         Ok(self.traffic)
     }

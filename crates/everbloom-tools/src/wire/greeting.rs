@@ -11,7 +11,7 @@ const GREETING: u8 = 0x01;
 /// What a greeting begins with.
 const VERSION: &str = "everbloom 1";
 
-const LIMITS: Limits = Limits { frame: 1000, ..Limits::NETWORK };
+const LIMITS: Limits = Limits { frame: 1000, total: 4000, ..Limits::NETWORK };
 
 struct Greeter {
     says: String,

@@ -9,9 +9,9 @@
 //!        sessions, one after the other
 //! ```
 //!
-//! A [`Channel`] carries bytes both ways and counts them. Peers are not trusted: frames are bounded by the limits of
-//! the session, every read and write ends after a time, and a peer that lies, stalls, sends garbage or hangs up ends
-//! in an error that says so. Whoever fails tells the other side why. What a session brings is used when it is over, so
+//! A [`Channel`] carries bytes both ways and counts them. Peers are not trusted: frames are bounded by what was announced
+//! and by the limits of the session, waiting ends after a time that only bytes prolong, and a peer that lies, stalls,
+//! sends garbage or hangs up ends in an error that says so. Whoever fails tells the other side why. What a session brings is used when it is over, so
 //! that nothing is written by halves.
 
 mod channel;

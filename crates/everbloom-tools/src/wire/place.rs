@@ -1,6 +1,7 @@
 //! Where the other side is, and how to get there.
 
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -36,7 +37,7 @@ pub struct Reach {
     pub shell: String,
     /// The command over there, as its shell reads it.
     pub program: String,
-    /// How long a read or a write may take.
+    /// How long the other side may make this one wait, beyond a second for every 4 KiB.
     pub patience: Duration,
 }
 
@@ -209,10 +210,16 @@ impl Listener {
         Ok(self.listener.local_addr()?)
     }
 
-    /// Waits for a peer, and for no other after it.
-    pub fn accept(self, patience: Duration) -> Result<Channel> {
-        let (stream, _) = self.listener.accept()?;
-        socket(stream, patience)
+    /// Waits for a peer, and says where it is.
+    pub fn accept(&self, patience: Duration) -> Result<(Channel, SocketAddr)> {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, from)) => return Ok((socket(stream, patience)?, from)),
+                // Gone before it was taken.
+                Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
     }
 }
 

@@ -37,6 +37,39 @@ fn a_silent_peer_and_one_that_takes_nothing_end_in_time() {
     assert!(start.elapsed() < Duration::from_secs(4));
 }
 
+/// Bytes one by one, each after a short time, without end: no single wait is long.
+struct Drip;
+
+impl std::io::Read for Drip {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        thread::sleep(SHORT / 12);
+        out[0] = 0x61;
+        Ok(1)
+    }
+}
+
+#[test]
+fn a_peer_that_sends_a_byte_now_and_then_ends_in_time() {
+    let mut here = Channel::new(Drip, std::io::sink(), SHORT);
+    // Everything is told by what was received: a byte buys a 4096th of a second, and 12 in a time use it up.
+    let mut bytes = 0u64;
+    let ended = loop {
+        match here.receive() {
+            Ok(got) => bytes += got.expect("endless").len() as u64,
+            Err(e) => break e.to_string(),
+        }
+        assert!(bytes < 1000, "it goes on for ever");
+    };
+    assert!(ended.contains("the other side says"), "{ended}");
+    // Whoever sends much is waited for as long as before.
+    let (mut here, mut there) = Channel::pair(4 * SHORT).unwrap();
+    there.send(&[0; 4096]).unwrap();
+    here.receive().unwrap();
+    assert_eq!(here.traffic().b_to_a, 4096);
+    let silent = here.receive().unwrap_err().to_string();
+    assert!(silent.contains("says nothing for 0.24 seconds"), "{silent}");
+}
+
 #[test]
 fn a_peer_that_hangs_up_at_any_message_is_an_error() {
     let mut whole = false;
@@ -107,7 +140,7 @@ fn tcp_and_processes_carry_the_same_exchange() {
     let listener = Listener::bind("127.0.0.1:0").unwrap();
     let address = listener.address().unwrap();
     let far = thread::spawn(move || {
-        let mut channel = listener.accept(PATIENCE)?;
+        let (mut channel, _) = listener.accept(PATIENCE)?;
         channel.run(&mut holder())?;
         channel.finish()
     });

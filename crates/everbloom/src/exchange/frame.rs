@@ -82,22 +82,24 @@ fn reason(body: &[u8]) -> Error {
     Error::new(Kind::Unsupported, format!("the other side says: {text}"))
 }
 
-/// Cuts received bytes into frames. Holds only the received bytes: type and length are checked as soon as they
-/// arrive, before waiting for the body.
+/// Cuts received bytes into frames. Type and length are checked as soon as they arrive; a body is held as it comes.
 #[derive(Clone, Debug)]
 pub struct Reader {
     known: &'static [u8],
     limits: Limits,
+    /// Bytes that came and are in no frame yet.
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were handed out, and of those before the buffer.
+    /// Bytes of the buffer that were cut, and of those before the buffer.
     taken: usize,
     before: u64,
+    /// A frame whose body is not complete, and the length of that.
+    coming: Option<(Frame, usize)>,
 }
 
 impl Reader {
     /// A reader of frames of the types `known`.
     pub fn new(known: &'static [u8], limits: Limits) -> Self {
-        Self { known, limits, buffer: Vec::new(), taken: 0, before: 0 }
+        Self { known, limits, buffer: Vec::new(), taken: 0, before: 0, coming: None }
     }
 
     /// Takes further bytes; [`Reader::frame`] gives the frames they complete.
@@ -109,15 +111,39 @@ impl Reader {
         if total > self.limits.total {
             return Err(Error::new(
                 Kind::LimitExceeded { what: "total" },
-                format!("more than {} bytes in one exchange", self.limits.total),
+                format!(
+                    "the other side sends more than {} bytes: {{limit}} takes more",
+                    self.limits.total
+                ),
             ));
         }
         self.buffer.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// The next frame, if all of it has come.
-    pub fn frame(&mut self) -> Result<Option<Frame>> {
+    /// The next frame, if all of it has come. `room` is told the type, before there is a body: it says how long the
+    /// body may be, or refuses the frame.
+    pub fn frame(&mut self, room: impl FnOnce(&Frame) -> Result<u64>) -> Result<Option<Frame>> {
+        let Some((mut frame, length)) = self.begun(room)? else { return Ok(None) };
+        let waiting = &self.buffer[self.taken..];
+        let more = waiting.len().min(length - frame.body.len());
+        frame.body.extend_from_slice(&waiting[..more]);
+        self.taken += more;
+        if frame.body.len() < length {
+            self.coming = Some((frame, length));
+            return Ok(None);
+        }
+        if frame.kind == FAILED { Err(reason(&frame.body)) } else { Ok(Some(frame)) }
+    }
+
+    /// The frame whose body comes next, and the length of that.
+    fn begun(
+        &mut self,
+        room: impl FnOnce(&Frame) -> Result<u64>,
+    ) -> Result<Option<(Frame, usize)>> {
+        if let Some(coming) = self.coming.take() {
+            return Ok(Some(coming));
+        }
         let waiting = &self.buffer[self.taken..];
         let at = self.before + self.taken as u64;
         let Some(&kind) = waiting.first() else { return Ok(None) };
@@ -127,18 +153,19 @@ impl Reader {
                 format!("frame {kind:#04x} at byte {at} is not part of this exchange"),
             ));
         }
-        let Some((&[_, a, b, c, d], rest)) = waiting.split_first_chunk() else { return Ok(None) };
-        let length = u32::from_le_bytes([a, b, c, d]);
+        let Some(&[_, a, b, c, d]) = waiting.first_chunk() else { return Ok(None) };
+        let (frame, length) =
+            (Frame { kind, body: Vec::new(), at }, u32::from_le_bytes([a, b, c, d]));
         if length > self.limits.frame || kind == FAILED && length as usize > REASON {
             return Err(too_long(length.into(), &self.limits));
         }
-        let Some(body) = rest.get(..length as usize) else { return Ok(None) };
-        if kind == FAILED {
-            return Err(reason(body));
+        let room = if kind == FAILED { REASON as u64 } else { room(&frame)? };
+        if u64::from(length) > room {
+            let message = format!("{length} bytes, where at most {room} are due");
+            return Err(frame.wrong(&message));
         }
-        let frame = Frame { kind, body: body.to_vec(), at };
-        self.taken += HEADER + body.len();
-        Ok(Some(frame))
+        self.taken += HEADER;
+        Ok(Some((frame, length as usize)))
     }
 }
 
@@ -148,6 +175,10 @@ mod tests {
 
     const KNOWN: &[u8] = &[0x10, 0x22];
     const SMALL: Limits = Limits { frame: 100, total: 1000, ..Limits::NETWORK };
+
+    fn any(_: &Frame) -> Result<u64> {
+        Ok(u64::MAX)
+    }
 
     fn kind_of(error: Option<Error>) -> Option<Kind> {
         error.map(|e| e.kind())
@@ -165,7 +196,7 @@ mod tests {
             let mut got = Vec::new();
             for piece in bytes.chunks(piece) {
                 reader.push(piece).expect("within the limits");
-                while let Some(frame) = reader.frame().expect("frames") {
+                while let Some(frame) = reader.frame(any).expect("frames") {
                     assert_eq!(bytes[frame.at as usize], frame.kind);
                     got.push(frame.body);
                 }
@@ -184,21 +215,35 @@ mod tests {
             let mut reader = Reader::new(KNOWN, SMALL);
             reader.push(&[0x10]).expect("a byte");
             reader.push(&length.to_le_bytes()).expect("a length");
-            let refused = reader.frame().err();
+            let refused = reader.frame(any).err();
             assert_eq!(kind_of(refused), Some(Kind::LimitExceeded { what: "frame" }));
             assert!(reader.buffer.capacity() < 100);
         }
         // A long body that is allowed is held as it comes.
         let mut reader = Reader::new(KNOWN, Limits::NETWORK);
         reader.push(&[0x10, 0, 0, 0, 8]).expect("a header");
-        assert!(matches!(reader.frame(), Ok(None)) && reader.buffer.capacity() < 100);
+        assert!(matches!(reader.frame(any), Ok(None)) && reader.buffer.capacity() < 100);
+    }
+
+    #[test]
+    fn bodies_longer_than_what_is_due_are_refused_at_their_headers() {
+        let mut reader = Reader::new(KNOWN, Limits::NETWORK);
+        reader.push(&[0x10, 8, 0, 0, 0, 1, 0x22, 9, 0, 0, 0]).expect("a frame and a header");
+        assert!(matches!(reader.frame(|_| Ok(8)), Ok(None)), "the body has not come");
+        reader.push(&[0; 7]).expect("its end");
+        // A frame is measured once, by what was due when it began.
+        assert!(matches!(reader.frame(|_| Ok(0)), Ok(Some(frame)) if frame.body.len() == 8));
+        let mut reader = Reader::new(KNOWN, Limits::NETWORK);
+        reader.push(&[0x22, 9, 0, 0, 0]).expect("a header");
+        let refused = reader.frame(|frame| Ok(u64::from(frame.kind == 0x22) * 8)).err();
+        assert_eq!(kind_of(refused), Some(Kind::Corrupt { offset: 0 }));
     }
 
     #[test]
     fn unknown_types_are_refused_at_their_first_byte() {
         let mut reader = Reader::new(KNOWN, SMALL);
         reader.push(&[0x11]).expect("a byte");
-        assert_eq!(kind_of(reader.frame().err()), Some(Kind::UnsupportedFeature));
+        assert_eq!(kind_of(reader.frame(any).err()), Some(Kind::UnsupportedFeature));
     }
 
     #[test]
@@ -206,11 +251,11 @@ mod tests {
         let bytes = Frame::failed(&Error::record("no \x1b[2J room"));
         let mut reader = Reader::new(KNOWN, SMALL);
         reader.push(&bytes).expect("within the limits");
-        let told = reader.frame().expect_err("it failed").to_string();
+        let told = reader.frame(any).expect_err("it failed").to_string();
         assert_eq!(told, "the other side says: no  [2J room");
         let mut reader = Reader::new(KNOWN, Limits::NETWORK);
         reader.push(&[FAILED, 0, 0, 1, 0]).expect("a header");
-        let long = reader.frame().err();
+        let long = reader.frame(any).err();
         assert_eq!(kind_of(long), Some(Kind::LimitExceeded { what: "frame" }));
     }
 
@@ -221,7 +266,7 @@ mod tests {
         Frame::write(&mut frame, 0x10, &[1; 95], &SMALL).expect("fits");
         for _ in 0..10 {
             reader.push(&frame).expect("1000 bytes are allowed");
-            assert!(matches!(reader.frame(), Ok(Some(_))));
+            assert!(matches!(reader.frame(any), Ok(Some(_))));
         }
         let refused = reader.push(&[0x10]).err();
         assert_eq!(kind_of(refused), Some(Kind::LimitExceeded { what: "total" }));

@@ -84,6 +84,36 @@ pub fn items<'a>(frame: &'a Frame, mut f: impl FnMut(&'a [u8]) -> Result<()>) ->
     Ok(())
 }
 
+/// What a peer may still send of the items that it has announced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    items: u64,
+    bytes: u64,
+}
+
+impl Due {
+    /// So many items, and so many bytes of all of them, a line each.
+    pub fn new(items: u64, bytes: u64) -> Self {
+        Self { items, bytes }
+    }
+
+    /// The longest body that a list of them may have: the length before an item takes one byte, like the end of a
+    /// line, or up to four more.
+    pub fn room(&self) -> u64 {
+        self.bytes.saturating_add(self.items.saturating_mul(4))
+    }
+
+    /// Counts an item of a frame: an error if none so long is due.
+    pub fn take(&mut self, frame: &Frame, item: &[u8]) -> Result<()> {
+        let left = (self.items.checked_sub(1), self.bytes.checked_sub(item.len() as u64 + 1));
+        let (Some(items), Some(bytes)) = left else {
+            return Err(frame.wrong("more than was announced"));
+        };
+        *self = Self { items, bytes };
+        Ok(())
+    }
+}
+
 /// Appends an item and its length before it.
 pub(super) fn append(body: &mut Vec<u8>, item: &[u8]) {
     let mut length = item.len();
@@ -173,6 +203,24 @@ mod tests {
         all.push_list(&text);
         let bodies = all.take();
         assert!(bodies.len() > 5 && bodies == one.take());
+    }
+
+    #[test]
+    fn no_more_is_taken_than_was_announced() {
+        let frame = Frame { kind: 0x10, body: Vec::new(), at: 0 };
+        let items: Vec<Vec<u8>> = [0, 127, 128, 16_384, 2_097_152].map(|n| vec![1; n]).into();
+        let bytes = items.iter().map(|item| item.len() as u64 + 1).sum();
+        let mut list = List::default();
+        items.iter().for_each(|item| _ = list.push(item));
+        let sent: usize = list.take().iter().map(Vec::len).sum();
+        let mut due = Due::new(5, bytes);
+        assert!(sent as u64 <= due.room());
+        assert!(items.iter().all(|item| due.take(&frame, item).is_ok()));
+        assert_eq!(due, Due::default());
+        assert!(due.take(&frame, b"").is_err());
+        assert!(Due::new(1, 3).take(&frame, b"abc").is_err(), "longer than announced");
+        assert!(Due::new(0, 300).take(&frame, b"abc").is_err(), "one too many");
+        assert_eq!(Due::new(u64::MAX, u64::MAX).room(), u64::MAX);
     }
 
     #[test]

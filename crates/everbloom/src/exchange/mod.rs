@@ -21,10 +21,11 @@
 //!
 //! The last three come with the feature `secure`.
 //!
-//! Peers are not trusted. Frames are bounded ([`Limits`]), filters travel as `.evb` bytes through the one
-//! decoder, and what a peer says is compared with what is known. Bytes that no honest peer sends are an
-//! error, and after an error a session stays failed. What a session can't tell is whether an honest-looking
-//! peer leaves something out: whoever needs that to be safe needs signatures.
+//! Peers are not trusted. Frames are bounded by [`Limits`] and by what was asked for or announced ([`Role::room`]), which
+//! their headers are compared with before anything is held. Filters travel as `.evb` bytes through the one decoder, and
+//! what a peer says is compared with what is known. Bytes that no honest peer sends are an error, and after an error a
+//! session stays failed. What a session can't tell is whether an honest-looking peer leaves something out: whoever needs
+//! that to be safe needs signatures.
 //!
 //! ```
 //! use everbloom::exchange::reconcile::{Holder, Seeker, Set};
@@ -56,7 +57,7 @@ pub mod search;
 pub mod tree;
 
 pub use frame::{Frame, HEADER, Reader};
-pub use list::{List, items};
+pub use list::{Due, List, items};
 pub use party::{Outbox, Party, Role};
 
 use crate::error::Result;
@@ -77,9 +78,9 @@ impl Limits {
     /// For two parties of one's own.
     pub const LOCAL: Limits =
         Limits { frame: u32::MAX, total: u64::MAX, filter: state::Limits::LOCAL };
-    /// For a peer on a network: frames of 128 MiB, 1 GiB in all.
+    /// For a peer on a network: 128 MiB in all.
     pub const NETWORK: Limits =
-        Limits { frame: 128 << 20, total: 1 << 30, filter: state::Limits::NETWORK };
+        Limits { frame: 128 << 20, total: 128 << 20, filter: state::Limits::NETWORK };
 }
 
 /// What a session wants after a step.

@@ -10,6 +10,13 @@ pub trait Role {
     /// The types of the frames it takes.
     const FRAMES: &'static [u8];
 
+    /// The longest body that a frame of this type may have now, or why none may come. It is asked before the body has
+    /// come, so that nothing is held that the peer has no reason to send. The limits of the session hold besides.
+    fn room(&self, head: &Frame) -> Result<u64> {
+        let _ = head;
+        Ok(u64::MAX)
+    }
+
     /// Says what there is to say unasked, if anything.
     fn speak(&mut self, out: &mut Outbox) -> Result<()>;
 
@@ -78,10 +85,10 @@ impl<R: Role> Party<R> {
 
     fn step(&mut self, bytes: &[u8]) -> Result<()> {
         self.reader.push(bytes)?;
-        while let Some(frame) = self.reader.frame()? {
-            if self.role.done() {
-                return Err(frame.wrong("the exchange is over"));
-            }
+        while let Some(frame) = self.reader.frame(|head| match self.role.done() {
+            true => Err(head.wrong("the exchange is over")),
+            false => self.role.room(head),
+        })? {
             self.role.hear(frame, &mut self.out)?;
         }
         self.role.speak(&mut self.out)

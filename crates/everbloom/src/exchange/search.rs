@@ -29,6 +29,9 @@ const NAMES: u8 = 0x35;
 /// Keeper to searcher: so many documents matched this trapdoor.
 const COUNT: u8 = 0x36;
 
+/// More bytes than a document has beside its filter: its name and its id.
+const LONGEST_NAME: u64 = 1 << 17;
+
 /// The filters of some documents.
 #[derive(Clone, Debug)]
 pub struct Shelf {
@@ -117,10 +120,14 @@ impl Role for Searcher {
         out.frame(END, &[])
     }
 
-    fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
+    fn room(&self, head: &Frame) -> Result<u64> {
         if !self.spoken || self.found.len() == self.trapdoors.len() {
-            return Err(frame.wrong("nothing was requested"));
+            return Err(head.wrong("nothing was requested"));
         }
+        Ok(if head.kind == NAMES { u64::MAX } else { 8 })
+    }
+
+    fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         if frame.kind == NAMES {
             return items(&frame, |name| {
                 self.partial.push(name.to_vec());
@@ -196,6 +203,16 @@ impl Role for Keeper {
 
     fn speak(&mut self, _: &mut Outbox) -> Result<()> {
         Ok(())
+    }
+
+    fn room(&self, head: &Frame) -> Result<u64> {
+        Ok(match (head.kind, &self.shelf) {
+            (SHAPE, _) => 20,
+            (DOCUMENT, Some(shelf)) => shelf.shape.m() / 8 + LONGEST_NAME,
+            (FILED, _) => 8,
+            (TRAPDOOR, Some(shelf)) => u64::from(shelf.shape.r()) * 32,
+            _ => 0,
+        })
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {

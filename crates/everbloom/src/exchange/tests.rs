@@ -249,6 +249,27 @@ fn oversized_frames_are_refused_at_their_header() {
     }
 }
 
+/// Frames whose length nobody knows before: filters, documents, and lists of keys, rows or names that were not announced.
+/// The limits of the session bound them.
+const UNBOUNDED: [u8; 6] = [0x15, 0x17, 0x20, 0x21, 0x35, 0x73];
+
+#[test]
+fn bodies_longer_than_can_be_meant_are_refused_at_their_headers() {
+    for (e, side, mut pieces) in cases() {
+        pieces.retain(|piece| !piece.is_empty());
+        for (point, in_order) in IN_ORDER[e][side].iter().enumerate() {
+            for kind in *in_order {
+                let mut session = party(e, side);
+                feed(&mut *session, &pieces[..point]).expect("an honest beginning");
+                let head = [&[*kind][..], &100_000_000u32.to_le_bytes()].concat();
+                let refused = session.receive(&head).err().map(|e| e.to_string());
+                let due = refused.is_some_and(|message| message.contains("are due"));
+                assert_eq!(due, !UNBOUNDED.contains(kind), "{e} {side} {point} {kind:#x}");
+            }
+        }
+    }
+}
+
 #[test]
 fn parties_that_wait_for_each_other_are_an_error() {
     let (mut a, mut b) = (party(0, 1), party(0, 1));

@@ -22,7 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::list::append;
-use super::{Frame, List, Outbox, Role, items};
+use super::{Due, Frame, List, Outbox, Role, items};
 use crate::error::{Error, Result};
 use crate::filter::{Filter, Record, Verdict};
 use crate::membership::BlockedBloom;
@@ -42,8 +42,9 @@ const END: u8 = 0x22;
 pub struct Left {
     rows: Tables,
     fpr: f64,
-    /// Rows that came and are not joined yet, as they came.
+    /// Rows that came and are not joined yet, as they came; what else may come.
     waiting: Vec<Frame>,
+    due: Due,
     state: State,
     joined: u64,
     in_vain: u64,
@@ -63,6 +64,7 @@ impl Left {
             rows: Tables::default(),
             fpr,
             waiting: Vec::new(),
+            due: Due::new(u64::MAX, u64::MAX),
             state: State::Start,
             joined: 0,
             in_vain: 0,
@@ -98,6 +100,14 @@ impl Left {
     #[must_use]
     pub fn with_rate(mut self, fpr: f64) -> Self {
         self.fpr = fpr;
+        self
+    }
+
+    /// The same table, where no more may be sent than the other side has announced: so many rows, and so many bytes of
+    /// all of them, a line each.
+    #[must_use]
+    pub fn announced(mut self, rows: u64, bytes: u64) -> Self {
+        self.due = Due::new(rows, bytes);
         self
     }
 
@@ -172,12 +182,17 @@ impl Role for Left {
         out.filter(FILTER, &filter)
     }
 
-    fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
-        if self.state != State::Rows {
-            return Err(frame.wrong("nothing was requested"));
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (self.state, head.kind) {
+            (State::Rows, ROWS) => Ok(self.due.room()),
+            (State::Rows, _) => Ok(0),
+            _ => Err(head.wrong("nothing was requested")),
         }
+    }
+
+    fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         if frame.kind == ROWS {
-            items(&frame, |_| Ok(()))?;
+            items(&frame, |row| self.due.take(&frame, row))?;
             self.waiting.push(frame);
         } else {
             frame.bare()?;
@@ -353,10 +368,14 @@ impl Role for Right {
         Ok(())
     }
 
-    fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
-        if self.filter.is_some() {
-            return Err(frame.wrong("a second filter"));
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match self.filter {
+            Some(_) => Err(head.wrong("a second filter")),
+            None => Ok(u64::MAX),
         }
+    }
+
+    fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
         self.filter = Some(out.opener().decode(&frame.body)?.into());
         Ok(())
     }

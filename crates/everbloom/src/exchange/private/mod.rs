@@ -141,6 +141,10 @@ impl<G: Group> Role for Owner<G> {
         out.filter(FILTER, &filter)
     }
 
+    fn room(&self, head: &Frame) -> Result<u64> {
+        Ok(if head.kind == ASK { (ONCE + BATCH * G::ELEMENT) as u64 } else { 0 })
+    }
+
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
         if frame.kind == ASK {
             return self.answer(&frame, out);
@@ -288,6 +292,14 @@ impl<G: Group> Role for Asker<G> {
             out.frame(ASK, &body)?;
         }
         out.frame(END, &[])
+    }
+
+    fn room(&self, head: &Frame) -> Result<u64> {
+        Ok(match head.kind {
+            KEY => G::ELEMENT as u64,
+            ANSWER => (ONCE + BATCH * G::ELEMENT + Proof::<G>::LENGTH) as u64,
+            _ => u64::MAX,
+        })
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::mem;
 
-use super::super::{Frame, List, Outbox, Role, items};
+use super::super::{Due, Frame, List, Outbox, Role, items};
 use super::wire::{body_of, numbers, push_symbol};
 use super::{
     AGAIN, ALL, CELLS, CLOSED, END, GIVE, GRANT, KEYS, LAST, OPEN, SALTS, SIZES, SKETCH, Set, Sum,
@@ -16,13 +16,15 @@ use crate::reconciling::rateless::Coded;
 #[derive(Clone, Debug)]
 pub struct Holder {
     set: Set,
-    /// Whether keys may be given to it.
+    /// Whether keys may be given to it, and whether the other side waits until they are stored.
     takes: bool,
+    stores: bool,
     /// Salts that were tried.
     tried: u64,
     salt: u64,
     /// Keys and sum of the other side.
     peer: (u64, Sum),
+    peer_bytes: u64,
     state: State,
     taken: Vec<Vec<u8>>,
 }
@@ -39,7 +41,12 @@ enum State {
     Sent {
         lacking: Option<HashSet<u64>>,
         seen: HashSet<u64>,
+        due: Due,
     },
+    /// Has all that it was given, which is being stored.
+    Given,
+    /// All of it is stored.
+    Stored,
     Done,
 }
 
@@ -49,9 +56,11 @@ impl Holder {
         Self {
             set,
             takes: false,
+            stores: false,
             tried: 0,
             salt: 0,
             peer: (0, Sum::default()),
+            peer_bytes: 0,
             state: State::Idle,
             taken: Vec::new(),
         }
@@ -62,6 +71,30 @@ impl Holder {
     pub fn taking(mut self) -> Self {
         self.takes = true;
         self
+    }
+
+    /// The same, and the other side hears that the exchange is over when [`Holder::stored`] says so: until then it
+    /// must not believe that the keys it gave are safe.
+    #[must_use]
+    pub fn storing(self) -> Self {
+        Self { stores: true, ..self.taking() }
+    }
+
+    /// Whether all keys were given, and are to be stored now.
+    pub fn to_store(&self) -> Option<&[Vec<u8>]> {
+        matches!(self.state, State::Given).then_some(&self.taken)
+    }
+
+    /// Says that the keys are stored.
+    pub fn stored(&mut self) {
+        if matches!(self.state, State::Given) {
+            self.state = State::Stored;
+        }
+    }
+
+    /// How many keys the other side has announced, and how many bytes they are, a line each.
+    pub fn other(&self) -> (u64, u64) {
+        (self.peer.0, self.peer_bytes)
     }
 
     /// This side's keys.
@@ -78,6 +111,9 @@ impl Holder {
         let &[salt, keys, bytes, allowance, x, y] = numbers(frame)?.as_slice() else {
             return Err(frame.wrong("not a salt, three sizes and a sum"));
         };
+        if keys > bytes {
+            return Err(frame.wrong("more keys than bytes"));
+        }
         if self.tried == SALTS {
             return Err(frame.wrong("one salt too many"));
         }
@@ -85,7 +121,7 @@ impl Holder {
         if !self.set.reseed(salt) {
             return out.frame(AGAIN, &[]);
         }
-        (self.salt, self.peer) = (salt, (keys, Sum(x, y)));
+        (self.salt, self.peer, self.peer_bytes) = (salt, (keys, Sum(x, y)), bytes);
         let mut coded = Coded::new(salt).with_room(self.set.len());
         self.set.ids().for_each(|id| coded.insert(id));
         self.state = State::Open { coded: Box::new(coded), sent: 0 };
@@ -129,7 +165,10 @@ impl Holder {
         out: &mut Outbox,
     ) -> Result<()> {
         out.list(KEYS, keys)?;
-        self.state = State::Sent { lacking, seen: HashSet::new() };
+        // What it lacks it cannot give.
+        let shared = lacking.as_ref().map_or(0, |lacking| self.set.len() - lacking.len());
+        let due = Due::new(self.peer.0.saturating_sub(shared as u64), self.peer_bytes);
+        self.state = State::Sent { lacking, seen: HashSet::new(), due };
         out.frame(END, &[])
     }
 
@@ -142,8 +181,9 @@ impl Holder {
         Ok((list, seen))
     }
 
-    fn take(&mut self, frame: &Frame, seen: &mut HashSet<u64>) -> Result<()> {
+    fn take(&mut self, frame: &Frame, seen: &mut HashSet<u64>, due: &mut Due) -> Result<()> {
         items(frame, |key| {
+            due.take(frame, key)?;
             if self.set.contains(key) || !seen.insert(self.set.id(key)) {
                 return Err(frame.wrong("it gives a key that we have"));
             }
@@ -163,10 +203,7 @@ impl Holder {
             _ => return Err(frame.wrong("neither 0 nor 1")),
         };
         if given && !self.takes {
-            return Err(Error::new(
-                Kind::Unsupported,
-                "the other side wants to add keys here, but has no permission",
-            ));
+            return Err(not_allowed());
         }
         if !given && !self.taken.is_empty() {
             return Err(frame.wrong("keys were given all the same"));
@@ -178,16 +215,42 @@ impl Holder {
                 return Err(frame.wrong("the given keys are not all of its keys"));
             }
         }
+        if self.stores && !self.taken.is_empty() {
+            self.state = State::Given;
+            return Ok(());
+        }
+        self.close(out)
+    }
+
+    fn close(&mut self, out: &mut Outbox) -> Result<()> {
         self.state = State::Done;
         out.frame(CLOSED, &[])
     }
 }
 
+fn not_allowed() -> Error {
+    let message = "the other side wants to add keys here, but has no permission";
+    Error::new(Kind::Unsupported, message)
+}
+
 impl Role for Holder {
     const FRAMES: &'static [u8] = &[OPEN, GRANT, WANT, ALL, GIVE, LAST];
 
-    fn speak(&mut self, _: &mut Outbox) -> Result<()> {
-        Ok(())
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (&self.state, head.kind) {
+            (State::Idle, OPEN) => Ok(48),
+            (State::Open { .. }, GRANT) => Ok(8),
+            (State::Open { .. }, WANT) => Ok(8 * self.set.len() as u64),
+            (State::Open { .. }, ALL) => Ok(0),
+            (State::Sent { .. }, GIVE) if !self.takes => Err(not_allowed()),
+            (State::Sent { due, .. }, GIVE) => Ok(due.room()),
+            (State::Sent { .. }, LAST) => Ok(1),
+            _ => Err(head.wrong("out of order")),
+        }
+    }
+
+    fn speak(&mut self, out: &mut Outbox) -> Result<()> {
+        if matches!(self.state, State::Stored) { self.close(out) } else { Ok(()) }
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
@@ -207,9 +270,9 @@ impl Role for Holder {
                 self.set.keys().for_each(|key| _ = list.push(key));
                 self.send_keys(&mut list, None, out)
             }
-            (State::Sent { lacking, mut seen }, GIVE) => {
-                self.take(&frame, &mut seen)?;
-                self.state = State::Sent { lacking, seen };
+            (State::Sent { lacking, mut seen, mut due }, GIVE) => {
+                self.take(&frame, &mut seen, &mut due)?;
+                self.state = State::Sent { lacking, seen, due };
                 Ok(())
             }
             (State::Sent { lacking, .. }, LAST) => self.last(&frame, lacking, out),

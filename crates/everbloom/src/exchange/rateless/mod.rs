@@ -79,6 +79,8 @@ fn sketched(smaller: u64, allowance: u64) -> bool {
 
 /// Bytes of a cell: sum, hash and a count that nearly always fits a byte.
 const CELL: u64 = 17;
+/// Bytes of a cell whose count is as long as can be.
+const LONGEST_CELL: u64 = 26;
 
 #[cfg(test)]
 mod tests;

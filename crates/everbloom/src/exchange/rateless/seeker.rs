@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::mem;
 
 use super::super::reconcile::finds;
-use super::super::{Frame, List, Outbox, Role, items};
+use super::super::{Due, Frame, List, Outbox, Role, items};
 use super::wire::{body_of, numbers, symbols};
 use super::{
-    AGAIN, ALL, ALLOWANCE, CELL, CELLS, CLOSED, END, Found, GIVE, GRANT, KEYS, LAST, OPEN, SALTS,
-    SIZES, SKETCH, Set, Sum, WANT,
+    AGAIN, ALL, ALLOWANCE, CELL, CELLS, CLOSED, END, Found, GIVE, GRANT, KEYS, LAST, LONGEST_CELL,
+    OPEN, SALTS, SIZES, SKETCH, Set, Sum, WANT,
 };
 use crate::error::{Error, Kind, Result};
 use crate::reconciling::rateless::{Coded, Decoder};
@@ -47,22 +47,25 @@ pub struct Cells {
 enum State {
     Start,
     Opened,
-    /// Decodes, by no more than `most` cells.
+    /// Decodes, by no more than `most` cells, of which so many were granted and have not come.
     Decoding {
         decoder: Box<Decoder>,
         most: u64,
+        due: u64,
     },
     /// Waits for these keys, and knows which are its own.
     Wanting {
         wanted: HashSet<u64>,
         ours: Vec<Vec<u8>>,
         theirs: Vec<Vec<u8>>,
+        due: Due,
     },
     /// Waits for all keys; these are as yet its own.
     Comparing {
         ours: HashSet<u64>,
         seen: HashSet<u64>,
         theirs: Vec<Vec<u8>>,
+        due: Due,
     },
     /// Knows all, and waits for the other side to close.
     Closing(Found),
@@ -145,6 +148,9 @@ impl Seeker {
         if sketch.len() > SKETCH || !sketch.is_sorted() {
             return Err(frame.wrong("not a sketch"));
         }
+        if items > bytes {
+            return Err(frame.wrong("more keys than bytes"));
+        }
         (self.peer, self.peer_bytes) = ((items, Sum(x, y)), bytes);
         let (cells, affordable) = self.affordable(items, bytes, sketch);
         if !affordable {
@@ -153,14 +159,26 @@ impl Seeker {
         let mut coded = Coded::new(self.salt).with_room(self.set.len());
         self.set.ids().for_each(|id| coded.insert(id));
         let decoder = Box::new(Decoder::new(coded));
-        self.state = State::Decoding { decoder, most: cells };
         let first = (self.left(sketch) / (CELL + 1)).max(FIRST);
-        out.frame(GRANT, &first.min(cells).to_le_bytes())
+        self.grant(decoder, cells, first.min(cells), out)
+    }
+
+    /// Lets so many further cells come.
+    fn grant(
+        &mut self,
+        decoder: Box<Decoder>,
+        most: u64,
+        due: u64,
+        out: &mut Outbox,
+    ) -> Result<()> {
+        self.state = State::Decoding { decoder, most, due };
+        out.frame(GRANT, &due.to_le_bytes())
     }
 
     fn ask_all(&mut self, out: &mut Outbox) -> Result<()> {
         let ours = self.set.ids().collect();
-        self.state = State::Comparing { ours, seen: HashSet::new(), theirs: Vec::new() };
+        let due = Due::new(self.peer.0, self.peer_bytes);
+        self.state = State::Comparing { ours, seen: HashSet::new(), theirs: Vec::new(), due };
         out.frame(ALL, &[])
     }
 
@@ -213,13 +231,14 @@ impl Seeker {
         &mut self,
         frame: &Frame,
         mut decoder: Box<Decoder>,
-        most: u64,
+        [most, mut due]: [u64; 2],
         out: &mut Outbox,
     ) -> Result<()> {
         let mut done = false;
         let mut sent = decoder.symbols();
         symbols(frame, self.peer.0, sent, |symbol| {
             sent += 1;
+            due = due.checked_sub(1).ok_or_else(|| frame.wrong("a cell that was not granted"))?;
             // Cells after the one that completes it were granted, and say nothing new.
             if !done {
                 done = decoder.push(symbol)?;
@@ -230,13 +249,16 @@ impl Seeker {
         if done {
             return self.want(frame, &decoder, out);
         }
+        if due > 0 {
+            self.state = State::Decoding { decoder, most, due };
+            return Ok(());
+        }
         if sent >= most {
             return self.ask_all(out);
         }
         let share = if sent < MANY { 4 } else { 8 };
         let grant = (sent / share).max(FIRST / 2).min(most - sent);
-        self.state = State::Decoding { decoder, most };
-        out.frame(GRANT, &grant.to_le_bytes())
+        self.grant(decoder, most, grant, out)
     }
 
     fn want(&mut self, frame: &Frame, decoder: &Decoder, out: &mut Outbox) -> Result<()> {
@@ -252,8 +274,9 @@ impl Seeker {
             return Err(frame.wrong("it lists a key of theirs that we have"));
         }
         out.frame(WANT, &body_of(difference.theirs.iter().copied()))?;
-        let wanted = difference.theirs.into_iter().collect();
-        self.state = State::Wanting { wanted, ours, theirs: Vec::new() };
+        let wanted: HashSet<u64> = difference.theirs.into_iter().collect();
+        let due = Due::new(wanted.len() as u64, self.peer_bytes);
+        self.state = State::Wanting { wanted, ours, theirs: Vec::new(), due };
         Ok(())
     }
 
@@ -278,6 +301,17 @@ impl Seeker {
 impl Role for Seeker {
     const FRAMES: &'static [u8] = &[SIZES, AGAIN, CELLS, KEYS, END, CLOSED];
 
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (&self.state, head.kind) {
+            (State::Opened, SIZES) => Ok(8 * (4 + SKETCH as u64)),
+            (State::Opened, AGAIN) | (State::Closing(_), CLOSED) => Ok(0),
+            (State::Decoding { due, .. }, CELLS) => Ok(due.saturating_mul(LONGEST_CELL)),
+            (State::Wanting { due, .. } | State::Comparing { due, .. }, KEYS) => Ok(due.room()),
+            (State::Wanting { .. } | State::Comparing { .. }, END) => Ok(0),
+            _ => Err(head.wrong("out of order")),
+        }
+    }
+
     fn speak(&mut self, out: &mut Outbox) -> Result<()> {
         if matches!(self.state, State::Start) { self.open(out) } else { Ok(()) }
     }
@@ -289,21 +323,23 @@ impl Role for Seeker {
                 self.next_salt();
                 self.open(out)
             }
-            (State::Decoding { decoder, most }, CELLS) if !frame.body.is_empty() => {
-                self.decode(&frame, decoder, most, out)
+            (State::Decoding { decoder, most, due }, CELLS) if !frame.body.is_empty() => {
+                self.decode(&frame, decoder, [most, due], out)
             }
-            (State::Wanting { mut wanted, ours, mut theirs }, KEYS) => {
+            (State::Wanting { mut wanted, ours, mut theirs, mut due }, KEYS) => {
+                items(&frame, |key| due.take(&frame, key))?;
                 self.set.take_wanted(&frame, &mut wanted, &mut theirs)?;
-                self.state = State::Wanting { wanted, ours, theirs };
+                self.state = State::Wanting { wanted, ours, theirs, due };
                 Ok(())
             }
-            (State::Wanting { wanted, ours, theirs }, END)
+            (State::Wanting { wanted, ours, theirs, .. }, END)
                 if wanted.is_empty() && frame.body.is_empty() =>
             {
                 self.conclude(&frame, Found::new(ours, theirs), out)
             }
-            (State::Comparing { mut ours, mut seen, mut theirs }, KEYS) => {
+            (State::Comparing { mut ours, mut seen, mut theirs, mut due }, KEYS) => {
                 items(&frame, |key| {
+                    due.take(&frame, key)?;
                     let id = self.set.id(key);
                     if !seen.insert(id) {
                         return Err(frame.wrong("a key that came before"));
@@ -316,7 +352,7 @@ impl Role for Seeker {
                     }
                     Ok(())
                 })?;
-                self.state = State::Comparing { ours, seen, theirs };
+                self.state = State::Comparing { ours, seen, theirs, due };
                 Ok(())
             }
             (State::Comparing { ours, theirs, .. }, END) if frame.body.is_empty() => {

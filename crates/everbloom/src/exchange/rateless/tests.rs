@@ -1,7 +1,7 @@
 //! Exact between honest parties, at the cost promised; an error with others.
 
 use super::super::tests::{fails, frame};
-use super::super::{Limits, Party, Session, Traffic, run};
+use super::super::{Limits, List, Party, Session, Traffic, run};
 use super::*;
 use crate::error::Kind;
 
@@ -193,4 +193,97 @@ fn a_set_that_hides_a_key_is_found_out() {
         }
     };
     assert!(ended.to_string().contains("sum"), "{ended}");
+}
+
+/// What a peer sends in which state, and the error. None of the bodies comes: the header is enough.
+#[test]
+fn what_was_not_announced_is_refused_at_the_header() {
+    const LONG: u32 = 100_000_000;
+    let head = |kind: u8, length: u32| [&[kind][..], &length.to_le_bytes()].concat();
+    let holder = |holder: Holder, frames: &[Vec<u8>]| {
+        let mut b = Party::new(holder, Limits::NETWORK);
+        frames.iter().for_each(|frame| _ = b.receive(frame).expect("an honest beginning"));
+        b
+    };
+    // A peer of 60 keys in 300 bytes.
+    let open = frame(OPEN, &wire::body_of([0, 60, 300, 256, 0, 0]));
+    let sent = [open.clone(), frame(ALL, &[])];
+    for (mut b, kind, says) in [
+        (holder(Holder::new(set(0..50)), &[]), OPEN, "at most 48 are due"),
+        (holder(Holder::new(set(0..50)), &sent[..1]), GRANT, "at most 8 are due"),
+        (holder(Holder::new(set(0..50)), &sent[..1]), WANT, "at most 400 are due"),
+        (holder(Holder::new(set(0..50)), &sent[..1]), ALL, "at most 0 are due"),
+        (holder(Holder::new(set(0..50)), &sent[..1]), GIVE, "out of order"),
+        (holder(Holder::new(set(0..50)), &sent), GIVE, "has no permission"),
+        (holder(Holder::new(set(0..50)).taking(), &sent), GIVE, "at most 540 are due"),
+        (holder(Holder::new(set(0..50)).taking(), &sent), LAST, "at most 1 are due"),
+    ] {
+        let refused = b.receive(&head(kind, LONG)).expect_err("too long").to_string();
+        assert!(refused.contains(says), "{kind:#x}: {refused}");
+    }
+    let seeker = |keys: u32, frames: &[Vec<u8>]| {
+        let mut a = Party::new(Seeker::new(set(0..keys)), Limits::NETWORK);
+        a.receive(&[]).expect("an opening");
+        frames.iter().for_each(|frame| _ = a.receive(frame).expect("an honest beginning"));
+        a
+    };
+    let few = [frame(SIZES, &wire::body_of([10, 60, 0, 0]))];
+    let many = [frame(SIZES, &wire::body_of([3000, 30_000, 0, 0]))];
+    for (mut a, kind, says) in [
+        (seeker(3000, &[]), SIZES, "at most 2080 are due"),
+        (seeker(3000, &[]), AGAIN, "at most 0 are due"),
+        (seeker(3000, &[]), KEYS, "out of order"),
+        (seeker(3000, &many), CELLS, "at most 416 are due"),
+        (seeker(3, &few), KEYS, "at most 100 are due"),
+        (seeker(3, &few), END, "at most 0 are due"),
+        (seeker(3, &few), CLOSED, "out of order"),
+    ] {
+        let refused = a.receive(&head(kind, LONG)).expect_err("too long").to_string();
+        assert!(refused.contains(says), "{kind:#x}: {refused}");
+    }
+    // Frames that are short enough, and too many of them.
+    let mut a = seeker(3, &few);
+    let keys = |range: std::ops::Range<u32>| {
+        let mut list = List::default();
+        range.for_each(|i| _ = list.push(i.to_string().as_bytes()));
+        frame(KEYS, &list.take().concat())
+    };
+    a.receive(&keys(0..10)).expect("as many as were announced");
+    let refused = a.receive(&keys(10..11)).expect_err("one more").to_string();
+    assert!(refused.contains("more than was announced"), "{refused}");
+    let mut b = holder(Holder::new(set(0..50)).taking(), &sent);
+    let mut given = (0..).map(|i| keys(20 * i..20 * i + 20).split_off(5));
+    let mut give = || b.receive(&frame(GIVE, &given.next().expect("endless")));
+    assert!((0..3).all(|_| give().is_ok()), "60 keys were announced");
+    assert!(give().expect_err("and no more").to_string().contains("more than was announced"));
+    // Cells beyond the grant, and sizes that cannot be.
+    let cells = |count: usize| frame(CELLS, &vec![0; 17 * count]);
+    let mut a = seeker(3000, &many);
+    a.receive(&cells(10)).expect("some of those that were granted");
+    let refused = a.receive(&cells(7)).expect_err("16 were granted").to_string();
+    assert!(refused.contains("not granted"), "{refused}");
+    let lies = frame(SIZES, &wire::body_of([61, 60, 0, 0]));
+    assert!(seeker(3, &[]).receive(&lies).is_err());
+    let lies = frame(OPEN, &wire::body_of([0, 61, 60, 256, 0, 0]));
+    assert!(holder(Holder::new(set(0..50)), &[]).receive(&lies).is_err());
+}
+
+#[test]
+fn whoever_gives_hears_of_the_end_when_it_is_stored() {
+    for (a, given) in [(0..40, 5), (5..40, 0)] {
+        let mut seeker = Party::new(Seeker::new(set(a)).giving(), Limits::NETWORK);
+        let mut holder = Party::new(Holder::new(set(5..50)).storing(), Limits::NETWORK);
+        let carried = Traffic::default().carry(&mut seeker, &mut holder).expect("honest");
+        assert_eq!(
+            (carried, holder.role.to_store().map(<[_]>::len)),
+            (given == 0, (given > 0).then_some(given))
+        );
+        assert_eq!(seeker.role.found().is_some(), given == 0);
+        holder.role.stored();
+        assert!(Traffic::default().carry(&mut seeker, &mut holder).expect("honest"));
+        assert_eq!(
+            (seeker.role.found().expect("done").ours.len(), holder.role.taken().len()),
+            (given, given)
+        );
+    }
 }

@@ -108,6 +108,16 @@ impl Holder {
 impl Role for Holder {
     const FRAMES: &'static [u8] = &[OPEN, ASK, OURS, WANT];
 
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (&self.state, head.kind) {
+            (State::Idle, OPEN) | (State::Open { .. }, ASK) => Ok(8),
+            // Nobody announces how many keys only the other side has.
+            (State::Open { rounds: 1.., .. }, OURS) => Ok(u64::MAX),
+            (State::Open { rounds: 1.., .. }, WANT) => Ok(16 + 8 * self.set.len() as u64),
+            _ => Err(head.wrong("out of order")),
+        }
+    }
+
     fn speak(&mut self, _: &mut Outbox) -> Result<()> {
         Ok(())
     }

@@ -58,8 +58,11 @@ const END: u8 = 0x18;
 
 /// Cells per id.
 const K: u32 = 4;
-/// Bytes of a cell in a file.
+/// Bytes of a cell in a file, and most of what is beside the cells.
 const CELL_BYTES: u64 = 24;
+const BESIDE: u64 = 64 << 10;
+/// Most bytes of a filter of form `strata`: it is as long for every set.
+const STRATA_BYTES: u64 = 1 << 20;
 /// Seeds that are tried, from 0. Honest keys need a second one about never.
 const SEEDS: u64 = 8;
 /// How often cells are asked for under one seed. Their number doubles.

@@ -5,8 +5,8 @@ use std::mem;
 
 use super::super::{Frame, List, Outbox, Role};
 use super::{
-    AGAIN, ASK, CELL_BYTES, CELLS, END, Found, K, OPEN, OURS, SEEDS, STRATA, Set, THEIRS, WANT,
-    cells, finds,
+    AGAIN, ASK, BESIDE, CELL_BYTES, CELLS, END, Found, K, OPEN, OURS, SEEDS, STRATA, STRATA_BYTES,
+    Set, THEIRS, WANT, cells, finds,
 };
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Difference, Face};
@@ -128,6 +128,20 @@ impl Seeker {
 
 impl Role for Seeker {
     const FRAMES: &'static [u8] = &[STRATA, AGAIN, CELLS, THEIRS, END];
+
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (&self.state, head.kind) {
+            (State::Opened, STRATA) => Ok(STRATA_BYTES),
+            (State::Opened | State::Wanting { .. }, AGAIN) => Ok(0),
+            (State::Asked { count, .. }, CELLS) => {
+                Ok(count.saturating_mul(CELL_BYTES).saturating_add(BESIDE))
+            }
+            // As many keys as are wanted, of any length.
+            (State::Wanting { .. }, THEIRS) => Ok(u64::MAX),
+            (State::Wanting { .. }, END) => Ok(0),
+            _ => Err(head.wrong("out of order")),
+        }
+    }
 
     fn speak(&mut self, out: &mut Outbox) -> Result<()> {
         if matches!(self.state, State::Start) { self.open(out) } else { Ok(()) }

@@ -117,6 +117,14 @@ impl Role for Summary {
         out.filter(INNER, &inner)
     }
 
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (self.state, head.kind) {
+            (Sent::Filters, KEYS) => Ok(u64::MAX),
+            (Sent::Filters, END) => Ok(0),
+            _ => Err(head.wrong("out of order")),
+        }
+    }
+
     fn hear(&mut self, frame: Frame, _: &mut Outbox) -> Result<()> {
         match (self.state, frame.kind) {
             (Sent::Filters, KEYS) => items(&frame, |key| {
@@ -210,6 +218,14 @@ impl Role for Search {
 
     fn speak(&mut self, _: &mut Outbox) -> Result<()> {
         Ok(())
+    }
+
+    fn room(&self, head: &Frame) -> Result<u64> {
+        match (&self.state, head.kind) {
+            (Heard::Nothing, OPEN) => Ok(8),
+            (Heard::Seed(_), LEAVES) | (Heard::Leaves(..), INNER) => Ok(u64::MAX),
+            _ => Err(head.wrong("out of order")),
+        }
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
