@@ -10,7 +10,7 @@ use std::sync::{Mutex, Once, OnceLock};
 use everbloom::Error;
 use everbloom::exchange::rateless::{Named, Set};
 use everbloom::internals::hash::SecretKey;
-use everbloom::{Limits, Opener};
+use everbloom::{Filter, Limits, Opener};
 use everbloom_records::{
     Bad, Column, Cr, Fault, Field, Grammar, Input, Keyed, Lines, Notice, Order, Time, unpacked,
     watched,
@@ -242,6 +242,12 @@ pub fn set_limit(bits: Option<u64>) {
     if let Some(bits) = bits {
         LIMIT.get_or_init(|| bits);
     }
+}
+
+/// Opens several filters.
+pub fn filters(paths: &[PathBuf], key_file: &Option<PathBuf>) -> Result<Vec<Box<dyn Filter>>> {
+    let opener = opener(key_file)?;
+    Ok(paths.iter().map(|path| opener.open(path)).collect::<everbloom::Result<_>>()?)
 }
 
 /// Opens filters as the options say.

@@ -1,7 +1,8 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 pub use crate::filter::{
-    Build, Counts, FalseNegatives, Input, KeyKind, Negatives, Param, Preset, Range, Time, ValueKind,
+    Build, Counts, FalseNegatives, Given, Input, KeyKind, Negatives, Operation, Param, Preset,
+    Range, Takes, Time, ValueKind,
 };
 use crate::variant::Variant;
 

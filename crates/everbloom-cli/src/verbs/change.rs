@@ -1,12 +1,13 @@
 //! `everbloom add`, `remove`, `age`, `scrub`: changes to a filter file, whole or not at all.
 
-use everbloom::internals::filter::{Count, Filter, Record, Value};
+use everbloom::internals::filter::{Count, Filter, Record};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Bound, Error, Kind, Update};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
+use super::pairs::Pairs;
 use crate::args::{Add, Age, Change, Edit};
 use crate::input::{self, Passes};
 use crate::output::print_json;
@@ -23,6 +24,7 @@ enum Done {
 }
 
 pub fn add(args: &Add) -> Result<Outcome> {
+    let mut pairs = Pairs::default();
     change(&args.change, ["add", "added"], |filter, record| {
         if let Some(part) = args.part {
             let slug = filter.facts().slug;
@@ -34,17 +36,8 @@ pub fn add(args: &Add) -> Result<Outcome> {
         if let Some(hierarchy) = Hierarchy::named(&filter.head().reading.ancestors) {
             return add_node(filter, hierarchy, record);
         }
-        if let Some(insert) = filter.as_insert() {
-            return insert.insert(record).map(|_| Done::All);
-        }
-        let slug = filter.facts().slug;
-        match (filter.as_assign(), record.value) {
-            (Some(assign), Some(Value::Label(value) | Value::Bytes(value))) => {
-                assign.set(record.key, value).map(|()| Done::All)
-            }
-            (Some(_), _) => Err(Error::new(Kind::BadRecord, "no value: write key<TAB>value")),
-            (None, _) => Err(unable(slug, "take more keys: build it again")),
-        }
+        pairs.put(filter, record)?;
+        Ok(Done::All)
     })
 }
 
@@ -89,7 +82,7 @@ pub fn remove(args: &Change) -> Result<Outcome> {
     })
 }
 
-fn unable(slug: &str, what: &str) -> Error {
+pub fn unable(slug: &str, what: &str) -> Error {
     Error::new(Kind::Unsupported, format!("a {slug} filter cannot {what}"))
 }
 
@@ -111,7 +104,7 @@ struct Tally {
 fn change(
     args: &Change,
     [verb, done]: [&str; 2],
-    step: impl Fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>,
+    mut step: impl FnMut(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>,
 ) -> Result<Outcome> {
     let opener = input::opener(&args.keyed.secret.key_file)?;
     let mut filter = opener.update(&args.filter, args.waiting.meant())?;
@@ -129,6 +122,9 @@ fn change(
                 // What no key can do is one error, not one per key.
                 Err(e) if e.kind() == Kind::Unsupported => return Err(e),
                 Err(e) => {
+                    if e.kind() == Kind::CapacityExceeded && tally.refused == 0 {
+                        say_room(args, &*filter);
+                    }
                     tally.refused += 1;
                     tell!("everbloom: refused {:?}: {e}", String::from_utf8_lossy(line));
                     if tally.refusals.len() < LISTED {
@@ -143,6 +139,13 @@ fn change(
         filter.save()?;
     }
     report(args, done, &*filter, tally)
+}
+
+/// Says how to make room, where a filter can.
+fn say_room(args: &Change, filter: &dyn Filter) {
+    if filter.facts().operation("double").is_some() {
+        say!("everbloom: `everbloom reshape {} double` makes room", args.filter.display());
+    }
 }
 
 fn report(args: &Change, done: &str, filter: &dyn Filter, tally: Tally) -> Result<Outcome> {

@@ -237,6 +237,10 @@ impl Age for Forgetful {
     }
 }
 
+const PAST: Param =
+    Param::integer("past", 0, 1000, "filters of the past, beside the present and the future one")
+        .or(Preset::Integer(3));
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
     id: 85,
@@ -254,16 +258,23 @@ pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
         &[Ability::Insert, Ability::Age],
         "keys are forgotten some epochs after their insertion",
     )],
+    operations: &[
+        change!(Forgetful "adapt" [Param::real("fpr", 0.0, 1.0, "maximum false-positive rate")]: "Drop the oldest filters until the false-positive rate is low enough.",
+            |filter, given| {
+                let before = filter.past();
+                Ok(filter.adapt(given.real(0)) < before)
+            }),
+        change!(Forgetful "keep" [Param { default: Preset::Planned, ..PAST }]: "Set the number of past filters: drop the oldest, or add empty ones.",
+            |filter, given| {
+                let before = filter.past();
+                filter.keep(given.whole(0))?;
+                Ok(filter.past() != before)
+            }),
+    ],
     params: &[
         Param { help: "bits of each filter", ..PARAM_M },
         PARAM_K,
-        Param::integer(
-            "past",
-            0,
-            1000,
-            "filters of the past, beside the present and the future one",
-        )
-        .or(Preset::Integer(3)),
+        PAST,
     ],
     ..Facts::FILTER
 });

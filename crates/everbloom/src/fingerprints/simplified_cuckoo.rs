@@ -22,7 +22,7 @@
 //! ones: `cuckoo` fills the table further.
 
 use crate::cells::Layout;
-use crate::filter::Bulk;
+use crate::filter::{Bulk, resized};
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
 use crate::parts::tables::{FingerprintTable, Tables};
 use crate::parts::{fingerprints, methods, owns};
@@ -193,6 +193,10 @@ pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {
             GROWING,
             &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
         ),
+    ],
+    operations: &[
+        change!(SimplifiedCuckoo "compact": "Move fingerprints out of sparse tables, and drop those that become empty.",
+            |filter, _| resized(filter, SimplifiedCuckoo::compact)),
     ],
     params: &[
         PARAM_BUCKETS,

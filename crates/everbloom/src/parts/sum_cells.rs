@@ -84,13 +84,13 @@ impl SumCells {
         own.then_some((place, cell))
     }
 
-    /// Takes one content after another out of the cells and hands each to `found` with its sign. Whether all
-    /// cells are empty in the end: only then does what was found mean anything.
+    /// Takes one content after another out of the cells and hands each to `found` with its sign. Returns the cells that
+    /// are left: what was found means something only if all of them are empty.
     pub(crate) fn drain(
         mut self,
         place: impl Fn(&[u64]) -> Option<Place>,
         mut found: impl FnMut(&[u64], i64),
-    ) -> bool {
+    ) -> Self {
         let pure = |cells: &Self, i: u64| cells.pure(i, &place).is_some();
         let mut queue: Vec<u64> = (0..self.cells.len()).filter(|&i| pure(&self, i)).collect();
         // Honest cells are drained in at most m steps. Those that no insertions leave can put a content back as
@@ -101,7 +101,7 @@ impl SumCells {
             // Another cell may have told this content since.
             let Some((place, cell)) = self.pure(i, &place) else { continue };
             if steps == 0 {
-                return false;
+                break;
             }
             steps -= 1;
             content.clear();
@@ -111,7 +111,13 @@ impl SumCells {
             self.add(place, &content, -count);
             self.probe.each(place.digest, |j| queue.push(j));
         }
-        self.cells.iter().all(|cell| cell.is_empty())
+        self
+    }
+
+    /// Whether one of the cells holds something in which the keys cancel, as a key does that was added twice: more
+    /// cells would not help. `nameless` tells whether there is no key in a content.
+    pub(crate) fn repeated(&self, nameless: impl Fn(&[u64]) -> bool) -> bool {
+        self.cells.iter().any(|cell| !cell.is_empty() && nameless(cell.content))
     }
 
     /// The cells of each segment.
@@ -158,9 +164,9 @@ mod tests {
 
     fn drained(cells: &SumCells) -> Option<Vec<(u64, i64)>> {
         let mut found = Vec::new();
-        let whole = cells.clone().drain(place, |content, sign| found.push((content[1], sign)));
+        let left = cells.clone().drain(place, |content, sign| found.push((content[1], sign)));
         found.sort_unstable();
-        whole.then_some(found)
+        (left.used() == 0).then_some(found)
     }
 
     #[test]
@@ -174,6 +180,12 @@ mod tests {
         // What was added twice leaves a count and no content.
         cells.add(place(&[1]).unwrap(), &[1, 10], 1);
         assert_eq!(drained(&cells), None);
+        let left = |cells: &SumCells| cells.clone().drain(place, |_, _| {});
+        assert!(left(&cells).repeated(|content| content[0] == 0));
+        // Too many contents hide each other, and none is there twice.
+        let mut crowded = SumCells::new(2, 3, 2).unwrap();
+        (1..20).for_each(|id| _ = crowded.add(place(&[id]).unwrap(), &[id, 10 * id], 1));
+        assert!(left(&crowded).used() > 0 && !left(&crowded).repeated(|content| content[0] == 0));
     }
 
     /// A content in only one of its cells: taking it out puts it into the others, and so on for ever.
