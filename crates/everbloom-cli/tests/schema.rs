@@ -498,14 +498,18 @@ fn every_form_prints_what_the_page_describes() {
             file("known", &sample("-n 12 --seed 5"));
             file("queries", &sample("-n 12 --queries members"));
             let build = format!("build often -o f.evb -n 100 --kind {slug} --set form={form}");
-            let ways = [&build, &format!("{build} --negatives known"), &build.replace("often", "keys")];
+            let ways =
+                [&build, &format!("{build} --negatives known"), &build.replace("often", "keys")];
             let built = ways.into_iter().any(|build| check(build) == Some(0));
             assert!(built, "{slug} ({form}) was not built");
             for verb in ["info", "list", "estimate", "age"] {
                 check(&format!("{verb} f.evb"));
             }
             for verb in ["check --answers", "count", "get", "add", "remove", "remove"] {
-                check(&format!("{verb} f.evb {}", if verb == "add" || verb == "remove" { "keys" } else { "queries" }));
+                check(&format!(
+                    "{verb} f.evb {}",
+                    if verb == "add" || verb == "remove" { "keys" } else { "queries" }
+                ));
             }
             check("count f.evb queries");
         }

@@ -57,7 +57,8 @@ fn values_that_others_hide_are_changed_too() {
     place.ok("build - -o f.evb -q --kind iblt -n 200", &pairs(0..200, "old"));
     let hidden = place.ok("get f.evb", &numbers(0..200));
     assert!(hidden.lines().filter(|line| line.ends_with("\t\tundecided")).count() > 5, "{hidden}");
-    place.ok("add f.evb", &(pairs(0..200, "mid") + &pairs(0..100, "new") + &pairs(200..205, "add")));
+    place
+        .ok("add f.evb", &(pairs(0..200, "mid") + &pairs(0..100, "new") + &pairs(200..205, "add")));
     let listed = place.ok("list f.evb", "");
     let listed: BTreeMap<u32, &str> = listed
         .lines()

@@ -123,9 +123,13 @@ fn section(v: &Variant) -> String {
     }
     if !v.operations.is_empty() {
         let rows = v.operations.iter().map(|operation| {
-            let numbers = operation.params.iter().map(|p| format!(" --set {}={}", p.name, p.default));
+            let numbers =
+                operation.params.iter().map(|p| format!(" --set {}={}", p.name, p.default));
             let numbers: String = numbers.collect();
-            [format!("`{} {}{numbers}`", verb(operation), operation.name), operation.help.to_owned()]
+            [
+                format!("`{} {}{numbers}`", verb(operation), operation.name),
+                operation.help.to_owned(),
+            ]
         });
         out += "\n";
         out += &Table::new(2, ["operation", ""]).rows(rows).markdown();

@@ -1,12 +1,12 @@
 //! JSON, as docs/JSON.md describes it: seeds as hex strings, keys that are not UTF-8 as `{"b64": …}`,
 //! missing numbers as null.
 
+use everbloom::catalog::{Operation, Takes};
 use everbloom::compact::times_bound;
 use everbloom::internals::filter::{Answer, Detail, FactValue, Filter, Verdict};
 use everbloom::internals::filter::{FalseNegatives, Form, Param, Preset, Range};
 use everbloom::internals::state::{MAJOR, MINOR};
 use everbloom::internals::variant::Variant;
-use everbloom::catalog::{Operation, Takes};
 use everbloom::{Bound, Counted, Fact, Number};
 use everbloom_report::json::bytes;
 use serde_json::{Map, Value, json};

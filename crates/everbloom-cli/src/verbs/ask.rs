@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use everbloom::catalog::{Takes, VARIANTS};
-use everbloom::internals::filter::{Ability, Answer, Detail, Filter, Record, Verdict};
+use everbloom::internals::filter::{Ability, Answer, Detail, Filter, Record, ValueKind, Verdict};
 use everbloom::{Error, Kind, Value as RecordValue, Variant};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
@@ -101,7 +101,9 @@ pub fn get(args: &Get) -> Result<Outcome> {
     if let Some(name) = &args.what {
         return tell(args, &*filter, name);
     }
-    if !filter.facts().needs.iter().any(|need| TELLING.contains(need)) {
+    let facts = filter.facts();
+    let telling = facts.needs.iter().any(|need| TELLING.contains(need));
+    if !telling && facts.input.value != ValueKind::Label {
         return Err(unable(&*filter, "store values; see `everbloom plan --need values`").into());
     }
     each_key(&args.ask, &*filter, Asked::Get, |record| {

@@ -77,14 +77,18 @@ fn describe(v: &Variant, sheet: Sheet) -> String {
         rows.push(("--set", format!("{}: {} ({range}; default {})", p.name, p.help, p.default)));
     }
     for operation in v.operations {
-        rows.push((catalog::verb(operation), format!("{}: {}{}", operation.name, operation.help, numbers(operation))));
+        rows.push((
+            catalog::verb(operation),
+            format!("{}: {}{}", operation.name, operation.help, numbers(operation)),
+        ));
     }
     facts(sheet, 12, &rows)
 }
 
 /// The numbers that an operation takes.
 fn numbers(operation: &Operation) -> String {
-    let number = |p: &Param| format!(" --set {}: {} ({})", p.name, p.help, catalog::range(&p.range));
+    let number =
+        |p: &Param| format!(" --set {}: {} ({})", p.name, p.help, catalog::range(&p.range));
     operation.params.iter().map(number).collect()
 }
 

@@ -77,4 +77,3 @@ fn pairs_of(filter: &dyn Filter) -> everbloom::Result<HashMap<Vec<u8>, Vec<u8>>>
     })?;
     Ok(pairs)
 }
-

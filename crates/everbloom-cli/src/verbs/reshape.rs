@@ -56,14 +56,14 @@ fn reshape(args: &Reshape, filter: &mut dyn Filter) -> Result<Done> {
     if operation.takes.contains(&Takes::Keys) {
         return for_keys(args, filter, operation);
     }
-    let others = input::filters(&args.inputs, &args.keyed.secret.key_file)?;
-    let others: Vec<&dyn Filter> = others.iter().map(|other| &**other).collect();
     if !operation.takes.contains(&Takes::Filters)
         && let Some(extra) = args.inputs.first()
     {
         let (name, extra) = (operation.name, extra.display());
         return Err(Stop::Error(format!("{name} takes no files: omit {extra}")));
     }
+    let others = input::filters(&args.inputs, &args.keyed.secret.key_file)?;
+    let others: Vec<&dyn Filter> = others.iter().map(|other| &**other).collect();
     let given = operation.given(&args.settings, &others)?;
     Ok(Done { changed: operation.change(filter, &given)?, keys: None })
 }

@@ -259,23 +259,31 @@ pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
         "keys are forgotten some epochs after their insertion",
     )],
     operations: &[
-        change!(Forgetful "adapt" [Param::real("fpr", 0.0, 1.0, "maximum false-positive rate")]: "Drop the oldest filters until the false-positive rate is low enough.",
+        change!(
+            Forgetful,
+            "adapt",
+            "Drop the oldest filters until the false-positive rate is low enough.",
+            [Param::real("fpr", 0.0, 1.0, "maximum false-positive rate")],
+            [],
             |filter, given| {
                 let before = filter.past();
                 Ok(filter.adapt(given.real(0)) < before)
-            }),
-        change!(Forgetful "keep" [Param { default: Preset::Planned, ..PAST }]: "Set the number of past filters: drop the oldest, or add empty ones.",
+            }
+        ),
+        change!(
+            Forgetful,
+            "keep",
+            "Set the number of past filters: drop the oldest, or add empty ones.",
+            [Param { default: Preset::Planned, ..PAST }],
+            [],
             |filter, given| {
                 let before = filter.past();
                 filter.keep(given.whole(0))?;
                 Ok(filter.past() != before)
-            }),
+            }
+        ),
     ],
-    params: &[
-        Param { help: "bits of each filter", ..PARAM_M },
-        PARAM_K,
-        PAST,
-    ],
+    params: &[Param { help: "bits of each filter", ..PARAM_M }, PARAM_K, PAST],
     ..Facts::FILTER
 });
 

@@ -108,7 +108,8 @@ impl Operation {
         if let Some((name, _)) = settings.iter().find(|(name, _)| !self.takes_number(name)) {
             let known: Vec<&str> = self.params.iter().map(|param| param.name).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            let message = format!("no parameter {name} of {}; its parameters are: {known}", self.name);
+            let message =
+                format!("no parameter {name} of {}; its parameters are: {known}", self.name);
             return Err(Error::parameter(message));
         }
         let number = |param: &Param| match settings.iter().rfind(|(name, _)| name == param.name) {
@@ -151,11 +152,11 @@ pub(crate) fn resized<T: Filter>(filter: &mut T, change: impl FnOnce(&mut T)) ->
     Ok(filter.memory().total() != before)
 }
 
-/// `change!(Forgetful "keep" [PAST]: "Set …", |filter, given| …)`: an operation that changes a filter of the type, with
-/// its parameters and, after `of`, what else it takes.
+/// `change!(Forgetful, "keep", "Set …", [PAST], [], |filter, given| …)`: an operation that changes a filter of the type,
+/// with its parameters and what else it takes.
 macro_rules! change {
-    ($type:ident $name:literal $([$($param:expr),+])? $(of $takes:ident)?: $help:expr, $run:expr) => {
-        $crate::filter::operation!($name, $help, [$($($param),+)?], [$($takes)?],
+    ($type:ident, $name:expr, $help:expr, [$($param:expr),*], [$($takes:ident),*], $run:expr $(,)?) => {
+        $crate::filter::operation!($name, $help, [$($param),*], [$($takes),*],
             $crate::filter::Run::Change(|filter, given| {
                 let run: fn(&mut $type, &$crate::filter::Given<'_>) -> $crate::error::Result<bool> = $run;
                 run(filter.as_same_mut()?, given)
@@ -164,11 +165,11 @@ macro_rules! change {
     };
 }
 
-/// `tell!(BloomingTree "number" of Keys: "Print …", |filter, given| …)`: an operation that tells what a filter of the
-/// type knows.
+/// `tell!(BloomingTree, "number", "The number …", [], [Keys], |tree, given| …)`: an operation that tells what a filter
+/// of the type knows.
 macro_rules! tell {
-    ($type:ident $name:literal $([$($param:expr),+])? $(of $($takes:ident)+)?: $help:expr, $run:expr) => {
-        $crate::filter::operation!($name, $help, [$($($param),+)?], [$($($takes),+)?],
+    ($type:ident, $name:expr, $help:expr, [$($param:expr),*], [$($takes:ident),*], $run:expr $(,)?) => {
+        $crate::filter::operation!($name, $help, [$($param),*], [$($takes),*],
             $crate::filter::Run::Tell(|filter, given| {
                 let run: fn(
                     &$type,

@@ -276,10 +276,28 @@ pub static VARIANT: Variant = Variant::of::<CountingQuotient>(Facts {
               when counted; the rate is the false-positive rate",
     forms: quotients::FORMS,
     operations: &[
-        change!(CountingQuotient "double": "Double the slots; remainders get a bit shorter, and the rate stays.",
-            |filter, _| { *filter = filter.doubled()?; Ok(true) }),
-        change!(CountingQuotient "halve": "Halve the slots; remainders get a bit longer, and the rate stays.",
-            |filter, _| { *filter = filter.halved()?; Ok(true) }),
+        change!(
+            CountingQuotient,
+            "double",
+            "Double the slots; remainders get a bit shorter, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.doubled()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            CountingQuotient,
+            "halve",
+            "Halve the slots; remainders get a bit longer, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.halved()?;
+                Ok(true)
+            }
+        ),
     ],
     params: &quotients::params(Digits::LEAST),
     ..Facts::MULTISET

@@ -176,10 +176,14 @@ pub static VARIANT: Variant = Variant::of::<DynamicCuckoo>(Facts {
         "standard",
         &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
     )],
-    operations: &[
-        change!(DynamicCuckoo "compact": "Move fingerprints out of sparse tables, and drop those that become empty.",
-            |filter, _| resized(filter, DynamicCuckoo::compact)),
-    ],
+    operations: &[change!(
+        DynamicCuckoo,
+        "compact",
+        "Move fingerprints out of sparse tables, and drop those that become empty.",
+        [],
+        [],
+        |filter, _| resized(filter, DynamicCuckoo::compact)
+    )],
     params: &[
         PARAM_BUCKETS,
         PARAM_SLOTS,

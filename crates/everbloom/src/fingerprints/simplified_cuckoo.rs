@@ -194,10 +194,14 @@ pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {
             &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
         ),
     ],
-    operations: &[
-        change!(SimplifiedCuckoo "compact": "Move fingerprints out of sparse tables, and drop those that become empty.",
-            |filter, _| resized(filter, SimplifiedCuckoo::compact)),
-    ],
+    operations: &[change!(
+        SimplifiedCuckoo,
+        "compact",
+        "Move fingerprints out of sparse tables, and drop those that become empty.",
+        [],
+        [],
+        |filter, _| resized(filter, SimplifiedCuckoo::compact)
+    )],
     params: &[
         PARAM_BUCKETS,
         PARAM_SLOTS,

@@ -262,15 +262,29 @@ pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
               rate is that of one level",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     operations: &[
-        change!(Attenuated "advertise" of Filters: "Make the message to a neighbor: level 1 of this filter, and the others one \
-                 hop further away.",
-            |filter, given| { *filter = filter.advertise(&given.filters_of()?)?; Ok(true) }),
-        tell!(Attenuated "route" of Keys Filters: "Which of several filters has the key in the lowest level, and in which.",
+        change!(
+            Attenuated,
+            "advertise",
+            "Make the message to a neighbor: level 1 of this filter, and the others one hop further away.",
+            [],
+            [Filters],
+            |filter, given| {
+                *filter = filter.advertise(&given.filters_of()?)?;
+                Ok(true)
+            }
+        ),
+        tell!(
+            Attenuated,
+            "route",
+            "Which of several filters has the key in the lowest level, and in which.",
+            [],
+            [Keys, Filters],
             |filter, given| {
                 let mut edges = vec![filter];
                 edges.extend(given.filters_of::<Attenuated>()?);
                 Ok(route_of(Attenuated::route(&edges, given.record.key)))
-            }),
+            }
+        ),
     ],
     params: &[
         Param { help: "bits of each level", ..PARAM_M },

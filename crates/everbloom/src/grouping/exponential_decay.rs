@@ -309,15 +309,29 @@ pub static VARIANT: Variant = Variant::of::<ExponentialDecay>(Facts {
         "objects are those of the node itself and have not faded",
     )],
     operations: &[
-        change!(ExponentialDecay "advertise" [EPOCH] of Filters: "Make the message to a neighbor: this filter, and faded \
-                 copies of the others.",
-            |filter, given| { *filter = filter.advertise(&given.filters_of()?, given.whole(0))?; Ok(true) }),
-        tell!(ExponentialDecay "route" of Keys Filters: "Which of several filters has the most ones for the key, and how many.",
+        change!(
+            ExponentialDecay,
+            "advertise",
+            "Make the message to a neighbor: this filter, and faded copies of the others.",
+            [EPOCH],
+            [Filters],
+            |filter, given| {
+                *filter = filter.advertise(&given.filters_of()?, given.whole(0))?;
+                Ok(true)
+            }
+        ),
+        tell!(
+            ExponentialDecay,
+            "route",
+            "Which of several filters has the most ones for the key, and how many.",
+            [],
+            [Keys, Filters],
             |filter, given| {
                 let mut neighbors = vec![filter];
                 neighbors.extend(given.filters_of::<ExponentialDecay>()?);
                 Ok(route_of(ExponentialDecay::route(&neighbors, given.record.key)))
-            }),
+            }
+        ),
     ],
     params: &[
         PARAM_M,

@@ -350,13 +350,18 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
     input: Input::valued(ValueKind::Bytes),
     meaning: "items are keys; the rate is that of absent keys whose lookup reads a bucket; answers are exact",
     forms: &[Form::exact(PRUNED, ABILITIES), Form::exact(BASIC, ABILITIES)],
-    operations: &[
-        change!(FastHashTable "balance" [Param::integer("sweeps", 1, 1000, "passes over the buckets").or(Preset::Integer(10))]: "Part keys that share a bucket.", |table, given| {
+    operations: &[change!(
+        FastHashTable,
+        "balance",
+        "Part keys that share a bucket.",
+        [Param::integer("sweeps", 1, 1000, "passes over the buckets").or(Preset::Integer(10))],
+        [],
+        |table, given| {
             let before = table.shared();
             table.balance(given.whole(0) as u32);
             Ok(table.shared() < before)
-        }),
-    ],
+        }
+    )],
     params: &[
         PARAM_M,
         PARAM_K,

@@ -6,6 +6,8 @@
 //! A count of ±1 alone proves nothing: x + y − w has it too. The check tells them apart, and it must not
 //! be linear (with a CRC, check(x)⊕check(y)⊕check(w) = check(x⊕y⊕w), and every odd mixture looks pure).
 
+use std::collections::HashSet;
+
 use crate::cells::{Cell, Sums};
 use crate::error::{Error, Result};
 use crate::filter::{Ability, Form, Param, Preset};
@@ -114,10 +116,16 @@ impl SumCells {
         self
     }
 
-    /// Whether one of the cells holds something in which the keys cancel, as a key does that was added twice: more
-    /// cells would not help. `nameless` tells whether there is no key in a content.
+    /// Whether a key seems to be there more than once, which more cells would not help. It cancels itself, so that
+    /// `nameless` finds no key in the content, and its cells in all segments hold the same.
     pub(crate) fn repeated(&self, nameless: impl Fn(&[u64]) -> bool) -> bool {
-        self.cells.iter().any(|cell| !cell.is_empty() && nameless(cell.content))
+        let sums = |segment: std::ops::Range<u64>| -> HashSet<(i64, u64)> {
+            let cells = segment.map(|i| self.cells.get(i));
+            let held = cells.filter(|cell| !cell.is_empty() && nameless(cell.content));
+            held.map(|cell| (cell.count, cell.check)).collect()
+        };
+        let common = self.segments().map(sums).reduce(|common, here| &common & &here);
+        common.is_some_and(|common| !common.is_empty())
     }
 
     /// The cells of each segment.

@@ -215,13 +215,18 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
     needs: &["membership", "count"],
     meaning: "items are insertions, the rate is the false-positive rate",
     forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count]).counting(Counts::Above)],
-    operations: &[
-        tell!(AdaptiveCounting "corrected" of Keys: "How often the key was inserted, without the bias of other keys' bits.",
-            |filter, given| {
-                let (value, bound) = (Number::Real(filter.corrected(given.record.key)), Bound::Estimate);
-                Ok(Detail::Count(Counted { value, bound }))
-            }),
-    ],
+    operations: &[tell!(
+        AdaptiveCounting,
+        "corrected",
+        "How often the key was inserted, without the bias of other keys' bits.",
+        [],
+        [Keys],
+        |filter, given| {
+            let (value, bound) =
+                (Number::Real(filter.corrected(given.record.key)), Bound::Estimate);
+            Ok(Detail::Count(Counted { value, bound }))
+        }
+    )],
     params: &[
         PARAM_M,
         PARAM_K,

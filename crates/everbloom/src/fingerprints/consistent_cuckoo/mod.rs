@@ -223,12 +223,30 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
         Form::removing(RINGS, &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge]),
     ],
     operations: &[
-        change!(ConsistentCuckoo "compact": "Move fingerprints out of sparse rings, and drop those that become empty.",
-            |filter, _| resized(filter, ConsistentCuckoo::compact)),
-        change!(ConsistentCuckoo "add-bucket": "Add one bucket; only fingerprints of its neighbors move.",
-            |filter, _| filter.add_bucket().map(|()| true)),
-        change!(ConsistentCuckoo "remove-bucket" [Param::integer("bucket", 0, u64::MAX, "its number, counted from 0")]: "Remove one bucket; only its fingerprints move.",
-            |filter, given| filter.remove_bucket(given.whole(0)).map(|()| true)),
+        change!(
+            ConsistentCuckoo,
+            "compact",
+            "Move fingerprints out of sparse rings, and drop those that become empty.",
+            [],
+            [],
+            |filter, _| resized(filter, ConsistentCuckoo::compact)
+        ),
+        change!(
+            ConsistentCuckoo,
+            "add-bucket",
+            "Add one bucket; only fingerprints of its neighbors move.",
+            [],
+            [],
+            |filter, _| filter.add_bucket().map(|()| true)
+        ),
+        change!(
+            ConsistentCuckoo,
+            "remove-bucket",
+            "Remove one bucket; only its fingerprints move.",
+            [Param::integer("bucket", 0, u64::MAX, "its number, counted from 0")],
+            [],
+            |filter, given| filter.remove_bucket(given.whole(0)).map(|()| true)
+        ),
     ],
     params: &[
         Param::integer("buckets", 1, (1 << 32) - 1, "initial number of buckets"),

@@ -357,10 +357,14 @@ pub static VARIANT: Variant = Variant::of::<Cuckoo>(Facts {
         Form::removing(SEMI_SORTED, ABILITIES),
         Form::removing(REDISBLOOM, ABILITIES),
     ],
-    operations: &[
-        change!(Cuckoo "compact": "Move fingerprints out of the youngest tables, and drop those that become empty.",
-            |filter, _| resized(filter, Cuckoo::compact)),
-    ],
+    operations: &[change!(
+        Cuckoo,
+        "compact",
+        "Move fingerprints out of the youngest tables, and drop those that become empty.",
+        [],
+        [],
+        |filter, _| resized(filter, Cuckoo::compact)
+    )],
     params: &[
         PARAM_BUCKETS,
         PARAM_SLOTS,

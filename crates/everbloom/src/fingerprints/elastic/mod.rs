@@ -263,17 +263,30 @@ pub static VARIANT: Variant = Variant::of::<Elastic>(Facts {
               false positives, kept as it grows",
     forms: &[Form::removing(WIDENING, ABILITIES), Form::removing(FIXED, ABILITIES)],
     operations: &[
-        change!(Elastic "shrink" [LEFT]: "Merge buckets; fingerprints get longer again.", |filter, given| {
-            let before = filter.buckets();
-            filter.shrink_to(given.whole(0));
-            Ok(filter.buckets() < before)
-        }),
-        change!(Elastic "reserve" [ROOM]: "Split buckets until there are enough for so many items.",
+        change!(
+            Elastic,
+            "shrink",
+            "Merge buckets; fingerprints get longer again.",
+            [LEFT],
+            [],
+            |filter, given| {
+                let before = filter.buckets();
+                filter.shrink_to(given.whole(0));
+                Ok(filter.buckets() < before)
+            }
+        ),
+        change!(
+            Elastic,
+            "reserve",
+            "Split buckets until there are enough for so many items.",
+            [ROOM],
+            [],
             |filter, given| {
                 let before = filter.buckets();
                 filter.reserve(given.whole(0))?;
                 Ok(filter.buckets() > before)
-            }),
+            }
+        ),
     ],
     params: &[
         Param::integer("load", 1, MAX_LOAD, "keys per bucket").or(Preset::Integer(LOAD)),

@@ -200,14 +200,50 @@ pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
         Form::exact(STATIC, &[Ability::Count, Ability::List]),
     ],
     operations: &[
-        change!(PaghPaghRao "double": "Double the lists; remainders get a bit shorter, and the rate stays.",
-            |filter, _| { *filter = filter.doubled()?; Ok(true) }),
-        change!(PaghPaghRao "halve": "Halve the lists; remainders get a bit longer, and the rate stays.",
-            |filter, _| { *filter = filter.halved()?; Ok(true) }),
-        change!(PaghPaghRao "freeze": "Code the lists in the fewest bits; the filter takes no more keys.",
-            |filter, _| { *filter = filter.frozen()?; Ok(true) }),
-        change!(PaghPaghRao "thaw": "Write the lists so that the filter takes keys again.",
-            |filter, _| { *filter = filter.thawed()?; Ok(true) }),
+        change!(
+            PaghPaghRao,
+            "double",
+            "Double the lists; remainders get a bit shorter, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.doubled()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            PaghPaghRao,
+            "halve",
+            "Halve the lists; remainders get a bit longer, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.halved()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            PaghPaghRao,
+            "freeze",
+            "Code the lists in the fewest bits; the filter takes no more keys.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.frozen()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            PaghPaghRao,
+            "thaw",
+            "Write the lists so that the filter takes keys again.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.thawed()?;
+                Ok(true)
+            }
+        ),
     ],
     params: &[
         Param::integer("quotients", 1, MAX_QUOTIENTS, "lists, by default as many as keys"),

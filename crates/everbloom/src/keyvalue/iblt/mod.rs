@@ -173,19 +173,17 @@ impl Iblt {
         if left.used() == 0 && once(&all.inserted) && once(&all.deleted) {
             return Ok(all);
         }
-        // Lengths and bytes of two equal keys cancel, and so does every word that has nothing else.
-        let (start, end) = (LENGTHS, LENGTHS + self.key_bytes as usize);
-        let nameless = |content: &[u64]| {
-            let bytes = content.iter().flat_map(|word| word.to_le_bytes());
-            bytes.take(end).enumerate().all(|(at, byte)| byte == 0 || (2..start).contains(&at))
-        };
+        // Lengths and bytes of equal keys cancel: bytes 0 and 1, and those behind both lengths.
+        let nameless = |content: &[u64]| content[0] & 0xFF_0000_FFFF == 0;
         let message = if left.repeated(nameless) {
             "a key is in the table more than once, which hides it and others: remove the pairs that were added twice, or \
              build the table again with each key once"
                 .to_owned()
         } else {
             let m = self.m();
-            format!("{m} cells are too few to list the pairs: retry with twice the cells, on both sides")
+            format!(
+                "{m} cells are too few to list the pairs: retry with twice the cells, on both sides"
+            )
         };
         Err(Error::new(Kind::Undecodable, message))
     }

@@ -448,12 +448,32 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
         Form::removing(DYNAMIC, &[Ability::Insert, Ability::Remove]),
     ],
     operations: &[
-        tell!(Relations "parents" of Keys: "Which candidates may be the parent; queries are NODE, a TAB and candidates, with commas.",
-            |tree, given| among(given, |candidates| Ok(labels(tree.parents(given.record.key, candidates))))),
-        tell!(Relations "children" of Keys: "Which candidates may be children; queries are NODE, a TAB and candidates, with commas.",
-            |tree, given| among(given, |candidates| Ok(labels(tree.children(given.record.key, candidates))))),
-        tell!(Relations "siblings" of Keys: "Which candidates may have the same parent; queries are NODE, a TAB and candidates, \
-               with commas.",
+        tell!(
+            Relations,
+            "parents",
+            "Which candidates may be the parent; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
+            |tree, given| among(given, |candidates| Ok(labels(
+                tree.parents(given.record.key, candidates)
+            )))
+        ),
+        tell!(
+            Relations,
+            "children",
+            "Which candidates may be children; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
+            |tree, given| among(given, |candidates| Ok(labels(
+                tree.children(given.record.key, candidates)
+            )))
+        ),
+        tell!(
+            Relations,
+            "siblings",
+            "Which candidates may have the same parent; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
             |tree, given| among(given, |candidates| {
                 let mut siblings = Vec::new();
                 for candidate in candidates {
@@ -462,9 +482,14 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
                     }
                 }
                 Ok(labels(siblings))
-            })),
-        tell!(Relations "paths" of Keys: "The ways to a root through candidates, each with slashes; queries are NODE, a TAB and \
-               candidates, with commas.",
+            })
+        ),
+        tell!(
+            Relations,
+            "paths",
+            "The ways to a root through candidates, each with slashes; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
             |tree, given| among(given, |candidates| {
                 let paths = tree.paths_to_root(given.record.key, candidates, MOST_PATHS);
                 let named = |path: Vec<usize>| {
@@ -472,7 +497,8 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
                     [&[given.record.key][..], &nodes].concat().join(&b'/')
                 };
                 Ok(paths.into_iter().map(named).collect())
-            })),
+            })
+        ),
     ],
     params: &[
         Param::integer(

@@ -299,12 +299,17 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
         Form::exact(STANDARD, &[Ability::Insert]),
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
     ],
-    operations: &[
-        tell!(Ranges "bounds" [ATTRIBUTE]: "The bounds of an attribute's segments.", |filter, given| {
+    operations: &[tell!(
+        Ranges,
+        "bounds",
+        "The bounds of an attribute's segments.",
+        [ATTRIBUTE],
+        [],
+        |filter, given| {
             let bounds = filter.bounds(given.whole(0) as usize - 1).unwrap_or_default();
             Ok(Detail::List(bounds.iter().map(|bound| bound.to_string().into_bytes()).collect()))
-        }),
-    ],
+        }
+    )],
     params: &[
         Param::integer("attributes", 1, 64, "values of a record, without its id")
             .or(Preset::Integer(1)),
