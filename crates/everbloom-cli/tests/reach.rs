@@ -114,7 +114,7 @@ const OPERATIONS: &[(&str, &[Step])] = &[
         "cuckoo compact",
         &[
             ("build thousand -o f.evb -q --kind cuckoo --set form=redisbloom -n 50", "", 0, ""),
-            ("remove f.evb most -q", "", 0, ""),
+            ("remove f.evb ten -q", "", 0, ""),
             ("reshape f.evb compact -q", "", 0, ""),
             ("check f.evb last -c", "", 0, "100\n"),
         ],
@@ -122,7 +122,12 @@ const OPERATIONS: &[(&str, &[Step])] = &[
     (
         "simplified-cuckoo compact",
         &[
-            ("build thousand -o f.evb -q --kind simplified-cuckoo -n 50", "", 0, ""),
+            (
+                "build thousand -o f.evb -q --kind simplified-cuckoo --set form=growing -n 50",
+                "",
+                0,
+                "",
+            ),
             ("remove f.evb most -q", "", 0, ""),
             ("reshape f.evb compact -q", "", 0, ""),
             ("check f.evb last -c", "", 0, "100\n"),
@@ -140,7 +145,12 @@ const OPERATIONS: &[(&str, &[Step])] = &[
     (
         "consistent-cuckoo compact",
         &[
-            ("build thousand -o f.evb -q --kind consistent-cuckoo -n 50", "", 0, ""),
+            (
+                "build thousand -o f.evb -q --kind consistent-cuckoo --set form=rings -n 50",
+                "",
+                0,
+                "",
+            ),
             ("remove f.evb most -q", "", 0, ""),
             ("reshape f.evb compact -q", "", 0, ""),
             ("check f.evb last -c", "", 0, "100\n"),
@@ -230,7 +240,7 @@ const OPERATIONS: &[(&str, &[Step])] = &[
             ("build - -o own.evb -q --kind exponential-decay -n 1000", "", 0, ""),
             ("reshape own.evb advertise near.evb -o a.evb -q --set epoch=1", "", 0, ""),
             ("reshape own.evb advertise near.evb -o b.evb -q --set epoch=2", "", 0, ""),
-            ("check a.evb ten -c", "", 0, "10\n"),
+            ("check b.evb ten -c", "", 0, "10\n"),
         ],
     ),
     (
@@ -319,7 +329,7 @@ const OPERATIONS: &[(&str, &[Step])] = &[
     (
         "fast-hash-table balance",
         &[
-            ("build pairs -o f.evb -q --kind fast-hash-table --set m=3000", "", 0, ""),
+            ("build pairs -o f.evb -q --kind fast-hash-table --set m=5000", "", 0, ""),
             ("reshape f.evb balance -q", "", 0, ""),
             ("get f.evb", "1999\n", 0, "1999\tv1999\n"),
         ],
@@ -404,19 +414,19 @@ const OPERATIONS: &[(&str, &[Step])] = &[
     (
         "hierarchical senders",
         &[
-            ("build - -o f.evb -q --kind hierarchical -n 100", "payload\tann\n", 0, ""),
+            (
+                "build - -o f.evb -q --kind hierarchical -n 100 --set block=2",
+                "payload\tann\n",
+                0,
+                "",
+            ),
             ("get f.evb --what senders", "", 0, "ann\n"),
         ],
     ),
     (
         "filter-bank count",
         &[
-            (
-                "build - -o f.evb -q --kind filter-bank -n 100",
-                "a\tx\na\tx\na\ty\n",
-                0,
-                "",
-            ),
+            ("build - -o f.evb -q --kind filter-bank -n 100", "a\tx\na\tx\na\ty\n", 0, ""),
             ("get f.evb --what count", "a\tx\na\ty\n", 0, "a\t2\na\t1\n"),
         ],
     ),

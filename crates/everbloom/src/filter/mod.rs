@@ -37,7 +37,7 @@ pub use head::Head;
 pub(crate) use head::Headed;
 pub(crate) use head::{Children, Loader, Lock, Origin};
 pub use operation::{Given, Operation, Takes};
-pub(crate) use operation::{Run, change, operation, resized, tell};
+pub(crate) use operation::{Run, altered, change, operation, tell};
 pub use param::{Param, Preset, Range, Setting};
 pub use part::Part;
 pub use reading::Reading;

@@ -145,11 +145,14 @@ impl Operation {
     }
 }
 
-/// Does something to a filter; returns whether its size changed.
-pub(crate) fn resized<T: Filter>(filter: &mut T, change: impl FnOnce(&mut T)) -> Result<bool> {
-    let before = filter.memory().total();
+/// Does something to a filter; returns whether it is another one now.
+pub(crate) fn altered<T: Clone + PartialEq>(
+    filter: &mut T,
+    change: impl FnOnce(&mut T),
+) -> Result<bool> {
+    let before = filter.clone();
     change(filter);
-    Ok(filter.memory().total() != before)
+    Ok(*filter != before)
 }
 
 /// `change!(Forgetful, "keep", "Set …", [PAST], [], |filter, given| …)`: an operation that changes a filter of the type,

@@ -20,7 +20,7 @@
 //! with that probability.
 
 use crate::cells::Layout;
-use crate::filter::{Bulk, resized};
+use crate::filter::{Bulk, altered};
 use crate::parts::cuckoo_table::{CuckooTable, Mixed, check_plain};
 use crate::parts::tables::Tables;
 use crate::parts::{fingerprints, methods, owns};
@@ -182,7 +182,7 @@ pub static VARIANT: Variant = Variant::of::<DynamicCuckoo>(Facts {
         "Move fingerprints out of sparse tables, and drop those that become empty.",
         [],
         [],
-        |filter, _| resized(filter, DynamicCuckoo::compact)
+        |filter, _| altered(filter, DynamicCuckoo::compact)
     )],
     params: &[
         PARAM_BUCKETS,

@@ -22,7 +22,7 @@
 //! ones: `cuckoo` fills the table further.
 
 use crate::cells::Layout;
-use crate::filter::{Bulk, resized};
+use crate::filter::{Bulk, altered};
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
 use crate::parts::tables::{FingerprintTable, Tables};
 use crate::parts::{fingerprints, methods, owns};
@@ -200,7 +200,7 @@ pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {
         "Move fingerprints out of sparse tables, and drop those that become empty.",
         [],
         [],
-        |filter, _| resized(filter, SimplifiedCuckoo::compact)
+        |filter, _| altered(filter, SimplifiedCuckoo::compact)
     )],
     params: &[
         PARAM_BUCKETS,

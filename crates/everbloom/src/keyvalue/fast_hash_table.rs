@@ -28,6 +28,7 @@
 use std::collections::BTreeSet;
 
 use crate::cells::Counters;
+use crate::filter::altered;
 use crate::parts::ledger::{Item, Ledger};
 use crate::plan::Wide;
 use crate::probe::{Coincide, Indices, Probe};
@@ -356,11 +357,7 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
         "Part keys that share a bucket.",
         [Param::integer("sweeps", 1, 1000, "passes over the buckets").or(Preset::Integer(10))],
         [],
-        |table, given| {
-            let before = table.shared();
-            table.balance(given.whole(0) as u32);
-            Ok(table.shared() < before)
-        }
+        |table, given| altered(table, |table| table.balance(given.whole(0) as u32))
     )],
     params: &[
         PARAM_M,

@@ -32,7 +32,7 @@ pub use shape::{Shape, fingerprint_bits, refusal};
 use table::Table;
 
 use crate::cells::{Layout, Slots};
-use crate::filter::{Bulk, resized};
+use crate::filter::{Bulk, altered};
 use crate::parts::tables::Tables;
 use crate::parts::{fingerprints, methods, owns};
 use crate::plan::cuckoo::{KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
@@ -229,7 +229,7 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
             "Move fingerprints out of sparse rings, and drop those that become empty.",
             [],
             [],
-            |filter, _| resized(filter, ConsistentCuckoo::compact)
+            |filter, _| altered(filter, ConsistentCuckoo::compact)
         ),
         change!(
             ConsistentCuckoo,

@@ -31,7 +31,7 @@ pub use redis::Shape as RedisShape;
 use redis::{MAX_EXPANSION, Scaling};
 
 use crate::cells::Layout;
-use crate::filter::{Bulk, resized};
+use crate::filter::{Bulk, altered};
 use crate::parts::cuckoo_table::{CuckooTable, Mixed};
 use crate::parts::fingerprints::{Outcome, TablePart};
 use crate::parts::{fingerprints, methods, owns};
@@ -363,7 +363,7 @@ pub static VARIANT: Variant = Variant::of::<Cuckoo>(Facts {
         "Move fingerprints out of the youngest tables, and drop those that become empty.",
         [],
         [],
-        |filter, _| resized(filter, Cuckoo::compact)
+        |filter, _| altered(filter, Cuckoo::compact)
     )],
     params: &[
         PARAM_BUCKETS,
