@@ -86,7 +86,10 @@ pub const GET: &str = "\
 Examples:
   # a TAB separates key and value
   printf 'fig\\tfruit\\noak\\ttree\\n' | everbloom build - -o kinds.evb --kind bloomier
-  echo oak | everbloom get kinds.evb";
+  echo oak | everbloom get kinds.evb
+  # which of two candidates is the parent?
+  printf 'root\\t\\nleaf\\troot\\n' | everbloom build - -o tree.evb --kind relations
+  printf 'leaf\\troot,oak\\n' | everbloom get tree.evb --what parents";
 
 pub const AGE: &str = "\
 Examples:
@@ -123,6 +126,15 @@ pub const FOLD: &str = "\
 Examples:
   # shrink a filter that turned out too large to a quarter
   everbloom fold monday.evb -o small.evb --times 2";
+
+pub const RESHAPE: &str = "\
+Examples:
+  # a quotient filter with room for twice as many keys
+  everbloom build words.txt -o q.evb --kind quotient -n 100
+  everbloom reshape q.evb double
+  # let an adaptive filter learn from queries that are no members
+  everbloom build words.txt -o learns.evb --kind adaptive-cuckoo -n 100
+  everbloom reshape learns.evb adapt words.txt || echo 'no false positives'";
 
 pub const ESTIMATE: &str = "\
 Examples:

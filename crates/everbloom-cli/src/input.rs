@@ -10,7 +10,7 @@ use std::sync::{Mutex, Once, OnceLock};
 use everbloom::Error;
 use everbloom::exchange::rateless::{Named, Set};
 use everbloom::internals::hash::SecretKey;
-use everbloom::{Limits, Opener};
+use everbloom::{Filter, Limits, Opener};
 use everbloom_records::{
     Bad, Column, Cr, Fault, Field, Grammar, Input, Keyed, Lines, MARK, Notice, Order, Time,
     unmarked, unpacked, watched,
@@ -347,6 +347,12 @@ pub fn set_limit(bits: Option<u64>) {
 /// The limit that was typed, in bytes.
 pub fn limit() -> Option<u64> {
     LIMIT.get().map(|bits| bits.div_ceil(8))
+}
+
+/// Opens several filters.
+pub fn filters(paths: &[PathBuf], key_file: &Option<PathBuf>) -> Result<Vec<Box<dyn Filter>>> {
+    let opener = opener(key_file)?;
+    Ok(paths.iter().map(|path| opener.open(path)).collect::<everbloom::Result<_>>()?)
 }
 
 /// Opens filters as the options say.

@@ -46,15 +46,24 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("check", "check values.evb", b"oak\n"),
     ("check", "check groups.evb", b"ann\n"),
     ("check", "check near.evb vectors", b""),
+    ("check", "check senders.evb", b"payload of ann\tann\n"),
     ("check --in", "check a.evb --in b.evb", b"1\n"),
     ("check --in", "check a.evb --in b.evb -H", b"1\n"),
     ("add", "add counting.evb", b"x\n"),
     ("add", "add values.evb", b"\xff\ttree\n"),
     ("remove", "remove counting.evb", b"1\nnobody\n\xff\n"),
     ("count", "count counting.evb", b"2\nnobody\n\xff\n"),
+    ("count", "count stuck.evb", b"x\n"),
     ("list", "list top.evb", b""),
     ("list", "list stock.evb", b""),
     ("get", "get values.evb", b"oak\nraw\n"),
+    ("get", "get crowded.evb keys", b""),
+    ("get", "get groups.evb", b"ann\n"),
+    ("get", "get near.evb vectors", b""),
+    ("get", "get hops.evb", b"song\n"),
+    ("get", "get senders.evb --what senders", b""),
+    ("reshape", "reshape slots.evb double", b""),
+    ("reshape", "reshape learns.evb adapt numbers", b""),
     ("age", "age stable.evb 3", b""),
     ("scrub", "scrub soft.evb", b""),
     ("estimate", "estimate a.evb b.evb", b""),
@@ -144,6 +153,10 @@ impl Place {
             ("patterns", b"1ta"),
             ("parted", b"ta-ble\n"),
             ("groups", b"ann\t1\nbob\t2\n"),
+            ("ten-times", "x\n".repeat(10).as_bytes()),
+            ("crowded", (0..100).map(|i| format!("{i}\t{i}\n")).collect::<String>().as_bytes()),
+            ("hops", b"song\t2\n"),
+            ("senders", b"payload of ann\tann\n"),
             ("vectors", b"0101010101010101\n1101010101010101\n"),
             ("left", b"1,ann\n2,b\xff\n"),
             ("right", b"2,lima\n9,oslo\n1,\xff\n"),
@@ -189,6 +202,12 @@ impl Place {
             "sketch other -o other.sketch",
             "build values -o values.evb --kind bloomier --set form=mutable -p 1e-9",
             "build groups -o groups.evb --kind combinatorial",
+            "build ten-times -o stuck.evb --kind counting --set width=2",
+            "build crowded -o crowded.evb --kind iblt -n 5",
+            "build hops -o hops.evb --kind attenuated -n 10",
+            "build senders -o senders.evb --kind hierarchical -n 10 --set block=2",
+            "build keys -o slots.evb --kind quotient",
+            "build keys -o learns.evb --kind adaptive-cuckoo -p 10%",
             "build vectors -o near.evb --kind distance-sensitive",
             "kmer build one.fa -o one.evk",
             "kmer build one.fa -o grows.evk",
@@ -340,6 +359,39 @@ fn walk<'a>(path: &str, value: &'a Value, f: &mut dyn FnMut(&str, &'a Value)) {
     }
 }
 
+/// Compares a value that a verb printed with the page, and hands every name in it to `seen`.
+fn compare<'a>(
+    page: &[Section],
+    verb: &str,
+    line: &str,
+    value: &'a Value,
+    wrong: &mut Vec<String>,
+    seen: &mut dyn FnMut(&str, &'a Value),
+) {
+    walk("", value, &mut |path, value| {
+        seen(path, value);
+        let rows = section(page, verb).rows.iter();
+        // The name itself goes before a word that stands for any.
+        let rows: Vec<&Row> = rows.filter(|row| means(&row.path, path)).collect();
+        let row = rows.iter().find(|row| row.path == path).or(rows.first());
+        let Some(row) = row else {
+            wrong.push(format!("{line}: `{path}` is not on the page"));
+            return;
+        };
+        if !kind(value).iter().any(|kind| row.types.iter().any(|t| t == kind)) {
+            wrong.push(format!("{line}: `{path}` is {value}, not {:?}", row.types));
+        }
+        let rate = value.as_f64().filter(|_| row.unit == "rate");
+        if rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
+            wrong.push(format!("{line}: `{path}` is {value}, which is no rate"));
+        }
+        let hex = value.as_str().filter(|_| row.unit == "hex");
+        if hex.is_some_and(|hex| !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
+            wrong.push(format!("{line}: `{path}` is {value}, which is not hex"));
+        }
+    });
+}
+
 /// What was printed: one value, or one a line.
 fn values(text: &str) -> Option<Vec<Value>> {
     match serde_json::from_str(text) {
@@ -390,28 +442,9 @@ fn what_is_printed_is_what_the_page_describes() {
         let values = values(out).unwrap_or_else(|| panic!("{line}: not JSON: {out}"));
         assert!(!values.is_empty(), "{line}: printed nothing");
         for value in &values {
-            walk("", value, &mut |path, value| {
+            compare(&page, verb, line, value, &mut wrong, &mut |path, value| {
                 let printed = seen.entry(verb).or_default();
                 *printed.entry(path.to_owned()).or_default() |= !value.is_null();
-                let rows = section(&page, verb).rows.iter();
-                // The name itself goes before a word that stands for any.
-                let rows: Vec<&Row> = rows.filter(|row| means(&row.path, path)).collect();
-                let row = rows.iter().find(|row| row.path == path).or(rows.first());
-                let Some(row) = row else {
-                    wrong.push(format!("{line}: `{path}` is not on the page"));
-                    return;
-                };
-                if !kind(value).iter().any(|kind| row.types.iter().any(|t| t == kind)) {
-                    wrong.push(format!("{line}: `{path}` is {value}, not {:?}", row.types));
-                }
-                let rate = value.as_f64().filter(|_| row.unit == "rate");
-                if rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
-                    wrong.push(format!("{line}: `{path}` is {value}, which is no rate"));
-                }
-                let hex = value.as_str().filter(|_| row.unit == "hex");
-                if hex.is_some_and(|hex| !hex.bytes().all(|b| b.is_ascii_hexdigit())) {
-                    wrong.push(format!("{line}: `{path}` is {value}, which is not hex"));
-                }
             });
         }
     }
@@ -428,6 +461,59 @@ fn what_is_printed_is_what_the_page_describes() {
             if !verbs.iter().filter_map(printed).any(|value| value) {
                 wrong.push(format!("{verbs:?}: `{}` is always null in these cases", row.path));
             }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Filters of every form, with counts that are stuck, below zero or no whole numbers: whatever the variant, the page says
+/// what is printed.
+#[test]
+fn every_form_prints_what_the_page_describes() {
+    let (place, page) = (Place { folder: tempfile::tempdir().expect("a folder") }, page());
+    let file = |name: &str, text: &str| {
+        std::fs::write(place.folder.path().join(name), text).expect("a file");
+    };
+    let (_, list, _) = place.run("catalog --json", b"");
+    let list: Value = serde_json::from_str(&list).expect("JSON");
+    let mut wrong = Vec::new();
+    let mut check = |line: &str| {
+        let (code, out, _) = place.run(&format!("{line} --json -q"), b"");
+        let verb = line.split(' ').next().unwrap_or_default();
+        for value in values(&out).unwrap_or_else(|| panic!("{line}: not JSON: {out}")) {
+            compare(&page, verb, line, &value, &mut wrong, &mut |_, _| {});
+        }
+        code
+    };
+    for variant in list.as_array().expect("a list") {
+        let slug = variant["slug"].as_str().expect("a slug");
+        for form in variant["forms"].as_array().expect("forms") {
+            let form = form["name"].as_str().expect("a name");
+            // One key often, so that counters are stuck.
+            let sample = |more: &str| place.run(&format!("sample {slug} {more}"), b"").1;
+            let keys = sample("-n 12");
+            let first = keys.lines().next().unwrap_or_default().to_owned() + "\n";
+            file("keys", &keys);
+            file("often", &(keys + &first.repeat(40)));
+            file("known", &sample("-n 12 --seed 5"));
+            file("queries", &sample("-n 12 --queries members"));
+            let build = format!("build often -o f.evb -n 100 --kind {slug} --set form={form}");
+            let ways =
+                [&build, &format!("{build} --negatives known"), &build.replace("often", "keys")];
+            let built = ways.into_iter().any(|build| check(build) == Some(0));
+            assert!(built, "{slug} ({form}) was not built");
+            for verb in ["info", "list", "estimate", "age"] {
+                check(&format!("{verb} f.evb"));
+            }
+            for verb in ["check --answers", "count", "get", "add", "remove", "remove"] {
+                check(&format!(
+                    "{verb} f.evb {}",
+                    if verb == "add" || verb == "remove" { "keys" } else { "queries" }
+                ));
+            }
+            check("count f.evb queries");
         }
     }
     wrong.sort();

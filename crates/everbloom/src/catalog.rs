@@ -1,8 +1,8 @@
 //! The one list of variants. Everything that is said of "every variant" is a loop over it.
 
 pub use crate::filter::{
-    Build, Counts, Example, FalseNegatives, Input, KeyKind, Negatives, Param, Preset, Range, Time,
-    ValueKind,
+    Build, Counts, Example, FalseNegatives, Given, Input, KeyKind, Negatives, Operation, Param,
+    Preset, Range, Takes, Time, ValueKind,
 };
 use crate::variant::Variant;
 

@@ -1,7 +1,9 @@
 //! To change filter files and to combine them.
 
+use everbloom::Setting;
 use std::path::PathBuf;
 
+use super::parsers::setting;
 use super::shared::{Keyed, Machine, Replacing, Secret};
 use crate::quantity;
 
@@ -82,6 +84,28 @@ pub struct Fold {
     pub times: u32,
     #[command(flatten)]
     pub secret: Secret,
+    #[command(flatten)]
+    pub machine: Machine,
+}
+
+#[derive(clap::Args)]
+pub struct Reshape {
+    /// The filter file.
+    pub filter: PathBuf,
+    /// The operation, by its name (see `everbloom catalog SLUG`).
+    pub operation: String,
+    /// What the operation takes: a file with one key per line (default: stdin), or other filters of the same variant.
+    pub inputs: Vec<PathBuf>,
+    /// Write the result to this file, `-` for stdout, and leave the filter unchanged.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Set a number that the operation takes; may be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub settings: Vec<(String, Setting)>,
+    #[command(flatten)]
+    pub replacing: Replacing,
+    #[command(flatten)]
+    pub keyed: Keyed,
     #[command(flatten)]
     pub machine: Machine,
 }

@@ -173,6 +173,21 @@ pub struct Ask {
 }
 
 #[derive(clap::Args)]
+pub struct Get {
+    #[command(flatten)]
+    pub ask: Ask,
+    /// Ask something that only this variant can tell, by its name (see `everbloom catalog SLUG`).
+    #[arg(long, value_name = "NAME")]
+    pub what: Option<String>,
+    /// Ask this filter too; may be repeated.
+    #[arg(long = "with", value_name = "FILTER", requires = "what")]
+    pub others: Vec<PathBuf>,
+    /// Set a number that --what takes; may be repeated.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, requires = "what")]
+    pub settings: Vec<(String, Setting)>,
+}
+
+#[derive(clap::Args)]
 pub struct Info {
     /// The filter file; `-` for stdin.
     pub filter: PathBuf,

@@ -41,6 +41,7 @@ const GROUPS: &[Group] = &[
             (&["join"], "join two tables, or intersect two lists"),
             (&["estimate"], "estimate the sizes of sets from their filters"),
             (&["merge", "intersect", "fold"], "combine filters, or halve one"),
+            (&["reshape"], "resize, compact or adapt a filter"),
             (&["publish", "follow"], "distribute a filter of a list that changes"),
         ],
     },

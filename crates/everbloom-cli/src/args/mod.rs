@@ -22,10 +22,10 @@ mod wire;
 use clap::{Parser, Subcommand};
 
 pub use breach::{Breach, BreachBuild, BreachCheck, BreachVerb};
-pub use change::{Add, Age, Change, Edit, Estimate, Fold, Merge};
+pub use change::{Add, Age, Change, Edit, Estimate, Fold, Merge, Reshape};
 pub use choose::{Bench, Catalog, Demo, Plan, Sample, SampleQueries};
 pub use files::{Attribute, AttributeBuild, AttributeFind, AttributeVerb, Known, Similar};
-pub use filter::{Ask, Build, Check, Explain, Info, List};
+pub use filter::{Ask, Build, Check, Explain, Get, Info, List};
 pub use foreign::{Export, Foreign, Formats, Import};
 pub use groups::page as group_page;
 pub use kmer::{Kmer, KmerAdd, KmerBuild, KmerInfo, KmerQuery, KmerVerb};
@@ -92,7 +92,8 @@ pub enum Verb {
     Info(Info),
     /// Add keys to a filter, or set values in a key-value filter.
     ///
-    /// Accepted keys are saved. Refused keys are reported on stderr with the reason, and the exit code is 1.
+    /// In a key-value filter, a key that seems to be there gets the new value. Accepted keys are saved. Refused keys are
+    /// reported on stderr with the reason, and the exit code is 1.
     #[command(after_help = examples::ADD)]
     Add(Add),
     /// Remove keys from a filter.
@@ -110,11 +111,12 @@ pub enum Verb {
     /// set.
     #[command(after_help = examples::LIST)]
     List(List),
-    /// Print the values of keys, as key<TAB>value.
+    /// Print what a filter knows of keys, as key<TAB>value: values, groups, distances, areas.
     ///
-    /// Keys without a value are not printed; the exit code is 1 if no key has one.
+    /// Keys without a value are not printed; the exit code is 1 if no key has one. For a key whose value is hidden by
+    /// other keys, the value is empty and a third column says `undecided`.
     #[command(after_help = examples::GET)]
-    Get(Ask),
+    Get(Get),
     /// Advance the clock of a filter that forgets.
     ///
     /// In a multistage filter of a packet, advance the packet by hops.
@@ -146,6 +148,13 @@ pub enum Verb {
     /// Halve a filter: same keys, half the size, a higher false-positive rate.
     #[command(after_help = examples::FOLD)]
     Fold(Fold),
+    /// Change the size or inner order of a filter, as only its variant can.
+    ///
+    /// `everbloom catalog SLUG` lists the operations of a variant: double and halve a quotient filter, compact a store,
+    /// adapt a filter to its false positives, and others. Without -o the file is replaced. The exit code is 1 if
+    /// nothing changed.
+    #[command(after_help = examples::RESHAPE)]
+    Reshape(Reshape),
     /// Estimate the size of a set, or of two sets with their union and intersection, from filters alone.
     #[command(after_help = examples::ESTIMATE)]
     Estimate(Estimate),

@@ -57,13 +57,25 @@ pub fn show(
     // A query's own value would be mistaken for the detail, so only the key is repeated.
     out.write_all(key)?;
     out.write_all(b"\t")?;
-    match &answer.detail {
-        Detail::None => {}
-        Detail::Count(count) => write!(out, "{count}")?,
-        Detail::Value(value) => out.write_all(value)?,
-        Detail::Labels(list) | Detail::List(list) => out.write_all(&list.join(&b','))?,
-        Detail::Score(score) => write!(out, "{score}")?,
-        _ => {}
-    }
+    detail(out, &answer.detail, b',')?;
     out.write_all(&[end])
+}
+
+/// What a filter knows beyond a verdict; `between` stands between several things.
+pub fn detail(out: &mut impl Write, detail: &Detail, between: u8) -> io::Result<()> {
+    match detail {
+        Detail::Count(count) => write!(out, "{count}"),
+        Detail::Value(value) => out.write_all(value),
+        Detail::Labels(list) | Detail::List(list) => out.write_all(&list.join(&between)),
+        Detail::Score(score) => write!(out, "{score}"),
+        _ => Ok(()),
+    }
+}
+
+/// The same as bytes.
+pub fn detail_bytes(what: &Detail, between: u8) -> Vec<u8> {
+    let mut text = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = detail(&mut text, what, between);
+    text
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use everbloom::catalog::VARIANTS;
+use everbloom::catalog::{Operation, VARIANTS};
 use everbloom::compact::times_bound;
 use everbloom::internals::filter::{EntryKind, FalseNegatives, Form, Range};
 use everbloom::internals::variant::Variant;
@@ -121,7 +121,25 @@ fn section(v: &Variant) -> String {
         out += "\n";
         out += &Table::new(4, ["parameter", "range", "default", ""]).rows(rows).markdown();
     }
+    if !v.operations.is_empty() {
+        let rows = v.operations.iter().map(|operation| {
+            let numbers =
+                operation.params.iter().map(|p| format!(" --set {}={}", p.name, p.default));
+            let numbers: String = numbers.collect();
+            [
+                format!("`{} {}{numbers}`", verb(operation), operation.name),
+                operation.help.to_owned(),
+            ]
+        });
+        out += "\n";
+        out += &Table::new(2, ["operation", ""]).rows(rows).markdown();
+    }
     out
+}
+
+/// The verb that reaches an operation.
+pub fn verb(operation: &Operation) -> &'static str {
+    if operation.changes() { "reshape" } else { "get --what" }
 }
 
 /// What a parameter may be.

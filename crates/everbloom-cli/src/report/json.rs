@@ -1,12 +1,13 @@
 //! JSON, as docs/JSON.md describes it: seeds as hex strings, keys that are not UTF-8 as `{"b64": …}`,
 //! missing numbers as null.
 
+use everbloom::catalog::{Operation, Takes};
 use everbloom::compact::times_bound;
 use everbloom::internals::filter::{Answer, Detail, FactValue, Filter, Verdict};
 use everbloom::internals::filter::{FalseNegatives, Form, Param, Preset, Range};
 use everbloom::internals::state::{MAJOR, MINOR};
 use everbloom::internals::variant::Variant;
-use everbloom::{Counted, Fact, Number};
+use everbloom::{Bound, Counted, Fact, Number};
 use everbloom_report::json::bytes;
 use serde_json::{Map, Value, json};
 
@@ -31,6 +32,18 @@ pub fn variant(v: &Variant) -> Value {
         "meaning": v.meaning,
         "forms": v.forms.iter().map(form).collect::<Vec<_>>(),
         "params": v.params.iter().map(param).collect::<Vec<_>>(),
+        "operations": v.operations.iter().map(operation).collect::<Vec<_>>(),
+    })
+}
+
+fn operation(operation: &Operation) -> Value {
+    json!({
+        "name": operation.name,
+        "verb": if operation.changes() { "reshape" } else { "get" },
+        "help": operation.help,
+        "params": operation.params.iter().map(param).collect::<Vec<_>>(),
+        "keys": operation.takes.contains(&Takes::Keys),
+        "filters": operation.takes.contains(&Takes::Filters),
     })
 }
 
@@ -131,6 +144,17 @@ pub fn number(count: &Counted) -> Value {
         Number::Signed(v) => json!(v),
         Number::Real(v) => json!(v),
         _ => Value::Null,
+    }
+}
+
+/// What a count says of the true one, in a word.
+pub fn bound(count: &Counted) -> &'static str {
+    match count.bound {
+        Bound::Exact => "exact",
+        Bound::Estimate => "estimate",
+        Bound::AtLeast => "at-least",
+        Bound::Saturated => "saturated",
+        _ => "unknown",
     }
 }
 

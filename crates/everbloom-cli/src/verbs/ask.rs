@@ -1,30 +1,51 @@
 //! `everbloom count`, `list`, `get`: what a filter knows of keys beyond membership.
 
-use std::io::Write as _;
+use std::io::{self, Write};
 
-use everbloom::catalog::VARIANTS;
-use everbloom::internals::filter::{Ability, Answer, Detail, Filter, Verdict};
-use everbloom::{Error, Kind, Variant};
+use everbloom::catalog::{Takes, VARIANTS};
+use everbloom::internals::filter::{Ability, Answer, Detail, Filter, Record, ValueKind, Verdict};
+use everbloom::{Error, Kind, Value as RecordValue, Variant};
 use everbloom_records::KeyType;
 use everbloom_report::json::bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::opened;
-use crate::args::{Ask, List};
+use super::{opened, reshape};
+use crate::args::{Ask, Get, List};
 use crate::input::{self, Passes};
-use crate::output::Output;
+use crate::output::{Output, print_bytes, print_json};
+use crate::report::answers::{detail, detail_bytes};
+use crate::report::json;
 use crate::{Outcome, Result, Stop, reading};
 
-/// What is printed behind a key; nothing for a key that has none.
-type Lookup = fn(&mut dyn Filter, &[u8]) -> everbloom::Result<Option<Vec<u8>>>;
+/// What is printed behind a key.
+enum Said {
+    Nothing,
+    Known(Detail),
+    /// The filter cannot tell.
+    Undecided,
+}
+
+impl Said {
+    fn of(detail: Detail) -> Self {
+        match detail {
+            Detail::None => Said::Nothing,
+            Detail::Labels(list) | Detail::List(list) if list.is_empty() => Said::Nothing,
+            detail => Said::Known(detail),
+        }
+    }
+}
 
 pub fn count(args: &Ask) -> Result<Outcome> {
+    let filter = opened(&args.filter, &args.keyed.secret.key_file)?;
+    if filter.as_count().is_none() {
+        return Err(unable(&*filter, "count keys; see `everbloom plan --need count`").into());
+    }
     // Every key gets its estimate, also 0, as the file of queries has it.
-    let count: Lookup = |filter, key| match filter.as_count() {
-        Some(count) => Ok(Some(count.count(key).to_string().into_bytes())),
-        None => Err(unable(filter, "count keys; see `everbloom plan --need count`")),
+    let count = |record: Record<'_>| {
+        let count = filter.as_count().map(|count| count.count(record.key));
+        Ok(count.map_or(Said::Nothing, |count| Said::Known(Detail::Count(count))))
     };
-    ask(args, ["count", "count"], |filter| filter.as_count().is_some(), count)
+    each_key(args, &*filter, Asked::Count, count)
 }
 
 pub fn list(args: &List) -> Result<Outcome> {
@@ -72,12 +93,51 @@ pub fn list(args: &List) -> Result<Outcome> {
     Ok(if rows.is_empty() { Outcome::None } else { Outcome::Some })
 }
 
-pub fn get(args: &Ask) -> Result<Outcome> {
-    let get: Lookup = |filter, key| match filter.as_lookup() {
-        Some(lookup) => Ok(lookup.get(key)),
-        None => Err(unable(filter, "store values; see `everbloom plan --need values`")),
-    };
-    ask(args, ["get", "value"], |filter| filter.as_lookup().is_some(), get)
+/// Needs whose filters tell more of a key than whether it is a member.
+const TELLING: [&str; 5] = ["values", "groups", "places", "similar", "pieces"];
+
+pub fn get(args: &Get) -> Result<Outcome> {
+    let filter = opened(&args.ask.filter, &args.ask.keyed.secret.key_file)?;
+    if let Some(name) = &args.what {
+        return tell(args, &*filter, name);
+    }
+    let facts = filter.facts();
+    let telling = facts.needs.iter().any(|need| TELLING.contains(need));
+    if !telling && facts.input.value != ValueKind::Label {
+        return Err(unable(&*filter, "store values; see `everbloom plan --need values`").into());
+    }
+    each_key(&args.ask, &*filter, Asked::Get, |record| {
+        // A value behind the key would be a question of its own.
+        let answer = filter.query(record.with(None::<RecordValue<'_>>))?;
+        Ok(match answer.verdict {
+            Verdict::Undecided => Said::Undecided,
+            Verdict::Absent => Said::Nothing,
+            Verdict::Present => Said::of(answer.detail),
+        })
+    })
+}
+
+/// What an operation tells, of each key or of the filter.
+fn tell(args: &Get, filter: &dyn Filter, name: &str) -> Result<Outcome> {
+    let operation = reshape::named(filter, name, |operation| !operation.changes())?;
+    let others = input::filters(&args.others, &args.ask.keyed.secret.key_file)?;
+    let others: Vec<&dyn Filter> = others.iter().map(|other| &**other).collect();
+    if !others.is_empty() && !operation.takes.contains(&Takes::Filters) {
+        return Err(Stop::Error(format!("--with: {name} asks one filter; omit it")));
+    }
+    let given = operation.given(&args.settings, &others)?;
+    if operation.takes.contains(&Takes::Keys) {
+        let told = |record: Record<'_>| Ok(Said::of(operation.tell(filter, &given.with(record))?));
+        return each_key(&args.ask, filter, Asked::Get, told);
+    }
+    let detail = operation.tell(filter, &given)?;
+    let lines = detail_bytes(&detail, b'\n');
+    if args.ask.machine.json {
+        print_json(&object(Asked::Get, None, &Said::Known(detail)))?;
+    } else if !lines.is_empty() {
+        print_bytes(&[&lines[..], b"\n"].concat())?;
+    }
+    Ok(if lines.is_empty() { Outcome::None } else { Outcome::Some })
 }
 
 fn cannot_list(filter: &dyn Filter) -> Error {
@@ -92,44 +152,71 @@ fn unable(filter: &dyn Filter, what: &str) -> Error {
     Error::new(Kind::Unsupported, format!("a {} filter cannot {what}", filter.facts().slug))
 }
 
-fn ask(
+/// Which verb asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Count,
+    Get,
+}
+
+/// Asks about each key of the file of queries, and prints what is said.
+fn each_key(
     args: &Ask,
-    [verb, name]: [&'static str; 2],
-    able: fn(&mut dyn Filter) -> bool,
-    lookup: Lookup,
+    filter: &dyn Filter,
+    asked: Asked,
+    ask: impl Fn(Record<'_>) -> everbloom::Result<Said>,
 ) -> Result<Outcome> {
-    let mut filter = opened(&args.filter, &args.keyed.secret.key_file)?;
-    if !able(&mut *filter) {
-        // What no key can do is said of the filter, before a key is read.
-        lookup(&mut *filter, b"")?;
-    }
+    let verb = if asked == Asked::Count { "count" } else { "get" };
     input::file_of_keys(&args.keys, verb, &args.filter)?;
-    let grammar = reading::grammar(&*filter, &args.keyed.text)?;
+    let grammar = reading::grammar(filter, &args.keyed.text)?;
     let mut lines = input::lines(&args.keys, grammar, Passes::Once)?;
     let mut out = Output::new();
     let mut some = false;
     let done = lines.each(|lines, records| {
         for (line, record) in lines.iter().zip(records) {
-            let Some(value) = lookup(&mut *filter, record.key)? else { continue };
-            some |= value != b"0";
+            let said = match ask(*record)? {
+                Said::Nothing => continue,
+                said => said,
+            };
             let key = if grammar.key == KeyType::U64 { line } else { record.key };
+            some |= !is_zero(asked, &said);
             if args.machine.json {
-                let text = std::str::from_utf8(&value).ok().filter(|_| name == "count");
-                let whole = text.and_then(|text| text.parse::<u64>().ok()).map(|v| json!(v));
-                let signed = text.and_then(|text| text.parse::<i64>().ok()).map(|v| json!(v));
-                let value = whole.or(signed).unwrap_or_else(|| bytes(&value));
-                out.json(&json!({ "key": bytes(key), name: value }))?;
+                out.json(&object(asked, Some(key), &said))?;
             } else {
-                out.write(|out| {
-                    out.write_all(key)?;
-                    out.write_all(b"\t")?;
-                    out.write_all(&value)?;
-                    out.write_all(&[grammar.end])
-                })?;
+                out.write(|out| row(out, key, &said, grammar.end))?;
             }
         }
         Ok(())
     });
     out.end(done, None)?;
     Ok(if some { Outcome::Some } else { Outcome::None })
+}
+
+/// Whether a key was never counted.
+fn is_zero(asked: Asked, said: &Said) -> bool {
+    let Said::Known(Detail::Count(count)) = said else { return false };
+    asked == Asked::Count && count.to_string() == "0"
+}
+
+fn row(out: &mut impl Write, key: &[u8], said: &Said, end: u8) -> io::Result<()> {
+    out.write_all(key)?;
+    out.write_all(b"\t")?;
+    match said {
+        Said::Known(what) => detail(out, what, b',')?,
+        // A value may be any word, so that this one has a column of its own.
+        Said::Undecided => out.write_all(b"\tundecided")?,
+        Said::Nothing => {}
+    }
+    out.write_all(&[end])
+}
+
+fn object(asked: Asked, key: Option<&[u8]>, said: &Said) -> Value {
+    let (key, none) = (key.map(bytes), Detail::None);
+    let detail = if let Said::Known(detail) = said { detail } else { &none };
+    if let (Asked::Count, Detail::Count(count)) = (asked, detail) {
+        return json!({ "key": key, "count": json::number(count), "bound": json::bound(count) });
+    }
+    let value = matches!(said, Said::Known(_)).then(|| bytes(&detail_bytes(detail, b',')));
+    let undecided = matches!(said, Said::Undecided);
+    json!({ "key": key, "value": value, "detail": json::detail(detail), "undecided": undecided })
 }

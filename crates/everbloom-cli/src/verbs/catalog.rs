@@ -1,6 +1,6 @@
 //! `everbloom catalog`: the list.
 
-use everbloom::catalog::VARIANTS;
+use everbloom::catalog::{Operation, Param, VARIANTS};
 use everbloom::internals::filter::{FalseNegatives, ValueKind};
 use everbloom::internals::variant::Variant;
 use everbloom_report::{Table, groups, suggest};
@@ -76,7 +76,20 @@ fn describe(v: &Variant, sheet: Sheet) -> String {
         let range = catalog::range(&p.range);
         rows.push(("--set", format!("{}: {} ({range}; default {})", p.name, p.help, p.default)));
     }
+    for operation in v.operations {
+        rows.push((
+            catalog::verb(operation),
+            format!("{}: {}{}", operation.name, operation.help, numbers(operation)),
+        ));
+    }
     facts(sheet, 12, &rows)
+}
+
+/// The numbers that an operation takes.
+fn numbers(operation: &Operation) -> String {
+    let number =
+        |p: &Param| format!(" --set {}: {} ({})", p.name, p.help, catalog::range(&p.range));
+    operation.params.iter().map(number).collect()
 }
 
 fn listing() -> Table {

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use everbloom::internals::filter::{Count, Filter, Record, Value};
+use everbloom::internals::filter::{Count, Filter, Record};
 use everbloom::membership::ancestors::Hierarchy;
 use everbloom::{Bound, Error, Kind, Update};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{integer_text, rate_text};
 use serde_json::{Value as Json, json};
 
+use super::pairs::Pairs;
 use crate::args::{Add, Age, Change, Edit, Replacing, Secret};
 use crate::input::{self, Passes};
 use crate::output::print_json;
@@ -26,6 +27,7 @@ enum Done {
 }
 
 pub fn add(args: &Add) -> Result<Outcome> {
+    let mut pairs = Pairs::default();
     change(&args.change, ["add", "added"], |filter, record| {
         if let Some(part) = args.part {
             let slug = filter.facts().slug;
@@ -37,17 +39,8 @@ pub fn add(args: &Add) -> Result<Outcome> {
         if let Some(hierarchy) = Hierarchy::named(&filter.head().reading.ancestors) {
             return add_node(filter, hierarchy, record);
         }
-        if let Some(insert) = filter.as_insert() {
-            return insert.insert(record).map(|_| Done::All);
-        }
-        let slug = filter.facts().slug;
-        match (filter.as_assign(), record.value) {
-            (Some(assign), Some(Value::Label(value) | Value::Bytes(value))) => {
-                assign.set(record.key, value).map(|()| Done::All)
-            }
-            (Some(_), _) => Err(Error::new(Kind::BadRecord, "no value: write key<TAB>value")),
-            (None, _) => Err(unable(slug, "take more keys: build it again")),
-        }
+        pairs.put(filter, record)?;
+        Ok(Done::All)
     })
 }
 
@@ -92,7 +85,7 @@ pub fn remove(args: &Change) -> Result<Outcome> {
     })
 }
 
-fn unable(slug: &str, what: &str) -> Error {
+pub fn unable(slug: &str, what: &str) -> Error {
     Error::new(Kind::Unsupported, format!("a {slug} filter cannot {what}"))
 }
 
@@ -114,7 +107,7 @@ struct Tally {
 fn change(
     args: &Change,
     [verb, done]: [&str; 2],
-    step: impl Fn(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>,
+    mut step: impl FnMut(&mut dyn Filter, Record<'_>) -> everbloom::Result<Done>,
 ) -> Result<Outcome> {
     let mut filter = updated(&args.filter, &args.keyed.secret, &args.replacing)?;
     input::file_of_keys(&args.keys, verb, &args.filter)?;
@@ -131,6 +124,9 @@ fn change(
                 // What no key can do is one error, not one per key.
                 Err(e) if e.kind() == Kind::Unsupported => return Err(e),
                 Err(e) => {
+                    if e.kind() == Kind::CapacityExceeded && tally.refused == 0 {
+                        say_room(args, &*filter);
+                    }
                     tally.refused += 1;
                     tell!("everbloom: refused {:?}: {e}", String::from_utf8_lossy(line));
                     if tally.refusals.len() < LISTED {
@@ -145,6 +141,13 @@ fn change(
         filter.save()?;
     }
     report(args, done, &*filter, tally)
+}
+
+/// Says how to make room, where a filter can.
+fn say_room(args: &Change, filter: &dyn Filter) {
+    if filter.facts().operation("double").is_some() {
+        say!("everbloom: `everbloom reshape {} double` makes room", args.filter.display());
+    }
 }
 
 fn report(args: &Change, done: &str, filter: &dyn Filter, tally: Tally) -> Result<Outcome> {
@@ -186,7 +189,7 @@ pub fn rate_now(filter: &dyn Filter) -> String {
 }
 
 /// The filter, to be replaced.
-fn updated(path: &Path, secret: &Secret, replacing: &Replacing) -> Result<Update> {
+pub fn updated(path: &Path, secret: &Secret, replacing: &Replacing) -> Result<Update> {
     let update = input::opener(&secret.key_file)?.update(path, replacing.meant())?;
     changeable(path, replacing)?;
     Ok(update)

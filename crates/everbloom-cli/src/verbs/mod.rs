@@ -21,8 +21,10 @@ mod known;
 mod line;
 mod link;
 mod mergeable;
+mod pairs;
 mod plan;
 mod published;
+mod reshape;
 mod revoked;
 mod sample;
 mod secure;
@@ -66,6 +68,7 @@ pub fn run(args: Args) -> Result<Outcome> {
         Verb::Merge(args) => combine::merge(&args),
         Verb::Intersect(args) => combine::intersect(&args),
         Verb::Fold(args) => combine::fold(&args),
+        Verb::Reshape(args) => reshape::run(&args),
         Verb::Estimate(args) => combine::estimate(&args),
         Verb::Dedupe(args) => dedupe::run(&args),
         Verb::Diff(args) => diff::run(&args),

@@ -15,6 +15,7 @@ pub struct Place {
 }
 
 /// How a command ended.
+#[derive(Debug)]
 pub struct Run {
     pub code: i32,
     pub out: String,

@@ -176,6 +176,16 @@ pub static VARIANT: Variant = Variant::of::<PerfectHash>(Facts {
     needs: &["membership", "static", "compact"],
     meaning: MEANING,
     forms: &[Form::exact(FORM, &[])],
+    operations: &[tell!(
+        PerfectHash,
+        "number",
+        "The number of a member, different for all members.",
+        [],
+        [Keys],
+        |filter, given| Ok(filter
+            .slot(given.record.key)
+            .map_or(Detail::None, |at| Detail::Count(Counted::exactly(at))))
+    )],
     params: &[PARAM_FINGERPRINT],
     ..Facts::COLLECTED
 });

@@ -237,6 +237,10 @@ impl Age for Forgetful {
     }
 }
 
+const PAST: Param =
+    Param::integer("past", 0, 1000, "filters of the past, beside the present and the future one")
+        .or(Preset::Integer(3));
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
     id: 85,
@@ -254,17 +258,32 @@ pub static VARIANT: Variant = Variant::of::<Forgetful>(Facts {
         &[Ability::Insert, Ability::Age],
         "keys are forgotten some epochs after their insertion",
     )],
-    params: &[
-        Param { help: "bits of each filter", ..PARAM_M },
-        PARAM_K,
-        Param::integer(
-            "past",
-            0,
-            1000,
-            "filters of the past, beside the present and the future one",
-        )
-        .or(Preset::Integer(3)),
+    operations: &[
+        change!(
+            Forgetful,
+            "adapt",
+            "Drop the oldest filters until the false-positive rate is low enough.",
+            [Param::real("fpr", 0.0, 1.0, "maximum false-positive rate")],
+            [],
+            |filter, given| {
+                let before = filter.past();
+                Ok(filter.adapt(given.real(0)) < before)
+            }
+        ),
+        change!(
+            Forgetful,
+            "keep",
+            "Set the number of past filters: drop the oldest, or add empty ones.",
+            [Param { default: Preset::Planned, ..PAST }],
+            [],
+            |filter, given| {
+                let before = filter.past();
+                filter.keep(given.whole(0))?;
+                Ok(filter.past() != before)
+            }
+        ),
     ],
+    params: &[Param { help: "bits of each filter", ..PARAM_M }, PARAM_K, PAST],
     ..Facts::FILTER
 });
 

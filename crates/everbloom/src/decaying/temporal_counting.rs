@@ -301,6 +301,18 @@ pub static VARIANT: Variant = Variant::of::<TemporalCounting>(Facts {
             "a key that shares a counter with an older one is lost with it",
         ),
     ],
+    operations: &[change!(
+        TemporalCounting,
+        "reinforce",
+        "Add the counters of other filters: keys of both live longer.",
+        [],
+        [Filters],
+        |filter, given| {
+            let others = given.filters_of()?;
+            others.iter().try_for_each(|other| filter.reinforce(other))?;
+            Ok(!others.is_empty())
+        }
+    )],
     params: &[
         PARAM_M,
         PARAM_K,

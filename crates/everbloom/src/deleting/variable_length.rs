@@ -400,8 +400,40 @@ pub static VARIANT: Variant = Variant::of::<VariableLength>(Facts {
     name: "Variable-length signatures",
     paper: "Y. Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, Allerton 2005",
     family: "deleting",
-    needs: &["membership", "delete", "decay", "count"],
+    needs: &["membership", "delete", "decay"],
     forms: &[form(ROUND_ROBIN), form(RANDOM)],
+    operations: &[
+        change!(
+            VariableLength,
+            "lengthen",
+            "Set one more bit of each key that is found.",
+            [],
+            [Keys],
+            |filter, given| Ok(filter.lengthen(given.record.key))
+        ),
+        change!(
+            VariableLength,
+            "recover",
+            "Set the missing bits of each key that is found.",
+            [],
+            [Keys],
+            |filter, given| {
+                let before = filter.length(given.record.key);
+                filter.recover(given.record.key);
+                Ok(filter.length(given.record.key) > before)
+            }
+        ),
+        tell!(
+            VariableLength,
+            "length",
+            "How many bits of the key are set.",
+            [],
+            [Keys],
+            |filter, given| {
+                Ok(Detail::Count(Counted::about(filter.length(given.record.key).into())))
+            }
+        ),
+    ],
     params: &[
         PARAM_M,
         PARAM_K,

@@ -1,6 +1,6 @@
 //! What a list entry says of itself: plain data, from which command line, format, tests and tables are derived.
 
-use super::{Param, Setting};
+use super::{Operation, Param, Setting};
 use crate::names::named;
 
 /// The facts of one entry of the list.
@@ -33,6 +33,8 @@ pub struct Facts {
     pub forms: &'static [Form],
     /// The parameters that a goal may set.
     pub params: &'static [Param],
+    /// What its filters can do beyond the abilities of their forms.
+    pub operations: &'static [Operation],
     /// Whether the build reads its records once or collects them all.
     pub build: Build,
     /// The largest set its purpose allows; tests go up to it.
@@ -56,6 +58,7 @@ impl Facts {
         meaning: "items are keys, the rate is the false-positive rate",
         forms: &[],
         params: &[],
+        operations: &[],
         build: Build::Streaming,
         reach: 5_000_000,
     };
@@ -80,6 +83,11 @@ impl Facts {
     pub(crate) fn takes(&self, name: &str, value: impl Into<Setting>) -> bool {
         let param = self.params.iter().find(|param| param.name == name);
         param.is_some_and(|param| param.takes(value))
+    }
+
+    /// The operation called `name`.
+    pub fn operation(&self, name: &str) -> Option<&'static Operation> {
+        self.operations.iter().find(|operation| operation.name == name)
     }
 
     /// The form called `name`.

@@ -9,6 +9,7 @@ mod answer;
 mod face;
 mod facts;
 mod head;
+mod operation;
 pub(crate) mod paged;
 mod param;
 mod part;
@@ -35,6 +36,8 @@ pub use head::Child;
 pub use head::Head;
 pub(crate) use head::Headed;
 pub(crate) use head::{Children, Loader, Lock, Origin};
+pub use operation::{Given, Operation, Takes};
+pub(crate) use operation::{Run, altered, change, operation, tell};
 pub use param::{Param, Preset, Range, Setting};
 pub use part::Part;
 pub use reading::Reading;
@@ -189,11 +192,20 @@ impl dyn Filter {
     /// This filter as a `T`, or an error that names the two variants.
     pub fn as_same<T: Filter>(&self) -> Result<&T> {
         let any: &dyn Any = self;
-        any.downcast_ref::<T>().ok_or_else(|| {
-            Error::new(
-                Kind::Incompatible { what: "variant" },
-                format!("the other filter is a {} filter", self.facts().slug),
-            )
-        })
+        any.downcast_ref::<T>().ok_or_else(|| other_variant(self.facts()))
     }
+
+    /// [`Self::as_same`], to change it.
+    pub(crate) fn as_same_mut<T: Filter>(&mut self) -> Result<&mut T> {
+        let facts = self.facts();
+        let any: &mut dyn Any = self;
+        any.downcast_mut::<T>().ok_or_else(|| other_variant(facts))
+    }
+}
+
+fn other_variant(facts: &Facts) -> Error {
+    Error::new(
+        Kind::Incompatible { what: "variant" },
+        format!("the other filter is a {} filter", facts.slug),
+    )
 }

@@ -275,6 +275,30 @@ pub static VARIANT: Variant = Variant::of::<CountingQuotient>(Facts {
     meaning: "items are slots to plan for, one for a key that occurs once, and insertions minus removals \
               when counted; the rate is the false-positive rate",
     forms: quotients::FORMS,
+    operations: &[
+        change!(
+            CountingQuotient,
+            "double",
+            "Double the slots; remainders get a bit shorter, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.doubled()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            CountingQuotient,
+            "halve",
+            "Halve the slots; remainders get a bit longer, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.halved()?;
+                Ok(true)
+            }
+        ),
+    ],
     params: &quotients::params(Digits::LEAST),
     ..Facts::MULTISET
 });

@@ -20,7 +20,7 @@
 //! with that probability.
 
 use crate::cells::Layout;
-use crate::filter::Bulk;
+use crate::filter::{Bulk, altered};
 use crate::parts::cuckoo_table::{CuckooTable, Mixed, check_plain};
 use crate::parts::tables::Tables;
 use crate::parts::{fingerprints, methods, owns};
@@ -175,6 +175,14 @@ pub static VARIANT: Variant = Variant::of::<DynamicCuckoo>(Facts {
     forms: &[Form::removing(
         "standard",
         &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
+    )],
+    operations: &[change!(
+        DynamicCuckoo,
+        "compact",
+        "Move fingerprints out of sparse tables, and drop those that become empty.",
+        [],
+        [],
+        |filter, _| altered(filter, DynamicCuckoo::compact)
     )],
     params: &[
         PARAM_BUCKETS,

@@ -155,6 +155,30 @@ pub static VARIANT: Variant = Variant::of::<Quotient>(Facts {
     family: "fingerprints",
     needs: &["membership", "delete", "count", "merge", "compact"],
     forms: quotients::FORMS,
+    operations: &[
+        change!(
+            Quotient,
+            "double",
+            "Double the slots; remainders get a bit shorter, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.doubled()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            Quotient,
+            "halve",
+            "Halve the slots; remainders get a bit longer, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.halved()?;
+                Ok(true)
+            }
+        ),
+    ],
     params: &quotients::params(Copies::LEAST),
     ..Facts::MULTISET
 });

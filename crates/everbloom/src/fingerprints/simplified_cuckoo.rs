@@ -22,7 +22,7 @@
 //! ones: `cuckoo` fills the table further.
 
 use crate::cells::Layout;
-use crate::filter::Bulk;
+use crate::filter::{Bulk, altered};
 use crate::parts::cuckoo_table::{Addressing, CuckooTable, check_plain};
 use crate::parts::tables::{FingerprintTable, Tables};
 use crate::parts::{fingerprints, methods, owns};
@@ -194,6 +194,14 @@ pub static VARIANT: Variant = Variant::of::<SimplifiedCuckoo>(Facts {
             &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge],
         ),
     ],
+    operations: &[change!(
+        SimplifiedCuckoo,
+        "compact",
+        "Move fingerprints out of sparse tables, and drop those that become empty.",
+        [],
+        [],
+        |filter, _| altered(filter, SimplifiedCuckoo::compact)
+    )],
     params: &[
         PARAM_BUCKETS,
         PARAM_SLOTS,

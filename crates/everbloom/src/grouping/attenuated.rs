@@ -25,6 +25,7 @@
 //! **Use it** to find nearby replicas before asking a reliable but slow service. **Don't** if distances are long:
 //! `exponential-decay` takes one filter per edge.
 
+use super::route_of;
 use crate::filter::{Face, Number};
 use crate::parts::flat_bits::FlatBits;
 use crate::parts::several::expected_fill;
@@ -260,6 +261,31 @@ pub static VARIANT: Variant = Variant::of::<Attenuated>(Facts {
     meaning: "items are objects, spread evenly over the levels; the count after each is its distance in hops; the \
               rate is that of one level",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    operations: &[
+        change!(
+            Attenuated,
+            "advertise",
+            "Make the message to a neighbor: level 1 of this filter, and the others one hop further away.",
+            [],
+            [Filters],
+            |filter, given| {
+                *filter = filter.advertise(&given.filters_of()?)?;
+                Ok(true)
+            }
+        ),
+        tell!(
+            Attenuated,
+            "route",
+            "Which of several filters has the key in the lowest level, and in which.",
+            [],
+            [Keys, Filters],
+            |filter, given| {
+                let mut edges = vec![filter];
+                edges.extend(given.filters_of::<Attenuated>()?);
+                Ok(route_of(Attenuated::route(&edges, given.record.key)))
+            }
+        ),
+    ],
     params: &[
         Param { help: "bits of each level", ..PARAM_M },
         PARAM_K,

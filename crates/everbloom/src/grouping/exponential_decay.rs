@@ -24,6 +24,7 @@
 //! **Use it** to route queries in large networks, with one filter per neighbor. **Don't** if distances must be
 //! distinguished exactly (`attenuated`), or for plain membership: with a fill of a tenth it is a sparse filter.
 
+use super::route_of;
 use crate::filter::Face;
 use crate::hash::Generator;
 use crate::parts::flat_bits::FlatBits;
@@ -285,6 +286,11 @@ impl Age for ExponentialDecay {
 const DECAY: (f64, f64) = (1.01, 1000.0);
 const SALT: u64 = 0x4544_4246_0000_0001;
 
+/// For `advertise`.
+const EPOCH: Param =
+    Param::integer("epoch", 0, u64::MAX, "draws the bits that fade: another number, other bits")
+        .or(Preset::Integer(0));
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<ExponentialDecay>(Facts {
     id: 91,
@@ -302,6 +308,31 @@ pub static VARIANT: Variant = Variant::of::<ExponentialDecay>(Facts {
         &[Ability::Insert, Ability::Age, Ability::Merge],
         "objects are those of the node itself and have not faded",
     )],
+    operations: &[
+        change!(
+            ExponentialDecay,
+            "advertise",
+            "Make the message to a neighbor: this filter, and faded copies of the others.",
+            [EPOCH],
+            [Filters],
+            |filter, given| {
+                *filter = filter.advertise(&given.filters_of()?, given.whole(0))?;
+                Ok(true)
+            }
+        ),
+        tell!(
+            ExponentialDecay,
+            "route",
+            "Which of several filters has the most ones for the key, and how many.",
+            [],
+            [Keys, Filters],
+            |filter, given| {
+                let mut neighbors = vec![filter];
+                neighbors.extend(given.filters_of::<ExponentialDecay>()?);
+                Ok(route_of(ExponentialDecay::route(&neighbors, given.record.key)))
+            }
+        ),
+    ],
     params: &[
         PARAM_M,
         PARAM_K.or(Preset::Integer(32)),

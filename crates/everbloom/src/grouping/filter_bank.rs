@@ -265,6 +265,17 @@ pub static VARIANT: Variant = Variant::of::<FilterBank>(Facts {
     meaning: "items are keys, the label of each is its class; the rate is that of one filter of a bank, \
             or bounds the members whose code is misread",
     forms: &[form(BANK), form(CODE_BANK), form(FIXED_BANK)],
+    operations: &[tell!(
+        FilterBank,
+        "count",
+        "How often a key was inserted with a class; queries are KEY, a TAB and the class.",
+        [],
+        [Keys],
+        |bank, given| {
+            let count = bank.count(given.record.key, label_of(&given.record)?);
+            Ok(Detail::Count(Counted::about(count)))
+        }
+    )],
     params: &[
         PARAM_M,
         PARAM_K,

@@ -26,6 +26,7 @@ use crate::error::agree;
 use crate::grouping::groups::{Groups, MAX_GROUPS, labeled};
 use crate::grouping::likeness::Outline;
 pub use crate::grouping::likeness::{Similarity, chance_level};
+use crate::parts::labels::label_of;
 use crate::parts::row::Row;
 use crate::plan::{MAX_CELLS, k_for_m};
 use crate::probe::{MAX_K, Probe};
@@ -316,6 +317,10 @@ impl Filter for Matrix {
     }
 }
 
+/// For `copies`.
+const SCORE: Param = Param::real("score", 0.0, 1.0, "similarity above which pairs are printed")
+    .or(Preset::Real(0.5));
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Matrix>(Facts {
     id: 40,
@@ -331,6 +336,40 @@ pub static VARIANT: Variant = Variant::of::<Matrix>(Facts {
     meaning: "items are the chunks of the longest document, the label of each is its document; the rate is \
               that of false positives in such a document, and memory is that of all documents planned",
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
+    operations: &[
+        change!(
+            Matrix,
+            "remove-document",
+            "Remove documents, by their names, with all their chunks.",
+            [],
+            [Keys],
+            |filter, given| Ok(filter.remove_document(given.record.key))
+        ),
+        tell!(
+            Matrix,
+            "similarity",
+            "How alike two documents are; queries are NAME, a TAB and the other name.",
+            [],
+            [Keys],
+            |filter, given| {
+                let alike = filter.similarity(given.record.key, label_of(&given.record)?);
+                Ok(alike.map_or(Detail::None, |alike| Detail::Score(alike.score)))
+            }
+        ),
+        tell!(
+            Matrix,
+            "copies",
+            "The pairs of documents that are more alike than that, most alike first.",
+            [SCORE],
+            [],
+            |filter, given| {
+                let pair = |(a, b, alike): (&[u8], &[u8], Similarity)| {
+                    [a, b, format!("{:.3}", alike.score).as_bytes()].join(&b'\t')
+                };
+                Ok(Detail::List(filter.copies(given.real(0)).into_iter().map(pair).collect()))
+            }
+        ),
+    ],
     params: &[
         PARAM_M,
         PARAM_K,

@@ -17,6 +17,7 @@ pub mod omass;
 mod sets;
 pub mod shifting;
 
+use crate::filter::Detail;
 pub(crate) use crate::parts::groups;
 pub use attenuated::Attenuated;
 pub use combinatorial::Combinatorial;
@@ -26,3 +27,10 @@ pub use load_balanced::LoadBalanced;
 pub use matrix::Matrix;
 pub use omass::Omass;
 pub use shifting::Shifting;
+
+/// The filter that leads on, by its number among those that were asked, counted from 1, and what it says.
+fn route_of(route: Option<(usize, u64)>) -> Detail {
+    let texts =
+        |(at, said): (usize, u64)| [at as u64 + 1, said].map(|n| n.to_string().into_bytes());
+    route.map_or(Detail::None, |route| Detail::List(texts(route).into()))
+}

@@ -292,6 +292,14 @@ pub static VARIANT: Variant = Variant::of::<Dynamic>(Facts {
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
         Form::exact(BITS, &[Ability::Insert]),
     ],
+    operations: &[change!(
+        Dynamic,
+        "compact",
+        "Merge filters whose keys fit into one.",
+        [],
+        [],
+        |filter, _| Ok(filter.compact() > 0)
+    )],
     params: &[
         Param { help: "number of cells of each filter", ..PARAM_M },
         PARAM_K,

@@ -168,7 +168,7 @@ pub static VARIANT: Variant = Variant::of::<Banked>(Facts {
     paper: "M. Breternitz, G. Loh, B. Black, J. Rupley, P. Sassone, W. Attrot, Y. Wu, A segmented Bloom \
             filter algorithm for efficient predictors, SBAC-PAD 2008",
     family: "hardware",
-    needs: &["membership", "merge", "estimate", "parallel"],
+    needs: &["membership", "merge", "parallel"],
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     params: &[
         PARAM_M,

@@ -398,6 +398,16 @@ pub static VARIANT: Variant = Variant::of::<BloomingTree>(Facts {
     needs: &["membership", "static"],
     meaning: MEANING,
     forms: &[Form::exact(FORM, &[])],
+    operations: &[tell!(
+        BloomingTree,
+        "number",
+        "The number of a member, 0 to n − 1, different for all members.",
+        [],
+        [Keys],
+        |tree, given| Ok(tree
+            .index(given.record.key)
+            .map_or(Detail::None, |at| Detail::Count(Counted::exactly(at))))
+    )],
     params: &[PARAM_RATIO, PARAM_FINGERPRINT],
     ..Facts::COLLECTED
 });

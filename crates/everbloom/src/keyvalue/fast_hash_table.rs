@@ -28,6 +28,7 @@
 use std::collections::BTreeSet;
 
 use crate::cells::Counters;
+use crate::filter::altered;
 use crate::parts::ledger::{Item, Ledger};
 use crate::plan::Wide;
 use crate::probe::{Coincide, Indices, Probe};
@@ -350,6 +351,14 @@ pub static VARIANT: Variant = Variant::of::<FastHashTable>(Facts {
     input: Input::valued(ValueKind::Bytes),
     meaning: "items are keys; the rate is that of absent keys whose lookup reads a bucket; answers are exact",
     forms: &[Form::exact(PRUNED, ABILITIES), Form::exact(BASIC, ABILITIES)],
+    operations: &[change!(
+        FastHashTable,
+        "balance",
+        "Part keys that share a bucket.",
+        [Param::integer("sweeps", 1, 1000, "passes over the buckets").or(Preset::Integer(10))],
+        [],
+        |table, given| altered(table, |table| table.balance(given.whole(0) as u32))
+    )],
     params: &[
         PARAM_M,
         PARAM_K,

@@ -222,7 +222,7 @@ pub static VARIANT: Variant = Variant::of::<OneHash>(Facts {
     name: "One-hashing Bloom filter",
     paper: "J. Lu, T. Yang, Y. Wang, H. Dai, L. Jin, H. Song, B. Liu, One-hashing Bloom filter, IWQoS 2015",
     family: "membership",
-    needs: &["membership", "merge", "estimate"],
+    needs: &["membership", "merge"],
     forms: &[Form::exact(FORM, &[Ability::Insert, Ability::Merge])],
     params: &[
         PARAM_M,

@@ -6,6 +6,8 @@
 //! A count of ±1 alone proves nothing: x + y − w has it too. The check tells them apart, and it must not
 //! be linear (with a CRC, check(x)⊕check(y)⊕check(w) = check(x⊕y⊕w), and every odd mixture looks pure).
 
+use std::collections::HashSet;
+
 use crate::cells::{Cell, Sums};
 use crate::error::{Error, Result};
 use crate::filter::{Ability, Form, Param, Preset};
@@ -84,13 +86,13 @@ impl SumCells {
         own.then_some((place, cell))
     }
 
-    /// Takes one content after another out of the cells and hands each to `found` with its sign. Whether all
-    /// cells are empty in the end: only then does what was found mean anything.
+    /// Takes one content after another out of the cells and hands each to `found` with its sign. Returns the cells that
+    /// are left: what was found means something only if all of them are empty.
     pub(crate) fn drain(
         mut self,
         place: impl Fn(&[u64]) -> Option<Place>,
         mut found: impl FnMut(&[u64], i64),
-    ) -> bool {
+    ) -> Self {
         let pure = |cells: &Self, i: u64| cells.pure(i, &place).is_some();
         let mut queue: Vec<u64> = (0..self.cells.len()).filter(|&i| pure(&self, i)).collect();
         // Honest cells are drained in at most m steps. Those that no insertions leave can put a content back as
@@ -101,7 +103,7 @@ impl SumCells {
             // Another cell may have told this content since.
             let Some((place, cell)) = self.pure(i, &place) else { continue };
             if steps == 0 {
-                return false;
+                break;
             }
             steps -= 1;
             content.clear();
@@ -111,7 +113,19 @@ impl SumCells {
             self.add(place, &content, -count);
             self.probe.each(place.digest, |j| queue.push(j));
         }
-        self.cells.iter().all(|cell| cell.is_empty())
+        self
+    }
+
+    /// Whether a key seems to be there more than once, which more cells would not help. It cancels itself, so that
+    /// `nameless` finds no key in the content, and its cells in all segments hold the same.
+    pub(crate) fn repeated(&self, nameless: impl Fn(&[u64]) -> bool) -> bool {
+        let sums = |segment: std::ops::Range<u64>| -> HashSet<(i64, u64)> {
+            let cells = segment.map(|i| self.cells.get(i));
+            let held = cells.filter(|cell| !cell.is_empty() && nameless(cell.content));
+            held.map(|cell| (cell.count, cell.check)).collect()
+        };
+        let common = self.segments().map(sums).reduce(|common, here| &common & &here);
+        common.is_some_and(|common| !common.is_empty())
     }
 
     /// The cells of each segment.
@@ -158,9 +172,9 @@ mod tests {
 
     fn drained(cells: &SumCells) -> Option<Vec<(u64, i64)>> {
         let mut found = Vec::new();
-        let whole = cells.clone().drain(place, |content, sign| found.push((content[1], sign)));
+        let left = cells.clone().drain(place, |content, sign| found.push((content[1], sign)));
         found.sort_unstable();
-        whole.then_some(found)
+        (left.used() == 0).then_some(found)
     }
 
     #[test]
@@ -174,6 +188,12 @@ mod tests {
         // What was added twice leaves a count and no content.
         cells.add(place(&[1]).unwrap(), &[1, 10], 1);
         assert_eq!(drained(&cells), None);
+        let left = |cells: &SumCells| cells.clone().drain(place, |_, _| {});
+        assert!(left(&cells).repeated(|content| content[0] == 0));
+        // Too many contents hide each other, and none is there twice.
+        let mut crowded = SumCells::new(2, 3, 2).unwrap();
+        (1..20).for_each(|id| _ = crowded.add(place(&[id]).unwrap(), &[id, 10 * id], 1));
+        assert!(left(&crowded).used() > 0 && !left(&crowded).repeated(|content| content[0] == 0));
     }
 
     /// A content in only one of its cells: taking it out puts it into the others, and so on for ever.

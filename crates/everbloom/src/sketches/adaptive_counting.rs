@@ -22,6 +22,7 @@
 use smallvec::SmallVec;
 
 use crate::cells::Bits;
+use crate::filter::{Bound, Number};
 use crate::hash::multiply_shift;
 use crate::parts::KeyPart;
 use crate::parts::flat_bits::FlatBits;
@@ -214,6 +215,18 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
     needs: &["membership", "count"],
     meaning: "items are insertions, the rate is the false-positive rate",
     forms: &[Form::exact("standard", &[Ability::Insert, Ability::Count]).counting(Counts::Above)],
+    operations: &[tell!(
+        AdaptiveCounting,
+        "corrected",
+        "How often the key was inserted, without the bias of other keys' bits.",
+        [],
+        [Keys],
+        |filter, given| {
+            let (value, bound) =
+                (Number::Real(filter.corrected(given.record.key)), Bound::Estimate);
+            Ok(Detail::Count(Counted { value, bound }))
+        }
+    )],
     params: &[
         PARAM_M,
         PARAM_K,
@@ -229,7 +242,6 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCounting>(Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Bound;
     use crate::{Opener, to_bytes};
 
     #[test]

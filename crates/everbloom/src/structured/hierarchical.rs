@@ -406,6 +406,14 @@ pub static VARIANT: Variant = Variant::of::<Hierarchical>(Facts {
         &[Ability::Insert, Ability::Merge, Ability::Estimate],
         "excerpts have at least two blocks less one byte",
     )],
+    operations: &[tell!(
+        Hierarchical,
+        "senders",
+        "The senders whose payloads are in the filter.",
+        [],
+        [],
+        |filter, _| { Ok(Detail::List(filter.senders().map(<[u8]>::to_vec).collect())) }
+    )],
     params: &[
         PARAM_M,
         PARAM_K,

@@ -183,7 +183,7 @@ fn b13_records_carry_counts_and_fingerprints_are_listed() {
     let (h, count) = filter.fingerprints().next().expect("one");
     assert_eq!(count, 2);
     let answer = Answer::of(true).with(Detail::Count(Counted::exactly(2)));
-    assert_eq!(listed, [(h.to_le_bytes().to_vec(), answer)]);
+    assert_eq!(listed, [(format!("{h:016x}").into_bytes(), answer)]);
 }
 
 #[test]

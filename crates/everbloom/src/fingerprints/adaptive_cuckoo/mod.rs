@@ -367,6 +367,18 @@ pub static VARIANT: Variant = Variant::of::<AdaptiveCuckoo>(Facts {
     needs: &["membership", "delete", "known-queries"],
     meaning: "items are insertions minus removals; the rate is the false-positive rate of first queries",
     forms: &[Form::exact(SELECTOR, ABILITIES), Form::exact(BUCKETS, ABILITIES)],
+    operations: &[change!(
+        AdaptiveCuckoo,
+        "adapt",
+        "Look keys up in the table of whole keys, and change the fingerprints that let a non-member pass.",
+        [],
+        [Keys],
+        |filter, given| {
+            let before = filter.repairs();
+            filter.look_up(given.record.key);
+            Ok(filter.repairs() > before)
+        }
+    )],
     params: &[
         Param::integer("d", 1, 8, "number of tables, one bucket of a key in each"),
         Param::integer("buckets", 1, 1 << 40, "buckets per table"),

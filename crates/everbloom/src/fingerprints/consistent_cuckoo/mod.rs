@@ -32,7 +32,7 @@ pub use shape::{Shape, fingerprint_bits, refusal};
 use table::Table;
 
 use crate::cells::{Layout, Slots};
-use crate::filter::Bulk;
+use crate::filter::{Bulk, altered};
 use crate::parts::tables::Tables;
 use crate::parts::{fingerprints, methods, owns};
 use crate::plan::cuckoo::{KICKS, PARAM_FINGERPRINT, PARAM_KICKS, PARAM_SLOTS};
@@ -221,6 +221,32 @@ pub static VARIANT: Variant = Variant::of::<ConsistentCuckoo>(Facts {
     forms: &[
         Form::removing(STANDARD, &[Ability::Insert, Ability::Remove, Ability::Count]),
         Form::removing(RINGS, &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge]),
+    ],
+    operations: &[
+        change!(
+            ConsistentCuckoo,
+            "compact",
+            "Move fingerprints out of sparse rings, and drop those that become empty.",
+            [],
+            [],
+            |filter, _| altered(filter, ConsistentCuckoo::compact)
+        ),
+        change!(
+            ConsistentCuckoo,
+            "add-bucket",
+            "Add one bucket; only fingerprints of its neighbors move.",
+            [],
+            [],
+            |filter, _| filter.add_bucket().map(|()| true)
+        ),
+        change!(
+            ConsistentCuckoo,
+            "remove-bucket",
+            "Remove one bucket; only its fingerprints move.",
+            [Param::integer("bucket", 0, u64::MAX, "its number, counted from 0")],
+            [],
+            |filter, given| filter.remove_bucket(given.whole(0)).map(|()| true)
+        ),
     ],
     params: &[
         Param::integer("buckets", 1, (1 << 32) - 1, "initial number of buckets"),

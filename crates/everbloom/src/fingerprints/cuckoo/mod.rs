@@ -31,7 +31,7 @@ pub use redis::Shape as RedisShape;
 use redis::{MAX_EXPANSION, Scaling};
 
 use crate::cells::Layout;
-use crate::filter::Bulk;
+use crate::filter::{Bulk, altered};
 use crate::parts::cuckoo_table::{CuckooTable, Mixed};
 use crate::parts::fingerprints::{Outcome, TablePart};
 use crate::parts::{fingerprints, methods, owns};
@@ -357,6 +357,14 @@ pub static VARIANT: Variant = Variant::of::<Cuckoo>(Facts {
         Form::removing(SEMI_SORTED, ABILITIES),
         Form::removing(REDISBLOOM, ABILITIES),
     ],
+    operations: &[change!(
+        Cuckoo,
+        "compact",
+        "Move fingerprints out of the youngest tables, and drop those that become empty.",
+        [],
+        [],
+        |filter, _| altered(filter, Cuckoo::compact)
+    )],
     params: &[
         PARAM_BUCKETS,
         PARAM_SLOTS,

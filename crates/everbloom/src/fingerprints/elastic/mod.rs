@@ -242,6 +242,12 @@ const FIXED: &str = "fixed";
 const LOAD: u64 = 4;
 const ABILITIES: &[Ability] = &[Ability::Insert, Ability::Remove, Ability::Count];
 
+/// For `shrink` and `reserve`.
+const LEFT: Param =
+    Param::integer("buckets", 1, MAX_BUCKETS, "buckets to leave; more if the items need them")
+        .or(Preset::Integer(1));
+const ROOM: Param = Param::integer("room", 1, 1 << 48, "number of items");
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Elastic>(Facts {
     id: 111,
@@ -256,6 +262,32 @@ pub static VARIANT: Variant = Variant::of::<Elastic>(Facts {
     meaning: "items are the keys to plan for at first, and insertions minus removals when counted; the rate is that of \
               false positives, kept as it grows",
     forms: &[Form::removing(WIDENING, ABILITIES), Form::removing(FIXED, ABILITIES)],
+    operations: &[
+        change!(
+            Elastic,
+            "shrink",
+            "Merge buckets; fingerprints get longer again.",
+            [LEFT],
+            [],
+            |filter, given| {
+                let before = filter.buckets();
+                filter.shrink_to(given.whole(0));
+                Ok(filter.buckets() < before)
+            }
+        ),
+        change!(
+            Elastic,
+            "reserve",
+            "Split buckets until there are enough for so many items.",
+            [ROOM],
+            [],
+            |filter, given| {
+                let before = filter.buckets();
+                filter.reserve(given.whole(0))?;
+                Ok(filter.buckets() > before)
+            }
+        ),
+    ],
     params: &[
         Param::integer("load", 1, MAX_LOAD, "keys per bucket").or(Preset::Integer(LOAD)),
         Param::integer("buckets", 1, MAX_BUCKETS, "initial and minimum number of buckets"),

@@ -169,9 +169,10 @@ impl Count for PaghPaghRao {
 }
 
 impl List for PaghPaghRao {
-    /// Fingerprints as 8 little-endian bytes, copies one by one.
+    /// Fingerprints in place of keys, which are not kept: 16 hexadecimal digits each, copies one by one.
     fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
-        self.fingerprints().for_each(|h| f(&h.to_le_bytes(), Answer::counted(Counted::exactly(1))));
+        let one = || Answer::counted(Counted::exactly(1));
+        self.fingerprints().for_each(|h| f(format!("{h:016x}").as_bytes(), one()));
         Ok(())
     }
 }
@@ -197,6 +198,52 @@ pub static VARIANT: Variant = Variant::of::<PaghPaghRao>(Facts {
             &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
         ),
         Form::exact(STATIC, &[Ability::Count, Ability::List]),
+    ],
+    operations: &[
+        change!(
+            PaghPaghRao,
+            "double",
+            "Double the lists; remainders get a bit shorter, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.doubled()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            PaghPaghRao,
+            "halve",
+            "Halve the lists; remainders get a bit longer, and the rate stays.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.halved()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            PaghPaghRao,
+            "freeze",
+            "Code the lists in the fewest bits; the filter takes no more keys.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.frozen()?;
+                Ok(true)
+            }
+        ),
+        change!(
+            PaghPaghRao,
+            "thaw",
+            "Write the lists so that the filter takes keys again.",
+            [],
+            [],
+            |filter, _| {
+                *filter = filter.thawed()?;
+                Ok(true)
+            }
+        ),
     ],
     params: &[
         Param::integer("quotients", 1, MAX_QUOTIENTS, "lists, by default as many as keys"),

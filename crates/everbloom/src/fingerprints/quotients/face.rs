@@ -96,10 +96,10 @@ macro_rules! quotients {
         }
 
         impl $crate::filter::List for $type {
-            /// Fingerprints as 8 little-endian bytes, with their counts.
+            /// Fingerprints in place of keys, which are not kept: 16 hexadecimal digits each, with their counts.
             fn list(&self, f: &mut dyn FnMut(&[u8], Answer)) -> Result<()> {
                 self.fingerprints().for_each(|(h, count)| {
-                    f(&h.to_le_bytes(), Answer::counted(Counted::exactly(count)));
+                    f(format!("{h:016x}").as_bytes(), Answer::counted(Counted::exactly(count)));
                 });
                 Ok(())
             }

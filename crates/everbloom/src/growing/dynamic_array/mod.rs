@@ -353,6 +353,14 @@ pub static VARIANT: Variant = Variant::of::<DynamicArray>(Facts {
     meaning: "items are the keys planned for, in all filters together; the rate is that of non-members that the \
               filters send to the index",
     forms: &[Form::exact(VERIFIED, ABILITIES), Form::exact(FILTERS_ALONE, ABILITIES)],
+    operations: &[change!(
+        DynamicArray,
+        "rebuild",
+        "Clear the bits of deleted keys.",
+        [],
+        [],
+        |filter, _| Ok(filter.rebuild() > 0)
+    )],
     params: &[
         Param::integer("filters", 1, 1 << 20, "number of filters that the planned items fill")
             .or(Preset::Integer(16)),

@@ -372,6 +372,14 @@ pub static VARIANT: Variant = Variant::paged::<BloomStoreImage>(
         meaning: "items are keys with a value; the rate is that of lookups that the filter of a page sends to the \
                   wrong page; answers are exact; memory is that of the filters",
         forms: &[Form::exact("standard", &[Ability::Insert, Ability::Remove, Ability::Lookup])],
+        operations: &[change!(
+            BloomStoreImage,
+            "compact",
+            "Rewrite the live pairs; older values and deleted keys are left out.",
+            [],
+            [],
+            |store, _| Ok(store.compact()? > 0)
+        )],
         params: &[
             Param::integer("page", 64, MAX_PAGE_BYTES, "bytes per page").or(Preset::Integer(4096)),
             Param::integer(

@@ -159,7 +159,7 @@ impl Iblt {
     /// Every pair, or an error if there are too many to list; the table is unchanged.
     pub fn list(&self) -> Result<Listing> {
         let mut all = Listing::default();
-        let whole = self.sums.clone().drain(
+        let left = self.sums.clone().drain(
             |content| self.place(content),
             |content, sign| {
                 let side = if sign > 0 { &mut all.inserted } else { &mut all.deleted };
@@ -170,16 +170,22 @@ impl Iblt {
         all.deleted.sort_unstable();
         // A hostile file may hold the same pair more than once.
         let once = |side: &[(Vec<u8>, Vec<u8>)]| side.windows(2).all(|pair| pair[0] != pair[1]);
-        if whole && once(&all.inserted) && once(&all.deleted) {
+        if left.used() == 0 && once(&all.inserted) && once(&all.deleted) {
             return Ok(all);
         }
-        Err(Error::new(
-            Kind::Undecodable,
+        // Lengths and bytes of equal keys cancel: bytes 0 and 1, and those behind both lengths.
+        let nameless = |content: &[u64]| content[0] & 0xFF_0000_FFFF == 0;
+        let message = if left.repeated(nameless) {
+            "a key is in the table more than once, which hides it and others: remove the pairs that were added twice, or \
+             build the table again with each key once"
+                .to_owned()
+        } else {
+            let m = self.m();
             format!(
-                "{} cells are too few to list the pairs: retry with twice the cells, on both sides",
-                self.m()
-            ),
-        ))
+                "{m} cells are too few to list the pairs: retry with twice the cells, on both sides"
+            )
+        };
+        Err(Error::new(Kind::Undecodable, message))
     }
 
     /// Subtracts another table's cells. Pairs of both cancel; the rest that was not inserted here counts as deleted.
@@ -276,7 +282,7 @@ impl Stream for Iblt {
     }
 }
 
-face!(Iblt: Insert, Remove, Lookup, Merge, Reconcile, List);
+face!(Iblt: Insert, Remove, Lookup, Assign, Merge, Reconcile, List);
 planned!(Iblt: "A table that lists `items` pairs, and fails to in a share of `fpr` of all cases.");
 
 impl Filter for Iblt {
@@ -337,10 +343,44 @@ fn value_of<'a>(record: &Record<'a>) -> Result<Option<&'a [u8]>> {
 }
 
 impl Insert for Iblt {
+    /// A pair that is there stays as it is. Refused if the key has another value, since two would hide each other.
     fn insert(&mut self, record: Record<'_>) -> Result<Seen> {
         let value = value_of(&record)?.unwrap_or_default();
-        Iblt::insert(self, record.key, value)
+        match self.get(record.key)? {
+            Got::Value(held) if held == value => Ok(Seen::Maybe),
+            Got::Value(_) => Err(Error::record("the key is in the table with another value")),
+            Got::Deleted(held) if held != value => Err(Error::record(
+                "the key is in the table as deleted, with another value: insert it with that value first",
+            )),
+            _ => Iblt::insert(self, record.key, value),
+        }
     }
+}
+
+impl Assign for Iblt {
+    fn set(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        match self.get(key)? {
+            Got::Value(held) => {
+                // What is too long is refused before anything changes.
+                self.content(key, value)?;
+                Iblt::remove(self, key, &held)?;
+                Iblt::insert(self, key, value).map(drop)
+            }
+            Got::Nothing | Got::Deleted(_) => Err(absent()),
+            Got::Undecided => Err(hidden()),
+        }
+    }
+}
+
+fn absent() -> Error {
+    Error::new(Kind::NotDeletable, "the key is not in the table")
+}
+
+fn hidden() -> Error {
+    Error::new(
+        Kind::Ambiguous,
+        "the key's value is hidden by other pairs: remove the pair, as KEY, a TAB and the value",
+    )
 }
 
 impl Remove for Iblt {
@@ -351,13 +391,8 @@ impl Remove for Iblt {
         }
         match self.get(record.key)? {
             Got::Value(value) => Iblt::remove(self, record.key, &value),
-            Got::Nothing | Got::Deleted(_) => {
-                Err(Error::new(Kind::NotDeletable, "the key is not in the table"))
-            }
-            Got::Undecided => Err(Error::new(
-                Kind::Ambiguous,
-                "the key's value is hidden by other pairs: write KEY, a TAB and the value to delete",
-            )),
+            Got::Nothing | Got::Deleted(_) => Err(absent()),
+            Got::Undecided => Err(hidden()),
         }
     }
 }

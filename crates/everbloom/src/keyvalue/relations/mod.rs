@@ -31,6 +31,7 @@ pub use shape::Shape;
 use tree::{DEPTHS, depths};
 
 use crate::cells::Counters;
+use crate::filter::Given;
 use crate::keyvalue::entries::{Entry, collapse};
 use crate::keyvalue::xor_cells::{MAX_CHECK_BITS, XorCells, false_positives};
 use crate::parts::labels::{label_of, shown};
@@ -411,6 +412,23 @@ const EXAMPLE: Example = Example {
     label: Some(|i| if i == 0 { Vec::new() } else { (i / 2).to_string().into_bytes() }),
 };
 
+/// The candidates beside a node, with commas.
+fn among(
+    given: &Given<'_>,
+    those: impl FnOnce(&[&[u8]]) -> Result<Vec<Vec<u8>>>,
+) -> Result<Detail> {
+    let candidates: Vec<&[u8]> = label_of(&given.record)?.split(|byte| *byte == b',').collect();
+    let found = those(&candidates)?;
+    Ok(if found.is_empty() { Detail::None } else { Detail::Labels(found) })
+}
+
+fn labels(nodes: Vec<&&[u8]>) -> Vec<Vec<u8>> {
+    nodes.into_iter().map(|node| node.to_vec()).collect()
+}
+
+/// Paths that are printed.
+const MOST_PATHS: usize = 1000;
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
     id: 112,
@@ -428,6 +446,59 @@ pub static VARIANT: Variant = Variant::of::<Relations>(Facts {
     forms: &[
         Form::exact(STATIC, &[]),
         Form::removing(DYNAMIC, &[Ability::Insert, Ability::Remove]),
+    ],
+    operations: &[
+        tell!(
+            Relations,
+            "parents",
+            "Which candidates may be the parent; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
+            |tree, given| among(given, |candidates| Ok(labels(
+                tree.parents(given.record.key, candidates)
+            )))
+        ),
+        tell!(
+            Relations,
+            "children",
+            "Which candidates may be children; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
+            |tree, given| among(given, |candidates| Ok(labels(
+                tree.children(given.record.key, candidates)
+            )))
+        ),
+        tell!(
+            Relations,
+            "siblings",
+            "Which candidates may have the same parent; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
+            |tree, given| among(given, |candidates| {
+                let mut siblings = Vec::new();
+                for candidate in candidates {
+                    if tree.siblings(given.record.key, *candidate)? {
+                        siblings.push(candidate);
+                    }
+                }
+                Ok(labels(siblings))
+            })
+        ),
+        tell!(
+            Relations,
+            "paths",
+            "The ways to a root through candidates, each with slashes; queries are NODE, a TAB and candidates, with commas.",
+            [],
+            [Keys],
+            |tree, given| among(given, |candidates| {
+                let paths = tree.paths_to_root(given.record.key, candidates, MOST_PATHS);
+                let named = |path: Vec<usize>| {
+                    let nodes: Vec<&[u8]> = path.into_iter().map(|at| candidates[at]).collect();
+                    [&[given.record.key][..], &nodes].concat().join(&b'/')
+                };
+                Ok(paths.into_iter().map(named).collect())
+            })
+        ),
     ],
     params: &[
         Param::integer(

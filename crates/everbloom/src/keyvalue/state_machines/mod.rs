@@ -474,6 +474,18 @@ pub static VARIANT: Variant = Variant::of::<StateMachines>(Facts {
     input: Input::valued(ValueKind::Label),
     meaning: "items are flows, the label of each is its state; the rate bounds absent flows that get a state",
     forms: &[form(FINGERPRINT), form(STATEFUL), form(DIRECT)],
+    operations: &[change!(
+        StateMachines,
+        "touch",
+        "Keep flows from timing out at the next tick.",
+        [],
+        [Keys],
+        |filter, given| {
+            let there = filter.contains(given.record.key);
+            filter.touch(given.record.key);
+            Ok(there)
+        }
+    )],
     params: &[
         PARAM_M,
         PARAM_K,

@@ -254,6 +254,17 @@ pub static VARIANT: Variant = Variant::of::<Complement>(Facts {
     meaning: "items are members, known non-members the rest of the universe; the rate is that of undecided queries \
               inside the universe, which an exact table answers",
     forms: &[Form::exact(FORM, &[Ability::Insert])],
+    operations: &[change!(
+        Complement,
+        "exclude",
+        "Add keys of the universe that are not members.",
+        [],
+        [Keys],
+        |filter, given| {
+            filter.exclude(given.record.key);
+            Ok(true)
+        }
+    )],
     params: &[
         Param::integer(
             "others",

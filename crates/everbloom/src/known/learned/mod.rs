@@ -347,6 +347,14 @@ pub static VARIANT: Variant = Variant::of::<Learned>(Facts {
         Form::exact(NAIVE_BAYES, &[Ability::Insert]),
         Form::exact(LOGISTIC, &[Ability::Insert]),
     ],
+    operations: &[tell!(
+        Learned,
+        "score",
+        "The score that the model gives the key.",
+        [],
+        [Keys],
+        |filter, given| { Ok(Detail::Score(filter.score(given.record.key) as f64)) }
+    )],
     params: &[
         Param::first_of("features", &["bytes", "pairs"], "input of the model"),
         Param::first_of(

@@ -131,11 +131,16 @@ impl Invertible {
     /// The ids in a layer, each with its sign; `None` if they cannot be told apart.
     fn drained(&self, layer: &SumCells) -> Option<Vec<(u64, i64)>> {
         let mut found = Vec::new();
-        let place = |content: &[u64]| Some(self.place(content[0]));
-        let whole = layer.clone().drain(place, |content, sign| found.push((content[0], sign)));
+        let left = self.drain(layer, |id, sign| found.push((id, sign)));
         found.sort_unstable();
         let twice = found.windows(2).any(|pair| pair[0].0 == pair[1].0);
-        (whole && !twice).then_some(found)
+        (left.used() == 0 && !twice).then_some(found)
+    }
+
+    /// Hands ids and signs to `found`; what is left of the layer.
+    fn drain(&self, layer: &SumCells, mut found: impl FnMut(u64, i64)) -> SumCells {
+        let place = |content: &[u64]| Some(self.place(content[0]));
+        layer.clone().drain(place, |content, sign| found(content[0], sign))
     }
 
     /// Inserts a key.
@@ -245,7 +250,12 @@ impl Invertible {
 
     fn undecodable(&self) -> Error {
         let cells: u64 = self.layers.iter().map(|layer| layer.cells.len()).sum();
-        let message = if self.head.form == STRATA {
+        let repeated = |layer| self.drain(layer, |_, _| {}).repeated(|content| content[0] == 0);
+        let message = if self.layers.iter().any(repeated) {
+            "a key was added more than once on one side, which hides it and others: build both filters with each key \
+             once"
+                .to_owned()
+        } else if self.head.form == STRATA {
             format!(
                 "the difference is more than {} strata can list or estimate: \
                  use a cells filter of {MARGIN} times the estimate, or retry with more strata",

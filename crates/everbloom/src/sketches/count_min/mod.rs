@@ -515,6 +515,37 @@ pub static VARIANT: Variant = Variant::of::<CountMin>(Facts {
             &[Ability::Insert, Ability::Remove, Ability::Count, Ability::Merge, Ability::List],
         ),
     ],
+    operations: &[
+        tell!(
+            CountMin,
+            "inner-product",
+            "The sum over all keys of the products of their counts in this sketch and another one, at most.",
+            [],
+            [Filters],
+            |sketch, given| {
+                let products = given
+                    .filters_of::<CountMin>()?
+                    .into_iter()
+                    .map(|other| sketch.inner_product(other));
+                let text = |product: i128| product.to_string().into_bytes();
+                Ok(Detail::List(products.map(|product| product.map(text)).collect::<Result<_>>()?))
+            }
+        ),
+        tell!(
+            CountMin,
+            "heavy",
+            "The keys with at least this share of the total, and their counts.",
+            [Param::real("phi", 0.0, 1.0, "share of the total")],
+            [],
+            |sketch, given| {
+                let row =
+                    |(key, count): Heavy| [&key[..], count.to_string().as_bytes()].join(&b'\t');
+                Ok(Detail::List(
+                    sketch.heavy_hitters(given.real(0))?.into_iter().map(row).collect(),
+                ))
+            }
+        ),
+    ],
     params: &[
         Param::real(
             "epsilon",

@@ -278,6 +278,10 @@ fn example(i: u64) -> Vec<u8> {
     format!("id{i}\t{}", crate::hash::mix64(i) % 1_000_000_000).into_bytes()
 }
 
+/// For `bounds`.
+const ATTRIBUTE: Param =
+    Param::integer("attribute", 1, 64, "its number, counted from 1").or(Preset::Integer(1));
+
 /// The list entry.
 pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
     id: 79,
@@ -295,6 +299,17 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
         Form::exact(STANDARD, &[Ability::Insert]),
         Form::removing(COUNTING, &[Ability::Insert, Ability::Remove]),
     ],
+    operations: &[tell!(
+        Ranges,
+        "bounds",
+        "The bounds of an attribute's segments.",
+        [ATTRIBUTE],
+        [],
+        |filter, given| {
+            let bounds = filter.bounds(given.whole(0) as usize - 1).unwrap_or_default();
+            Ok(Detail::List(bounds.iter().map(|bound| bound.to_string().into_bytes()).collect()))
+        }
+    )],
     params: &[
         Param::integer("attributes", 1, 64, "values of a record, without its id")
             .or(Preset::Integer(1)),
@@ -308,13 +323,13 @@ pub static VARIANT: Variant = Variant::of::<Ranges>(Facts {
         Param::first_of("bounds", &["quantile", EQUAL], "how segment boundaries are chosen"),
         Param::real(
             "low",
-            0.0,
+            -1e300,
             1e300,
             "start of the first segment of equal width; by default the smallest value",
         ),
         Param::real(
             "high",
-            0.0,
+            -1e300,
             1e300,
             "end of the last one; by default just above the largest value",
         ),
