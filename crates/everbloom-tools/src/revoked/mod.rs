@@ -16,10 +16,14 @@
 //! revoked, its second holds the valid ones that pass the first, its third the revoked that pass the second, and so
 //! on. It is exact inside of revoked ∪ valid, too; a filter of the valid ones beside it tells what is neither.
 //!
+//! A set compares serials as bytes: bring them into one form ([`serial`]) on both sides, when it is built and when it is
+//! asked.
+//!
 //! Serials that are neither are taken for valid at the rate of the filter of the valid ones, and for revoked at that
 //! of the other filter or of the cascade.
 
 mod merkle;
+mod serial;
 
 use std::collections::HashSet;
 use std::fs;
@@ -31,6 +35,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 pub use merkle::{Hash, Leaf, Proof, Tree, from_hex, leaf_hash, node_hash, to_hex};
+pub use serial::serial;
 
 /// What is known of a serial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +133,8 @@ const MANIFEST: &str = "set.json";
 const CASCADE: &str = "cascade.mlbf";
 const REVOKED: &str = "revoked.evb";
 const VALID: &str = "valid.evb";
+/// Of a folder. Those of version 1 hold serials as they were written, so the same serial in another case is unknown.
+const VERSION: u64 = 2;
 
 impl Revocations {
     /// A cascade of the sets, and a filter of the valid ones that others pass at a rate of `fpr`.
@@ -183,6 +190,12 @@ impl Revocations {
         })
     }
 
+    /// Whether this is a cascade alone. Whoever made it chose what its keys are; in a folder they are serials in their one
+    /// form.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self, Self::Cascade { valid: None, .. })
+    }
+
     /// Bytes that a device holds.
     pub fn bytes(&self) -> u64 {
         match self {
@@ -216,7 +229,7 @@ impl Revocations {
                 Some(to_hex(root))
             }
         };
-        let manifest = json!({ "everbloom": "revoked", "version": 1, "root": root });
+        let manifest = json!({ "everbloom": "revoked", "version": VERSION, "root": root });
         Ok(fs::write(folder.join(MANIFEST), format!("{manifest:#}\n"))?)
     }
 
@@ -235,7 +248,11 @@ impl Revocations {
             Error::new(Kind::NotOurs, "not what `revoked build` writes").context(place.display())
         };
         let manifest: Value = serde_json::from_slice(&read(&place)?).map_err(|_| wrong())?;
-        if manifest["everbloom"] != "revoked" || manifest["version"] != 1 {
+        if manifest["everbloom"] == "revoked" && manifest["version"] == 1 {
+            let message = "made by an older version, which told serials apart by how they were written: build it again";
+            return Err(Error::new(Kind::UnsupportedVersion, message).context(place.display()));
+        }
+        if manifest["everbloom"] != "revoked" || manifest["version"] != VERSION {
             return Err(wrong());
         }
         let valid = Box::new(Opener::new().open_as(path.join(VALID))?);
@@ -280,7 +297,13 @@ mod tests {
         let alone = Revocations::open(&folder.path().join("cascade").join(CASCADE)).unwrap();
         assert_eq!(alone.status(&revoked[7]).unwrap(), Status::Revoked);
         assert_eq!(alone.status(&valid[7]).unwrap(), Status::Valid);
-        assert!(Revocations::open(folder.path()).is_err());
+        assert!(alone.is_foreign() && Revocations::open(folder.path()).is_err());
+        // A set of serials as they were written would take other spellings for unknown ones.
+        let manifest = folder.path().join("dual").join(MANIFEST);
+        let text = fs::read_to_string(&manifest).unwrap();
+        fs::write(&manifest, text.replace("\"version\": 2", "\"version\": 1")).unwrap();
+        let refused = Revocations::open(&folder.path().join("dual")).err().unwrap();
+        assert_eq!(refused.kind(), Kind::UnsupportedVersion);
     }
 
     #[test]
