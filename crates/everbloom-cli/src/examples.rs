@@ -258,9 +258,9 @@ Examples:
 pub const ATTRIBUTE: &str = "\
 Examples:
   # the lines of a log, with their senders (first column)
-  everbloom attribute build access.log -o seen -f 1 -d ' ' --block 2
+  everbloom attribute build access.log -o seen -f 1 -d ' ' --block 16
   # who sent a line with these letters?
-  everbloom attribute find seen --text 'n /a'";
+  everbloom attribute find seen --text '/a HTTP/1.1 Mozilla/5.0 (X11; Linux'";
 pub const LINK: &str = "\
 Examples:
   # two registers with different spellings
@@ -295,12 +295,13 @@ Examples:
 pub const REVOKED: &str = "\
 Examples:
   # a cascade, as in browsers, and a filter of the valid serials
-  everbloom revoked build --revoked more.txt --valid monday.txt -o status
-  echo damson | everbloom revoked check status
+  printf '0A1B\\n2C3D\\n' > revoked.txt; seq 1000 2000 > valid.txt
+  everbloom revoked build --revoked revoked.txt --valid valid.txt -o status
+  echo serial=0a:1b | everbloom revoked check status
   # two filters and the root of a Merkle tree, for devices that can request proofs
-  everbloom revoked build --revoked more.txt --valid monday.txt -o meters --form dual
-  everbloom revoked prove more.txt ann -o ann.proof
-  everbloom revoked verify meters ann ann.proof";
+  everbloom revoked build --revoked revoked.txt --valid valid.txt -o meters --form dual
+  everbloom revoked prove revoked.txt 1234 -o 1234.proof
+  everbloom revoked verify meters 1234 1234.proof";
 
 pub const SECURE: &str = "\
 Examples:

@@ -231,6 +231,22 @@ fn within(folder: &Path, all: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
+/// Options of the running verb that change how its input is read. Others are not advised.
+static OFFERED: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+
+/// Notes that the running verb has these options.
+pub fn offers(options: &[&'static str]) {
+    if let Ok(mut offered) = OFFERED.lock() {
+        offered.extend(options);
+    }
+}
+
+/// What to do about something strange, if the running verb has this option for it.
+fn advice(option: &str, text: &'static str) -> &'static str {
+    let offered = OFFERED.lock().is_ok_and(|offered| offered.contains(option));
+    if offered { text } else { "" }
+}
+
 /// Says what is strange about an input, once.
 fn strange(name: &str, notice: Notice) {
     static TOLD: Mutex<Vec<(String, Notice)>> = Mutex::new(Vec::new());
@@ -242,19 +258,20 @@ fn strange(name: &str, notice: Notice) {
     told.push(this);
     match notice {
         Notice::CarriageReturns => {
-            say!("{name}: every line ends in a CR, which is part of the key; --crlf strips it");
+            let advice = advice("--crlf", "; --crlf strips it");
+            say!("{name}: every line ends in a CR, which is part of the key{advice}");
         }
         Notice::Quotes => {
-            say!(
-                "{name}: columns are quoted, and the quotes are part of the keys; --csv strips them"
-            );
+            let advice = advice("--csv", "; --csv strips them");
+            say!("{name}: columns are quoted, and the quotes are part of the keys{advice}");
         }
         Notice::ByteOrderMark => {
             say!("{name}: starts with a byte order mark, which is no part of the first line");
         }
-        _ => say!(
-            "{name}: has NUL bytes; if records end in NUL, give -0; if it is not text, its lines are meaningless"
-        ),
+        _ => {
+            let advice = advice("-0", " if records end in NUL, give -0;");
+            say!("{name}: has NUL bytes;{advice} if it is not text, its lines are meaningless");
+        }
     }
 }
 
@@ -270,6 +287,7 @@ pub fn grammar(text: &Text) -> Result<Grammar> {
 
 /// Rows of which a column is the key, or all of the row.
 pub fn rows(rows: &Rows, column: Option<Column>) -> Result<Grammar> {
+    offers(&["--crlf", "--csv", "-0"]);
     let column = column.unwrap_or(Column::All);
     let field = match (rows.csv, column) {
         (true, column) => Field::Csv { column, delimiter: delimiter(rows) },

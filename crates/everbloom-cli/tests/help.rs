@@ -34,6 +34,12 @@ fn bash(line: &str, folder: &Path) -> Output {
     command.output().expect("bash runs")
 }
 
+/// A line of a log, as long as they are.
+fn request(asked: &str) -> String {
+    let browser = "Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0";
+    format!("{asked} HTTP/1.1 {browser} 200 5316 https://example.org/from/somewhere/else\n")
+}
+
 #[test]
 fn every_verb_shows_examples_that_work() {
     let place = tempfile::tempdir().expect("a folder");
@@ -45,7 +51,10 @@ fn every_verb_shows_examples_that_work() {
         ("orders.csv", "ann,bob\nbob,ann\n"),
         ("monday.txt", "ann\nbob\neve\n"),
         ("tuesday.txt", "bob\neve\nzoe\n"),
-        ("access.log", "ann /\nbob /\nann /a\nann /\n"),
+        (
+            "access.log",
+            &["ann /", "bob /", "ann /a", "ann /", "bob /b", "ann /c"].map(request).concat(),
+        ),
         ("phage.fa", ">phage\nACGTTGCAAGCTTACGGATTACAGATTACAGGCATCGACTACG\n"),
         ("yeast.fa", ">yeast\nTTGACCAGTACCATGGCATTTAGCCCATAGACGACATACGACT\n"),
         ("worm.fa", ">worm\nGGGACCTTAACCATGGCATTTAGCTTTTAGACGACATGGGACT\n"),

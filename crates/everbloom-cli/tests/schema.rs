@@ -95,8 +95,12 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("similar", "similar numbers more-numbers", b""),
     ("known", "known more-numbers -r numbers", b""),
     ("known", "known numbers --list sums", b""),
-    ("attribute build", "attribute build left -o new.seen --block 2", b""),
-    ("attribute find", "attribute find seen --text 1,a", b""),
+    ("attribute build", "attribute build requests -o new.seen", b""),
+    (
+        "attribute find",
+        "attribute find seen --text 07919158382375731676395954751455433633527127179190871099502802947",
+        b"",
+    ),
     ("link", "link people people --evaluate left", b""),
     ("link", "link people people", b""),
     ("link --output", "link people --output new.filters", b""),
@@ -104,10 +108,10 @@ const CASES: &[(&str, &str, &[u8])] = &[
     ("spell --hyphenate", "spell --hyphenate patterns --exceptions parted", b"table\n"),
     ("breach build", "breach build keys -o new.breached", b""),
     ("breach check", "breach check breached --near", b"1\nnobody\n"),
-    ("revoked build", "revoked build --revoked values --valid keys -o new.revoked", b""),
-    ("revoked build", "revoked build --revoked values --valid keys -o new.dual --form dual", b""),
-    ("revoked check", "revoked check dual keys --list values", b""),
-    ("revoked prove", "revoked prove values 7 -o new.proof", b""),
+    ("revoked build", "revoked build --revoked gone --valid other -o new.revoked", b""),
+    ("revoked build", "revoked build --revoked gone --valid other -o new.dual --form dual", b""),
+    ("revoked check", "revoked check dual keys --list gone", b""),
+    ("revoked prove", "revoked prove gone 7 -o new.proof", b""),
     ("revoked verify", "revoked verify dual 7 7.proof", b""),
     ("join", "join keys other --keys --estimate", b""),
     ("secure index build", "secure index build left right --key-file key -o new.index", b""),
@@ -152,6 +156,7 @@ impl Place {
             ("people", b"name,town\nann,rome\nbob,lima\n"),
             ("patterns", b"1ta"),
             ("parted", b"ta-ble\n"),
+            ("gone", b"F0:01\nF0:02\n"),
             ("groups", b"ann\t1\nbob\t2\n"),
             ("ten-times", "x\n".repeat(10).as_bytes()),
             ("crowded", (0..100).map(|i| format!("{i}\t{i}\n")).collect::<String>().as_bytes()),
@@ -173,6 +178,10 @@ impl Place {
         ] {
             std::fs::write(place.folder.path().join(name), text).expect("a file");
         }
+        let requests: String = (0..120)
+            .map(|i| format!("{:05}{}", i * 7919 % 100_000, if i % 40 == 39 { "\n" } else { "" }))
+            .collect();
+        std::fs::write(place.folder.path().join("requests"), requests).expect("a file");
         let samples =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../everbloom-formats/tests/samples");
         std::fs::copy(
@@ -211,10 +220,10 @@ impl Place {
             "build vectors -o near.evb --kind distance-sensitive",
             "kmer build one.fa -o one.evk",
             "kmer build one.fa -o grows.evk",
-            "attribute build left -o seen --block 2",
+            "attribute build requests -o seen",
             "breach build keys -o breached --near",
-            "revoked build --revoked values --valid keys -o dual --form dual",
-            "revoked prove values 7 -o 7.proof",
+            "revoked build --revoked gone --valid other -o dual --form dual",
+            "revoked prove gone 7 -o 7.proof",
             "secure index build left right --key-file key -o docs.index",
             "secure index trapdoor keys --key-file key -o word.trapdoor",
             "secure query setup keys --key-file key -o keys.set",

@@ -143,20 +143,50 @@ fn an_excerpt_is_attributed_to_its_flow() {
     let splice = format!("{number} {} <exploit>{} {}", number + 1, 901 * 31, 901 * 31 + 1);
     std::fs::write(folder.join("splice"), &splice).expect("a file");
     assert_eq!(run(folder, "attribute find seen splice", b"").0, 1);
-    refused(folder, "attribute find seen --text short", "whole block");
+    refused(folder, "attribute find seen --text short", "cannot be judged");
     refused(folder, "attribute find . --text 0123456789012345678901234567890", "attribute build");
     refused(folder, "attribute build packets.pcap --pcap -o seen", "not empty");
-    std::fs::write(folder.join("log"), "ann,GET /index.html\nbob,GET /admin.html\n")
-        .expect("a file");
-    ok(folder, "attribute build log -o log.seen -f 1 -d , --block 4");
-    assert_eq!(ok(folder, "attribute find log.seen --text /admin.html"), "bob\t1\t2\t8\n");
+}
+
+/// A line of a log: what differs between senders, and what all of them send.
+fn request(sender: &str, page: &str) -> String {
+    let browser = "Mozilla/5.0-(X11;Linux-x86_64;rv:109.0)-Gecko/20100101-Firefox/115.0";
+    let from: String =
+        (0..60u32).map(|i| format!("{:08x}", i.wrapping_mul(2_654_435_761))).collect();
+    format!("{sender},GET-{page}.html-HTTP/1.1-{browser}-200-5316-https://example.org/{from}\n")
+}
+
+#[test]
+fn lines_of_a_log_are_attributed_in_windows_and_short_excerpts_are_not_judged() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path();
+    let log = request("ann", "/index/of/all") + &request("bob", "/admin/secret");
+    std::fs::write(folder.join("log"), &log).expect("a file");
+    ok(folder, "attribute build log -o log.seen -f 1 -d , --block 16 -p 1%");
+    let admin = "--text /admin/secret.html-HTTP/1.1-Mozilla/5.0-";
+    let index = "--text /index/of/all.html-HTTP/1.1-Mozilla/5.0-";
+    assert_eq!(ok(folder, &format!("attribute find log.seen {admin}")), "bob\t1\t2\t8\n");
+    // Nobody asked for this page, and all blocks behind it were sent.
+    let nobody =
+        "attribute find log.seen --text n/secre2.html-HTTP/1.1-Mozilla/5.0-(X11;Linux-x86_64;";
+    assert_eq!(run(folder, nobody, b"").0, 1);
     // A filter for each time window, and only the newest kept.
-    ok(folder, "attribute build log -o windows -f 1 -d , --block 4 --window 2");
-    assert_eq!(ok(folder, "attribute find windows --text /admin.html"), "bob\t2\t2\t8\n");
-    assert_eq!(ok(folder, "attribute find windows --text /index.html"), "ann\t1\t1\t8\n");
-    ok(folder, "attribute build log -o newest -f 1 -d , --block 4 --window 2 --keep 0");
-    assert_eq!(ok(folder, "attribute find newest --text /admin.html"), "bob\t2\t2\t8\n");
-    assert_eq!(run(folder, "attribute find newest --text /index.html", b"").0, 1);
+    ok(folder, "attribute build log -o windows -f 1 -d , --block 16 -p 1% --window 2");
+    assert_eq!(ok(folder, &format!("attribute find windows {admin}")), "bob\t2\t2\t8\n");
+    assert_eq!(ok(folder, &format!("attribute find windows {index}")), "ann\t1\t1\t8\n");
+    ok(folder, "attribute build log -o newest -f 1 -d , --block 16 -p 1% --window 2 --keep 0");
+    assert_eq!(ok(folder, &format!("attribute find newest {admin}")), "bob\t2\t2\t8\n");
+    assert_eq!(run(folder, &format!("attribute find newest {index}"), b"").0, 1);
+    refused(folder, "attribute build log -o small -f 1 -d , --block 4", "larger blocks");
+    assert!(!folder.join("small").exists());
+
+    // Of several excerpts the short one is told, and the other found.
+    std::fs::write(folder.join("short"), "GET").expect("a file");
+    std::fs::write(folder.join("long"), &admin["--text ".len()..]).expect("a file");
+    let (code, out, err) = run(folder, "attribute find log.seen short long --json", b"");
+    assert_eq!(code, 2, "{err}");
+    assert!(out.contains("\"bob\"") && out.contains("\"not_judged\":1"), "{out}");
+    assert!(err.contains("short: cannot be judged"), "{err}");
 }
 
 #[test]
@@ -188,7 +218,20 @@ fn samples_are_found_and_added() {
         .collect();
     std::fs::write(folder.join("reads.fq"), reads).expect("a file");
     let found = ok(folder, "kmer query all.evk reads.fq");
-    assert_eq!(found, "read0\t0.fa\t70\t70\nread1\t1.fa\t70\t70\nread2\t2.fa\t70\t70\n");
+    let columns = |line: &str| line.split('\t').map(str::to_owned).collect::<Vec<_>>();
+    for (i, line) in found.lines().map(columns).enumerate() {
+        assert_eq!(line[..5].join(" "), format!("read{i} {i}.fa 70 70 70"));
+        let expected: f64 = line[5].parse().expect("a number");
+        assert!((15.0..=21.5).contains(&expected), "a share of 70: {expected}");
+    }
+    assert_eq!(found.lines().count(), 3);
+    // A sample that has the first half of a read is told to have half of it, although more of it is found.
+    let half = format!(">half\n{}{}\n", &genomes[0][500..1530], letters(1000));
+    std::fs::write(folder.join("half.fa"), half).expect("a file");
+    let half = columns(&ok(folder, "kmer query all.evk half.fa -t 0.5"));
+    let [has, kmers, found] = [2, 3, 4].map(|i| half[i].trim().parse::<u64>().expect("a number"));
+    assert_eq!((&half[1][..], kmers), ("0.fa", 2000));
+    assert!(has.abs_diff(1000) < 150 && found > has + 150, "{half:?}");
     let info = ok(folder, "kmer info all.evk --json");
     assert_eq!(info.matches("\"rows\"").count(), 2, "two sizes: {info}");
     let random = format!(">nobody\n{}\n", letters(100));
@@ -220,6 +263,15 @@ fn copies_are_found_wherever_they_stand() {
     let pairs = ok(folder, "similar texts");
     assert!(pairs.starts_with("texts/deep/copy\ttexts/essay\t"), "{pairs}");
     assert_eq!(pairs.lines().count(), 1, "{pairs}");
+    // A short file is in a long one, or is not: its row alone says nothing.
+    for i in 0..40u32 {
+        let short: String = (0..14).map(|j| format!("word {}\n", (i * 14 + j) * 104_729)).collect();
+        std::fs::write(folder.join(format!("texts/short{i}")), short).expect("a file");
+    }
+    for memory in ["1GB", "20kB", "2kB"] {
+        let (code, out, err) = run(folder, &format!("similar texts --memory {memory}"), b"");
+        assert_eq!((code, &out), (0, &pairs), "{memory}: {err}");
+    }
     // Blocks of a fixed length all differ once a line stands in front.
     assert_eq!(run(folder, "similar texts --block 256", b"").0, 1);
     refused(folder, "similar texts --at-least 2", "share");

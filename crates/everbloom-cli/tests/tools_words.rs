@@ -98,6 +98,8 @@ fn hashes_come_with_counts() {
     );
     place.ok("breach build - -o windows", "8846f7eaee8fb117ad06bdd830b7586c\n");
     assert_eq!(place.ok("breach check windows", asked), "line 1: is in the list\n");
+    // Planned for one lookup, it would take most passwords for neighbors of others.
+    fails(&place, "breach check windows --near", asked, "build it again with --near");
     let mixed = format!("{sha1}hunter2\n");
     let refused = place.run("breach build - -o mixed", &mixed);
     assert_eq!(refused.code, 2);
@@ -137,23 +139,55 @@ fn revoked_serials_are_told_exactly() {
     fails(&place, "revoked build --revoked valid --valid valid -o both", "", "revoked and valid");
 }
 
+/// A serial is a number: whichever program wrote the list, and whichever the question.
+#[test]
+fn a_serial_is_the_same_however_it_is_written() {
+    let place = Place::new();
+    let spellings = "0a:1b:ff\n0A1BFF\na1bff\r\n0A 1B FF\n0x0a1bff\nserial=0A1BFF\n\
+                     Serial Number: 662527 (0xa1bff)\n00a1bff\n";
+    place.file("valid", "10\n11\n12\n");
+    let mut answers = Vec::new();
+    for (i, revoked) in spellings.lines().enumerate() {
+        place.file("revoked", format!("{revoked}\r\n77\r\n"));
+        for form in ["cascade", "dual"] {
+            place.ok(
+                &format!(
+                    "revoked build --revoked revoked --valid valid -o {form}{i} --form {form}"
+                ),
+                "",
+            );
+            let out = place.ok(&format!("revoked check {form}{i}"), spellings);
+            answers.push(out.lines().filter(|line| line.starts_with("revoked\t")).count());
+            let valid = place.run(&format!("revoked check {form}{i}"), "0010\n0x11\n1:2\n");
+            assert_eq!(valid.out, "valid\t0010\nvalid\t0x11\nvalid\t1:2\n", "{form}");
+        }
+    }
+    assert_eq!(answers, [8; 16]);
+    place.ok("revoked prove revoked 0A1BFF -o proof", "");
+    assert_eq!(place.ok("revoked verify dual7 0a:1b:ff proof", ""), "revoked\t0a:1b:ff\n");
+    fails(&place, "revoked check dual0", "ann\n", "line 1");
+    place.file("names", "10\n\nann\n");
+    fails(&place, "revoked build --revoked names --valid valid -o no", "", "names: line 2");
+    assert!(!place.folder.path().join("no").exists());
+}
+
 #[test]
 fn proofs_travel_and_forgeries_do_not() {
     let place = Place::new();
-    place.file("revoked", "ape\ncat\nelk\nfox\n");
-    place.file("valid", "bee\ndog\n");
+    place.file("revoked", "0a9e\n0ca7\n0e1c\n0f0c\n");
+    place.file("valid", "0bee\n0d06\n");
     place.ok("revoked build --revoked revoked --valid valid -o set --form dual", "");
-    place.ok("revoked prove revoked cat -o cat", "");
-    place.ok("revoked prove revoked dog -o dog", "");
-    assert_eq!(place.ok("revoked verify set cat cat", ""), "revoked\tcat\n");
-    assert_eq!(place.ok("revoked verify set dog dog", ""), "valid\tdog\n");
-    fails(&place, "revoked verify set elk dog", "", "does not hold");
-    place.file("shorter", "ape\nelk\nfox\n");
-    place.ok("revoked prove shorter cat -o lie", "");
-    fails(&place, "revoked verify set cat lie", "", "does not hold");
-    fails(&place, "revoked verify set cat valid", "", "not a proof");
+    place.ok("revoked prove revoked 0ca7 -o 0ca7", "");
+    place.ok("revoked prove revoked 0d06 -o 0d06", "");
+    assert_eq!(place.ok("revoked verify set 0ca7 0ca7", ""), "revoked\t0ca7\n");
+    assert_eq!(place.ok("revoked verify set 0d06 0d06", ""), "valid\t0d06\n");
+    fails(&place, "revoked verify set 0e1c 0d06", "", "does not hold");
+    place.file("shorter", "0a9e\n0e1c\n0f0c\n");
+    place.ok("revoked prove shorter 0ca7 -o lie", "");
+    fails(&place, "revoked verify set 0ca7 lie", "", "does not hold");
+    fails(&place, "revoked verify set 0ca7 valid", "", "not a proof");
     let report: Value =
-        serde_json::from_str(&place.ok("revoked prove revoked dog -o dog --json", ""))
+        serde_json::from_str(&place.ok("revoked prove revoked 0d06 -o 0d06 --json", ""))
             .expect("JSON");
     assert_eq!((&report["leaves"], &report["hashes"]), (&Value::from(2), &Value::from(4)));
 }
@@ -238,4 +272,80 @@ fn schemas_choose_the_columns() {
     fails(&place, "link a.csv b.csv --id number", "", "no column \"number\"");
     place.file("true", "1\n");
     fails(&place, "link a.csv b.csv --schema schema.json --evaluate true", "", "LEFT,RIGHT");
+}
+
+const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
+
+/// Documents and queries are cut alike: nothing that is in a document's text is lost to a hyphen, a CR or a capital.
+#[test]
+fn queries_are_cut_into_words_as_documents_are() {
+    let place = Place::new();
+    place.file("key", KEY);
+    place.file("letter", "Send an E-mail to O'Hara,\r\nétude no. 7\r\n");
+    place.file("other", "mail for another hara\n");
+    place.ok("secure index build letter other --key-file key -o index", "");
+    let search = |queries: &str| {
+        place.ok("secure index trapdoor - --key-file key -o asked", queries);
+        place.run("secure index search index asked", "").out
+    };
+    assert_eq!(search("e-mail\n"), "1\tletter\n");
+    assert_eq!(search("E-MAIL\r\n\u{c9}tude\r\n"), "1\tletter\n2\tletter\n");
+    assert_eq!(search("O'Hara\nmail\nno such word\n"), "1\tletter\n2\tletter\n2\tother\n");
+    let told = place.run("secure index trapdoor - --key-file key -o asked", "e-mail\n").err;
+    assert!(told.contains("all of: e, mail"), "{told}");
+    fails(
+        &place,
+        "secure index trapdoor - --key-file key -o asked",
+        "fig\n--\n",
+        "line 2: no word",
+    );
+}
+
+#[test]
+fn damaged_indexes_and_trapdoors_are_refused() {
+    let place = Place::new();
+    place.file("key", KEY);
+    place.file("letter", "dear friend\n");
+    place.ok("secure index build letter --key-file key -o index -p 0.01", "");
+    place.ok("secure index trapdoor - --key-file key -o asked -p 0.01", "friend\n");
+    assert_eq!(place.ok("secure index search index asked", ""), "1\tletter\n");
+    for name in ["index", "asked"] {
+        let whole = place.bytes(name);
+        for bit in (0..8 * whole.len()).step_by(whole.len() / 5) {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            place.file(name, bytes);
+            place.refused("secure index search index asked", "");
+        }
+        place.file(name, whole);
+    }
+}
+
+/// An option that is advised is one that the verb has.
+#[test]
+fn carriage_returns_are_stripped_where_the_option_is_advised() {
+    let place = Place::new();
+    place.file("key", KEY);
+    place.file("unix", "ann\nbob\n");
+    place.file("windows", "ann\r\neve\r\n");
+    let set = "secure query setup unix --key-file key -o set";
+    place.ok(set, "");
+    let asked = place.run("secure query ask set windows --key-file key -o asked", "");
+    assert!(asked.err.contains("--crlf strips it"), "{}", asked.err);
+    place.ok("secure query ask set windows --key-file key -o asked --crlf", "");
+    place.ok("secure query answer asked --key-file key -o answered", "");
+    let found =
+        place.ok("secure query finish set asked answered windows --key-file key --crlf", "");
+    assert_eq!(found, "ann\n");
+    // Verbs without the option don't name it.
+    place.file("pairs", "1,1\r\n2,2\r\n");
+    place.file("left", "id,name\n1,ann\n2,bob\n");
+    let others = [
+        place.run("link left left --id id --truth pairs", ""),
+        place.run("publish windows -o feed", ""),
+        place.run("spell -d unix windows", ""),
+    ];
+    for run in others {
+        assert!(!run.err.contains("--crlf"), "{}", run.err);
+    }
 }

@@ -8,14 +8,17 @@
 //!
 //! Each file is a row of a [`Matrix`]: a Bloom filter of its chunks, all with the same hash functions. With m = 8192,
 //! k = 3 and 500 chunks a row has 1371 ones; two unrelated rows share 229, and two with half of their chunks in
-//! common 774. A fixed threshold below the chance level flags everybody, so what is compared is the estimated
-//! number of common chunks. Chunks end where the content says ([`Cut::Content`]): an inserted line moves one or two
-//! of them, where blocks of a fixed length would all differ.
+//! common 774. A fixed threshold below the chance level flags everybody, and the rows of a short and a long file, or
+//! of two that are nearly full, prove nothing. So rows only rule pairs out; the others are compared chunk by chunk,
+//! and what is printed is counted. Chunks end where the content says ([`Cut::Content`]): an inserted line moves one or
+//! two of them, where blocks of a fixed length would all differ.
 
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 use everbloom::grouping::Matrix;
-use everbloom::{Error, Hasher, Kind, Result, Seen};
+use everbloom::grouping::matrix::Similarity;
+use everbloom::{Error, Hasher, Kind, Result};
 
 use crate::chunks::Cut;
 
@@ -44,8 +47,8 @@ pub struct Pair {
     pub a: Vec<u8>,
     /// The other.
     pub b: Vec<u8>,
-    /// Chunks that both have, estimated.
-    pub shared: f64,
+    /// Different chunks that both have.
+    pub shared: u64,
     /// The same as a share of the smaller one's chunks.
     pub share: f64,
 }
@@ -58,69 +61,90 @@ pub struct Pair {
 ///
 /// let essay: String = (0..2000).map(|i| format!("sentence {} of the essay. ", i * i % 997)).collect();
 /// let copy = format!("Something new in front. {}", &essay[10_000..]);
+/// let other = "nothing of the sort ".repeat(500);
 /// let mut files = Similar::new(8192, Cut::Content)?;
-/// files.add(b"essay", essay.as_bytes())?;
-/// files.add(b"copy", copy.as_bytes())?;
-/// files.add(b"other", "nothing of the sort ".repeat(500).as_bytes())?;
-/// let pairs = files.pairs(0.5);
+/// let texts = [&essay, &copy, &other];
+/// for (name, text) in (0..).zip(texts) {
+///     files.add(&[name], text.as_bytes())?;
+/// }
+/// let pairs = files.pairs(0.5, |name| Ok(texts[usize::from(name[0])].as_bytes()))?;
 /// assert_eq!(pairs.len(), 1);
-/// assert_eq!((&pairs[0].a[..], &pairs[0].b[..]), (&b"essay"[..], &b"copy"[..]));
+/// assert_eq!((&pairs[0].a[..], &pairs[0].b[..]), (&[0][..], &[1][..]));
 /// # Ok::<(), everbloom::Error>(())
 /// ```
 pub struct Similar {
     matrix: Matrix,
     cut: Cut,
-    /// Different chunks of each file, about.
-    chunks: std::collections::HashMap<Vec<u8>, u64>,
 }
 
 impl Similar {
     /// No files yet; rows have `m` bits.
     pub fn new(m: u64, cut: Cut) -> Result<Self> {
-        let matrix = Matrix::with_shape(m, PROBES, Hasher::default())?;
-        Ok(Self { matrix, cut, chunks: Default::default() })
+        Ok(Self { matrix: Matrix::with_shape(m, PROBES, Hasher::default())?, cut })
     }
 
-    /// Adds a file, or more of one that is there; how many different chunks it has.
-    pub fn add(&mut self, name: &[u8], text: impl Read) -> Result<u64> {
-        let (matrix, mut new) = (&mut self.matrix, 0);
-        self.cut.each(text, |chunk| {
-            new += u64::from(matrix.insert(chunk, name)? == Seen::New);
-            Ok(())
-        })?;
-        let chunks = self.chunks.entry(name.to_vec()).or_default();
-        *chunks += new;
-        Ok(*chunks)
+    /// Adds a file, or more of one that is there.
+    pub fn add(&mut self, name: &[u8], text: impl Read) -> Result<()> {
+        let matrix = &mut self.matrix;
+        self.cut.each(text, |chunk| matrix.insert(chunk, name).map(drop))
     }
 
     /// Takes a file out; whether it was there.
     pub fn remove(&mut self, name: &[u8]) -> bool {
-        self.chunks.remove(name);
         self.matrix.remove_document(name)
     }
 
-    /// The pairs that share at least this share of the smaller one's chunks, the most alike first.
-    pub fn pairs(&self, least: f64) -> Vec<Pair> {
-        let pair = |(a, b, alike): (&[u8], &[u8], everbloom::grouping::matrix::Similarity)| {
-            let count = |name: &[u8]| self.chunks.get(name).copied().unwrap_or(0);
-            let (shared, smaller) = (alike.shared?, count(a).min(count(b)).max(1) as f64);
-            let shared = shared.clamp(0.0, smaller);
-            let share = shared / smaller;
-            // A chunk or less is what chance makes of files of a few chunks.
-            let counts = share >= least && shared >= 1.0;
-            counts.then(|| Pair { a: a.to_vec(), b: b.to_vec(), shared, share })
-        };
-        let mut pairs: Vec<Pair> =
-            self.matrix.copies(least / 2.0).into_iter().filter_map(pair).collect();
-        pairs.sort_by(|x, y| y.share.total_cmp(&x.share));
-        pairs
+    /// The pairs whose rows don't rule out that they share this part of the smaller one's chunks.
+    pub fn candidates(&self, least: f64) -> Vec<(&[u8], &[u8], Similarity)> {
+        self.matrix.candidates(least)
     }
 
-    /// Whether a row has so many ones that what it shares can't be told.
+    /// The pairs that share at least this part of the smaller one's chunks, the most alike first. Candidates are read
+    /// again, by `open`, and compared by 128-bit digests of their chunks, 16 bytes for each while it lasts.
+    pub fn pairs<R: Read>(
+        &self,
+        least: f64,
+        open: impl Fn(&[u8]) -> Result<R>,
+    ) -> Result<Vec<Pair>> {
+        let candidates = self.candidates(least);
+        let mut chunks: HashMap<&[u8], HashSet<[u64; 2]>> = HashMap::new();
+        for name in candidates.iter().flat_map(|(a, b, _)| [*a, *b]) {
+            if !chunks.contains_key(name) {
+                chunks.insert(name, digests(self.cut, open(name)?)?);
+            }
+        }
+        let pair = |(a, b, _): (&[u8], &[u8], Similarity)| {
+            let (one, other) = (&chunks[a], &chunks[b]);
+            let shared = one.intersection(other).count() as u64;
+            let share = shared as f64 / one.len().min(other.len()).max(1) as f64;
+            (shared > 0 && share >= least).then(|| Pair {
+                a: a.to_vec(),
+                b: b.to_vec(),
+                shared,
+                share,
+            })
+        };
+        let mut pairs: Vec<Pair> = candidates.into_iter().filter_map(pair).collect();
+        pairs.sort_by(|x, y| y.share.total_cmp(&x.share));
+        Ok(pairs)
+    }
+
+    /// Whether a row has so many ones that it rules hardly any pair out.
     pub fn too_full(&self) -> bool {
         let full = |name: &Vec<u8>| self.matrix.bits(name).is_some_and(|bits| bits.fill() > 0.9);
         self.matrix.documents().iter().any(full)
     }
+}
+
+/// The different chunks of a file, by their digests.
+fn digests(cut: Cut, text: impl Read) -> Result<HashSet<[u64; 2]>> {
+    let (hasher, mut all) = (Hasher::default(), HashSet::new());
+    cut.each(text, |chunk| {
+        let digest = hasher.digest(chunk);
+        all.insert([digest.h1, digest.h2]);
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -141,15 +165,61 @@ mod tests {
         assert!(add(MOST_FILES).is_err());
     }
 
+    fn random(seed: u64, bytes: usize) -> Vec<u8> {
+        let mut random = Generator::new(seed);
+        (0..bytes).map(|_| random.next_u64() as u8).collect()
+    }
+
+    /// Pairs of files that are named for their places.
+    fn compared(m: u64, cut: Cut, files: &[&[u8]], least: f64) -> (usize, Vec<Pair>) {
+        let mut all = Similar::new(m, cut).unwrap();
+        for (i, file) in files.iter().enumerate() {
+            all.add(&[i as u8], *file).unwrap();
+        }
+        let pairs = all.pairs(least, |name| Ok(files[usize::from(name[0])])).unwrap();
+        (all.candidates(least).len(), pairs)
+    }
+
     #[test]
     fn files_go_again() {
         let mut files = Similar::new(1024, Cut::Fixed(16)).unwrap();
-        let mut random = Generator::new(3);
-        let text: Vec<u8> = (0..800).map(|_| random.next_u64() as u8).collect();
-        assert!(files.add(b"a", &text[..]).unwrap() >= 45);
+        let text = random(3, 800);
+        files.add(b"a", &text[..]).unwrap();
         files.add(b"b", &text[..]).unwrap();
-        assert_eq!(files.pairs(0.9).len(), 1);
+        let open = |_: &[u8]| Ok(&text[..]);
+        assert_eq!(files.pairs(0.9, open).unwrap().len(), 1);
         assert!(files.remove(b"b") && !files.remove(b"b"));
-        assert!(files.pairs(0.1).is_empty() && !files.too_full());
+        assert!(files.pairs(0.1, open).unwrap().is_empty() && !files.too_full());
+    }
+
+    /// A chunk or two seem to be in a long row by chance alone: a hundred short files and a long one that share
+    /// nothing are candidates now and then, and never pairs. Those that share a chunk are found.
+    #[test]
+    fn a_short_file_is_a_copy_of_a_long_one_only_if_its_text_is_in_it() {
+        let long = random(1, 140_000);
+        let mut short: Vec<Vec<u8>> = (0..100).map(|i| random(100 + i, 255)).collect();
+        short.push(long[..8192].to_vec());
+        let files: Vec<&[u8]> =
+            std::iter::once(&long[..]).chain(short.iter().map(|f| &f[..])).collect();
+        for m in [8192, 2048, 512, 64] {
+            let (candidates, pairs) = compared(m, Cut::Content, &files, 0.3);
+            assert!(candidates > pairs.len(), "{m}: the rows alone name false ones");
+            assert_eq!(pairs.len(), 1, "{m}");
+            assert_eq!((&pairs[0].a[..], &pairs[0].b[..]), (&[0][..], &[101][..]));
+            assert!(pairs[0].share > 0.9 && pairs[0].shared > 15, "{:?}", pairs[0]);
+        }
+    }
+
+    /// Rows without room are no reason to lose a copy: what they can't rule out is compared.
+    #[test]
+    fn copies_are_counted_exactly_however_full_the_rows_are() {
+        let text = random(2, 64 * 1000);
+        let copy = [&random(4, 64 * 600)[..], &text[..64 * 400]].concat();
+        let other = random(5, 64 * 1000);
+        for m in [16_000, 3000, 1000, 64] {
+            let (_, pairs) = compared(m, Cut::Fixed(64), &[&text, &copy, &other], 0.4);
+            let counted: Vec<_> = pairs.iter().map(|pair| (pair.shared, pair.share)).collect();
+            assert_eq!(counted, [(400, 0.4)], "{m}");
+        }
     }
 }

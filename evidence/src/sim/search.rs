@@ -34,13 +34,22 @@ impl Graph {
         found.iter().chain(neighbors).copied().collect()
     }
 
-    /// The links between nodes of a set that are not on a path.
+    /// The links between nodes of a set that lead to one that is not on a path: false branches. A link between two nodes of
+    /// the path is none, also where the path goes another way.
+    ///
+    /// ```
+    /// use everbloom_lab::sim::{Link, Topology};
+    /// use std::collections::BTreeSet;
+    /// // 0 1 2
+    /// // 3 4 5
+    /// let grid = Topology::Grid { width: 3, height: 2 }.build(1);
+    /// let path = [0, 1, 4, 3];
+    /// assert!(grid.links_beside(&BTreeSet::from(path), &path).is_empty());
+    /// assert_eq!(grid.links_beside(&BTreeSet::from([0, 1, 2, 3, 4]), &path), [Link { from: 1, to: 2 }]);
+    /// ```
     pub fn links_beside(&self, nodes: &BTreeSet<Node>, path: &[Node]) -> Vec<Link> {
-        let on_path = |link: &Link| {
-            let ends = [(link.from, link.to), (link.to, link.from)];
-            path.windows(2).any(|pair| ends.contains(&(pair[0], pair[1])))
-        };
         let within = |link: &Link| nodes.contains(&link.from) && nodes.contains(&link.to);
+        let on_path = |link: &Link| path.contains(&link.from) && path.contains(&link.to);
         self.links().filter(|link| within(link) && !on_path(link)).collect()
     }
 }

@@ -62,7 +62,8 @@ pub struct BreachCheck {
     pub set: PathBuf,
     /// Passwords, one per line; none or `-` for stdin. On a terminal, prompts for one without echo.
     pub passwords: Option<PathBuf>,
-    /// Also find passwords within one edit (insert, delete, substitute) of one in the set.
+    /// Also find passwords within one edit (insert, delete, substitute) of one in the set. The set must be built with
+    /// --near.
     #[arg(long)]
     pub near: bool,
     #[command(flatten)]

@@ -19,7 +19,8 @@ pub struct Similar {
     /// Cut files into blocks of this many bytes, instead of by content.
     #[arg(long, value_name = "BYTES")]
     pub block: Option<u32>,
-    /// Maximum memory for the rows of all files.
+    /// Maximum memory for the rows of all files. Pairs whose rows are alike are then compared chunk by chunk, with 16
+    /// bytes for each of their chunks.
     #[arg(long, value_name = "SIZE", value_parser = quantity::memory_bits, default_value = "1GB")]
     pub memory: u64,
     #[command(flatten)]
@@ -69,12 +70,13 @@ pub enum AttributeVerb {
     Build(AttributeBuild),
     /// Print who may have sent an excerpt, as sender<TAB>from<TAB>to<TAB>offset.
     ///
-    /// From and to are seconds of captures, or lines of logs. Every sender of the excerpt is found.
+    /// From and to are seconds of captures, or lines of logs. Every sender of the excerpt is found. An excerpt of
+    /// fewer than two blocks less one byte cannot be judged; this is reported, and the exit code is 2.
     Find(AttributeFind),
 }
 
 /// Example:
-///   everbloom attribute build access.log -o seen -f 1 -d ' ' --block 4
+///   everbloom attribute build access.log -o seen -f 1 -d ' '
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct AttributeBuild {
@@ -90,8 +92,7 @@ pub struct AttributeBuild {
     /// Block size in bytes. Excerpts must have at least two blocks less one byte.
     #[arg(long, value_name = "BYTES", default_value = "32")]
     pub block: u64,
-    /// Number of blocks, on all levels, before a new filter is started. Default: as many as the files have, at most
-    /// 1M.
+    /// Number of blocks, on all levels, before a new filter is started. Default: 1M.
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = quantity::count)]
     pub items: Option<u64>,
     /// Start a new filter after this many seconds of captures, or lines of logs.
@@ -100,7 +101,7 @@ pub struct AttributeBuild {
     /// Delete filters whose last payload is this many seconds, or lines, older than the newest.
     #[arg(long, value_name = "SECONDS")]
     pub keep: Option<u64>,
-    /// For each sender, share of the shortest excerpts nobody sent that are found anyway.
+    /// Share of excerpts nobody sent for which anyone is named, by any filter.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "1e-6", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
@@ -110,7 +111,7 @@ pub struct AttributeBuild {
 }
 
 /// Example:
-///   everbloom attribute find seen --text 'ann /inde'
+///   everbloom attribute find seen excerpt.bin
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct AttributeFind {

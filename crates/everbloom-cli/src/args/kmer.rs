@@ -19,7 +19,11 @@ pub enum KmerVerb {
     Build(KmerBuild),
     /// Add samples to an index.
     Add(KmerAdd),
-    /// Print the samples that have most of the K-mers of a sequence, as query<TAB>sample<TAB>found<TAB>K-mers.
+    /// Print the samples that have most of the K-mers of a sequence.
+    ///
+    /// Columns are query<TAB>sample<TAB>has<TAB>K-mers<TAB>found<TAB>expected. A filter also lets some absent K-mers
+    /// pass. `found` counts all that pass, `expected` is their average for a sample that has none, and `has` is the
+    /// number that the sample has, estimated from both.
     Query(KmerQuery),
     /// Show the contents of an index.
     Info(KmerInfo),
@@ -74,7 +78,8 @@ pub struct KmerQuery {
     pub index: PathBuf,
     /// FASTA or FASTQ files of sequences to search for; none or `-` for stdin.
     pub queries: Vec<PathBuf>,
-    /// Share of a sequence's K-mers that a sample must have. One changed letter changes up to K of them.
+    /// Share of a sequence's K-mers that must be found in a sample. One changed letter changes up to K of them. No sample
+    /// that has so many is missed.
     #[arg(short = 't', long, value_name = "SHARE", value_parser = quantity::rate, default_value = "0.8", allow_negative_numbers = true)]
     pub threshold: f64,
     #[command(flatten)]

@@ -35,8 +35,8 @@ pub use revoked::{
     Revoked, RevokedBuild, RevokedCheck, RevokedForm, RevokedProve, RevokedVerb, RevokedVerify,
 };
 pub use secure::{
-    IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
-    QuerySetup, QueryVerb, Secure, SecureVerb,
+    Ends, IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk,
+    QueryFinish, QuerySetup, QueryVerb, Secure, SecureVerb,
 };
 pub use shared::{Machine, Replacing, Rows, Secret, Text};
 pub use spell::Spell;

@@ -41,10 +41,11 @@ pub enum RevokedForm {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RevokedBuild {
-    /// Revoked serials, one per line.
+    /// Revoked serials, one per line: hexadecimal numbers. Case, leading zeros and separators between bytes make no
+    /// difference; `0x12`, `serial=12` and `18 (0x12)`, as openssl prints them, are read too.
     #[arg(long, value_name = "FILE")]
     pub revoked: PathBuf,
-    /// Valid serials, one per line.
+    /// Valid serials, one per line, in the same form.
     #[arg(long, value_name = "FILE")]
     pub valid: PathBuf,
     /// Folder to write.
@@ -67,7 +68,8 @@ pub struct RevokedBuild {
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct RevokedCheck {
-    /// The folder written by `revoked build`, or a lone cascade (.mlbf), which takes unknown serials for valid.
+    /// The folder written by `revoked build`, or a lone cascade (.mlbf), which takes unknown serials for valid. Lines are
+    /// looked up in a lone cascade as they are.
     pub set: PathBuf,
     /// Serials, one per line; none or `-` for stdin.
     pub serials: Option<PathBuf>,

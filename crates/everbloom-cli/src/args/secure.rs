@@ -64,6 +64,14 @@ pub struct Message {
     pub machine: Machine,
 }
 
+/// How lines of keys end.
+#[derive(clap::Args)]
+pub struct Ends {
+    /// Lines end in CR LF, as on Windows: strip the CR. Without this option it is part of the key.
+    #[arg(long)]
+    pub crlf: bool,
+}
+
 #[derive(clap::Args)]
 pub struct IndexBuild {
     /// The documents, one per file. Words are runs of letters and digits; case is ignored.
@@ -82,7 +90,8 @@ pub struct IndexBuild {
 
 #[derive(clap::Args)]
 pub struct IndexTrapdoor {
-    /// Words to search for, one per line; `-` for stdin.
+    /// Queries, one per line; `-` for stdin. They are cut into words as documents are. A query of several words, such as
+    /// `e-mail`, finds the documents that have all of them, in any order.
     pub words: PathBuf,
     /// The rate that the index was built with.
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
@@ -112,6 +121,8 @@ pub struct QuerySetup {
     #[arg(short = 'p', long, value_name = "RATE", value_parser = quantity::rate, default_value = "0.000001", allow_negative_numbers = true)]
     pub fpr: f64,
     #[command(flatten)]
+    pub ends: Ends,
+    #[command(flatten)]
     pub message: Message,
 }
 
@@ -121,6 +132,8 @@ pub struct QueryAsk {
     pub set: PathBuf,
     /// Keys to look up, one per line; `-` for stdin.
     pub keys: PathBuf,
+    #[command(flatten)]
+    pub ends: Ends,
     #[command(flatten)]
     pub message: Message,
 }
@@ -146,6 +159,8 @@ pub struct QueryFinish {
     pub answers: PathBuf,
     /// The keys given to `query ask`.
     pub keys: PathBuf,
+    #[command(flatten)]
+    pub ends: Ends,
     /// The key file given to `query ask`.
     #[arg(long, value_name = "FILE")]
     pub key_file: PathBuf,

@@ -3,17 +3,18 @@
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
+use everbloom::Kind;
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
-use everbloom_tools::attribute::{Attribution, keys_of};
+use everbloom_tools::attribute::{Attribution, Collector};
 use everbloom_tools::capture;
 use serde_json::json;
 
 use crate::args::{AttributeBuild, AttributeFind, AttributeVerb};
 use crate::input::{self, Passes};
 use crate::output::{Output, print_json};
-use crate::talk::say;
-use crate::{Outcome, Result};
+use crate::talk::{say, tell};
+use crate::{Outcome, Result, Stop};
 
 pub fn run(verb: &AttributeVerb) -> Result<Outcome> {
     match verb {
@@ -61,18 +62,9 @@ fn each(
 
 fn build(args: &AttributeBuild) -> Result<Outcome> {
     let files = named(&args.files);
-    let mut items = args.items.unwrap_or(ITEMS);
-    if args.items.is_none() && files.iter().all(|path| path.is_file()) {
-        let mut keys = 0u64;
-        each(args, &files, |_, _, payload| {
-            keys += keys_of(payload.len() as u64, args.block);
-            Ok(())
-        })?;
-        items = keys.clamp(1, ITEMS);
-    }
-    let mut store = Attribution::new(args.block, items, args.fpr)?;
-    store = args.window.into_iter().fold(store, Attribution::every);
-    store = args.keep.into_iter().fold(store, Attribution::keeping);
+    let mut store = Collector::new(args.block, args.items.unwrap_or(ITEMS), args.fpr)?;
+    store = args.window.into_iter().fold(store, Collector::every);
+    store = args.keep.into_iter().fold(store, Collector::keeping);
     let (mut payloads, mut read, mut short) = (0u64, 0u64, 0u64);
     each(args, &files, |time, sender, payload| {
         payloads += 1;
@@ -80,6 +72,7 @@ fn build(args: &AttributeBuild) -> Result<Outcome> {
         short += u64::from((payload.len() as u64) < args.block);
         store.payload(time, sender, payload)
     })?;
+    let store = store.finish()?;
     store.save(&args.output)?;
     if args.machine.json {
         print_json(&json!({
@@ -116,11 +109,24 @@ fn find(args: &AttributeFind) -> Result<Outcome> {
             }
         }
     }
+    if !store.checks_ends() {
+        say!(
+            "everbloom: warning: filters of an older version do not check all bytes of an excerpt: build them again"
+        );
+    }
     let mut out = Output::new();
-    let mut candidates = 0u64;
+    let (mut candidates, mut not_judged) = (0u64, 0u64);
     let mut work = || -> everbloom::Result<()> {
         for (name, excerpt) in &excerpts {
-            let found = store.find(excerpt).map_err(|e| e.context(name))?;
+            let found = match store.find(excerpt) {
+                Err(e) if e.kind() == Kind::BadRecord => {
+                    // The others are judged all the same.
+                    not_judged += 1;
+                    tell!("everbloom: {}", e.context(name));
+                    continue;
+                }
+                found => found.map_err(|e| e.context(name))?,
+            };
             for candidate in found {
                 candidates += 1;
                 let (from, to) = candidate.seconds;
@@ -141,8 +147,19 @@ fn find(args: &AttributeFind) -> Result<Outcome> {
         Ok(())
     };
     let done = work();
-    let summary =
-        args.machine.json.then(|| json!({ "excerpts": excerpts.len(), "candidates": candidates }));
+    let summary = args.machine.json.then(|| {
+        json!({
+            "excerpts": excerpts.len(), "not_judged": not_judged, "candidates": candidates,
+        })
+    });
     out.end(done, summary)?;
+    if not_judged > 0 {
+        let message = format!(
+            "excerpts that cannot be judged: {not_judged} of {}; they need {} bytes or more",
+            excerpts.len(),
+            store.least(),
+        );
+        return Err(Stop::Error(message));
+    }
     Ok(if candidates > 0 { Outcome::Some } else { Outcome::None })
 }

@@ -95,6 +95,14 @@ fn build(args: &BreachBuild) -> Result<Outcome> {
 
 fn check(args: &BreachCheck) -> Result<Outcome> {
     let set = Breached::open(&args.set)?;
+    if args.near && !set.plans_near() {
+        return Err(Stop::Error(format!(
+            "{}: the set was built without --near, so {} of passwords of eight characters would seem to be near a listed \
+             one: build it again with --near, or omit it here",
+            args.set.display(),
+            rate_text(set.rate(8, true)),
+        )));
+    }
     let stdin = Path::new("-");
     let path = args.passwords.as_deref().unwrap_or(stdin);
     let mut out = Output::new();

@@ -173,14 +173,19 @@ fn print_hits(out: &mut Output, id: &[u8], found: &Found, json: bool) -> everblo
     for hit in &found.hits {
         if json {
             out.json(&json!({
-                "query": bytes(id), "sample": hit.sample, "found": hit.found, "kmers": found.kmers,
-                "chance": hit.chance,
+                "query": bytes(id), "sample": hit.sample, "has": hit.has, "kmers": found.kmers,
+                "found": hit.found, "expected": hit.expected, "chance": hit.chance,
             }))?;
             continue;
         }
         out.write(|out| {
             out.write_all(id)?;
-            writeln!(out, "\t{}\t{}\t{}", hit.sample, hit.found, found.kmers)
+            let (has, expected) = (hit.has, hit.expected);
+            writeln!(
+                out,
+                "\t{}\t{has:.0}\t{}\t{}\t{expected:.1}",
+                hit.sample, found.kmers, hit.found
+            )
         })?;
     }
     Ok(())

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use everbloom::Error;
 use everbloom_formats::Format;
-use everbloom_records::Grammar;
+use everbloom_records::{Cr, Grammar};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
 use everbloom_tools::revoked::{
-    CASCADE, MANIFEST, Proof, REVOKED, Revocations, Status, Tree, VALID, to_hex,
+    CASCADE, MANIFEST, Proof, REVOKED, Revocations, Status, Tree, VALID, serial, to_hex,
 };
 use serde_json::json;
 
@@ -31,11 +31,28 @@ pub fn run(verb: &RevokedVerb) -> Result<Outcome> {
     }
 }
 
-/// The lines of a file.
+/// Calls `f` with every line of a file and its serial. Lists come from every system: a CR at the end is no part of it.
+fn each_serial(
+    path: &Path,
+    read: impl Fn(&[u8]) -> everbloom::Result<Vec<u8>>,
+    mut f: impl FnMut(&[u8], Vec<u8>) -> everbloom::Result<()>,
+) -> Result<()> {
+    let (mut number, grammar) = (0u64, Grammar { cr: Cr::Cut, ..Grammar::default() });
+    let each = input::lines(path, grammar, Passes::Once)?.each(|_, records| {
+        records.iter().try_for_each(|record| {
+            number += 1;
+            let serial = read(record.key).map_err(|e| e.context(format!("line {number}")))?;
+            f(record.key, serial)
+        })
+    });
+    each.map_err(Into::into)
+}
+
+/// The serials of a list.
 fn serials(path: &Path) -> Result<Vec<Vec<u8>>> {
     let mut serials = Vec::new();
-    input::lines(path, Grammar::default(), Passes::Once)?.each(|_, records| {
-        serials.extend(records.iter().map(|record| record.key.to_vec()));
+    each_serial(path, serial, |_, serial| {
+        serials.push(serial);
         Ok(())
     })?;
     Ok(serials)
@@ -79,23 +96,22 @@ fn check(args: &RevokedCheck) -> Result<Outcome> {
     let mut out = Output::new();
     let (mut counts, mut proofs, mut proof_bytes) = ([0u64; 4], 0u64, 0);
     let path = args.serials.as_deref().unwrap_or(Path::new("-"));
-    let read = input::lines(path, Grammar::default(), Passes::Once)?.each(|_, records| {
-        records.iter().try_for_each(|record| {
-            let mut status = set.status(record.key)?;
-            if let (Status::AskForProof, Some(tree)) = (status, &tree) {
-                let proof = tree.prove(record.key);
-                (proofs, proof_bytes) = (proofs + 1, proof_bytes + proof.bytes());
-                status = set.settled(record.key, &proof)?;
-            }
-            counts[status as usize] += 1;
-            if args.machine.json {
-                return out.json(&json!({ "serial": bytes(record.key), "status": status.name() }));
-            }
-            out.write(|out| {
-                write!(out, "{}\t", status.name())?;
-                out.write_all(record.key)?;
-                out.write_all(b"\n")
-            })
+    let form = |line: &[u8]| if set.is_foreign() { Ok(line.to_vec()) } else { serial(line) };
+    let read = each_serial(path, form, |line, serial| {
+        let mut status = set.status(&serial)?;
+        if let (Status::AskForProof, Some(tree)) = (status, &tree) {
+            let proof = tree.prove(&serial);
+            (proofs, proof_bytes) = (proofs + 1, proof_bytes + proof.bytes());
+            status = set.settled(&serial, &proof)?;
+        }
+        counts[status as usize] += 1;
+        if args.machine.json {
+            return out.json(&json!({ "serial": bytes(line), "status": status.name() }));
+        }
+        out.write(|out| {
+            write!(out, "{}\t", status.name())?;
+            out.write_all(line)?;
+            out.write_all(b"\n")
         })
     });
     let [revoked, valid, unknown, proof] = counts;
@@ -119,9 +135,9 @@ fn prove(args: &RevokedProve) -> Result<Outcome> {
     let how = (&args.replacing, &args.machine);
     let target = Target::file(&args.output, PROOF, how, [&args.list])?;
     let tree = Tree::new(serials(&args.list)?);
-    let (serial, root) = (args.serial.as_bytes(), tree.root());
-    let proof = tree.prove(serial);
-    let revoked = proof.shows(serial, &root)?;
+    let (serial, root) = (serial(args.serial.as_bytes())?, tree.root());
+    let proof = tree.prove(&serial);
+    let revoked = proof.shows(&serial, &root)?;
     target.write(format!("{:#}\n", proof.to_json()).as_bytes())?;
     let hashes: usize = proof.leaves.iter().map(|leaf| leaf.path.len()).sum();
     if args.machine.json {
@@ -151,8 +167,8 @@ fn verify(args: &RevokedVerify) -> Result<Outcome> {
     let text =
         std::fs::read(&args.proof).map_err(|e| Error::from(e).context(args.proof.display()))?;
     let proof = Proof::from_json(&text).map_err(|e| e.context(args.proof.display()))?;
-    let status =
-        set.settled(args.serial.as_bytes(), &proof).map_err(|e| e.context(args.proof.display()))?;
+    let serial = serial(args.serial.as_bytes())?;
+    let status = set.settled(&serial, &proof).map_err(|e| e.context(args.proof.display()))?;
     if args.machine.json {
         print_json(&json!({ "serial": args.serial, "status": status.name() }))?;
     } else {

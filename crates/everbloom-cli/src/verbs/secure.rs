@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use everbloom::exchange::private::{Asker, Owner, once_of, outputs};
 use everbloom::exchange::search::{Keeper, Searcher, Shelf, read_shelf};
 use everbloom::exchange::{Limits, Party, Session};
-use everbloom::secure::index::{IndexKey, Shape, keys_for_rate};
+use everbloom::secure::index::{IndexKey, Shape, Trapdoor, keys_for_rate};
 use everbloom::secure::oprf::{Mode, Ristretto, ServerKey};
 use everbloom::secure::{Secret, random};
 use everbloom::{Error, Filter};
-use everbloom_records::Grammar;
+use everbloom_records::{Cr, Grammar};
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text, rate_text};
 use serde_json::{Value, json};
 
 use crate::args::{
-    IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk, QueryFinish,
-    QuerySetup, QueryVerb, SecureVerb,
+    Ends, IndexBuild, IndexSearch, IndexTrapdoor, IndexVerb, Message, QueryAnswer, QueryAsk,
+    QueryFinish, QuerySetup, QueryVerb, SecureVerb,
 };
 use crate::input::{self, Passes};
 use crate::output::{Output, print_json};
@@ -78,14 +78,25 @@ fn index_build(args: &IndexBuild) -> Result<Outcome> {
 fn index_trapdoor(args: &IndexTrapdoor) -> Result<Outcome> {
     let target = message(&args.message, [&args.words])?;
     let key = IndexKey::new(&secret(&args.message.key_file)?, keys_for_rate(args.fpr)?);
-    let words = lines(&args.words)?;
-    let ask = |searcher: Searcher, word: &Vec<u8>| {
-        let word = String::from_utf8_lossy(word).to_lowercase();
-        searcher.asking(key.trapdoor(word.as_bytes()))
-    };
-    let searcher = words.iter().fold(Searcher::new(), ask);
+    let (queries, mut searcher) = (lines(&args.words, Cr::Cut)?, Searcher::new());
+    for (number, query) in (1..).zip(&queries) {
+        // A query is cut as documents are: what is cut in two there would never be found in one.
+        let words = words(query);
+        let trapdoors = words.iter().map(|word| key.trapdoor(word.as_bytes()));
+        let all = trapdoors.reduce(Trapdoor::and).ok_or_else(|| {
+            let place = args.words.display();
+            Stop::Error(format!(
+                "{place}: line {number}: no word; words are runs of letters and digits"
+            ))
+        })?;
+        if words.len() > 1 {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            say!("query {number} is for documents with all of: {}", words.join(", "));
+        }
+        searcher = searcher.asking(all);
+    }
     let sent = Party::new(searcher, LIMITS).receive(&[])?.send;
-    send(&target, &args.message, &sent, json!({ "queries": words.len() }))?;
+    send(&target, &args.message, &sent, json!({ "queries": queries.len() }))?;
     Ok(Outcome::Some)
 }
 
@@ -120,7 +131,7 @@ fn index_search(args: &IndexSearch) -> Result<Outcome> {
 
 fn query_setup(args: &QuerySetup) -> Result<Outcome> {
     let target = message(&args.message, [&args.keys])?;
-    let keys = lines(&args.keys)?;
+    let keys = keys(&args.keys, &args.ends)?;
     let key = server_key(&args.message.key_file)?;
     // As many as there are would tell exactly how many.
     let items = args.items.unwrap_or_else(|| (keys.len() as u64).max(1).next_power_of_two());
@@ -138,7 +149,7 @@ fn query_setup(args: &QuerySetup) -> Result<Outcome> {
 
 fn query_ask(args: &QueryAsk) -> Result<Outcome> {
     let target = message(&args.message, [&args.set, &args.keys])?;
-    let (secret, keys) = (secret(&args.message.key_file)?, lines(&args.keys)?);
+    let (secret, keys) = (secret(&args.message.key_file)?, keys(&args.keys, &args.ends)?);
     let queries = keys.len();
     let mut asker = Party::new(Asker::<Ristretto>::resumed(keys, secret, random()?), LIMITS);
     let sent = asker.receive(&read(&args.set)?).map_err(|e| e.context(args.set.display()))?.send;
@@ -165,7 +176,7 @@ fn query_answer(args: &QueryAnswer) -> Result<Outcome> {
 }
 
 fn query_finish(args: &QueryFinish) -> Result<Outcome> {
-    let (queries, keys) = (read(&args.queries)?, lines(&args.keys)?);
+    let (queries, keys) = (read(&args.queries)?, keys(&args.keys, &args.ends)?);
     let once = once_of(&queries).map_err(|e| e.context(args.queries.display()))?;
     let asker = Asker::<Ristretto>::resumed(keys.clone(), secret(&args.key_file)?, once);
     let mut asker = Party::new(asker, LIMITS);
@@ -210,13 +221,21 @@ fn secret(path: &Path) -> Result<Secret> {
     Ok(Secret::from_hex(&text).map_err(|e| e.context(path.display()))?)
 }
 
+/// The keys of a file, or of stdin, a line each.
+fn keys(path: &Path, ends: &Ends) -> Result<Vec<Vec<u8>>> {
+    input::offers(&["--crlf"]);
+    lines(path, if ends.crlf { Cr::Cut } else { Cr::Kept })
+}
+
 /// The lines of a file, or of stdin.
-fn lines(path: &Path) -> Result<Vec<Vec<u8>>> {
+fn lines(path: &Path, cr: Cr) -> Result<Vec<Vec<u8>>> {
     let mut keys = Vec::new();
-    input::lines(path, Grammar::default(), Passes::Once)?.each(|_, records| {
-        keys.extend(records.iter().map(|record| record.key.to_vec()));
-        Ok(())
-    })?;
+    input::lines(path, Grammar { cr, ..Grammar::default() }, Passes::Once)?.each(
+        |_, records| {
+            keys.extend(records.iter().map(|record| record.key.to_vec()));
+            Ok(())
+        },
+    )?;
     Ok(keys)
 }
 

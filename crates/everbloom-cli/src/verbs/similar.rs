@@ -1,6 +1,8 @@
 //! `everbloom similar`: copied passages among files.
 
+use std::collections::HashMap;
 use std::fs::File;
+use std::path::PathBuf;
 
 use everbloom_report::json::bytes;
 use everbloom_report::number::{bytes_text, integer_text};
@@ -42,7 +44,8 @@ pub fn run(args: &Similar) -> Result<Outcome> {
     if !(0.0..=1.0).contains(&args.at_least) {
         return Err(Stop::Error("--at-least: give a share between 0 and 1".to_owned()));
     }
-    let pairs = all.pairs(args.at_least);
+    let named: HashMap<Vec<u8>, &PathBuf> = files.iter().map(|path| (name(path), path)).collect();
+    let pairs = all.pairs(args.at_least, |name| open(named[name]))?;
     let mut out = Output::new();
     let mut work = || -> everbloom::Result<()> {
         for pair in &pairs {
@@ -55,7 +58,7 @@ pub fn run(args: &Similar) -> Result<Outcome> {
                 out.write_all(&pair.a)?;
                 out.write_all(b"\t")?;
                 out.write_all(&pair.b)?;
-                writeln!(out, "\t{:.0}\t{:.2}", pair.shared, pair.share)
+                writeln!(out, "\t{}\t{:.2}", pair.shared, pair.share)
             })?;
         }
         Ok(())
@@ -74,7 +77,7 @@ pub fn run(args: &Similar) -> Result<Outcome> {
     );
     if all.too_full() {
         say!(
-            "everbloom: warning: some rows are too full to compare: give more --memory, or a larger --block"
+            "everbloom: some rows are nearly full, so more pairs were compared chunk by chunk: more --memory is faster"
         );
     }
     Ok(if pairs.is_empty() { Outcome::None } else { Outcome::Some })

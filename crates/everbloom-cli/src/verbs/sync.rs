@@ -86,6 +86,7 @@ fn work(args: &Sync, path: &Path) -> &'static str {
 
 fn read(args: &Sync, path: &Path) -> Result<Set> {
     let grammar = Grammar { end: end(args), ..Grammar::default() };
+    input::offers(&["-0"]);
     input::set(path, grammar, Set::seeded(salt()))
 }
 

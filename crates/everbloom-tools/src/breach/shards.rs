@@ -366,9 +366,19 @@ impl Breached {
         }
     }
 
+    /// Whether the set was planned for [`Breached::near`]. In another one, each of the hundreds of neighbors of a password
+    /// passes at the rate of one lookup, and most passwords would seem to be near.
+    pub fn plans_near(&self) -> bool {
+        !matches!(self.content, Content::Hashes { near: false, .. })
+    }
+
     /// Whether the password is in the set, or within one edit of one that is. Of hashes, the neighbors of the
-    /// password are tried, made of printed ASCII characters.
+    /// password are tried, made of printed ASCII characters. Refused unless the set [was planned for it](Breached::plans_near).
     pub fn near(&self, password: &[u8]) -> Result<bool> {
+        if !self.plans_near() {
+            let what = "the set was built for passwords themselves, not for those near them";
+            return Err(Error::new(Kind::Unsupported, what).context(self.folder.display()));
+        }
         let mut failed = None;
         let mut has = |key: u128| {
             self.contains(key).unwrap_or_else(|e| {
@@ -442,6 +452,8 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         let again = Builder::new(&target, content, 1).err().unwrap();
         assert!(again.to_string().contains("already"));
+        let refused = Breached::open(&target).unwrap().near(b"hunter3").unwrap_err();
+        assert_eq!(refused.kind(), Kind::Unsupported);
         let part = target.join(name_of((Hash::Sha1.of(b"hunter2") >> 120) as usize));
         let mut bytes = fs::read(&part).unwrap();
         let middle = bytes.len() / 2;

@@ -247,10 +247,25 @@ pub struct Index {
 pub struct Hit {
     /// The sample.
     pub sample: String,
-    /// How many of the sequence's K-mers it seems to have.
+    /// How many of the sequence's K-mers its filter lets pass: those that it has, and a share of the others.
     pub found: u64,
+    /// How many a filter of its fill lets pass on average if the sample has none: f·ℓ.
+    pub expected: f64,
+    /// How many it has, estimated without bias: (found − f·ℓ)/(1 − f), between 0 and `found`.
+    pub has: f64,
     /// P(a sample as full as this one has so many by chance).
     pub chance: f64,
+}
+
+impl Hit {
+    /// What `found` of `kmers` K-mers say about a sample whose filter lets a share `f` of absent ones pass.
+    fn new(sample: &str, found: u64, kmers: u64, f: f64) -> Self {
+        let (seen, expected) = (found as f64, f * kmers as f64);
+        // Nothing is told by a filter that lets all pass.
+        let has = if f < 1.0 { ((seen - expected) / (1.0 - f)).clamp(0.0, seen) } else { 0.0 };
+        let chance = tail::binomial_at_least(kmers, f, found);
+        Self { sample: sample.to_owned(), found, expected, has, chance }
+    }
 }
 
 /// What became of a query.
@@ -258,7 +273,7 @@ pub struct Hit {
 pub struct Found {
     /// K-mers of the sequence.
     pub kmers: u64,
-    /// The samples above the threshold, the most certain first.
+    /// The samples above the threshold, those that have the most first.
     pub hits: Vec<Hit>,
     /// Rows that were read for it: one for each probe of each K-mer, for each group.
     pub rows: u64,
@@ -338,7 +353,8 @@ impl Index {
         &self.groups
     }
 
-    /// The samples that seem to hold at least a share `threshold` of the K-mers of a sequence of letters.
+    /// The samples whose filters let at least a share `threshold` of the K-mers of a sequence of letters pass. None that
+    /// has so many is missed; how many a sample has is told by [`Hit::has`].
     pub fn query(&mut self, letters: &[u8], threshold: f64) -> Result<Found> {
         if !(threshold > 0.0 && threshold <= 1.0) {
             let message = "a threshold is a share above 0 and at most 1, such as 0.8";
@@ -358,11 +374,10 @@ impl Index {
             let group = &self.groups[number];
             for (sample, count) in group.samples.iter().zip(counts).filter(|(_, c)| *c >= least) {
                 let f = group.rate(sample, self.shape.probes);
-                let chance = tail::binomial_at_least(found.kmers, f, count);
-                found.hits.push(Hit { sample: sample.name.clone(), found: count, chance });
+                found.hits.push(Hit::new(&sample.name, count, found.kmers, f));
             }
         }
-        found.hits.sort_by(|a, b| (b.found, &a.sample).cmp(&(a.found, &b.sample)));
+        found.hits.sort_by(|a, b| b.has.total_cmp(&a.has).then(a.sample.cmp(&b.sample)));
         Ok(found)
     }
 

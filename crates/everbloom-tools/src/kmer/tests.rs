@@ -69,6 +69,42 @@ fn a_column_is_the_bloom_filter_of_its_sample() {
     }
 }
 
+/// Samples that have a tenth, a half and nine tenths of a sequence: the counts of a filter that errs for three K-mers in
+/// ten are far too high, and what is told is what an exact set counts, on average.
+#[test]
+fn counts_are_what_a_sample_has_and_not_what_its_filter_lets_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index.evk");
+    let mut random = Generator::new(13);
+    let (length, kmers) = (21, 1000);
+    let asked = letters(&mut random, kmers + length - 1);
+    let [mut has, mut found] = [[0.0; 4]; 2];
+    let parts = [0, 100, 500, 900];
+    let runs = 20;
+    for run in 0..runs {
+        let texts = parts.map(|part| {
+            let own = letters(&mut random, 3000 - part);
+            let shared = &asked[..if part > 0 { part + length - 1 } else { 0 }];
+            fasta(&[shared, b"N", &own].concat())
+        });
+        let all: Vec<New<'_>> = texts.iter().enumerate().map(|(i, text)| new(i, text)).collect();
+        let path = path.with_extension(run.to_string());
+        Index::build(&path, Shape::new(length as u8, 0.3).unwrap(), &all).unwrap();
+        let hits = Index::open(&path).unwrap().query(&asked, 0.001).unwrap().hits;
+        for hit in hits {
+            let place: usize = hit.sample["sample ".len()..].parse().unwrap();
+            (has[place], found[place]) = (has[place] + hit.has, found[place] + hit.found as f64);
+            assert!(hit.found as usize >= parts[place], "never fewer");
+        }
+    }
+    for (place, part) in parts.iter().enumerate() {
+        let [has, found] = [has[place], found[place]].map(|sum| sum / f64::from(runs));
+        // √(f(1 − f)·1000)/(1 − f) = 21 for one estimate; none is below 0.
+        assert!((has - *part as f64).abs() < 6.0 * 21.0 / f64::from(runs).sqrt(), "{part}: {has}");
+        assert!(found > has + 0.15 * (kmers - part) as f64, "{part}: {found}");
+    }
+}
+
 #[test]
 fn damage_is_an_error_and_never_an_answer() {
     let folder = tempfile::tempdir().unwrap();

@@ -16,10 +16,14 @@
 //! revoked, its second holds the valid ones that pass the first, its third the revoked that pass the second, and so
 //! on. It is exact inside of revoked ∪ valid, too; a filter of the valid ones beside it tells what is neither.
 //!
+//! A set compares serials as bytes: bring them into one form ([`serial`]) on both sides, when it is built and when it is
+//! asked.
+//!
 //! Serials that are neither are taken for valid at the rate of the filter of the valid ones, and for revoked at that
 //! of the other filter or of the cascade.
 
 mod merkle;
+mod serial;
 
 use std::collections::HashSet;
 use std::fs;
@@ -32,6 +36,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 pub use merkle::{Hash, Leaf, Proof, Tree, from_hex, leaf_hash, node_hash, to_hex};
+pub use serial::serial;
 
 /// What is known of a serial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,11 +138,13 @@ pub const CASCADE: &str = "cascade.mlbf";
 pub const REVOKED: &str = "revoked.evb";
 /// The filter of the valid serials.
 pub const VALID: &str = "valid.evb";
+/// Of a folder. Those of version 1 hold serials as they were written, so the same serial in another case is unknown.
+const VERSION: u64 = 2;
 
-/// What a manifest says.
+/// What a manifest says, of any version.
 fn manifest(text: &[u8]) -> Option<Value> {
     let manifest: Value = serde_json::from_slice(text).ok()?;
-    (manifest["everbloom"] == "revoked" && manifest["version"] == 1).then_some(manifest)
+    (manifest["everbloom"] == "revoked" && manifest["version"].is_u64()).then_some(manifest)
 }
 
 /// Whether a text is that of a manifest.
@@ -203,6 +210,12 @@ impl Revocations {
         })
     }
 
+    /// Whether this is a cascade alone. Whoever made it chose what its keys are; in a folder they are serials in their one
+    /// form.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self, Self::Cascade { valid: None, .. })
+    }
+
     /// Bytes that a device holds.
     pub fn bytes(&self) -> u64 {
         match self {
@@ -236,7 +249,7 @@ impl Revocations {
                 Some(to_hex(root))
             }
         };
-        let manifest = json!({ "everbloom": "revoked", "version": 1, "root": root });
+        let manifest = json!({ "everbloom": "revoked", "version": VERSION, "root": root });
         put(&folder.join(MANIFEST), format!("{manifest:#}\n").as_bytes())
     }
 
@@ -255,6 +268,14 @@ impl Revocations {
             Error::new(Kind::NotOurs, "not what `revoked build` writes").context(place.display())
         };
         let manifest = manifest(&read(&place)?).ok_or_else(wrong)?;
+        match manifest["version"].as_u64() {
+            Some(VERSION) => {}
+            Some(1) => {
+                let message = "made by an older version, which told serials apart by how they were written: build it again";
+                return Err(Error::new(Kind::UnsupportedVersion, message).context(place.display()));
+            }
+            _ => return Err(wrong()),
+        }
         let valid = Box::new(Opener::new().open_as(path.join(VALID))?);
         let Some(root) = manifest["root"].as_str() else {
             return Ok(Self::Cascade { layers: layers(&path.join(CASCADE))?, valid: Some(valid) });
@@ -297,7 +318,13 @@ mod tests {
         let alone = Revocations::open(&folder.path().join("cascade").join(CASCADE)).unwrap();
         assert_eq!(alone.status(&revoked[7]).unwrap(), Status::Revoked);
         assert_eq!(alone.status(&valid[7]).unwrap(), Status::Valid);
-        assert!(Revocations::open(folder.path()).is_err());
+        assert!(alone.is_foreign() && Revocations::open(folder.path()).is_err());
+        // A set of serials as they were written would take other spellings for unknown ones.
+        let manifest = folder.path().join("dual").join(MANIFEST);
+        let text = fs::read_to_string(&manifest).unwrap();
+        fs::write(&manifest, text.replace("\"version\": 2", "\"version\": 1")).unwrap();
+        let refused = Revocations::open(&folder.path().join("dual")).err().unwrap();
+        assert_eq!(refused.kind(), Kind::UnsupportedVersion);
     }
 
     #[test]

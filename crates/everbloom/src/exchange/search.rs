@@ -2,10 +2,13 @@
 //!
 //! ```text
 //!   Searcher: the owner's key               Keeper: no key
-//!        │ ── SHAPE, DOCUMENT … FILED ───────────▶ │   once: blinded filters
-//!        │ ── TRAPDOOR … END ────────────────────▶ │   one for each word
+//!        │ ── SHAPE, DOCUMENT … SEALED ──────────▶ │   once: blinded filters
+//!        │ ── TRAPDOOR … OVER ───────────────────▶ │   one for each query
 //!        │ ◀──── NAMES …, COUNT ────────────────── │   for each trapdoor, in order
 //! ```
+//!
+//! What the searcher sends may lie in files for years, so a checksum of it follows. The frames of older versions that
+//! have none, FILED and END, are still read.
 //!
 //! The keeper can't tell a trapdoor from random bytes: those match nothing, but for false positives. The searcher
 //! can't tell whether a name was left out or made up; it looks at the documents.
@@ -18,19 +21,45 @@ use crate::secure::index::{Index, Shape, Trapdoor};
 const SHAPE: u8 = 0x30;
 /// Searcher to keeper: a document's filter.
 const DOCUMENT: u8 = 0x31;
-/// Searcher to keeper: so many documents were sent.
+/// Searcher to keeper, from older versions: so many documents were sent.
 const FILED: u8 = 0x32;
 /// Searcher to keeper: a trapdoor.
 const TRAPDOOR: u8 = 0x33;
-/// Searcher to keeper: there are no more trapdoors.
+/// Searcher to keeper, from older versions: there are no more trapdoors.
 const END: u8 = 0x34;
 /// Keeper to searcher: names of documents that match.
 const NAMES: u8 = 0x35;
 /// Keeper to searcher: so many documents matched this trapdoor.
 const COUNT: u8 = 0x36;
 
+/// Searcher to keeper: so many documents were sent, and the checksum of the frames that brought them.
+const SEALED: u8 = 0x37;
+/// Searcher to keeper: there are no more trapdoors, and the checksum of their frames.
+const OVER: u8 = 0x38;
+
+/// The CRC-32C of frames: kind, length and body of each.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seal(u32);
+
+impl Seal {
+    fn add(&mut self, kind: u8, body: &[u8]) {
+        let header = [&[kind][..], &(body.len() as u32).to_le_bytes()].concat();
+        self.0 = crc32c::crc32c_append(crc32c::crc32c_append(self.0, &header), body);
+    }
+
+    /// Refuses frames that are not those that were sealed: `body` ends in their checksum.
+    fn check<'a>(&self, frame: &'a Frame) -> Result<&'a [u8]> {
+        match frame.body.split_last_chunk::<4>() {
+            Some((rest, sum)) if *sum == self.0.to_le_bytes() => Ok(rest),
+            _ => Err(frame.wrong("the checksum does not fit: what came before it is damaged")),
+        }
+    }
+}
+
 /// More bytes than a document has beside its filter: its name and its id.
 const LONGEST_NAME: u64 = 1 << 17;
+/// More words than a query has.
+const MOST_WORDS: u64 = 1 << 10;
 
 /// The filters of some documents.
 #[derive(Clone, Debug)]
@@ -103,6 +132,21 @@ impl Searcher {
     }
 }
 
+/// Sends frames, then one of the kind `last` with their checksum.
+fn send_sealed(
+    out: &mut Outbox,
+    mut frames: impl Iterator<Item = (u8, Vec<u8>)>,
+    last: u8,
+    body: &[u8],
+) -> Result<()> {
+    let mut seal = Seal::default();
+    frames.try_for_each(|(kind, body)| {
+        seal.add(kind, &body);
+        out.frame(kind, &body)
+    })?;
+    out.frame(last, &[body, &seal.0.to_le_bytes()].concat())
+}
+
 impl Role for Searcher {
     const FRAMES: &'static [u8] = &[NAMES, COUNT];
 
@@ -111,13 +155,13 @@ impl Role for Searcher {
             return Ok(());
         }
         if let Some(shelf) = self.shelf.take() {
-            out.frame(SHAPE, &shelf.shape.to_bytes())?;
-            shelf.indexes.iter().try_for_each(|index| out.frame(DOCUMENT, &index.to_bytes()))?;
-            out.frame(FILED, &(shelf.indexes.len() as u64).to_le_bytes())?;
+            let documents = shelf.indexes.iter().map(|index| (DOCUMENT, index.to_bytes()));
+            let shape = std::iter::once((SHAPE, shelf.shape.to_bytes().to_vec()));
+            let count = (shelf.indexes.len() as u64).to_le_bytes();
+            send_sealed(out, shape.chain(documents), SEALED, &count)?;
         }
-        let trapdoors = self.trapdoors.iter();
-        trapdoors.map(Trapdoor::to_bytes).try_for_each(|body| out.frame(TRAPDOOR, &body))?;
-        out.frame(END, &[])
+        let trapdoors = self.trapdoors.iter().map(|trapdoor| (TRAPDOOR, trapdoor.to_bytes()));
+        send_sealed(out, trapdoors, OVER, &[])
     }
 
     fn room(&self, head: &Frame) -> Result<u64> {
@@ -151,6 +195,8 @@ impl Role for Searcher {
 pub struct Keeper {
     shelf: Option<Shelf>,
     filed: bool,
+    /// Of the frames since the last one that had a checksum.
+    seal: Seal,
     asked: u64,
     /// Trapdoors, counted from 1, and the documents that match them.
     matches: Vec<(u64, usize)>,
@@ -180,6 +226,9 @@ impl Keeper {
     }
 
     fn file(&mut self, frame: &Frame) -> Result<()> {
+        if frame.kind != SEALED {
+            self.seal.add(frame.kind, &frame.body);
+        }
         match (frame.kind, &mut self.shelf) {
             (SHAPE, None) => {
                 let shape = Shape::parse(&frame.body).map_err(|e| frame.wrong(&e.to_string()))?;
@@ -192,14 +241,24 @@ impl Keeper {
             (FILED, Some(shelf)) if frame.number()? == shelf.indexes.len() as u64 => {
                 self.filed = true;
             }
+            (SEALED, Some(shelf)) => {
+                let count = self.seal.check(frame)?;
+                self.filed = count == (shelf.indexes.len() as u64).to_le_bytes();
+                if !self.filed {
+                    return Err(frame.wrong("documents are missing, or too many"));
+                }
+            }
             _ => return Err(frame.wrong("documents are missing, or out of order")),
+        }
+        if self.filed {
+            self.seal = Seal::default();
         }
         Ok(())
     }
 }
 
 impl Role for Keeper {
-    const FRAMES: &'static [u8] = &[SHAPE, DOCUMENT, FILED, TRAPDOOR, END];
+    const FRAMES: &'static [u8] = &[SHAPE, DOCUMENT, FILED, TRAPDOOR, END, SEALED, OVER];
 
     fn speak(&mut self, _: &mut Outbox) -> Result<()> {
         Ok(())
@@ -210,7 +269,9 @@ impl Role for Keeper {
             (SHAPE, _) => 20,
             (DOCUMENT, Some(shelf)) => shelf.shape.m() / 8 + LONGEST_NAME,
             (FILED, _) => 8,
-            (TRAPDOOR, Some(shelf)) => u64::from(shelf.shape.r()) * 32,
+            (SEALED, _) => 12,
+            (OVER, _) => 4,
+            (TRAPDOOR, Some(shelf)) => u64::from(shelf.shape.r()) * 32 * MOST_WORDS,
             _ => 0,
         })
     }
@@ -225,6 +286,7 @@ impl Role for Keeper {
                 let trapdoor =
                     Trapdoor::parse(r, &frame.body).map_err(|e| frame.wrong(&e.to_string()))?;
                 self.asked += 1;
+                self.seal.add(TRAPDOOR, &frame.body);
                 let (mut names, mut count) = (List::default(), 0u64);
                 for document in shelf.search(&trapdoor) {
                     count += 1;
@@ -235,6 +297,10 @@ impl Role for Keeper {
                 out.frame(COUNT, &count.to_le_bytes())
             }
             END if frame.body.is_empty() => {
+                self.done = true;
+                Ok(())
+            }
+            OVER if self.seal.check(&frame)?.is_empty() => {
                 self.done = true;
                 Ok(())
             }
@@ -317,6 +383,50 @@ mod tests {
         }
     }
 
+    /// Files of filters and of trapdoors lie about: a match lost to a bit that turned over would not be noticed.
+    #[test]
+    fn every_bit_that_turns_over_is_noticed() {
+        let asking = |s: Searcher, word: &str| s.asking(key().trapdoor(word.as_bytes()));
+        let filed = Party::new(Searcher::new().filing(shelf()), Limits::LOCAL).receive(&[]);
+        let asked = Party::new(asking(Searcher::new(), "elm"), Limits::LOCAL).receive(&[]);
+        let (filed, asked) = (filed.expect("documents").send, asked.expect("a trapdoor").send);
+        let matches = |filed: &[u8], asked: &[u8]| -> Result<usize> {
+            let mut keeper =
+                Party::new(Keeper::of(read_shelf(filed, Limits::LOCAL)?), Limits::LOCAL);
+            keeper.receive(asked)?;
+            keeper.closed()?;
+            Ok(keeper.role.matches().count())
+        };
+        assert!(matches!(matches(&filed, &asked), Ok(1)));
+        let turned = |bytes: &[u8], bit: usize| {
+            let mut bytes = bytes.to_vec();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            bytes
+        };
+        for bit in 0..8 * filed.len() {
+            assert!(
+                read_shelf(&turned(&filed, bit), Limits::LOCAL).is_err(),
+                "bit {bit} of filters"
+            );
+        }
+        for bit in 0..8 * asked.len() {
+            assert!(matches(&filed, &turned(&asked, bit)).is_err(), "bit {bit} of a trapdoor");
+        }
+    }
+
+    #[test]
+    fn a_query_of_several_words_finds_the_documents_that_have_all() {
+        let both = key().trapdoor(b"oak").and(key().trapdoor(b"fig"));
+        assert_eq!(shelf().search(&both).collect::<Vec<_>>(), [1]);
+        let searcher = Searcher::new().asking(both.clone()).asking(key().trapdoor(b"oak"));
+        let mut searcher = Party::new(searcher, Limits::NETWORK);
+        run(&mut searcher, &mut Party::new(Keeper::of(shelf()), Limits::NETWORK)).expect("honest");
+        assert_eq!(searcher.role.found()[0], [b"food"]);
+        assert_eq!(searcher.role.found()[1].len(), 2);
+        assert!(Trapdoor::parse(20, &both.to_bytes()).is_ok());
+        assert!(Trapdoor::parse(19, &both.to_bytes()).is_err());
+    }
+
     #[test]
     fn lies_that_can_be_seen_are_errors() {
         let heard = |bytes: &[u8]| {
@@ -344,7 +454,7 @@ mod tests {
             let mut keeper = Party::new(Keeper::new(), Limits::NETWORK);
             keeper.receive(&pieces.concat()).map(|step| step.send)
         };
-        assert!(hears(&[&shape, &document, &filed(1)]).is_ok());
+        assert!(hears(&[&shape, &document, &filed(1), &frame(END, &[])]).is_ok(), "older files");
         for wrong in [
             &[&document[..]][..],
             &[&filed(0)],

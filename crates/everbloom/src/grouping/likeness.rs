@@ -15,6 +15,29 @@ pub struct Similarity {
     pub score: f64,
     /// Chunks they share, estimated from the zeros (S1 §2.4); `None` for a row too full to estimate.
     pub shared: Option<f64>,
+    /// Ones of the emptier row.
+    pub fewer: u64,
+    /// Bits of a row.
+    pub m: u64,
+}
+
+impl Similarity {
+    /// Whether two documents that share this part of the shorter one's chunks may look like this: false only if the
+    /// common ones are four standard deviations too few, and always true where the rows are too full to tell. It proves
+    /// nothing: compare the documents.
+    pub fn may_share(&self, part: f64) -> bool {
+        let (m, fewer) = (self.m as f64, self.fewer as f64);
+        if self.fewer == self.m {
+            return true;
+        }
+        // Of the shorter one's ones, those of the shared chunks are in the other row; the rest are there by chance.
+        let own = -m * libm::expm1(part * libm::log1p(-fewer / m));
+        let fill = if fewer > 0.0 { self.chance / fewer } else { 0.0 };
+        let others = (1.0 - (1.0 - fill) / (1.0 - own / m)).max(0.0);
+        let expected = own + (fewer - own) * others;
+        let spread = libm::sqrt(expected * (1.0 - expected / m));
+        self.common as f64 >= (expected - 4.0 * spread).max(1.0)
+    }
 }
 
 /// A row with what comparing it to many others needs: its ones, and where they are if they are few.
@@ -51,7 +74,7 @@ impl<'a> Outline<'a> {
         let (above, most) = (common as f64 - chance, ones_a.min(ones_b) as f64 - chance);
         let score = if most > 0.0 { above / most } else { 0.0 };
         let shared = theory::intersection_size(m - ones_a, m - ones_b, m - common, m, k);
-        Similarity { common, chance, score, shared }
+        Similarity { common, chance, score, shared, fewer: ones_a.min(ones_b), m }
     }
 }
 
@@ -63,6 +86,24 @@ pub fn chance_level(m: f64, k: f64, a: f64, b: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Copies are never ruled out, whatever the fill; unrelated rows are while they are not full.
+    #[test]
+    fn what_may_share_is_what_does_or_cannot_be_told() {
+        let mut random = crate::hash::Generator::new(5);
+        let mut row = |count: u64, seed: u64| {
+            let mut own = crate::hash::Generator::new(seed);
+            let shared = (0..count / 2).map(|_| own.below(4096)).collect::<Vec<_>>();
+            let others = (0..count / 2).map(|_| random.below(4096)).collect::<Vec<_>>();
+            Bits::with_ones(4096, shared.into_iter().chain(others))
+        };
+        for (count, ruled_out) in [(300, true), (3000, true), (60_000, false)] {
+            let (a, b, c) = (row(count, 1), row(count, 1), row(count, 2));
+            let [a, b, c] = [&a, &b, &c].map(Outline::of);
+            assert!(a.compare(&b, 3).may_share(0.5), "{count}");
+            assert_eq!(!a.compare(&c, 3).may_share(0.5), ruled_out, "{count}");
+        }
+    }
 
     /// Rows from nearly empty to nearly full, compared in every combination of what is kept of them.
     #[test]

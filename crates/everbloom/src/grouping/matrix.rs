@@ -150,6 +150,16 @@ impl Matrix {
 
     /// The pairs of documents whose score is above `threshold`, most alike first.
     pub fn copies(&self, threshold: f64) -> Vec<(&[u8], &[u8], Similarity)> {
+        self.alike(|alike| alike.score > threshold)
+    }
+
+    /// The pairs that may share this part of the shorter document's chunks, most alike first: candidates, to be
+    /// compared chunk by chunk.
+    pub fn candidates(&self, part: f64) -> Vec<(&[u8], &[u8], Similarity)> {
+        self.alike(|alike| alike.may_share(part))
+    }
+
+    fn alike(&self, keep: impl Fn(&Similarity) -> bool + Sync) -> Vec<(&[u8], &[u8], Similarity)> {
         let (names, k) = (self.documents(), self.probe.k());
         let rows: Vec<Outline> = self.used().iter().map(|row| Outline::of(&row.bits)).collect();
         let compared = |first: usize, step: usize| {
@@ -157,7 +167,7 @@ impl Matrix {
                 .step_by(step)
                 .flat_map(|a| (a + 1..rows.len()).map(move |b| (a, b)));
             let alike = pairs.map(|(a, b)| (a, b, rows[a].compare(&rows[b], k)));
-            alike.filter(|(.., alike)| alike.score > threshold).collect::<Vec<_>>()
+            alike.filter(|(.., alike)| keep(alike)).collect::<Vec<_>>()
         };
         // Rows in turn: the first ones have the most to be compared with.
         let cores = if rows.len() < WORTH_THREADS { 1 } else { available() };

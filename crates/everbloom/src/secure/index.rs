@@ -197,15 +197,21 @@ impl fmt::Debug for IndexKey {
     }
 }
 
-/// What finds the documents with one word, and says nothing else about it.
+/// What finds the documents with one word, or with all of several, and says nothing else about them but their number.
 #[derive(Clone)]
 pub struct Trapdoor {
     parts: Zeroizing<Vec<[u8; PART]>>,
 }
 
 impl Trapdoor {
-    /// Number of parts, which is the number of keys of the index.
-    pub fn r(&self) -> u32 {
+    /// What finds the documents that have the words of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { parts: Zeroizing::new([&self.parts[..], &other.parts].concat()) }
+    }
+
+    /// Number of parts: for each word, the number of keys of the index.
+    pub fn parts(&self) -> u32 {
         self.parts.len() as u32
     }
 
@@ -222,10 +228,11 @@ impl Trapdoor {
         self.parts.concat()
     }
 
-    /// The trapdoor that [`Trapdoor::to_bytes`] wrote, for an index of r keys.
+    /// The trapdoor that [`Trapdoor::to_bytes`] wrote, for an index of r keys and a word or several.
     pub fn parse(r: u32, bytes: &[u8]) -> Result<Self> {
         let (parts, rest) = bytes.as_chunks::<PART>();
-        if parts.len() != r as usize || !rest.is_empty() {
+        let words = parts.len().checked_div(r as usize).unwrap_or(0);
+        if words == 0 || parts.len() != words * r as usize || !rest.is_empty() {
             let length = bytes.len();
             return Err(bad(&format!("a trapdoor of {length} bytes for an index of {r} keys")));
         }

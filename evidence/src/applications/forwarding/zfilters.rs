@@ -19,7 +19,7 @@ use everbloom::internals::hash::Generator;
 use everbloom::{Hasher, Result};
 
 use crate::sim::in_packet::{Choice, LinkIds, Tags, beside, false_links};
-use crate::sim::{Graph, Meter, Node, Topology, Tree, drawing};
+use crate::sim::{Graph, Link, Meter, Node, Topology, Tree, drawing};
 use crate::{
     Application, Axis, Bound, Chart, Experiment, Form, Lab, Oracle, Report, Rows, Series, bound,
 };
@@ -79,6 +79,8 @@ struct Seen {
     beside: u64,
     admitted: u64,
     meter: Meter,
+    /// Links admitted by the header that was chosen, and by the best of those that the exact twin makes one by one.
+    chosen: Vec<(u64, u64)>,
 }
 
 /// A packet down each of several trees of a network.
@@ -92,8 +94,10 @@ fn try_one(seed: u64, links: usize, way: Way, trees: u64) -> Result<Seen> {
         let tree = graph.tree_of(root, links, &mut random);
         let header = ids.header(&graph, &tree.links, way.choice)?;
         let beside = beside(&graph, &tree.links);
+        let admitted = beside.iter().filter(|link| ids.admits(&header, **link)).count() as u64;
         seen.beside += beside.len() as u64;
-        seen.admitted += beside.iter().filter(|link| ids.admits(&header, **link)).count() as u64;
+        seen.admitted += admitted;
+        seen.chosen.push((admitted, best_of_all(&ids, &tree, &beside, way)));
         let used = ids.forward(&graph, root, &header);
         seen.missed += missed(&tree, &used);
         let wrong = false_links(&used, &tree.links).len();
@@ -101,6 +105,23 @@ fn try_one(seed: u64, links: usize, way: Way, trees: u64) -> Result<Seen> {
         (0..wrong).for_each(|_| seen.meter.send_in_vain(M / 8));
     }
     Ok(seen)
+}
+
+/// The exact twin of the choice: the header of every table, and what it admits of the links beside the tree.
+fn best_of_all(ids: &LinkIds, tree: &Tree, beside: &[Link], way: Way) -> u64 {
+    let tag = |table: u64, link: &Link| ids.tags().tag(table, &(link.from as u64, link.to as u64));
+    let tables = (0..way.tables).map(|table| {
+        let tags: Vec<_> = tree.links.iter().map(|link| tag(table, link)).collect();
+        let header = ids.tags().header(table, &tags);
+        let admitted = beside.iter().filter(|link| header.admits(&tag(table, link))).count() as u64;
+        (header.ones(), admitted)
+    });
+    match way.choice {
+        Choice::Emptiest => {
+            tables.min_by_key(|(ones, _)| *ones).map_or(0, |(_, admitted)| admitted)
+        }
+        Choice::FewestFalse => tables.map(|(_, admitted)| admitted).min().unwrap_or(0),
+    }
 }
 
 /// Receivers that a packet over these links does not reach.
@@ -133,18 +154,28 @@ fn run(lab: &Lab) -> Result<Report> {
                 &format!("receivers missed, {links} links, {}", way.name),
                 seen.iter().map(|s| s.missed).sum(),
             );
+            oracle.equal(
+                &format!("the table chosen for {links} links, {}", way.name),
+                seen.iter().flat_map(|s| s.chosen.iter().copied()),
+            );
             let [tested, admitted] = [|s: &Seen| s.beside, |s: &Seen| s.admitted]
                 .map(|f| seen.iter().map(f).sum::<u64>());
             let measured = admitted as f64 / tested as f64;
             let passing = tags.passing(links as u64, way.tables);
             let headers = networks * trees;
-            let spread = bound::rate(passing.mean, passing.sd, headers, tested / headers);
-            let bound = match way.choice {
-                Choice::Emptiest => spread,
-                // What is known is chosen for: never worse than the emptiest.
-                Choice::FewestFalse => Bound { low: Some(0.0), ..spread },
+            let (predicted, bound) = match way.choice {
+                Choice::Emptiest => {
+                    let spread = bound::rate(passing.mean, passing.sd, headers, tested / headers);
+                    (passing.mean, spread)
+                }
+                // No formula: the least that the twin finds among all tables, exactly.
+                Choice::FewestFalse => {
+                    let least = seen.iter().flat_map(|s| &s.chosen).map(|(_, least)| least);
+                    let share = least.sum::<u64>() as f64 / tested as f64;
+                    (share, Bound::exactly(share, 0.0))
+                }
             };
-            line.point(links as f64, passing.mean, measured, bound);
+            line.point(links as f64, predicted, measured, bound);
             rates.push((way.name, links, measured));
             let mut meter = Meter::default();
             seen.iter().for_each(|s| meter += s.meter);

@@ -177,6 +177,19 @@ impl FairBlue {
     }
 }
 
+impl FairBlue {
+    /// Whether a good flow has a bin without bad flows, and with no more than one other good one: three or more of them
+    /// may fill it, too.
+    fn has_room(&self, flow: u64) -> bool {
+        let shares = |bin: &u64, other: u64| other != flow && self.active.of(other).contains(bin);
+        let free = |bin: &u64| {
+            !BAD.iter().any(|bad| shares(bin, *bad))
+                && (0..GOOD).filter(|good| shares(bin, *good)).count() <= 1
+        };
+        self.active.of(flow).iter().any(free)
+    }
+}
+
 /// The application.
 pub static APPLICATION: Application = Application {
     entry: "A15",
@@ -212,6 +225,7 @@ enum Event {
     Rehash,
 }
 
+#[derive(Default)]
 struct Seen {
     /// p of a bad and of a good flow over time.
     bad: Vec<(f64, f64)>,
@@ -219,6 +233,12 @@ struct Seen {
     most: HashMap<u64, f64>,
     /// Packets that left, of bad flows and of all.
     carried: [u64; 2],
+    /// Packets that were queued, how many of them should be marked by their probabilities, the variance of that, and
+    /// how many were.
+    queued: u64,
+    expected: f64,
+    variance: f64,
+    marked: u64,
 }
 
 /// A link with or without fair BLUE; hashed anew in the middle.
@@ -230,8 +250,7 @@ fn simulate(blue: &mut FairBlue, seed: u64, marking: bool) -> Seen {
     (0..60).for_each(|i| events.at(f64::from(i) * SECONDS / 60.0, Event::Sample));
     events.at(SECONDS / 2.0, Event::Rehash);
     let mut waiting = std::collections::VecDeque::new();
-    let mut seen =
-        Seen { bad: Vec::new(), good: Vec::new(), most: HashMap::new(), carried: [0; 2] };
+    let mut seen = Seen::default();
     while let Some((now, event)) = events.next().filter(|(now, _)| *now < SECONDS) {
         match event {
             Event::Send(flow) => {
@@ -244,8 +263,15 @@ fn simulate(blue: &mut FairBlue, seed: u64, marking: bool) -> Seen {
                     }
                     waiting.push_back(flow);
                 }
+                let p = blue.probability(flow);
                 let most = seen.most.entry(flow).or_insert(0.0);
-                *most = most.max(blue.probability(flow));
+                *most = most.max(p);
+                if marking && queued {
+                    seen.queued += 1;
+                    seen.expected += p;
+                    seen.variance += p * (1.0 - p);
+                    seen.marked += u64::from(decision == Decision::Mark);
+                }
                 let rate = match rates.get_mut(&flow) {
                     // Halved at most once in a round trip of 0.1 s, otherwise a packet more in each.
                     Some((rate, halved)) if !queued || decision == Decision::Mark => {
@@ -338,6 +364,15 @@ fn run(lab: &Lab) -> Result<Report> {
     let plain = simulate(&mut FairBlue::exact(SETTING, seed), seed, false);
     let limited = |seen: &Seen, flow: &u64| seen.most.get(flow).is_some_and(|p| *p >= 1.0);
     let mut oracle = Oracle::default();
+    // Under both hashes of the run: who has a bin that bad flows do not fill is never limited.
+    let hashes = [&FairBlue::new(SETTING, seed), &blue];
+    let suffers = |flow: u64| hashes.iter().any(|blue| !blue.has_room(flow));
+    oracle.equal(
+        "good flows with a bin that is hardly shared: limited, and limited by the twin",
+        (0..GOOD)
+            .filter(|flow| !suffers(*flow))
+            .map(|flow| (limited(&seen, &flow), limited(&exact, &flow))),
+    );
     oracle.equal(
         "bad flows limited, and limited by the twin",
         BAD.map(|f| (limited(&seen, &f), limited(&exact, &f))),
@@ -367,6 +402,21 @@ fn run(lab: &Lab) -> Result<Report> {
         0.5 * share(&plain),
         share(&seen),
         Bound::at_most(0.5 * share(&plain)),
+    );
+    // Whoever is told to slow down slows down: what good flows carry is near what they carry in the twin.
+    let good = |seen: &Seen| (seen.carried[1] - seen.carried[0]) as f64;
+    rows.row(
+        "packets of good flows that are carried, for each of the twin",
+        1.0,
+        good(&seen) / good(&exact),
+        Bound::between(0.8, 1.2),
+    );
+    rows.row(
+        "packets marked: as many as their probabilities say",
+        seen.expected / seen.queued as f64,
+        seen.marked as f64 / seen.queued as f64,
+        bound::mean(seen.expected, seen.variance.sqrt(), 1)
+            .map(|packets| packets / seen.queued as f64),
     );
     let at_once = blue.warming.as_ref().map_or(0.0, |bins| bins.least(BAD[0]));
     rows.row(

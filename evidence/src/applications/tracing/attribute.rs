@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use everbloom::internals::hash::Generator;
 use everbloom::{Error, Kind, Result};
-use everbloom_tools::attribute::{Attribution, keys_of};
+use everbloom_tools::attribute::{Collector, keys_of};
 
 use crate::{
     Application, Axis, Bound, Chart, Experiment, Form, Lab, Oracle, Report, Rows, Series, bound,
@@ -55,8 +55,9 @@ struct Seen {
 fn try_one(seed: u64, excerpts: u64) -> Result<Seen> {
     let store = payloads(seed, 200);
     let keys = 200 * keys_of(PAYLOAD as u64, BLOCK);
-    let mut seen = Attribution::with_bits(BLOCK, keys, 10)?;
+    let mut seen = Collector::with_bits(BLOCK, keys, 10)?;
     store.iter().try_for_each(|(sender, payload)| seen.payload(0, sender, payload))?;
+    let seen = seen.finish()?;
     let filter = seen.filters().next().ok_or_else(|| Error::new(Kind::BadRecord, "no filter"))?;
     let rate = filter.lookup_rate();
     let mut random = Generator::new(!seed);
@@ -130,9 +131,10 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut series =
         Series::new("1000 bytes : bits of its keys", [16.0, 32.0, 64.0, 128.0], factor);
     for block in [32, 64, 128] {
-        let mut store = Attribution::with_bits(block, 200 * keys_of(PAYLOAD as u64, block), 10)?;
+        let mut store = Collector::with_bits(block, 200 * keys_of(PAYLOAD as u64, block), 10)?;
         let sent = payloads(lab.seed(), 200);
         sent.iter().try_for_each(|(sender, payload)| store.payload(0, sender, payload))?;
+        let store = store.finish()?;
         let (times, measured) =
             (factor(block as f64), (200 * PAYLOAD) as f64 / store.bytes() as f64);
         // The names of the senders make it a little larger.

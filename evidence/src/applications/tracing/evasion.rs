@@ -262,6 +262,26 @@ fn repetitions() -> Result<[f64; 2]> {
     Ok([f64::from(u8::from(counted != Verdict::Clean)), f64::from(u8::from(distinct == 2))])
 }
 
+/// Flows that show nearly all pieces of a signature and do not have it, since its parts stand in another order:
+/// whether they were suspected, and accused.
+fn innocent(seed: u64, count: u64) -> Result<Vec<(bool, bool)>> {
+    let mut random = Generator::new(seed);
+    let mut seen = Vec::new();
+    for _ in 0..count {
+        let signature: Vec<u8> = (0..SIGNATURE).map(|_| b'!' + random.below(90) as u8).collect();
+        let detector = Detector::new(&signature, ALPHA)?;
+        let mut flow = words(300, &mut random);
+        signature.chunks(SIGNATURE / 3).rev().for_each(|part| flow.extend_from_slice(part));
+        flow.extend(words(300, &mut random));
+        let mut watched = detector.flow();
+        for (at, bytes) in cut(&flow, 12, 3, &mut random) {
+            watched.fragment(at, &bytes);
+        }
+        seen.push((watched.verdict != Verdict::Clean, watched.verdict == Verdict::Attack));
+    }
+    Ok(seen)
+}
+
 fn run(lab: &Lab) -> Result<Report> {
     let mut oracle = Oracle::default();
     let mut rows = Rows::new("source", "The source's numbers", Axis::linear("share of flows"));
@@ -315,6 +335,18 @@ fn run(lab: &Lab) -> Result<Report> {
         Bound::at_most(high),
     );
     oracle.none("other flows accused", clean.accused);
+    let innocent: Vec<_> =
+        lab.runs(runs, |seed| innocent(seed, count))?.into_iter().flatten().collect();
+    let share = |of: fn(&(bool, bool)) -> bool| {
+        innocent.iter().filter(|flow| of(flow)).count() as f64 / innocent.len() as f64
+    };
+    rows.row(
+        "flows with a signature's parts in another order: suspected",
+        1.0,
+        share(|flow| flow.0),
+        Bound::at_least(0.99),
+    );
+    rows.row("… and accused", 0.0, share(|flow| flow.1), Bound::exactly(0.0, 0.0));
     let [counted, set] = repetitions()?;
     rows.row(
         "a repetition in an innocent flow: suspected, with counts",

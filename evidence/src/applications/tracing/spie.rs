@@ -16,7 +16,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use everbloom::internals::hash::Generator;
-use everbloom::{Bloom, Hasher, Result};
+use everbloom::{Bloom, Filter as _, Hasher, Result};
 
 use crate::sim::{Graph, Link, Node, Rate, Topology, drawing};
 use crate::{
@@ -98,6 +98,11 @@ impl Recorder {
             self.windows.pop_front();
         }
         Ok(())
+    }
+
+    /// The rate at which its youngest window takes a foreign packet for one that it forwarded, from its fill.
+    fn rate(&self) -> f64 {
+        self.windows.back().and_then(|window| window.now().fpr).unwrap_or(1.0)
     }
 
     /// Whether it forwarded the packet in that window; none if it no longer knows, or the window is yet to come.
@@ -292,6 +297,36 @@ impl Network {
         self.graph.search(victim, |r| self.routers[r].forwarded(packet, 0) != Some(false))
     }
 
+    /// Foreign routers that a trace asks, how many of them say yes, and the sum of the rates at which they should.
+    fn foreign(&self, number: usize) -> [f64; 3] {
+        let (found, packet) = (self.traced(number), &self.packets[number].0);
+        let asked = self.graph.tested(&found);
+        let mut counts = [0.0; 3];
+        for router in asked.into_iter().filter(|r| !self.exact[*r].contains(&number)) {
+            let yes = self.routers[router].forwarded(packet, 0) == Some(true);
+            let more = [1.0, f64::from(u8::from(yes)), self.routers[router].rate()];
+            counts.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+        counts
+    }
+
+    /// Of packets that nobody sent, those for which two neighbors say yes, and the products of their rates: what is
+    /// expected of routers with a seed each, although they forwarded many packets both.
+    fn neighbors_err(&self, queries: u64, random: &mut Generator) -> [f64; 2] {
+        let links: Vec<Link> = self.graph.links().collect();
+        let both = |link: &Link| self.routers[link.from].rate() * self.routers[link.to].rate();
+        let expected = queries as f64 * links.iter().map(both).sum::<f64>();
+        let mut seen = 0;
+        for _ in 0..queries {
+            let payload = random.next_u64().to_le_bytes().repeat(2);
+            let packet = Packet { source: 0, target: 0, id: 0, time_to_live: 64, payload };
+            let yes = |router: Node| self.routers[router].forwarded(&packet, 0) == Some(true);
+            let yes: Vec<bool> = (0..self.graph.len()).map(yes).collect();
+            seen += links.iter().filter(|link| yes[link.from] && yes[link.to]).count();
+        }
+        [seen as f64, expected]
+    }
+
     fn traced_exactly(&self, number: usize) -> BTreeSet<Node> {
         let path = &self.packets[number].1;
         self.graph.search(path[path.len() - 1], |r| self.exact[r].contains(&number))
@@ -370,15 +405,20 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut oracle = Oracle::default();
     let networks = lab.runs(lab.scaled(2), |seed| Network::new(seed, 0.02, 1_000))?;
     let mut missed = 0;
-    let mut pairs = Vec::new();
+    let (mut pairs, mut oracle_pairs, mut foreign) = (Vec::new(), Vec::new(), [0.0; 3]);
     for network in &networks {
         for number in (0..network.packets.len()).step_by(4) {
             let found = network.traced(number);
             missed += u64::from(!network.packets[number].1.iter().all(|r| found.contains(r)));
             let exact = network.traced_exactly(number);
+            // The filters add to what the sets find, and take nothing away.
+            oracle_pairs.push((exact.is_subset(&found), true));
             pairs.push((exact, network.packets[number].1.iter().copied().collect()));
+            let more = network.foreign(number);
+            foreign.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
     }
+    oracle.equal("routers found by the exact sets are found by the filters", oracle_pairs);
     oracle.none(&format!("true paths not wholly found ({} traced)", pairs.len()), missed);
     oracle.equal("paths by the exact sets", pairs);
     let (chart, mut rows) = branches(lab)?;
@@ -387,6 +427,25 @@ fn run(lab: &Lab) -> Result<Report> {
         0.0,
         unknown(lab)?,
         Bound::exactly(0.0, 0.0),
+    );
+    let [asked, yes, rates] = foreign;
+    // Each router answers for many packets with the same fill, and each packet is asked once of each.
+    rows.row(
+        "foreign routers that say yes in a network, each with its own rate",
+        rates / asked,
+        yes / asked,
+        bound::share(rates / asked, asked as u64),
+    );
+    let mut random = Generator::new(lab.seed());
+    let queries = 4_000;
+    let [together, expected] = networks[0].neighbors_err(queries, &mut random);
+    let pairs = (queries * networks[0].graph.links().count() as u64) as f64;
+    rows.row(
+        "two neighbors of a network err together: as if they had nothing in common",
+        expected / pairs,
+        together / pairs,
+        // Three neighbors in a row that err are two pairs: a little more than the binomial spread.
+        bound::share(expected / pairs, pairs as u64).widened(expected / pairs, 0.1),
     );
     let leaky = Network::new(lab.seed(), 0.12, 1_000)?;
     let report = oracle.report().chart(chart).rows(rows).rows(traps(lab, &networks[0])?);

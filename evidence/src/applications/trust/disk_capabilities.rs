@@ -124,7 +124,9 @@ const CLIENTS: u64 = 20_000;
 
 #[derive(Default)]
 struct Trial {
-    bad: [u64; 5],
+    bad: [u64; 7],
+    /// Answers about revoked ids, and what the server's set says of them.
+    revoked: Vec<(bool, bool)>,
     tries: u64,
     renewals: u64,
     first: u64,
@@ -151,7 +153,15 @@ fn try_one(seed: u64) -> Result<Trial> {
             (disk.request(capability, nonce, mac(&key, (capability.mac, nonce))), nonce)
         };
         for capability in &revoked {
-            trial.bad[0] += u64::from(ask(&mut disk, *capability, &mut random).0 == Reply::Allow);
+            let reply = loop {
+                // A nonce that seems used: again with another one.
+                match ask(&mut disk, *capability, &mut random).0 {
+                    Reply::Refuse => {}
+                    reply => break reply,
+                }
+            };
+            trial.bad[0] += u64::from(reply == Reply::Allow);
+            trial.revoked.push((reply == Reply::Renew, server.revoked.contains(&capability.id)));
         }
         for client in 0..CLIENTS {
             let mut capability = server.grant();
@@ -177,6 +187,13 @@ fn try_one(seed: u64) -> Result<Trial> {
             if client % 100 == 0 {
                 let forged = Capability { mac: capability.mac ^ 1, ..capability };
                 trial.bad[2] += u64::from(ask(&mut disk, forged, &mut random).0 != Reply::Refuse);
+                // Whoever overheard a capability has no key to prove a request with: neither a made-up proof nor that
+                // of another request will do.
+                let [nonce, other, made_up] = [0; 3].map(|_| random.next_u64());
+                let proof = mac(&key, (capability.mac, other));
+                trial.bad[4] +=
+                    u64::from(disk.request(capability, nonce, made_up) != Reply::Refuse);
+                trial.bad[5] += u64::from(disk.request(capability, nonce, proof) != Reply::Refuse);
                 old.push(capability);
             }
         }
@@ -194,7 +211,7 @@ fn try_one(seed: u64) -> Result<Trial> {
         }
     }
     trial.tries = 2 * CLIENTS + trial.renewals;
-    trial.bad[4] = u64::from(!trial.emptied);
+    trial.bad[6] = u64::from(!trial.emptied);
     Ok(trial)
 }
 
@@ -208,11 +225,15 @@ fn run(lab: &Lab) -> Result<Report> {
         "replayed requests taken",
         "forged capabilities taken",
         "capabilities of the last epoch taken",
+        "requests with a made-up proof taken",
+        "requests with the proof of another one taken",
         "filters not emptied with the epoch",
     ];
     for (i, what) in what.into_iter().enumerate() {
         oracle.none(what, sum(&|t| t.bad[i]));
     }
+    let revoked = seen.iter().flat_map(|t| t.revoked.iter().copied());
+    oracle.equal("capabilities told to renew, and revoked by the server", revoked);
     let clients = 2 * CLIENTS * runs;
     let f = seen.iter().map(|t| t.rate).sum::<f64>() / runs as f64;
     let mut rows = Rows::new("renewals", "Valid clients", Axis::linear("share or tries"));

@@ -177,7 +177,7 @@ fn antennas(k: u32, seed: u64) -> Result<[Antenna; 2]> {
 }
 
 fn run(lab: &Lab) -> Result<Report> {
-    let runs = lab.scaled(100);
+    let runs = lab.scaled(1_000);
     let mut counts =
         Rows::new("counts", "Users counted, of 1000 and of 300 in common", Axis::linear("users"));
     let mut spreads =
@@ -209,7 +209,7 @@ fn run(lab: &Lab) -> Result<Report> {
                 bound::mean(truth, 1.2 * sd, runs).widened(1.0, bias.max(3.0)),
             );
             // A standard deviation of so many values is itself uncertain by 1/√(2·runs).
-            let slack = 4.9 / (2.0 * runs as f64).sqrt() + 0.15;
+            let slack = 4.9 / (2.0 * runs as f64).sqrt() + 0.1;
             spreads.row(name, sd, spread, Bound::between(sd * (1.0 - slack), sd * (1.0 + slack)));
         }
         // Hardly any noise: what is left is the filters' own error, and the counts are those of the sets.
@@ -219,10 +219,31 @@ fn run(lab: &Lab) -> Result<Report> {
         without.push(((a.users_of_both(&b)? - 300.0).abs() < 60.0, true));
     }
     oracle.equal("counts without noise", without);
+    oracle.equal("releases with the system's noise: as many bits flipped as ε says", noise()?);
     let trap = again(lab)?;
     Ok(oracle.report().rows(counts).rows(spreads).rows(trap).note(
         "Every release of the same period spends ε again. Whether one user was there can't be told from a release.",
     ))
+}
+
+/// Whether [`Antenna::release`] flips as many bits as it should, and other ones each time. Its noise is not the lab's, so
+/// numbers would differ from run to run.
+fn noise() -> Result<Vec<(bool, bool)>> {
+    let mut checks = Vec::new();
+    for (epsilon, k) in [(3.0, 1), (3.0, 2), (1.0, 1)] {
+        let [one, _] = antennas(k, 1)?;
+        let copy = || Antenna { filter: one.filter.clone(), seed: one.seed };
+        let [first, second] = [copy().release(epsilon)?, copy().release(epsilon)?];
+        let flipped = |release: &Release| {
+            let bits = one.filter.bits();
+            (0..M).filter(|i| bits.get(*i) != release.bits.get(*i)).count() as f64 / M as f64
+        };
+        let p = flip_rate(epsilon, k);
+        checks.push((bound::share(p, M).admits(flipped(&first)), true));
+        let apart = (0..M).filter(|i| first.bits.get(*i) != second.bits.get(*i)).count() as f64;
+        checks.push((bound::share(2.0 * p * (1.0 - p), M).admits(apart / M as f64), true));
+    }
+    Ok(checks)
 }
 
 /// Walked into: one filter released nine times, and the majority of each bit taken.

@@ -183,7 +183,7 @@ impl<F: Field> Mediator<F> {
         Self::guarded(mask, Policy::default())
     }
 
-    /// The same, for the words that a policy permits.
+    /// The same, for the words of a warrant.
     pub fn guarded(mask: &[u8], policy: Policy) -> Self {
         Self { mask: Zeroizing::new(mask.to_vec()), policy, ratio: None, done: false }
     }

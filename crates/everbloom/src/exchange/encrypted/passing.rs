@@ -31,7 +31,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::exchange::{Frame, Outbox, Role};
 use crate::plan::Flat;
-use crate::secure::encrypted::{CipherKey, Field, Real, Salted, written};
+use crate::secure::encrypted::{CipherKey, Field, Listed, Real, Salted, written};
 use crate::secure::{Secret, random};
 
 /// What a query is called between the three parties.
@@ -125,6 +125,7 @@ pub struct Warrant<F: Field> {
     flat: Flat,
     dummies: u32,
     secret: Secret,
+    refused: Listed,
     passed: Passed,
 }
 
@@ -136,7 +137,15 @@ impl<F: Field> Warrant<F> {
             let message = format!("{} cells and {dummies} dummies: the maximum is {MOST}", flat.k);
             return Err(Error::parameter(message));
         }
-        Ok(Self { mediator, flat, dummies, secret, passed: Passed::new() })
+        let (refused, passed) = (Listed::default(), Passed::new());
+        Ok(Self { mediator, flat, dummies, secret, refused, passed })
+    }
+
+    /// The same, without the words of this list: a mediator that censors. Alice can blind such a word, but then the cells
+    /// of another one are asked for, and she never gets a word that she could unblind.
+    #[must_use]
+    pub fn refusing(self, words: impl IntoIterator<Item = F::Number>) -> Self {
+        Self { refused: Listed::new::<F>(words), ..self }
     }
 
     /// The queries to pass on: [`Courier::pass`].
@@ -159,7 +168,11 @@ impl<F: Field> Role for Warrant<F> {
     }
 
     fn hear(&mut self, frame: Frame, out: &mut Outbox) -> Result<()> {
-        for word in self.mediator.turn(&frame)?.unwrap_or_default() {
+        let turned = self.mediator.turn(&frame)?.unwrap_or_default();
+        if turned.iter().any(|word| self.refused.has::<F>(word)) {
+            return Err(frame.wrong("a word that must not be asked for"));
+        }
+        for word in turned {
             let named = written::<F>(&word);
             let salted = Salted::new::<F>(self.flat, &word, self.dummies, (&self.secret, &named))?;
             let slip = Slip { ticket: random()?, real: salted.real };

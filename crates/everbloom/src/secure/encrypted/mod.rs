@@ -14,8 +14,11 @@
 //! mapped to squares, so that the Legendre symbol says nothing about them. No false negatives; the rate of false
 //! positives is a standard filter's.
 //!
-//! Three variants of the paper: T may have a list of words under Bob's key, and turn only those (a warrant) or none of
-//! them (censorship): a [`Policy`]. T may salt the turned word itself and pass its cells on to Bob, so that Alice never
+//! Three variants of the paper: T may have a list of words under Bob's key, and turn only those (a warrant): a [`Policy`].
+//! The paper's other list, of words that T refuses (censorship), holds only where Alice never gets the turned word: she
+//! would send E_A(W)^s for a random s, of which no list knows anything, and take the s-th root of the answer. So it is
+//! part of the next variant alone
+//! ([`Warrant::refusing`](crate::exchange::encrypted::passing::Warrant::refusing)). T may salt the turned word itself and pass its cells on to Bob, so that Alice never
 //! holds E_B(W) and each of her queries goes past T:
 //!
 //! ```text
@@ -144,40 +147,46 @@ impl<F: Field> fmt::Debug for Ratio<F> {
     }
 }
 
-/// Which words a third party turns, by what they are under the holder's key.
+/// Words under the holder's key.
+#[derive(Clone, Default)]
+pub(crate) struct Listed(BTreeSet<Vec<u8>>);
+
+impl Listed {
+    pub(crate) fn new<F: Field>(words: impl IntoIterator<Item = F::Number>) -> Self {
+        Self(words.into_iter().map(|word| written::<F>(&word)).collect())
+    }
+
+    pub(crate) fn has<F: Field>(&self, word: &F::Number) -> bool {
+        self.0.contains(&written::<F>(word))
+    }
+}
+
+/// Which words a third party turns: all of them, or those of a warrant. A list of words that are *not* turned would
+/// promise nothing: the other side gets them blinded.
 #[derive(Clone, Default)]
 pub struct Policy {
-    words: BTreeSet<Vec<u8>>,
-    /// Whether the words are those that are turned, and not those that are refused.
-    only: bool,
+    warrant: Option<Listed>,
 }
 
 impl Policy {
-    /// Nothing but these words, as a warrant has them.
+    /// Nothing but these words, under the holder's key. A word that was blinded is none of them.
     pub fn only<F: Field>(words: impl IntoIterator<Item = F::Number>) -> Self {
-        Self { words: words.into_iter().map(|word| written::<F>(&word)).collect(), only: true }
-    }
-
-    /// All words but these.
-    pub fn except<F: Field>(words: impl IntoIterator<Item = F::Number>) -> Self {
-        Self { only: false, ..Self::only::<F>(words) }
+        Self { warrant: Some(Listed::new::<F>(words)) }
     }
 
     /// Whether a word may be turned.
     pub fn permits<F: Field>(&self, word: &F::Number) -> bool {
-        self.words.contains(&written::<F>(word)) == self.only
+        self.warrant.as_ref().is_none_or(|listed| listed.has::<F>(word))
     }
 }
 
 impl fmt::Debug for Policy {
     /// Says how many words there are, and none of them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Policy({} {} words)",
-            if self.only { "only" } else { "except" },
-            self.words.len()
-        )
+        match &self.warrant {
+            Some(Listed(words)) => write!(f, "Policy(only {} words)", words.len()),
+            None => f.write_str("Policy(all words)"),
+        }
     }
 }
 

@@ -82,9 +82,32 @@ fn a_mediator_turns_what_its_list_permits() {
     };
     assert!(turns(Policy::only::<Small>(listed()), &[b"oak", b"elm"]), "a warrant");
     assert!(!turns(Policy::only::<Small>(listed()), &[b"oak", b"fig"]));
-    assert!(turns(Policy::except::<Small>(listed()), &[b"fig"]));
-    assert!(!turns(Policy::except::<Small>(listed()), &[b"fig", b"elm"]), "censored");
     assert!(turns(Policy::default(), &[b"fig", b"oak"]));
+}
+
+/// A word under Alice's key to the power of a blind, and what undoes it.
+fn blinded<F: Field>(word: &[u8], blind: &CipherKey<F>) -> (F::Number, F::Number) {
+    let blind = F::read_exponent(&blind.reveal()).expect("an exponent");
+    (F::power(&key::<F>(1).encrypt(word), &blind), F::inverse(&blind).expect("it can be undone"))
+}
+
+/// A list of refused words would not see a blinded one, and Alice takes the blind off what comes back. A warrant does
+/// not permit it.
+#[test]
+fn a_blinded_word_is_no_word_of_a_warrant() {
+    let (bob, mut reader, mut holder) = (key::<Small>(2), party(Reader::new()), holder::<Small>());
+    reader.receive(&holder.receive(&[]).expect("a setup").send).expect("a setup");
+    let part = key::<Small>(1).divide(reader.role.masked().expect("told")).expect("a part");
+    let (word, undo) = blinded::<Small>(b"oak", &CipherKey::random().expect("random"));
+    let asked = [frame(PART, &part), frame(WORDS, &written::<Small>(&word))].concat();
+    let turned = |policy: Policy| {
+        let mut mediator = party(Mediator::<Small>::guarded(&holder.role.mask(), policy));
+        mediator.receive(&asked).map(|step| step.send)
+    };
+    let open = turned(Policy::default()).expect("anything is turned");
+    let got = Small::read_square(&open[5..]).expect("a word");
+    assert!(Small::power(&got, &undo) == bob.encrypt(b"oak"), "the blind comes off");
+    assert!(turned(Policy::only::<Small>([bob.encrypt(b"oak"), bob.encrypt(b"elm")])).is_err());
 }
 
 #[test]

@@ -98,16 +98,39 @@ fn the_mediator_salts_and_a_word_has_the_same_dummies_each_time() {
 fn a_warrant_server_passes_on_what_its_list_permits() {
     let setup = setup::<Small>();
     let listed = || [&b"oak"[..], b"elm"].map(|word| key::<Small>(2).encrypt(word));
-    let passes = |policy: Policy, plain: &[&[u8]]| {
-        let (mut applicant, mut warrant) = (setup.applicant(plain), setup.warrant(policy));
+    let passes = |policy: Policy, refused: Vec<_>, plain: &[&[u8]]| {
+        let (mut applicant, warrant) = (setup.applicant(plain), setup.warrant(policy));
+        let mut warrant = party(warrant.role.refusing(refused));
         let passed = run(&mut applicant, &mut warrant).is_ok();
         assert_eq!(warrant.role.passed().len(), if passed { plain.len() } else { 0 });
         passed
     };
-    assert!(passes(Policy::only::<Small>(listed()), &[b"oak", b"elm"]), "a warrant");
-    assert!(!passes(Policy::only::<Small>(listed()), &[b"oak", b"fig"]));
-    assert!(passes(Policy::except::<Small>(listed()), &[b"fig"]));
-    assert!(!passes(Policy::except::<Small>(listed()), &[b"fig", b"elm"]), "censored");
+    let all = || Policy::default();
+    assert!(passes(Policy::only::<Small>(listed()), Vec::new(), &[b"oak", b"elm"]), "a warrant");
+    assert!(!passes(Policy::only::<Small>(listed()), Vec::new(), &[b"oak", b"fig"]));
+    assert!(passes(all(), listed().into(), &[b"fig"]));
+    assert!(!passes(all(), listed().into(), &[b"fig", b"elm"]), "censored");
+}
+
+/// Blinded, a refused word passes, but as another one: the cells that the holder is asked for are not its own, and Alice
+/// has nothing to take the blind off.
+#[test]
+fn a_blinded_word_passes_a_mediator_that_censors_and_finds_nothing() {
+    let setup = setup::<Modp2048>();
+    let oak = key::<Modp2048>(2).encrypt(b"oak");
+    let (word, _) = blinded::<Modp2048>(b"oak", &CipherKey::random().expect("random"));
+    let part =
+        key::<Modp2048>(1).divide(setup.reader.role.masked().expect("told")).expect("a part");
+    let asked = [frame(PART, &part), frame(WORDS, &written::<Modp2048>(&word))].concat();
+    let mut warrant = party(setup.warrant(Policy::default()).role.refusing([oak]));
+    let sent = warrant.receive(&asked).expect("not on the list").send;
+    assert!(!sent.windows(256).any(|part| part == written::<Modp2048>(&oak)));
+    let cells = warrant.role.passed().values().next().expect("a query");
+    let own = Salted::new::<Modp2048>(FLAT, &oak, 0, (&Secret::new([1; 32]), b"oak"))
+        .expect("cells")
+        .cells;
+    // Thirty cells of 2000: of the word's ten, hardly any are among them.
+    assert!(own.iter().filter(|cell| cells.contains(cell)).count() < 5);
 }
 
 #[test]
