@@ -146,8 +146,9 @@ pub fn verb(operation: &Operation) -> &'static str {
 pub fn range(range: &Range) -> String {
     match range {
         Range::Integer(low, high) => format!("{low} to {high}"),
-        // The least rate there is has 300 zeros.
+        // Some have 300 zeros.
         Range::Real(low, high) if *low > 0.0 && *low <= 1e-9 => format!("{low:e} to {high}"),
+        Range::Real(low, high) if *high >= 1e15 => format!("{low:e} to {high:e}"),
         Range::Real(low, high) => format!("{low} to {high}"),
         Range::Choice(words) => words.join(", "),
     }

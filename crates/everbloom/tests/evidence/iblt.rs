@@ -1,13 +1,13 @@
 //! §18, the invertible Bloom lookup table.
 
-use everbloom::internals::filter::{Face, Filter, Record, Value, Verdict};
+use everbloom::internals::filter::{Face, Filter, Insert, Record, Value, Verdict};
 use everbloom::internals::hash::{Hasher, mix64};
 use everbloom::internals::plan::{Goal, Load};
 use everbloom::internals::theory::peeling::THRESHOLDS;
 use everbloom::internals::theory::tail::binomial_bounds;
 use everbloom::keyvalue::iblt::VARIANT;
 use everbloom::keyvalue::{Got, Iblt};
-use everbloom::{Answer, Detail, Kind};
+use everbloom::{Answer, Detail, Kind, Seen};
 
 /// The value of a key.
 fn value(key: u64) -> Vec<u8> {
@@ -226,4 +226,37 @@ fn s18_values_of_any_length() {
         }
         None => assert_eq!(removed.expect_err("hidden").kind(), Kind::Ambiguous),
     }
+}
+
+/// A second value would hide the first, and with it the whole listing.
+#[test]
+fn s18_a_key_has_one_value_that_can_be_set() {
+    let mut table = Iblt::with_shape(60, 3, Hasher::default()).expect("a table");
+    let record = |value: &'static [u8]| Record::key(b"oak").with(Value::Bytes(value));
+    assert_eq!(Insert::insert(&mut table, record(b"tree")).expect("room"), Seen::New);
+    let once = table.clone();
+    assert_eq!(Insert::insert(&mut table, record(b"tree")).expect("the same"), Seen::Maybe);
+    let refused = Insert::insert(&mut table, record(b"dead")).expect_err("another value");
+    assert_eq!((refused.kind(), &table), (Kind::BadRecord, &once));
+    let assign = |table: &mut Iblt, key: &[u8], value: &[u8]| {
+        table.as_assign().expect("an ability").set(key, value)
+    };
+    assign(&mut table, b"oak", b"dead").expect("a member");
+    assert_eq!(table.get("oak").expect("short"), Got::Value(b"dead".to_vec()));
+    assert_eq!(table.list().expect("one pair").inserted, [(b"oak".to_vec(), b"dead".to_vec())]);
+    assert_eq!(table.head().items, 1);
+    // What cannot be set changes nothing.
+    let before = table.clone();
+    for (key, value) in [(&b"elm"[..], &b"x"[..]), (b"oak", &[b'v'; 13])] {
+        assert!(assign(&mut table, key, value).is_err());
+        assert_eq!(table, before);
+    }
+    // A pair that the other side has is no value of this one.
+    let mut theirs = Iblt::with_shape(60, 3, Hasher::default()).expect("a table");
+    theirs.insert("fig", b"12").expect("room");
+    table.subtract(&theirs).expect("of one shape");
+    let fig = |value: &'static [u8]| Record::key(b"fig").with(Value::Bytes(value));
+    assert!(Insert::insert(&mut table, fig(b"13")).is_err());
+    Insert::insert(&mut table, fig(b"12")).expect("cancels");
+    assert_eq!(table.get("fig").expect("short"), Got::Nothing);
 }
